@@ -71,13 +71,13 @@ struct RowsJob<'a, T, F> {
 }
 
 #[derive(Default)]
-struct Slot {
+struct RowsSlot {
     bytes: Vec<u8>,
     rows: Range<usize>,
 }
 
 impl<T: Copy + Send, F: Turn<T>> ChunkJob for RowsJob<'_, T, F> {
-    type Slot = Slot;
+    type Slot = RowsSlot;
     /// Bytes that are done.
     type State = u64;
     const PHASE: Phase = Phase::Decode;
@@ -86,11 +86,11 @@ impl<T: Copy + Send, F: Turn<T>> ChunkJob for RowsJob<'_, T, F> {
         self.rows.bytes.in_order()
     }
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot::default())
+    fn slot(&self) -> Result<RowsSlot> {
+        Ok(RowsSlot::default())
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut RowsSlot) -> Result<bool> {
         let height = self.raster.height();
         let first = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.chunk_rows);
         if first >= height {
@@ -107,7 +107,7 @@ impl<T: Copy + Send, F: Turn<T>> ChunkJob for RowsJob<'_, T, F> {
         Ok(true)
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut RowsSlot) -> Result<()> {
         let Rows { stride, used, .. } = *self.rows;
         let stored = &mut slot.bytes.chunks(stride);
         for number in slot.rows.clone() {
@@ -125,7 +125,7 @@ impl<T: Copy + Send, F: Turn<T>> ChunkJob for RowsJob<'_, T, F> {
         Ok(())
     }
 
-    fn place(&self, done: &mut u64, slot: &mut Slot) -> Result<()> {
+    fn place(&self, done: &mut u64, slot: &mut RowsSlot) -> Result<()> {
         *done += slot.bytes.len() as u64;
         if let Some(progress) = &self.options.progress {
             progress.tell(self.rows.body + *done, self.rows.bytes.len());

@@ -8,12 +8,12 @@ pub(super) struct Names {
     bytes: Vec<u8>,
     /// Where each string ends; it begins where the one before ends.
     ends: Vec<u32>,
-    table: Vec<Slot>,
+    table: Vec<InternSlot>,
 }
 
 /// A place of the table.
 #[derive(Clone, Copy, Default)]
-struct Slot {
+struct InternSlot {
     key: u64,
     /// The string's number, plus one; 0 where there is none.
     number: u32,
@@ -25,7 +25,7 @@ impl Names {
         self.bytes.clear();
         if !self.ends.is_empty() {
             self.ends.clear();
-            self.table.fill(Slot::default());
+            self.table.fill(InternSlot::default());
         }
     }
 
@@ -79,14 +79,14 @@ impl Names {
         while self.table[at].number != 0 {
             at = (at + 1) & mask;
         }
-        self.table[at] = Slot { key, number: number + 1 };
+        self.table[at] = InternSlot { key, number: number + 1 };
     }
 
     fn grow(&mut self) -> Result<()> {
         let size = (2 * self.table.len()).max(64);
         let mut table = Vec::new();
         table.try_reserve_exact(size).map_err(|_| Error::memory("names"))?;
-        table.resize(size, Slot::default());
+        table.resize(size, InternSlot::default());
         let old = std::mem::replace(&mut self.table, table);
         for slot in old.into_iter().filter(|slot| slot.number != 0) {
             self.insert(slot.key, slot.number - 1);

@@ -51,7 +51,7 @@ pub struct MeshUse {
 }
 
 /// A piece in flight.
-struct Slot {
+struct PbrtSlot {
     text: Text,
     parsed: Parsed,
     origin: Origin,
@@ -92,7 +92,7 @@ pub fn read(main: OpenFile, files: &dyn Files, options: &ParseOptions) -> Result
 }
 
 impl<'a> ChunkJob for PbrtJob<'a> {
-    type Slot = Slot;
+    type Slot = PbrtSlot;
     type State = Scene<'a>;
 
     /// Each file takes care of its own order.
@@ -100,24 +100,24 @@ impl<'a> ChunkJob for PbrtJob<'a> {
         false
     }
 
-    fn slot(&self) -> Result<Slot> {
+    fn slot(&self) -> Result<PbrtSlot> {
         let (text, parsed, origin) = (Text::default(), Parsed::default(), Origin::default());
-        Ok(Slot { text, parsed, origin, said: None, files: Vec::new() })
+        Ok(PbrtSlot { text, parsed, origin, said: None, files: Vec::new() })
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut PbrtSlot) -> Result<bool> {
         let Some(origin) = self.library.take(number, &mut slot.text) else { return Ok(false) };
         slot.origin = origin;
         Ok(true)
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut PbrtSlot) -> Result<()> {
         slot.said = None;
         slot.files.clear();
         if slot.origin.is_nothing() || slot.origin.failed.is_some() {
             return Ok(());
         }
-        let Slot { text, parsed, .. } = slot;
+        let PbrtSlot { text, parsed, .. } = slot;
         self.parser.parse(text.padded(), text.start, text.end, parsed)?;
         if text.too_long {
             parsed.too_long(self.options.limits.line_bytes)?;
@@ -131,7 +131,7 @@ impl<'a> ChunkJob for PbrtJob<'a> {
         Ok(())
     }
 
-    fn place(&self, scene: &mut Scene<'a>, slot: &mut Slot) -> Result<()> {
+    fn place(&self, scene: &mut Scene<'a>, slot: &mut PbrtSlot) -> Result<()> {
         let piece = match (slot.origin.failed.take(), slot.said.take()) {
             (Some(error), _) => Piece::Failed(error),
             (None, Some(mut said)) => {

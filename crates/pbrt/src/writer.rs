@@ -23,7 +23,7 @@ mod text;
 
 pub use convert::from_meshes;
 use instances::{Instances, Stand};
-use pages::ScriptPages;
+use pages::PbrtPages;
 use places::{Path, Places};
 use plan::Planner;
 use polyhaul_model::error::{Result, try_push};
@@ -105,9 +105,9 @@ impl<'a> Plan<'a> {
             Some(part) => self.parts.get(part).map_or(&[][..], |ops| ops),
             None => &self.main,
         };
-        let pages = ScriptPages::new(self, ops, compact, run.chunk_bytes)?;
+        let pages = PbrtPages::new(self, ops, compact, run.chunk_bytes)?;
         writing.announce(pages.expected);
-        writing.pages(&pages, &mut (), pages.count(), ScriptPages::slot_bytes(run.chunk_bytes))
+        writing.pages(&pages, &mut (), pages.count(), PbrtPages::slot_bytes(run.chunk_bytes))
     }
 
     /// The file that has the arrays of a shape.

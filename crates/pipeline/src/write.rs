@@ -78,7 +78,7 @@ struct Cutter {
 }
 
 /// A page in flight, the members that end in it, and their compressed form.
-struct Slot<S> {
+struct WriteSlot<S> {
     page: S,
     members: Vec<Vec<u8>>,
     /// How many of `members` are in use; the others are kept for later.
@@ -231,7 +231,7 @@ fn write_to(sink: &mut Sink<'_>, bytes: &[u8]) -> Result<()> {
 }
 
 impl<P: Pages> Job for WriteJob<'_, '_, P> {
-    type Slot = Slot<P::Slot>;
+    type Slot = WriteSlot<P::Slot>;
     type State = P::State;
 
     /// Prepare, format, compress, of which the first and the last may not be there.
@@ -250,7 +250,7 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
     fn slot(&self) -> Result<Self::Slot> {
         let encoder = self.compression.map(encoder).transpose()?;
         let (members, packed, table) = Default::default();
-        Ok(Slot { page: self.pages.slot()?, members, used: 0, packed, table, encoder })
+        Ok(WriteSlot { page: self.pages.slot()?, members, used: 0, packed, table, encoder })
     }
 
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool> {
@@ -291,7 +291,7 @@ enum WriteStage {
     Compress,
 }
 
-impl<S> Slot<S> {
+impl<S> WriteSlot<S> {
     fn compress(&mut self) -> Result<()> {
         let Some(encoder) = &mut self.encoder else { return Ok(()) };
         self.packed.clear();
@@ -310,7 +310,7 @@ impl<P: Pages> WriteJob<'_, '_, P> {
     }
 
     /// Writes the members of a page.
-    fn write_members(&self, slot: &mut Slot<P::Slot>) -> Result<()> {
+    fn write_members(&self, slot: &mut WriteSlot<P::Slot>) -> Result<()> {
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cutter) = &mut front.cutter {
             cutter.table.append(&mut slot.table).map_err(|_| Error::memory("compressed data"))?;
@@ -319,7 +319,7 @@ impl<P: Pages> WriteJob<'_, '_, P> {
     }
 
     /// Cuts a page into members where it is compressed, and writes it where it is not.
-    fn cut_or_write(&self, slot: &mut Slot<P::Slot>) -> Result<()> {
+    fn cut_or_write(&self, slot: &mut WriteSlot<P::Slot>) -> Result<()> {
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
         let mut head = std::mem::take(&mut front.head);
         let plain = self.pages.bytes(&slot.page);

@@ -57,19 +57,6 @@ pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<Loaded
     }
 }
 
-/// The error where a texture is wanted, and the format has none.
-pub(crate) fn no_texture(format: Format) -> Error {
-    let error = Error::new(ErrorKind::Usage, format!("{} is not a texture format", format.name()));
-    error.with_hint(format!("texture formats are {}", Format::listed(Format::is_texture)))
-}
-
-/// The error where an image is wanted, and the format has none.
-pub(crate) fn no_image(format: Format) -> Error {
-    let error = Error::new(ErrorKind::Usage, format!("{} is not an image format", format.name()));
-    let images = Format::ALL.into_iter().filter(|format| format.is_image()).map(Format::name);
-    error.with_hint(format!("image formats are {}", images.collect::<Vec<_>>().join(", ")))
-}
-
 /// The error where an image is to be written in a format of images that it is not written in.
 fn not_written(format: Format) -> Error {
     let message = if format.is_texture() {
@@ -81,19 +68,13 @@ fn not_written(format: Format) -> Error {
     Error::new(ErrorKind::Usage, message).with_hint(format!("images can be written as {written}"))
 }
 
-/// The error where something else is wanted of an image.
-pub(crate) fn is_image(format: Format) -> Error {
-    let error = Error::new(ErrorKind::Usage, format!("{} stores an image, not a scene or a table", format.name()));
-    error.with_hint("read it with load_image, or convert it to an image format")
-}
-
 /// Writes an image that a caller made, as the format holds it.
 pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
     check_image(image)?;
     let format = format_of(&output, options)?;
     let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Encode);
-    let no_writer = || if format.is_image() { not_written(format) } else { no_image(format) };
+    let no_writer = || if format.is_image() { not_written(format) } else { format.no_image() };
     let writer = format.writers().image.ok_or_else(no_writer)?;
     let image = fit::fit(image, (format, &writer), options, &name_of(&output), &mut report.warnings)?;
     write_to(output, Some(format.name()), options, &mut report, |writing, _, _| {
@@ -109,7 +90,7 @@ pub(crate) fn save_texture(texture: &Texture, output: Output, options: &WriteOpt
     let format = format_of(&output, options)?;
     let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Encode);
-    let write = format.writers().texture.ok_or_else(|| no_texture(format))?;
+    let write = format.writers().texture.ok_or_else(|| format.no_texture())?;
     write_to(output, Some(format.name()), options, &mut report, |writing, _, _| write(texture, options, writing))?;
     clock.stop(&mut report);
     Ok(report)

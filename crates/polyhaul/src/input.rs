@@ -18,7 +18,8 @@ pub enum Input {
     Shared(Arc<dyn AsRef<[u8]> + Send + Sync>, String),
     /// Any reader, and the name that messages use.
     Reader(Box<dyn std::io::Read + Send>, String),
-    /// Callbacks of a host, and the name that messages use. What they fail with is an error of [`ErrorKind::Host`](crate::ErrorKind::Host).
+    /// Callbacks of a host, and the name that messages use. What they fail with is an error of
+    /// [`ErrorKind::Host`](crate::ErrorKind::Host).
     Host(Box<dyn HostRead>, String),
     /// A member of the archive (zip) that an input is, by its name there. A path may name one by itself:
     /// `assets.zip/textures/wood.tga`.
@@ -35,6 +36,7 @@ pub enum Output {
     /// Any writer, and the name that messages use; the material library is named but not written.
     Writer(Box<dyn std::io::Write + Send>, String),
     /// Callbacks of a host, and the name that messages use, whose end says the format where the options do not; the
-    /// material library is named but not written. What they fail with is an error of [`ErrorKind::Host`](crate::ErrorKind::Host).
+    /// material library is named but not written. What they fail with is an error of
+    /// [`ErrorKind::Host`](crate::ErrorKind::Host).
     Host(Box<dyn HostWrite>, String),
 }

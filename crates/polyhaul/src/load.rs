@@ -5,7 +5,6 @@
 
 use crate::detect::Detected;
 use crate::format::Format;
-use crate::images;
 use crate::loaded::Loaded;
 use crate::open::{Opened, Plain};
 use crate::options::ReadOptions;
@@ -88,16 +87,16 @@ fn read_content(job: &mut ReadJob<'_>, shape: Shape) -> Result<Content> {
     match shape {
         Shape::Image => {
             let _span = span(Phase::Decode);
-            readers.image.ok_or_else(|| images::no_image(format))?(job).map(Content::Image)
+            readers.image.ok_or_else(|| format.no_image())?(job).map(Content::Image)
         }
         Shape::Texture => {
             let _span = span(Phase::Decode);
-            readers.texture.ok_or_else(|| images::no_texture(format))?(job).map(Content::Texture)
+            readers.texture.ok_or_else(|| format.no_texture())?(job).map(Content::Texture)
         }
-        _ if format.is_image() => Err(images::is_image(format)),
+        _ if format.is_image() => Err(format.only_image()),
         Shape::Scene => {
             check_elements(format, job.options)?;
-            let scene = readers.scene.ok_or_else(|| images::is_image(format))?(job)?;
+            let scene = readers.scene.ok_or_else(|| format.only_image())?(job)?;
             let scene = Scene { folder: source_folder(job.near, job.options), ..scene };
             Ok(Content::Scene(scene))
         }

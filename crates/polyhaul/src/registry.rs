@@ -300,6 +300,25 @@ impl Format {
     }
 }
 
+impl Format {
+    /// The error where a texture is wanted, and the format has none.
+    pub(crate) fn no_texture(self) -> Error {
+        let error = Error::new(ErrorKind::Usage, format!("{} is not a texture format", self.name()));
+        error.with_hint(format!("texture formats are {}", Format::listed(Format::is_texture)))
+    }
+    /// The error where an image is wanted, and the format has none.
+    pub(crate) fn no_image(self) -> Error {
+        let error = Error::new(ErrorKind::Usage, format!("{} is not an image format", self.name()));
+        let images = Format::ALL.into_iter().filter(|format| format.is_image()).map(Format::name);
+        error.with_hint(format!("image formats are {}", images.collect::<Vec<_>>().join(", ")))
+    }
+    /// The error where something else is wanted of an image.
+    pub(crate) fn only_image(self) -> Error {
+        let error = Error::new(ErrorKind::Usage, format!("{} stores an image, not a scene or a table", self.name()));
+        error.with_hint("read it with load_image, or convert it to an image format")
+    }
+}
+
 impl fmt::Debug for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

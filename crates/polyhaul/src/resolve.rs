@@ -27,7 +27,7 @@ pub(crate) const LONGEST_NAME_BYTES: usize = 768;
 pub(crate) const OUTSIDE_HINT: &str = "use --allow-outside to read it";
 
 /// What a name means.
-pub(crate) struct Found {
+pub(crate) struct FoundFile {
     /// Where its bytes come from.
     pub(crate) origin: Origin,
     /// Of a file beside the scene the path without links, which was checked, is opened, and tells files apart; of one
@@ -55,7 +55,7 @@ pub(crate) struct Read {
     pub(crate) name: String,
 }
 
-impl Found {
+impl FoundFile {
     /// Whether it is a file, and no folder.
     fn is_file(&self) -> bool {
         match &self.origin {
@@ -102,11 +102,11 @@ impl<'o> Resolver<'o> {
     }
 
     /// What `name` means, if it may be read.
-    pub(crate) fn find(&mut self, name: &str) -> Result<Found> {
+    pub(crate) fn find(&mut self, name: &str) -> Result<FoundFile> {
         if let Some(input) = self.ask(name)? {
             // A path of the host's tells files apart as one beside the scene does.
             let real = if let Input::Path(path) = &input { path.canonicalize().ok() } else { None };
-            return Ok(Found { origin: Origin::Host(input, try_string(name)?), real });
+            return Ok(FoundFile { origin: Origin::Host(input, try_string(name)?), real });
         }
         self.find_file(name)
     }
@@ -136,7 +136,7 @@ impl<'o> Resolver<'o> {
     }
 
     /// The file that `name` means.
-    fn find_file(&self, name: &str) -> Result<Found> {
+    fn find_file(&self, name: &str) -> Result<FoundFile> {
         if !self.near.has_files() {
             return refuse("the scene was not read from a file, so its folder is unknown");
         }
@@ -158,7 +158,7 @@ impl<'o> Resolver<'o> {
                     };
                 };
                 let member = member?;
-                return Ok(Found { real: Some(PathBuf::from(&**member.shown())), origin: Origin::Member(member) });
+                return Ok(FoundFile { real: Some(PathBuf::from(&**member.shown())), origin: Origin::Member(member) });
             }
             near => near.path().unwrap_or(Path::new("")),
         };
@@ -170,7 +170,7 @@ impl<'o> Resolver<'o> {
         if !allow_outside && !real.starts_with(folder.canonicalize().map_err(failed)?) {
             return Err(outside("a symlink leads outside the scene's folder"));
         }
-        Ok(Found { real: Some(real.clone()), origin: Origin::File { real, shown } })
+        Ok(FoundFile { real: Some(real.clone()), origin: Origin::File { real, shown } })
     }
 
     /// Opens what was found; with it goes the name for messages.

@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const STEP_BYTES: usize = 256 << 10;
 
 /// An image that was read.
-pub struct Found {
+pub struct ExrFound {
     pub image: Image,
     /// All parts of the file.
     pub parts: Vec<ImagePart>,
@@ -40,7 +40,7 @@ pub struct Found {
 }
 
 /// Reads a file. What the image does not hold of it is noted in `warnings`.
-pub fn read(bytes: Bytes<'_>, options: &ParseOptions<ImageReadOptions>, warnings: &mut Warnings) -> Result<Found> {
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions<ImageReadOptions>, warnings: &mut Warnings) -> Result<ExrFound> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
     let result = decode(&decoding, &bytes, &file, options, warnings);
@@ -58,7 +58,7 @@ fn decode(
     file: &Arc<str>,
     options: &ParseOptions<ImageReadOptions>,
     warnings: &mut Warnings,
-) -> Result<Found> {
+) -> Result<ExrFound> {
     let mut reader = decoding.reader();
     let FileHeader { parts, is_multipart } = header::read(&mut reader, file, options, warnings)?;
     let picture = Picture::choose(&parts, &options.own, file)?;
@@ -77,13 +77,13 @@ fn decode(
     let backed = bytes.len().filter(|_| bytes.is_backed()).unwrap_or(0);
     let canvas = Canvas::new(part, &picture, backed)?;
     let slot_bytes = 3 * block_bytes(part).unwrap_or(usize::MAX);
-    let job = BlocksJob { decoding, file, parts: &parts, number: picture.part, is_multipart, canvas, grid, taking };
+    let job = ExrJob { decoding, file, parts: &parts, number: picture.part, is_multipart, canvas, grid, taking };
     let threads = options.run.worker_threads().min(job.grid.count());
     let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
     run(&job, &mut (), crew, &options.run.cancel)?;
     // SAFETY: each block was there once, and they cover the image.
     let image = unsafe { job.canvas.finish(part, &picture, options, file) }?;
-    Ok(Found { image, parts: summaries(&parts, picture.part), threads: crew.threads })
+    Ok(ExrFound { image, parts: summaries(&parts, picture.part), threads: crew.threads })
 }
 
 /// An error where the picture is larger than the limits.
@@ -436,7 +436,7 @@ struct Taking<'a> {
     missing: usize,
 }
 
-struct BlocksJob<'a> {
+struct ExrJob<'a> {
     decoding: &'a Decoding<'a>,
     file: &'a Arc<str>,
     parts: &'a [Part],
@@ -456,7 +456,7 @@ struct PackedBlock {
     at: u64,
 }
 
-impl BlocksJob<'_> {
+impl ExrJob<'_> {
     fn part(&self) -> &Part {
         &self.parts[self.number]
     }
@@ -553,7 +553,7 @@ fn packed(reader: &mut BlockReader<'_>, size: usize, file: &Arc<str>) -> Result<
     Ok(bytes)
 }
 
-impl ChunkJob for BlocksJob<'_> {
+impl ChunkJob for ExrJob<'_> {
     type Slot = Option<PackedBlock>;
     type State = ();
     const PHASE: Phase = Phase::Decode;

@@ -45,7 +45,7 @@ pub fn write(image: &Image, style: &ImageStyle, options: &RunOptions, writing: &
     writing.begin(start);
     let count = blocks.len().div_ceil(PAGE_BLOCKS) as u64;
     let slot_bytes = PAGE_BLOCKS * blocks.iter().map(Vec::len).max().unwrap_or(0);
-    writing.pages(&BlockPages { blocks: &blocks }, &mut (), count, slot_bytes)
+    writing.pages(&ExrPages { blocks: &blocks }, &mut (), count, slot_bytes)
 }
 
 /// Adds where each block starts to what stands before them.
@@ -164,25 +164,25 @@ impl Packer<'_> {
 }
 
 /// Blocks that are packed already, some to a page.
-struct BlockPages<'a> {
+struct ExrPages<'a> {
     blocks: &'a [Vec<u8>],
 }
 
 #[derive(Default)]
-struct Slot {
+struct ExrPageSlot {
     number: u64,
     bytes: Vec<u8>,
 }
 
-impl Pages for BlockPages<'_> {
-    type Slot = Slot;
+impl Pages for ExrPages<'_> {
+    type Slot = ExrPageSlot;
     type State = ();
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot::default())
+    fn slot(&self) -> Result<ExrPageSlot> {
+        Ok(ExrPageSlot::default())
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut ExrPageSlot) -> Result<bool> {
         slot.number = number;
         Ok(!page_of(number, PAGE_BLOCKS, self.blocks.len()).is_empty())
     }
@@ -191,7 +191,7 @@ impl Pages for BlockPages<'_> {
         Phase::Encode
     }
 
-    fn format(&self, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut ExrPageSlot) -> Result<()> {
         let blocks = &self.blocks[page_of(slot.number, PAGE_BLOCKS, self.blocks.len())];
         slot.bytes.clear();
         slot.bytes.try_reserve(blocks.iter().map(Vec::len).sum()).map_err(|_| Error::memory("a page"))?;
@@ -199,7 +199,7 @@ impl Pages for BlockPages<'_> {
         Ok(())
     }
 
-    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a ExrPageSlot) -> &'a [u8] {
         &slot.bytes
     }
 }

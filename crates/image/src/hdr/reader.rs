@@ -37,9 +37,9 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> 
     let threads = options.run.worker_threads().min(height.div_ceil(chunk_rows));
     let crew = Crew::new(threads, options.run.memory_limit, chunk_rows * row::plane_bytes(width));
     let rows = Mutex::new(Rows { bytes, file, window, width });
-    let job = RowsJob { rows, raster, width, chunk_rows, options };
+    let job = HdrJob { rows, raster, width, chunk_rows, options };
     run(&job, &mut (), crew, &options.run.cancel)?;
-    let RowsJob { rows, raster, .. } = job;
+    let HdrJob { rows, raster, .. } = job;
     let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Only at the end of a stream damage of compressed data shows.
     while rows.bytes.in_order() && rows.window.refill(&rows.bytes)? {
@@ -56,7 +56,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> 
 }
 
 /// Rows, some at a time.
-struct RowsJob<'a> {
+struct HdrJob<'a> {
     rows: Mutex<Rows<'a>>,
     raster: Raster<f32>,
     width: usize,
@@ -65,7 +65,7 @@ struct RowsJob<'a> {
 }
 
 #[derive(Default)]
-struct Slot {
+struct HdrSlot {
     rows: Range<usize>,
     /// Each row by channels, and some bytes that mean nothing.
     planes: Vec<u8>,
@@ -73,16 +73,16 @@ struct Slot {
     done: (u64, Option<u64>),
 }
 
-impl ChunkJob for RowsJob<'_> {
-    type Slot = Slot;
+impl ChunkJob for HdrJob<'_> {
+    type Slot = HdrSlot;
     type State = ();
     const PHASE: Phase = Phase::Decode;
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot::default())
+    fn slot(&self) -> Result<HdrSlot> {
+        Ok(HdrSlot::default())
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut HdrSlot) -> Result<bool> {
         let height = self.raster.height();
         let first = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.chunk_rows);
         if first >= height {
@@ -101,7 +101,7 @@ impl ChunkJob for RowsJob<'_> {
         self.raster.reserve(slot.rows.end).map(|()| true)
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut HdrSlot) -> Result<()> {
         let level = Level::best();
         let rows = slot.rows.clone().zip(slot.planes.chunks_exact(row::plane_bytes(self.width)));
         for (number, planes) in rows {
@@ -111,7 +111,7 @@ impl ChunkJob for RowsJob<'_> {
         Ok(())
     }
 
-    fn place(&self, (): &mut (), slot: &mut Slot) -> Result<()> {
+    fn place(&self, (): &mut (), slot: &mut HdrSlot) -> Result<()> {
         if let Some(progress) = &self.options.run.progress {
             progress.tell(slot.done.0, slot.done.1);
         }

@@ -29,7 +29,7 @@ pub fn write(image: &Image, options: &RunOptions, writing: &mut Writing<'_, '_>)
     writing.begin([b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n", size.as_bytes()].concat());
     let page_bytes = options.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
     let page_rows = (page_bytes / (4 * image.width)).max(1);
-    let pages = RowPages { samples: samples.as_chunks::<3>().0, width: image.width, page_rows };
+    let pages = HdrPages { samples: samples.as_chunks::<3>().0, width: image.width, page_rows };
     let size = (image.width * image.height) as u64 * 4;
     writing.announce(size);
     writing.pages(
@@ -40,21 +40,21 @@ pub fn write(image: &Image, options: &RunOptions, writing: &mut Writing<'_, '_>)
     )
 }
 
-struct RowPages<'a> {
+struct HdrPages<'a> {
     samples: &'a [[f32; 3]],
     width: usize,
     page_rows: usize,
 }
 
 #[derive(Default)]
-struct Slot {
+struct HdrPageSlot {
     pixels: Range<usize>,
     bytes: Vec<u8>,
     stored: Vec<Stored>,
     plane: Vec<u8>,
 }
 
-impl Slot {
+impl HdrPageSlot {
     /// Makes a row.
     fn row(&mut self, pixels: &[[f32; 3]]) {
         self.stored.clear();
@@ -73,15 +73,15 @@ impl Slot {
     }
 }
 
-impl Pages for RowPages<'_> {
-    type Slot = Slot;
+impl Pages for HdrPages<'_> {
+    type Slot = HdrPageSlot;
     type State = ();
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot::default())
+    fn slot(&self) -> Result<HdrPageSlot> {
+        Ok(HdrPageSlot::default())
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut HdrPageSlot) -> Result<bool> {
         slot.pixels = page_of(number, self.page_rows * self.width, self.samples.len());
         Ok(!slot.pixels.is_empty())
     }
@@ -90,7 +90,7 @@ impl Pages for RowPages<'_> {
         Phase::Encode
     }
 
-    fn format(&self, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut HdrPageSlot) -> Result<()> {
         let rows = self.samples[slot.pixels.clone()].chunks_exact(self.width);
         slot.bytes.clear();
         let reserved = slot.bytes.try_reserve(rows.len() * row::most_bytes(self.width));
@@ -100,7 +100,7 @@ impl Pages for RowPages<'_> {
         Ok(())
     }
 
-    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a HdrPageSlot) -> &'a [u8] {
         &slot.bytes
     }
 }

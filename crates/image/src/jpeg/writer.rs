@@ -53,7 +53,7 @@ pub fn write(image: &Image, style: &ImageStyle, writing: &mut Writing<'_, '_>) -
     if !QUALITIES.contains(&quality) {
         return Err(usage(format!("invalid JPEG quality {quality}; expected 1 to 100")));
     }
-    let bands = Bands::new(image, samples, quality);
+    let bands = JpegPages::new(image, samples, quality);
     let mut first = Band::default();
     bands.take(0, &mut first)?;
     bands.encode(&mut first)?;
@@ -64,7 +64,7 @@ pub fn write(image: &Image, style: &ImageStyle, writing: &mut Writing<'_, '_>) -
 }
 
 /// Rows that are encoded together.
-struct Bands<'a> {
+struct JpegPages<'a> {
     image: &'a Image,
     samples: &'a [u8],
     row_bytes: usize,
@@ -97,15 +97,15 @@ impl JfifWrite for &mut Encoded {
     }
 }
 
-impl<'a> Bands<'a> {
-    fn new(image: &'a Image, samples: &'a [u8], quality: u8) -> Bands<'a> {
+impl<'a> JpegPages<'a> {
+    fn new(image: &'a Image, samples: &'a [u8], quality: u8) -> JpegPages<'a> {
         let row_bytes = image.width * image.channels.count();
         // Pixels along the side of what a decoder counts.
         let side = if image.channels == Channels::Gray || quality >= LEAST_FULL_QUALITY { 8 } else { 16 };
         let across = image.width.div_ceil(side);
         let most = usize::from(u16::MAX) / across;
         let down = (BAND_BYTES / (row_bytes * side)).clamp(1, most);
-        Bands { image, samples, row_bytes, rows: down * side, interval: (down * across) as u16, quality }
+        JpegPages { image, samples, row_bytes, rows: down * side, interval: (down * across) as u16, quality }
     }
 
     /// Encodes a band, and finds its pixels.
@@ -161,7 +161,7 @@ fn header(band: &Band, height: usize) -> Result<Vec<u8>> {
     Ok(header)
 }
 
-impl Pages for Bands<'_> {
+impl Pages for JpegPages<'_> {
     type Slot = Band;
     type State = ();
 

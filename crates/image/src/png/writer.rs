@@ -46,7 +46,7 @@ pub fn write(image: &Image, style: &ImageStyle, writing: &mut Writing<'_, '_>) -
     let pixel_bytes = image.channels.count() * sample_bytes;
     let row_bytes = image.width * pixel_bytes;
     let part_rows = (PART_BYTES / row_bytes).max(1);
-    let parts = Parts { image, pixel_bytes, row_bytes, part_rows, level: level(style.png_level) };
+    let parts = PngPages { image, pixel_bytes, row_bytes, part_rows, level: level(style.png_level) };
     writing.begin(head(image, sample_bytes)?);
     writing.announce((row_bytes * image.height) as u64);
     let count = image.height.div_ceil(part_rows);
@@ -116,7 +116,7 @@ fn end(chunk: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-struct Parts<'a> {
+struct PngPages<'a> {
     image: &'a Image,
     /// Bytes of a pixel and of a row.
     pixel_bytes: usize,
@@ -125,7 +125,7 @@ struct Parts<'a> {
     level: Compression,
 }
 
-struct Slot {
+struct PngPageSlot {
     rows: Range<usize>,
     /// A row as it is stored, and the one above it.
     row: Vec<u8>,
@@ -138,7 +138,7 @@ struct Slot {
     compress: Compress,
 }
 
-impl Parts<'_> {
+impl PngPages<'_> {
     /// A row as it is stored.
     fn store(&self, number: usize, row: &mut Vec<u8>) {
         let samples = self.image.width * self.image.channels.count();
@@ -159,8 +159,8 @@ impl Parts<'_> {
         }
     }
 
-    fn filter(&self, slot: &mut Slot) -> Result<()> {
-        let Slot { rows, row, above, tried, filtered, .. } = slot;
+    fn filter(&self, slot: &mut PngPageSlot) -> Result<()> {
+        let PngPageSlot { rows, row, above, tried, filtered, .. } = slot;
         filtered.clear();
         filtered.try_reserve(rows.len() * (self.row_bytes + 1))?;
         [&mut *row, above].into_iter().chain(tried.iter_mut()).try_for_each(|row| {
@@ -179,12 +179,12 @@ impl Parts<'_> {
         Ok(())
     }
 
-    fn is_last(&self, slot: &Slot) -> bool {
+    fn is_last(&self, slot: &PngPageSlot) -> bool {
         slot.rows.end == self.image.height
     }
 
     /// Packs what was filtered: the begin of a chunk.
-    fn pack(&self, slot: &mut Slot) -> Result<()> {
+    fn pack(&self, slot: &mut PngPageSlot) -> Result<()> {
         slot.chunk = begin(*b"IDAT", slot.filtered.len() / 2 + 64)?;
         if slot.rows.start == 0 {
             slot.chunk.extend_from_slice(&ZLIB_HEAD);
@@ -204,8 +204,8 @@ impl Parts<'_> {
     }
 }
 
-impl Pages for Parts<'_> {
-    type Slot = Slot;
+impl Pages for PngPages<'_> {
+    type Slot = PngPageSlot;
     /// The sum of all parts so far.
     type State = Adler;
 
@@ -213,8 +213,8 @@ impl Pages for Parts<'_> {
         true
     }
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot {
+    fn slot(&self) -> Result<PngPageSlot> {
+        Ok(PngPageSlot {
             rows: 0..0,
             row: Vec::new(),
             above: Vec::new(),
@@ -226,7 +226,7 @@ impl Pages for Parts<'_> {
         })
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut PngPageSlot) -> Result<bool> {
         slot.rows = page_of(number, self.part_rows, self.image.height);
         Ok(!slot.rows.is_empty())
     }
@@ -235,13 +235,13 @@ impl Pages for Parts<'_> {
         Phase::Encode
     }
 
-    fn prepare(&self, slot: &mut Slot) -> Result<()> {
+    fn prepare(&self, slot: &mut PngPageSlot) -> Result<()> {
         self.filter(slot)?;
         slot.sum = Adler::of(&slot.filtered);
         self.pack(slot)
     }
 
-    fn format(&self, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut PngPageSlot) -> Result<()> {
         if self.is_last(slot) {
             slot.chunk.try_reserve(8)?;
             slot.chunk.extend_from_slice(&slot.sum.value().to_be_bytes());
@@ -249,13 +249,13 @@ impl Pages for Parts<'_> {
         end(&mut slot.chunk)
     }
 
-    fn order(&self, sum: &mut Adler, slot: &mut Slot) -> Result<()> {
+    fn order(&self, sum: &mut Adler, slot: &mut PngPageSlot) -> Result<()> {
         *sum = sum.then(slot.sum);
         slot.sum = *sum;
         Ok(())
     }
 
-    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a PngPageSlot) -> &'a [u8] {
         &slot.chunk
     }
 }

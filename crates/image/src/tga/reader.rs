@@ -116,7 +116,7 @@ impl Input<'_> {
         let chunks = self.raster.height().div_ceil(chunk_rows);
         let threads = self.options.run.worker_threads().min(chunks);
         let crew = Crew::new(threads, self.options.run.memory_limit, chunk_rows * self.row_bytes());
-        let job = RowsJob { input: self, chunk_rows, packed };
+        let job = TgaJob { input: self, chunk_rows, packed };
         run(&job, &mut (), crew, &self.options.run.cancel)?;
         let kind = match job.packed.map(|packed| packed.into_inner().unwrap_or_else(PoisonError::into_inner)) {
             Some(Packed { window, packets }) => match packets.left() {
@@ -220,7 +220,7 @@ struct Packed {
 }
 
 /// Rows, some at a time.
-struct RowsJob<'a> {
+struct TgaJob<'a> {
     input: &'a Input<'a>,
     chunk_rows: usize,
     /// Where there are packets.
@@ -228,7 +228,7 @@ struct RowsJob<'a> {
 }
 
 #[derive(Default)]
-struct Slot {
+struct TgaSlot {
     /// Pixels as they are stored, and some bytes that mean nothing.
     bytes: Vec<u8>,
     /// How many bytes of pixels were found.
@@ -238,15 +238,15 @@ struct Slot {
     end: u64,
 }
 
-impl RowsJob<'_> {
+impl TgaJob<'_> {
     /// Where a plain row begins.
     fn place(&self, row: usize) -> u64 {
         self.input.header.body + row as u64 * self.input.row_bytes() as u64
     }
 }
 
-impl ChunkJob for RowsJob<'_> {
-    type Slot = Slot;
+impl ChunkJob for TgaJob<'_> {
+    type Slot = TgaSlot;
     type State = ();
     const PHASE: Phase = Phase::Decode;
 
@@ -254,11 +254,11 @@ impl ChunkJob for RowsJob<'_> {
         self.packed.is_some() || self.input.bytes.in_order()
     }
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot::default())
+    fn slot(&self) -> Result<TgaSlot> {
+        Ok(TgaSlot::default())
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut TgaSlot) -> Result<bool> {
         let height = self.input.raster.height();
         let first = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.chunk_rows);
         if first >= height {
@@ -282,7 +282,7 @@ impl ChunkJob for RowsJob<'_> {
         self.input.raster.reserve(slot.rows.end).map(|()| true)
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut TgaSlot) -> Result<()> {
         let (level, row_bytes) = (Level::best(), self.input.row_bytes());
         let (pixels, mut seen) = (&self.input.header.pixels, AlphaSeen::default());
         let has_alpha = pixels.channels().has_alpha() || self.input.header.has_attribute_bit;
@@ -305,7 +305,7 @@ impl ChunkJob for RowsJob<'_> {
         if slot.found < slot.rows.len() * row_bytes { Err(self.input.cut(slot.end)) } else { Ok(()) }
     }
 
-    fn place(&self, (): &mut (), slot: &mut Slot) -> Result<()> {
+    fn place(&self, (): &mut (), slot: &mut TgaSlot) -> Result<()> {
         self.input.report(slot.end);
         Ok(())
     }

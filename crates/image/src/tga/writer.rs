@@ -35,7 +35,7 @@ pub fn write(image: &Image, style: &ImageStyle, options: &RunOptions, writing: &
     let row_bytes = image.width * image.channels.count();
     let page_bytes = options.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
     let page_rows = (page_bytes / row_bytes).max(1);
-    let pages = RowPages { samples, channels: image.channels, row_bytes, page_rows, has_packets: style.tga_rle };
+    let pages = TgaPages { samples, channels: image.channels, row_bytes, page_rows, has_packets: style.tga_rle };
     writing.announce((HEADER_BYTES + samples.len()) as u64);
     writing.pages(&pages, &mut (), image.height.div_ceil(page_rows) as u64, 3 * page_rows * row_bytes)?;
     writing.end(footer(writing.written(), image.premultiplied)?)
@@ -72,7 +72,7 @@ fn footer(end: u64, premultiplied: bool) -> Result<Vec<u8>> {
     Ok(footer)
 }
 
-struct RowPages<'a> {
+struct TgaPages<'a> {
     samples: &'a [u8],
     channels: Channels,
     /// Bytes of a row without packets.
@@ -82,22 +82,22 @@ struct RowPages<'a> {
 }
 
 #[derive(Default)]
-struct Slot {
+struct TgaPageSlot {
     samples: Range<usize>,
     /// Pixels as they are stored.
     plain: Vec<u8>,
     packets: Vec<u8>,
 }
 
-impl Pages for RowPages<'_> {
-    type Slot = Slot;
+impl Pages for TgaPages<'_> {
+    type Slot = TgaPageSlot;
     type State = ();
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot::default())
+    fn slot(&self) -> Result<TgaPageSlot> {
+        Ok(TgaPageSlot::default())
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut TgaPageSlot) -> Result<bool> {
         let page = self.page_rows * self.row_bytes;
         slot.samples = page_of(number + u64::from(number > 0 && planted("tga-pages")), page, self.samples.len());
         Ok(!slot.samples.is_empty())
@@ -107,7 +107,7 @@ impl Pages for RowPages<'_> {
         Phase::Encode
     }
 
-    fn format(&self, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut TgaPageSlot) -> Result<()> {
         let samples = &self.samples[slot.samples.clone()];
         slot.plain.clear();
         slot.plain.try_reserve_exact(samples.len()).map_err(|_| Error::memory("a page"))?;
@@ -129,7 +129,7 @@ impl Pages for RowPages<'_> {
         Ok(())
     }
 
-    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a TgaPageSlot) -> &'a [u8] {
         if self.has_packets { &slot.packets } else { &slot.plain }
     }
 }

@@ -1,7 +1,8 @@
 //! Faces, lines and points as text, and the state lines between them.
 
-use super::plan::{GROUP, Held, Key, MATERIAL, Planned, SMOOTHING, Section, since, state_runs};
-use super::writer::Text;
+use super::plan::{Key, Planned, Section, since, state_runs};
+use super::text::Text;
+use super::text::{GROUP, Held, MATERIAL, SMOOTHING};
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
 use polyhaul_model::{Counts, Elements, NONE};

@@ -34,6 +34,7 @@ mod reader;
 mod repair;
 mod statement;
 mod suspects;
+mod text;
 mod tokens;
 mod writer;
 

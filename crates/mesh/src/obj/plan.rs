@@ -1,9 +1,9 @@
 //! What is written, in order: pieces of one kind each, cut into chunks of about equal size.
 //!
 //! The plan is made from the scene and the options alone, so chunk borders and state lines do not
-//! depend on threads. It holds no text but names: [`super::writer`] formats the pieces.
+//! depend on threads. It holds no text but names: the writer formats the pieces.
 
-use super::writer::Written;
+use super::text::{GROUP, Held, Written};
 use crate::options::ObjOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Counts, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
@@ -56,32 +56,11 @@ pub(super) struct Bases {
     pub(super) add: [u32; 3],
 }
 
-/// The state lines of a place in the text: smoothing, group, material.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Held {
-    /// Which run of the mesh holds.
-    pub(super) runs: [Option<u32>; 3],
-    /// What the text says so far.
-    pub(super) values: [u32; 3],
-}
-
-/// What the entries of [`Held`] are.
-pub(super) const SMOOTHING: usize = 0;
-pub(super) const GROUP: usize = 1;
-pub(super) const MATERIAL: usize = 2;
-
 /// The value of a group of another mesh: groups are numbered per mesh.
 const OTHER_GROUP: u32 = NONE - 1;
 
 /// What no run states.
 const UNKNOWN: u32 = NONE - 2;
-
-impl Default for Held {
-    /// What holds at the begin of a file: smoothing is off, and there is neither group nor material.
-    fn default() -> Self {
-        Held { runs: [None; 3], values: [0, NONE, NONE] }
-    }
-}
 
 /// The runs of a mesh in the order of [`Held`].
 pub(super) fn state_runs(mesh: &Mesh) -> [&[Run]; 3] {

@@ -1,7 +1,7 @@
 //! The final arrays of a mesh, and the copying of a chunk's values to their places in them.
 
 use super::parsed::{Corners, ElementKind, Parsed, Stream};
-use super::reader::Slot;
+use super::reader::ObjSlot;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Counts, Elements, Mesh, NONE};
 use polyhaul_pipeline::column::Column;
@@ -194,7 +194,7 @@ impl Columns {
     }
 
     /// Copies a chunk's values to their places; returns the largest index of each stream, 1-based.
-    pub(super) fn publish(&self, slot: &Slot) -> Result<[u32; 3]> {
+    pub(super) fn publish(&self, slot: &ObjSlot) -> Result<[u32; 3]> {
         let (parsed, places) = (&slot.parsed, &slot.places);
         // SAFETY: `Columns::place` gave these places to this chunk alone.
         unsafe {

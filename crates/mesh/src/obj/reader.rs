@@ -56,7 +56,7 @@ impl Reference {
 }
 
 /// A chunk in flight.
-pub(super) struct Slot {
+pub(super) struct ObjSlot {
     pub(super) text: Text,
     index: Box<Index>,
     pub(super) parsed: Parsed,
@@ -73,7 +73,7 @@ struct ObjJob<'s, 'o> {
 }
 
 /// What the commits build.
-struct State {
+struct ObjState {
     counts: Counts,
     corners: [u32; 3],
     lines: u64,
@@ -104,7 +104,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
         suspects: Mutex::default(),
         slot_bytes,
     };
-    let mut state = State {
+    let mut state = ObjState {
         counts: Counts::default(),
         corners: [0; 3],
         lines: 0,
@@ -118,36 +118,36 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
 }
 
 impl ChunkJob for ObjJob<'_, '_> {
-    type Slot = Slot;
-    type State = State;
+    type Slot = ObjSlot;
+    type State = ObjState;
     const PUBLISHES: bool = true;
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
     }
 
-    fn slot(&self) -> Result<Slot> {
+    fn slot(&self) -> Result<ObjSlot> {
         let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
-        Ok(Slot { text: Text::default(), index, parsed: Parsed::default(), places: Places::default() })
+        Ok(ObjSlot { text: Text::default(), index, parsed: Parsed::default(), places: Places::default() })
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut ObjSlot) -> Result<bool> {
         self.chunks.take(number, &mut slot.text)
     }
 
     /// Fills the arrays: it is known what came before.
-    fn publish(&self, slot: &mut Slot) -> Result<()> {
+    fn publish(&self, slot: &mut ObjSlot) -> Result<()> {
         self.fill(slot)
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
-        let Slot { text, index, parsed, .. } = slot;
+    fn parse(&self, slot: &mut ObjSlot) -> Result<()> {
+        let ObjSlot { text, index, parsed, .. } = slot;
         let text = ChunkText { padded: text.padded(), start: text.start, end: text.end };
         self.parser.parse(text, index, parsed)
     }
 
     /// Settles what crosses the borders of chunks and gives the chunk its places in the arrays.
-    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut ObjState, slot: &mut ObjSlot) -> Result<()> {
         self.relate(state, slot)?;
         let excess = self.excess(state, slot);
         state.settle(slot, excess, self)?;
@@ -162,7 +162,7 @@ impl ChunkJob for ObjJob<'_, '_> {
 }
 
 impl ObjJob<'_, '_> {
-    fn fill(&self, slot: &mut Slot) -> Result<()> {
+    fn fill(&self, slot: &mut ObjSlot) -> Result<()> {
         let largest = self.columns.publish(slot)?;
         if largest.iter().zip(slot.places.known()).any(|(&largest, known)| largest > known) {
             let found = suspects::find(slot, self.options.raises())?;
@@ -175,7 +175,7 @@ impl ObjJob<'_, '_> {
     }
 
     /// Gives indices that count backwards their values. One that points before the file's start is broken.
-    fn relate(&self, state: &State, slot: &mut Slot) -> Result<()> {
+    fn relate(&self, state: &ObjState, slot: &mut ObjSlot) -> Result<()> {
         let counts = [state.counts.positions, state.counts.uvs, state.counts.normals];
         let parsed = &mut slot.parsed;
         let mut broken = None;
@@ -198,7 +198,7 @@ impl ObjJob<'_, '_> {
     }
 
     /// What stops the reading in this chunk besides complaints: a limit, and where it is passed.
-    fn excess(&self, state: &State, slot: &Slot) -> Option<Excess> {
+    fn excess(&self, state: &ObjState, slot: &ObjSlot) -> Option<Excess> {
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let text = slot.text.bytes();
         let added = slot.parsed.counts().to_array();
@@ -223,7 +223,7 @@ impl ObjJob<'_, '_> {
     }
 
     /// Tells the caller how far the reading is, every few megabytes.
-    fn report(&self, state: &mut State, done: u64) {
+    fn report(&self, state: &mut ObjState, done: u64) {
         const EVERY_BYTES: u64 = 4 << 20;
         if let Some(progress) = &self.options.run.progress
             && done >= state.last_report + EVERY_BYTES
@@ -246,10 +246,10 @@ fn before_start(stream: Stream, token: (u32, u32), text: &[u8]) -> Complaint {
     }
 }
 
-impl State {
+impl ObjState {
     /// Files the complaints and takes the statements of a chunk, both in the order of the text, so
     /// that the first error is the first by position.
-    fn settle(&mut self, slot: &Slot, excess: Option<Excess>, job: &ObjJob<'_, '_>) -> Result<()> {
+    fn settle(&mut self, slot: &ObjSlot, excess: Option<Excess>, job: &ObjJob<'_, '_>) -> Result<()> {
         let file = job.chunks.name();
         let mut placer = Placer::new(slot.text.bytes(), slot.text.offset, self.lines, file);
         let stop = excess.as_ref().map_or(u32::MAX, |excess| excess.offset);
@@ -299,8 +299,8 @@ impl State {
 }
 
 /// Checks what only the end of the file decides, and assembles the scene.
-fn finish(job: ObjJob<'_, '_>, state: State, threads: usize) -> Result<Obj> {
-    let State { counts, corners, assembler, mut warnings, .. } = state;
+fn finish(job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Obj> {
+    let ObjState { counts, corners, assembler, mut warnings, .. } = state;
     let file: &Arc<str> = job.chunks.name();
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
     let broken = suspects.check(counts, file, job.options, &mut warnings)?;

@@ -4,7 +4,7 @@
 //! is looked through, once and in order, while its text is still there; what is found waits here.
 
 use super::parsed::{Corners, ElementKind, Segment, Stream};
-use super::reader::Slot;
+use super::reader::ObjSlot;
 use super::tokens::{Line, Tokens};
 use crate::place::{Placer, excerpt};
 use polyhaul_model::Counts;
@@ -114,7 +114,7 @@ impl Suspect {
 
 /// The corners of a chunk that point past what is known at its end. Where the first wrong one ends
 /// the reading, only those are listed that are larger than all of their stream before: it is among them.
-pub(super) fn find(slot: &Slot, first_only: bool) -> Result<Found> {
+pub(super) fn find(slot: &ObjSlot, first_only: bool) -> Result<Found> {
     let file: Arc<str> = "".into();
     let mut found = Found::default();
     for kind in ElementKind::ALL {

@@ -3,61 +3,27 @@
 //! The order of things is in [`super::plan`], state lines and corners are in [`super::elements`];
 //! here are numbers, headers and curves.
 
-use super::plan::{Held, Piece, PieceKind, Plan, Section};
+use super::plan::{Piece, PieceKind, Plan, Section};
+use super::text::{Text, Written, chunk_bytes, numbers, rows, slot_bytes};
 use super::{elements, evaluated};
-use crate::options::{Digits, ObjOptions};
-use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use crate::options::ObjOptions;
+use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::names;
-use polyhaul_model::{Curve, Material, Mesh, NONE, Object, ObjectKind, Scene};
+use polyhaul_model::{Curve, Material, Mesh, Object, ObjectKind, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
-use polyhaul_text::format::{FixedLine, MAX_FIXED_F32, Page};
 
-/// About how many bytes of text a chunk has: one `write` call each.
-const CHUNK_BYTES: usize = 256 << 10;
-/// Text may be longer than planned; a slot is counted with room for that.
-const SLOT_FACTOR: usize = 4;
-
-struct PlanPages<'a> {
+struct ObjPages<'a> {
     plan: Plan<'a>,
     text: &'a Text<'a>,
     chunk_cost: u64,
 }
 
-/// What formatting needs to know.
-#[derive(Clone, Copy)]
-pub(super) struct Text<'a> {
-    pub(super) materials: &'a [Material],
-    pub(super) options: &'a ObjOptions,
-}
-
 /// A chunk in flight.
-struct Slot {
+struct ObjPageSlot {
     pieces: Vec<Piece>,
     out: Out,
-}
-
-/// How much of each array the file holds so far, and what its state lines say.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Written {
-    /// Positions, uvs, normals.
-    pub(super) counts: [u64; 3],
-    pub(super) held: Held,
-}
-
-impl Written {
-    /// Adds what an object brings along; indices are 32-bit numbers.
-    pub(super) fn add(&mut self, counts: [usize; 3]) -> Result<()> {
-        for (sum, count) in self.counts.iter_mut().zip(counts) {
-            *sum += count as u64;
-        }
-        if self.counts.iter().any(|&count| count >= u64::from(NONE)) {
-            let message = "cannot write OBJ files with more than 2^32 - 2 positions, uvs or normals";
-            return Err(Error::new(ErrorKind::Limit, message));
-        }
-        Ok(())
-    }
 }
 
 /// Writes `scene` as OBJ text; `materials` are those that its runs and slots name, and `library` is
@@ -109,30 +75,20 @@ fn as_read(
     let chunk_bytes = chunk_bytes(run_options);
     let written = plan.written();
     let count = plan.cost() / chunk_bytes as u64 + 1;
-    let pages = PlanPages { plan, text, chunk_cost: chunk_bytes as u64 };
+    let pages = ObjPages { plan, text, chunk_cost: chunk_bytes as u64 };
     writing.pages(&pages, &mut (), count, slot_bytes(chunk_bytes))?;
     Ok(written)
 }
 
-/// About how many bytes of text a chunk has.
-pub(super) fn chunk_bytes(options: &RunOptions) -> usize {
-    options.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30)
-}
-
-/// What a slot is counted with.
-pub(super) fn slot_bytes(chunk_bytes: usize) -> usize {
-    SLOT_FACTOR * chunk_bytes.max(CHUNK_BYTES / 4)
-}
-
-impl Pages for PlanPages<'_> {
-    type Slot = Slot;
+impl Pages for ObjPages<'_> {
+    type Slot = ObjPageSlot;
     type State = ();
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot { pieces: Vec::new(), out: Out::default() })
+    fn slot(&self) -> Result<ObjPageSlot> {
+        Ok(ObjPageSlot { pieces: Vec::new(), out: Out::default() })
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut ObjPageSlot) -> Result<bool> {
         slot.pieces.clear();
         slot.out.clear();
         if number > 0 && number.saturating_mul(self.chunk_cost) >= self.plan.cost() {
@@ -144,15 +100,15 @@ impl Pages for PlanPages<'_> {
         Ok(true)
     }
 
-    fn format(&self, slot: &mut Slot) -> Result<()> {
-        let Slot { pieces, out } = slot;
+    fn format(&self, slot: &mut ObjPageSlot) -> Result<()> {
+        let ObjPageSlot { pieces, out } = slot;
         for piece in pieces.iter() {
             self.text.piece(piece, self.plan.section(piece.object), out)?;
         }
         Ok(())
     }
 
-    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a ObjPageSlot) -> &'a [u8] {
         slot.out.text()
     }
 }
@@ -290,39 +246,5 @@ impl Text<'_> {
             numbers(page, &curve.knots, digits);
             page.bytes(b"\nend\n");
         })
-    }
-}
-
-/// A blank before each number.
-fn numbers(page: &mut Page<'_>, values: &[f32], digits: Digits) {
-    for &value in values {
-        page.byte(b' ');
-        match digits {
-            Digits::Fixed(digits) => page.fixed_f32(value, usize::from(digits)),
-            Digits::Shortest => page.shortest_f32(value),
-        }
-    }
-}
-
-/// A line for each row: the prefix, then the numbers.
-pub(super) fn rows<const N: usize>(out: &mut Out, prefix: &[u8], digits: Digits, rows: &[[f32; N]]) -> Result<()> {
-    const { assert!(N * MAX_FIXED_F32 < CHUNK_BYTES) };
-    let mut rest = rows;
-    match digits {
-        Digits::Fixed(digits) => {
-            let line = FixedLine::new(prefix, usize::from(digits));
-            out.format(|page| {
-                let done = page.fixed_lines(&line, rest);
-                rest = &rest[done..];
-                rest.is_empty()
-            })
-        }
-        Digits::Shortest => rows.iter().try_for_each(|row| {
-            out.whole(|page| {
-                page.bytes(&prefix[..prefix.len() - 1]);
-                numbers(page, row, digits);
-                page.byte(b'\n');
-            })
-        }),
     }
 }

@@ -3,12 +3,12 @@
 //! Rows of one size are found without looking at those before: every worker reads its own share of a positioned
 //! source and parses it. Members of compressed data are read whole, and a row that two share is handed on. What was
 //! read beyond the last row of that size is kept, so that no byte is read twice. Rows with lists are assumed to be like
-//! the first one and verified while they are parsed ([`Even`]); from the first that differs on, and in streams, they
-//! are walked in order ([`Walk`]), and only parsing them is parallel.
+//! the first one and verified while they are parsed ([`EvenRowsJob`]); from the first that differs on, and in streams,
+//! they are walked in order ([`WalkRowsJob`]), and only parsing them is parallel.
 
 use super::layout::{RowEnd, Shape, Walked};
 use super::rows::{Outcome, Progress, Target};
-use super::sink::{Block, Flaw, Found, Scratch};
+use super::sink::{Block, Flaw, Scratch, SinkFound};
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy, try_push};
 use polyhaul_model::names;
@@ -36,7 +36,7 @@ pub(super) struct Reader<'a, 'o> {
 }
 
 /// A chunk in flight.
-struct Slot {
+struct PlyBinarySlot {
     bytes: Vec<u8>,
     /// How many of them are rows.
     size: usize,
@@ -47,11 +47,11 @@ struct Slot {
     bases: Vec<u64>,
     totals: Vec<u64>,
     scratch: Scratch,
-    found: Found,
+    found: SinkFound,
 }
 
 /// What the commits settle.
-struct State {
+struct PlyBinaryState {
     outcome: Outcome,
     mismatch: Option<u64>,
     /// What was read from the row that is not of the shape on.
@@ -150,9 +150,9 @@ impl Reader<'_, '_> {
         let start = self.feed.at();
         let mut state = self.state(outcome);
         let (first_piece, taken, relay) = (first_piece(&self.feed, start), Mutex::default(), Relay::default());
-        let job = Even { common, feed: &self.feed, start, shape, chunk_rows, first_piece, taken, relay };
+        let job = EvenRowsJob { common, feed: &self.feed, start, shape, chunk_rows, first_piece, taken, relay };
         let result = run(&job, &mut state, crew, &options.run.cancel);
-        let Even { shape: Shape { counts, .. }, relay, .. } = job;
+        let EvenRowsJob { shape: Shape { counts, .. }, relay, .. } = job;
         let mut unused = std::mem::take(&mut state.unused);
         unused.extend(relay.into_rests());
         let (mut outcome, mismatch) = self.settled(state);
@@ -186,7 +186,7 @@ impl Reader<'_, '_> {
         totals.resize(outcome.totals.len(), 0);
         let mut state = self.state(outcome);
         let line = Line { feed: &mut self.feed, row, bases, totals };
-        let job = Walk { common, line: Mutex::new(line) };
+        let job = WalkRowsJob { common, line: Mutex::new(line) };
         let result = run(&job, &mut state, crew, &options.run.cancel);
         let totals = job.line.into_inner().unwrap_or_else(PoisonError::into_inner).bases;
         let (outcome, _) = self.settled(state);
@@ -194,12 +194,12 @@ impl Reader<'_, '_> {
         Ok(Outcome { totals, ..outcome })
     }
 
-    fn state(&mut self, outcome: Outcome) -> State {
+    fn state(&mut self, outcome: Outcome) -> PlyBinaryState {
         let (warnings, progress) = (std::mem::take(self.warnings), std::mem::take(&mut self.progress));
-        State { outcome, mismatch: None, unused: Vec::new(), warnings, progress }
+        PlyBinaryState { outcome, mismatch: None, unused: Vec::new(), warnings, progress }
     }
 
-    fn settled(&mut self, state: State) -> (Outcome, Option<u64>) {
+    fn settled(&mut self, state: PlyBinaryState) -> (Outcome, Option<u64>) {
         (*self.warnings, self.progress) = (state.warnings, state.progress);
         (state.outcome, state.mismatch)
     }
@@ -218,8 +218,8 @@ impl Reader<'_, '_> {
 }
 
 impl Common<'_> {
-    fn slot(&self) -> Slot {
-        Slot {
+    fn slot(&self) -> PlyBinarySlot {
+        PlyBinarySlot {
             bytes: Vec::new(),
             size: 0,
             offset: 0,
@@ -228,13 +228,13 @@ impl Common<'_> {
             bases: Vec::new(),
             totals: Vec::new(),
             scratch: Scratch::default(),
-            found: Found::default(),
+            found: SinkFound::default(),
         }
     }
 
     /// Takes the rows of a slot apart.
-    fn publish(&self, slot: &mut Slot, shape: Option<&Shape>) -> Result<()> {
-        let Slot { bytes, size, first_row, rows, bases, totals, scratch, found, .. } = slot;
+    fn publish(&self, slot: &mut PlyBinarySlot, shape: Option<&Shape>) -> Result<()> {
+        let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, found, .. } = slot;
         let (first_row, rows) = (*first_row, *rows);
         let block = Block { bytes: &bytes[..*size], rows, first_row, bases, totals, shape };
         // SAFETY: no two chunks have the same rows, and the values before each are counted.
@@ -247,7 +247,7 @@ impl Common<'_> {
     }
 
     /// Files what was found in a slot.
-    fn settle(&self, state: &mut State, slot: &Slot) -> Result<()> {
+    fn settle(&self, state: &mut PlyBinaryState, slot: &PlyBinarySlot) -> Result<()> {
         let at = |flaw: &Flaw| (self.place(slot.offset + flaw.at as u64), None);
         state.outcome.file(self.target, &slot.found, self.options, &mut state.warnings, at)?;
         state.progress.report(slot.offset + slot.size as u64, self.size, self.options);
@@ -266,7 +266,7 @@ fn grow(bytes: &mut Vec<u8>, size: usize) -> Result<()> {
 }
 
 /// Rows of one size, each chunk by itself.
-struct Even<'a, 'f> {
+struct EvenRowsJob<'a, 'f> {
     common: Common<'a>,
     feed: &'a Feed<'f>,
     /// Where the first row lies.
@@ -304,7 +304,7 @@ fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
     feed.piece(low).map(|_| low)
 }
 
-impl Even<'_, '_> {
+impl EvenRowsJob<'_, '_> {
     /// Whether a chunk is still to be taken. One is if a later one was: what is read has no gaps.
     fn is_wanted(&self, number: u64) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -316,18 +316,18 @@ impl Even<'_, '_> {
     }
 
     /// Takes as many rows as a chunk has.
-    fn take_rows(&self, first: u64, slot: &mut Slot) -> Result<()> {
+    fn take_rows(&self, first: u64, slot: &mut PlyBinarySlot) -> Result<()> {
         let left = self.common.target.element.count - first;
         slot.rows = left.min(self.chunk_rows as u64) as usize;
         slot.size = slot.rows * self.shape.row_bytes;
         self.place_slot(first, slot)?;
         grow(&mut slot.bytes, slot.size)?;
-        let Slot { offset, bytes, size, .. } = slot;
+        let PlyBinarySlot { offset, bytes, size, .. } = slot;
         self.read(*offset, &mut bytes[..*size])
     }
 
     /// Takes a piece: the rows that end in it, and hands on what it has of another one.
-    fn take_piece(&self, number: u64, piece: Range<u64>, slot: &mut Slot) -> Result<()> {
+    fn take_piece(&self, number: u64, piece: Range<u64>, slot: &mut PlyBinarySlot) -> Result<()> {
         let row_bytes = self.shape.row_bytes as u64;
         let end = self.start + self.common.target.element.count * row_bytes;
         let (from, to) = (piece.start.clamp(self.start, end), piece.end.min(end));
@@ -354,7 +354,7 @@ impl Even<'_, '_> {
     }
 
     /// What comes before a row.
-    fn place_slot(&self, first: u64, slot: &mut Slot) -> Result<()> {
+    fn place_slot(&self, first: u64, slot: &mut PlyBinarySlot) -> Result<()> {
         slot.first_row = first;
         slot.offset = self.start + first * self.shape.row_bytes as u64;
         slot.bases.clear();
@@ -374,20 +374,20 @@ fn shorter() -> Error {
     Error::new(ErrorKind::Internal, "a source is shorter than declared")
 }
 
-impl ChunkJob for Even<'_, '_> {
-    type Slot = Slot;
-    type State = State;
+impl ChunkJob for EvenRowsJob<'_, '_> {
+    type Slot = PlyBinarySlot;
+    type State = PlyBinaryState;
     const PHASE: Phase = Phase::Build;
 
     fn takes_in_order(&self) -> bool {
         false
     }
 
-    fn slot(&self) -> Result<Slot> {
+    fn slot(&self) -> Result<PlyBinarySlot> {
         Ok(self.common.slot())
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut PlyBinarySlot) -> Result<bool> {
         let row_bytes = self.shape.row_bytes as u64;
         let count = self.common.target.element.count;
         let Some(first_piece) = self.first_piece else {
@@ -403,15 +403,15 @@ impl ChunkJob for Even<'_, '_> {
         }
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut PlyBinarySlot) -> Result<()> {
         if slot.rows == 0 {
-            slot.found = Found::default();
+            slot.found = SinkFound::default();
             return Ok(());
         }
         self.common.publish(slot, Some(&self.shape))
     }
 
-    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut PlyBinaryState, slot: &mut PlyBinarySlot) -> Result<()> {
         if state.mismatch.is_none() {
             self.common.settle(state, slot)?;
             state.mismatch = slot.found.mismatch;
@@ -438,7 +438,7 @@ struct Line<'a, 'f> {
 }
 
 /// Rows in order.
-struct Walk<'a, 'f> {
+struct WalkRowsJob<'a, 'f> {
     common: Common<'a>,
     line: Mutex<Line<'a, 'f>>,
 }
@@ -454,7 +454,7 @@ enum Stop {
     Length,
 }
 
-impl Walk<'_, '_> {
+impl WalkRowsJob<'_, '_> {
     /// The most bytes of a row.
     fn longest(&self) -> u64 {
         self.common.options.limits.line_bytes.min(1 << 30)
@@ -551,16 +551,16 @@ impl Walk<'_, '_> {
     }
 }
 
-impl ChunkJob for Walk<'_, '_> {
-    type Slot = Slot;
-    type State = State;
+impl ChunkJob for WalkRowsJob<'_, '_> {
+    type Slot = PlyBinarySlot;
+    type State = PlyBinaryState;
     const PHASE: Phase = Phase::Build;
 
-    fn slot(&self) -> Result<Slot> {
+    fn slot(&self) -> Result<PlyBinarySlot> {
         Ok(self.common.slot())
     }
 
-    fn take(&self, _: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, _: u64, slot: &mut PlyBinarySlot) -> Result<bool> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         let line = &mut *line;
         if line.row >= self.common.target.element.count {
@@ -595,13 +595,13 @@ impl ChunkJob for Walk<'_, '_> {
         Ok(true)
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut PlyBinarySlot) -> Result<()> {
         let layout = &self.common.target.sink.layout;
         let even = layout.lists.is_empty().then(|| layout.shape(&[])).transpose()?.flatten();
         self.common.publish(slot, even.as_ref())
     }
 
-    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut PlyBinaryState, slot: &mut PlyBinarySlot) -> Result<()> {
         self.common.settle(state, slot)?;
         if slot.bytes.len() > 4 * self.common.chunk_bytes.max(64 << 10) {
             // An uncommonly long row took it.

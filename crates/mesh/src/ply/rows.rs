@@ -3,7 +3,7 @@
 //! [`super::binary`] and [`super::text`] bring rows to the sinks; here is what both say about them.
 
 use super::header::Element;
-use super::sink::{Check, Checked, Flaw, FlawKind, Found, Sink};
+use super::sink::{Check, Checked, Flaw, FlawKind, Sink, SinkFound};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint};
 use polyhaul_model::names;
@@ -42,7 +42,7 @@ impl Outcome {
     pub(super) fn file(
         &mut self,
         target: Target<'_>,
-        found: &Found,
+        found: &SinkFound,
         options: &ParseOptions,
         warnings: &mut Warnings,
         mut place: impl FnMut(&Flaw) -> (Place, Option<Excerpt>),

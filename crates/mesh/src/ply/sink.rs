@@ -84,7 +84,7 @@ pub(super) struct Block<'a> {
 
 /// What publishing found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct SinkFound {
     /// The first row whose lists have not the counts of the shape: it and all behind it are still to be published.
     pub(super) mismatch: Option<u64>,
     /// Whether a number was rounded.
@@ -150,7 +150,7 @@ impl Sink {
     ///
     /// # Safety
     /// The places of its rows and of its lists' values are the caller's alone.
-    pub(super) unsafe fn publish(&self, block: &Block<'_>, scratch: &mut Scratch) -> Result<Found> {
+    pub(super) unsafe fn publish(&self, block: &Block<'_>, scratch: &mut Scratch) -> Result<SinkFound> {
         let mut turns = Turns::new(self, block, scratch)?;
         // SAFETY: the caller's promise.
         unsafe {
@@ -170,7 +170,7 @@ struct Turns<'a, 's> {
     scratch: &'s mut Scratch,
     stores: Vec<Pinned<'a>>,
     lists: Vec<HeldList<'a>>,
-    found: Found,
+    found: SinkFound,
 }
 
 /// The places of a block in a list's arrays.
@@ -220,7 +220,7 @@ impl<'a, 's> Turns<'a, 's> {
             let item_bytes = list.values.item_bytes();
             lists.push(HeldList { offsets, values, base, done: 0, total, item_bytes });
         }
-        Ok(Turns { sink, block, scratch, stores, lists, found: Found::default() })
+        Ok(Turns { sink, block, scratch, stores, lists, found: SinkFound::default() })
     }
 
     /// Rows of one size.
@@ -479,7 +479,7 @@ impl Check {
     }
 }
 
-impl Found {
+impl SinkFound {
     fn add(&mut self, flaw: Flaw) -> Result<()> {
         if self.flaws.len() < KEPT {
             return polyhaul_model::error::try_push(&mut self.flaws, flaw, "complaints");

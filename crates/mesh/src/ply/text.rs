@@ -11,7 +11,7 @@
 use super::layout::{RowEnd, Shape};
 use super::lines::{Lines, Numbers, Order, Parsed, Segment};
 use super::rows::{Outcome, Progress, Target};
-use super::sink::{Block, Flaw, Found, Scratch};
+use super::sink::{Block, Flaw, Scratch, SinkFound};
 use super::words;
 use super::words::{Fed, words};
 use crate::place::Placer;
@@ -38,7 +38,7 @@ const SLOT_FACTOR: usize = 5;
 const CARRIED: u32 = u32::MAX;
 
 /// A chunk in flight.
-struct Slot {
+struct PlyTextSlot {
     text: Text,
     /// Where the rows begin in it, and where that is in the padded text.
     body: usize,
@@ -54,7 +54,7 @@ struct Slot {
     /// Where the first row began, if that was in an earlier chunk.
     carried: Option<(Place, Excerpt)>,
     scratch: Scratch,
-    found: Vec<Found>,
+    found: Vec<SinkFound>,
     /// What comes behind all that was parsed: an error, or words behind the last row.
     error: Option<Error>,
     extra: Option<usize>,
@@ -71,7 +71,7 @@ struct Serial {
 }
 
 /// What the commits settle.
-struct State {
+struct PlyTextState {
     lines: u64,
     rows: u64,
     /// Rows that were parsed.
@@ -90,7 +90,7 @@ struct State {
     progress: Progress,
 }
 
-struct TextJob<'s, 'a> {
+struct PlyTextJob<'s, 'a> {
     chunks: TextChunks<'s>,
     /// Where the rows begin in the file.
     body: u64,
@@ -125,7 +125,7 @@ pub(super) fn read(
         try_push(&mut shapes, shape, "elements")?;
         try_push(&mut outcomes, Outcome::new(target.sink)?, "elements")?;
     }
-    let job = TextJob {
+    let job = PlyTextJob {
         chunks: feed.into_text().cut(chunk_bytes, options.limits.line_bytes, PADDING),
         body,
         targets,
@@ -135,7 +135,7 @@ pub(super) fn read(
         serial: AtomicBool::new(false),
         slot_bytes,
     };
-    let mut state = State {
+    let mut state = PlyTextState {
         lines: 0,
         rows: 0,
         done: 0,
@@ -169,9 +169,9 @@ fn reserve(size: Option<u64>, body: u64, targets: &[Target<'_>]) -> Result<()> {
     Ok(())
 }
 
-impl ChunkJob for TextJob<'_, '_> {
-    type Slot = Slot;
-    type State = State;
+impl ChunkJob for PlyTextJob<'_, '_> {
+    type Slot = PlyTextSlot;
+    type State = PlyTextState;
     const PUBLISHES: bool = true;
     const SCANS: bool = true;
     const FINISHES: bool = true;
@@ -180,9 +180,9 @@ impl ChunkJob for TextJob<'_, '_> {
         self.chunks.in_order()
     }
 
-    fn slot(&self) -> Result<Slot> {
+    fn slot(&self) -> Result<PlyTextSlot> {
         let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
-        Ok(Slot {
+        Ok(PlyTextSlot {
             text: Text::default(),
             body: 0,
             index,
@@ -200,42 +200,42 @@ impl ChunkJob for TextJob<'_, '_> {
         })
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut PlyTextSlot) -> Result<bool> {
         self.chunks.take(number, &mut slot.text)
     }
 
-    fn scan(&self, slot: &mut Slot) -> Result<()> {
+    fn scan(&self, slot: &mut PlyTextSlot) -> Result<()> {
         self.count(slot);
         Ok(())
     }
 
-    fn number(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn number(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         (slot.first_line, slot.first_row) = (state.lines, state.rows);
         state.lines += slot.lines;
         state.rows += slot.rows;
         Ok(())
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut PlyTextSlot) -> Result<()> {
         self.parse_rows(slot)
     }
 
-    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         self.settle(state, slot)
     }
 
-    fn publish(&self, slot: &mut Slot) -> Result<()> {
+    fn publish(&self, slot: &mut PlyTextSlot) -> Result<()> {
         self.publish_rows(slot)
     }
 
-    fn finish(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn finish(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         self.file(state, slot)
     }
 }
 
-impl TextJob<'_, '_> {
+impl PlyTextJob<'_, '_> {
     /// Counts lines, and those that should be rows.
-    fn count(&self, slot: &mut Slot) {
+    fn count(&self, slot: &mut PlyTextSlot) {
         let text = slot.text.bytes();
         let skipped = self.body.saturating_sub(slot.text.offset).min(text.len() as u64) as usize;
         slot.body = slot.text.start + skipped;
@@ -248,7 +248,7 @@ impl TextJob<'_, '_> {
         slot.rows += u64::from(is_open);
     }
 
-    fn parse_rows(&self, slot: &mut Slot) -> Result<()> {
+    fn parse_rows(&self, slot: &mut PlyTextSlot) -> Result<()> {
         slot.parsed.clear();
         if self.serial.load(Ordering::Relaxed) {
             return Ok(());
@@ -265,7 +265,7 @@ impl TextJob<'_, '_> {
     }
 
     /// Hands out places; where lines are no rows, takes the words.
-    fn settle(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn settle(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         (slot.carried, slot.error, slot.extra) = (None, None, None);
         if state.over {
             slot.parsed.clear();
@@ -308,7 +308,7 @@ impl TextJob<'_, '_> {
     }
 
     /// The place of an offset in a chunk's padded text, and the line there.
-    fn placed(&self, slot: &Slot, word: Range<usize>) -> (Place, Excerpt) {
+    fn placed(&self, slot: &PlyTextSlot, word: Range<usize>) -> (Place, Excerpt) {
         let text = slot.text.bytes();
         let mut placer = Placer::new(text, slot.text.offset, slot.first_line, self.chunks.name());
         let token = ((word.start - slot.text.start) as u32, word.len() as u32);
@@ -316,7 +316,7 @@ impl TextJob<'_, '_> {
     }
 
     /// Takes the words from `from` on, one by one.
-    fn take_words(&self, serial: &mut Serial, from: usize, slot: &mut Slot) -> Result<()> {
+    fn take_words(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
         let mut parsed = std::mem::take(&mut slot.parsed);
         let mut row_start = parsed.rows.len();
         parsed.rows.try_reserve(serial.partial.len()).map_err(|_| Error::memory("a row"))?;
@@ -373,7 +373,7 @@ impl TextJob<'_, '_> {
 
     /// What to say of later errors where the line at `start`, the first that is not a row, has more values than a row
     /// of its element: the words behind them are taken for other rows.
-    fn wide_line(&self, slot: &Slot, start: usize, row: u64) -> Option<String> {
+    fn wide_line(&self, slot: &PlyTextSlot, start: usize, row: u64) -> Option<String> {
         let element = self.targets[self.order.find(row)?.0].element;
         let padded = slot.text.padded();
         let end = line_start(padded, start, slot.text.end, 1);
@@ -398,7 +398,7 @@ impl TextJob<'_, '_> {
     }
 
     /// The error that a word does not belong where it is.
-    fn fault(&self, slot: &Slot, word: Range<usize>, fault: words::Fault, row: u64) -> Error {
+    fn fault(&self, slot: &PlyTextSlot, word: Range<usize>, fault: words::Fault, row: u64) -> Error {
         let (place, excerpt) = self.placed(slot, word);
         let words::Fault { message, expected } = fault;
         let (message, expected) = (format!("{message} (row {row})"), Some(expected));
@@ -407,7 +407,7 @@ impl TextJob<'_, '_> {
     }
 
     /// Gives the rows of a chunk their places.
-    fn hand_out(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn hand_out(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let mut cut = None;
         for (number, segment) in slot.parsed.segments.iter_mut().enumerate() {
@@ -431,7 +431,7 @@ impl TextJob<'_, '_> {
 
     /// Leaves out what comes behind the row of segment `cut` whose lists pass the limit, and that row: what is wrong
     /// with rows before it comes first.
-    fn cut_short(&self, slot: &mut Slot, cut: usize, limit: u64) -> Result<()> {
+    fn cut_short(&self, slot: &mut PlyTextSlot, cut: usize, limit: u64) -> Result<()> {
         let mut segment = slot.parsed.segments[cut].clone();
         let target = self.targets[segment.element];
         let layout = &target.sink.layout;
@@ -462,7 +462,7 @@ impl TextJob<'_, '_> {
         try_push(&mut slot.parsed.segments, segment, "rows")
     }
 
-    fn publish_rows(&self, slot: &mut Slot) -> Result<()> {
+    fn publish_rows(&self, slot: &mut PlyTextSlot) -> Result<()> {
         slot.found.clear();
         for segment in &slot.parsed.segments {
             let block = Block {
@@ -481,7 +481,7 @@ impl TextJob<'_, '_> {
     }
 
     /// Files what was found, in the order of the text.
-    fn file(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn file(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         for (segment, found) in slot.parsed.segments.iter().zip(&slot.found) {
             let place = |flaw: &Flaw| self.place_of_flaw(slot, segment, flaw);
             let outcome = &mut state.outcomes[segment.element];
@@ -504,7 +504,7 @@ impl TextJob<'_, '_> {
     }
 
     /// Notes the first word behind the last row.
-    fn note_extra(&self, state: &mut State, slot: &Slot) -> Result<()> {
+    fn note_extra(&self, state: &mut PlyTextState, slot: &PlyTextSlot) -> Result<()> {
         let Some(from) = slot.extra.filter(|_| !state.noted) else { return Ok(()) };
         let Some(word) = words(slot.text.padded(), from, slot.text.end).next() else { return Ok(()) };
         state.noted = true;
@@ -515,7 +515,7 @@ impl TextJob<'_, '_> {
     }
 
     /// Where a flaw is: the word, where the row has a line of its own, otherwise where the row begins.
-    fn place_of_flaw(&self, slot: &Slot, segment: &Segment, flaw: &Flaw) -> (Place, Option<Excerpt>) {
+    fn place_of_flaw(&self, slot: &PlyTextSlot, segment: &Segment, flaw: &Flaw) -> (Place, Option<Excerpt>) {
         let row = (flaw.row - segment.first_row) as usize;
         if !segment.starts.is_empty() {
             return self.place_of_row(slot, segment, row);
@@ -529,7 +529,7 @@ impl TextJob<'_, '_> {
     }
 
     /// Where a row of a segment begins.
-    fn place_of_row(&self, slot: &Slot, segment: &Segment, row: usize) -> (Place, Option<Excerpt>) {
+    fn place_of_row(&self, slot: &PlyTextSlot, segment: &Segment, row: usize) -> (Place, Option<Excerpt>) {
         let padded = slot.text.padded();
         let start = match segment.starts.get(row) {
             Some(&CARRIED) => {
@@ -545,7 +545,7 @@ impl TextJob<'_, '_> {
     }
 
     /// That all rows were there.
-    fn check_end(&self, state: &State) -> Result<()> {
+    fn check_end(&self, state: &PlyTextState) -> Result<()> {
         let Some((element, row, _)) = self.order.find(state.done) else { return Ok(()) };
         let (line, offset) = (Some(state.lines + 1), Some(state.end));
         let place = Place { file: self.chunks.name().clone(), line, offset, column: None };

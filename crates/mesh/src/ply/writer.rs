@@ -95,7 +95,7 @@ fn write(
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
     let header = header(elements, remarks, options.encoding)?;
-    let pages = RowPages::new(elements, options, run)?;
+    let pages = PlyPages::new(elements, options, run)?;
     writing.announce(header.len() as u64 + pages.about_bytes());
     writing.begin(header);
     writing.pages(&pages, &mut (), pages.cost / pages.page_cost + 1, pages.slot_bytes())
@@ -195,7 +195,7 @@ fn header(elements: &[Element<'_>], remarks: &Remarks<'_>, encoding: PlyEncoding
 }
 
 /// All rows of all elements, in pages.
-struct RowPages<'a> {
+struct PlyPages<'a> {
     pieces: Vec<Piece<'a>>,
     cost: u64,
     page_cost: u64,
@@ -213,19 +213,19 @@ struct Piece<'a> {
 
 /// A page in flight.
 #[derive(Default)]
-struct Slot {
+struct PlyPageSlot {
     number: u64,
     rows: Vec<u8>,
     len: usize,
     text: Out,
 }
 
-impl<'a> RowPages<'a> {
+impl<'a> PlyPages<'a> {
     fn new(elements: &'a [Element<'a>], options: &PlyOptions, run: &RunOptions) -> Result<Self> {
         let PlyOptions { encoding, digits, .. } = *options;
         let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30) as u64;
         let page_cost = if encoding == PlyEncoding::Ascii { page_bytes.div_ceil(TEXT_FACTOR) } else { page_bytes };
-        let mut pages = RowPages { pieces: Vec::new(), cost: 0, page_cost, encoding, digits };
+        let mut pages = PlyPages { pieces: Vec::new(), cost: 0, page_cost, encoding, digits };
         for element in elements {
             for rows in element.pieces.iter().filter(|rows| rows.count > 0) {
                 let piece = Piece { rows, kinds: &element.kinds, start: pages.cost };
@@ -297,7 +297,7 @@ fn grow(rows: &mut Vec<u8>, len: usize) -> Result<()> {
     Ok(())
 }
 
-impl Slot {
+impl PlyPageSlot {
     /// Makes rows after those there are.
     fn rows(&mut self, rows: &Rows<'_>, range: Range<usize>, is_big: bool) -> Result<()> {
         let bytes = rows.bytes_before(range.end) - rows.bytes_before(range.start);
@@ -325,29 +325,29 @@ impl Slot {
     }
 }
 
-impl Pages for RowPages<'_> {
-    type Slot = Slot;
+impl Pages for PlyPages<'_> {
+    type Slot = PlyPageSlot;
     type State = ();
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot::default())
+    fn slot(&self) -> Result<PlyPageSlot> {
+        Ok(PlyPageSlot::default())
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut PlyPageSlot) -> Result<bool> {
         slot.number = number;
         slot.len = 0;
         slot.text.clear();
         Ok(number.saturating_mul(self.page_cost) < self.cost)
     }
 
-    fn format(&self, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut PlyPageSlot) -> Result<()> {
         self.shares(slot.number).try_for_each(|(piece, range)| match self.encoding {
             PlyEncoding::Ascii => slot.lines(piece, range, self.digits),
             encoding => slot.rows(piece.rows, range, encoding == PlyEncoding::BigEndian),
         })
     }
 
-    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a PlyPageSlot) -> &'a [u8] {
         match self.encoding {
             PlyEncoding::Ascii => slot.text.text(),
             _ => &slot.rows[..slot.len],

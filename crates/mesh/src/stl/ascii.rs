@@ -7,7 +7,7 @@
 
 use super::facets::{Facet, Facets, Places, Solid, check_count};
 use super::machine::{Machine, Step};
-use super::reader::Found;
+use super::reader::StlFound;
 use super::statement::{Statement, Statements, Word};
 use crate::options::StlReadOptions;
 use crate::place::{Placer, excerpt};
@@ -33,13 +33,13 @@ const SLOT_FACTOR: usize = 3;
 /// How many triangles are taken at once.
 const TOGETHER: usize = 32;
 
-struct AsciiJob<'a, 'o> {
+struct StlTextJob<'a, 'o> {
     chunks: TextChunks<'a>,
     options: &'o ParseOptions<StlReadOptions>,
     facets: Facets,
 }
 
-struct Slot {
+struct StlTextSlot {
     text: Text,
     index: Box<Index>,
     parsed: Parsed,
@@ -80,7 +80,7 @@ struct Complaint {
 }
 
 #[derive(Default)]
-struct State {
+struct StlTextState {
     machine: Machine,
     solids: Vec<Solid>,
     is_open: bool,
@@ -92,18 +92,18 @@ struct State {
 }
 
 /// Reads STL text.
-pub fn read(text: TextChunks<'_>, options: &ParseOptions<StlReadOptions>) -> Result<Found> {
+pub fn read(text: TextChunks<'_>, options: &ParseOptions<StlReadOptions>) -> Result<StlFound> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
     let threads = options.run.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
     let crew = Crew::new(threads, options.run.memory_limit, SLOT_FACTOR * chunk_bytes + (64 << 10));
     let chunks = text.cut(chunk_bytes, options.limits.line_bytes, PADDING);
-    let job = AsciiJob { chunks, options, facets: Facets::new() };
-    let mut state = State::default();
+    let job = StlTextJob { chunks, options, facets: Facets::new() };
+    let mut state = StlTextState::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
     state.end(&job)?;
-    let State { mut solids, count, warnings, .. } = state;
+    let StlTextState { mut solids, count, warnings, .. } = state;
     // The last solid may have no triangles, and is nothing then unless it is the only one.
     if solids.len() > 1 && solids.last().is_some_and(|last| last.first == count) {
         solids.pop();
@@ -114,7 +114,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions<StlReadOptions>) -> Res
     }
     // SAFETY: every chunk was placed and published.
     let scene = unsafe { job.facets.finish(count, solids, options)? };
-    Ok(Found { scene, warnings, threads: crew.threads })
+    Ok(StlFound { scene, warnings, threads: crew.threads })
 }
 
 impl Parsed {
@@ -244,10 +244,10 @@ impl Parsed {
     }
 }
 
-impl State {
+impl StlTextState {
     /// Settles what depends on the chunks before; returns the triangle that ends in the chunk's head.
-    fn settle(&mut self, slot: &Slot, job: &AsciiJob<'_, '_>) -> Result<Option<Facet>> {
-        let Slot { text, parsed, .. } = slot;
+    fn settle(&mut self, slot: &StlTextSlot, job: &StlTextJob<'_, '_>) -> Result<Option<Facet>> {
+        let StlTextSlot { text, parsed, .. } = slot;
         let file = job.chunks.name();
         let mut placer = Placer::new(text.bytes(), text.offset, self.lines, file);
         let mut first = None;
@@ -351,7 +351,7 @@ impl State {
     }
 
     /// What only the end of the file can show.
-    fn end(&mut self, job: &AsciiJob<'_, '_>) -> Result<()> {
+    fn end(&mut self, job: &StlTextJob<'_, '_>) -> Result<()> {
         let file: &Arc<str> = job.chunks.name();
         let place = Place { file: file.clone(), line: Some(self.lines + 1), offset: Some(self.end), column: None };
         if self.machine.is_inside() {
@@ -374,36 +374,36 @@ impl Complaint {
     }
 }
 
-impl ChunkJob for AsciiJob<'_, '_> {
-    type Slot = Slot;
-    type State = State;
+impl ChunkJob for StlTextJob<'_, '_> {
+    type Slot = StlTextSlot;
+    type State = StlTextState;
     const PUBLISHES: bool = true;
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
     }
 
-    fn slot(&self) -> Result<Slot> {
+    fn slot(&self) -> Result<StlTextSlot> {
         let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
         let (text, parsed, places) = (Text::default(), Parsed::default(), Places::default());
-        Ok(Slot { text, index, parsed, first: None, places })
+        Ok(StlTextSlot { text, index, parsed, first: None, places })
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut StlTextSlot) -> Result<bool> {
         self.chunks.take(number, &mut slot.text)
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut StlTextSlot) -> Result<()> {
         slot.parsed.parse(&slot.text, &mut slot.index, self.options.raises())
     }
 
-    fn publish(&self, slot: &mut Slot) -> Result<()> {
+    fn publish(&self, slot: &mut StlTextSlot) -> Result<()> {
         let facets = slot.first.iter().chain(&slot.parsed.facets).map(|facet| (*facet, 0));
         // SAFETY: `Facets::place` gave these places to this chunk alone.
         unsafe { self.facets.publish(&slot.places, facets) }
     }
 
-    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut StlTextState, slot: &mut StlTextSlot) -> Result<()> {
         slot.first = state.settle(slot, self)?;
         let end = state.count + usize::from(slot.first.is_some()) + slot.parsed.facets.len();
         check_count(end as u64, self.options)?;

@@ -1,7 +1,7 @@
 //! Binary STL: blocks of whole triangles, each read to its own place.
 
 use super::facets::{Facet, Facets, Places, Solid, check_count};
-use super::reader::Found;
+use super::reader::StlFound;
 use super::{FACET_BYTES, HEADER_BYTES};
 use crate::options::StlReadOptions;
 use polyhaul_model::error::{Diagnostic, Error, Result, fault, planted, try_push};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Triangles of a block: 256 KB, which stay in a core's own cache.
 const BLOCK_FACETS: usize = 5243;
 
-struct BinaryJob<'a, 'o> {
+struct StlBinaryJob<'a, 'o> {
     blocks: Blocks<'a>,
     block_facets: usize,
     /// How many triangles the header counts.
@@ -27,7 +27,7 @@ struct BinaryJob<'a, 'o> {
 }
 
 #[derive(Default)]
-struct Slot {
+struct StlBinarySlot {
     number: u64,
     block: Block,
     has_attributes: bool,
@@ -36,7 +36,7 @@ struct Slot {
 
 /// What was read so far.
 #[derive(Default)]
-struct State {
+struct StlBinaryState {
     bytes: u64,
     last_report: u64,
 }
@@ -48,14 +48,14 @@ pub fn read(
     count: u32,
     options: &ParseOptions<StlReadOptions>,
     mut warnings: Warnings,
-) -> Result<Found> {
+) -> Result<StlFound> {
     let (name, size): (Arc<str>, _) = (source.name().into(), source.len());
     let block_facets = options.run.chunk_bytes.map_or(BLOCK_FACETS, |bytes| bytes / FACET_BYTES).clamp(1, 1 << 24);
     let block_bytes = block_facets * FACET_BYTES;
     let blocks = Blocks::new(source, garbage, HEADER_BYTES as u64, block_bytes);
     let count = u64::from(count);
     check_count(count, options)?;
-    let job = BinaryJob { blocks, block_facets, count, size, facets: Facets::new(), options };
+    let job = StlBinaryJob { blocks, block_facets, count, size, facets: Facets::new(), options };
     // A size is to be believed, and a header that counts more is not.
     let known = size.map(|size| count.min(size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64));
     if let Some(known) = known {
@@ -64,7 +64,7 @@ pub fn read(
     let blocks = known.unwrap_or(count).div_ceil(block_facets as u64).max(1);
     let threads = options.run.worker_threads().min(usize::try_from(blocks).unwrap_or(usize::MAX));
     let crew = Crew::new(threads, options.run.memory_limit, block_bytes);
-    let mut state = State::default();
+    let mut state = StlBinaryState::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
     job.blocks.finish(&options.run.cancel)?;
     let whole = settle(&state, count, size, &name, options, &mut warnings)?;
@@ -72,12 +72,12 @@ pub fn read(
     try_push(&mut solids, Solid { name: String::new(), first: 0 }, "the scene")?;
     // SAFETY: all blocks up to the last whole triangle were placed and published.
     let scene = unsafe { job.facets.finish(whole as usize, solids, options)? };
-    Ok(Found { scene, warnings, threads: crew.threads })
+    Ok(StlFound { scene, warnings, threads: crew.threads })
 }
 
 /// Compares what there was with what the header counts; how many triangles are whole.
 fn settle(
-    state: &State,
+    state: &StlBinaryState,
     count: u64,
     size: Option<u64>,
     name: &Arc<str>,
@@ -118,9 +118,9 @@ fn facets(bytes: &[u8]) -> impl Iterator<Item = (Facet, u16)> + Clone {
     })
 }
 
-impl BinaryJob<'_, '_> {
+impl StlBinaryJob<'_, '_> {
     /// The bytes of a block that are triangles of the file.
-    fn own<'a>(&self, slot: &'a Slot) -> &'a [u8] {
+    fn own<'a>(&self, slot: &'a StlBinarySlot) -> &'a [u8] {
         let left = self.count.saturating_sub(slot.number.saturating_mul(self.block_facets as u64));
         let most = usize::try_from(left).unwrap_or(usize::MAX).saturating_mul(FACET_BYTES);
         let bytes = slot.block.bytes();
@@ -128,38 +128,38 @@ impl BinaryJob<'_, '_> {
     }
 }
 
-impl ChunkJob for BinaryJob<'_, '_> {
-    type Slot = Slot;
-    type State = State;
+impl ChunkJob for StlBinaryJob<'_, '_> {
+    type Slot = StlBinarySlot;
+    type State = StlBinaryState;
     const PUBLISHES: bool = true;
 
     fn takes_in_order(&self) -> bool {
         self.blocks.in_order()
     }
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot::default())
+    fn slot(&self) -> Result<StlBinarySlot> {
+        Ok(StlBinarySlot::default())
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut StlBinarySlot) -> Result<bool> {
         slot.number = number;
         // A stream shows whether something follows; of a file the size does.
         let end = if self.blocks.in_order() { self.count + 1 } else { self.count };
         Ok(number.saturating_mul(self.block_facets as u64) < end && self.blocks.take(number, &mut slot.block)?)
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut StlBinarySlot) -> Result<()> {
         let has_attributes = facets(self.own(slot)).any(|(_, attribute)| attribute != 0);
         slot.has_attributes = has_attributes;
         Ok(())
     }
 
-    fn publish(&self, slot: &mut Slot) -> Result<()> {
+    fn publish(&self, slot: &mut StlBinarySlot) -> Result<()> {
         // SAFETY: `Facets::place` gave these places to this block alone.
         unsafe { self.facets.publish(&slot.places, facets(self.own(slot))) }
     }
 
-    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut StlBinaryState, slot: &mut StlBinarySlot) -> Result<()> {
         let first = usize::try_from(slot.number).unwrap_or(usize::MAX).saturating_mul(self.block_facets);
         let count = self.own(slot).len() / FACET_BYTES;
         slot.places = self.facets.place(first..first + count, slot.has_attributes)?;

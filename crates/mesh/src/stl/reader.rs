@@ -16,14 +16,14 @@ use std::sync::Arc;
 const HEAD_BYTES: usize = 1024;
 
 /// What reading gives.
-pub struct Found {
+pub struct StlFound {
     pub scene: Scene,
     pub warnings: Warnings,
     pub threads: usize,
 }
 
 /// Reads STL of either kind. `garbage` is where what follows compressed data is noted.
-pub fn read(source: Source<'_>, garbage: Option<Garbage>, options: &ParseOptions<StlReadOptions>) -> Result<Found> {
+pub fn read(source: Source<'_>, garbage: Option<Garbage>, options: &ParseOptions<StlReadOptions>) -> Result<StlFound> {
     let mut head = [0; HEAD_BYTES];
     let count = ask(&source, || source.peek(&mut head))?;
     let head = &head[..count];

@@ -28,7 +28,7 @@ pub(crate) type Job<'a> = parts::Job<'a, StlOptions>;
 pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
     note_all_left_out(job, warnings)?;
     warnings.refuse_losses(job.strict)?;
-    let pages = FacetPages::new(job)?;
+    let pages = StlPages::new(job)?;
     writing.announce(HEADER_BYTES as u64 + pages.count * pages.facet_bytes() as u64);
     match (job.options.ascii, pages.pieces.is_empty()) {
         (false, _) => writing.begin(header(job.scene, pages.count)?),
@@ -160,7 +160,7 @@ fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
 }
 
 /// All triangles, in pages.
-struct FacetPages<'a> {
+struct StlPages<'a> {
     pieces: Vec<Piece<'a>>,
     count: u64,
     page_facets: usize,
@@ -168,16 +168,16 @@ struct FacetPages<'a> {
 }
 
 #[derive(Default)]
-struct Slot {
+struct StlPageSlot {
     number: u64,
     bytes: Vec<u8>,
     len: usize,
     text: Out,
 }
 
-impl<'a> FacetPages<'a> {
+impl<'a> StlPages<'a> {
     fn new(job: &Job<'a>) -> Result<Self> {
-        let mut pages = FacetPages { pieces: Vec::new(), count: 0, page_facets: 0, options: job.options };
+        let mut pages = StlPages { pieces: Vec::new(), count: 0, page_facets: 0, options: job.options };
         let page_bytes = job.run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
         pages.page_facets = (page_bytes / pages.facet_bytes()).max(1);
         for part in job.parts.iter().filter(|part| !part.faces.is_empty()) {
@@ -205,7 +205,7 @@ impl<'a> FacetPages<'a> {
     }
 }
 
-impl Slot {
+impl StlPageSlot {
     /// Makes triangles behind those there are.
     fn binary(&mut self, piece: &Piece<'_>, range: Range<usize>) -> Result<()> {
         let end = self.len + range.len() * FACET_BYTES;
@@ -317,29 +317,29 @@ fn fixed(text: &mut Out, mut facets: &[Facet], digits: usize) -> Result<()> {
     })
 }
 
-impl Pages for FacetPages<'_> {
-    type Slot = Slot;
+impl Pages for StlPages<'_> {
+    type Slot = StlPageSlot;
     type State = ();
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot::default())
+    fn slot(&self) -> Result<StlPageSlot> {
+        Ok(StlPageSlot::default())
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut StlPageSlot) -> Result<bool> {
         slot.number = number;
         slot.len = 0;
         slot.text.clear();
         Ok(number.saturating_mul(self.page_facets as u64) < self.count)
     }
 
-    fn format(&self, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut StlPageSlot) -> Result<()> {
         self.shares(slot.number).try_for_each(|(piece, range)| match self.options.ascii {
             true => slot.lines(piece, range, self.options.digits),
             false => slot.binary(piece, range),
         })
     }
 
-    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a StlPageSlot) -> &'a [u8] {
         if self.options.ascii { slot.text.text() } else { &slot.bytes[..slot.len] }
     }
 }

@@ -53,7 +53,7 @@ impl TableText {
 }
 
 /// A chunk in flight.
-struct Slot {
+struct TableSlot {
     text: Text,
     /// Where the rows begin in the text; its end where they begin later.
     body: usize,
@@ -86,7 +86,7 @@ struct TableJob<'s, 'o> {
 }
 
 /// What the ordered parts build.
-struct State<'o> {
+struct TableState<'o> {
     finder: Finder<'o>,
     floats: FloatsFrom,
     row_count: usize,
@@ -120,7 +120,7 @@ pub fn read(
         is_done: AtomicBool::new(options.own.max_rows == Some(0)),
         slot_bytes,
     };
-    let mut state = State {
+    let mut state = TableState {
         finder: Finder::new(format, layout, options)?,
         floats: FloatsFrom::default(),
         row_count: 0,
@@ -135,8 +135,8 @@ pub fn read(
 }
 
 impl<'o> ChunkJob for TableJob<'_, 'o> {
-    type Slot = Slot;
-    type State = State<'o>;
+    type Slot = TableSlot;
+    type State = TableState<'o>;
     const PUBLISHES: bool = true;
     const SCANS: bool = true;
 
@@ -144,14 +144,14 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
         self.chunks.in_order()
     }
 
-    fn slot(&self) -> Result<Slot> {
+    fn slot(&self) -> Result<TableSlot> {
         let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
         let (text, parsed) = (Text::default(), Parsed::default());
-        Ok(Slot { text, body: 0, is_body: false, failed: None, index, parsed, rows: 0..0, is_float: Vec::new() })
+        Ok(TableSlot { text, body: 0, is_body: false, failed: None, index, parsed, rows: 0..0, is_float: Vec::new() })
     }
 
     /// What goes wrong is not looked at before it is known that the chunk is needed.
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut TableSlot) -> Result<bool> {
         if self.is_done.load(Ordering::Relaxed) {
             self.chunks.leave(number);
             return Ok(false);
@@ -167,24 +167,24 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
         }
     }
 
-    fn number(&self, state: &mut State<'o>, slot: &mut Slot) -> Result<()> {
+    fn number(&self, state: &mut TableState<'o>, slot: &mut TableSlot) -> Result<()> {
         self.find_head(state, slot)
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut TableSlot) -> Result<()> {
         match self.plan.get().filter(|_| slot.is_body) {
             Some(plan) => self.parse_rows(&plan.head, usize::MAX, slot),
             None => Ok(()),
         }
     }
 
-    fn place(&self, state: &mut State<'o>, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut TableState<'o>, slot: &mut TableSlot) -> Result<()> {
         self.settle(state, slot)
     }
 
-    fn publish(&self, slot: &mut Slot) -> Result<()> {
+    fn publish(&self, slot: &mut TableSlot) -> Result<()> {
         let Some(plan) = self.plan.get().filter(|_| slot.is_body && !slot.rows.is_empty()) else { return Ok(()) };
-        let Slot { rows, text, parsed, is_float, .. } = slot;
+        let TableSlot { rows, text, parsed, is_float, .. } = slot;
         // SAFETY: the rows were given to this chunk alone.
         unsafe {
             match parsed.grid.len() {
@@ -199,14 +199,14 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
 }
 
 impl TableJob<'_, '_> {
-    fn parse_rows(&self, head: &Head, most_rows: usize, slot: &mut Slot) -> Result<()> {
-        let Slot { text, body, index, parsed, .. } = slot;
+    fn parse_rows(&self, head: &Head, most_rows: usize, slot: &mut TableSlot) -> Result<()> {
+        let TableSlot { text, body, index, parsed, .. } = slot;
         let text = ChunkText { padded: text.padded(), start: *body, end: text.end };
         Parser { head, options: self.options, level: Level::best() }.parse(text, most_rows, index, parsed)
     }
 
     /// Looks for the head, until it is found.
-    fn find_head(&self, state: &mut State<'_>, slot: &mut Slot) -> Result<()> {
+    fn find_head(&self, state: &mut TableState<'_>, slot: &mut TableSlot) -> Result<()> {
         (slot.body, slot.rows) = (slot.text.start, 0..0);
         slot.is_body = self.plan.get().is_some();
         if slot.is_body || slot.failed.is_some() {
@@ -223,7 +223,7 @@ impl TableJob<'_, '_> {
     }
 
     /// Files the complaints of a chunk and gives its rows their places.
-    fn settle(&self, state: &mut State<'_>, slot: &mut Slot) -> Result<()> {
+    fn settle(&self, state: &mut TableState<'_>, slot: &mut TableSlot) -> Result<()> {
         if self.is_done.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -266,7 +266,7 @@ impl TableJob<'_, '_> {
 
     /// About how many rows the input has, if all are as those of this chunk: then the columns need not grow, which
     /// costs page faults. What is too much is given back at the end, untouched.
-    fn expected_rows(&self, slot: &Slot, wanted: Option<usize>) -> Option<usize> {
+    fn expected_rows(&self, slot: &TableSlot, wanted: Option<usize>) -> Option<usize> {
         let (found, size) = (slot.parsed.row_count as u64, self.chunks.size()?);
         let bytes = slot.text.end.saturating_sub(slot.body) as u64;
         let all = u128::from(found) * u128::from(size) / u128::from(bytes.max(1));
@@ -275,7 +275,7 @@ impl TableJob<'_, '_> {
     }
 
     /// The error where there are more rows than the limit; what comes after them has no turn.
-    fn excess(&self, state: &State<'_>, head: &Head, slot: &mut Slot) -> Result<Option<Error>> {
+    fn excess(&self, state: &TableState<'_>, head: &Head, slot: &mut TableSlot) -> Result<Option<Error>> {
         let limit = self.options.limits.elements;
         let room = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(state.row_count);
         if slot.parsed.row_count <= room {
@@ -289,7 +289,7 @@ impl TableJob<'_, '_> {
         Ok(Some(error.with_hint(limit_hint("elements"))))
     }
 
-    fn too_long(&self, state: &State<'_>, slot: &Slot) -> Error {
+    fn too_long(&self, state: &TableState<'_>, slot: &TableSlot) -> Error {
         let limit = self.chunks.line_bytes();
         let place = self.placer(state, slot).place(slot.text.len() as u32);
         let message = format!("line is longer than the limit of {limit} bytes (line_bytes)");
@@ -297,11 +297,11 @@ impl TableJob<'_, '_> {
         error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
     }
 
-    fn placer<'a>(&'a self, state: &State<'_>, slot: &'a Slot) -> Placer<'a> {
+    fn placer<'a>(&'a self, state: &TableState<'_>, slot: &'a TableSlot) -> Placer<'a> {
         Placer::new(slot.text.bytes(), slot.text.offset, state.lines, self.chunks.name())
     }
 
-    fn complain(&self, state: &mut State<'_>, slot: &mut Slot) -> Result<()> {
+    fn complain(&self, state: &mut TableState<'_>, slot: &mut TableSlot) -> Result<()> {
         let mut placer = self.placer(state, slot);
         let skipped = slot.body - slot.text.start;
         for complaint in &slot.parsed.complaints {
@@ -316,7 +316,7 @@ impl TableJob<'_, '_> {
     }
 
     /// Tells the caller how far the reading is, every few megabytes.
-    fn report(&self, state: &mut State<'_>, done: u64) {
+    fn report(&self, state: &mut TableState<'_>, done: u64) {
         const EVERY_BYTES: u64 = 4 << 20;
         if let Some(progress) = &self.options.run.progress
             && done >= state.last_report + EVERY_BYTES
@@ -327,8 +327,8 @@ impl TableJob<'_, '_> {
     }
 }
 
-fn finish(job: TableJob<'_, '_>, state: State<'_>, threads: usize) -> Result<TableText> {
-    let State { mut finder, floats, row_count, mut warnings, .. } = state;
+fn finish(job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> Result<TableText> {
+    let TableState { mut finder, floats, row_count, mut warnings, .. } = state;
     let Plan { head, columns } = match job.plan.into_inner() {
         Some(plan) => plan,
         None => {

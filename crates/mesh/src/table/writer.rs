@@ -97,7 +97,7 @@ pub(crate) enum Numbers<'a> {
 }
 
 /// How rows are written.
-struct Lines<'a> {
+struct TablePages<'a> {
     rows: &'a Rows<'a>,
     digits: Vec<Digits>,
     style: &'a TableStyle,
@@ -112,7 +112,7 @@ struct Lines<'a> {
 }
 
 /// A page in flight.
-struct Slot {
+struct TablePageSlot {
     block: usize,
     rows: Range<usize>,
     out: Out,
@@ -257,7 +257,7 @@ pub fn write(
         pages += block.row_count.div_ceil(page_rows) as u64;
     }
     try_push(&mut first_pages, pages, "the plan")?;
-    let lines = Lines { rows, digits, style, delimiter, has_header, page_rows, first_pages, same_digits };
+    let lines = TablePages { rows, digits, style, delimiter, has_header, page_rows, first_pages, same_digits };
     writing.begin(lines.head(comments, format)?);
     writing.announce((row_bytes as u64).saturating_mul(rows.row_count()));
     writing.pages(&lines, &mut (), pages, SLOT_FACTOR * page_rows.saturating_mul(row_bytes) + (64 << 10))
@@ -269,16 +269,16 @@ pub fn has_header(names: &[&str], format: TableFormat, style: &TableStyle) -> bo
     style.header.unwrap_or(is_named && matches!(format, TableFormat::Csv | TableFormat::Tsv))
 }
 
-impl Pages for Lines<'_> {
-    type Slot = Slot;
+impl Pages for TablePages<'_> {
+    type Slot = TablePageSlot;
     type State = ();
 
-    fn slot(&self) -> Result<Slot> {
+    fn slot(&self) -> Result<TablePageSlot> {
         let (out, moved) = (Out::default(), Moved::default());
-        Ok(Slot { block: 0, rows: 0..0, out, moved, tile32: Vec::new(), tile64: Vec::new() })
+        Ok(TablePageSlot { block: 0, rows: 0..0, out, moved, tile32: Vec::new(), tile64: Vec::new() })
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut TablePageSlot) -> Result<bool> {
         slot.out.clear();
         slot.block = self.first_pages.partition_point(|&first| first <= number).saturating_sub(1);
         let Some(block) = self.rows.blocks.get(slot.block) else { return Ok(false) };
@@ -287,7 +287,7 @@ impl Pages for Lines<'_> {
         Ok(true)
     }
 
-    fn format(&self, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut TablePageSlot) -> Result<()> {
         let lanes = self.rows.blocks[slot.block].lanes(slot.rows.clone(), &mut slot.moved)?;
         let (mut at, end) = (0, slot.rows.len());
         while at < end {
@@ -302,7 +302,7 @@ impl Pages for Lines<'_> {
         Ok(())
     }
 
-    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a TablePageSlot) -> &'a [u8] {
         slot.out.text()
     }
 }
@@ -335,7 +335,7 @@ impl Float for f64 {
     }
 }
 
-impl Lines<'_> {
+impl TablePages<'_> {
     /// What stands before the rows.
     fn head(&self, comments: &[String], format: TableFormat) -> Result<Vec<u8>> {
         let mut head = Vec::new();

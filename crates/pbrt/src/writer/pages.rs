@@ -24,7 +24,7 @@ const PARAMETER_BYTES: u64 = 24;
 const THING_BYTES: u64 = 64;
 
 /// The pages of one file.
-pub(super) struct ScriptPages<'a> {
+pub(super) struct PbrtPages<'a> {
     plan: &'a Plan<'a>,
     ops: &'a [Op],
     compact: bool,
@@ -35,7 +35,7 @@ pub(super) struct ScriptPages<'a> {
 }
 
 #[derive(Default)]
-pub(super) struct Slot {
+pub(super) struct PbrtPageSlot {
     number: u64,
     out: Out,
     path: Path,
@@ -51,10 +51,10 @@ struct Body<'a> {
     own: Option<(&'static str, &'a str)>,
 }
 
-impl<'a> ScriptPages<'a> {
+impl<'a> PbrtPages<'a> {
     pub(super) fn new(plan: &'a Plan<'a>, ops: &'a [Op], compact: bool, chunk_bytes: Option<usize>) -> Result<Self> {
         let page_bytes = chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30) as u64;
-        let mut pages = ScriptPages { plan, ops, compact, cuts: Vec::new(), expected: 0 };
+        let mut pages = PbrtPages { plan, ops, compact, cuts: Vec::new(), expected: 0 };
         try_push(&mut pages.cuts, Cursor::default(), "the plan")?;
         let mut filled = 0;
         for (number, op) in ops.iter().enumerate() {
@@ -210,7 +210,7 @@ impl<'a> ScriptPages<'a> {
     }
 }
 
-impl Slot {
+impl PbrtPageSlot {
     /// Text that is written as a whole; an error where a number is none.
     fn whole(out: &mut Out, compact: bool, mut write: impl FnMut(&mut Pen<'_, '_>) -> Result<()>) -> Result<()> {
         let mut result = Ok(());
@@ -225,7 +225,7 @@ impl Slot {
     }
 
     /// Writes from a place on; returns where it came to, no further than `end`.
-    fn op(&mut self, pages: &ScriptPages<'_>, at: Cursor, end: Cursor) -> Result<Cursor> {
+    fn op(&mut self, pages: &PbrtPages<'_>, at: Cursor, end: Cursor) -> Result<Cursor> {
         let Some(op) = pages.ops.get(at.op as usize) else { return Ok(end) };
         let next = Cursor { op: at.op + 1, ..Cursor::default() };
         match &op.what {
@@ -271,7 +271,7 @@ impl Slot {
     }
 
     /// A directive with parameters; `false` where the page ends in it.
-    fn thing(&mut self, pages: &ScriptPages<'_>, (op, depth): (&Op, u32), at: Cursor, end: Cursor) -> Result<bool> {
+    fn thing(&mut self, pages: &PbrtPages<'_>, (op, depth): (&Op, u32), at: Cursor, end: Cursor) -> Result<bool> {
         let Some(body) = pages.body(op, at.item) else { return Ok(true) };
         if (at.parameter, at.value) == (0, 0) {
             Self::whole(&mut self.out, pages.compact, |pen| {
@@ -363,7 +363,7 @@ impl Slot {
 
     fn instances(
         &mut self,
-        pages: &ScriptPages<'_>,
+        pages: &PbrtPages<'_>,
         depth: u32,
         (first, end, is_based): (u32, u32, bool),
         range: std::ops::Range<u32>,
@@ -524,21 +524,21 @@ fn no_number() -> Error {
     Error::new(ErrorKind::Usage, "the scene contains NaN, which pbrt cannot represent")
 }
 
-impl Pages for ScriptPages<'_> {
-    type Slot = Slot;
+impl Pages for PbrtPages<'_> {
+    type Slot = PbrtPageSlot;
     type State = ();
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot::default())
+    fn slot(&self) -> Result<PbrtPageSlot> {
+        Ok(PbrtPageSlot::default())
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut PbrtPageSlot) -> Result<bool> {
         slot.number = number;
         slot.out.clear();
         Ok(number < self.count())
     }
 
-    fn format(&self, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut PbrtPageSlot) -> Result<()> {
         let number = slot.number as usize;
         let (Some(&at), Some(&end)) = (self.cuts.get(number), self.cuts.get(number + 1)) else { return Ok(()) };
         let mut at = at;
@@ -548,7 +548,7 @@ impl Pages for ScriptPages<'_> {
         Ok(())
     }
 
-    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a PbrtPageSlot) -> &'a [u8] {
         slot.out.text()
     }
 }

@@ -24,7 +24,7 @@ const TICK: u64 = 2;
 
 /// What can be said once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
+enum PlanSlot {
     Material,
     AreaLight,
     OfShapes,
@@ -38,7 +38,7 @@ enum Slot {
 const SLOTS: usize = 8;
 
 /// A value that a slot is to have.
-type Wanted = (Slot, u32);
+type Wanted = (PlanSlot, u32);
 
 /// What holds in a scope.
 #[derive(Clone, Copy, Debug)]
@@ -62,13 +62,13 @@ const NEVER: Life = Life { first: u64::MAX, last: 0, said: false };
 
 /// The last attribute that several come behind.
 struct Base {
-    slot: Slot,
+    slot: PlanSlot,
     value: Option<u32>,
     seen: HashSet<u32>,
 }
 
 impl Base {
-    fn new(slot: Slot) -> Base {
+    fn new(slot: PlanSlot) -> Base {
         Base { slot, value: None, seen: HashSet::new() }
     }
 }
@@ -118,11 +118,11 @@ impl<'a> Planner<'a> {
     fn find_lives(&mut self) -> Result<()> {
         let render = self.render;
         let mut time = FIRST;
-        time = self.touch_all(Slot::OfMedia, render.media.iter().map(|it| it.attributes), time);
-        time = self.touch_all(Slot::OfTextures, render.textures.iter().map(|it| it.entity.attributes), time);
-        time = self.touch_all(Slot::OfLights, render.lights.iter().map(|it| it.attributes), time);
+        time = self.touch_all(PlanSlot::OfMedia, render.media.iter().map(|it| it.attributes), time);
+        time = self.touch_all(PlanSlot::OfTextures, render.textures.iter().map(|it| it.entity.attributes), time);
+        time = self.touch_all(PlanSlot::OfLights, render.lights.iter().map(|it| it.attributes), time);
         // Shapes begin where no attribute of lights holds.
-        self.touch(Slot::OfLights, NONE, time);
+        self.touch(PlanSlot::OfLights, NONE, time);
         self.shapes_at = time;
         let mut states = lives(render.states.len())?;
         for (index, shape) in render.shapes().enumerate() {
@@ -142,23 +142,23 @@ impl<'a> Planner<'a> {
         say_in_order(&mut self.materials, end);
         say_in_order(&mut self.area_lights, end);
         for (index, material) in render.materials.iter().enumerate() {
-            self.touch(Slot::OfMaterials, material.entity.attributes.unwrap_or(NONE), self.materials[index].first);
+            self.touch(PlanSlot::OfMaterials, material.entity.attributes.unwrap_or(NONE), self.materials[index].first);
         }
         for (index, light) in render.area_lights.iter().enumerate() {
-            self.touch(Slot::OfAreaLights, light.attributes.unwrap_or(NONE), self.area_lights[index].first);
+            self.touch(PlanSlot::OfAreaLights, light.attributes.unwrap_or(NONE), self.area_lights[index].first);
         }
         for (index, attribute) in render.attributes.iter().enumerate().rev() {
             let Some(slot) = slot_of(render.text(attribute.entity.name)) else { continue };
             self.touch_before(slot, index as u32);
-            if slot == Slot::OfLights {
-                self.touch_before(Slot::OfAreaLights, index as u32);
+            if slot == PlanSlot::OfLights {
+                self.touch_before(PlanSlot::OfAreaLights, index as u32);
             }
         }
         Ok(())
     }
 
     /// What comes before an attribute must hold when that is said: just before what needs it.
-    fn touch_before(&mut self, slot: Slot, attribute: u32) {
+    fn touch_before(&mut self, slot: PlanSlot, attribute: u32) {
         if let Some(&mut Life { first, last, .. }) = self.life(slot, attribute)
             && last > 0
         {
@@ -166,32 +166,32 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn life(&mut self, slot: Slot, value: u32) -> Option<&mut Life> {
+    fn life(&mut self, slot: PlanSlot, value: u32) -> Option<&mut Life> {
         match slot {
             _ if value == NONE => self.nothing.get_mut(slot as usize),
-            Slot::Material if value & NAMED != 0 => None,
-            Slot::Material => self.materials.get_mut(value as usize),
-            Slot::AreaLight => self.area_lights.get_mut(value as usize),
-            Slot::OfAreaLights => self.of_area_lights.get_mut(value as usize),
+            PlanSlot::Material if value & NAMED != 0 => None,
+            PlanSlot::Material => self.materials.get_mut(value as usize),
+            PlanSlot::AreaLight => self.area_lights.get_mut(value as usize),
+            PlanSlot::OfAreaLights => self.of_area_lights.get_mut(value as usize),
             _ => self.attributes.get_mut(value as usize),
         }
     }
 
-    fn touch(&mut self, slot: Slot, value: u32, time: u64) {
+    fn touch(&mut self, slot: PlanSlot, value: u32, time: u64) {
         if let Some(life) = self.life(slot, value) {
             (life.first, life.last) = (life.first.min(time), life.last.max(time));
         }
     }
 
     /// Touches what things need that are said one after another: when the next one is said.
-    fn touch_all(&mut self, slot: Slot, all: impl Iterator<Item = Option<u32>>, time: u64) -> u64 {
+    fn touch_all(&mut self, slot: PlanSlot, all: impl Iterator<Item = Option<u32>>, time: u64) -> u64 {
         all.fold(time, |time, attributes| {
             self.touch(slot, attributes.unwrap_or(NONE), time);
             time + TICK
         })
     }
 
-    fn last(&mut self, slot: Slot, value: u32) -> u64 {
+    fn last(&mut self, slot: PlanSlot, value: u32) -> u64 {
         self.life(slot, value).map_or(0, |life| life.last)
     }
 
@@ -244,17 +244,18 @@ impl<'a> Planner<'a> {
     }
 
     /// Whether a value holds, or can be said now.
-    fn is_reachable(&mut self, slot: Slot, value: u32) -> bool {
+    fn is_reachable(&mut self, slot: PlanSlot, value: u32) -> bool {
         let mut value = value;
         loop {
-            if self.now.values[slot as usize] == value || slot == Slot::Material && value != NONE && value & NAMED != 0
+            if self.now.values[slot as usize] == value
+                || slot == PlanSlot::Material && value != NONE && value & NAMED != 0
             {
                 return true;
             }
             if value == NONE || self.life(slot, value).is_none_or(|life| life.said) {
                 return false;
             }
-            if matches!(slot, Slot::Material | Slot::AreaLight) {
+            if matches!(slot, PlanSlot::Material | PlanSlot::AreaLight) {
                 return true;
             }
             value = self.before(value);
@@ -301,8 +302,8 @@ impl<'a> Planner<'a> {
             return None;
         }
         let attributes = match slot {
-            Slot::Material => (Slot::OfMaterials, self.render.materials.get(value as usize)?.entity.attributes),
-            Slot::AreaLight => (Slot::OfAreaLights, self.render.area_lights.get(value as usize)?.attributes),
+            PlanSlot::Material => (PlanSlot::OfMaterials, self.render.materials.get(value as usize)?.entity.attributes),
+            PlanSlot::AreaLight => (PlanSlot::OfAreaLights, self.render.area_lights.get(value as usize)?.attributes),
             _ => return None,
         };
         Some((attributes.0, attributes.1.unwrap_or(NONE)))
@@ -321,7 +322,7 @@ impl<'a> Planner<'a> {
                 break;
             }
         }
-        let mut changes = [(Slot::Material, NONE); 4];
+        let mut changes = [(PlanSlot::Material, NONE); 4];
         let mut count = 0;
         for &(slot, value) in wanted {
             if self.now.values[slot as usize] != value && count < changes.len() {
@@ -335,19 +336,19 @@ impl<'a> Planner<'a> {
         changes.iter().try_for_each(|&(slot, value)| self.change(slot, value, time))
     }
 
-    fn change(&mut self, slot: Slot, value: u32, time: u64) -> Result<()> {
+    fn change(&mut self, slot: PlanSlot, value: u32, time: u64) -> Result<()> {
         match slot {
             _ if value == NONE || self.now.values[slot as usize] == value => Ok(()),
-            Slot::Material if value & NAMED != 0 => {
+            PlanSlot::Material if value & NAMED != 0 => {
                 self.replace(slot, value, time)?;
                 self.push(What::NamedMaterial(Name(value & !NAMED)))
             }
-            Slot::Material => {
+            PlanSlot::Material => {
                 self.materials_before(value, time)?;
                 self.next_material = self.next_material.max(value.saturating_add(1));
                 self.material(value, time)
             }
-            Slot::AreaLight => {
+            PlanSlot::AreaLight => {
                 self.area_lights_before(value, time)?;
                 self.next_area_light = self.next_area_light.max(value.saturating_add(1));
                 self.area_light(value, time)
@@ -357,7 +358,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A slot gets a value; a scope is opened where the old one is needed again.
-    fn replace(&mut self, slot: Slot, value: u32, time: u64) -> Result<()> {
+    fn replace(&mut self, slot: PlanSlot, value: u32, time: u64) -> Result<()> {
         let old = self.now.values[slot as usize];
         if self.last(slot, old) >= time {
             self.begin()?;
@@ -369,7 +370,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn say_attributes(&mut self, slot: Slot, value: u32, time: u64) -> Result<()> {
+    fn say_attributes(&mut self, slot: PlanSlot, value: u32, time: u64) -> Result<()> {
         let (mut chain, mut at) = (Vec::new(), value);
         while at != NONE && at != self.now.values[slot as usize] {
             try_push(&mut chain, at, "the plan")?;
@@ -388,9 +389,9 @@ impl<'a> Planner<'a> {
     fn material(&mut self, index: u32, time: u64) -> Result<()> {
         let Some(material) = self.render.materials.get(index as usize) else { return Ok(()) };
         let attributes = material.entity.attributes.unwrap_or(NONE);
-        self.say_attributes(Slot::OfMaterials, attributes, time)?;
+        self.say_attributes(PlanSlot::OfMaterials, attributes, time)?;
         if !material.is_named {
-            self.replace(Slot::Material, index, time)?;
+            self.replace(PlanSlot::Material, index, time)?;
         }
         self.color_space(material.entity.color_space)?;
         self.push(What::Material(index))
@@ -406,7 +407,7 @@ impl<'a> Planner<'a> {
                 continue;
             }
             let of_none = !material.is_named && self.materials[index as usize].last == 0;
-            self.reach(&[(Slot::OfMaterials, material.entity.attributes.unwrap_or(NONE))], time)?;
+            self.reach(&[(PlanSlot::OfMaterials, material.entity.attributes.unwrap_or(NONE))], time)?;
             if of_none {
                 self.begin()?;
             }
@@ -420,8 +421,8 @@ impl<'a> Planner<'a> {
 
     fn area_light(&mut self, index: u32, time: u64) -> Result<()> {
         let Some(light) = self.render.area_lights.get(index as usize) else { return Ok(()) };
-        self.say_attributes(Slot::OfAreaLights, light.attributes.unwrap_or(NONE), time)?;
-        self.replace(Slot::AreaLight, index, time)?;
+        self.say_attributes(PlanSlot::OfAreaLights, light.attributes.unwrap_or(NONE), time)?;
+        self.replace(PlanSlot::AreaLight, index, time)?;
         self.color_space(light.color_space)?;
         self.push(What::AreaLight(index))
     }
@@ -435,7 +436,7 @@ impl<'a> Planner<'a> {
             }
             let of_none = self.area_lights[index as usize].last == 0;
             let attributes = self.render.area_lights[index as usize].attributes.unwrap_or(NONE);
-            self.reach(&[(Slot::OfAreaLights, attributes)], time)?;
+            self.reach(&[(PlanSlot::OfAreaLights, attributes)], time)?;
             if of_none {
                 self.begin()?;
             }
@@ -483,13 +484,13 @@ impl<'a> Planner<'a> {
         let render = self.render;
         let mut time = FIRST;
         for (index, medium) in render.media.iter().enumerate() {
-            self.thing((Things::Media, index), (Slot::OfMedia, medium.attributes), medium.color_space, time)?;
+            self.thing((Things::Media, index), (PlanSlot::OfMedia, medium.attributes), medium.color_space, time)?;
             time += TICK;
         }
         self.end_all()?;
         for (index, texture) in render.textures.iter().enumerate() {
             let entity = &texture.entity;
-            self.thing((Things::Textures, index), (Slot::OfTextures, entity.attributes), entity.color_space, time)?;
+            self.thing((Things::Textures, index), (PlanSlot::OfTextures, entity.attributes), entity.color_space, time)?;
             time += TICK;
         }
         self.end_all()?;
@@ -497,7 +498,7 @@ impl<'a> Planner<'a> {
             if self.now.media[1] != light.medium {
                 self.media([None, light.medium])?;
             }
-            self.thing((Things::Lights, index), (Slot::OfLights, light.attributes), light.color_space, time)?;
+            self.thing((Things::Lights, index), (PlanSlot::OfLights, light.attributes), light.color_space, time)?;
             time += TICK;
         }
         Ok(())
@@ -506,7 +507,7 @@ impl<'a> Planner<'a> {
     fn thing(
         &mut self,
         (list, index): (Things, usize),
-        (slot, attributes): (Slot, Option<u32>),
+        (slot, attributes): (PlanSlot, Option<u32>),
         color_space: Option<Name>,
         time: u64,
     ) -> Result<()> {
@@ -554,7 +555,7 @@ impl<'a> Planner<'a> {
     /// Closes scopes that the shapes of an object must not be in: none that is open now can be closed in the object.
     /// Says up to which material and light they are, and which attribute all of them come behind.
     fn make_room(&mut self, shapes: Range<usize>) -> Result<(u32, u32, u32)> {
-        let mut bases = [Slot::OfShapes, Slot::OfMaterials, Slot::OfAreaLights].map(Base::new);
+        let mut bases = [PlanSlot::OfShapes, PlanSlot::OfMaterials, PlanSlot::OfAreaLights].map(Base::new);
         let (mut material, mut light, mut last_state) = (0, 0, None);
         for shape in shapes {
             let Some(shape) = self.render.shape(shape).filter(|shape| Some(shape.state_index()) != last_state) else {
@@ -595,11 +596,11 @@ impl<'a> Planner<'a> {
         if let Some(last) = later(&self.area_lights, self.next_area_light, light) {
             self.area_lights_before(last + 1, time)?;
         }
-        while base != NONE && self.last(Slot::OfShapes, base) + 1 < end {
+        while base != NONE && self.last(PlanSlot::OfShapes, base) + 1 < end {
             base = self.before(base);
         }
-        if self.life(Slot::OfShapes, base).is_some_and(|life| base != NONE && !life.said) {
-            self.reach(&[(Slot::OfShapes, base)], time)?;
+        if self.life(PlanSlot::OfShapes, base).is_some_and(|life| base != NONE && !life.said) {
+            self.reach(&[(PlanSlot::OfShapes, base)], time)?;
         }
         self.push(What::ObjectBegin(index))?;
         self.open(true)?;
@@ -662,20 +663,20 @@ fn wanted(state: &ShapeState) -> [Wanted; 3] {
         MaterialUse::Named(Name(name)) => name | NAMED,
     };
     [
-        (Slot::OfShapes, state.attributes.unwrap_or(NONE)),
-        (Slot::AreaLight, state.area_light.unwrap_or(NONE)),
-        (Slot::Material, material),
+        (PlanSlot::OfShapes, state.attributes.unwrap_or(NONE)),
+        (PlanSlot::AreaLight, state.area_light.unwrap_or(NONE)),
+        (PlanSlot::Material, material),
     ]
 }
 
 /// The things that an `Attribute` is for.
-fn slot_of(target: &str) -> Option<Slot> {
+fn slot_of(target: &str) -> Option<PlanSlot> {
     Some(match target {
-        "shape" => Slot::OfShapes,
-        "light" => Slot::OfLights,
-        "material" => Slot::OfMaterials,
-        "medium" => Slot::OfMedia,
-        "texture" => Slot::OfTextures,
+        "shape" => PlanSlot::OfShapes,
+        "light" => PlanSlot::OfLights,
+        "material" => PlanSlot::OfMaterials,
+        "medium" => PlanSlot::OfMedia,
+        "texture" => PlanSlot::OfTextures,
         _ => return None,
     })
 }

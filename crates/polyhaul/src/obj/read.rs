@@ -5,7 +5,7 @@
 use crate::options::ReadOptions;
 use crate::read_job::ReadJob;
 use crate::report::Report;
-use crate::resolve::{Found, Resolver};
+use crate::resolve::{FoundFile, Resolver};
 use polyhaul_bytes::Codec;
 use polyhaul_mesh::{mtl, obj};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
@@ -116,7 +116,7 @@ impl<'a> Libraries<'a> {
 
     /// Reads the library `name`; `false` where its file was read under another name.
     fn is_new(&mut self, name: &str, reference: &obj::Reference) -> Result<bool> {
-        let Found { origin, real } = match self.resolver.find(name) {
+        let FoundFile { origin, real } = match self.resolver.find(name) {
             Ok(found) => found,
             Err(error) => return self.note_unread(name, reference, error),
         };

@@ -9,7 +9,7 @@ use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
 use crate::read_job::{FileSum, ReadJob, ReadMesh, SceneFiles};
 use crate::report::Report;
-use crate::resolve::{Found, Resolver, folder_of};
+use crate::resolve::{FoundFile, Resolver, folder_of};
 use polyhaul_model::Scene;
 use polyhaul_model::error::Diagnostic;
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push, try_string};
@@ -117,7 +117,7 @@ impl Opener<'_> {
     }
 
     /// What `name` means in a file of `folder`, and the name from the folder of the scene on.
-    fn locate(&self, name: &str, folder: &str) -> Result<(Found, String)> {
+    fn locate(&self, name: &str, folder: &str) -> Result<(FoundFile, String)> {
         let mut resolver = Resolver::beside(self.near, self.options);
         Ok(match resolver.find(name) {
             Err(error) if !folder.is_empty() && error.kind() == ErrorKind::Io => {
@@ -168,7 +168,7 @@ struct Meshes<'a> {
 struct MeshFile<'a> {
     named: &'a MeshUse,
     /// What it means, until it is read.
-    found: Option<Result<Found>>,
+    found: Option<Result<FoundFile>>,
     /// What was read; nothing where another name means the same file.
     result: Option<Result<Loaded>>,
     /// The name that stands for it: its own number, or that of the first one that means the same file.
@@ -234,7 +234,7 @@ impl Meshes<'_> {
         )?;
         let mut known: HashMap<PathBuf, usize> = HashMap::new();
         for (number, file) in files.iter_mut().enumerate() {
-            let Some(Ok(Found { real: Some(real), .. })) = &file.found else { continue };
+            let Some(Ok(FoundFile { real: Some(real), .. })) = &file.found else { continue };
             match known.get(real) {
                 Some(&first) => (file.number, file.found) = (first, None),
                 None => {

@@ -66,7 +66,7 @@ struct RowPages<'a> {
 }
 
 /// A page in flight.
-struct Slot {
+struct RowsPageSlot {
     number: usize,
     out: Out,
 }
@@ -100,20 +100,20 @@ impl<'a> RowPages<'a> {
 }
 
 impl Pages for RowPages<'_> {
-    type Slot = Slot;
+    type Slot = RowsPageSlot;
     type State = ();
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot { number: 0, out: Out::default() })
+    fn slot(&self) -> Result<RowsPageSlot> {
+        Ok(RowsPageSlot { number: 0, out: Out::default() })
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut RowsPageSlot) -> Result<bool> {
         slot.number = number as usize;
         slot.out.clear();
         Ok(number < self.count())
     }
 
-    fn format(&self, Slot { number, out }: &mut Slot) -> Result<()> {
+    fn format(&self, RowsPageSlot { number, out }: &mut RowsPageSlot) -> Result<()> {
         let mut row = *number * self.page_rows;
         let end = row.saturating_add(self.page_rows).min(self.rows.count());
         let mut failed = None;
@@ -133,7 +133,7 @@ impl Pages for RowPages<'_> {
         }
     }
 
-    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a RowsPageSlot) -> &'a [u8] {
         slot.out.text()
     }
 }

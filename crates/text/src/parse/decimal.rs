@@ -6,7 +6,7 @@
 //! what is cut off decides. Where it might, and for powers that the table does not have, nothing is said: the caller
 //! has a slower way.
 
-use super::fields::{MOST_EXACT, NOT_INTEGER, WIDE};
+use super::consts::{MOST_EXACT, NOT_INTEGER, WIDE};
 
 /// The most digits that always fit.
 pub(super) const MOST_DIGITS: usize = 19;

@@ -12,8 +12,9 @@
 //! Capitals and blanks do not matter. The numbers of many facets are put together, so that they are converted side by
 //! side; those of a facet that has one in another notation, one by one.
 
+use super::consts::TOGETHER;
 use super::number;
-use super::plain::{Before, Numbers, TOGETHER};
+use super::plain::{Before, Numbers};
 use super::rows::Window;
 use crate::scan::is_space;
 

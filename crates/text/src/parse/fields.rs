@@ -4,10 +4,11 @@
 //! any other notation of a number by itself. What is no number stops the run: its caller knows whether
 //! it is a comment, a missing value or a fault.
 
-use super::FLOAT_SIZE;
+use super::consts::TOGETHER;
+pub use super::consts::{MOST_EXACT, NOT_INTEGER, WIDE};
 use super::decimal::Decimal;
 use super::number;
-use super::plain::{Before, Numbers, TOGETHER};
+use super::plain::{Before, Numbers};
 use crate::cpu::Level;
 use crate::scan::{Index, PADDING, Separator, is_space};
 use std::ops::Range;
@@ -20,17 +21,6 @@ pub struct Fields<'a> {
     separator: Separator,
     level: Level,
 }
-
-/// What `marks` say of a field that is no integer: it has a point or an exponent, is a zero with a minus, or not
-/// finite.
-pub const NOT_INTEGER: u8 = 1;
-
-/// What `marks` say of an integer that is larger than [`MOST_EXACT`] or has more than 19 digits: the value may be only
-/// near it.
-pub const WIDE: u8 = 2;
-
-/// Integers up to this size are kept exactly by an f64, with all that are smaller.
-pub const MOST_EXACT: u64 = 1 << 53;
 
 /// Room that the outputs must have behind the last field: eight are written at a time.
 pub const FIELD_SLACK: usize = TOGETHER - 1;
@@ -240,14 +230,3 @@ fn any_notation(token: &[u8]) -> Option<(f64, u8)> {
         Some((value, if is_whole { WIDE } else { NOT_INTEGER }))
     })
 }
-
-/// 10^0 to 10^14, and ones: 32, so that any five bits are an index.
-pub(super) const TENS: [f64; 32] = {
-    let (mut table, mut places, mut power) = ([1.0; 32], 0, 1.0);
-    while places <= FLOAT_SIZE {
-        table[places] = power;
-        power *= 10.0;
-        places += 1;
-    }
-    table
-};

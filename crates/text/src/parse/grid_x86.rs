@@ -1,6 +1,6 @@
 //! Grids with AVX-512: found 64 bytes at a time, converted eight numbers at a time.
 
-use super::fields::TENS;
+use super::consts::TENS;
 use super::grid::{Grid, MOST_SIZE, Shape, TOGETHER};
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, TENTHS, number};
 use crate::scan::x86::spread_avx512;

@@ -6,10 +6,12 @@
 //!
 //! White space here is blank, tab, LF and CR, and nothing else. A token ends at white space, at `[`, `]` or `"`.
 
+use super::consts::{ALL_ODD, TOGETHER};
 #[cfg(target_arch = "x86_64")]
+use super::consts::{BELOW_SINGLE, HALF_SINGLE};
 use super::list_x86 as x86;
 use super::number::{self, IntegerError};
-use super::plain::{ALL_ODD, Before, Numbers, Run, TOGETHER};
+use super::plain::{Before, Numbers, Run};
 use super::swar;
 use crate::cpu::Level;
 use crate::scan::PADDING;
@@ -263,10 +265,6 @@ impl Kind for Integers {
         i32::try_from(value).map_err(|_| IntegerError::Overflow)
     }
 }
-
-/// The bits of an f64 that an f32 has no room for, and what they are in the middle of two f32s.
-pub(super) const BELOW_SINGLE: u64 = 0x1FFF_FFFF;
-pub(super) const HALF_SINGLE: u64 = 0x1000_0000;
 
 /// Whether an f64 may be in the middle of two f32s: one that is not rounds as the number does that it is nearest to.
 /// Below the normal f32s the middles are elsewhere.

@@ -6,6 +6,7 @@
 //! lines without keywords, [`facets`] for those of STL, [`fields`] for tables, [`grid`]
 //! for those that are as regular as programs print them.
 
+mod consts;
 mod decimal;
 mod faces;
 pub mod facets;

@@ -4,7 +4,9 @@
 //! A plain number has up to 14 characters, digits with at most one point, and a minus before them. Each function goes
 //! on while the numbers are plain and returns how many it converted.
 
-use super::list::{self, BELOW_SINGLE, HALF_SINGLE};
+use super::consts::{ALL_ODD, TOGETHER};
+use super::consts::{BELOW_SINGLE, HALF_SINGLE};
+use super::list;
 #[cfg(target_arch = "x86_64")]
 use super::long_x86;
 #[cfg(target_arch = "x86_64")]
@@ -13,10 +15,6 @@ use super::swar;
 use crate::cpu::Level;
 use crate::scan::{Separator, is_space};
 
-/// How many numbers are converted at once, at most: as many ends must be there behind the last one, and their places
-/// in the output may change.
-pub(super) const TOGETHER: usize = 8;
-
 /// How far a run of numbers went.
 pub(super) struct Run {
     /// So many are converted.
@@ -24,9 +22,6 @@ pub(super) struct Run {
     /// A bit for each of the [`TOGETHER`] behind them that is not: not plain, mostly.
     pub(super) odd: u8,
 }
-
-/// Where it is not known which are.
-pub(super) const ALL_ODD: u8 = u8::MAX;
 
 /// What may stand before a number.
 #[derive(Clone, Copy)]

@@ -1,10 +1,11 @@
 //! Plain numbers with AVX2 (four at a time) and AVX-512 (eight): the same answers as `swar`.
 
-use super::fields::TENS;
+use super::consts::ALL_ODD;
+use super::consts::TENS;
+use super::consts::{BELOW_SINGLE, HALF_SINGLE};
 use super::lanes::{self, FloatMarks, Floats, WIDE_TOP};
-use super::list::{BELOW_SINGLE, HALF_SINGLE};
 use super::list_x86;
-use super::plain::{ALL_ODD, Before, Numbers, Run};
+use super::plain::{Before, Numbers, Run};
 use super::x86::{self, Four};
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, TENTHS};
 use crate::scan::Separator;

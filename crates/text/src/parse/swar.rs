@@ -3,7 +3,7 @@
 //! The twin that the vector paths are held to. It takes plain tokens only (digits with at most one
 //! point and a minus) and says no to everything else.
 
-use super::fields::{NOT_INTEGER, TENS};
+use super::consts::{NOT_INTEGER, TENS};
 use super::{FLOAT_SIZE, quotient};
 use crate::scan::is_space;
 

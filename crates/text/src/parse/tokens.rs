@@ -3,7 +3,8 @@
 //! Like [`super::rows`], each function goes on while the tokens are plain and returns how many were. It neither knows
 //! nor checks where lines end.
 
-use super::plain::{Before, Numbers, TOGETHER};
+use super::consts::TOGETHER;
+use super::plain::{Before, Numbers};
 use super::rows::Window;
 use super::swar;
 use std::ops::Range;

@@ -4,7 +4,7 @@ use super::prepare::{Numbers, Prepared};
 use super::values::Attribute;
 use crate::obj::elements::{CornerForms, state_name, state_number};
 use crate::obj::plan::held;
-use crate::obj::writer::Text;
+use crate::obj::text::Text;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
 use polyhaul_model::{Domain, NONE, Run};

@@ -17,8 +17,8 @@ mod prepare;
 mod smoothing;
 mod values;
 
-use super::plan::Held;
-use super::writer::{Text, Written, chunk_bytes, slot_bytes};
+use super::text::Held;
+use super::text::{Text, Written, chunk_bytes, slot_bytes};
 use crate::dedup::Dedup;
 use crate::transform::check_scale;
 use pages::{LargePages, SmallPages};

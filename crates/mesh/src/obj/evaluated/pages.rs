@@ -4,7 +4,7 @@ use super::prepare::{Numbers, Prepared, Preparing};
 use super::{faces, weight};
 use crate::dedup::Dedup;
 use crate::obj::plan::curve_positions;
-use crate::obj::writer::{Text, Written, rows};
+use crate::obj::text::{Text, Written, rows};
 use crate::options::Digits;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::names;

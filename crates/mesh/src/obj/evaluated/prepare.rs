@@ -5,7 +5,7 @@ use super::smoothing;
 use super::values::{Attribute, Normals, Numbering, Rounding, normals, number_normals, number_uvs, uvs};
 use crate::dedup::{Dedup, Unique};
 use crate::frame::Frame;
-use crate::obj::writer::Text;
+use crate::obj::text::Text;
 use crate::options::Smoothing;
 use polyhaul_model::error::Result;
 use polyhaul_model::{Mesh, Object, Scene};

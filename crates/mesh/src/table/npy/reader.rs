@@ -27,7 +27,7 @@ pub struct Npy {
 }
 
 /// A chunk in flight: records, and where they belong.
-struct Slot {
+struct NpySlot {
     bytes: Vec<u8>,
     records: Range<u64>,
 }
@@ -157,7 +157,7 @@ fn targets(header: &mut Header, options: &ParseOptions<TableOptions>) -> Result<
 }
 
 impl ChunkJob for NpyJob<'_> {
-    type Slot = Slot;
+    type Slot = NpySlot;
     type State = u64;
     const PUBLISHES: bool = true;
 
@@ -165,11 +165,11 @@ impl ChunkJob for NpyJob<'_> {
         self.bytes.in_order()
     }
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot { bytes: Vec::new(), records: 0..0 })
+    fn slot(&self) -> Result<NpySlot> {
+        Ok(NpySlot { bytes: Vec::new(), records: 0..0 })
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut NpySlot) -> Result<bool> {
         let first = number.saturating_mul(self.chunk_records);
         if first >= self.record_count {
             return Ok(false);
@@ -186,16 +186,16 @@ impl ChunkJob for NpyJob<'_> {
     }
 
     /// Numbers need no parsing.
-    fn parse(&self, _: &mut Slot) -> Result<()> {
+    fn parse(&self, _: &mut NpySlot) -> Result<()> {
         Ok(())
     }
 
-    fn publish(&self, slot: &mut Slot) -> Result<()> {
+    fn publish(&self, slot: &mut NpySlot) -> Result<()> {
         if self.header.by_columns { self.publish_columns(slot) } else { self.publish_rows(slot) }
     }
 
     /// Makes room: no more than was read asks for.
-    fn place(&self, done: &mut u64, slot: &mut Slot) -> Result<()> {
+    fn place(&self, done: &mut u64, slot: &mut NpySlot) -> Result<()> {
         match self.header.by_columns {
             false => self.reserve(slot.records.end as usize)?,
             true => self.parts(slot).try_for_each(|(target, rows, _)| target.numbers.reserve(rows.end))?,
@@ -213,7 +213,7 @@ impl NpyJob<'_> {
         self.columns.iter().try_for_each(|target| target.numbers.reserve(rows))
     }
 
-    fn publish_rows(&self, slot: &Slot) -> Result<()> {
+    fn publish_rows(&self, slot: &NpySlot) -> Result<()> {
         let rows = slot.records.start as usize..slot.records.end as usize;
         for target in &self.columns {
             let bytes = slot.bytes.get(target.field.offset..).unwrap_or_default();
@@ -223,7 +223,7 @@ impl NpyJob<'_> {
         Ok(())
     }
 
-    fn publish_columns(&self, slot: &Slot) -> Result<()> {
+    fn publish_columns(&self, slot: &NpySlot) -> Result<()> {
         for (target, rows, bytes) in self.parts(slot) {
             // SAFETY: these rows are this chunk's alone.
             unsafe { target.write(rows, bytes, self.header.record_bytes)? };
@@ -232,7 +232,7 @@ impl NpyJob<'_> {
     }
 
     /// The parts of kept columns that are in a chunk of columns one after another: their rows, and the bytes of these.
-    fn parts<'a>(&'a self, slot: &'a Slot) -> impl Iterator<Item = (&'a Target, Range<usize>, &'a [u8])> {
+    fn parts<'a>(&'a self, slot: &'a NpySlot) -> impl Iterator<Item = (&'a Target, Range<usize>, &'a [u8])> {
         let (rows, size) = (self.header.row_count, self.header.record_bytes as u64);
         let most = self.options.own.max_rows.unwrap_or(u64::MAX).min(rows);
         self.columns.iter().filter_map(move |target| {

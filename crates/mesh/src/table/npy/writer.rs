@@ -16,7 +16,7 @@ const PAGE_BYTES: usize = 256 << 10;
 const ALIGNMENT: usize = 64;
 
 /// How rows are written.
-struct Records<'a> {
+struct NpyPages<'a> {
     rows: &'a Rows<'a>,
     /// Where the columns are in a row.
     offsets: Vec<usize>,
@@ -27,7 +27,7 @@ struct Records<'a> {
 }
 
 /// A page in flight.
-struct Slot {
+struct NpyPageSlot {
     block: usize,
     rows: Range<usize>,
     moved: Moved,
@@ -51,7 +51,7 @@ pub fn write(rows: &Rows<'_>, run: &RunOptions, writing: &mut Writing<'_, '_>) -
     }
     try_push(&mut first_pages, pages, "the plan")?;
     writing.announce((row_bytes as u64).saturating_mul(rows.row_count()));
-    let records = Records { rows, offsets, row_bytes, page_rows, first_pages };
+    let records = NpyPages { rows, offsets, row_bytes, page_rows, first_pages };
     writing.pages(&records, &mut (), pages, page_rows.saturating_mul(row_bytes) + (16 << 10))
 }
 
@@ -151,15 +151,15 @@ fn fields(rows: &Rows<'_>, lanes: &[Lane<'_>], text: &mut Text) -> Result<()> {
     text.push("]")
 }
 
-impl Pages for Records<'_> {
-    type Slot = Slot;
+impl Pages for NpyPages<'_> {
+    type Slot = NpyPageSlot;
     type State = ();
 
-    fn slot(&self) -> Result<Slot> {
-        Ok(Slot { block: 0, rows: 0..0, moved: Moved::default(), bytes: Vec::new() })
+    fn slot(&self) -> Result<NpyPageSlot> {
+        Ok(NpyPageSlot { block: 0, rows: 0..0, moved: Moved::default(), bytes: Vec::new() })
     }
 
-    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut NpyPageSlot) -> Result<bool> {
         slot.block = self.first_pages.partition_point(|&first| first <= number).saturating_sub(1);
         let Some(block) = self.rows.blocks.get(slot.block) else { return Ok(false) };
         let first = (number - self.first_pages[slot.block]) as usize * self.page_rows;
@@ -167,7 +167,7 @@ impl Pages for Records<'_> {
         Ok(true)
     }
 
-    fn format(&self, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut NpyPageSlot) -> Result<()> {
         let size = slot.rows.len() * self.row_bytes;
         slot.bytes.clear();
         slot.bytes.try_reserve_exact(size).map_err(|_| Error::memory("a page of rows"))?;
@@ -179,7 +179,7 @@ impl Pages for Records<'_> {
         Ok(())
     }
 
-    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a NpyPageSlot) -> &'a [u8] {
         &slot.bytes
     }
 }
