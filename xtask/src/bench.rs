@@ -55,12 +55,13 @@ pub(crate) fn main(args: &[&str]) -> ExitCode {
     let Some(options) = parse(args) else {
         return usage_error();
     };
-    let result = match options.readme {
-        true => record::readme(&record_folder(&options)).map(|table| {
+    let result = if options.readme {
+        record::readme(&record_folder(&options)).map(|table| {
             term::out(table);
             true
-        }),
-        false => measure(&options),
+        })
+    } else {
+        measure(&options)
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -108,10 +109,8 @@ fn data_folder(options: &Options) -> PathBuf {
 /// A trial, smaller or shorter than what records are made with, leaves its record with the data.
 fn record_folder(options: &Options) -> PathBuf {
     let trial = options.megabytes != MEGABYTES || options.rounds < ROUNDS;
-    let default = || match trial {
-        true => data_folder(options).join("record"),
-        false => root::root().join("bench").join("record"),
-    };
+    let default =
+        || if trial { data_folder(options).join("record") } else { root::root().join("bench").join("record") };
     options.record.clone().unwrap_or_else(default)
 }
 

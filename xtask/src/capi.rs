@@ -118,9 +118,8 @@ fn copy(built: &Path, place: &Place) -> io::Result<()> {
 
 /// The shared library under its full name, and links to it under shorter ones.
 fn shared(built: &Path, lib: &Path) -> io::Result<()> {
-    let name = |number: &str| match cfg!(target_os = "macos") {
-        true => format!("libpolyhaul{number}.dylib"),
-        false => format!("libpolyhaul.so{number}"),
+    let name = |number: &str| {
+        if cfg!(target_os = "macos") { format!("libpolyhaul{number}.dylib") } else { format!("libpolyhaul.so{number}") }
     };
     let full = name(&format!(".{VERSION}"));
     install_file(&built.join(name("")), &lib.join(&full))?;

@@ -7,6 +7,7 @@
 //! That what is passed by pointer is what the header says is the caller's promise, for all of these functions: the
 //! head of the header says it once.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![allow(non_camel_case_types, reason = "names as C has them")]
 #![allow(clippy::missing_safety_doc, reason = "what callers must keep is said once, at the head of the header")]
 

@@ -31,12 +31,11 @@ pub(crate) fn usage(message: impl Into<String>) -> Error {
 
 /// Whether the caller's struct of that size is one of `T`: of an earlier header, of today's or of a later one.
 fn check_size<T: Record>(size: usize) -> Result<()> {
-    match T::FIRST_BYTES <= size && size <= MOST_BYTES {
-        true => Ok(()),
-        false => {
-            let message = format!("struct_size of {} is {size}; expected {}", T::NAME, size_of::<T>());
-            Err(usage(message).with_hint("set struct_size to the sizeof of the struct, and unused fields to 0"))
-        }
+    if T::FIRST_BYTES <= size && size <= MOST_BYTES {
+        Ok(())
+    } else {
+        let message = format!("struct_size of {} is {size}; expected {}", T::NAME, size_of::<T>());
+        Err(usage(message).with_hint("set struct_size to the sizeof of the struct, and unused fields to 0"))
     }
 }
 

@@ -111,9 +111,12 @@ fn unable(build: Build, source: &Path, folder: &Path) -> Option<String> {
     }
     let built = command.output().is_ok_and(|output| output.status.success());
     let runs = built && Command::new(&program).output().is_ok_and(|output| output.status.success());
-    (!runs).then(|| match build.sanitized {
-        true => "the compiler has no AddressSanitizer".into(),
-        false => format!("there is no compiler that builds a .{extension} program"),
+    (!runs).then(|| {
+        if build.sanitized {
+            "the compiler has no AddressSanitizer".into()
+        } else {
+            format!("there is no compiler that builds a .{extension} program")
+        }
     })
 }
 

@@ -4,6 +4,8 @@
 //! library with it, one module per subcommand does the rest, `render`, `json` and `human` make the
 //! text, `console` is the only place that prints.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 mod args;
 mod channels;
 mod console;

@@ -98,9 +98,10 @@ pub fn file_named(endings: &'static [&'static str]) -> impl TypedValueParser<Val
         if path.as_os_str() == "-" {
             return Err("expected a file; standard output is used for results".to_owned());
         }
-        match path.extension().is_none_or(is_one) {
-            true => Ok(path),
-            false => Err(format!("expected a name ending in .{}", endings.join(" or ."))),
+        if path.extension().is_none_or(is_one) {
+            Ok(path)
+        } else {
+            Err(format!("expected a name ending in .{}", endings.join(" or .")))
         }
     })
 }

@@ -2,6 +2,8 @@
 //!
 //! A folder per format. None of them names another, opens a file or starts a thread.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 pub mod blocks;
 pub mod bmp;
 pub mod dds;

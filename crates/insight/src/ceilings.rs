@@ -107,9 +107,10 @@ impl Ceilings {
     /// What a chart of reading or of writing draws: names and rates, in bytes per second, as far as they are known.
     pub(super) fn lines(&self, is_output: bool) -> impl Iterator<Item = (&'static str, f64)> {
         let cold_read = self.cold_read.unwrap_or(0.0);
-        let all = match is_output {
-            true => [("write", self.write), ("", 0.0)],
-            false => [("cold read", cold_read), ("cached read", self.cached_read_all)],
+        let all = if is_output {
+            [("write", self.write), ("", 0.0)]
+        } else {
+            [("cold read", cold_read), ("cached read", self.cached_read_all)]
         };
         all.into_iter().filter(|(_, rate)| *rate > 0.0)
     }

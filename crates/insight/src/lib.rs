@@ -6,6 +6,8 @@
 //! Perfetto (`perfetto`) and to the `tracing` crate (`bridge`); `document` writes the files. `sampler` looks at the
 //! process meanwhile.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 #[cfg(feature = "tracing")]
 mod bridge;
 mod ceilings;

@@ -182,9 +182,10 @@ fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
     let (first, last) = (group.first()?, group.last()?);
     let (begin_ns, end_ns) = (first.begin_ns, last.end_ns.max(first.end_ns));
     if group.len() == 1 {
-        let what = match moves_bytes(first) {
-            true => What::Call(first.value, first.file),
-            false => What::Chunk(Some(first.value).filter(|&number| number > 0)),
+        let what = if moves_bytes(first) {
+            What::Call(first.value, first.file)
+        } else {
+            What::Chunk(Some(first.value).filter(|&number| number > 0))
         };
         return Some(Bar { begin_ns, end_ns, phase: first.phase, lane: first.lane, level, what });
     }

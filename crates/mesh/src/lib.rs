@@ -3,6 +3,8 @@
 //! A folder per format: `obj`, `mtl`, `ply`, `stl`, `table`. None of them names another, opens a file or starts a
 //! thread.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 pub mod check;
 pub mod dedup;
 pub mod domains;

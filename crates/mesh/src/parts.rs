@@ -73,10 +73,7 @@ pub fn parts<'a>(
             return Err(wrong(object, "is a section that its mesh does not have"));
         }
         let has_frame = evaluated.get(object.mesh).copied().unwrap_or(false);
-        let home = match has_frame {
-            true => parts.len(),
-            false => *home.get_or_insert(parts.len()),
-        };
+        let home = if has_frame { parts.len() } else { *home.get_or_insert(parts.len()) };
         let part = Part {
             mesh,
             number: object.mesh,

@@ -5,6 +5,8 @@
 //! This module reads no files, starts no threads and imports nothing of the crate.
 //! To fill a scene see `polyhaul::read`; to change one see `polyhaul::ops`.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 mod array;
 pub mod copy;
 pub mod error;

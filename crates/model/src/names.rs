@@ -52,18 +52,16 @@ pub fn listed(names: &[impl AsRef<str>]) -> String {
 
 /// A name as it is written: readers refuse NUL, which becomes `_`.
 pub fn written(name: &str) -> Cow<'_, str> {
-    match name.contains('\0') {
-        true => on_a_line(&name.replace('\0', "_")).into_owned().into(),
-        false => on_a_line(name),
-    }
+    if name.contains('\0') { on_a_line(&name.replace('\0', "_")).into_owned().into() } else { on_a_line(name) }
 }
 
 /// Text as it may stand in a comment: on one line, without control characters, which become `_`. A tab stays.
 pub fn remark(text: &str) -> Cow<'_, str> {
     let is_control = |c: char| c.is_control() && c != '\t';
-    match text.contains(is_control) {
-        true => on_a_line(&text.replace(is_control, "_")).into_owned().into(),
-        false => on_a_line(text),
+    if text.contains(is_control) {
+        on_a_line(&text.replace(is_control, "_")).into_owned().into()
+    } else {
+        on_a_line(text)
     }
 }
 
@@ -98,10 +96,7 @@ pub fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Resul
 
 /// A name as it is written where it must be one word: blanks become `_`, as in Blender.
 pub fn joined(name: &str) -> Cow<'_, str> {
-    match name.contains(' ') {
-        true => written(&name.replace(' ', "_")).into_owned().into(),
-        false => written(name),
-    }
+    if name.contains(' ') { written(&name.replace(' ', "_")).into_owned().into() } else { written(name) }
 }
 
 /// Text as it may stand at the end of a line: it must neither end the line nor join the next one to

@@ -77,9 +77,10 @@ pub fn flatten_named(
 pub(super) fn check_objects(render: &Render, limits: &Limits) -> Result<()> {
     let shapes = |object: usize| render.objects.get(object).map_or(0, |object| object.shapes.len() as u64);
     let count = render.instances().fold(0, |sum: u64, instance| sum.saturating_add(shapes(instance.object)));
-    match count > limits.instanced_objects {
-        true => Err(too_many("objects", count, ("instanced_objects", limits.instanced_objects))),
-        false => Ok(()),
+    if count > limits.instanced_objects {
+        Err(too_many("objects", count, ("instanced_objects", limits.instanced_objects)))
+    } else {
+        Ok(())
     }
 }
 
@@ -283,9 +284,10 @@ fn own_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
     let mut offsets = Vec::new();
     offsets.try_reserve_exact(corners.len() / width + 1)?;
     offsets.extend((0..=corners.len() / width).map(|face| (width * face) as u32));
-    let faces = match corners.is_empty() {
-        true => Elements::default(),
-        false => Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() },
+    let faces = if corners.is_empty() {
+        Elements::default()
+    } else {
+        Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() }
     };
     let uvs = parameters.get("uv").and_then(|it| it.values.rows::<2>()).filter(|uvs| uvs.len() == points.len());
     let normals = parameters.get("N").and_then(|it| it.values.rows::<3>()).filter(|it| it.len() == points.len());

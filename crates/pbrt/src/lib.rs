@@ -16,6 +16,8 @@
 //!   (`versions`).
 //! - A name is looked for in the folder of the scene, as pbrt does, and then in that of the file that names it.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 mod borders;
 pub mod build;
 mod directive;

@@ -217,9 +217,10 @@ impl<'a> Plan<'a> {
                 let Some(setting) = render.options.get(*index as usize) else { return Ok(()) };
                 pen.head("Option", &[render.text(setting.name)]);
                 pen.page.byte(b' ');
-                match setting.quoted {
-                    true => pen.string(render.text(setting.value)),
-                    false => pen.page.bytes(render.text(setting.value).as_bytes()),
+                if setting.quoted {
+                    pen.string(render.text(setting.value))
+                } else {
+                    pen.page.bytes(render.text(setting.value).as_bytes())
                 }
                 pen.page.byte(b'\n');
             }

@@ -79,12 +79,11 @@ impl<'a> Blocks<'a> {
             block.bytes.try_reserve_exact(more).map_err(|_| Error::memory("a block of bytes"))?;
             block.bytes.resize(self.block_bytes, 0);
         }
-        block.len = match self.in_order() {
-            true => self.take_next(&mut block.bytes)?,
-            false => {
-                let at = self.start.saturating_add(number.saturating_mul(self.block_bytes as u64));
-                self.source.read_at(at, &mut block.bytes).map_err(|e| failed(&self.source, e))?
-            }
+        block.len = if self.in_order() {
+            self.take_next(&mut block.bytes)?
+        } else {
+            let at = self.start.saturating_add(number.saturating_mul(self.block_bytes as u64));
+            self.source.read_at(at, &mut block.bytes).map_err(|e| failed(&self.source, e))?
         };
         Ok(block.len > 0)
     }

@@ -515,10 +515,7 @@ mod tests {
     use super::*;
 
     fn cut(text: &[u8], chunk_bytes: usize, positioned: bool) -> Vec<Vec<u8>> {
-        let source = match positioned {
-            true => Source::memory(text),
-            false => Source::reader(Box::new(text), "test"),
-        };
+        let source = if positioned { Source::memory(text) } else { Source::reader(Box::new(text), "test") };
         let chunks = TextChunks::new(source).cut(chunk_bytes, 1 << 20, 64);
         let mut result = Vec::new();
         let mut text = Text::default();
@@ -607,10 +604,8 @@ mod tests {
         let text = [b"v 1 2 3\n".as_slice(), &[b'f'; 5000], b"\nv 1 2 3\n"].concat();
         for chunk_bytes in [1, 7, 100, 6000] {
             for positioned in [true, false] {
-                let source = match positioned {
-                    true => Source::memory(&text),
-                    false => Source::reader(Box::new(text.as_slice()), "test"),
-                };
+                let source =
+                    if positioned { Source::memory(&text) } else { Source::reader(Box::new(text.as_slice()), "test") };
                 let chunks = TextChunks::new(source).cut(chunk_bytes, 4999, 64);
                 let mut out = Text::default();
                 let found = (0..20000).find(|&n| chunks.take(n, &mut out).unwrap() && out.too_long);

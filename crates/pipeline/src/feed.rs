@@ -76,9 +76,10 @@ impl<'a> Feed<'a> {
         while filled < out.len() && !self.ended {
             let part = &mut out[filled..];
             let wanted = part.len();
-            let read = match self.source.is_positioned() {
-                true => self.read_by(self.offset, part, read),
-                false => read_part(&self.source, self.garbage.as_ref(), part),
+            let read = if self.source.is_positioned() {
+                self.read_by(self.offset, part, read)
+            } else {
+                read_part(&self.source, self.garbage.as_ref(), part)
             };
             match read {
                 Ok(count) => {

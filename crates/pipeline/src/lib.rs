@@ -8,6 +8,8 @@
 //! [`packed`] is compressed blocks inside of formats; [`parallel`] is a plain loop for work without order; [`crew`] is
 //! who works: threads of our own, or the caller's pool.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 pub mod arrays;
 pub mod blocks;
 pub mod bytes;

@@ -207,9 +207,10 @@ impl Member {
 
     /// This member, or the one that it stands for where it is an archive itself.
     pub(crate) fn resolved(self, options: &ReadOptions) -> Result<Member> {
-        match is_archive(&self.source(options)?)? {
-            true => self.open_archive(options)?.only_member()?.resolved(options),
-            false => Ok(self),
+        if is_archive(&self.source(options)?)? {
+            self.open_archive(options)?.only_member()?.resolved(options)
+        } else {
+            Ok(self)
         }
     }
 

@@ -28,6 +28,8 @@
 //!
 //! It prints nothing, installs no handlers and never ends the process.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 mod archives;
 mod convert;
 mod detect;

@@ -152,9 +152,10 @@ impl<'o> Resolver<'o> {
         let scene = match self.near {
             Near::Archive(scene) => {
                 let Some(member) = scene.beside(&name, allow_outside) else {
-                    return match allow_outside {
-                        true => refuse("it is outside the scene's archive"),
-                        false => Err(outside("it is outside the scene's folder in the archive")),
+                    return if allow_outside {
+                        refuse("it is outside the scene's archive")
+                    } else {
+                        Err(outside("it is outside the scene's folder in the archive"))
                     };
                 };
                 let member = member?;

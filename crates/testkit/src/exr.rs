@@ -140,9 +140,10 @@ impl ExrPart {
             }
         }
         let place = place.iter().flat_map(|number| number.to_le_bytes());
-        match self.is_deep {
-            true => place.chain([0; 24]).collect(),
-            false => place.chain((samples.len() as i32).to_le_bytes()).chain(samples).collect(),
+        if self.is_deep {
+            place.chain([0; 24]).collect()
+        } else {
+            place.chain((samples.len() as i32).to_le_bytes()).chain(samples).collect()
         }
     }
 }
@@ -151,9 +152,10 @@ impl ExrPart {
 pub fn exr(parts: &[ExrPart]) -> Vec<u8> {
     let is_multipart = parts.len() > 1;
     let first = &parts[0];
-    let flags = match is_multipart {
-        true => 0x10,
-        false => u8::from(first.tiles.is_some() && !first.is_deep) << 1 | u8::from(first.is_deep) << 3,
+    let flags = if is_multipart {
+        0x10
+    } else {
+        u8::from(first.tiles.is_some() && !first.is_deep) << 1 | u8::from(first.is_deep) << 3
     };
     let mut out = vec![0x76, 0x2F, 0x31, 0x01, 2, flags, 0, 0];
     parts.iter().for_each(|part| part.header(&mut out, is_multipart));

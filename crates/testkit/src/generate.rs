@@ -276,9 +276,10 @@ impl Text<'_> {
 
     fn space(&mut self) {
         let plain = !self.random.once_in(12);
-        let space = match plain {
-            true => " ",
-            false => *self.random.pick(&["  ", "\t", " \\\n", "\\\n ", " \\\r\n\t", "\\\r", "\\\n\\\n", "\x0b"]),
+        let space = if plain {
+            " "
+        } else {
+            *self.random.pick(&["  ", "\t", " \\\n", "\\\n ", " \\\r\n\t", "\\\r", "\\\n\\\n", "\x0b"])
         };
         self.put(space);
     }

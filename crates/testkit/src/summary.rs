@@ -133,10 +133,7 @@ fn counts(counts: Counts) -> String {
     let parts = names.iter().zip(counts.to_array());
     let parts: Vec<String> =
         parts.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name}{count}")).collect();
-    match parts.is_empty() {
-        true => "0".to_owned(),
-        false => parts.join(","),
-    }
+    if parts.is_empty() { "0".to_owned() } else { parts.join(",") }
 }
 
 /// One line per item; fields that are not there are left out.

@@ -69,9 +69,10 @@ fn peak_while_reading_a_large_file() {
     let path = grid_file(&folder, 60_000_000);
     for threads in [1, 2, 16] {
         for streamed in [false, true] {
-            let input = match streamed {
-                true => Input::Reader(Box::new(File::open(&path).unwrap()), "x.obj".into()),
-                false => Input::Path(path.clone()),
+            let input = if streamed {
+                Input::Reader(Box::new(File::open(&path).unwrap()), "x.obj".into())
+            } else {
+                Input::Path(path.clone())
             };
             let (result, used) = read_measured(input, &options(threads));
             let model = heap_bytes(&result.unwrap());

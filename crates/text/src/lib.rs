@@ -3,6 +3,8 @@
 //! [`mod@format`] turns values into text. The crate does no I/O, starts no threads and never asks the locale: it
 //! works on slices that the caller owns, and allocates nothing, but for the few steps of a compiled row format.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 pub mod cpu;
 pub mod format;
 pub mod lines;

@@ -8,6 +8,8 @@
 //! `files.rs` keeps the calls on sources and sinks, `usage.rs` and `process.rs` have what the system says of the
 //! process.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 mod counters;
 mod files;
 mod phase;

@@ -133,9 +133,10 @@ fn bench(has_peers: bool) -> Result<PathBuf, String> {
 /// `chrt -f 5` puts a process before all others, if one is allowed to.
 fn real_time() -> Vec<OsString> {
     let prefix = ["chrt", "-f", "5"];
-    match root::succeeds(Command::new(prefix[0]).args(&prefix[1..]).arg("true")) {
-        true => prefix.map(OsString::from).to_vec(),
-        false => Vec::new(),
+    if root::succeeds(Command::new(prefix[0]).args(&prefix[1..]).arg("true")) {
+        prefix.map(OsString::from).to_vec()
+    } else {
+        Vec::new()
     }
 }
 
@@ -162,10 +163,7 @@ fn cpp(index: usize, tools: &mut Tools) -> Option<PathBuf> {
     let built = std::fs::create_dir_all(&folder)
         .and_then(|()| command.output())
         .map_err(|error| format!("g++: {error}"))
-        .and_then(|output| match output.status.success() {
-            true => Ok(()),
-            false => Err(first_error(&output.stderr)),
-        });
+        .and_then(|output| if output.status.success() { Ok(()) } else { Err(first_error(&output.stderr)) });
     match built {
         Ok(()) => {
             let version = output_of(Command::new("dpkg-query").args(["-W", "-f", "${Version}", package]));

@@ -149,9 +149,10 @@ fn pillow(tools: &Tools) -> Option<Vec<OsString>> {
 
 fn lines(words: &[OsString]) -> Result<String, String> {
     let output = Command::new(&words[0]).args(&words[1..]).output().map_err(|error| error.to_string())?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into()),
-        false => Err(String::from_utf8_lossy(&output.stderr).into()),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into())
     }
 }
 

@@ -92,9 +92,10 @@ impl Part {
 
     /// What the names of a record of these parts alone end in.
     pub(super) fn suffix(parts: &[Part]) -> String {
-        match parts.len() == Part::ALL.len() {
-            true => String::new(),
-            false => parts.iter().map(|part| format!("-{}", part.name())).collect(),
+        if parts.len() == Part::ALL.len() {
+            String::new()
+        } else {
+            parts.iter().map(|part| format!("-{}", part.name())).collect()
         }
     }
 }

@@ -118,10 +118,8 @@ pub(super) fn run(group: Group, rounds: usize) -> Result<Outcome, String> {
             if row.failure.is_some() || round >= contestant.rounds {
                 continue;
             }
-            let result = match contestant.resident {
-                true => Resident::measure(resident, contestant),
-                false => measure(contestant),
-            };
+            let result =
+                if contestant.resident { Resident::measure(resident, contestant) } else { measure(contestant) };
             match result {
                 Ok(sample) => row.samples.push(sample),
                 Err(why) => {

@@ -117,9 +117,10 @@ fn said(tools: &Tools, words: impl IntoIterator<Item = OsString>) -> Result<Stri
     let mut command = Command::new(all.next().unwrap_or_default());
     command.args(all).arg("--no-progress");
     let output = command.output().map_err(|error| error.to_string())?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim()))
     }
 }
 

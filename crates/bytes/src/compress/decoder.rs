@@ -98,9 +98,10 @@ impl<M: Member> Sequence<M> {
         let begins = |bytes: &[u8]| M::begins(bytes) || skippable_len(bytes).is_some();
         let passed = input.offset();
         if next_member(input, self.is_first, begins)? == Next::End {
-            return match self.is_part && input.offset() > passed {
-                true => Err(corrupt("its members are not at their declared offsets")),
-                false => Ok(State::End),
+            return if self.is_part && input.offset() > passed {
+                Err(corrupt("its members are not at their declared offsets"))
+            } else {
+                Ok(State::End)
             };
         }
         self.is_first = false;

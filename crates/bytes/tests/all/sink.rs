@@ -234,9 +234,10 @@ fn files_that_belong_together_appear_with_the_last_one_at_last() {
             failed.push(operation);
         }
         // The folder is synced before the last file takes its place, and behind.
-        let ends: &[&str] = match durable && !cfg!(windows) {
-            true => &["rename", "rename", "sync_folder", "rename", "sync_folder"],
-            false => &["rename"; 3],
+        let ends: &[&str] = if durable && !cfg!(windows) {
+            &["rename", "rename", "sync_folder", "rename", "sync_folder"]
+        } else {
+            &["rename"; 3]
         };
         assert!(failed.ends_with(ends), "{failed:?}");
         assert_eq!(

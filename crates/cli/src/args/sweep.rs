@@ -149,16 +149,13 @@ impl SweepArgs {
         let is_plain = found.iter().all(Option::is_none);
         let is_all = |codec: Codec| !found.is_empty() && found.iter().all(|it| *it == Some(codec));
         let usual = [Codec::Gzip, Codec::Zstd, Codec::Lz4].into_iter().filter(|&codec| !is_all(codec));
-        match self.codecs.is_empty() {
-            true => {
-                storings.extend((!is_plain).then_some(Storing::Plain));
-                storings.extend(usual.map(|codec| Storing::By(codec, None)));
-            }
-            false => {
-                // What is not compressed anyway need not be copied.
-                let as_is = |it: &Storing| *it == Storing::AsIs || (*it == Storing::Plain && is_plain);
-                storings.extend(self.codecs.iter().copied().filter(|it| !as_is(it)));
-            }
+        if self.codecs.is_empty() {
+            storings.extend((!is_plain).then_some(Storing::Plain));
+            storings.extend(usual.map(|codec| Storing::By(codec, None)));
+        } else {
+            // What is not compressed anyway need not be copied.
+            let as_is = |it: &Storing| *it == Storing::AsIs || (*it == Storing::Plain && is_plain);
+            storings.extend(self.codecs.iter().copied().filter(|it| !as_is(it)));
         }
         let mut seen = Vec::new();
         storings.retain(|it| {

@@ -84,9 +84,10 @@ pub fn compress(levels: &[&Image], encoding: Encoding, quality: Quality, run: &R
         let _span = span(Phase::Encode);
         let rows = bytes.chunks_exact_mut(layout.row_bytes(image.width));
         for (bytes, row) in rows.zip(row..) {
-            match layout.is_plain {
-                true => scratch.plain_row(image, layout, row, bytes)?,
-                false => scratch.blocks(image, layout, quality, row, bytes)?,
+            if layout.is_plain {
+                scratch.plain_row(image, layout, row, bytes)?
+            } else {
+                scratch.blocks(image, layout, quality, row, bytes)?
             }
         }
         Ok(())

@@ -111,9 +111,10 @@ impl Raw<'_, '_> {
 
     /// Width, height, and whether the first row is the bottom one.
     fn extent(&self) -> Result<(usize, usize, bool)> {
-        let (width, height) = match self.is_core() {
-            true => (i32::from(self.short(WIDTH)), i32::from(self.short(WIDTH + 2))),
-            false => (self.word(WIDTH) as i32, self.word(HEIGHT) as i32),
+        let (width, height) = if self.is_core() {
+            (i32::from(self.short(WIDTH)), i32::from(self.short(WIDTH + 2)))
+        } else {
+            (self.word(WIDTH) as i32, self.word(HEIGHT) as i32)
         };
         if width <= 0 || height == 0 {
             return Err(self.fault(WIDTH, format!("invalid image size: {width} x {height} pixels")));
@@ -123,9 +124,10 @@ impl Raw<'_, '_> {
 
     /// Bits of a pixel and the kind of compression.
     fn kind(&self) -> (usize, u32) {
-        match self.is_core() {
-            true => (usize::from(self.short(WIDTH + 6)), 0),
-            false => (usize::from(self.short(BITS)), self.word(COMPRESSION)),
+        if self.is_core() {
+            (usize::from(self.short(WIDTH + 6)), 0)
+        } else {
+            (usize::from(self.short(BITS)), self.word(COMPRESSION))
         }
     }
 

@@ -112,14 +112,11 @@ fn check_name(name: &str, what: &str) -> Result<()> {
 pub(super) fn window(image: &Image) -> Result<Window> {
     let size = [image.width, image.height].map(|side| i32::try_from(side).unwrap_or(i32::MAX));
     let window = declared(image, "dataWindow")?.unwrap_or(Window { min: [0, 0], max: size.map(|side| side - 1) });
-    match window.size() == [image.width, image.height] {
-        true => Ok(window),
-        false => {
-            let ([across, down], Image { width, height, .. }) = (window.size(), image);
-            Err(usage(format!(
-                "the attribute `dataWindow` has {across} x {down} pixels; the image has {width} x {height}"
-            )))
-        }
+    if window.size() == [image.width, image.height] {
+        Ok(window)
+    } else {
+        let ([across, down], Image { width, height, .. }) = (window.size(), image);
+        Err(usage(format!("the attribute `dataWindow` has {across} x {down} pixels; the image has {width} x {height}")))
     }
 }
 

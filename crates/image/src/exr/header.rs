@@ -131,14 +131,11 @@ impl Part {
         let size = self.data.size();
         let Some(tiles) = self.tiles else { return vec![size] };
         let is_up = tiles.rounding_mode == RoundingMode::Up;
-        let count = |side: usize| match is_up {
-            true => side.next_power_of_two().ilog2() as usize + 1,
-            false => side.ilog2() as usize + 1,
-        };
+        let count =
+            |side: usize| if is_up { side.next_power_of_two().ilog2() as usize + 1 } else { side.ilog2() as usize + 1 };
         // Sides have less than 2^31 pixels, so there are at most 32 levels along each.
-        let level = |side: usize, number: usize| match is_up {
-            true => side.div_ceil(1 << number).max(1),
-            false => (side >> number).max(1),
+        let level = |side: usize, number: usize| {
+            if is_up { side.div_ceil(1 << number).max(1) } else { (side >> number).max(1) }
         };
         match tiles.level_mode {
             LevelMode::Singular => vec![size],
@@ -259,9 +256,10 @@ impl HeaderReader<'_, '_> {
 
     /// A name that is not too long. One that is not UTF-8 has more bytes than in the file.
     fn checked(&self, name: String) -> Result<String> {
-        match name.len() > MAX_NAME_BYTES {
-            true => Err(self.fault(format!("a name is longer than {MAX_NAME_BYTES} bytes, the maximum in EXR"))),
-            false => Ok(name),
+        if name.len() > MAX_NAME_BYTES {
+            Err(self.fault(format!("a name is longer than {MAX_NAME_BYTES} bytes, the maximum in EXR")))
+        } else {
+            Ok(name)
         }
     }
 
@@ -313,10 +311,7 @@ impl HeaderReader<'_, '_> {
             Some(b"deeptile") => (true, true),
             _ => (is_tiled, is_deep),
         };
-        let tiles = match is_tiled {
-            true => Some(value("tiles").and_then(tiles).ok_or_else(|| missing("tiles"))?),
-            false => None,
-        };
+        let tiles = if is_tiled { Some(value("tiles").and_then(tiles).ok_or_else(|| missing("tiles"))?) } else { None };
         let [name, view] = ["name", "view"].map(|name| value(name).unwrap_or_default().to_vec());
         let compression = compression_of(compression)
             .ok_or_else(|| self.unsupported(format!("EXR compression {compression} is not supported")))?;
@@ -359,10 +354,7 @@ impl HeaderReader<'_, '_> {
             try_push(&mut channels, Channel { name, kind, is_linear, sampling }, "channels")?;
             value = rest;
         }
-        match channels.is_empty() {
-            true => Err(self.fault("a part has no channels")),
-            false => Ok(channels),
-        }
+        if channels.is_empty() { Err(self.fault("a part has no channels")) } else { Ok(channels) }
     }
 }
 

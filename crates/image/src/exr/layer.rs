@@ -52,10 +52,7 @@ impl Colors {
     pub(super) fn stored(&self, channels: &[Channel]) -> Vec<ColorChannel> {
         let stored = self.named(channels);
         let is_usual = |(stored, name): (&ColorChannel, &&str)| stored.name == *name && stored.kind == ChannelType::F16;
-        match stored.iter().zip(standard_names(self.channels)).all(is_usual) {
-            true => Vec::new(),
-            false => stored,
-        }
+        if stored.iter().zip(standard_names(self.channels)).all(is_usual) { Vec::new() } else { stored }
     }
 
     fn named(&self, channels: &[Channel]) -> Vec<ColorChannel> {
@@ -109,9 +106,10 @@ impl Picture {
             return first(parts, numbers().filter(has_layer), |channel| is_in(channel, layer), file);
         }
         let is_named = |number: &usize| parts[*number].name == *layer || parts[*number].view == *layer;
-        match numbers().any(|number| is_named(&number)) {
-            true => first(parts, numbers().filter(is_named), |_| true, file),
-            false => Err(no_layer(parts, numbers(), layer, file)),
+        if numbers().any(|number| is_named(&number)) {
+            first(parts, numbers().filter(is_named), |_| true, file)
+        } else {
+            Err(no_layer(parts, numbers(), layer, file))
         }
     }
 }
@@ -217,12 +215,11 @@ fn no_layer(parts: &[Part], numbers: impl Iterator<Item = usize>, asked: &str, f
     names.retain(|name| !name.is_empty());
     names.sort();
     names.dedup();
-    let message = match names.is_empty() {
-        true => format!("the file has no layer `{}`; its channels are not in layers", shown(asked)),
-        false => {
-            let names = listed(names.iter().map(|name| format!("`{}`", shown(name))));
-            format!("the file has no layer `{}`; it has {names}", shown(asked))
-        }
+    let message = if names.is_empty() {
+        format!("the file has no layer `{}`; its channels are not in layers", shown(asked))
+    } else {
+        let names = listed(names.iter().map(|name| format!("`{}`", shown(name))));
+        format!("the file has no layer `{}`; it has {names}", shown(asked))
     };
     about(file, message).into_error(ErrorKind::Usage)
 }

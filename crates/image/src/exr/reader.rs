@@ -465,10 +465,7 @@ impl ExrJob<'_> {
     fn next(&self, taking: &mut Taking<'_>) -> Result<Option<PackedBlock>> {
         while taking.left > 0 {
             taking.left -= 1;
-            let number = match self.is_multipart {
-                true => i32::from_le_bytes(exact(&mut taking.reader, self.file)?),
-                false => 0,
-            };
+            let number = if self.is_multipart { i32::from_le_bytes(exact(&mut taking.reader, self.file)?) } else { 0 };
             let part = usize::try_from(number).ok().and_then(|number| self.parts.get(number));
             let Some(part) = part else {
                 return Err(fault(self.file, taking.reader.offset(), format!("a block belongs to part {number}")));

@@ -139,10 +139,7 @@ impl Rows<'_> {
     /// Takes a row apart. Behind the planes there are [`SLACK`] bytes more, which hold anything then.
     fn next(&mut self, planes: &mut [u8]) -> Result<()> {
         self.window.ensure(4, &self.bytes)?;
-        match row::is_by_channel(self.width, self.window.rest()) {
-            true => self.by_channel(planes),
-            false => self.by_pixel(planes),
-        }
+        if row::is_by_channel(self.width, self.window.rest()) { self.by_channel(planes) } else { self.by_pixel(planes) }
     }
 
     fn cut(&self) -> Error {

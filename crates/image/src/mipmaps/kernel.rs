@@ -46,10 +46,7 @@ impl Kernel {
         let room = to.checked_mul(taps).ok_or_else(|| Error::memory("the weights of a filter"))?;
         kernel.weights.try_reserve_exact(room).map_err(|_| Error::memory("the weights of a filter"))?;
         for number in 0..to {
-            let (start, weights) = match is_kaiser {
-                true => kaiser(number, scale, taps),
-                false => mean(number, from, to, taps),
-            };
+            let (start, weights) = if is_kaiser { kaiser(number, scale, taps) } else { mean(number, from, to, taps) };
             try_push(&mut kernel.starts, start, "the weights of a filter")?;
             kernel.weights.extend(weights);
         }

@@ -116,10 +116,8 @@ impl Input<'_> {
         let (layout, color_space) = (Layout::new(info)?, color_space(info));
         let channels = layout.channels;
         let rows = Rows { input: self, reader, layout, width, height, row: Vec::new() };
-        let samples = match rows.layout.is_wide() {
-            true => Samples::U16(rows.read()?.into()),
-            false => Samples::U8(rows.read()?.into()),
-        };
+        let samples =
+            if rows.layout.is_wide() { Samples::U16(rows.read()?.into()) } else { Samples::U8(rows.read()?.into()) };
         Ok(Image { width, height, channels, samples, color_space, ..Image::default() })
     }
 
@@ -180,15 +178,14 @@ impl Rows<'_> {
         }
         let mut pixels = Vec::new();
         pixels.try_reserve_exact(row).map_err(|_| Error::memory("a row"))?;
-        match self.reader.info().interlaced {
-            true => self.passes(&raster, &mut pixels)?,
-            false => {
-                for number in 0..self.height {
-                    self.next(self.width, &mut pixels)?;
-                    raster.reserve(number + 1)?;
-                    // SAFETY: this is the one thread that there is.
-                    unsafe { raster.row(number, |to| copy(&pixels, to))? };
-                }
+        if self.reader.info().interlaced {
+            self.passes(&raster, &mut pixels)?
+        } else {
+            for number in 0..self.height {
+                self.next(self.width, &mut pixels)?;
+                raster.reserve(number + 1)?;
+                // SAFETY: this is the one thread that there is.
+                unsafe { raster.row(number, |to| copy(&pixels, to))? };
             }
         }
         self.reader.finish()?;

@@ -160,9 +160,10 @@ fn layers(pieces: &mut Pieces<'_>, is_large: bool) -> Result<(usize, bool)> {
 }
 
 fn size(pieces: &mut Pieces<'_>, is_large: bool) -> Result<u64> {
-    Ok(match is_large {
-        true => u64::from_be_bytes(pieces.head("sections")?),
-        false => u64::from(u32::from_be_bytes(pieces.head("sections")?)),
+    Ok(if is_large {
+        u64::from_be_bytes(pieces.head("sections")?)
+    } else {
+        u64::from(u32::from_be_bytes(pieces.head("sections")?))
     })
 }
 

@@ -31,9 +31,10 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
         warnings.note(options.faults, code, Diagnostic::at(&pieces.file, 0, format!("{count} {what}")))?;
         warnings.count(code, count as u64 - 1);
     }
-    let planes = match header.has_packets {
-        true => packed_planes(&mut pieces, &header, wanted)?,
-        false => plain_planes(&mut pieces, &header, wanted)?,
+    let planes = if header.has_packets {
+        packed_planes(&mut pieces, &header, wanted)?
+    } else {
+        plain_planes(&mut pieces, &header, wanted)?
     };
     pieces.finish()?;
     let samples = samples(&header, planes)?;

@@ -427,9 +427,10 @@ impl Store for u8 {
         let tables = &*BYTES;
         // What is no number becomes 0.
         let plain = |v: f32| (f64::from(v) * 255.0 + 0.5) as u8;
-        match encodes {
-            true => each(values, channels, out, |v| tables.code(v), plain),
-            false => values.iter().zip(out).for_each(|(&v, out)| *out = plain(v)),
+        if encodes {
+            each(values, channels, out, |v| tables.code(v), plain)
+        } else {
+            values.iter().zip(out).for_each(|(&v, out)| *out = plain(v))
         }
         Ok(())
     }
@@ -437,9 +438,10 @@ impl Store for u8 {
     fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[u8]) -> Result<u64> {
         let light = &BYTES.light;
         let plain = |code: u8| f32::from(code) / 255.0;
-        Ok(match encodes {
-            true => count_rounded(values, stored, channels, |code| light[usize::from(code)], plain),
-            false => count_rounded(values, stored, channels, plain, plain),
+        Ok(if encodes {
+            count_rounded(values, stored, channels, |code| light[usize::from(code)], plain)
+        } else {
+            count_rounded(values, stored, channels, plain, plain)
         })
     }
 }
@@ -447,33 +449,32 @@ impl Store for u8 {
 impl Store for u16 {
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [u16]) -> Result<()> {
         let plain = |v: f32| (f64::from(v) * 65535.0 + 0.5) as u16;
-        match encodes {
-            true => {
-                let tables = srgb::words()?;
-                each(values, channels, out, |v| tables.code(v), plain);
-            }
-            false => values.iter().zip(out).for_each(|(&v, out)| *out = plain(v)),
+        if encodes {
+            let tables = srgb::words()?;
+            each(values, channels, out, |v| tables.code(v), plain);
+        } else {
+            values.iter().zip(out).for_each(|(&v, out)| *out = plain(v))
         }
         Ok(())
     }
 
     fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[u16]) -> Result<u64> {
         let plain = |code: u16| f32::from(code) / 65535.0;
-        Ok(match encodes {
-            true => {
-                let light = &srgb::words()?.light;
-                count_rounded(values, stored, channels, |code| light[usize::from(code)], plain)
-            }
-            false => count_rounded(values, stored, channels, plain, plain),
+        Ok(if encodes {
+            let light = &srgb::words()?.light;
+            count_rounded(values, stored, channels, |code| light[usize::from(code)], plain)
+        } else {
+            count_rounded(values, stored, channels, plain, plain)
         })
     }
 }
 
 impl Store for f32 {
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [f32]) -> Result<()> {
-        match encodes {
-            true => each(values, channels, out, |v| srgb::code(f64::from(v)) as f32, |v| v),
-            false => out.copy_from_slice(values),
+        if encodes {
+            each(values, channels, out, |v| srgb::code(f64::from(v)) as f32, |v| v)
+        } else {
+            out.copy_from_slice(values)
         }
         Ok(())
     }

@@ -218,9 +218,10 @@ pub fn looks_like_tga(head: &[u8]) -> bool {
     let Some(&bytes) = head.first_chunk() else { return false };
     let raw = Raw { bytes, file: &"".into() };
     let Ok([is_mapped, is_gray, _]) = raw.kind() else { return false };
-    let is_sound = match is_mapped {
-        true => bytes[1] == 1 && matches!(bytes[16], 8 | 16) && raw.stored(7, false).is_ok(),
-        false => bytes[1] <= 1 && raw.stored(16, is_gray).is_ok(),
+    let is_sound = if is_mapped {
+        bytes[1] == 1 && matches!(bytes[16], 8 | 16) && raw.stored(7, false).is_ok()
+    } else {
+        bytes[1] <= 1 && raw.stored(16, is_gray).is_ok()
     };
     is_sound && raw.short(12) > 0 && raw.short(14) > 0 && bytes[17] & 0xC0 == 0
 }
@@ -246,9 +247,10 @@ pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<Heade
     let map_begin = HEADER_BYTES + id_size;
     let map_bytes = if map_type == 1 { map_count * usize::from(raw.bytes[7]).div_ceil(8) } else { 0 };
     let before = Before { bytes, file }.read(map_begin, map_bytes)?;
-    let pixels = match is_mapped {
-        false => Pixels::Plain(raw.stored(16, is_gray)?),
-        true => Pixels::Mapped(map(&raw, first, &before[id_size..])?),
+    let pixels = if !is_mapped {
+        Pixels::Plain(raw.stored(16, is_gray)?)
+    } else {
+        Pixels::Mapped(map(&raw, first, &before[id_size..])?)
     };
     Ok(Header {
         width,

@@ -34,11 +34,10 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let channels = header.pixels.channels();
     let backed = bytes.len().filter(|_| bytes.is_backed());
     let raster = Raster::new(header.width * channels.count(), header.height, !header.from_top, backed.unwrap_or(0))?;
-    let packed = match header.has_packets {
-        true => {
-            Some(Mutex::new(Packed { window: Window::new(header.body, CHUNK_BYTES)?, packets: Packets::default() }))
-        }
-        false => None,
+    let packed = if header.has_packets {
+        Some(Mutex::new(Packed { window: Window::new(header.body, CHUNK_BYTES)?, packets: Packets::default() }))
+    } else {
+        None
     };
     let input = Input { bytes, file, header, raster, alpha: Mutex::default(), options };
     let (threads, kind) = input.read(packed)?;

@@ -123,10 +123,7 @@ fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::res
         return Ok(Err(UNSAID));
     }
     let through = cold_rounds(bench, scratch, threads)?;
-    let past = match system::set_direct(&scratch.file, true) {
-        true => cold_rounds(bench, scratch, threads),
-        false => Ok(None),
-    };
+    let past = if system::set_direct(&scratch.file, true) { cold_rounds(bench, scratch, threads) } else { Ok(None) };
     system::set_direct(&scratch.file, false);
     // Some file systems allow it, and then fail to read.
     let past = past.unwrap_or_default();

@@ -34,10 +34,13 @@ pub fn kept(folder: &Path) -> Option<Ceilings> {
 /// and what is not kept of one of them is not known. Where no file was used they are those of the working folder.
 pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
     match [false, true].map(|is_output| folder_of(seen, is_output)) {
-        [Some(input), Some(output)] => match place::disk(&input) == place::disk(&output) {
-            true => kept(&input),
-            false => both(kept(&input), kept(&output)),
-        },
+        [Some(input), Some(output)] => {
+            if place::disk(&input) == place::disk(&output) {
+                kept(&input)
+            } else {
+                both(kept(&input), kept(&output))
+            }
+        }
         [one, other] => kept(&one.or(other).unwrap_or_else(|| ".".into())),
     }
 }

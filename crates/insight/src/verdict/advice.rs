@@ -248,9 +248,10 @@ impl Job<'_> {
         let (model, list) = (self.model.as_ref()?, &self.facts.writes);
         let totals = self.seen.totals();
         let seconds = (totals.of(Phase::Write) + totals.of(Phase::Sync)) as f64 / 1e9;
-        let (ceiling, whose) = match list.iter().all(|it| it.durable) {
-            true => (model.ceilings.write_sync, "the disk's rate"),
-            false => (model.ceilings.write, "the rate at which the system accepts data"),
+        let (ceiling, whose) = if list.iter().all(|it| it.durable) {
+            (model.ceilings.write_sync, "the disk's rate")
+        } else {
+            (model.ceilings.write, "the rate at which the system accepts data")
         };
         let share = sum_of_bytes(list) / seconds.max(1e-9) / ceiling;
         let percent = (share * 100.0).min(100.0);
@@ -318,9 +319,10 @@ impl Job<'_> {
         let had = (self.account.threads as f64 - missing).clamp(1.0, wanted);
         let gain = wanted / had;
         let text = format!("the memory limit allowed {had:.1} of {} threads", self.account.threads);
-        match gain >= WORTH {
-            true => Some(format!("{text}; a higher one would make it up to {gain:.1}× faster")),
-            false => Some(format!("{text}; a higher one would not help on {} cores", self.facts.cores)),
+        if gain >= WORTH {
+            Some(format!("{text}; a higher one would make it up to {gain:.1}× faster"))
+        } else {
+            Some(format!("{text}; a higher one would not help on {} cores", self.facts.cores))
         }
     }
 

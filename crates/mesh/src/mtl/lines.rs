@@ -74,10 +74,8 @@ impl<'a> Iterator for Lines<'a> {
             self.number += 1;
         }
         self.at = next;
-        let bytes = match continued {
-            true => join(&text[start..end]).map(Cow::Owned),
-            false => Ok(Cow::Borrowed(&text[start..end])),
-        };
+        let bytes =
+            if continued { join(&text[start..end]).map(Cow::Owned) } else { Ok(Cow::Borrowed(&text[start..end])) };
         Some(bytes.map(|bytes| Line { bytes, start, number }))
     }
 }

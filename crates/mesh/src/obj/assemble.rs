@@ -196,15 +196,14 @@ impl Assembler {
     fn group(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let name = statement.decoded()?;
-        let value = match name.is_empty() {
-            true => NONE,
-            false => {
-                let (value, new) = self.groups.number(&name)?;
-                if new {
-                    statement.check_count("objects", value as usize, statement.limits().objects)?;
-                }
-                value
+        let value = if name.is_empty() {
+            NONE
+        } else {
+            let (value, new) = self.groups.number(&name)?;
+            if new {
+                statement.check_count("objects", value as usize, statement.limits().objects)?;
             }
+            value
         };
         try_push(&mut self.group_runs, Run { at, value }, "statements")?;
         self.open_group = Some((at, try_string(&name)?));

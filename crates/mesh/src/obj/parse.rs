@@ -41,10 +41,8 @@ impl Parser<'_> {
         while at < text.end {
             // The newline behind the text ends a last line that has none.
             index.scan(text.padded, at, text.end + 1, self.level);
-            let next = match index.lines().is_empty() {
-                true => self.statement(text, at, out)?,
-                false => self.window(text, index, out)?,
-            };
+            let next =
+                if index.lines().is_empty() { self.statement(text, at, out)? } else { self.window(text, index, out)? };
             out.line_count += lines_until(text, index, next);
             at = next;
             if out.over {

@@ -406,10 +406,7 @@ impl<'a> Plan<'a> {
             let (mut low, mut high) = (piece.range.start, piece.range.end);
             while low < high {
                 let middle = low + (high - low) / 2;
-                match piece.start + self.cost_before(piece, middle) < cost {
-                    true => low = middle + 1,
-                    false => high = middle,
-                }
+                if piece.start + self.cost_before(piece, middle) < cost { low = middle + 1 } else { high = middle }
             }
             low
         };

@@ -352,12 +352,13 @@ impl Statement<'_, '_> {
         }
         let has = parts.clone().map(|part| !part.is_empty());
         for (stream, part) in Stream::ALL.into_iter().zip(parts).take(stride) {
-            let value = match part.is_empty() {
-                true => 0,
-                false => match self.index(kind, stream, part, at)? {
+            let value = if part.is_empty() {
+                0
+            } else {
+                match self.index(kind, stream, part, at)? {
                     Ok(value) => value,
                     Err(broken) => return Ok(Err(broken)),
-                },
+                }
             };
             self.out.elements[kind as usize].values.push(value)?;
         }

@@ -45,9 +45,10 @@ pub fn write(
     let flags = scene.evaluated_meshes(&objects)?;
     let evaluated = |object: &Object| flags[object.mesh];
     for batch in objects.chunk_by(|a, b| evaluated(a) == evaluated(b)) {
-        written = match batch.first().is_some_and(evaluated) {
-            true => evaluated::write(scene, batch, &text, run_options, written, writing)?,
-            false => as_read(scene, batch, &text, run_options, written, writing)?,
+        written = if batch.first().is_some_and(evaluated) {
+            evaluated::write(scene, batch, &text, run_options, written, writing)?
+        } else {
+            as_read(scene, batch, &text, run_options, written, writing)?
         };
     }
     Ok(())

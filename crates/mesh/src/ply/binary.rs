@@ -94,16 +94,15 @@ impl Reader<'_, '_> {
         let layout = &target.sink.layout;
         let (at, size) = (self.feed.at(), self.feed.size().unwrap_or(0));
         let remaining = size.saturating_sub(at);
-        let counts = match layout.lists.is_empty() {
-            true => Some(Vec::new()),
-            false => {
-                let mut first = Vec::new();
-                let wanted = remaining.min(FIRST_ROW_BYTES) as usize;
-                first.try_reserve_exact(wanted)?;
-                first.resize(wanted, 0);
-                let have = self.feed.peek_at(at, &mut first)?;
-                layout.counts(&first[..have])?
-            }
+        let counts = if layout.lists.is_empty() {
+            Some(Vec::new())
+        } else {
+            let mut first = Vec::new();
+            let wanted = remaining.min(FIRST_ROW_BYTES) as usize;
+            first.try_reserve_exact(wanted)?;
+            first.resize(wanted, 0);
+            let have = self.feed.peek_at(at, &mut first)?;
+            layout.counts(&first[..have])?
         };
         let Some(counts) = counts else { return Ok(None) };
         let Some(shape) = layout.shape(&counts)? else { return Ok(None) };

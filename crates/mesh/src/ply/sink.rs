@@ -364,10 +364,7 @@ impl<'a, 's> Turns<'a, 's> {
             checked?;
             row += rows;
         }
-        match at == self.block.bytes.len() {
-            true => Ok(()),
-            false => Err(internal()),
-        }
+        if at == self.block.bytes.len() { Ok(()) } else { Err(internal()) }
     }
 
     /// # Safety

@@ -279,10 +279,7 @@ impl Piece<'_> {
         let (mut low, mut high) = (0, self.rows.count);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.start + self.cost_before(middle) < cost {
-                true => low = middle + 1,
-                false => high = middle,
-            }
+            if self.start + self.cost_before(middle) < cost { low = middle + 1 } else { high = middle }
         }
         low
     }
@@ -305,9 +302,10 @@ impl PlyPageSlot {
         let end = end.ok_or_else(|| Error::memory("a page"))?;
         grow(&mut self.rows, end)?;
         let page = &mut self.rows[self.len..end];
-        match is_big {
-            true => rows.put::<Big>(range, page),
-            false => rows.put::<Little>(range, page),
+        if is_big {
+            rows.put::<Big>(range, page)
+        } else {
+            rows.put::<Little>(range, page)
         }
         self.len = end;
         Ok(())

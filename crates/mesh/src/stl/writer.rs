@@ -255,9 +255,10 @@ impl StlPageSlot {
 
 /// A name as it is written: with control characters the file would not look like text.
 fn name(name: &str) -> Cow<'_, str> {
-    match name.contains(|c: char| c.is_ascii_control()) {
-        true => names::on_a_line(&name.replace(|c: char| c.is_ascii_control(), "_")).into_owned().into(),
-        false => names::on_a_line(name),
+    if name.contains(|c: char| c.is_ascii_control()) {
+        names::on_a_line(&name.replace(|c: char| c.is_ascii_control(), "_")).into_owned().into()
+    } else {
+        names::on_a_line(name)
     }
 }
 
@@ -333,9 +334,8 @@ impl Pages for StlPages<'_> {
     }
 
     fn format(&self, slot: &mut StlPageSlot) -> Result<()> {
-        self.shares(slot.number).try_for_each(|(piece, range)| match self.options.ascii {
-            true => slot.lines(piece, range, self.options.digits),
-            false => slot.binary(piece, range),
+        self.shares(slot.number).try_for_each(|(piece, range)| {
+            if self.options.ascii { slot.lines(piece, range, self.options.digits) } else { slot.binary(piece, range) }
         })
     }
 

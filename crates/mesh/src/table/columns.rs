@@ -259,9 +259,10 @@ impl Target {
         };
         // SAFETY: the caller's promise.
         unsafe {
-            match is_float {
-                true => column.write(range, |slots| lane.fill(slots, values, |value| value.to_bits() as i64)),
-                false => column.write(range, |slots| lane.put(slots, values, wides)),
+            if is_float {
+                column.write(range, |slots| lane.fill(slots, values, |value| value.to_bits() as i64))
+            } else {
+                column.write(range, |slots| lane.put(slots, values, wides))
             }
         }
     }

@@ -381,9 +381,8 @@ impl<'o> Finder<'o> {
                 let coordinate = if self.layout == Layout::Points { Kind::F32 } else { Kind::F64 };
                 let is_unnamed = names.iter().all(String::is_empty);
                 let places = names.iter().enumerate();
-                kinds.extend(places.map(|(place, name)| match is_unnamed && place < 3 || scene::is_coordinate(name) {
-                    true => coordinate,
-                    false => Kind::Auto,
+                kinds.extend(places.map(|(place, name)| {
+                    if is_unnamed && place < 3 || scene::is_coordinate(name) { coordinate } else { Kind::Auto }
                 }));
             }
             Types::Auto => kinds.resize(count, Kind::Auto),

@@ -134,9 +134,10 @@ impl Parser<'_> {
             let range = at..text.end + 1;
             let fields = Fields::scan(index, text.padded, range, self.head.grammar.separator, self.level);
             out.line_count += fields.index().lines().len().max(1) as u64;
-            at = match fields.index().lines().is_empty() {
-                true => self.line(text, at, out)?,
-                false => self.window(text, fields, most_rows, out)?,
+            at = if fields.index().lines().is_empty() {
+                self.line(text, at, out)?
+            } else {
+                self.window(text, fields, most_rows, out)?
             };
         }
         // The newline behind a last line that has none is no line's end.
@@ -216,19 +217,17 @@ impl Parser<'_> {
         let columns = self.head.columns();
         let base = out.row_count * columns;
         let mut ends = std::mem::take(&mut out.ends);
-        let run = match self.head.keeps_all {
-            true => {
-                let first = fields.first_of(line);
-                fields.all(first..first + rows * columns)
-            }
-            false => {
-                grow(&mut ends, rows * columns + PICK_SLACK)?;
-                fields.pick(line, rows, self.head.field_count, &self.head.kept, &mut ends)
-            }
+        let run = if self.head.keeps_all {
+            let first = fields.first_of(line);
+            fields.all(first..first + rows * columns)
+        } else {
+            grow(&mut ends, rows * columns + PICK_SLACK)?;
+            fields.pick(line, rows, self.head.field_count, &self.head.kept, &mut ends)
         };
-        let rows = match self.head.is_f32() {
-            true => self.single_rows(text, run, out)? / columns,
-            false => self.double_rows(text, run, out)? / columns,
+        let rows = if self.head.is_f32() {
+            self.single_rows(text, run, out)? / columns
+        } else {
+            self.double_rows(text, run, out)? / columns
         };
         out.ends = ends;
         let end = base + rows * columns;
@@ -405,9 +404,10 @@ impl Parser<'_> {
         let columns = self.head.columns();
         let base = out.row_count * columns;
         let wides = out.wides.len();
-        match self.head.is_f32() {
-            true => grow(&mut out.singles, base + columns)?,
-            false => grow(&mut out.doubles, base + columns)?,
+        if self.head.is_f32() {
+            grow(&mut out.singles, base + columns)?
+        } else {
+            grow(&mut out.doubles, base + columns)?
         }
         for (column, (&field, &kind)) in self.head.kept.iter().zip(&self.head.kinds).enumerate() {
             let Field { range, .. } = out.fields[field].clone();
@@ -418,9 +418,10 @@ impl Parser<'_> {
                     return Ok(Err((range, code, diagnostic)));
                 }
             };
-            match self.head.is_f32() {
-                true => out.singles[base + column] = value.number as f32,
-                false => out.doubles[base + column] = value.number,
+            if self.head.is_f32() {
+                out.singles[base + column] = value.number as f32
+            } else {
+                out.doubles[base + column] = value.number
             }
             value.note_wide(base + column, &mut out.wides)?;
             grow(&mut out.marks, columns)?;

@@ -172,10 +172,7 @@ impl Points<'_> {
         for names in [COLOR, COLOR_SHORT] {
             // All of them tell: a one may be the largest float, or the smallest step above nothing.
             let found = || names.iter().filter_map(|name| self.find(name));
-            let factor = match found().all(|column| is_integer(&self.columns[column].values)) {
-                true => 255.0,
-                false => 1.0,
-            };
+            let factor = if found().all(|column| is_integer(&self.columns[column].values)) { 255.0 } else { 1.0 };
             let unit = move |value: f64| (value / factor) as f32;
             if let Some(colors) = self.take(names, unit)? {
                 return Ok(Some(colors));

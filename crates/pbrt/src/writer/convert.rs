@@ -157,9 +157,10 @@ impl Converter<'_> {
     fn materials(&mut self, materials: &[Material]) -> Result<()> {
         let mut met = HashSet::new();
         for material in materials {
-            let look = match met.insert(material.name.as_str()) && !material.missing {
-                true => materials::add(&mut self.builder, material)?,
-                false => OfShapes::default(),
+            let look = if met.insert(material.name.as_str()) && !material.missing {
+                materials::add(&mut self.builder, material)?
+            } else {
+                OfShapes::default()
             };
             let named = MaterialUse::Named(self.builder.name(&material.name)?);
             let named = if material.missing { MaterialUse::Default } else { named };
@@ -334,9 +335,8 @@ fn groups(mesh: &Mesh, object: &Object) -> Result<Vec<Group>> {
 
 fn material_ranges(mesh: &Mesh, object: &Object, faces: Range<usize>) -> Result<Vec<(Option<usize>, Range<usize>)>> {
     let mut ranges = Vec::new();
-    let mut add = |material, range: Range<usize>| match range.is_empty() {
-        true => Ok(()),
-        false => try_push(&mut ranges, (material, range), "the plan"),
+    let mut add = |material, range: Range<usize>| {
+        if range.is_empty() { Ok(()) } else { try_push(&mut ranges, (material, range), "the plan") }
     };
     let slots = object.materials.as_deref();
     if let Some(slots) = slots {

@@ -6,9 +6,10 @@ use std::sync::Mutex;
 impl TextChunks<'_> {
     /// Goes on behind `read`, the first bytes, which were read before: they come first in the chunks all the same.
     pub(crate) fn begun(self, read: Vec<u8>) -> Self {
-        match self.in_order() {
-            true => TextChunks { stream: Mutex::new(Stream { carry: read, ..Stream::default() }), ..self },
-            false => TextChunks { head: read, ..self },
+        if self.in_order() {
+            TextChunks { stream: Mutex::new(Stream { carry: read, ..Stream::default() }), ..self }
+        } else {
+            TextChunks { head: read, ..self }
         }
     }
 }

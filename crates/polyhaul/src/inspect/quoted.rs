@@ -55,10 +55,7 @@ impl Finder {
     fn look(&mut self, mut bytes: &[u8], see: &mut dyn FnMut(&str)) {
         while !bytes.is_empty() {
             let is_inside = self.is_inside;
-            let end = match is_inside {
-                true => memchr::memchr2(b'"', b'\n', bytes),
-                false => memchr::memchr(b'"', bytes),
-            };
+            let end = if is_inside { memchr::memchr2(b'"', b'\n', bytes) } else { memchr::memchr(b'"', bytes) };
             let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
             if is_inside {
                 let room = (LONGEST_BYTES + 1).saturating_sub(self.name.len());

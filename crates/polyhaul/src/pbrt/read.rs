@@ -289,12 +289,11 @@ impl Meshes<'_> {
                     report.reads.into_iter().for_each(|moved| self.report.note_read(moved));
                     self.report.warnings.extend(report.warnings);
                     let number = scene.meshes.len() as u32;
-                    match found.meshes.is_empty() {
-                        true => None,
-                        false => {
-                            try_push(&mut scene.meshes, found.meshes.swap_remove(0), "meshes")?;
-                            Some(number)
-                        }
+                    if found.meshes.is_empty() {
+                        None
+                    } else {
+                        try_push(&mut scene.meshes, found.meshes.swap_remove(0), "meshes")?;
+                        Some(number)
                     }
                 }
                 Err(error) if matches!(error.kind(), Limit | Memory | Host | Cancelled) => return Err(error),

@@ -127,10 +127,7 @@ impl Pages for RowPages<'_> {
         if let Some(error) = failed {
             return Err(self.error(in_row(error)));
         }
-        match end == self.rows.count() && !self.foot.is_empty() {
-            true => out.whole(|page| page.bytes(self.foot)),
-            false => Ok(()),
-        }
+        if end == self.rows.count() && !self.foot.is_empty() { out.whole(|page| page.bytes(self.foot)) } else { Ok(()) }
     }
 
     fn bytes<'a>(&'a self, slot: &'a RowsPageSlot) -> &'a [u8] {

@@ -62,12 +62,13 @@ fn is_same(name: &str, bytes: &[u8], what: &str) -> String {
     let of = |input: Input, threads| {
         let run = RunOptions { threads: Some(threads), chunk_bytes: Some(50_000), ..RunOptions::default() };
         let options = ReadOptions { run, ..ReadOptions::default() };
-        match name.starts_with("image") {
-            true => load_image(input, &options).map_or_else(
+        if name.starts_with("image") {
+            load_image(input, &options).map_or_else(
                 |failed| error(&failed),
                 |loaded| format!("{:?}", loaded.image) + &warnings(&loaded.report.warnings),
-            ),
-            false => outcome(&load(input, &options)),
+            )
+        } else {
+            outcome(&load(input, &options))
         }
     };
     let stream = of(Input::Reader(Box::new(std::io::Cursor::new(bytes.to_vec())), name.into()), 1);

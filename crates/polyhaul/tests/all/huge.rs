@@ -206,9 +206,10 @@ fn text_past_4_gib_has_true_places() {
         let table = TableOptions { types: Types::All(polyhaul::model::Scalar::F32), ..TableOptions::default() };
         let options = ReadOptions { run, table, limits: Limits::default(), ..ReadOptions::default() };
         let input = Input::Reader(Box::new(reader), name.into());
-        match name.ends_with("stl") {
-            true => load(input, &options).map(|loaded| loaded.scene.meshes[0].faces.len()),
-            false => load_tables(input, &options).map(|loaded| loaded.tables[0].row_count),
+        if name.ends_with("stl") {
+            load(input, &options).map(|loaded| loaded.scene.meshes[0].faces.len())
+        } else {
+            load_tables(input, &options).map(|loaded| loaded.tables[0].row_count)
         }
     };
     let start = [&head[..], b"1\n"].concat();

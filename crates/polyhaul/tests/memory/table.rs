@@ -68,9 +68,10 @@ fn short_inputs_with_large_claims_take_little() {
     for (bytes, name) in [(npy, "x.npy"), (wide, "x.txt"), (counted, "x.pts")] {
         for is_stream in [false, true] {
             let size = bytes.len() as u64;
-            let input = match is_stream {
-                false => Input::Memory(bytes.clone(), name.into()),
-                true => Input::Reader(Box::new(std::io::Cursor::new(bytes.clone())), name.into()),
+            let input = if !is_stream {
+                Input::Memory(bytes.clone(), name.into())
+            } else {
+                Input::Reader(Box::new(std::io::Cursor::new(bytes.clone())), name.into())
             };
             let (result, used) = alloc::measure(|| load_tables(input, &ReadOptions::default()));
             assert!(result.is_err());

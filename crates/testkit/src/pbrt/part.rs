@@ -172,10 +172,8 @@ impl Writer<'_> {
 
     /// A mesh or some curves of about so many bytes at most, with their material. Returns the triangles.
     fn shapes(&mut self, bytes: u64) -> io::Result<u64> {
-        let (owner, materials) = match self.random.once_in(4) {
-            true => ("shared", SHARED_MATERIALS),
-            false => (self.part.name.as_str(), MATERIALS),
-        };
+        let (owner, materials) =
+            if self.random.once_in(4) { ("shared", SHARED_MATERIALS) } else { (self.part.name.as_str(), MATERIALS) };
         let material = self.random.below(materials);
         let line = format!("AttributeBegin\n    NamedMaterial \"{owner}/material_{material}\"\n");
         self.text.bytes(line.as_bytes())?;

@@ -52,10 +52,7 @@ impl Text {
             return Err(io::Error::other("a line is too long for the generator"));
         }
         self.used += page.len();
-        match self.used < MEMBER_BYTES {
-            true => Ok(()),
-            false => self.spill(MEMBER_BYTES),
-        }
+        if self.used < MEMBER_BYTES { Ok(()) } else { self.spill(MEMBER_BYTES) }
     }
 
     /// Hands the first `count` bytes of the buffer to the file.

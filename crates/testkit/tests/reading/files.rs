@@ -60,9 +60,8 @@ fn a_compressed_file_that_changes() {
         let path = folder.file("x.obj.gz", &packed).unwrap();
         let mut options = options(2, None);
         let same = path.clone();
-        options.run.progress = Some(Progress(Arc::new(move |_, _| match is_cut {
-            true => open(&same).set_len(1000).unwrap(),
-            false => fs::write(&same, vec![7; packed.len()]).unwrap(),
+        options.run.progress = Some(Progress(Arc::new(move |_, _| {
+            if is_cut { open(&same).set_len(1000).unwrap() } else { fs::write(&same, vec![7; packed.len()]).unwrap() }
         })));
         let error = read(Input::Path(path), &options).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Io, "{member_bytes} {is_cut}: {error}");

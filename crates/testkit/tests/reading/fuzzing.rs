@@ -35,10 +35,9 @@ fn silence() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| match SILENT.get() {
-            true => MESSAGE.set(info.to_string()),
-            false => hook(info),
-        }));
+        std::panic::set_hook(Box::new(
+            move |info| if SILENT.get() { MESSAGE.set(info.to_string()) } else { hook(info) },
+        ));
     });
 }
 

@@ -108,9 +108,10 @@ fn progress(threads: usize, streamed: bool) -> (Vec<Call>, u64, Result<Loaded, E
     let mut options = options(threads, None);
     let seen = calls.clone();
     options.run.progress = Some(Progress(Arc::new(move |done, total| seen.lock().unwrap().push((done, total)))));
-    let input = match streamed {
-        true => Input::Reader(Box::new(std::io::Cursor::new(text)), "x.obj".into()),
-        false => Input::Memory(text, "x.obj".into()),
+    let input = if streamed {
+        Input::Reader(Box::new(std::io::Cursor::new(text)), "x.obj".into())
+    } else {
+        Input::Memory(text, "x.obj".into())
     };
     let result = read(input, &options);
     let calls = calls.lock().unwrap().clone();

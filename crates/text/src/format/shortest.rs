@@ -47,9 +47,10 @@ fn finite(page: &mut Page<'_>, text: &[u8]) {
 pub(super) unsafe fn put_f32(pen: Pen, value: f32) -> Pen {
     // SAFETY: the caller vouches for the room.
     unsafe {
-        match value.is_finite() {
-            true => digits_of_f32(value, |text| put(pen, text)),
-            false => pen.copy(nonfinite(value.is_nan(), value.is_sign_negative())),
+        if value.is_finite() {
+            digits_of_f32(value, |text| put(pen, text))
+        } else {
+            pen.copy(nonfinite(value.is_nan(), value.is_sign_negative()))
         }
     }
 }
@@ -62,9 +63,10 @@ pub(super) unsafe fn put_f32(pen: Pen, value: f32) -> Pen {
 pub(super) unsafe fn put_f64(pen: Pen, value: f64) -> Pen {
     // SAFETY: the caller vouches for the room.
     unsafe {
-        match value.is_finite() {
-            true => digits_of_f64(value, |text| put(pen, text)),
-            false => pen.copy(nonfinite(value.is_nan(), value.is_sign_negative())),
+        if value.is_finite() {
+            digits_of_f64(value, |text| put(pen, text))
+        } else {
+            pen.copy(nonfinite(value.is_nan(), value.is_sign_negative()))
         }
     }
 }

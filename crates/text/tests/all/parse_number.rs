@@ -150,9 +150,12 @@ fn long_numbers_and_halves() {
 
 fn integer(token: &str) {
     let digits = token.strip_prefix(['-', '+']).unwrap_or(token);
-    let error = |digits: &str| match !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => IntegerError::Overflow,
-        false => IntegerError::Malformed,
+    let error = |digits: &str| {
+        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            IntegerError::Overflow
+        } else {
+            IntegerError::Malformed
+        }
     };
     assert_eq!(number::i64(token.as_bytes()), token.parse().map_err(|_| error(digits)), "{token:?}");
     let unsigned =

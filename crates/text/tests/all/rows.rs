@@ -273,9 +273,10 @@ fn cells_are_equal_to_single_values() {
                     }
                     let expected = std::str::from_utf8(expected.as_bytes()).unwrap();
                     let wide: usize = width.trim_start_matches('-').parse().unwrap_or(0);
-                    let expected = match width.starts_with('-') {
-                        true => format!("{expected:<wide$}|"),
-                        false => format!("{expected:>wide$}|"),
+                    let expected = if width.starts_with('-') {
+                        format!("{expected:<wide$}|")
+                    } else {
+                        format!("{expected:>wide$}|")
                     };
                     assert!(page.as_bytes() == expected.repeat(32).as_bytes(), "{template} of {kind} {value:e}");
                 }

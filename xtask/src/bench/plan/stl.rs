@@ -61,9 +61,10 @@ fn writing(tools: &Tools, [key, own, baseline]: [&'static str; 3], input: &Input
     let write = |name, kind, threads| writer(tools, name, kind, &input.path, written.clone(), threads);
     let mut contestants = vec![write(LIMIT_WRITE, "limit", 1), write(ONE_THREAD, own, 1), write(TWO_THREADS, own, 2)];
     let is_text = own != "polyhaul";
-    let python: &[Peer] = match is_text {
-        true => &[("numpy-stl-text", "numpy-stl-text", 1), (TRIMESH, "trimesh-text", 1)],
-        false => &[(NUMPY_STL, "numpy-stl", PYTHON_ROUNDS), (TRIMESH, "trimesh-stl", PYTHON_ROUNDS)],
+    let python: &[Peer] = if is_text {
+        &[("numpy-stl-text", "numpy-stl-text", 1), (TRIMESH, "trimesh-text", 1)]
+    } else {
+        &[(NUMPY_STL, "numpy-stl", PYTHON_ROUNDS), (TRIMESH, "trimesh-stl", PYTHON_ROUNDS)]
     };
     contestants.extend((!is_text).then(|| write(STL_IO, STL_IO, 1)));
     let files = [input.path.as_path(), &written];

@@ -54,9 +54,10 @@ pub(super) fn make(tools: &Tools, folder: &Path, megabytes: u64) -> Result<(), S
     let mut gzip = Command::new("gzip");
     gzip.args(["-1", "--keep", "--force"]).arg(folder.join("mesh.obj"));
     let is_made = root::runs(&mut make) && root::runs(&mut gzip) && root::runs(&mut Command::new("sync"));
-    match is_made && std::fs::write(&done, text).is_ok() {
-        true => Ok(()),
-        false => Err("the files of the jobs could not be made".into()),
+    if is_made && std::fs::write(&done, text).is_ok() {
+        Ok(())
+    } else {
+        Err("the files of the jobs could not be made".into())
     }
 }
 

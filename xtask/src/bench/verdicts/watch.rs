@@ -209,10 +209,7 @@ fn ended(mut child: Child, mut look: impl FnMut(u32)) -> Result<String, String> 
         (None, Some(mut errors)) => errors.read_to_string(&mut text),
         (None, None) => Ok(0),
     };
-    match status.success() && read.is_ok() {
-        true => Ok(text),
-        false => Err(format!("ended with {status}")),
-    }
+    if status.success() && read.is_ok() { Ok(text) } else { Err(format!("ended with {status}")) }
 }
 
 /// The one child of a process, if it has one.

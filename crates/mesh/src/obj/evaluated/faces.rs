@@ -202,9 +202,10 @@ impl<'a> FaceWriter<'a> {
 
     fn group_name(&self, group: u32) -> &str {
         let mesh = self.prepared.mesh;
-        let name = match self.has_vertex_groups {
-            true => mesh.vertex_groups.get(group as usize).map(|group| &group.name),
-            false => mesh.groups.get(group as usize),
+        let name = if self.has_vertex_groups {
+            mesh.vertex_groups.get(group as usize).map(|group| &group.name)
+        } else {
+            mesh.groups.get(group as usize)
         };
         name.map_or("off", String::as_str)
     }

@@ -50,9 +50,10 @@ impl ObjectText<'_> {
         let corner = 8 * (1 + u64::from(uvs > 0) + u64::from(normals > 0));
         let faces = mesh.faces.len();
         // Sorted faces are taken to be all alike.
-        let face = match numbers.order.is_empty() {
-            true => corner,
-            false => 2 + corner * mesh.faces.corner_positions.len().div_ceil(faces.max(1)) as u64,
+        let face = if numbers.order.is_empty() {
+            corner
+        } else {
+            2 + corner * mesh.faces.corner_positions.len().div_ceil(faces.max(1)) as u64
         };
         [
             (Kind::Header, usize::from(is_named), name_bytes),
@@ -300,10 +301,7 @@ impl<'a> LargePages<'a> {
         let (mut low, mut high) = (0, piece.count);
         while low < high {
             let middle = low + (high - low) / 2;
-            match piece.start + self.cost_before(piece, middle) < cost {
-                true => low = middle + 1,
-                false => high = middle,
-            }
+            if piece.start + self.cost_before(piece, middle) < cost { low = middle + 1 } else { high = middle }
         }
         low
     }

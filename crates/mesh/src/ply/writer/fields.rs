@@ -407,9 +407,10 @@ fn put_corners<O: Order>(
             [first, ref others @ ..] => {
                 put(page, at, &corner(first));
                 // The first corner of a mirrored face stays the first.
-                match is_mirrored {
-                    true => others.iter().rev().for_each(|&other| put(page, at, &corner(other))),
-                    false => others.iter().for_each(|&other| put(page, at, &corner(other))),
+                if is_mirrored {
+                    others.iter().rev().for_each(|&other| put(page, at, &corner(other)))
+                } else {
+                    others.iter().for_each(|&other| put(page, at, &corner(other)))
                 }
             }
             [] => {}

@@ -82,13 +82,15 @@ impl Split {
         let has_uvs = options.export_uv && !mesh.uvs.is_empty();
         let has_normals = options.export_normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;
         let of_face = if has_uvs && mesh.uv_domain == Domain::Face { by_face(mesh)? } else { Vec::new() };
-        let uvs = match has_uvs {
-            true => Source::of(mesh.uv_domain, Stream::Pairs(&mesh.uvs), &faces.corner_uvs, &of_face),
-            false => Source::NOTHING,
+        let uvs = if has_uvs {
+            Source::of(mesh.uv_domain, Stream::Pairs(&mesh.uvs), &faces.corner_uvs, &of_face)
+        } else {
+            Source::NOTHING
         };
-        let normals = match has_normals {
-            true => Source::of(mesh.normal_domain, Stream::Triples(&mesh.normals), &faces.corner_normals, &[]),
-            false => Source::NOTHING,
+        let normals = if has_normals {
+            Source::of(mesh.normal_domain, Stream::Triples(&mesh.normals), &faces.corner_normals, &[])
+        } else {
+            Source::NOTHING
         };
         if uvs.is_nothing() && normals.is_nothing() {
             return Ok(None);
@@ -125,9 +127,10 @@ impl Split {
             end += u64::from(longest(offsets.get(place..=place + 1).unwrap_or_default()));
             result.push(end as u32);
         }
-        match end < u64::from(NONE) {
-            true => Ok(result),
-            false => Err(Error::new(ErrorKind::Limit, "the lists of split vertices have more than 2^32 - 2 numbers")),
+        if end < u64::from(NONE) {
+            Ok(result)
+        } else {
+            Err(Error::new(ErrorKind::Limit, "the lists of split vertices have more than 2^32 - 2 numbers"))
         }
     }
 

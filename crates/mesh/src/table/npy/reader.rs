@@ -58,10 +58,8 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableOptions>) -> Result<Np
     let columns = targets(&mut header, options)?;
     let rows = header.row_count.min(options.own.max_rows.unwrap_or(u64::MAX));
     // Of columns one after another all are passed: only a part of each is kept.
-    let record_count = match header.by_columns {
-        true => header.row_count.checked_mul(header.fields.len() as u64),
-        false => Some(rows),
-    };
+    let record_count =
+        if header.by_columns { header.row_count.checked_mul(header.fields.len() as u64) } else { Some(rows) };
     let fits = |count: &u64| count.checked_mul(header.record_bytes as u64).is_some_and(|size| size < u64::MAX / 2);
     let Some(record_count) = record_count.filter(fits) else {
         let message = "the array is larger than any file";
@@ -196,9 +194,10 @@ impl ChunkJob for NpyJob<'_> {
 
     /// Makes room: no more than was read asks for.
     fn place(&self, done: &mut u64, slot: &mut NpySlot) -> Result<()> {
-        match self.header.by_columns {
-            false => self.reserve(slot.records.end as usize)?,
-            true => self.parts(slot).try_for_each(|(target, rows, _)| target.numbers.reserve(rows.end))?,
+        if !self.header.by_columns {
+            self.reserve(slot.records.end as usize)?
+        } else {
+            self.parts(slot).try_for_each(|(target, rows, _)| target.numbers.reserve(rows.end))?
         }
         *done += slot.bytes.len() as u64;
         if let Some(progress) = &self.options.run.progress {
@@ -252,12 +251,11 @@ impl NpyJob<'_> {
                 self.bytes.read(end, &mut [0])? > 0 && self.bytes.finish(&self.options.run.cancel).map(|()| true)?
             }
         };
-        match follows {
-            true => {
-                let what = Diagnostic::at(&self.file, end, "extra data after the array was ignored");
-                warnings.note(self.options.faults, "trailing-data", what)
-            }
-            false => Ok(()),
+        if follows {
+            let what = Diagnostic::at(&self.file, end, "extra data after the array was ignored");
+            warnings.note(self.options.faults, "trailing-data", what)
+        } else {
+            Ok(())
         }
     }
 

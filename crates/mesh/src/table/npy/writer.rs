@@ -84,9 +84,10 @@ fn head(rows: &Rows<'_>, lanes: &[Lane<'_>]) -> Result<Vec<u8>> {
     let is_uniform = is_uniform(rows);
     let mut text = Text::default();
     text.push("{'descr': ")?;
-    match is_uniform {
-        true => ["'", first, "'"].iter().try_for_each(|part| text.push(part))?,
-        false => fields(rows, lanes, &mut text)?,
+    if is_uniform {
+        ["'", first, "'"].iter().try_for_each(|part| text.push(part))?
+    } else {
+        fields(rows, lanes, &mut text)?
     }
     let shape = match lanes.len() {
         width if is_uniform && width != 1 => format!("({}, {width})", rows.row_count()),

@@ -15,12 +15,11 @@ pub fn write(scene: &Scene, obj: &ObjOptions, library: Option<&str>) -> String {
     }
     let mut writer = Reference { scene, obj, out, before: [0; 3], is_unknown: false };
     for object in &scene.objects {
-        match scene.is_evaluated(object) {
-            true => {
-                writer.evaluated(object);
-                writer.is_unknown = true;
-            }
-            false => writer.as_read(object),
+        if scene.is_evaluated(object) {
+            writer.evaluated(object);
+            writer.is_unknown = true;
+        } else {
+            writer.as_read(object)
         }
     }
     writer.out
@@ -75,9 +74,10 @@ impl Reference<'_> {
     }
 
     fn declare(&mut self, object: &Object) {
-        let name = match self.obj.export_object_groups {
-            true => format!("{}_{}", object.name, object.mesh_name),
-            false => object.name.clone(),
+        let name = if self.obj.export_object_groups {
+            format!("{}_{}", object.name, object.mesh_name)
+        } else {
+            object.name.clone()
         };
         let keyword = if self.obj.export_object_groups || object.kind == ObjectKind::Group { "g" } else { "o" };
         self.line(&format!("{keyword} {}", blanks(&name)));

@@ -141,9 +141,10 @@ fn faces(random: &mut Random, positions: usize) -> Elements {
     for _ in 0..1 + random.below(12) {
         let most = *random.pick(&[1, 2, 2, 7]);
         let (first, size) = (random.below(positions), 3 + random.below(most));
-        match random.once_in(3) {
-            true => corners.extend((0..size).map(|_| random.below(positions) as u32)),
-            false => corners.extend((first..first + size).map(|corner| (corner % positions) as u32)),
+        if random.once_in(3) {
+            corners.extend((0..size).map(|_| random.below(positions) as u32))
+        } else {
+            corners.extend((first..first + size).map(|corner| (corner % positions) as u32))
         }
         offsets.push(corners.len() as u32);
     }

@@ -101,9 +101,10 @@ fn another_reader_sees_the_same() {
                     wanted.flags = ::ktx2::dfd::DataFormatFlags::ALPHA_PREMULTIPLIED;
                 }
                 // A format without a number for sRGB has that of linear, and says so in the descriptor alone.
-                match wanted.transfer_function == basic.transfer_function {
-                    true => assert_eq!(basic, &wanted, "{format:?}"),
-                    false => assert_eq!(basic.transfer_function, Some(::ktx2::TransferFunction::SRGB), "{format:?}"),
+                if wanted.transfer_function == basic.transfer_function {
+                    assert_eq!(basic, &wanted, "{format:?}")
+                } else {
+                    assert_eq!(basic.transfer_function, Some(::ktx2::TransferFunction::SRGB), "{format:?}")
                 }
                 assert_eq!((header.pixel_width, header.pixel_height, header.pixel_depth), (9, 7, 0));
                 assert_eq!((header.layer_count, header.face_count, header.level_count), (3, 1, 4));

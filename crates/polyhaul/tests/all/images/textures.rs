@@ -86,12 +86,11 @@ fn srgb_comes_back_where_the_format_has_it() {
         let texture = Texture { color_space: ColorSpace::Srgb, ..texture(encoding, [8, 8, 1], 1, 1, 1) };
         comes_back("x.ktx2", &texture);
         let is_color = matches!(encoding, Encoding::Bc1 | Encoding::Bc2 | Encoding::Bc3 | Encoding::Bc7);
-        match is_color || encoding == Encoding::default() {
-            true => comes_back("x.dds", &texture),
-            false => {
-                let result = written_texture("x.dds", &texture, ImageStyle::default(), &RunOptions::default());
-                assert_eq!(result.unwrap_err().kind(), ErrorKind::Usage, "{encoding:?}");
-            }
+        if is_color || encoding == Encoding::default() {
+            comes_back("x.dds", &texture)
+        } else {
+            let result = written_texture("x.dds", &texture, ImageStyle::default(), &RunOptions::default());
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Usage, "{encoding:?}");
         }
     }
 }

@@ -23,9 +23,12 @@ const CHANGES: [(&str, Change); 3] = [
 fn changed(changing: &'static str, threads: usize, change: Option<Change>) -> polyhaul::Result<usize> {
     let folder = Folder::new("pbrt-changes").unwrap();
     let shapes = "Shape \"sphere\" \"float radius\" 2\n".repeat(400);
-    let naming = |file: &str, other: &str| match file == changing.trim_end_matches(".gz") {
-        true => format!("WorldBegin\nInclude \"host\"\n{shapes}"),
-        false => format!("WorldBegin\n{other}{shapes}"),
+    let naming = |file: &str, other: &str| {
+        if file == changing.trim_end_matches(".gz") {
+            format!("WorldBegin\nInclude \"host\"\n{shapes}")
+        } else {
+            format!("WorldBegin\n{other}{shapes}")
+        }
     };
     folder.file("main.pbrt", naming("main.pbrt", &format!("Include \"{changing}\"\n"))).unwrap();
     let text = naming("a.pbrt", "").replace("WorldBegin\n", "");

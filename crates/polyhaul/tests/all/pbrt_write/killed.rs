@@ -33,10 +33,7 @@ fn contents(folder: &Path) -> (BTreeMap<String, Vec<u8>>, usize) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        match name.ends_with(".tmp") {
-            true => litter += 1,
-            false => _ = files.insert(name, std::fs::read(&path).unwrap()),
-        }
+        if name.ends_with(".tmp") { litter += 1 } else { _ = files.insert(name, std::fs::read(&path).unwrap()) }
     }
     (files, litter)
 }

@@ -28,10 +28,7 @@ fn naive(text: &str, delimiter: Option<char>) -> Option<Table> {
         if fields.is_empty() {
             continue;
         }
-        let row = fields.iter().map(|field| match field.is_empty() {
-            true => Ok((None, f64::NAN)),
-            false => number(field),
-        });
+        let row = fields.iter().map(|field| if field.is_empty() { Ok((None, f64::NAN)) } else { number(field) });
         let row: Vec<_> = row.collect::<Result<_, ()>>().ok()?;
         if rows.first().is_some_and(|first| first.len() != row.len()) {
             return None;

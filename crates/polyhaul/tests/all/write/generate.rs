@@ -186,9 +186,8 @@ impl Maker {
             let (has_uv, has_normal) = (!random.once_in(3), !random.once_in(3));
             let mixed = self.wanted.mixed && random.once_in(3);
             for _ in 0..size {
-                let mut pick = |count: usize, has: bool| match has != (mixed && random.once_in(2)) {
-                    true => random.below(count) as u32,
-                    false => NONE,
+                let mut pick = |count: usize, has: bool| {
+                    if has != (mixed && random.once_in(2)) { random.below(count) as u32 } else { NONE }
                 };
                 if with_uvs {
                     elements.corner_uvs.to_mut().unwrap().push(pick(uvs, has_uv));

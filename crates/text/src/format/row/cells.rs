@@ -55,9 +55,10 @@ impl Cells {
             };
             let spaces = [b' '; CELL_BYTES];
             let text = text.first_chunk().unwrap_or(&spaces);
-            match left {
-                true => (store(0, text), store(length, &spaces)),
-                false => (store(0, &spaces), store(gap, text)),
+            if left {
+                (store(0, text), store(length, &spaces))
+            } else {
+                (store(0, &spaces), store(gap, text))
             };
             if let Some(next) = next {
                 store(gap + length, &[next; CELL_BYTES]);

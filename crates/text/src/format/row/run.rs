@@ -84,9 +84,10 @@ impl Rows<'_> {
         // SAFETY: the room was counted above.
         unsafe {
             let mut refused = false;
-            let end = match all_ready {
-                true => rows_of_cells(page.pen(), cells, count),
-                false => self.rows_of_steps(page.pen(), cells, ready, row..row + count, &mut refused),
+            let end = if all_ready {
+                rows_of_cells(page.pen(), cells, count)
+            } else {
+                self.rows_of_steps(page.pen(), cells, ready, row..row + count, &mut refused)
             };
             if refused {
                 return Block::Refused;

@@ -23,10 +23,7 @@ pub(super) fn printf(template: &[u8], columns: &[Kind], builder: &mut Builder) -
         (at, column) = (after, column + 1);
     }
     builder.text(&template[at..]).map_err(|problem| problem.at(at, template.len() - at))?;
-    match columns.len() > column {
-        true => Err(Problem::TooManyColumns.at(template.len(), 0)),
-        false => Ok(()),
-    }
+    if columns.len() > column { Err(Problem::TooManyColumns.at(template.len(), 0)) } else { Ok(()) }
 }
 
 /// `{name}` and `{name:spec}`, with fields that the caller finds.

@@ -8,9 +8,10 @@ use polyhaul::options::PngLevel;
 fn sample(channels: Channels, is_wide: bool, width: usize, height: usize) -> Image {
     let count = width * height * channels.count();
     let value = |at: usize| (at * at / 97 + at / 31) % 65_536;
-    let samples = match is_wide {
-        true => Samples::U16((0..count).map(|at| value(at) as u16).collect()),
-        false => Samples::U8((0..count).map(|at| (value(at) / 256) as u8).collect()),
+    let samples = if is_wide {
+        Samples::U16((0..count).map(|at| value(at) as u16).collect())
+    } else {
+        Samples::U8((0..count).map(|at| (value(at) / 256) as u8).collect())
     };
     Image { width, height, channels, samples, ..Image::default() }
 }
