@@ -132,5 +132,6 @@ pub fn advise_huge_pages<T>(start: *const T, count: usize) {
     }
 }
 
+/// Other systems choose the size of pages themselves.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn advise_huge_pages<T>(_: *const T, _: usize) {}
+pub fn advise_huge_pages<T>(_: *const T, _: usize) {}
