@@ -6,9 +6,8 @@
 //!
 //! White space here is blank, tab, LF and CR, and nothing else. A token ends at white space, at `[`, `]` or `"`.
 
-use super::consts::{ALL_ODD, TOGETHER};
+use super::consts::{ALL_ODD, BELOW_SINGLE, HALF_SINGLE, TOGETHER};
 #[cfg(target_arch = "x86_64")]
-use super::consts::{BELOW_SINGLE, HALF_SINGLE};
 use super::list_x86 as x86;
 use super::number::{self, IntegerError};
 use super::plain::{Before, Numbers, Run};
