@@ -153,7 +153,7 @@ fn numbers_of_lists_have_separators_and_ends_and_fit_whole_or_not_at_all() {
 }
 
 #[test]
-#[ignore = "minutes in a release build: `cargo test --release -p polyhaul-text --test format_shortest -- --ignored`"]
+#[ignore = "minutes in a release build: `cargo test --release -p polyhaul-text --test all -- --ignored`"]
 fn every_f32_and_many_f64() {
     both(|singles, doubles| {
         (0..0x7F80_0000).for_each(|bits| singles.push(f32::from_bits(bits)));
