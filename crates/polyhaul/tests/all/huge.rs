@@ -1,7 +1,8 @@
 //! Files over 4 GiB and counts over 2^32: right, or refused clearly. Files are sparse, and streams are made as they are
 //! read.
 //!
-//! What takes gigabytes of memory or a minute is run by hand: `cargo test --release -p polyhaul --test all -- --ignored`.
+//! What takes gigabytes of memory or a minute is run by hand:
+//! `cargo test --release -p polyhaul --test all -- --ignored`.
 
 use polyhaul::model::{Samples, Values};
 use polyhaul::options::{Limits, RunOptions, TableOptions, Types};
