@@ -253,8 +253,7 @@ const LANES: usize = 8;
 
 /// The box around the finite positions of a block.
 ///
-/// A block without infinities and NaN takes no look at single positions: with one fold over all of them `info` of a
-/// large STL took 1.35 times as long.
+/// A block without infinities and NaN takes no look at single positions, so its lanes stay in vector registers.
 fn block_bounds(block: &[[f32; 3]]) -> Option<Bounds> {
     let (groups, rest) = block.as_flattened().as_chunks::<{ 3 * LANES }>();
     let (mut min, mut max, mut zero) = ([f32::INFINITY; 3 * LANES], [f32::NEG_INFINITY; 3 * LANES], [0.0; 3 * LANES]);
