@@ -1,10 +1,10 @@
 //! Pictures as files: SVG as it is, or drawn as PNG.
 //!
-//! What a picture shows is the library's, `polyhaul::report`; `records` says when one is written. Drawn are the elements
-//! that the library's charts consist of (`crates/insight/src/chart.rs`), and nothing else of SVG: a general library for
-//! it would bring dozens of crates along. The one font is in the program, so that no picture depends on the fonts of a
-//! system: 330 Latin letters and signs of Inter 4.001, without hints and tables of layout (`crates/cli/fonts`, with its
-//! licence). A missing character is an empty box.
+//! What a picture shows is the library's, `polyhaul::report`; `records` says when one is written. Drawn are the
+//! elements that the library's charts consist of (`crates/insight/src/chart.rs`), and nothing else of SVG: a general
+//! library for it would bring dozens of crates along. The one font is in the program, so that no picture depends on
+//! the fonts of a system: 330 Latin letters and signs of Inter 4.001, without hints and tables of layout
+//! (`crates/cli/fonts`, with its licence). A missing character is an empty box.
 
 use crate::file;
 use polyhaul::model::{Channels, Image, Samples};
