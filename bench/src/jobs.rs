@@ -11,7 +11,7 @@ use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::options::{Resolve, RunOptions};
 use polyhaul::report::Verdict;
 use polyhaul::trace::{Detail, Trace};
-use polyhaul::{HostRead, Input, Output, ReadOptions, WriteOptions, load, save_image};
+use polyhaul::{HostRead, Input, Output, ReadOptions, Reader, Writer};
 use program::Failure;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -77,7 +77,7 @@ fn pictures(folder: &Path, side: usize) -> Result<(), Failure> {
     let samples = Samples::U8((0..side * side * 3).map(sample).collect::<Vec<u8>>().into());
     let image = Image { width: side, height: side, channels: Channels::Rgb, samples, ..Image::default() };
     for name in ["picture.png", "picture.tga"] {
-        save_image(&image, Output::Path(folder.join(name)), &WriteOptions::default())?;
+        Writer::new(folder.join(name)).image(&image)?;
     }
     Ok(())
 }
@@ -153,8 +153,8 @@ fn locks(folder: &Path, threads: usize) -> Result<(), Failure> {
 /// Reads, and prints what that was bound by.
 fn judge(input: Input, resolver: Option<Resolve>, threads: usize, lock: usize) -> Result<(), Failure> {
     let trace = Trace::new(Detail::Totals);
-    let run = RunOptions { threads: Some(threads), trace: Some(trace.clone()), ..RunOptions::default() };
-    let loaded = load(input, &ReadOptions { run, resolver, ..ReadOptions::default() })?;
+    let run = RunOptions::default().with_threads(Some(threads)).with_trace(Some(trace.clone()));
+    let loaded = Reader::new(input).options(&ReadOptions::default().with_run(run).with_resolver(resolver)).scene()?;
     let verdict = Verdict::of(&trace.recording(), &loaded.report.facts(), None);
     let Verdict { bound, share, seconds, .. } = &verdict;
     let bound = bound.name();

@@ -8,7 +8,7 @@ mod ply;
 use crate::{Failure, measure};
 use polyhaul::model::{Scalar, Scene};
 use polyhaul::options::Types;
-use polyhaul::{Input, LoadedArray, ReadOptions};
+use polyhaul::{Input, Loaded, ReadOptions, TableArray};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -39,15 +39,15 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
 }
 
 /// polyhaul's reader of numbers.
-fn array(file: &Path, scalar: Scalar, threads: usize) -> Result<LoadedArray, Failure> {
+fn array(file: &Path, scalar: Scalar, threads: usize) -> Result<Loaded<TableArray>, Failure> {
     let mut options = ReadOptions::default();
     options.run.threads = Some(threads);
     options.table.types = Types::All(scalar);
-    Ok(polyhaul::load_array(input(file), &options)?)
+    Ok(polyhaul::Reader::new(input(file)).options(&options).array()?)
 }
 
-fn array_found(array: &LoadedArray) -> Found {
-    Found { positions: array.row_count as u64, faces: 0, model_bytes: Some(array.values.heap_bytes()) }
+fn array_found(array: &Loaded<TableArray>) -> Found {
+    Found { positions: array.value.row_count as u64, faces: 0, model_bytes: Some(array.value.values.heap_bytes()) }
 }
 
 fn report<M>(read: impl FnOnce() -> Result<M, Failure>, find: impl FnOnce(&M) -> Found) -> Result<(), Failure> {
@@ -66,7 +66,7 @@ fn report<M>(read: impl FnOnce() -> Result<M, Failure>, find: impl FnOnce(&M) ->
 pub fn load(file: &Path, threads: usize) -> Result<Scene, Failure> {
     let mut options = ReadOptions::default();
     options.run.threads = Some(threads);
-    Ok(polyhaul::load(input(file), &options)?.scene)
+    Ok(polyhaul::Reader::new(input(file)).options(&options).scene()?.value)
 }
 
 fn input(file: &Path) -> Input {

@@ -30,10 +30,10 @@ pub fn main(file: &Path, folder: &Path, rounds: usize) -> Result<(), Failure> {
         for (what, files) in [("read", large.as_slice()), ("small_files", &small)] {
             compare(&of(what), files, rounds, threads, |run| read(files, run))?;
         }
-        let scene = polyhaul::load(Input::Path(file.into()), &ReadOptions::default())?.scene;
+        let scene = polyhaul::Reader::new(file).scene()?.value;
         let write = |run: &RunOptions| {
-            let options = WriteOptions { run: run.clone(), ..WriteOptions::default() };
-            Ok(polyhaul::save(&scene, Output::Path(output.clone()), &options)?.bytes_out)
+            let options = WriteOptions::default().with_run(run.clone());
+            Ok(polyhaul::Writer::new(&output).options(&options).scene(&scene)?.bytes_out)
         };
         compare(&of("write"), &large, rounds, threads, write)?;
     }
@@ -43,8 +43,10 @@ pub fn main(file: &Path, folder: &Path, rounds: usize) -> Result<(), Failure> {
 
 /// Reads all files and tells how many bytes these were.
 fn read(files: &[PathBuf], run: &RunOptions) -> Result<u64, Failure> {
-    let options = ReadOptions { run: run.clone(), ..ReadOptions::default() };
-    let read = |path: &PathBuf| Ok(polyhaul::load(Input::Path(path.clone()), &options)?.report.bytes_in);
+    let options = ReadOptions::default().with_run(run.clone());
+    let read = |path: &PathBuf| {
+        Ok(polyhaul::Reader::new(&path).options(&options).scene()?.report.bytes_in)
+    };
     files.iter().map(read).sum()
 }
 
@@ -72,7 +74,7 @@ fn compare(
 ) -> Result<(), Failure> {
     let sizes = files.iter().map(|path| Ok(std::fs::metadata(path)?.len()));
     let kilobytes = sizes.sum::<std::io::Result<u64>>()? as f64 / 1e3;
-    let wanted = work(&RunOptions { threads: Some(threads), ..RunOptions::default() })?;
+    let wanted = work(&RunOptions::default().with_threads(Some(threads)))?;
     let mut times = WAYS.map(|_| Vec::with_capacity(rounds));
     let (mut agrees, mut asks, mut asking) = (true, 0, Vec::with_capacity(rounds));
     for _ in 0..rounds.max(1) {
@@ -80,7 +82,7 @@ fn compare(
             let start = Instant::now();
             let trace = detail.map(Trace::new);
             let sampler = trace.as_ref().filter(|it| it.detail() == Detail::Spans).map(|it| Sampler::start(it, EVERY));
-            let run = RunOptions { threads: Some(threads), trace, ..RunOptions::default() };
+            let run = RunOptions::default().with_threads(Some(threads)).with_trace(trace);
             agrees &= work(&run)? == wanted;
             drop(sampler);
             times.push(start.elapsed().as_secs_f64() * 1e9 / kilobytes);

@@ -2,7 +2,7 @@
 //! file, which is checked and then removed.
 
 use crate::{Failure, measure, readers};
-use polyhaul::options::{Digits, StlOptions};
+use polyhaul::options::{Digits, StlWriteOptions};
 use polyhaul::{Output, WriteOptions};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -29,8 +29,8 @@ pub fn main(name: &str, file: &Path, output: &Path, threads: usize) -> Result<()
 
 /// STL as text, with six digits.
 fn as_text() -> WriteOptions {
-    let stl = StlOptions { ascii: true, digits: Digits::Fixed(6), ..StlOptions::default() };
-    WriteOptions { stl, ..WriteOptions::default() }
+    let stl = StlWriteOptions::default().with_ascii(true).with_digits(Digits::Fixed(6));
+    WriteOptions::default().with_stl(stl)
 }
 
 fn polyhaul(
@@ -42,7 +42,8 @@ fn polyhaul(
     let scene = readers::load(file, threads)?;
     options.run.threads = Some(threads);
     measure::reset_peak_memory();
-    let (result, timing) = measure::timed(|| polyhaul::save(&scene, Output::Path(output.into()), &options));
+    let (result, timing) =
+        measure::timed(|| polyhaul::Writer::new(output).options(&options).scene(&scene));
     result?;
     Ok((timing, Some(readers::model_bytes(&scene))))
 }

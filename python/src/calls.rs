@@ -46,12 +46,12 @@ pub(crate) fn read<'py>(
     flatten: bool,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let loaded = reading(py, source, options, progress, move |job, input, options| {
-        let loaded = polyhaul::load(input, options)?;
-        let loaded = if flatten { polyhaul::flattened(loaded, &options.limits)? } else { loaded };
+        let loaded = polyhaul::Reader::new(input).options(options).scene()?;
+        let loaded = if flatten { loaded.flattened(&options.limits)? } else { loaded };
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
     })?;
-    Ok((scene_to_python(py, loaded.scene)?, report::report(py, &loaded.report)?))
+    Ok((scene_to_python(py, loaded.value)?, report::report(py, &loaded.report)?))
 }
 
 /// Writes a scene: the report, as a dict.
@@ -67,7 +67,7 @@ pub(crate) fn write<'py>(
     let scene = scene.scene()?;
     let done = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
-        let report = polyhaul::save(&scene, target.output(job)?, &options)?;
+        let report = polyhaul::Writer::new(target.output(job)?).options(&options).scene(&scene)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;
@@ -91,7 +91,10 @@ pub(crate) fn convert<'py>(
         let (output, is_file) = target.open(job);
         // While it reads it can be left behind.
         let before = |_: Content<'_>, _: &Report| if is_file { job.hold() } else { Ok(()) };
-        let report = polyhaul::convert_with(input, output, options, &writing, before)?.report();
+        let report = polyhaul::Reader::new(input)
+            .options(options)
+            .convert_with(polyhaul::Writer::new(output).options(&writing), before)?
+            .report();
         job.complete(report.bytes_out);
         Ok(report)
     })?;

@@ -18,7 +18,7 @@ pub(crate) fn gather(py: Python<'_>, columns: Vec<Lane>, rows: Held<i64>, thread
     if columns.iter().any(|column| column.0.room_count() != rows.as_ref().len()) {
         return Err(PyValueError::new_err("a column has fewer elements than rows"));
     }
-    let threads = RunOptions { threads, ..RunOptions::default() }.worker_threads();
+    let threads = RunOptions::default().with_threads(threads).worker_threads();
     job::run(py, None, move |job| match gather_all(&columns, rows.as_ref(), threads, job) {
         true => Ok(()),
         false if job.is_cancelled() => Err(Error::cancelled()),

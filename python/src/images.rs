@@ -62,12 +62,12 @@ pub(crate) fn read_image<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<ImageOut<'py>> {
     let loaded = reading(py, source, options, progress, |job, input, options| {
-        let loaded = polyhaul::load_image(input, options)?;
+        let loaded = polyhaul::Reader::new(input).options(options).image()?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
     })?;
     let Image { width, height, channels, samples, color_space, premultiplied, extra, stored, attributes } =
-        loaded.image;
+        loaded.value;
     let no_memory = |error: TryReserveError| PyMemoryError::new_err(error.to_string());
     let (kind, samples) = owned(samples).map_err(no_memory)?;
     let shape = (height, width, channels.count());
@@ -96,7 +96,7 @@ pub(crate) fn write_image<'py>(
     let image = image.image()?;
     let done = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
-        let report = polyhaul::save_image(&image, target.output(job)?, &options)?;
+        let report = polyhaul::Writer::new(target.output(job)?).options(&options).image(&image)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;

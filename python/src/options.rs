@@ -2,9 +2,10 @@
 
 use polyhaul::model::Scalar;
 use polyhaul::options::{
-    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, ImageReadOptions, ImageStyle, Instances,
-    Limits, Missing, ObjOptions, OnError, PbrtMeshes, PbrtStyle, Placement, PlyEncoding, PlyOptions, PngLevel,
-    RunOptions, Smoothing, StlOptions, StlReadOptions, TableOptions, TableStyle, Throttle, Types,
+    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, ImageReadOptions, ImageWriteOptions,
+    Instances, Limits, Missing, ObjWriteOptions, OnError, PbrtMeshes, PbrtWriteOptions, Placement, PlyEncoding,
+    PlyWriteOptions, PngLevel, RunOptions, Smoothing, StlReadOptions, StlWriteOptions, TableReadOptions,
+    TableWriteOptions, Throttle, Types,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
@@ -164,7 +165,7 @@ struct Obj {
 impl Run {
     /// As the library takes them.
     pub(crate) fn options(&self) -> RunOptions {
-        let mut options = RunOptions { threads: self.threads, ..RunOptions::default() };
+        let mut options = RunOptions::default().with_threads(self.threads);
         options.memory_limit = self.memory_limit.unwrap_or(options.memory_limit);
         options
     }
@@ -205,60 +206,59 @@ impl Read {
             instanced_elements,
             instanced_objects,
         ] = self.limits;
-        Ok(ReadOptions {
-            format: self.run.format()?,
-            run: RunOptions { read_throttle: self.run.throttle(), ..self.run.options() },
-            on_error: if self.warn { OnError::Warn } else { OnError::Raise },
-            strict: self.strict,
-            limits: Limits {
-                line_bytes,
-                name_bytes,
-                elements,
-                objects,
-                materials,
-                pixels,
-                image_ratio,
-                columns,
-                properties,
-                header_bytes,
-                files,
-                referenced_file_bytes,
-                decompressed_bytes,
-                decompressed_ratio,
-                included_bytes,
-                instanced_elements,
-                instanced_objects,
-            },
-            allow_outside: self.allow_outside,
-            load_materials: self.load_materials,
-            load_meshes: self.load_meshes,
-            resolver: None,
-            stl: StlReadOptions { weld: self.weld },
-            image: ImageReadOptions { layer: self.image.0.clone(), part: self.image.1.clone() },
-            table: self.table.as_ref().map_or_else(|| Ok(TableOptions::default()), Table::options)?,
-        })
+        Ok(ReadOptions::default()
+            .with_format(self.run.format()?)
+            .with_run(self.run.options().with_read_throttle(self.run.throttle()))
+            .with_on_error(if self.warn { OnError::Warn } else { OnError::Raise })
+            .with_strict(self.strict)
+            .with_limits(
+                Limits::default()
+                    .with_line_bytes(line_bytes)
+                    .with_name_bytes(name_bytes)
+                    .with_elements(elements)
+                    .with_objects(objects)
+                    .with_materials(materials)
+                    .with_pixels(pixels)
+                    .with_image_ratio(image_ratio)
+                    .with_columns(columns)
+                    .with_properties(properties)
+                    .with_header_bytes(header_bytes)
+                    .with_files(files)
+                    .with_referenced_file_bytes(referenced_file_bytes)
+                    .with_decompressed_bytes(decompressed_bytes)
+                    .with_decompressed_ratio(decompressed_ratio)
+                    .with_included_bytes(included_bytes)
+                    .with_instanced_elements(instanced_elements)
+                    .with_instanced_objects(instanced_objects),
+            )
+            .with_allow_outside(self.allow_outside)
+            .with_load_materials(self.load_materials)
+            .with_load_meshes(self.load_meshes)
+            .with_resolver(None)
+            .with_stl(StlReadOptions::default().with_weld(self.weld))
+            .with_image(ImageReadOptions::default().with_layer(self.image.0.clone()).with_part(self.image.1.clone()))
+            .with_table(self.table.as_ref().map_or_else(|| Ok(TableReadOptions::default()), Table::options)?))
     }
 }
 
 impl Write {
     /// As the library takes them.
     pub(crate) fn options(&self) -> PyResult<WriteOptions> {
-        Ok(WriteOptions {
-            format: self.run.format()?,
-            run: RunOptions { write_throttle: self.run.throttle(), ..self.run.options() },
-            compression: self.compression()?,
-            durable: self.durable,
-            strict: self.strict,
-            limits: Limits::default(),
-            copy_assets: self.copy_assets,
-            instances: Instances::AsFormat,
-            obj: self.obj.options()?,
-            ply: self.ply()?,
-            stl: self.stl()?,
-            table: self.table(self.placement()?),
-            pbrt: self.pbrt.style()?,
-            image: self.image.as_ref().map_or_else(|| Ok(ImageStyle::default()), Pixels::style)?,
-        })
+        Ok(WriteOptions::default()
+            .with_format(self.run.format()?)
+            .with_run(self.run.options().with_write_throttle(self.run.throttle()))
+            .with_compression(self.compression()?)
+            .with_durable(self.durable)
+            .with_strict(self.strict)
+            .with_limits(Limits::default())
+            .with_copy_assets(self.copy_assets)
+            .with_instances(Instances::AsFormat)
+            .with_obj(self.obj.options()?)
+            .with_ply(self.ply()?)
+            .with_stl(self.stl()?)
+            .with_table(self.table(self.placement()?))
+            .with_pbrt(self.pbrt.style()?)
+            .with_image(self.image.as_ref().map_or_else(|| Ok(ImageWriteOptions::default()), Pixels::style)?))
     }
 
     fn compression(&self) -> PyResult<Compression> {
@@ -269,57 +269,55 @@ impl Write {
         })
     }
 
-    fn ply(&self) -> PyResult<PlyOptions> {
-        Ok(PlyOptions {
-            placement: self.placement()?,
-            encoding: match (self.bytes.ascii, self.bytes.big_endian) {
+    fn ply(&self) -> PyResult<PlyWriteOptions> {
+        Ok(PlyWriteOptions::default()
+            .with_placement(self.placement()?)
+            .with_encoding(match (self.bytes.ascii, self.bytes.big_endian) {
                 (true, _) => PlyEncoding::Ascii,
                 (false, true) => PlyEncoding::BigEndian,
                 (false, false) => PlyEncoding::LittleEndian,
-            },
-            digits: digits(self.bytes.digits),
-            export_uv: self.obj.export_uv,
-            export_normals: self.obj.export_normals,
-            export_colors: self.obj.export_colors,
-            float_colors: self.bytes.float_colors,
-        })
+            })
+            .with_digits(digits(self.bytes.digits))
+            .with_export_uv(self.obj.export_uv)
+            .with_export_normals(self.obj.export_normals)
+            .with_export_colors(self.obj.export_colors)
+            .with_float_colors(self.bytes.float_colors))
     }
 
-    fn table(&self, placement: Placement) -> TableStyle {
-        let style = self.table.as_ref().map_or_else(TableStyle::default, Style::options);
-        TableStyle { placement, ..style }
+    fn table(&self, placement: Placement) -> TableWriteOptions {
+        let style = self.table.as_ref().map_or_else(TableWriteOptions::default, Style::options);
+        style.with_placement(placement)
     }
 
-    fn stl(&self) -> PyResult<StlOptions> {
+    fn stl(&self) -> PyResult<StlWriteOptions> {
         let Bytes { ascii, digits: places, .. } = self.bytes;
-        Ok(StlOptions { placement: self.placement()?, ascii, digits: digits(places) })
+        Ok(StlWriteOptions::default().with_placement(self.placement()?).with_ascii(ascii).with_digits(digits(places)))
     }
 
     /// What is done to a scene whose coordinates stay unless axes are given.
     fn placement(&self) -> PyResult<Placement> {
         let axes = Axes { forward: axis(&self.obj.forward_axis)?, up: axis(&self.obj.up_axis)? };
-        Ok(Placement {
-            axes: self.bytes.turns.then_some(axes),
-            global_scale: self.obj.global_scale,
-            export_triangulated_mesh: self.obj.export_triangulated_mesh,
-        })
+        Ok(Placement::default()
+            .with_axes(self.bytes.turns.then_some(axes))
+            .with_global_scale(self.obj.global_scale)
+            .with_export_triangulated_mesh(self.obj.export_triangulated_mesh))
     }
 }
 
 impl Pbrt {
-    fn style(&self) -> PyResult<PbrtStyle> {
+    fn style(&self) -> PyResult<PbrtWriteOptions> {
         let meshes = match self.meshes.as_deref() {
             None => PbrtMeshes::default(),
             Some("inline") => PbrtMeshes::Inline,
             Some("ply") => PbrtMeshes::Ply { vertices: self.mesh_vertices },
             Some(name) => return Err(PyValueError::new_err(format!("unknown value {name:?} of meshes"))),
         };
-        Ok(PbrtStyle { compact: self.compact, meshes, parts: self.parts })
+        Ok(PbrtWriteOptions::default().with_compact(self.compact).with_meshes(meshes).with_parts(self.parts))
     }
 }
 
 impl Table {
-    fn options(&self) -> PyResult<TableOptions> {
+    fn options(&self) -> PyResult<TableReadOptions> {
         let place = |place: &Place| match place {
             Place::Index(index) => ColumnName::Index(*index),
             Place::Name(name) => ColumnName::Name(name.clone()),
@@ -328,40 +326,39 @@ impl Table {
             types.iter().map(|name| name.as_deref().map(scalar).transpose()).collect::<PyResult<_>>().map(Types::Each)
         };
         let every = self.every.as_deref().map(|name| scalar(name).map(Types::All));
-        Ok(TableOptions {
-            delimiter: self.delimiter.map(|byte| if byte == b' ' { Delimiter::Blanks } else { Delimiter::Byte(byte) }),
-            comment: self.comment.clone(),
-            header: match self.header {
+        Ok(TableReadOptions::default()
+            .with_delimiter(
+                self.delimiter.map(|byte| if byte == b' ' { Delimiter::Blanks } else { Delimiter::Byte(byte) }),
+            )
+            .with_comment(self.comment.clone())
+            .with_header(match self.header {
                 None => Header::Auto,
                 Some(true) => Header::Present,
                 Some(false) => Header::Absent,
-            },
-            skip_lines: self.skip_lines,
-            max_rows: self.max_rows,
-            element: None,
-            columns: self.columns.as_ref().map(|columns| columns.iter().map(place).collect()),
-            types: every.or_else(|| self.each.as_ref().map(each)).transpose()?.unwrap_or_default(),
-            missing: match self.missing {
+            })
+            .with_skip_lines(self.skip_lines)
+            .with_max_rows(self.max_rows)
+            .with_element(None)
+            .with_columns(self.columns.as_ref().map(|columns| columns.iter().map(place).collect()))
+            .with_types(every.or_else(|| self.each.as_ref().map(each)).transpose()?.unwrap_or_default())
+            .with_missing(match self.missing {
                 None => Missing::Error,
                 Some(value) if value.is_nan() => Missing::Nan,
                 Some(value) => Missing::Value(value),
-            },
-        })
+            }))
     }
 }
 
 impl Style {
-    fn options(&self) -> TableStyle {
-        TableStyle {
-            delimiter: self.delimiter,
-            header: self.header,
-            comment: self.comment.clone(),
-            digits: digits(self.digits),
-            column_digits: self.column_digits.iter().copied().map(digits).collect(),
-            nan: self.nan.clone(),
-            csv_safe: self.csv_safe,
-            ..TableStyle::default()
-        }
+    fn options(&self) -> TableWriteOptions {
+        TableWriteOptions::default()
+            .with_delimiter(self.delimiter)
+            .with_header(self.header)
+            .with_comment(self.comment.clone())
+            .with_digits(digits(self.digits))
+            .with_column_digits(self.column_digits.iter().copied().map(digits).collect())
+            .with_nan(self.nan.clone())
+            .with_csv_safe(self.csv_safe)
     }
 }
 
@@ -370,39 +367,38 @@ fn digits(places: Option<u8>) -> Digits {
 }
 
 impl Obj {
-    fn options(&self) -> PyResult<ObjOptions> {
+    fn options(&self) -> PyResult<ObjWriteOptions> {
         let [position_digits, uv_digits, normal_digits, color_digits] = self.digits.map(digits);
-        Ok(ObjOptions {
-            position_digits,
-            uv_digits,
-            normal_digits,
-            color_digits,
-            forward_axis: axis(&self.forward_axis)?,
-            up_axis: axis(&self.up_axis)?,
-            global_scale: self.global_scale,
-            export_uv: self.export_uv,
-            export_normals: self.export_normals,
-            export_colors: self.export_colors,
-            export_materials: self.export_materials,
-            export_pbr_extensions: self.export_pbr_extensions,
-            export_triangulated_mesh: self.export_triangulated_mesh,
-            export_object_groups: self.export_object_groups,
-            export_material_groups: self.export_material_groups,
-            export_groups: self.export_groups,
-            export_vertex_groups: self.export_vertex_groups,
-            export_smooth_groups: self.export_smoothing,
-            smoothing: match (self.export_smooth_groups, self.smooth_group_bitflags) {
+        Ok(ObjWriteOptions::default()
+            .with_position_digits(position_digits)
+            .with_uv_digits(uv_digits)
+            .with_normal_digits(normal_digits)
+            .with_color_digits(color_digits)
+            .with_forward_axis(axis(&self.forward_axis)?)
+            .with_up_axis(axis(&self.up_axis)?)
+            .with_global_scale(self.global_scale)
+            .with_export_uv(self.export_uv)
+            .with_export_normals(self.export_normals)
+            .with_export_colors(self.export_colors)
+            .with_export_materials(self.export_materials)
+            .with_export_pbr_extensions(self.export_pbr_extensions)
+            .with_export_triangulated_mesh(self.export_triangulated_mesh)
+            .with_export_object_groups(self.export_object_groups)
+            .with_export_material_groups(self.export_material_groups)
+            .with_export_groups(self.export_groups)
+            .with_export_vertex_groups(self.export_vertex_groups)
+            .with_export_smooth_groups(self.export_smoothing)
+            .with_smoothing(match (self.export_smooth_groups, self.smooth_group_bitflags) {
                 (false, _) => Smoothing::Flags,
                 (true, false) => Smoothing::Groups,
                 (true, true) => Smoothing::BitFlags,
-            },
-            export_curves: self.export_curves,
-        })
+            })
+            .with_export_curves(self.export_curves))
     }
 }
 
 impl Pixels {
-    fn style(&self) -> PyResult<ImageStyle> {
+    fn style(&self) -> PyResult<ImageWriteOptions> {
         let png_level = match self.png_level.as_str() {
             "fast" => PngLevel::Fast,
             "balanced" => PngLevel::Balanced,
@@ -410,7 +406,12 @@ impl Pixels {
             name => return Err(PyValueError::new_err(format!("unknown PNG level {name:?}"))),
         };
         let Pixels { rle: tga_rle, quality: jpeg_quality, exr_float, ktx2_zstd_level, .. } = *self;
-        Ok(ImageStyle { tga_rle, png_level, jpeg_quality, exr_float, ktx2_zstd_level })
+        Ok(ImageWriteOptions::default()
+            .with_tga_rle(tga_rle)
+            .with_png_level(png_level)
+            .with_jpeg_quality(jpeg_quality)
+            .with_exr_float(exr_float)
+            .with_ktx2_zstd_level(ktx2_zstd_level))
     }
 }
 

@@ -66,12 +66,12 @@ pub(crate) fn read_tables<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<TablesOut<'py>> {
     let loaded = reading(py, source, options, progress, |job, input, options| {
-        let loaded = polyhaul::load_tables(input, options)?;
+        let loaded = polyhaul::Reader::new(input).options(options).tables()?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
     })?;
-    let tables = tables_to_python(loaded.tables)?;
-    Ok(TablesOut(tables, loaded.comments, loaded.infos, report::report(py, &loaded.report)?))
+    let tables = tables_to_python(loaded.value.tables)?;
+    Ok(TablesOut(tables, loaded.value.comments, loaded.value.infos, report::report(py, &loaded.report)?))
 }
 
 /// Reads text into one array.
@@ -83,12 +83,12 @@ pub(crate) fn read_array<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<ArrayOut<'py>> {
     let loaded = reading(py, source, options, progress, |job, input, options| {
-        let loaded = polyhaul::load_array(input, options)?;
+        let loaded = polyhaul::Reader::new(input).options(options).array()?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
     })?;
-    let (kind, values) = owned(loaded.values)?;
-    let shape = (loaded.row_count, loaded.column_count);
+    let (kind, values) = owned(loaded.value.values)?;
+    let shape = (loaded.value.row_count, loaded.value.column_count);
     Ok(ArrayOut(kind, values, shape, report::report(py, &loaded.report)?))
 }
 
@@ -106,7 +106,8 @@ pub(crate) fn write_tables<'py>(
     let tables = tables_from_python(tables);
     let done = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
-        let report = polyhaul::save_tables(&tables, &notes.0, &notes.1, target.output(job)?, &options)?;
+        let report =
+            polyhaul::Writer::new(target.output(job)?).options(&options).tables_with(&tables, &notes.0, &notes.1)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;

@@ -42,17 +42,15 @@ pub(crate) fn import_texture<'py>(
     let writing = writing.options()?;
     let how = how.options()?;
     let made = reading(py, source, options, progress, move |job, input, read| {
-        let options = TextureOptions {
-            format: writing.format,
-            image: writing.image,
-            durable: writing.durable,
-            from: read.format,
-            limits: read.limits,
-            on_error: read.on_error,
-            strict: read.strict,
-            run: RunOptions { write_throttle: writing.run.write_throttle, ..read.run.clone() },
-            ..how
-        };
+        let options = how
+            .with_format(writing.format)
+            .with_image(writing.image)
+            .with_durable(writing.durable)
+            .with_from(read.format)
+            .with_limits(read.limits)
+            .with_on_error(read.on_error)
+            .with_strict(read.strict)
+            .with_run(read.run.clone().with_write_throttle(writing.run.write_throttle));
         let made = import(input, target.output(job)?, &options)?;
         job.complete(made.report.bytes_in);
         Ok(made)
@@ -63,15 +61,13 @@ pub(crate) fn import_texture<'py>(
 
 impl How {
     fn options(&self) -> PyResult<TextureOptions> {
-        Ok(TextureOptions {
-            encoding: self.encoding.as_deref().map(encoding).transpose()?,
-            quality: named("quality", &self.quality, &QUALITIES)?,
-            mips: self.mips.as_deref().map(|name| named("mips", name, &FILTERS)).transpose()?,
-            alpha_cutoff: self.alpha_cutoff,
-            normal_map: self.normal_map,
-            color_space: self.color_space.as_deref().map(space_named).transpose()?,
-            ..TextureOptions::default()
-        })
+        Ok(TextureOptions::default()
+            .with_encoding(self.encoding.as_deref().map(encoding).transpose()?)
+            .with_quality(named("quality", &self.quality, &QUALITIES)?)
+            .with_mips(self.mips.as_deref().map(|name| named("mips", name, &FILTERS)).transpose()?)
+            .with_alpha_cutoff(self.alpha_cutoff)
+            .with_normal_map(self.normal_map)
+            .with_color_space(self.color_space.as_deref().map(space_named).transpose()?))
     }
 }
 

@@ -5,7 +5,7 @@
 use super::{Contender, Decoded, Measured, measure};
 use crate::Failure;
 use polyhaul::model::{Channels, Encoding, Image, Samples};
-use polyhaul::ops::{Filter, MipmapOptions, Quality, compress, mipmaps};
+use polyhaul::ops::{Filter, ImageOps, MipmapOptions, Quality, compress};
 use polyhaul::options::RunOptions;
 
 const SIDE: usize = 2048;
@@ -80,7 +80,7 @@ pub fn main(rounds: usize) -> Result<(), Failure> {
 }
 
 fn run(threads: usize) -> RunOptions {
-    RunOptions { threads: Some(threads), ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(threads))
 }
 
 fn blocks(image: &Image, encoding: Encoding, threads: usize) -> Result<Vec<u8>, Failure> {
@@ -89,8 +89,8 @@ fn blocks(image: &Image, encoding: Encoding, threads: usize) -> Result<Vec<u8>, 
 }
 
 fn levels_of(image: &Image, filter: Filter, threads: usize) -> Result<(Decoded, u64), Failure> {
-    let options = MipmapOptions { filter, ..MipmapOptions::default() };
-    let first = mipmaps(image, &options, &run(threads))?.into_iter().next();
+    let options = MipmapOptions::default().with_filter(filter);
+    let first = image.mipmaps_with(&options, &run(threads))?.into_iter().next();
     match first.map(|level| level.samples) {
         Some(Samples::U8(samples)) => Ok((Decoded::Bytes(Box::new(samples)), 0)),
         _ => Err("the level has bytes".into()),

@@ -2,8 +2,8 @@
 
 use crate::Failure;
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
-use polyhaul::options::ImageStyle;
-use polyhaul::{Output, WriteOptions, save_image};
+use polyhaul::options::ImageWriteOptions;
+use polyhaul::{Output, WriteOptions, Writer};
 use std::path::Path;
 
 /// A file of the benchmark.
@@ -74,9 +74,9 @@ fn write(file: &File, path: &Path) -> Result<(), Failure> {
         _ => (Samples::U8(paint.into()), ColorSpace::Srgb),
     };
     let image = Image { width, height, channels, samples, color_space, ..Image::default() };
-    let style = ImageStyle { tga_rle: file.kind == Kind::Packets, ..ImageStyle::default() };
-    let options = WriteOptions { image: style, ..WriteOptions::default() };
-    save_image(&image, Output::Path(path.into()), &options)?;
+    let style = ImageWriteOptions::default().with_tga_rle(file.kind == Kind::Packets);
+    let options = WriteOptions::default().with_image(style);
+    Writer::new(path).options(&options).image(&image)?;
     Ok(())
 }
 

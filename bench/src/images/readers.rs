@@ -7,7 +7,7 @@ use crate::Failure;
 use image::ImageDecoder;
 use polyhaul::model::Samples;
 use polyhaul::options::RunOptions;
-use polyhaul::{Input, ReadOptions, load_image};
+use polyhaul::{Input, ReadOptions, Reader};
 use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -63,9 +63,9 @@ fn tga(path: &Path) -> [Contender<'_>; 2] {
 }
 
 fn polyhaul(input: Input, threads: usize) -> Found {
-    let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
-    let options = ReadOptions { run, ..ReadOptions::default() };
-    Ok((decoded(load_image(input, &options)?.image.samples)?, 0))
+    let run = RunOptions::default().with_threads(Some(threads));
+    let options = ReadOptions::default().with_run(run);
+    Ok((decoded(Reader::new(input).options(&options).image()?.value.samples)?, 0))
 }
 
 fn decoded(samples: Samples) -> Result<Decoded, Failure> {

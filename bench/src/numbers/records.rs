@@ -76,7 +76,7 @@ fn contender<'a>(name: &'static str, wanted: &[u8], write: Writer<'a>) -> Conten
 }
 
 fn polyhaul<'a>(format: &'a RowFormat, columns: &'a [Column<'a>], threads: usize) -> Writer<'a> {
-    let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+    let run = RunOptions::default().with_threads(Some(threads));
     Box::new(move |out| rows::format_rows(format, columns, out, &run).unwrap_or(0))
 }
 

@@ -5,7 +5,7 @@ use super::{Found, report};
 use crate::Failure;
 use ply_rs_bw::parser::{Parser, Reader};
 use ply_rs_bw::ply::{PropertyAccess, PropertyAccessResult};
-use polyhaul::{LoadedTables, ReadOptions};
+use polyhaul::{Loaded, ReadOptions, Tables};
 use serde::Deserialize;
 use std::fs::File;
 use std::io::BufReader;
@@ -97,18 +97,19 @@ fn open(file: &Path) -> std::io::Result<BufReader<File>> {
     Ok(BufReader::with_capacity(BUFFER_BYTES, File::open(file)?))
 }
 
-fn load(file: &Path, threads: usize) -> Result<LoadedTables, Failure> {
+fn load(file: &Path, threads: usize) -> Result<Loaded<Tables>, Failure> {
     let mut options = ReadOptions::default();
     options.run.threads = Some(threads);
-    Ok(polyhaul::load_tables(super::input(file), &options)?)
+    Ok(polyhaul::Reader::new(super::input(file)).options(&options).tables()?)
 }
 
-fn found(loaded: &LoadedTables) -> Found {
-    let rows = |name| loaded.tables.iter().find(|table| table.name == name).map_or(0, |table| table.row_count as u64);
+fn found(loaded: &Loaded<Tables>) -> Found {
+    let rows =
+        |name| loaded.value.tables.iter().find(|table| table.name == name).map_or(0, |table| table.row_count as u64);
     Found {
         positions: rows("vertex"),
         faces: rows("face"),
-        model_bytes: Some(loaded.tables.iter().map(|table| table.heap_bytes()).sum()),
+        model_bytes: Some(loaded.value.tables.iter().map(|table| table.heap_bytes()).sum()),
     }
 }
 

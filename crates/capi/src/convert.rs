@@ -29,7 +29,9 @@ pub unsafe extern "C" fn ph_convert(
         // SAFETY: the caller's promise.
         let (reading, mut writing) = unsafe { (options::read(reading)?, options::write(writing)?) };
         writing.format = writing.format.or(named);
-        report.give(polyhaul::convert(input, target, &reading, &writing)?);
+        report.give(
+            polyhaul::Reader::new(input).options(&reading).convert(polyhaul::Writer::new(target).options(&writing))?,
+        );
         Ok(())
     })
 }

@@ -71,9 +71,9 @@ pub unsafe extern "C" fn ph_image_read(
         let (image, report) = (image?, report?);
         // SAFETY: the caller's promise.
         let options = unsafe { options::read(options) }?;
-        let loaded = polyhaul::load_image(input, &options)?;
+        let loaded = polyhaul::Reader::new(input).options(&options).image()?;
         options::not_cancelled(&options)?;
-        image.give(ph_image(loaded.image));
+        image.give(ph_image(loaded.value));
         report.give(loaded.report);
         Ok(())
     })
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn ph_image_write(
         options.format = options.format.or(named);
         // SAFETY: the caller's promise; the image is dropped before this returns.
         let image = unsafe { image(&raw::need(pixels)?) }?;
-        report.give(polyhaul::save_image(&image, target, &options)?);
+        report.give(polyhaul::Writer::new(target).options(&options).image(&image)?);
         Ok(())
     })
 }

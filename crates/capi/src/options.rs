@@ -414,18 +414,16 @@ pub(crate) unsafe fn read(given: *const ph_read_options) -> Result<ReadOptions> 
         progress: (given.progress, given.progress_user),
         pool: (given.pool, given.pool_user),
     };
-    let mut options = ReadOptions {
-        format: format(given.format)?,
+    let mut options = ReadOptions::default()
+        .with_format(format(given.format)?)
         // SAFETY: the caller's promise.
-        run: unsafe { run.options() },
-        on_error: if given.skip_broken != 0 { OnError::Warn } else { OnError::Raise },
-        strict: given.strict != 0,
-        limits: limits(&given.limits),
-        allow_outside: given.allow_outside != 0,
-        load_materials: given.skip_materials == 0,
-        resolver: callbacks::resolver(given.resolve, given.resolve_user),
-        ..ReadOptions::default()
-    };
+        .with_run(unsafe { run.options() })
+        .with_on_error(if given.skip_broken != 0 { OnError::Warn } else { OnError::Raise })
+        .with_strict(given.strict != 0)
+        .with_limits(limits(&given.limits))
+        .with_allow_outside(given.allow_outside != 0)
+        .with_load_materials(given.skip_materials == 0)
+        .with_resolver(callbacks::resolver(given.resolve, given.resolve_user));
     set(&mut options.limits.objects, given.max_objects);
     set(&mut options.limits.materials, given.max_materials);
     set(&mut options.limits.included_bytes, given.max_included_bytes);
@@ -435,7 +433,7 @@ pub(crate) unsafe fn read(given: *const ph_read_options) -> Result<ReadOptions> 
     // SAFETY: the caller's promise.
     let [layer, part] = unsafe { [raw::text(given.layer, "the layer")?, raw::text(given.part, "the part")?] };
     let [layer, part] = [layer, part].map(|name| (!name.is_empty()).then(|| name.to_owned()));
-    options.image = ImageReadOptions { layer, part };
+    options.image = ImageReadOptions::default().with_layer(layer).with_part(part);
     options.run.read_throttle = throttle(given.bytes_per_second, given.latency_ns);
     Ok(options)
 }
@@ -487,16 +485,14 @@ pub(crate) unsafe fn write(given: *const ph_write_options) -> Result<WriteOption
         progress: (given.progress, given.progress_user),
         pool: (given.pool, given.pool_user),
     };
-    let mut options = WriteOptions {
-        format: format(given.format)?,
+    let mut options = WriteOptions::default()
+        .with_format(format(given.format)?)
         // SAFETY: the caller's promise.
-        run: unsafe { run.options() },
-        compression: compression(given.compression, given.compression_level)?,
-        durable: given.durable != 0,
-        strict: given.strict != 0,
-        copy_assets: given.copy_assets != 0,
-        ..WriteOptions::default()
-    };
+        .with_run(unsafe { run.options() })
+        .with_compression(compression(given.compression, given.compression_level)?)
+        .with_durable(given.durable != 0)
+        .with_strict(given.strict != 0)
+        .with_copy_assets(given.copy_assets != 0);
     if let Some(digits) = digits(given.digits)? {
         options = options.with_digits(digits);
     }

@@ -9,7 +9,7 @@ use crate::source::{self, ph_input, ph_output};
 use crate::table::{self, ph_column};
 use crate::text::{ph_string, view};
 use polyhaul::model::{NONE, Object, Scene};
-use polyhaul::{Error, Result};
+use polyhaul::{Error, Reader, Result};
 use std::mem::MaybeUninit;
 
 /// An index that stands for nothing: a corner without a uv, a face without a material.
@@ -138,9 +138,9 @@ pub unsafe extern "C" fn ph_scene_read(
         let (scene, report) = (scene?, report?);
         // SAFETY: the caller's promise.
         let options = unsafe { options::read(options) }?;
-        let loaded = polyhaul::flattened(polyhaul::load(input, &options)?, &options.limits)?;
+        let loaded = Reader::new(input).options(&options).scene()?.flattened(&options.limits)?;
         options::not_cancelled(&options)?;
-        scene.give(ph_scene::new(loaded.scene)?);
+        scene.give(ph_scene::new(loaded.value)?);
         report.give(loaded.report);
         Ok(())
     })
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn ph_scene_write(
         // SAFETY: the caller's promise.
         let mut options = unsafe { options::write(options) }?;
         options.format = options.format.or(named);
-        report.give(polyhaul::save(&handle(scene, "the scene")?.scene, target, &options)?);
+        report.give(polyhaul::Writer::new(target).options(&options).scene(&handle(scene, "the scene")?.scene)?);
         Ok(())
     })
 }

@@ -100,9 +100,9 @@ pub unsafe extern "C" fn ph_tables_read(
         let (tables, report) = (tables?, report?);
         // SAFETY: the caller's promise.
         let options = unsafe { options::read(options) }?;
-        let loaded = polyhaul::load_tables(input, &options)?;
+        let loaded = polyhaul::Reader::new(input).options(&options).tables()?;
         options::not_cancelled(&options)?;
-        tables.give(ph_tables(loaded.tables));
+        tables.give(ph_tables(loaded.value.tables));
         report.give(loaded.report);
         Ok(())
     })

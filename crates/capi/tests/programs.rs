@@ -6,8 +6,8 @@
 
 #![allow(clippy::print_stderr, reason = "what is skipped must be seen")]
 
+use polyhaul::Writer;
 use polyhaul::model::{Channels, Image, Samples};
-use polyhaul::{Output, WriteOptions, save_image};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -170,7 +170,7 @@ fn cache(path: &Path) -> (usize, usize) {
         ..Image::default()
     };
     let frame = path.with_extension("tga.lz4");
-    save_image(&image, Output::Path(frame.clone()), &WriteOptions::default()).expect("an image can be written");
+    Writer::new(&frame).image(&image).expect("an image can be written");
     let frame = fs::read(frame).expect("it was written");
     let before = b"another asset".repeat(999);
     fs::write(path, [&before, &frame, b"and one more".as_slice()].concat()).expect("a file can be written");

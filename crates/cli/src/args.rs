@@ -17,8 +17,8 @@ use crate::format;
 use crate::values::{self, Direction, Places};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use polyhaul::options::{
-    Axes, Codec, Compression, ImageStyle, Limits, ObjOptions, OnError, Placement, PlyEncoding, PlyOptions, PngLevel,
-    StlOptions, StlReadOptions,
+    Axes, Codec, Compression, Limits, ObjWriteOptions, OnError, Placement, PlyEncoding, PlyWriteOptions, PngLevel,
+    StlReadOptions, StlWriteOptions,
 };
 use polyhaul::{Error, ErrorKind, Format, Result, WriteOptions};
 use std::path::PathBuf;
@@ -282,12 +282,10 @@ impl ConvertArgs {
 
     /// How each format is written, where the output is of the format `to`.
     pub fn formats(&self, to: Format) -> Result<WriteOptions> {
-        let mut options = WriteOptions {
-            copy_assets: self.scene.copy_assets,
-            instances: pbrt::InstanceUse::option(self.scene.instances),
-            pbrt: self.pbrt.style(to, (self.read.lazy, self.read.from.or_else(|| Format::of_path(&self.input))))?,
-            ..WriteOptions::default()
-        };
+        let mut options = WriteOptions::default()
+            .with_copy_assets(self.scene.copy_assets)
+            .with_instances(pbrt::InstanceUse::option(self.scene.instances))
+            .with_pbrt(self.pbrt.style(to, (self.read.lazy, self.read.from.or_else(|| Format::of_path(&self.input))))?);
         if let Some(digits) = self.scene.digits {
             options = options.with_digits(digits.0);
         }
@@ -591,7 +589,7 @@ impl Everywhere {
 impl ReadArgs {
     /// How STL is read.
     pub fn stl(&self) -> StlReadOptions {
-        StlReadOptions { weld: self.weld }
+        StlReadOptions::default().with_weld(self.weld)
     }
 
     /// The default limits with the changes that were asked for.
@@ -611,19 +609,19 @@ impl ByteArgs {
             (false, false) => PlyEncoding::LittleEndian,
         };
         let placement = scene.placement()?;
-        options.ply = PlyOptions {
-            placement,
-            encoding,
-            digits: options.ply.digits,
-            export_uv: !scene.no_uv,
-            export_normals: !scene.no_normals,
-            export_colors: !scene.no_colors,
-            float_colors: self.float_colors,
-        };
-        options.stl = StlOptions { placement, ascii: self.ascii, digits: options.stl.digits };
+        options.ply = PlyWriteOptions::default()
+            .with_placement(placement)
+            .with_encoding(encoding)
+            .with_digits(options.ply.digits)
+            .with_export_uv(!scene.no_uv)
+            .with_export_normals(!scene.no_normals)
+            .with_export_colors(!scene.no_colors)
+            .with_float_colors(self.float_colors);
+        options.stl =
+            StlWriteOptions::default().with_placement(placement).with_ascii(self.ascii).with_digits(options.stl.digits);
         let (png_level, exr_float) = (self.png_level.into(), self.exr_float);
-        let style = ImageStyle { tga_rle: self.rle, png_level, exr_float, ..options.image };
-        options.image = ImageStyle { jpeg_quality: self.quality, ..style };
+        let style = options.image.with_tga_rle(self.rle).with_png_level(png_level).with_exr_float(exr_float);
+        options.image = style.with_jpeg_quality(self.quality);
         Ok(())
     }
 }
@@ -644,41 +642,39 @@ impl SceneArgs {
     /// What is done to a scene whose coordinates stay unless axes are given.
     pub fn placement(&self) -> Result<Placement> {
         let is_given = self.forward_axis.is_some() || self.up_axis.is_some();
-        Ok(Placement {
-            axes: if is_given { Some(self.axes()?) } else { None },
-            global_scale: self.global_scale,
-            export_triangulated_mesh: self.triangulate,
-        })
+        Ok(Placement::default()
+            .with_axes(if is_given { Some(self.axes()?) } else { None })
+            .with_global_scale(self.global_scale)
+            .with_export_triangulated_mesh(self.triangulate))
     }
 }
 
 impl ObjArgs {
     /// Puts what is asked for into the library's options, which have the digits of all numbers already.
-    fn apply(&self, scene: &SceneArgs, options: &mut ObjOptions) -> Result<()> {
+    fn apply(&self, scene: &SceneArgs, options: &mut ObjWriteOptions) -> Result<()> {
         let Axes { forward: forward_axis, up: up_axis } = scene.axes()?;
         let pick = |own: Option<Places>, shared| own.map_or(shared, |places| places.0);
-        *options = ObjOptions {
-            position_digits: pick(self.position_digits, options.position_digits),
-            uv_digits: pick(self.uv_digits, options.uv_digits),
-            normal_digits: pick(self.normal_digits, options.normal_digits),
-            color_digits: pick(self.color_digits, options.color_digits),
-            forward_axis,
-            up_axis,
-            global_scale: scene.global_scale,
-            export_uv: !scene.no_uv,
-            export_normals: !scene.no_normals,
-            export_colors: !scene.no_colors,
-            export_materials: !self.no_materials,
-            export_pbr_extensions: !self.no_pbr_extensions,
-            export_triangulated_mesh: scene.triangulate,
-            export_object_groups: self.object_groups,
-            export_material_groups: self.material_groups,
-            export_groups: !self.no_groups,
-            export_smooth_groups: !self.no_smooth_groups,
-            export_curves: !self.no_curves,
-            // Scenes out of files have neither vertex groups nor smooth flags.
-            ..options.clone()
-        };
+        // Scenes out of files have neither vertex groups nor smooth flags.
+        *options = options
+            .clone()
+            .with_position_digits(pick(self.position_digits, options.position_digits))
+            .with_uv_digits(pick(self.uv_digits, options.uv_digits))
+            .with_normal_digits(pick(self.normal_digits, options.normal_digits))
+            .with_color_digits(pick(self.color_digits, options.color_digits))
+            .with_forward_axis(forward_axis)
+            .with_up_axis(up_axis)
+            .with_global_scale(scene.global_scale)
+            .with_export_uv(!scene.no_uv)
+            .with_export_normals(!scene.no_normals)
+            .with_export_colors(!scene.no_colors)
+            .with_export_materials(!self.no_materials)
+            .with_export_pbr_extensions(!self.no_pbr_extensions)
+            .with_export_triangulated_mesh(scene.triangulate)
+            .with_export_object_groups(self.object_groups)
+            .with_export_material_groups(self.material_groups)
+            .with_export_groups(!self.no_groups)
+            .with_export_smooth_groups(!self.no_smooth_groups)
+            .with_export_curves(!self.no_curves);
         Ok(())
     }
 }

@@ -159,14 +159,13 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(Details, Report)> {
 
 fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> {
     let to = format::of_output(&args.output, args.to)?;
-    Ok(WriteOptions {
-        format: Some(to),
-        run: session.run_options(),
-        compression: args.compression()?,
-        durable: args.durable,
-        strict: session.everywhere.strict,
-        ..args.formats(to)?
-    })
+    Ok(args
+        .formats(to)?
+        .with_format(Some(to))
+        .with_run(session.run_options())
+        .with_compression(args.compression()?)
+        .with_durable(args.durable)
+        .with_strict(session.everywhere.strict))
 }
 
 /// The line for people: what came from where, what went to where, and how long it took.

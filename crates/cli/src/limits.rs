@@ -55,7 +55,7 @@ fn look_or_measure(session: &Session, args: &LimitsArgs, report: &mut Report) ->
     let _hold = session.signals().hold()?;
     let bar = Bar::figures("measuring".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
     let cancel = session.signals().cancel();
-    let options = measure::MeasureOptions { cancel, progress: bar.callback(), ..args.options() };
+    let options = args.options().with_cancel(cancel).with_progress(bar.callback());
     let measured = report.phase("measure", || settled(args.force, || measure::ceilings(&args.folder, &options)));
     let ceilings = measured?;
     report.threads = ceilings.cores;

@@ -8,7 +8,7 @@
 
 use crate::file;
 use polyhaul::model::{Channels, Image, Samples};
-use polyhaul::{Error, ErrorKind, Output, Result, WriteOptions, save_image};
+use polyhaul::{Error, ErrorKind, Result, Writer};
 use std::path::Path;
 use tiny_skia::{Color, FillRule, LineCap, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
 use ttf_parser::{Face, OutlineBuilder};
@@ -31,7 +31,7 @@ const FONT: &[u8] = include_bytes!("../fonts/inter.ttf");
 /// The file cannot be written. The picture is not an SVG of ours, or too large.
 pub fn write(svg: &str, path: &Path) -> Result<()> {
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
-        return save_image(&drawn(svg)?, Output::Path(path.to_owned()), &WriteOptions::default()).map(drop);
+        return Writer::new(path).image(&drawn(svg)?).map(drop);
     }
     file::write(path, svg.as_bytes())
 }

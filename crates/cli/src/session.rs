@@ -13,7 +13,7 @@ use polyhaul::options::RunOptions;
 use polyhaul::report::Verdict;
 use polyhaul::trace::{Recording, Trace};
 use polyhaul::{
-    Content, Converted, Error, ErrorKind, Input, Loaded, Output, ReadOptions, Report, Result, WriteOptions,
+    Content, Converted, Error, ErrorKind, Input, Loaded, ReadOptions, Reader, Report, Result, WriteOptions, Writer,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -75,41 +75,37 @@ impl Session {
 
     /// The options for reading.
     pub fn read_options(&self, args: &ReadArgs) -> Result<ReadOptions> {
-        Ok(ReadOptions { on_error: self.everywhere.policy()?, ..self.validate_options(args) })
+        Ok(self.validate_options(args).with_on_error(self.everywhere.policy()?))
     }
 
     /// The options for validating, where `--on-error` does not matter.
     pub fn validate_options(&self, args: &ReadArgs) -> ReadOptions {
-        ReadOptions {
-            format: args.from,
-            run: self.run_options(),
-            strict: self.everywhere.strict,
-            limits: args.limits(),
-            allow_outside: args.allow_outside,
-            load_meshes: !args.lazy,
-            stl: args.stl(),
-            table: args.table.options(),
-            image: args.image.options(),
-            ..ReadOptions::default()
-        }
+        ReadOptions::default()
+            .with_format(args.from)
+            .with_run(self.run_options())
+            .with_strict(self.everywhere.strict)
+            .with_limits(args.limits())
+            .with_allow_outside(args.allow_outside)
+            .with_load_meshes(!args.lazy)
+            .with_stl(args.stl())
+            .with_table(args.table.options())
+            .with_image(args.image.options())
     }
 
     /// The options for running anything.
     pub fn run_options(&self) -> RunOptions {
-        RunOptions {
-            threads: self.everywhere.threads.map(usize::from),
-            memory_limit: self.everywhere.memory_limit,
-            cancel: self.signals.cancel(),
-            trace: Some(self.trace.clone()),
-            read_throttle: self.throttles.read.clone(),
-            write_throttle: self.throttles.write.clone(),
-            ..RunOptions::default()
-        }
+        RunOptions::default()
+            .with_threads(self.everywhere.threads.map(usize::from))
+            .with_memory_limit(self.everywhere.memory_limit)
+            .with_cancel(self.signals.cancel())
+            .with_trace(Some(self.trace.clone()))
+            .with_read_throttle(self.throttles.read.clone())
+            .with_write_throttle(self.throttles.write.clone())
     }
 
     /// Reads `path`, or standard input.
-    pub fn load(&self, path: &Path, options: &ReadOptions) -> Result<Loaded> {
-        self.reading(path, options, polyhaul::load)
+    pub fn load(&self, path: &Path, options: &ReadOptions) -> Result<Loaded<Scene>> {
+        self.reading(path, options, |input, options| Reader::new(input).options(options).scene())
     }
 
     /// Does with `path`, or standard input, what reads it.
@@ -119,7 +115,7 @@ impl Session {
         options: &ReadOptions,
         read: impl FnOnce(Input, &ReadOptions) -> Result<T>,
     ) -> Result<T> {
-        let input = if format::is_stream(path) { standard::input()? } else { Input::Path(path.into()) };
+        let input = if format::is_stream(path) { standard::input()? } else { path.into() };
         let bar = self.bar("reading", path, 0);
         let mut options = options.clone();
         options.run.progress = bar.callback();
@@ -132,10 +128,10 @@ impl Session {
         let mut options = options.clone();
         options.run.progress = bar.callback();
         if format::is_stream(path) {
-            return polyhaul::save(scene, standard::output()?, &options);
+            return Writer::new(standard::output()?).options(&options).scene(scene);
         }
         let _hold = self.signals.hold_output(path)?;
-        polyhaul::save(scene, Output::Path(path.into()), &options)
+        Writer::new(path).options(&options).scene(scene)
     }
 
     /// Reads one path and writes the other; `-` is a standard stream. `before` sees what was read.
@@ -146,13 +142,14 @@ impl Session {
         write: &WriteOptions,
         before: impl FnOnce(Content<'_>, &Report),
     ) -> Result<Converted> {
-        let input = if format::is_stream(from) { standard::input()? } else { Input::Path(from.into()) };
-        let output = if format::is_stream(to) { standard::output()? } else { Output::Path(to.into()) };
+        let input = if format::is_stream(from) { standard::input()? } else { from.into() };
+        let output = if format::is_stream(to) { standard::output()? } else { to.into() };
         let (reading, writing) = (self.bar("reading", from, 1), self.bar("writing", to, 0));
         let (mut read, mut write) = (read.clone(), write.clone());
         (read.run.progress, write.run.progress) = (reading.callback(), writing.callback());
         let mut hold = None;
-        let result = polyhaul::convert_with(input, output, &read, &write, |content, report| {
+        let writer = Writer::new(output).options(&write);
+        let result = Reader::new(input).options(&read).convert_with(writer, |content, report| {
             drop(reading);
             before(content, report);
             // While a file is open, signals wait.

@@ -43,11 +43,8 @@ struct Made {
 
 /// Imports all images.
 pub fn run(session: &Session, args: &TextureArgs) -> u8 {
-    let options = session.everywhere.policy().map(|on_error| TextureOptions {
-        on_error,
-        strict: session.everywhere.strict,
-        run: session.run_options(),
-        ..args.options()
+    let options = session.everywhere.policy().map(|on_error| {
+        args.options().with_on_error(on_error).with_strict(session.everywhere.strict).with_run(session.run_options())
     });
     match options.and_then(|options| Ok((find(args)?, options))) {
         Ok((sources, options)) => import(session, args, &sources, options),
@@ -95,7 +92,7 @@ fn show(session: &Session, source: &Source, outcome: &Outcome) {
                 ));
             }
         }
-        Outcome::Unchanged => {}
+        _ => {}
     }
 }
 
@@ -160,7 +157,6 @@ fn entry<'a>(source: &Source, outcome: &'a Outcome) -> File<'a> {
     let file = source.path.display().to_string();
     let plain = File { file, outcome: "unchanged", texture: None, warnings: None, error: None };
     match outcome {
-        Outcome::Unchanged => plain,
         Outcome::Failed(error) => File { outcome: "failed", error: Some(Failure::new(error)), ..plain },
         Outcome::Made(made) => {
             let texture = Made {
@@ -174,5 +170,6 @@ fn entry<'a>(source: &Source, outcome: &'a Outcome) -> File<'a> {
             let warnings = Some(Warnings::new(&made.report.warnings));
             File { outcome: "made", texture: Some(texture), warnings, ..plain }
         }
+        _ => plain,
     }
 }

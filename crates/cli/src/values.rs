@@ -341,7 +341,7 @@ mod tests {
     fn limits_change_one_field() {
         let mut limits = Limits::default();
         limit("line-bytes=1MB").unwrap().apply(&mut limits);
-        assert_eq!(limits, Limits { line_bytes: 1_000_000, ..Limits::default() });
+        assert_eq!(limits, Limits::default().with_line_bytes(1_000_000));
         assert!(limit("speed=1").is_err() && limit("files").is_err() && limit("files=x").is_err());
     }
 

@@ -92,13 +92,13 @@ fn inverse_transposed(rows: &Matrix) -> (Matrix, f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::ObjOptions;
+    use crate::options::ObjWriteOptions;
 
     #[test]
     fn normals_are_turned_each_for_itself() {
         let transform = [[2.0, 1.0, 0.0, 5.0], [0.0, -1.0, 0.5, 6.0], [1.0, 0.0, 3.0, 7.0], [0.0, 0.0, 0.0, 1.0]];
         let object = Object { transform: Some(transform), ..Object::default() };
-        let frame = Frame::new(&object, Axes::BLENDER, &ObjOptions::default().placement()).unwrap();
+        let frame = Frame::new(&object, Axes::BLENDER, &ObjWriteOptions::default().placement()).unwrap();
         let odd = [0.0, -0.0, 1.0, -0.3, 1e-20, 3e30, f32::INFINITY, f32::NAN];
         let normals: [[f32; 3]; BATCH] = std::array::from_fn(|i| [odd[i % 8], odd[i / 8], odd[(i + 3) % 7]]);
         let mut lanes = [[0.0; BATCH]; 3];

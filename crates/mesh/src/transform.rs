@@ -157,7 +157,7 @@ mod tests {
     const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
 
     fn options(threads: usize) -> RunOptions {
-        RunOptions { threads: Some(threads), ..RunOptions::default() }
+        RunOptions::default().with_threads(Some(threads))
     }
 
     fn scene(axes: Axes, positions: Vec<[f32; 3]>) -> Scene {

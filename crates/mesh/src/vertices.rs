@@ -237,7 +237,7 @@ mod tests {
     use std::collections::HashMap;
 
     fn of(corners: &[u32], positions: usize, streams: [Stream<'_>; 2], threads: usize) -> Result<Vertices> {
-        Vertices::of(corners, positions, streams, &RunOptions { threads: Some(threads), ..RunOptions::default() })
+        Vertices::of(corners, positions, streams, &RunOptions::default().with_threads(Some(threads)))
     }
 
     #[test]

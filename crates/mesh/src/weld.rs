@@ -524,7 +524,7 @@ mod tests {
     }
 
     fn options(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
-        RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() }
+        RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
     }
 
     #[test]

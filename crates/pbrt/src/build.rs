@@ -16,6 +16,7 @@ pub type Given<'a> = (ParameterType, &'a str, GivenValues);
 
 /// Values that are handed over: see [`polyhaul_model::render::ParameterValues`].
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum GivenValues {
     /// Numbers of all types but `integer`, one after another.
     Floats(Vec<f32>),

@@ -1,20 +1,23 @@
 //! How pbrt scenes are written.
 
-/// How pbrt scenes are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PbrtStyle {
-    /// Without indentation, and a thing on a line.
-    pub compact: bool,
-    /// Where the arrays of meshes go (they stay where they are).
-    pub meshes: PbrtMeshes,
-    /// About how many files shapes and instances are spread over, all about as long, which the main one imports. Less
-    /// than 2 (the default) makes one file. What has a name stays in the main file, which takes its place when all
-    /// parts and meshes have theirs.
-    pub parts: usize,
+polyhaul_model::options! {
+    /// How pbrt scenes are written.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PbrtWriteOptions {
+        /// Without indentation, and a thing on a line.
+        pub compact: bool = false, with_compact;
+        /// Where the arrays of meshes go (they stay where they are).
+        pub meshes: PbrtMeshes = PbrtMeshes::default(), with_meshes;
+        /// About how many files shapes and instances are spread over, all about as long, which the main one imports.
+        /// Less than 2 (the default) makes one file. What has a name stays in the main file, which takes its place when
+        /// all parts and meshes have theirs.
+        pub parts: usize = 0, with_parts;
+    }
 }
 
 /// What becomes of the instances of a scene for a renderer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Instances {
     /// As the format can: pbrt keeps them, the others get each as an object of its own.
     #[default]
@@ -27,6 +30,7 @@ pub enum Instances {
 
 /// Where the arrays of meshes go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PbrtMeshes {
     /// They stay where they are: in the text, or in the files that the scene names.
     #[default]

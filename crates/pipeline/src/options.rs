@@ -33,45 +33,49 @@ impl<O> ParseOptions<O> {
     }
 }
 
-/// How to run: shared by reading and writing.
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    /// Worker threads; all cores that the process may use when `None`.
-    pub threads: Option<usize>,
-    /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input
-    /// that needs a window of more than this is refused.
-    pub memory_limit: u64,
-    /// About how many bytes of text a chunk has; chosen by measurement when `None`. No result depends
-    /// on it. Of compressed files with many members each member is a chunk.
-    pub chunk_bytes: Option<usize>,
-    /// Ask for a stop.
-    pub cancel: Cancel,
-    /// Called now and then from a worker thread. Of a compressed input it counts compressed bytes.
-    pub progress: Option<Progress>,
-    /// Who runs the workers of reading, writing and converting; threads of our own, started for the job, when `None`.
-    pub pool: Option<ThreadPool>,
-    /// Records what the job did when, if somebody asks (nobody). Of a conversion it is that of the options for reading.
-    pub trace: Option<Trace>,
-    /// Read as from a slower device: everything that is opened shares this rate, files that a scene names included.
-    /// Of what is compressed that is the rate of the compressed bytes. No result depends on it, and a job that is
-    /// cancelled is not held up by it.
-    ///
-    /// ```
-    /// use polyhaul_bytes::{Source, Throttle};
-    /// use polyhaul_pipeline::options::RunOptions;
-    /// use std::time::{Duration, Instant};
-    ///
-    /// let slow = Throttle::new(Some(10_000_000), Duration::from_micros(100));
-    /// let run = RunOptions { read_throttle: Some(slow), ..RunOptions::default() };
-    /// let source = run.paced_source(Source::memory(vec![b' '; 80_000]));
-    /// let start = Instant::now();
-    /// source.read_at(0, &mut [0; 80_000])?;
-    /// assert!(start.elapsed() >= Duration::from_millis(8));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub read_throttle: Option<Throttle>,
-    /// Write as to a slower device, likewise.
-    pub write_throttle: Option<Throttle>,
+polyhaul_model::options! {
+    /// How to run: shared by reading and writing.
+    #[derive(Clone, Debug)]
+    pub struct RunOptions {
+        /// Worker threads; all cores that the process may use when `None`.
+        pub threads: Option<usize> = None, with_threads;
+        /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input
+        /// that needs a window of more than this is refused.
+        pub memory_limit: u64 = 64 << 20, with_memory_limit;
+        /// About how many bytes of text a chunk has; chosen by measurement when `None`. No result depends
+        /// on it. Of compressed files with many members each member is a chunk.
+        pub chunk_bytes: Option<usize> = None, with_chunk_bytes;
+        /// Ask for a stop.
+        pub cancel: Cancel = Cancel::default(), with_cancel;
+        /// Called now and then from a worker thread. Of a compressed input it counts compressed bytes.
+        pub progress: Option<Progress> = None, with_progress;
+        /// Who runs the workers of reading, writing and converting; threads of our own, started for the job, when
+        /// `None`.
+        pub pool: Option<ThreadPool> = None, with_pool;
+        /// Records what the job did when, if somebody asks (nobody). Of a conversion it is that of the options for
+        /// reading.
+        pub trace: Option<Trace> = None, with_trace;
+        /// Read as from a slower device: everything that is opened shares this rate, files that a scene names included.
+        /// Of what is compressed that is the rate of the compressed bytes. No result depends on it, and a job that is
+        /// cancelled is not held up by it.
+        ///
+        /// ```
+        /// use polyhaul_bytes::{Source, Throttle};
+        /// use polyhaul_pipeline::options::RunOptions;
+        /// use std::time::{Duration, Instant};
+        ///
+        /// let slow = Throttle::new(Some(10_000_000), Duration::from_micros(100));
+        /// let run = RunOptions { read_throttle: Some(slow), ..RunOptions::default() };
+        /// let source = run.paced_source(Source::memory(vec![b' '; 80_000]));
+        /// let start = Instant::now();
+        /// source.read_at(0, &mut [0; 80_000])?;
+        /// assert!(start.elapsed() >= Duration::from_millis(8));
+        /// # Ok::<(), std::io::Error>(())
+        /// ```
+        pub read_throttle: Option<Throttle> = None, with_read_throttle;
+        /// Write as to a slower device, likewise.
+        pub write_throttle: Option<Throttle> = None, with_write_throttle;
+    }
 }
 
 /// A flag that stops a job: clone it, keep one, call [`Cancel::cancel`].
@@ -103,7 +107,7 @@ impl Progress {
 /// use std::sync::Arc;
 ///
 /// let alone = ThreadPool(Arc::new(|count, task| (0..count).for_each(task)));
-/// let run = RunOptions { threads: Some(4), pool: Some(alone), ..RunOptions::default() };
+/// let run = RunOptions::default().with_threads(Some(4)).with_pool(Some(alone));
 /// let mut values = [1, 2, 3];
 /// within(&run, || for_each_item(4, values.iter_mut(), || (), |(), value| *value *= 2));
 /// assert_eq!(values, [2, 4, 6]);
@@ -113,22 +117,6 @@ pub struct ThreadPool(pub Arc<RunTasks>);
 
 /// What a [`ThreadPool`] is called with: a count, and a task that takes an index.
 pub type RunTasks = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync;
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        RunOptions {
-            threads: None,
-            memory_limit: 64 << 20,
-            chunk_bytes: None,
-            cancel: Cancel::default(),
-            progress: None,
-            pool: None,
-            trace: None,
-            read_throttle: None,
-            write_throttle: None,
-        }
-    }
-}
 
 impl RunOptions {
     /// The threads to use: what was asked for, or as many as the process may run side by side

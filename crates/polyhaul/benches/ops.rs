@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 use polyhaul::model::{Axes, Elements, Mesh, Scene};
-use polyhaul::ops::{transform_axes, triangulate, weld};
+use polyhaul::ops::{MeshOps, SceneOps};
 use polyhaul::options::RunOptions;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const RUNS: usize = 5;
 
 fn options(threads: usize) -> RunOptions {
-    RunOptions { threads: Some(threads), ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(threads))
 }
 
 /// Runs `work` on fresh input and prints the least time, per `count` things.
@@ -111,12 +111,12 @@ fn welding() {
         let map = time(&format!("weld {name}, HashMap"), corners, || (), |()| weld_with_a_map(&mesh));
         for threads in [1, 2] {
             let name = format!("weld {name}, {threads} threads");
-            let own = time(&name, corners, || (), |()| weld(&mesh, &options(threads)).unwrap());
+            let own = time(&name, corners, || (), |()| mesh.weld_with(&options(threads)).unwrap());
             println!("{:40} {:9.1} x", "", map.as_secs_f64() / own.as_secs_f64());
         }
     }
     let mesh = fan(1_000_000);
-    time("weld a million corners at one position", 1_000_000, || (), |()| weld(&mesh, &options(2)).unwrap());
+    time("weld a million corners at one position", 1_000_000, || (), |()| mesh.weld_with(&options(2)).unwrap());
 }
 
 fn polygon(points: Vec<[f64; 2]>) -> Mesh {
@@ -173,12 +173,12 @@ fn hostile() -> Vec<(&'static str, Vec<[f64; 2]>)> {
 fn cutting() {
     let quads = grid(1000);
     for threads in [1, 2] {
-        let cut = |mut mesh: Mesh| triangulate(&mut mesh, &options(threads)).map(|_| mesh);
+        let cut = |mut mesh: Mesh| mesh.triangulate_with(&options(threads)).map(|_| mesh);
         time(&format!("cut 1M quads, {threads} threads"), 1_000_000, || quads.clone(), cut);
     }
     let mut small = polygon((0..400_000).map(|i| around(f64::from(i) / 8.0, 1.0 + f64::from(i % 2))).collect());
     small.faces.offsets = (0..=50_000).map(|face| 8 * face).collect();
-    let cut = |mut mesh: Mesh| triangulate(&mut mesh, &options(1)).map(|_| mesh);
+    let cut = |mut mesh: Mesh| mesh.triangulate_with(&options(1)).map(|_| mesh);
     time("cut 50k stars of 8 corners, per corner", 400_000, || small.clone(), cut);
     for (name, points) in hostile() {
         let (count, mesh) = (points.len(), polygon(points));
@@ -191,6 +191,6 @@ fn main() {
     cutting();
 
     let scene = Scene { meshes: vec![grid(1000)], axes: Axes::BLENDER, ..Scene::default() };
-    let turn = |mut scene: Scene| transform_axes(&mut scene, Axes::OBJ, 1.5, &options(2)).map(|()| scene);
+    let turn = |mut scene: Scene| scene.transform_axes_with(Axes::OBJ, 1.5, &options(2)).map(|()| scene);
     time("turn 1M positions and normals, 2 threads", 1_000_000, || scene.clone(), turn);
 }

@@ -7,7 +7,7 @@ mod fit;
 use crate::format::Format;
 use crate::input::{Input, Output};
 use crate::load::{Content, Read, Shape, load_as};
-use crate::loaded::{LoadedImage, LoadedTexture};
+use crate::loaded::Loaded;
 use crate::open::{Near, Opened};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::{name_of, write_to};
@@ -24,19 +24,19 @@ use std::path::Path;
 pub(crate) use fit::note_unnamed;
 
 /// Reads the image of an input.
-pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
+pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<Loaded<Image>> {
     load_opened(&Opened::new(input, options)?, options)
 }
 
-fn load_opened(input: &Opened, options: &ReadOptions) -> Result<LoadedImage> {
+fn load_opened(input: &Opened, options: &ReadOptions) -> Result<Loaded<Image>> {
     match load_as(input, options, |_| Shape::Image)? {
-        (Read { content: Content::Image(image), .. }, report) => Ok(LoadedImage { image, report }),
+        (Read { content: Content::Image(image), .. }, report) => Ok(Loaded::new(image, report)),
         _ => Err(Error::new(ErrorKind::Internal, "an image was read as something else")),
     }
 }
 
 /// Reads the image that a scene calls `name`, beside the scene.
-pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOptions) -> Result<LoadedImage> {
+pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOptions) -> Result<Loaded<Image>> {
     let near = scene.map_or(Ok(Near::Nothing), |path| Near::of_path(path, options))?;
     let mut resolver = Resolver::beside(&near, options);
     let found = resolver.find(name).map_err(|error| match error.kind() {
@@ -50,9 +50,9 @@ pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOp
 }
 
 /// Reads the texture of an input.
-pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<LoadedTexture> {
+pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<Loaded<Texture>> {
     match load_as(&Opened::new(input, options)?, options, |_| Shape::Texture)? {
-        (Read { content: Content::Texture(texture), .. }, report) => Ok(LoadedTexture { texture, report }),
+        (Read { content: Content::Texture(texture), .. }, report) => Ok(Loaded::new(texture, report)),
         _ => Err(Error::new(ErrorKind::Internal, "a texture was read as something else")),
     }
 }

@@ -1,7 +1,8 @@
 //! Where assets are read from and written to.
 
 use polyhaul_bytes::{HostRead, HostWrite};
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a scene is read from.
@@ -39,4 +40,47 @@ pub enum Output {
     /// material library is named but not written. What they fail with is an error of
     /// [`ErrorKind::Host`](crate::ErrorKind::Host).
     Host(Box<dyn HostWrite>, String),
+}
+
+/// Implements `From` of paths, by the variant for files.
+macro_rules! from_paths {
+    ($($place:ident: $($path:ty),+;)+) => {
+        $($(
+            impl From<$path> for $place {
+                fn from(path: $path) -> Self {
+                    $place::Path(path.into())
+                }
+            }
+        )+)+
+    };
+}
+
+from_paths! {
+    Input: &str, String, &String, &Path, PathBuf, &PathBuf;
+    Output: &str, String, &String, &Path, PathBuf, &PathBuf;
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Input::Path(path) => write!(f, "Path({path:?})"),
+            Input::Stdin => f.write_str("Stdin"),
+            Input::Memory(_, name) => write!(f, "Memory({name:?})"),
+            Input::Shared(_, name) => write!(f, "Shared({name:?})"),
+            Input::Reader(_, name) => write!(f, "Reader({name:?})"),
+            Input::Host(_, name) => write!(f, "Host({name:?})"),
+            Input::Member(archive, name) => write!(f, "Member({archive:?}, {name:?})"),
+        }
+    }
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Output::Path(path) => write!(f, "Path({path:?})"),
+            Output::Stdout => f.write_str("Stdout"),
+            Output::Writer(_, name) => write!(f, "Writer({name:?})"),
+            Output::Host(_, name) => write!(f, "Host({name:?})"),
+        }
+    }
 }

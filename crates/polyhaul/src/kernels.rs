@@ -95,10 +95,11 @@ impl List<'_> {
     }
 
     fn table(&mut self, table: &Table) -> Result<()> {
-        let save = |output| crate::save_tables(std::slice::from_ref(table), &[], &[], output, &writing(Format::Csv));
+        let save =
+            |output| crate::Writer::new(output).options(&writing(Format::Csv)).tables(std::slice::from_ref(table));
         let file = saved(save)?;
         self.add("parse table".into(), || {
-            crate::load_tables(input(&file), &reading(Format::Csv))?;
+            crate::Reader::new(input(&file)).options(&reading(Format::Csv)).tables()?;
             Ok(file.len() as u64)
         })?;
         self.add("format table".into(), || Ok(save(nowhere())?.bytes_out))
@@ -129,16 +130,16 @@ impl List<'_> {
     }
 
     fn decode(&mut self, format: Format, image: &Image) -> Result<()> {
-        let file = saved(|output| crate::save_image(image, output, &writing(format)))?;
+        let file = saved(|output| crate::Writer::new(output).options(&writing(format)).image(image))?;
         self.add(format!("decode {}", format.name()), || {
-            crate::load_image(input(&file), &reading(format))?;
+            crate::Reader::new(input(&file)).options(&reading(format)).image()?;
             Ok(file.len() as u64)
         })
     }
 
     fn encode(&mut self, format: Format, image: &Image) -> Result<()> {
         self.add(format!("encode {}", format.name()), || {
-            Ok(crate::save_image(image, nowhere(), &writing(format))?.bytes_out)
+            Ok(crate::Writer::new(nowhere()).options(&writing(format)).image(image)?.bytes_out)
         })
     }
 }
@@ -162,7 +163,7 @@ fn decompress(packed: &[u8], block: &mut [u8]) -> io::Result<u64> {
 
 /// One core, whatever the job is.
 fn alone() -> RunOptions {
-    RunOptions { threads: Some(1), ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(1))
 }
 
 fn reading(format: Format) -> ReadOptions {
@@ -174,11 +175,11 @@ fn writing(format: Format) -> WriteOptions {
 }
 
 fn load_scene(format: Format, file: &Bytes) -> Result<Scene> {
-    Ok(crate::load(input(file), &reading(format))?.scene)
+    Ok(crate::Reader::new(input(file)).options(&reading(format)).scene()?.value)
 }
 
 fn save_scene(scene: &Scene, format: Format, output: Output) -> Result<Report> {
-    crate::save(scene, output, &writing(format))
+    crate::Writer::new(output).options(&writing(format)).scene(scene)
 }
 
 fn input(file: &Bytes) -> Input {

@@ -6,9 +6,10 @@
 use crate::detect::Detected;
 use crate::format::Format;
 use crate::loaded::Loaded;
+use crate::loaded::Tables;
 use crate::open::{Opened, Plain};
 use crate::options::ReadOptions;
-use crate::read_job::{Details, ReadJob, Tables};
+use crate::read_job::{Details, ReadJob};
 use crate::references::source_folder;
 use crate::registry::Kind;
 use crate::report::{Clock, Report};
@@ -60,9 +61,9 @@ pub(crate) struct Read {
 }
 
 /// Reads the scene of an input.
-pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded> {
+pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
     match load_as(input, options, |_| Shape::Scene)? {
-        (Read { content: Content::Scene(scene), .. }, report) => Ok(Loaded { scene, report }),
+        (Read { content: Content::Scene(scene), .. }, report) => Ok(Loaded::new(scene, report)),
         _ => Err(Error::new(ErrorKind::Internal, "a scene was read as tables")),
     }
 }
@@ -105,7 +106,7 @@ fn read_content(job: &mut ReadJob<'_>, shape: Shape) -> Result<Content> {
 }
 
 /// Reads a mesh that a scene refers to, which can only be PLY.
-fn read_mesh(input: &Opened, options: &ReadOptions) -> Result<Loaded> {
+fn read_mesh(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
     let options = ReadOptions { format: Some(Format::Ply), ..options.clone() };
     load(input, &options)
 }

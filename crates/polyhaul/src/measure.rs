@@ -22,7 +22,8 @@ use std::path::Path;
 ///
 /// // Far too little for figures that mean something.
 /// let (file_bytes, data_bytes, figure_time) = (256 << 10, 16 << 10, Duration::ZERO);
-/// let options = MeasureOptions { file_bytes, data_bytes, figure_time, ..MeasureOptions::default() };
+/// let options = MeasureOptions::default().with_file_bytes(file_bytes).with_data_bytes(data_bytes);
+/// let options = options.with_figure_time(figure_time);
 /// let found = ceilings(&std::env::temp_dir(), &options)?;
 /// assert!(found.cached_read > 0.0 && found.kernel("parse obj").is_some_and(|rate| rate > 0.0));
 /// # Ok::<(), polyhaul::Error>(())
@@ -48,7 +49,7 @@ pub(crate) mod tests {
     /// Figures that mean nothing, at once.
     pub(crate) fn quick() -> MeasureOptions {
         let (file_bytes, data_bytes, figure_time) = (256 << 10, 16 << 10, Duration::ZERO);
-        MeasureOptions { file_bytes, data_bytes, figure_time, ..MeasureOptions::default() }
+        MeasureOptions::default().with_file_bytes(file_bytes).with_data_bytes(data_bytes).with_figure_time(figure_time)
     }
 
     /// An empty folder, which goes away.
@@ -78,7 +79,7 @@ pub(crate) mod tests {
         let steps = Arc::new(Mutex::new(Vec::new()));
         let seen = steps.clone();
         let progress = Some(Progress(Arc::new(move |done, total| seen.lock().unwrap().push((done, total)))));
-        let found = ceilings(&folder.0, &MeasureOptions { progress, ..quick() }).unwrap();
+        let found = ceilings(&folder.0, &quick().with_progress(progress)).unwrap();
         let disk = [found.cached_read, found.cached_read_all, found.write, found.write_sync, found.small_read_ns];
         let machine = [found.copy, found.fresh_memory, found.cores_side_by_side];
         let kernels = found.kernels.iter().map(|kernel| kernel.rate);
@@ -109,7 +110,7 @@ pub(crate) mod tests {
                     stop.cancel();
                 }
             }));
-            let options = MeasureOptions { cancel, progress: Some(progress), ..quick() };
+            let options = quick().with_cancel(cancel).with_progress(Some(progress));
             assert_eq!(ceilings(&folder.0, &options).unwrap_err().kind(), crate::ErrorKind::Cancelled);
             assert_eq!(begun.load(Ordering::Relaxed), last + 1);
             assert!(folder.is_empty());

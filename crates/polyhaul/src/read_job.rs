@@ -10,7 +10,7 @@ use crate::report::Report;
 use polyhaul_mesh::ply::Header;
 use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{ImagePart, Table};
+use polyhaul_model::{ImagePart, Scene};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::chunk::TextChunks;
 use polyhaul_pipeline::feed::Feed;
@@ -18,7 +18,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use std::collections::BTreeSet;
 
 /// Reads a mesh that a scene names, by the options.
-pub(crate) type ReadMesh = fn(&Opened, &ReadOptions) -> Result<Loaded>;
+pub(crate) type ReadMesh = fn(&Opened, &ReadOptions) -> Result<Loaded<Scene>>;
 
 /// An input that is read as one format.
 pub(crate) struct ReadJob<'a> {
@@ -65,14 +65,6 @@ pub(crate) struct FileSum {
     pub(crate) missing: u64,
     pub(crate) bytes: u64,
     pub(crate) plain_bytes: u64,
-}
-
-/// Tables, and what stands before them.
-#[derive(Debug, Default)]
-pub(crate) struct Tables {
-    pub(crate) tables: Vec<Table>,
-    pub(crate) comments: Vec<String>,
-    pub(crate) infos: Vec<String>,
 }
 
 impl ReadJob<'_> {

@@ -9,9 +9,10 @@ mod formats;
 use crate::format::Format;
 use crate::image_job::{Held, Log};
 use crate::input::Output;
+use crate::loaded::Tables;
 use crate::mesh_job::MeshJob;
 use crate::options::WriteOptions;
-use crate::read_job::{ReadJob, Tables};
+use crate::read_job::ReadJob;
 use crate::report::Report;
 use crate::table_job::TablesJob;
 use formats::ROWS;
@@ -315,7 +316,7 @@ impl Format {
     /// The error where something else is wanted of an image.
     pub(crate) fn only_image(self) -> Error {
         let error = Error::new(ErrorKind::Usage, format!("{} stores an image, not a scene or a table", self.name()));
-        error.with_hint("read it with load_image, or convert it to an image format")
+        error.with_hint("read it as an image, or convert it to an image format")
     }
 }
 

@@ -28,7 +28,7 @@ const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
 /// use polyhaul::{Input, Output, ReadOptions, WriteOptions};
 ///
 /// let text = b"v 0 0 0\n".repeat(1000);
-/// let write = WriteOptions { compression: Compression::from(Codec::Zstd), ..WriteOptions::default() };
+/// let write = WriteOptions::default().with_compression(Compression::from(Codec::Zstd));
 /// let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
 /// let report = repack(Input::Memory(text, "points.obj".into()), output, &ReadOptions::default(), &write)?;
 /// assert_eq!(report.writes[0].plain_bytes, 8000);
@@ -38,13 +38,18 @@ const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
 ///
 /// # Errors
 /// Those of reading and of writing; a file is replaced as a whole or not at all.
-pub fn repack(input: Input, output: Output, read: &ReadOptions, write: &WriteOptions) -> Result<Report> {
+pub fn repack(
+    input: impl Into<Input>,
+    output: impl Into<Output>,
+    read: &ReadOptions,
+    write: &WriteOptions,
+) -> Result<Report> {
     crate::within(&write.run, || {
         let clock = Clock::start("repack");
-        let opened = Opened::new(input, read)?;
+        let opened = Opened::new(input.into(), read)?;
         let plain = opened.plain(read)?;
         let mut report = Report { codec: plain.source().codec(), ..Report::default() };
-        write_to(output, None, write, &mut report, |writing, _, _| {
+        write_to(output.into(), None, write, &mut report, |writing, _, _| {
             let mut batch = buffer(BATCH_BYTES)?;
             loop {
                 let count = fill(plain.source(), plain.garbage(), &mut batch)?;
@@ -115,13 +120,13 @@ pub struct Sizes {
 /// # Errors
 /// [`crate::ErrorKind::Io`] and, of damaged data in the sample, [`crate::ErrorKind::Malformed`].
 pub fn sampled(
-    input: Input,
+    input: impl Into<Input>,
     codecs: &[(Codec, Option<i32>)],
     sample_bytes: u64,
     options: &ReadOptions,
 ) -> Result<Sizes> {
     crate::within(&options.run, || {
-        let opened = Opened::new(input, options)?;
+        let opened = Opened::new(input.into(), options)?;
         let plain = opened.plain(options)?;
         let source = plain.source();
         let outside = source.compressed().unwrap_or(source);

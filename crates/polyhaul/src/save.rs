@@ -66,7 +66,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
 fn no_scene(format: Format) -> Error {
     if format.is_image() {
         let error = Error::new(ErrorKind::Usage, format!("{} stores an image, not a scene or a table", format.name()));
-        return error.with_hint("write it with save_image");
+        return error.with_hint("write it as an image");
     }
     Error::new(ErrorKind::Usage, format!("{} is read-only", format.name()))
 }

@@ -4,10 +4,11 @@
 
 use crate::format::Format;
 use crate::input::Output;
+use crate::loaded::Tables;
 use crate::mesh_job::MeshJob;
 use crate::options::WriteOptions;
 use crate::outputs::{name_of, write_with};
-use crate::read_job::{ReadJob, Tables};
+use crate::read_job::ReadJob;
 use crate::references::Relinker;
 use crate::report::Report;
 use polyhaul_mesh::parts::{self, note_left_out};

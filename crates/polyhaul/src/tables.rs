@@ -4,15 +4,14 @@
 use crate::format::Format;
 use crate::input::{Input, Output};
 use crate::load::{Content, Shape, load_as, timed};
-use crate::loaded::{LoadedArray, LoadedTables};
+use crate::loaded::{Loaded, TableArray, Tables};
 use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::read_job::Tables;
 use crate::references::Relinker;
 use crate::report::{Clock, Report};
 use crate::save::format_of;
 use crate::table_job::TablesJob;
-use polyhaul_mesh::options::{ColumnName, TableOptions};
+use polyhaul_mesh::options::{ColumnName, TableReadOptions};
 use polyhaul_mesh::table::{self, Layout, TableFormat};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::names;
@@ -20,7 +19,7 @@ use polyhaul_model::{SourceFolder, Table};
 use polyhaul_pipeline::run::{Phase, span};
 
 /// Reads the tables of an input: those that the options ask for.
-pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<LoadedTables> {
+pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Tables>> {
     let (read, report) = load_as(input, options, |_| Shape::Tables)?;
     let Content::Tables(mut found) = read.content else {
         return Err(Error::new(ErrorKind::Internal, "tables were read as a scene"));
@@ -28,12 +27,11 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<LoadedTables
     if read.format.has_elements() {
         select(&mut found, &options.table)?;
     }
-    let Tables { tables, comments, infos } = found;
-    Ok(LoadedTables { tables, comments, infos, report })
+    Ok(Loaded::new(found, report))
 }
 
 /// Reads the text of a table into one array.
-pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedArray> {
+pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<Loaded<TableArray>> {
     let (read, report) = timed(&Opened::new(input, options)?, options, |job| {
         let Some(kind) = job.format.table().filter(|&kind| kind != TableFormat::Npy) else {
             return Err(Error::new(ErrorKind::Usage, "only text tables can be read into one array"));
@@ -45,11 +43,11 @@ pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedAr
     })?;
     let (names, row_count, comments) = (read.names, read.row_count, read.comments);
     let values = read.values.into_iter().next().unwrap_or_default();
-    Ok(LoadedArray { values, row_count, column_count: names.len(), names, comments, report })
+    Ok(Loaded::new(TableArray { values, row_count, column_count: names.len(), names, comments }, report))
 }
 
 /// Keeps the element and the columns that are asked for, of tables that were read as a whole.
-pub(crate) fn select(found: &mut Tables, options: &TableOptions) -> Result<()> {
+pub(crate) fn select(found: &mut Tables, options: &TableReadOptions) -> Result<()> {
     if let Some(wanted) = &options.element {
         let place = found.tables.iter().position(|table| table.name == *wanted);
         let table = place.map(|place| found.tables.swap_remove(place)).ok_or_else(|| no_element(found, wanted))?;

@@ -196,11 +196,11 @@ const PLANES: [u8; 21] = [2, 2, 0, 8, 0x88, 9, 3, 1, 2, 3, 0x85, 4, 0x88, 7, 0x8
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polyhaul::{ErrorKind, Input, ReadOptions, load_image};
+    use polyhaul::{ErrorKind, Input, Reader};
 
     fn kind(format: Format, bytes: Vec<u8>) -> Option<ErrorKind> {
         let input = Input::Memory(bytes, format!("x.{}", format.name()));
-        load_image(input, &ReadOptions::default()).err().map(|error| error.kind())
+        Reader::new(input).image().err().map(|error| error.kind())
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What writing gives, in memory, and texts beside each other.
 
 use polyhaul::model::Scene;
-use polyhaul::{Output, Result, WriteOptions, save};
+use polyhaul::{Output, Result, WriteOptions, Writer};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -40,7 +40,7 @@ impl Write for Shared {
 /// What is written to a stream of this name.
 pub fn try_named(scene: &Scene, name: &str, options: &WriteOptions) -> Result<Vec<u8>> {
     let shared = Shared::default();
-    save(scene, Output::Writer(Box::new(shared.clone()), name.into()), options)?;
+    Writer::new(Output::Writer(Box::new(shared.clone()), name.into())).options(options).scene(scene)?;
     Ok(shared.take())
 }
 

@@ -13,7 +13,7 @@ use crate::alloc::{self, fail_at, tell};
 use crate::corpus::Folder;
 use crate::output::Shared;
 use polyhaul::model::Scene;
-use polyhaul::{ErrorKind, Output, Result, WriteOptions, save};
+use polyhaul::{ErrorKind, Output, Result, WriteOptions, Writer};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -78,7 +78,7 @@ pub fn is_child() -> bool {
 pub fn every_allocation_of_writing(plan: Plan<'_>, to_file: bool, start: impl FnOnce() -> (Scene, WriteOptions)) {
     every_allocation_of_saving(plan, to_file.then_some("out.obj"), || {
         let (scene, options) = start();
-        move |output| save(&scene, output, &options).map(drop)
+        move |output| Writer::new(output).options(&options).scene(&scene).map(drop)
     });
 }
 

@@ -15,9 +15,9 @@ const SHOWN_ROWS: usize = 12;
 const SHOWN_WARNINGS: usize = 24;
 
 /// What a reading came to: the scene with all warnings, or the error.
-pub fn outcome(result: &Result<Loaded, Error>) -> String {
+pub fn outcome(result: &Result<Loaded<Scene>, Error>) -> String {
     match result {
-        Ok(loaded) => scene(&loaded.scene) + &warnings(&loaded.report.warnings),
+        Ok(loaded) => scene(&loaded.value) + &warnings(&loaded.report.warnings),
         Err(e) => error(e),
     }
 }

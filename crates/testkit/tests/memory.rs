@@ -3,8 +3,9 @@
 //!
 //! One test at a time: the counters belong to the process.
 
+use polyhaul::model::Scene;
 use polyhaul::options::{Codec, OnError};
-use polyhaul::{Error, Input, Loaded, ReadOptions, load};
+use polyhaul::{Error, Input, Loaded, ReadOptions, Reader};
 use polyhaul_testkit::alloc::{self, Counting, Use, measure};
 use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::generate::{self, Shape};
@@ -38,8 +39,8 @@ fn options(threads: usize) -> ReadOptions {
 }
 
 /// The bytes of the model: arrays, and the names of groups.
-fn heap_bytes(loaded: &Loaded) -> u64 {
-    let meshes = loaded.scene.meshes.iter();
+fn heap_bytes(loaded: &Loaded<Scene>) -> u64 {
+    let meshes = loaded.value.meshes.iter();
     let names = |names: &[String]| names.iter().map(|name| 24 + 16 + name.len() as u64).sum::<u64>();
     meshes.map(|mesh| mesh.heap_bytes() + names(&mesh.groups)).sum()
 }
@@ -57,8 +58,8 @@ fn grid_file(folder: &Folder, bytes: u64) -> std::path::PathBuf {
     path
 }
 
-fn read_measured(input: Input, options: &ReadOptions) -> (Result<Loaded, Error>, Use) {
-    measure(|| load(input, options))
+fn read_measured(input: Input, options: &ReadOptions) -> (Result<Loaded<Scene>, Error>, Use) {
+    measure(|| Reader::new(input).options(options).scene())
 }
 
 /// Reading a large file takes the model's arrays and the budget, from a file and from a stream.
@@ -120,7 +121,7 @@ fn peak_of_bad_compressed_files() {
     for (_, extension) in CODECS {
         for file in samples(&format!("{extension}/bad"), extension) {
             for on_error in [OnError::Raise, OnError::Warn] {
-                let options = ReadOptions { on_error, format: Some(polyhaul::Format::Obj), ..options(4) };
+                let options = options(4).with_on_error(on_error).with_format(Some(polyhaul::Format::Obj));
                 let (_, used) = read_measured(Input::Path(file.path.clone()), &options);
                 let most = BUDGET + 4 * file.size;
                 assert!(used.peak_bytes <= most, "{}: {}", file.name, mib(used.peak_bytes));
@@ -152,7 +153,7 @@ fn peak_of_bad_files() {
     let _alone = alone();
     for file in samples("obj/bad", "obj") {
         for on_error in [OnError::Raise, OnError::Warn] {
-            let options = ReadOptions { on_error, ..options(4) };
+            let options = options(4).with_on_error(on_error);
             let (_, used) = read_measured(Input::Path(file.path.clone()), &options);
             let most = BUDGET + 4 * file.size;
             assert!(used.peak_bytes <= most, "{}: {}", file.name, mib(used.peak_bytes));
@@ -209,7 +210,7 @@ fn peak_of_one_library_under_many_names() {
     }
     let scene = folder.file("x.obj", &names).unwrap();
     let (result, used) = read_measured(Input::Path(scene), &options(1));
-    assert_eq!(result.unwrap().scene.materials.len(), 2000);
+    assert_eq!(result.unwrap().value.materials.len(), 2000);
     assert!(used.peak_bytes < 8 * MIB, "{}", mib(used.peak_bytes));
 }
 
@@ -220,8 +221,8 @@ fn linear(shapes: &[Shape], on_error: OnError, options_for: impl Fn(usize) -> Re
     for &shape in shapes {
         let texts = [12_000, 48_000].map(|bytes| Arc::new(shape.text(bytes)));
         let read = |text: &Arc<Vec<u8>>| {
-            let options = ReadOptions { on_error, ..options_for(text.len()) };
-            drop(load(Input::Shared(text.clone(), "x.obj".into()), &options));
+            let options = options_for(text.len()).with_on_error(on_error);
+            drop(Reader::new(Input::Shared(text.clone(), "x.obj".into())).options(&options).scene());
         };
         wrong.extend(growth::too_fast(&texts, read).map(|complaint| format!("{shape:?}: {complaint}")));
     }
@@ -282,7 +283,7 @@ fn a_small_budget_is_kept() {
         let mut options = options(2);
         options.run.memory_limit = 4 * MIB;
         let before = peak_resident_bytes().unwrap_or(0);
-        let loaded = load(Input::Path(path.into()), &options).unwrap();
+        let loaded = Reader::new(Input::Path(path.into())).options(&options).scene().unwrap();
         let used = peak_resident_bytes().unwrap_or(0) - before;
         let most = heap_bytes(&loaded) + 4 * MIB + SLACK;
         assert!(used <= most, "{}, at most {}", mib(used), mib(most));

@@ -1,6 +1,6 @@
 //! An allocation that fails is an error: every large allocation of a reading is made to fail once.
 
-use polyhaul::{Input, ReadOptions, load};
+use polyhaul::{Input, ReadOptions, Reader};
 use polyhaul_testkit::alloc::Failing;
 use polyhaul_testkit::generate;
 use polyhaul_testkit::random::Random;
@@ -46,7 +46,7 @@ fn check(test: &str, threads: usize) {
         let mut options = ReadOptions::default();
         options.run.threads = Some(threads);
         options.run.chunk_bytes = Some(16 << 10);
-        let read = move || load(Input::Path(path.clone()), &options).map(drop);
+        let read = move || Reader::new(&path).options(&options).scene().map(drop);
         read().unwrap();
         (read, drop)
     });
@@ -123,13 +123,13 @@ fn check_ply(test: &str, form: &'static str) {
     every_allocation(Plan { next, ..Plan::of(test) }, |folder| {
         let path = folder.join("x.ply");
         std::fs::write(&path, ply(form)).unwrap();
-        let mut options = ReadOptions { on_error: polyhaul::options::OnError::Warn, ..ReadOptions::default() };
+        let mut options = ReadOptions::default().with_on_error(polyhaul::options::OnError::Warn);
         options.run.threads = Some(2);
         options.run.chunk_bytes = Some(64 << 10);
         let read = move || {
-            load(Input::Path(path.clone()), &options)?;
+            Reader::new(&path).options(&options).scene()?;
             let stream = std::fs::File::open(&path).unwrap();
-            polyhaul::load_tables(Input::Reader(Box::new(stream), "x.ply".into()), &options).map(drop)
+            polyhaul::Reader::new(Input::Reader(Box::new(stream), "x.ply".into())).options(&options).tables().map(drop)
         };
         read().unwrap();
         (read, drop)

@@ -18,6 +18,6 @@ pub struct LayerArgs {
 impl LayerArgs {
     /// As the library has it.
     pub fn options(&self) -> ImageReadOptions {
-        ImageReadOptions { layer: self.layer.clone(), part: self.part.clone() }
+        ImageReadOptions::default().with_layer(self.layer.clone()).with_part(self.part.clone())
     }
 }

@@ -1,7 +1,7 @@
 //! The options for pbrt scenes, and which of them go together.
 
 use clap::{Args, ValueEnum};
-use polyhaul::options::{Instances, PbrtMeshes, PbrtStyle};
+use polyhaul::options::{Instances, PbrtMeshes, PbrtWriteOptions};
 use polyhaul::{Error, ErrorKind, Format, Result};
 use std::str::FromStr;
 
@@ -62,7 +62,7 @@ impl FromStr for MeshPlace {
 
 impl PbrtArgs {
     /// The library's options; an error where something is asked for that the output's format has not.
-    pub fn style(&self, to: Format, (lazy, from): (bool, Option<Format>)) -> Result<PbrtStyle> {
+    pub fn style(&self, to: Format, (lazy, from): (bool, Option<Format>)) -> Result<PbrtWriteOptions> {
         let asked =
             [("--meshes", self.meshes.is_some()), ("--parts", self.parts.is_some()), ("--compact", self.compact)];
         if let (Some((name, _)), true) = (asked.iter().find(|(_, is_asked)| *is_asked), to != Format::Pbrt) {
@@ -83,7 +83,10 @@ impl PbrtArgs {
             let error = Error::new(ErrorKind::Usage, "--lazy cannot be used with --meshes inline");
             return Err(error.with_hint("--lazy does not read meshes; remove one of the two options"));
         }
-        Ok(PbrtStyle { compact: self.compact, meshes, parts: self.parts.map_or(0, usize::from) })
+        Ok(PbrtWriteOptions::default()
+            .with_compact(self.compact)
+            .with_meshes(meshes)
+            .with_parts(self.parts.map_or(0, usize::from)))
     }
 }
 

@@ -1,9 +1,9 @@
-//! The options for tables of numbers. What they mean is the library's (`TableOptions`).
+//! The options for tables of numbers. What they mean is the library's (`TableReadOptions`).
 
 use super::SceneArgs;
 use crate::values::{self, Places};
 use clap::{Args, ValueEnum};
-use polyhaul::options::{ColumnName, Delimiter, Digits, Header, Missing, TableOptions, TableStyle};
+use polyhaul::options::{ColumnName, Delimiter, Digits, Header, Missing, TableReadOptions, TableWriteOptions};
 use std::str::FromStr;
 
 /// How tables of numbers are read.
@@ -129,33 +129,31 @@ fn column(text: &str) -> Result<ColumnName, String> {
 
 impl TableArgs {
     /// The library's options.
-    pub fn options(&self) -> TableOptions {
-        TableOptions {
-            delimiter: self.delimiter.map(|separator| separator.0),
-            comment: Some(self.comment.clone()).filter(|text| !text.is_empty()),
-            header: match self.header {
+    pub fn options(&self) -> TableReadOptions {
+        TableReadOptions::default()
+            .with_delimiter(self.delimiter.map(|separator| separator.0))
+            .with_comment(Some(self.comment.clone()).filter(|text| !text.is_empty()))
+            .with_header(match self.header {
                 HeaderWhen::Auto => Header::Auto,
                 HeaderWhen::Yes => Header::Present,
                 HeaderWhen::No => Header::Absent,
-            },
-            skip_lines: self.skip_lines,
-            max_rows: self.max_rows,
-            element: self.element.clone(),
-            columns: Some(self.columns.clone()).filter(|columns| !columns.is_empty()),
-            missing: self.missing.0,
-            ..TableOptions::default()
-        }
+            })
+            .with_skip_lines(self.skip_lines)
+            .with_max_rows(self.max_rows)
+            .with_element(self.element.clone())
+            .with_columns(Some(self.columns.clone()).filter(|columns| !columns.is_empty()))
+            .with_missing(self.missing.0)
     }
 }
 
 impl TableStyleArgs {
     /// Puts what is asked for into the library's options, which have what holds for all formats.
-    pub fn apply(&self, scene: &SceneArgs, style: &mut TableStyle) -> polyhaul::Result<()> {
+    pub fn apply(&self, scene: &SceneArgs, style: &mut TableWriteOptions) -> polyhaul::Result<()> {
         style.placement = scene.placement()?;
         style.placement.export_triangulated_mesh = false;
         style.delimiter = self.out_delimiter.map(|separator| match separator.0 {
             Delimiter::Byte(byte) => byte,
-            Delimiter::Blanks => b' ',
+            _ => b' ',
         });
         style.header = match self.out_header {
             HeaderWhen::Auto => None,

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use polyhaul::Format;
 use polyhaul::model::{ColorSpace, Encoding};
 use polyhaul::ops::{Edges, Filter, Quality};
-use polyhaul::options::{ImageStyle, Limits};
+use polyhaul::options::{ImageWriteOptions, Limits};
 use polyhaul::textures::TextureOptions;
 use std::path::PathBuf;
 
@@ -136,38 +136,35 @@ impl TextureArgs {
     pub fn options(&self) -> TextureOptions {
         let mut limits = Limits::default();
         self.limit.iter().for_each(|limit| limit.apply(&mut limits));
-        TextureOptions {
-            encoding: self.encoding.option(),
-            quality: match self.quality {
+        TextureOptions::default()
+            .with_encoding(self.encoding.option())
+            .with_quality(match self.quality {
                 Level::Fast => Quality::Fast,
                 Level::Normal => Quality::Normal,
                 Level::Best => Quality::Best,
-            },
-            mips: match self.mips {
+            })
+            .with_mips(match self.mips {
                 Mips::Box => Some(Filter::Box),
                 Mips::Kaiser => Some(Filter::Kaiser),
                 Mips::None => None,
-            },
-            edges: if self.wrap { Edges::Wrap } else { Edges::Clamp },
-            alpha_cutoff: self.alpha_cutoff,
-            normal_map: (self.normal_map || self.no_normal_map).then_some(self.normal_map),
-            color_space: match (self.linear, self.srgb) {
+            })
+            .with_edges(if self.wrap { Edges::Wrap } else { Edges::Clamp })
+            .with_alpha_cutoff(self.alpha_cutoff)
+            .with_normal_map((self.normal_map || self.no_normal_map).then_some(self.normal_map))
+            .with_color_space(match (self.linear, self.srgb) {
                 (true, _) => Some(ColorSpace::Linear),
                 (_, true) => Some(ColorSpace::Srgb),
                 _ => None,
-            },
-            format: Some(match self.format {
+            })
+            .with_format(Some(match self.format {
                 Container::Dds => Format::Dds,
                 Container::Ktx2 => Format::Ktx2,
-            }),
-            image: ImageStyle {
-                ktx2_zstd_level: (self.zstd_level > 0).then_some(self.zstd_level),
-                ..ImageStyle::default()
-            },
-            from: self.from,
-            limits,
-            ..TextureOptions::default()
-        }
+            }))
+            .with_image(
+                ImageWriteOptions::default().with_ktx2_zstd_level((self.zstd_level > 0).then_some(self.zstd_level)),
+            )
+            .with_from(self.from)
+            .with_limits(limits)
     }
 }
 

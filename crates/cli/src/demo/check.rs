@@ -6,7 +6,7 @@
 use crate::file::io;
 use polyhaul::Result;
 use polyhaul::model::{Elements, Mesh, Scene};
-use polyhaul::options::{Digits, ObjOptions};
+use polyhaul::options::{Digits, ObjWriteOptions};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::path::Path;
 pub type Difference = std::result::Result<(), String>;
 
 /// An error where the scenes differ by more than the printed digits.
-pub fn compare(made: &Scene, read: &Scene, options: &ObjOptions) -> Difference {
+pub fn compare(made: &Scene, read: &Scene, options: &ObjWriteOptions) -> Difference {
     let names = |scene: &Scene| scene.objects.iter().map(|object| object.name.clone()).collect::<Vec<_>>();
     equal("object", names(made).into_iter(), names(read).into_iter())?;
     let spans = |scene: &Scene| scene.objects.iter().map(span).collect::<Vec<_>>();
@@ -76,7 +76,7 @@ pub fn equal<T: PartialEq + std::fmt::Debug>(
 fn close(what: &str, made: impl Iterator<Item = f32>, read: impl Iterator<Item = f32>, digits: Digits) -> Difference {
     let printed = match digits {
         Digits::Fixed(digits) => 0.5 * 10f64.powi(-i32::from(digits)),
-        Digits::Shortest => 0.0,
+        _ => 0.0,
     };
     let near = |a: &f32, b: &f32| {
         let rounding = f64::from(a.abs().max(b.abs())) * f64::from(f32::EPSILON);
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn differences_are_found() {
         let made = scene::of_size(100_000);
-        let options = ObjOptions::default();
+        let options = ObjWriteOptions::default();
         assert_eq!(compare(&made, &made.clone(), &options), Ok(()));
         let changes: [fn(&mut Scene); 6] = [
             |scene| scene.objects[1].name.push('x'),

@@ -63,15 +63,15 @@ mod tests {
     use super::super::island;
     use super::*;
     use polyhaul::options::PbrtMeshes;
-    use polyhaul::{Input, Output, ReadOptions, WriteOptions, load, save};
+    use polyhaul::{Reader, WriteOptions, Writer};
 
     /// The island as it comes back.
     fn read_back(made: &Scene, meshes: PbrtMeshes) -> Scene {
         let folder = super::super::Folder::new(None).unwrap();
         let file = folder.path().join("a.pbrt");
-        let pbrt = polyhaul::options::PbrtStyle { meshes, ..island::style() };
-        save(made, Output::Path(file.clone()), &WriteOptions { pbrt, ..WriteOptions::default() }).unwrap();
-        load(Input::Path(file), &ReadOptions::default()).unwrap().scene
+        let pbrt = island::style().with_meshes(meshes);
+        Writer::new(&file).options(&WriteOptions::default().with_pbrt(pbrt)).scene(made).unwrap();
+        Reader::new(file).scene().unwrap().value
     }
 
     #[test]

@@ -9,7 +9,7 @@ use polyhaul::Result;
 use polyhaul::model::Scene;
 use polyhaul::model::render::{Material, MaterialUse, Motion, ParameterType, ShapeState, Step, Transform};
 use polyhaul::ops::{Builder, Given, GivenValues};
-use polyhaul::options::{PbrtMeshes, PbrtStyle};
+use polyhaul::options::{PbrtMeshes, PbrtWriteOptions};
 
 /// How many files shapes and instances are spread over.
 pub const PARTS: usize = 24;
@@ -30,8 +30,11 @@ const SHARES: [u64; 3] = [15, 30, 30];
 const SHORE: f64 = 100.0;
 
 /// How the scene is written.
-pub fn style() -> PbrtStyle {
-    PbrtStyle { compact: true, meshes: PbrtMeshes::Ply { vertices: PLY_VERTICES }, parts: PARTS }
+pub fn style() -> PbrtWriteOptions {
+    PbrtWriteOptions::default()
+        .with_compact(true)
+        .with_meshes(PbrtMeshes::Ply { vertices: PLY_VERTICES })
+        .with_parts(PARTS)
 }
 
 /// A scene that takes about so many bytes.

@@ -18,7 +18,7 @@ use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human, judge};
 use folder::Folder;
 use polyhaul::model::Scene;
-use polyhaul::options::ObjOptions;
+use polyhaul::options::ObjWriteOptions;
 use polyhaul::report::Verdict;
 use polyhaul::trace::Recording;
 use polyhaul::{Content, Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptions};
@@ -55,7 +55,7 @@ impl Subject {
         };
         let file = folder.join(format!("demo.{}{suffix}", format.name()));
         let (run, pbrt) = (session.run_options(), island::style());
-        let write = WriteOptions { format: Some(format), run, pbrt, ..WriteOptions::default() };
+        let write = WriteOptions::default().with_format(Some(format)).with_run(run).with_pbrt(pbrt);
         Ok(Subject { kind, made, file, suffix, write })
     }
 
@@ -139,7 +139,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     let folder = Folder::new(args.keep.as_deref())?;
     let subject = Subject::new(session, args, folder.path())?;
     let Subject { made, file, write, .. } = &subject;
-    let read = ReadOptions { run: session.run_options(), ..ReadOptions::default() };
+    let read = ReadOptions::default().with_run(session.run_options());
 
     let mut all = Report::default();
     let write_again = || {
@@ -156,12 +156,12 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     let plain_write = rates::plain_write(file, bytes, &folder.path().join("plain.tmp"))?;
     let load_again = || session.load(file, &read);
     let (read_time, reading, loaded) = timed(session, load_again, |loaded| all.extend(loaded.report.clone()))?;
-    let plain_read = rates::plain_read(&subject.files(&loaded.scene))?;
+    let plain_read = rates::plain_read(&subject.files(&loaded.value))?;
     // What is compressed is text to the one who works on it.
     let text_bytes = if args.compress.is_some() { loaded.report.plain_bytes_in } else { bytes };
     let verdicts = Verdicts { write: session.judge(&writing, &report), read: session.judge(&reading, &loaded.report) };
     report.extend(loaded.report);
-    verify(session, &subject, &loaded.scene, &folder, &mut all)?;
+    verify(session, &subject, &loaded.value, &folder, &mut all)?;
     session.leave(&all)?;
 
     let rates = vec![
@@ -182,7 +182,7 @@ fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder, a
     if subject.kind == DemoKind::Pbrt {
         return check_render::compare(made, read)?.map_err(wrong);
     }
-    check::compare(made, read, &ObjOptions::default()).map_err(wrong)?;
+    check::compare(made, read, &ObjWriteOptions::default()).map_err(wrong)?;
     let again = folder.inner("again")?;
     let second = again.path().join(file.file_name().unwrap_or_default());
     all.extend(session.save(read, &second, write)?);

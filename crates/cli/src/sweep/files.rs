@@ -3,7 +3,7 @@
 //! Sizes and times are those of the files now; who keeps copies compares them later. Nothing is written here.
 
 use crate::file::io;
-use polyhaul::options::{Resolve, RunOptions};
+use polyhaul::options::Resolve;
 use polyhaul::trace::{Detail, Phase, Recording, Trace};
 use polyhaul::{Error, ErrorKind, Format, Input, ReadOptions, Report, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,23 +61,23 @@ pub struct Load {
 /// Loads a file, whatever it is, and lets it go.
 pub fn load(path: &Path, options: &ReadOptions) -> Result<(Load, f64)> {
     let trace = Trace::new(Detail::Totals);
-    let run = RunOptions { trace: Some(trace.clone()), ..options.run.clone() };
-    let options = ReadOptions { run, ..options.clone() };
+    let run = options.run.clone().with_trace(Some(trace.clone()));
+    let options = options.clone().with_run(run);
     let input = Input::Path(path.into());
     let start = std::time::Instant::now();
     if options.format.or_else(|| Format::of_path(path)).is_some_and(Format::is_image) {
-        let loaded = polyhaul::load_image(input, &options)?;
+        let loaded = polyhaul::Reader::new(input).options(&options).image()?;
         let seconds = start.elapsed().as_secs_f64();
-        let counts = vec![loaded.image.width as u64, loaded.image.height as u64];
+        let counts = vec![loaded.value.width as u64, loaded.value.height as u64];
         return Ok((Load { report: loaded.report, counts, seen: trace.recording() }, seconds));
     }
-    let loaded = polyhaul::load(input, &options)?;
+    let loaded = polyhaul::Reader::new(input).options(&options).scene()?;
     let seconds = start.elapsed().as_secs_f64();
-    let mut counts: Vec<u64> = loaded.scene.totals().to_vec();
-    let lists = [loaded.scene.objects.len(), loaded.scene.materials.len(), loaded.scene.meshes.len()];
+    let mut counts: Vec<u64> = loaded.value.totals().to_vec();
+    let lists = [loaded.value.objects.len(), loaded.value.materials.len(), loaded.value.meshes.len()];
     counts.extend(lists.map(|count| count as u64));
-    counts.push(loaded.scene.tables.iter().map(|table| table.row_count as u64).sum());
-    if let Some(render) = &loaded.scene.render {
+    counts.push(loaded.value.tables.iter().map(|table| table.row_count as u64).sum());
+    if let Some(render) = &loaded.value.render {
         counts.extend([render.shape_count(), render.instances.len()].map(|count| count as u64));
     }
     // Copies are not named by what they are, and nothing follows their compressed data.

@@ -13,7 +13,7 @@ use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, file, human, picture};
 use files::{Asked, Asset};
-use polyhaul::options::{Codec, RunOptions};
+use polyhaul::options::Codec;
 use polyhaul::report::{Ceilings, Device, Moved, Sweep};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, measure};
 use run::Plan;
@@ -90,7 +90,7 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
         return Ok(Found { sweep, file_count, has_ceilings: true, ..Found::default() });
     }
     let asked = Asked::default();
-    let first = ReadOptions { resolver: Some(asked.listener()), ..read.clone() };
+    let first = read.clone().with_resolver(Some(asked.listener()));
     let (first, _) = report.phase("first load", || files::load(main, &first))?;
     refuse_archive(first.report.codec, main)?;
     let files = Asset::of_load(main, &first.seen, &asked, &read)?;
@@ -139,8 +139,8 @@ fn fitted(
 ) -> Result<BTreeMap<usize, Ceilings>> {
     let Some(ceilings) = ceilings else { return Ok(BTreeMap::new()) };
     let one = |threads| {
-        let run = RunOptions { threads: Some(threads), ..read.run.clone() };
-        let options = ReadOptions { run, ..read.clone() };
+        let run = read.run.clone().with_threads(Some(threads));
+        let options = read.clone().with_run(run);
         let (mut load, mut least) = files::load(main, &options)?;
         for _ in 1..args.rounds {
             if begin.elapsed().as_secs_f64() + least > args.time_limit.as_secs_f64() {

@@ -5,7 +5,7 @@
 
 use super::files::{self, Load};
 use super::variants::Variant;
-use polyhaul::options::{RunOptions, Throttle};
+use polyhaul::options::Throttle;
 use polyhaul::report::{Ceilings, Cell, Device, Times, load_seconds};
 use polyhaul::{Error, ErrorKind, ReadOptions, Result, measure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,10 +191,10 @@ impl Run<'_> {
             Device::Rate(rate) => Some(Throttle::new(Some(rate), Duration::ZERO)),
             _ => None,
         };
-        let run = RunOptions { threads: Some(threads), read_throttle, ..self.plan.read.run.clone() };
+        let run = self.plan.read.run.clone().with_threads(Some(threads)).with_read_throttle(read_throttle);
         // The asset itself was loaded as strictly as was asked for; copies are not named by what they are.
         let (resolver, strict) = (variant.resolver.clone(), false);
-        let options = ReadOptions { run, resolver, strict, ..self.plan.read.clone() };
+        let options = self.plan.read.clone().with_run(run).with_resolver(resolver).with_strict(strict);
         let (load, seconds) = files::load(&variant.main, &options)?;
         let stored: BTreeSet<&Path> = variant.files.iter().map(|path| &**path).collect();
         // Names that are not Unicode are only shown.

@@ -238,11 +238,8 @@ fn make(
             return Err(io("removing", copies, error));
         }
     }
-    let write = WriteOptions {
-        run: read.run.clone(),
-        compression: storing.compression().unwrap_or_default(),
-        ..WriteOptions::default()
-    };
+    let write =
+        WriteOptions::default().with_run(read.run.clone()).with_compression(storing.compression().unwrap_or_default());
     for (from, to) in asset.files.iter().zip(files) {
         check(&read.run.cancel)?;
         let folder = to.parent().unwrap_or(copies);

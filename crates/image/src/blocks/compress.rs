@@ -16,6 +16,7 @@ use polyhaul_pipeline::run::{Phase, span};
 
 /// How much time blocks may take. BC1, BC3, BC4 and BC5 have one quality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Quality {
     /// For previews and for who waits: BC7 of one mode.
     Fast,

@@ -241,7 +241,7 @@ mod tests {
                 let one =
                     Texture { width, height, depth: 1, layers: 1, faces: 1, encoding, levels, ..Texture::default() };
                 let with = |threads| {
-                    let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
+                    let options = RunOptions::default().with_threads(Some(threads));
                     bits(decode(&one, 0, 0, &options).unwrap())
                 };
                 let wanted = with(1);

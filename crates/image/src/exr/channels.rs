@@ -1,7 +1,7 @@
 //! What an EXR file of an image holds: its channels in the order of their names, and the header before them.
 
 use super::header::{MAX_NAME_BYTES, STORAGE, Window};
-use crate::options::ImageStyle;
+use crate::options::ImageWriteOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::names::shown;
 use polyhaul_model::{ChannelSamples, ChannelType, Channels, Image, ImageAttribute};
@@ -38,7 +38,7 @@ pub(super) fn standard_names(channels: Channels) -> &'static [&'static str] {
 }
 
 /// The type of a sample of each pixel in the file.
-fn color_kind(image: &Image, place: usize, style: &ImageStyle) -> ChannelType {
+fn color_kind(image: &Image, place: usize, style: &ImageWriteOptions) -> ChannelType {
     match image.stored.get(place).map(|stored| stored.kind) {
         Some(ChannelType::F32 | ChannelType::U32) => ChannelType::F32,
         _ if style.exr_float => ChannelType::F32,
@@ -60,7 +60,7 @@ fn colors(image: &Image) -> Vec<(&str, usize)> {
 }
 
 /// The samples of a pixel that become halves.
-pub(super) fn halves(image: &Image, style: &ImageStyle) -> Vec<usize> {
+pub(super) fn halves(image: &Image, style: &ImageWriteOptions) -> Vec<usize> {
     let is_half = |place: &usize| color_kind(image, *place, style) == ChannelType::F16;
     colors(image).into_iter().map(|(_, place)| place).filter(is_half).collect()
 }
@@ -71,7 +71,7 @@ pub(super) fn multiplies(image: &Image) -> bool {
 }
 
 /// The channels of an image in the order of their names.
-pub(super) fn channels<'a>(image: &'a Image, style: &ImageStyle) -> Result<Vec<OutChannel<'a>>> {
+pub(super) fn channels<'a>(image: &'a Image, style: &ImageWriteOptions) -> Result<Vec<OutChannel<'a>>> {
     let mut all = BTreeMap::new();
     let colors = colors(image).into_iter().map(|(name, place)| OutChannel {
         name,

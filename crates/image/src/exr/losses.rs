@@ -1,7 +1,7 @@
 //! What an EXR file does not hold of an image's colours: halves round, and colours are multiplied with alpha.
 
 use super::channels::{halves, multiplies};
-use crate::options::ImageStyle;
+use crate::options::ImageWriteOptions;
 use crate::samples::SampleType;
 use polyhaul_model::error::Result;
 use polyhaul_model::{Image, Samples};
@@ -30,7 +30,7 @@ pub struct Losses {
 
 /// What is lost of an image of linear floats, which were samples of the type `from`. Those of 8 bits are told apart by
 /// halves, so that none is lost.
-pub fn losses(image: &Image, from: SampleType, style: &ImageStyle, run: &RunOptions) -> Result<Losses> {
+pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &RunOptions) -> Result<Losses> {
     let Samples::F32(samples) = &image.samples else { return Ok(Losses::default()) };
     let halves = if from == SampleType::U8 { Vec::new() } else { halves(image, style) };
     if halves.is_empty() && !multiplies(image) {
@@ -119,7 +119,7 @@ mod tests {
             ..Image::default()
         };
         let of = |image: &Image, from, exr_float| {
-            let style = ImageStyle { exr_float, ..ImageStyle::default() };
+            let style = ImageWriteOptions { exr_float, ..ImageWriteOptions::default() };
             losses(image, from, &style, &RunOptions::default()).unwrap()
         };
         let found = of(&image, SampleType::F32, false);

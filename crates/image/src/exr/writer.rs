@@ -2,7 +2,7 @@
 
 use super::channels::{ChannelSource, OutChannel, channels, header, multiplies, window};
 use super::header::MAX_COORDINATE;
-use crate::options::ImageStyle;
+use crate::options::ImageWriteOptions;
 use crate::raster::page_of;
 use exr::compression::Compression;
 use exr::meta::BlockDescription;
@@ -24,7 +24,12 @@ const BLOCK_ROWS: usize = 16;
 const PAGE_BLOCKS: usize = 16;
 
 /// Writes an image.
-pub fn write(image: &Image, style: &ImageStyle, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
+pub fn write(
+    image: &Image,
+    style: &ImageWriteOptions,
+    options: &RunOptions,
+    writing: &mut Writing<'_, '_>,
+) -> Result<()> {
     let (Samples::F32(samples), ColorSpace::Linear) = (&image.samples, image.color_space) else {
         let error = Error::new(ErrorKind::Usage, "EXR stores linear floats");
         return Err(error.with_hint("convert the samples to linear floats first, as `polyhaul convert` does"));

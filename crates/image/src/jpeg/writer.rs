@@ -5,7 +5,7 @@
 //! the library that encodes, `jpeg-encoder`: it gets a band as an image of its own, whose header and marks are taken
 //! off.
 
-use crate::options::ImageStyle;
+use crate::options::ImageWriteOptions;
 use crate::raster::page_of;
 use jpeg_encoder::{ColorType, Encoder, EncodingError, JfifWrite, SamplingFactor};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -37,7 +37,7 @@ const HEIGHT_AT: usize = 5;
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] for other samples and channels, a size that JPEG cannot store, and a quality that there is not.
-pub fn write(image: &Image, style: &ImageStyle, writing: &mut Writing<'_, '_>) -> Result<()> {
+pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let usage = |message: String| Error::new(ErrorKind::Usage, message);
     let (Samples::U8(samples), false) = (&image.samples, image.channels.has_alpha()) else {
         return Err(usage("JPEG stores 8-bit samples without alpha".into()).with_hint("convert the image first"));

@@ -13,7 +13,7 @@
 //!   warning for each kind. Mip levels are derived from it, and no loss.
 //!
 //! What is written has the smallest level first, each as one frame of zstd where
-//! [`ImageStyle`](crate::options::ImageStyle) asks for that.
+//! [`ImageWriteOptions`](crate::options::ImageWriteOptions) asks for that.
 //!
 //! `header`: header and level index. `vk`: the formats by number. `dfd`: the data format descriptor. `reader`,
 //! `writer`: the rest. Sources: the Khronos KTX File Format Specification 2.0 and the Khronos Data Format Specification

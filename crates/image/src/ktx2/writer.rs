@@ -1,7 +1,7 @@
 //! Textures to KTX 2 files, the smallest level first.
 
 use super::{ENTRY_BYTES, HEADER_BYTES, MAGIC, PLAIN, ZSTD, dfd, vk};
-use crate::options::ImageStyle;
+use crate::options::ImageWriteOptions;
 use crate::pieces;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Encoding, Texture};
@@ -17,7 +17,12 @@ const WRITER: &[u8] = b"\x13\0\0\0KTXwriter\0polyhaul\0\0";
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] for a level that zstd does not have.
-pub fn write(texture: &Texture, style: &ImageStyle, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
+pub fn write(
+    texture: &Texture,
+    style: &ImageWriteOptions,
+    options: &RunOptions,
+    writing: &mut Writing<'_, '_>,
+) -> Result<()> {
     let packed = match style.ktx2_zstd_level {
         Some(level) => packed(texture, level, options)?,
         None => Vec::new(),

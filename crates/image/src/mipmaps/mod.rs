@@ -17,6 +17,7 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 
 /// How pixels are mixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Filter {
     /// Each pixel is the mean of the area that it covers: nothing rings, and little is blurred.
     #[default]
@@ -28,6 +29,7 @@ pub enum Filter {
 
 /// What lies beyond the edges of an image, for filters that reach there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Edges {
     /// The pixels at the edge.
     #[default]
@@ -38,6 +40,7 @@ pub enum Edges {
 
 /// What the samples are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MipmapContent {
     /// Colours, which are mixed as light.
     #[default]
@@ -47,21 +50,24 @@ pub enum MipmapContent {
     Normals,
 }
 
-/// How mipmaps are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct MipmapOptions {
-    /// How pixels are mixed (box).
-    pub filter: Filter,
-    /// What lies beyond the edges (their own pixels).
-    pub edges: Edges,
-    /// What the samples are (colours).
-    pub content: MipmapContent,
-    /// Whether the colour of a pixel counts by its alpha, so that colours that nobody sees do not show; `None`: where
-    /// there is alpha and colours are not multiplied with it.
-    pub weigh_by_alpha: Option<bool>,
-    /// Scale the alpha of each level so that as many of its pixels are at or above this (0 to 1) as in the image: what
-    /// is cut out there does not shrink (Ignacio Castaño, "Computing Alpha Mipmaps", 2010). `None`: alpha stays.
-    pub alpha_cutoff: Option<f32>,
+polyhaul_model::options! {
+    /// How mipmaps are made.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct MipmapOptions {
+        /// How pixels are mixed (box).
+        pub filter: Filter = Filter::default(), with_filter;
+        /// What lies beyond the edges (their own pixels).
+        pub edges: Edges = Edges::default(), with_edges;
+        /// What the samples are (colours).
+        pub content: MipmapContent = MipmapContent::default(), with_content;
+        /// Whether the colour of a pixel counts by its alpha, so that colours that nobody sees do not show; `None`:
+        /// where there is alpha and colours are not multiplied with it.
+        pub weigh_by_alpha: Option<bool> = None, with_weigh_by_alpha;
+        /// Scale the alpha of each level so that as many of its pixels are at or above this (0 to 1) as in the image:
+        /// what is cut out there does not shrink (Ignacio Castaño, "Computing Alpha Mipmaps", 2010). `None`: alpha
+        /// stays.
+        pub alpha_cutoff: Option<f32> = None, with_alpha_cutoff;
+    }
 }
 
 /// The levels below an image: each side is half of that before, rounded down, and at least 1.

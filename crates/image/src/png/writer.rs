@@ -6,7 +6,7 @@
 use super::SIGNATURE;
 use super::filter;
 use super::sums::Adler;
-use crate::options::{ImageStyle, PngLevel};
+use crate::options::{ImageWriteOptions, PngLevel};
 use crate::raster::page_of;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -28,7 +28,7 @@ const ZLIB_HEAD: [u8; 2] = [0x78, 0x9C];
 const COMPRESS_BYTES: usize = 512 << 10;
 
 /// Writes an image.
-pub fn write(image: &Image, style: &ImageStyle, writing: &mut Writing<'_, '_>) -> Result<()> {
+pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let sample_bytes = match &image.samples {
         Samples::U8(_) => 1,
         Samples::U16(_) => 2,

@@ -588,7 +588,7 @@ mod tests {
         let samples: Vec<f32> = (0..3 * 10_007).map(|i| (i * 7919 % 10_007) as f32 / 9000.0 - 0.05).collect();
         let pixels = image(Channels::Rgb, Samples::F32(samples.into()), ColorSpace::Linear);
         let made = |threads| {
-            let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+            let run = RunOptions::default().with_threads(Some(threads));
             convert_samples(&pixels, SampleType::U8, ColorSpace::Srgb, &run).unwrap()
         };
         assert_eq!(made(1), made(2));

@@ -3,7 +3,7 @@
 //! Rows are made side by side, some to a page. No packet goes on in the next row.
 
 use super::{EXTENSION_BYTES, HEADER_BYTES, PREMULTIPLIED, SIGNATURE};
-use crate::options::ImageStyle;
+use crate::options::ImageWriteOptions;
 use crate::pixels;
 use crate::raster::page_of;
 use polyhaul_model::error::{Error, ErrorKind, Result, planted};
@@ -19,7 +19,12 @@ const PAGE_BYTES: usize = 256 << 10;
 const PACKET: usize = 128;
 
 /// Writes an image.
-pub fn write(image: &Image, style: &ImageStyle, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
+pub fn write(
+    image: &Image,
+    style: &ImageWriteOptions,
+    options: &RunOptions,
+    writing: &mut Writing<'_, '_>,
+) -> Result<()> {
     let Samples::U8(samples) = &image.samples else {
         let error = Error::new(ErrorKind::Usage, "TGA stores 8-bit samples");
         return Err(error.with_hint("convert them to 8 bits first, or write HDR, which stores floats"));

@@ -29,32 +29,22 @@ const MOST_ROUNDS: usize = 100;
 /// A figure whose rounds take longer in all gets no more of them.
 const LONG: Duration = Duration::from_secs(3);
 
-/// How to measure. The defaults are for figures that large jobs can be held against.
-#[derive(Clone, Debug)]
-pub struct MeasureOptions {
-    /// The largest file that is written, in bytes (256 MiB). It is smaller where the disk or the memory has little
-    /// room, or the disk is slow.
-    pub file_bytes: u64,
-    /// About how much text our own pieces work on, in bytes (64 MiB); images have a quarter of it. With less, much of
-    /// the time goes into memory that large jobs use again and again.
-    pub data_bytes: usize,
-    /// How long each figure is measured; at least three rounds are made (0.3 s).
-    pub figure_time: Duration,
-    /// Ask for a stop.
-    pub cancel: Cancel,
-    /// Called before each figure with how many are done and how many there are.
-    pub progress: Option<Progress>,
-}
-
-impl Default for MeasureOptions {
-    fn default() -> Self {
-        MeasureOptions {
-            file_bytes: 256 << 20,
-            data_bytes: 64 << 20,
-            figure_time: Duration::from_millis(300),
-            cancel: Cancel::default(),
-            progress: None,
-        }
+polyhaul_model::options! {
+    /// How to measure. The defaults are for figures that large jobs can be held against.
+    #[derive(Clone, Debug)]
+    pub struct MeasureOptions {
+        /// The largest file that is written, in bytes (256 MiB). It is smaller where the disk or the memory has little
+        /// room, or the disk is slow.
+        pub file_bytes: u64 = 256 << 20, with_file_bytes;
+        /// About how much text our own pieces work on, in bytes (64 MiB); images have a quarter of it. With less, much
+        /// of the time goes into memory that large jobs use again and again.
+        pub data_bytes: usize = 64 << 20, with_data_bytes;
+        /// How long each figure is measured; at least three rounds are made (0.3 s).
+        pub figure_time: Duration = Duration::from_millis(300), with_figure_time;
+        /// Ask for a stop.
+        pub cancel: Cancel = Cancel::default(), with_cancel;
+        /// Called before each figure with how many are done and how many there are.
+        pub progress: Option<Progress> = None, with_progress;
     }
 }
 

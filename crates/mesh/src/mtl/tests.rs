@@ -1,7 +1,7 @@
 //! What reading and writing libraries must hold to, on Blender's files, on good ones and on hostile ones.
 
 use super::{read, write};
-use crate::options::ObjOptions;
+use crate::options::ObjWriteOptions;
 use polyhaul_model::error::{ErrorKind, Result, Warning};
 use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::warnings::Warnings;
@@ -42,7 +42,7 @@ fn read_one(text: impl AsRef<[u8]>) -> Material {
 }
 
 fn write_text(materials: &[Material]) -> String {
-    String::from_utf8(write(materials, &ObjOptions::default()).unwrap()).unwrap()
+    String::from_utf8(write(materials, &ObjWriteOptions::default()).unwrap()).unwrap()
 }
 
 fn describe(warning: &Warning) -> String {
@@ -377,7 +377,7 @@ fn limits_are_errors_that_name_the_limit() {
 fn writing_leaves_out_what_was_not_asked_for() {
     let text = "newmtl m\nPr 1\naniso 1\nTf 1\nmap_Kd a\nmap_Pr b\nnorm c\nweird";
     let materials = read_text(text).0;
-    let options = ObjOptions { export_pbr_extensions: false, ..ObjOptions::default() };
+    let options = ObjWriteOptions { export_pbr_extensions: false, ..ObjWriteOptions::default() };
     let written = String::from_utf8(write(&materials, &options).unwrap()).unwrap();
     let body = "newmtl m\nTf 1.000000 1.000000 1.000000\nmap_Kd a\nweird\n";
     assert_eq!(written, format!("# polyhaul MTL File\n\n{body}"));

@@ -3,7 +3,7 @@
 //! It formats into memory: libraries are small. What is written here, `reader` reads back.
 
 use super::MAPS;
-use crate::options::ObjOptions;
+use crate::options::ObjWriteOptions;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::names;
 use polyhaul_model::{Color, Material, TextureMap};
@@ -18,7 +18,7 @@ const HEADER: &[u8] = b"# polyhaul MTL File\n";
 ///
 /// # Errors
 /// A lack of memory.
-pub fn write<'a>(materials: impl IntoIterator<Item = &'a Material>, options: &ObjOptions) -> Result<Vec<u8>> {
+pub fn write<'a>(materials: impl IntoIterator<Item = &'a Material>, options: &ObjWriteOptions) -> Result<Vec<u8>> {
     let mut writer = Writer { out: HEADER.to_vec() };
     for material in materials.into_iter().filter(|material| !material.missing) {
         // Room for all of it at once: nothing below can lack memory.

@@ -3,7 +3,7 @@
 //! One pass over the arrays finds values that are not finite, and scenes that are so small that the digits of positions
 //! are coarse for them. Materials are warned of where the library is written: see `save`.
 
-use crate::options::{Digits, ObjOptions, Smoothing};
+use crate::options::{Digits, ObjWriteOptions, Smoothing};
 use crate::parts;
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::names;
@@ -26,7 +26,7 @@ const COARSE: f64 = 1e-4;
 /// Warns of everything that OBJ cannot store; `output` is the file's name.
 pub fn note_left_out(
     (scene, materials): (&Scene, &[Material]),
-    (options, run): (&ObjOptions, &RunOptions),
+    (options, run): (&ObjWriteOptions, &RunOptions),
     output: &str,
     warnings: &mut Warnings,
 ) -> Result<()> {
@@ -108,7 +108,7 @@ fn is_coarse(largest: f64, digits: Digits) -> bool {
 }
 
 /// How much larger meshes may be in the file, by the transforms of their objects.
-fn enlarged(scene: &Scene, options: &ObjOptions) -> f64 {
+fn enlarged(scene: &Scene, options: &ObjWriteOptions) -> f64 {
     let transforms = scene.objects.iter().filter_map(|object| object.transform.as_ref());
     let size = transforms.map(|rows| largest_of(rows.as_flattened())).reduce(f32::max);
     f64::from(size.unwrap_or(1.0)) * f64::from(options.global_scale.abs())

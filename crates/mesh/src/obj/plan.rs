@@ -4,7 +4,7 @@
 //! depend on threads. It holds no text but names: the writer formats the pieces.
 
 use super::text::{GROUP, Held, Written};
-use crate::options::ObjOptions;
+use crate::options::ObjWriteOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Counts, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
 use std::ops::Range;
@@ -201,7 +201,7 @@ pub(super) fn curve_positions(object: &Object, mesh: &Mesh, curve: usize) -> Ran
 
 pub(super) struct Plan<'a> {
     scene: &'a Scene,
-    options: &'a ObjOptions,
+    options: &'a ObjWriteOptions,
     objects: &'a [Object],
     planned: Vec<Planned>,
     /// The cost of all objects before each, and at last of all.
@@ -290,7 +290,7 @@ impl<'a> Plan<'a> {
         scene: &'a Scene,
         objects: &'a [Object],
         materials: &[Material],
-        options: &'a ObjOptions,
+        options: &'a ObjWriteOptions,
         mut written: Written,
     ) -> Result<Plan<'a>> {
         let mut names = Vec::new();
@@ -440,7 +440,7 @@ fn bytes_per_corner(elements: &Elements) -> u32 {
 ///
 /// Where the objects of a mesh cover it from end to end, its arrays are written once and keep their
 /// order, and any object may use any of it. Otherwise each object brings its own elements along.
-fn bases(object: &Object, options: &ObjOptions, written: &mut Written) -> Result<Bases> {
+fn bases(object: &Object, options: &ObjWriteOptions, written: &mut Written) -> Result<Bases> {
     let (start, end) = (streams(object.start), streams(object.end));
     let exported = [true, options.export_uv, options.export_normals];
     let add = std::array::from_fn(|i| (written.counts[i] as u32).wrapping_sub(start[i]).wrapping_add(1));

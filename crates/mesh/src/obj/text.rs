@@ -1,6 +1,6 @@
 //! What all parts of the OBJ writer share: options, counts of what is written, rows of numbers, sizes of chunks.
 
-use crate::options::{Digits, ObjOptions};
+use crate::options::{Digits, ObjWriteOptions};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Material, NONE};
 use polyhaul_pipeline::options::RunOptions;
@@ -17,7 +17,7 @@ const SLOT_FACTOR: usize = 4;
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     pub(super) materials: &'a [Material],
-    pub(super) options: &'a ObjOptions,
+    pub(super) options: &'a ObjWriteOptions,
 }
 
 /// How much of each array the file holds so far, and what its state lines say.

@@ -6,7 +6,7 @@
 use super::plan::{Piece, PieceKind, Plan, Section};
 use super::text::{Text, Written, chunk_bytes, numbers, rows, slot_bytes};
 use super::{elements, evaluated};
-use crate::options::ObjOptions;
+use crate::options::ObjWriteOptions;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::{Curve, Material, Mesh, Object, ObjectKind, Scene};
@@ -32,7 +32,7 @@ pub fn write(
     scene: &Scene,
     materials: &[Material],
     library: Option<&str>,
-    options: &ObjOptions,
+    options: &ObjWriteOptions,
     run_options: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {

@@ -9,7 +9,7 @@ mod split;
 mod tables;
 mod text;
 
-use crate::options::{Digits, PlyEncoding, PlyOptions};
+use crate::options::{Digits, PlyEncoding, PlyWriteOptions};
 use fields::{BLOCK, Big, Little, Rows};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
@@ -90,7 +90,7 @@ pub fn note_remarks(remarks: [&[String]; 2], output: &str, warnings: &mut Warnin
 fn write(
     elements: &[Element<'_>],
     remarks: &Remarks<'_>,
-    options: &PlyOptions,
+    options: &PlyWriteOptions,
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
@@ -221,8 +221,8 @@ struct PlyPageSlot {
 }
 
 impl<'a> PlyPages<'a> {
-    fn new(elements: &'a [Element<'a>], options: &PlyOptions, run: &RunOptions) -> Result<Self> {
-        let PlyOptions { encoding, digits, .. } = *options;
+    fn new(elements: &'a [Element<'a>], options: &PlyWriteOptions, run: &RunOptions) -> Result<Self> {
+        let PlyWriteOptions { encoding, digits, .. } = *options;
         let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30) as u64;
         let page_cost = if encoding == PlyEncoding::Ascii { page_bytes.div_ceil(TEXT_FACTOR) } else { page_bytes };
         let mut pages = PlyPages { pieces: Vec::new(), cost: 0, page_cost, encoding, digits };

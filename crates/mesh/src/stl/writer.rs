@@ -3,7 +3,7 @@
 use super::{FACET_BYTES, HEADER_BYTES};
 use crate::dedup::BATCH;
 use crate::frame::Frame;
-use crate::options::{Digits, StlOptions};
+use crate::options::{Digits, StlWriteOptions};
 use crate::parts;
 use crate::parts::{Part, homeless, homes, loose_vertices, named, note_left_out};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -22,7 +22,7 @@ const PAGE_BYTES: usize = 512 << 10;
 const TEXT_BYTES: usize = 240;
 
 /// What is written as this format.
-pub(crate) type Job<'a> = parts::Job<'a, StlOptions>;
+pub(crate) type Job<'a> = parts::Job<'a, StlWriteOptions>;
 
 /// Writes the triangles of a scene.
 pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
@@ -164,7 +164,7 @@ struct StlPages<'a> {
     pieces: Vec<Piece<'a>>,
     count: u64,
     page_facets: usize,
-    options: &'a StlOptions,
+    options: &'a StlWriteOptions,
 }
 
 #[derive(Default)]

@@ -7,7 +7,7 @@ use super::columns::Layout;
 use super::line::{Field, Grammar, OPEN, Quotes, is_blank};
 use super::scene;
 use super::value::check_number;
-use crate::options::{ColumnName, Delimiter, Header, Missing, TableOptions, Types};
+use crate::options::{ColumnName, Delimiter, Header, Missing, TableReadOptions, Types};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use polyhaul_model::names;
@@ -71,7 +71,7 @@ impl Head {
 /// Looks for the head.
 pub(super) struct Finder<'o> {
     format: TableFormat,
-    options: &'o ParseOptions<TableOptions>,
+    options: &'o ParseOptions<TableReadOptions>,
     layout: Layout,
     comment: Vec<u8>,
     /// Lines that ended.
@@ -101,7 +101,7 @@ impl Line<'_> {
 }
 
 /// Checks what the caller asks for.
-pub(super) fn check(options: &TableOptions) -> Result<()> {
+pub(super) fn check(options: &TableReadOptions) -> Result<()> {
     let bad = |what: &str, byte: u8| {
         let message = format!("{what} cannot start with `{}`, which may be part of a number", byte.escape_ascii());
         Err(Error::new(ErrorKind::Usage, message))
@@ -124,7 +124,7 @@ impl<'o> Finder<'o> {
     pub(super) fn new(
         format: TableFormat,
         layout: Layout,
-        options: &'o ParseOptions<TableOptions>,
+        options: &'o ParseOptions<TableReadOptions>,
     ) -> Result<Finder<'o>> {
         check(&options.own)?;
         let comment = options.own.comment.as_deref().unwrap_or_default().as_bytes().to_vec();

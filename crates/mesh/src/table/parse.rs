@@ -3,7 +3,7 @@
 use super::head::{Head, Kind, line_end};
 use super::line::{Field, OPEN, Quotes};
 use super::value::{Value, Wide, check_number, f64_of, range_of};
-use crate::options::{Missing, TableOptions};
+use crate::options::{Missing, TableReadOptions};
 use crate::place::excerpt;
 use polyhaul_model::error::{Diagnostic, Error, Excerpt, Result, try_push};
 use polyhaul_model::names;
@@ -57,7 +57,7 @@ pub(super) struct Complaint {
 /// Parses chunks of one table.
 pub(super) struct Parser<'a> {
     pub(super) head: &'a Head,
-    pub(super) options: &'a ParseOptions<TableOptions>,
+    pub(super) options: &'a ParseOptions<TableReadOptions>,
     pub(super) level: Level,
 }
 
@@ -93,7 +93,7 @@ impl Parsed {
         }
     }
 
-    fn complain(&mut self, complaint: Complaint, options: &ParseOptions<TableOptions>) -> Result<()> {
+    fn complain(&mut self, complaint: Complaint, options: &ParseOptions<TableReadOptions>) -> Result<()> {
         self.over |= options.raises();
         if self.complaints.len() >= KEPT && !self.over {
             *self.uncounted.entry(complaint.code).or_default() += 1;

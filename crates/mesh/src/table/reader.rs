@@ -8,7 +8,7 @@ use super::columns::{Columns, FloatsFrom, Layout};
 use super::head::{Finder, Head};
 use super::parse::{ChunkText, Parsed, Parser};
 use super::scene;
-use crate::options::{TableOptions, Types};
+use crate::options::{TableReadOptions, Types};
 use crate::place::Placer;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
 use polyhaul_model::warnings::Warnings;
@@ -77,7 +77,7 @@ struct Plan {
 
 struct TableJob<'s, 'o> {
     chunks: TextChunks<'s>,
-    options: &'o ParseOptions<TableOptions>,
+    options: &'o ParseOptions<TableReadOptions>,
     layout: Layout,
     plan: OnceLock<Plan>,
     /// Whether all rows that were asked for are there.
@@ -100,7 +100,7 @@ pub fn read(
     text: TextChunks<'_>,
     format: TableFormat,
     layout: Layout,
-    options: &ParseOptions<TableOptions>,
+    options: &ParseOptions<TableReadOptions>,
 ) -> Result<TableText> {
     if layout == Layout::Rows
         && matches!(&options.own.types, Types::Each(types) if types.windows(2).any(|it| it[0] != it[1]))

@@ -9,7 +9,7 @@ use super::scene::NORMAL;
 use crate::dedup::BATCH;
 use crate::frame::Frame;
 use crate::options::Digits;
-use crate::options::TableStyle;
+use crate::options::TableWriteOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::{Table, Values};
@@ -100,7 +100,7 @@ pub(crate) enum Numbers<'a> {
 struct TablePages<'a> {
     rows: &'a Rows<'a>,
     digits: Vec<Digits>,
-    style: &'a TableStyle,
+    style: &'a TableWriteOptions,
     delimiter: u8,
     /// Whether the names stand in a row of their own.
     has_header: bool,
@@ -219,7 +219,7 @@ pub fn write(
     rows: &Rows<'_>,
     comments: &[String],
     format: TableFormat,
-    style: &TableStyle,
+    style: &TableWriteOptions,
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
@@ -264,7 +264,7 @@ pub fn write(
 }
 
 /// Whether the names of columns are written: csv and tsv have them where any column has one.
-pub fn has_header(names: &[&str], format: TableFormat, style: &TableStyle) -> bool {
+pub fn has_header(names: &[&str], format: TableFormat, style: &TableWriteOptions) -> bool {
     let is_named = names.iter().any(|name| !name.is_empty());
     style.header.unwrap_or(is_named && matches!(format, TableFormat::Csv | TableFormat::Tsv))
 }

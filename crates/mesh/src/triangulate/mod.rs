@@ -309,7 +309,7 @@ fn triangulate_meshes(scene: &mut Scene, sections: Option<&[Vec<u32>]>, options:
     let mut maps: Vec<Option<TriangleMap>> = vec![None; scene.meshes.len()];
     let is_small = |mesh: &Mesh| mesh.faces.corner_positions.len() < SMALL_CORNERS;
     let small = scene.meshes.iter_mut().zip(&mut maps).enumerate().filter(|(_, (mesh, _))| is_small(mesh));
-    let alone = RunOptions { threads: Some(1), ..options.clone() };
+    let alone = options.clone().with_threads(Some(1));
     let threads = options.worker_threads();
     let mut result = try_for_each_item(
         threads,

@@ -4,9 +4,9 @@
 //! everybody else reads them so. What is left out is noted.
 
 use crate::format::Format;
-use crate::read_job::Tables;
+use crate::loaded::Tables;
 use crate::tables::{names_of, select};
-use polyhaul_mesh::options::TableOptions;
+use polyhaul_mesh::options::TableReadOptions;
 use polyhaul_mesh::parts::note_left_out;
 use polyhaul_mesh::table::{self, TableFormat};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
@@ -28,7 +28,7 @@ const KNOWN: [&str; 15] =
 pub(super) fn fit(
     mut found: Tables,
     (from, to): (Format, Format),
-    options: &TableOptions,
+    options: &TableReadOptions,
     name: &str,
     warnings: &mut Warnings,
 ) -> Result<Tables> {
@@ -58,7 +58,7 @@ pub(super) fn fit(
 /// Keeps one element: that which is asked for, the only one, or the vertices.
 fn pick_element(
     found: &mut Tables,
-    options: &TableOptions,
+    options: &TableReadOptions,
     (to, name): (Format, &str),
     warnings: &mut Warnings,
 ) -> Result<()> {

@@ -110,7 +110,7 @@ fn shape(from: Format, to: Format, write: &WriteOptions) -> Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polyhaul_mesh::options::{Digits, Placement, PlyEncoding, PlyOptions};
+    use polyhaul_mesh::options::{Digits, Placement, PlyEncoding, PlyWriteOptions};
     use polyhaul_model::Axes;
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn options_of_meshes_take_a_scene() {
-        let changes: [fn(&mut PlyOptions); 6] = [
+        let changes: [fn(&mut PlyWriteOptions); 6] = [
             |ply| ply.placement.axes = Some(Axes::BLENDER),
             |ply| ply.placement.global_scale = 2.0,
             |ply| ply.placement.export_triangulated_mesh = true,

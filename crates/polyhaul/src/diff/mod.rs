@@ -28,9 +28,9 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::load::{Content, Shape, load_as};
 use crate::loaded::Loaded;
+use crate::loaded::Tables;
 use crate::open::Opened;
 use crate::options::ReadOptions;
-use crate::read_job::Tables;
 use crate::report::Report;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::limits::Limits;
@@ -85,9 +85,10 @@ impl Comparison {
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] where the two are of kinds that cannot be compared, such as an image and a scene, or where
-/// `tolerance` is negative or NaN; those of [`crate::load`].
-pub fn diff(a: Input, b: Input, options: &ReadOptions, tolerance: f64) -> Result<Comparison> {
-    within(&options.run, || compare([a, b], options, tolerance))
+/// `tolerance` is negative or NaN; those of [`crate::Reader::scene`].
+pub fn diff(a: impl Into<Input>, b: impl Into<Input>, options: &ReadOptions, tolerance: f64) -> Result<Comparison> {
+    let inputs = [a.into(), b.into()];
+    within(&options.run, || compare(inputs, options, tolerance))
 }
 
 fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<Comparison> {
@@ -191,9 +192,9 @@ fn compare_tables(both: [Tables; 2], formats: [Format; 2], found: &mut Differenc
 
 /// A scene as meshes, where it is one for a renderer.
 fn flattened(scene: polyhaul_model::Scene, limits: &Limits, report: &mut Report) -> Result<polyhaul_model::Scene> {
-    let loaded = crate::flattened(Loaded { scene, report: Report::default() }, limits)?;
+    let loaded = Loaded::new(scene, Report::default()).flattened(limits)?;
     report.extend(loaded.report);
-    Ok(loaded.scene)
+    Ok(loaded.value)
 }
 
 /// The differences that were found.

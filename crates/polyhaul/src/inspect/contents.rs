@@ -186,12 +186,11 @@ pub(super) fn copies<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Str
 mod tests {
     use super::*;
     use crate::input::Input;
-    use crate::options::ReadOptions;
 
     const TEXT: &[u8] = b"usemtl paint\no a\nv 0 .1 0\nv 1 0 0\nv 1 1 0\nv 0 1 -2\nf 1 2 3\no b\nf 1 2 3 4\n";
 
     fn scene() -> Scene {
-        crate::load(Input::Memory(TEXT.into(), "a.obj".into()), &ReadOptions::default()).unwrap().scene
+        crate::Reader::new(Input::Memory(TEXT.into(), "a.obj".into())).scene().unwrap().value
     }
 
     #[test]

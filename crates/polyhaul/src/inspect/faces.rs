@@ -71,11 +71,10 @@ impl<'a> Owners<'a> {
 mod tests {
     use super::*;
     use crate::input::Input;
-    use crate::options::ReadOptions;
 
     fn complaints(text: &str, cancel: &Cancel) -> Result<Warnings> {
         let input = Input::Memory(text.into(), "a.obj".into());
-        let scene = crate::load(input, &ReadOptions::default()).unwrap().scene;
+        let scene = crate::Reader::new(input).scene().unwrap().value;
         let mut warnings = Warnings::default();
         check(&scene, "a.obj", cancel, &mut warnings)?;
         Ok(warnings)

@@ -35,11 +35,11 @@ use polyhaul_pipeline::crew::within;
 
 /// Reads a scene and tells what it holds, and what reading did. A table of numbers need not be one of points: its
 /// columns are listed; and so are those of an element of a PLY file that
-/// [`polyhaul_mesh::options::TableOptions::element`] names.
+/// [`polyhaul_mesh::options::TableReadOptions::element`] names.
 ///
-/// The whole file is read, so it takes as long and as much memory as [`crate::load`]. Textures of a pbrt scene, and its
-/// meshes where [`ReadOptions::load_meshes`] is off, are looked for and not opened: those that are not there are
-/// warnings (`missing-texture`, `missing-mesh`, or `outside-` where they lie outside of the scene's folder).
+/// The whole file is read, so it takes as long and as much memory as [`crate::Reader::scene`]. Textures of a pbrt
+/// scene, and its meshes where [`ReadOptions::load_meshes`] is off, are looked for and not opened: those that are not
+/// there are warnings (`missing-texture`, `missing-mesh`, or `outside-` where they lie outside of the scene's folder).
 ///
 /// ```
 /// use polyhaul::{Input, ReadOptions, inspect};
@@ -55,9 +55,9 @@ use polyhaul_pipeline::crew::within;
 /// ```
 ///
 /// # Errors
-/// Those of [`crate::load`].
-pub fn info(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
-    within(&options.run, || look(input, options))
+/// Those of [`crate::Reader::scene`].
+pub fn info(input: impl Into<Input>, options: &ReadOptions) -> Result<(Inventory, Report)> {
+    within(&options.run, || look(input.into(), options))
 }
 
 fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {

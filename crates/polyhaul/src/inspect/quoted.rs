@@ -27,8 +27,8 @@ const LONGEST_BYTES: usize = 1024;
 ///
 /// # Errors
 /// Those of reading.
-pub fn quoted(input: Input, options: &ReadOptions, see: &mut dyn FnMut(&str)) -> Result<()> {
-    let opened = Opened::new(input, options)?;
+pub fn quoted(input: impl Into<Input>, options: &ReadOptions, see: &mut dyn FnMut(&str)) -> Result<()> {
+    let opened = Opened::new(input.into(), options)?;
     let plain = opened.plain(options)?;
     let mut block = buffer(BLOCK_BYTES)?;
     let mut finder = Finder::default();

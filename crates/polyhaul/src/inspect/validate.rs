@@ -54,8 +54,8 @@ pub struct Validation {
 /// # Errors
 /// Where nothing can be said about the data: it cannot be opened or read, its format is not known, the machine has no
 /// memory, or the caller cancelled.
-pub fn validate(input: Input, options: &ReadOptions) -> Result<Validation> {
-    within(&options.run, || check(input, options))
+pub fn validate(input: impl Into<Input>, options: &ReadOptions) -> Result<Validation> {
+    within(&options.run, || check(input.into(), options))
 }
 
 fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
@@ -120,7 +120,7 @@ mod tests {
     fn the_error_is_that_of_a_plain_read() {
         let validation = check(BROKEN);
         let error = validation.error.unwrap();
-        let plain = crate::load(memory(BROKEN), &ReadOptions::default()).unwrap_err();
+        let plain = crate::Reader::new(memory(BROKEN)).scene().unwrap_err();
         assert_eq!((error.kind(), error.diagnostic()), (plain.kind(), plain.diagnostic()));
         assert_eq!((error.place().line, validation.valid), (Some(6), false));
         let lines: Vec<_> = validation.report.warnings.kept().iter().map(|w| w.diagnostic.place.line).collect();

@@ -257,7 +257,7 @@ mod tests {
     }
 
     /// Reads a scene in a folder of its own, which has the libraries `a.mtl` and `b.mtl`.
-    fn read_scene(folder: &str, text: &str, files: u64) -> Result<Loaded> {
+    fn read_scene(folder: &str, text: &str, files: u64) -> Result<Loaded<Scene>> {
         let folder = std::env::temp_dir().join(format!("polyhaul-{folder}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("a.mtl"), "newmtl a\nnewmtl both\nKd 1 1 1\n").unwrap();
@@ -266,7 +266,7 @@ mod tests {
         std::fs::write(&scene, text).unwrap();
         let mut options = ReadOptions::default();
         options.limits.files = files;
-        let result = crate::load(crate::Input::Path(scene), &options);
+        let result = crate::Reader::new(crate::Input::Path(scene)).options(&options).scene();
         std::fs::remove_dir_all(&folder).unwrap();
         result
     }
@@ -275,10 +275,10 @@ mod tests {
     fn libraries_are_merged_and_the_first_definition_counts() {
         let loaded =
             read_scene("merge", "usemtl both\nmtllib a.mtl ./a.mtl\nmtllib b.mtl .\\b.mtl c.mtl\n", 9).unwrap();
-        let names: Vec<_> = loaded.scene.materials.iter().map(|material| &*material.name).collect();
+        let names: Vec<_> = loaded.value.materials.iter().map(|material| &*material.name).collect();
         assert_eq!(names, ["both", "a", "b"]);
-        assert_eq!(loaded.scene.materials[0].diffuse, Some(polyhaul_model::Color::Rgb([1.0; 3])));
-        assert_eq!(loaded.scene.material_libraries, ["a.mtl", "b.mtl", "c.mtl"]);
+        assert_eq!(loaded.value.materials[0].diffuse, Some(polyhaul_model::Color::Rgb([1.0; 3])));
+        assert_eq!(loaded.value.material_libraries, ["a.mtl", "b.mtl", "c.mtl"]);
         assert_eq!(loaded.report.warnings.total(), 1);
     }
 

@@ -170,7 +170,7 @@ struct MeshFile<'a> {
     /// What it means, until it is read.
     found: Option<Result<FoundFile>>,
     /// What was read; nothing where another name means the same file.
-    result: Option<Result<Loaded>>,
+    result: Option<Result<Loaded<Scene>>>,
     /// The name that stands for it: its own number, or that of the first one that means the same file.
     number: usize,
 }
@@ -284,7 +284,7 @@ impl Meshes<'_> {
                 continue;
             };
             let number = match result {
-                Ok(Loaded { scene: mut found, report }) => {
+                Ok(Loaded { value: mut found, report }) => {
                     sum.count += 1;
                     report.reads.into_iter().for_each(|moved| self.report.note_read(moved));
                     self.report.warnings.extend(report.warnings);

@@ -10,6 +10,7 @@
 //! What text says is `polyhaul-pbrt`'s business, and what a mesh file holds that of PLY in `polyhaul-mesh`.
 
 use crate::input::Output;
+use crate::ops::{MeshOps, SceneOps};
 use crate::options::WriteOptions;
 use crate::outputs::{Written, compression_of, file_of, moved, open, put_in_place};
 use crate::references::Relinker;
@@ -19,7 +20,7 @@ use polyhaul_bytes::Codec;
 use polyhaul_bytes::{FileOptions, Sink};
 use polyhaul_insight::Moved;
 use polyhaul_mesh::dedup::number_rows;
-use polyhaul_mesh::options::PlyOptions;
+use polyhaul_mesh::options::PlyWriteOptions;
 use polyhaul_mesh::{parts, ply};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
@@ -133,7 +134,7 @@ fn prepared<'a>(scene: &'a Scene, run: &RunOptions) -> Result<Cow<'a, Scene>> {
     let mut scene = copy::scene(scene)?;
     for mesh in &mut scene.meshes {
         let domains = [mesh.uv_domain, mesh.normal_domain];
-        ops::index_attributes(mesh)?;
+        mesh.index_attributes()?;
         let threads = run.worker_threads();
         if domains[0] == Domain::Corner && !mesh.uvs.is_empty() {
             let unique = number_rows(&mesh.uvs, None, threads, &run.cancel)?;
@@ -147,7 +148,7 @@ fn prepared<'a>(scene: &'a Scene, run: &RunOptions) -> Result<Cow<'a, Scene>> {
     if scene.objects.is_empty() {
         scene.objects = scene.listed_objects()?.into_owned();
     }
-    ops::triangulate_scene(&mut scene, run)?;
+    scene.triangulate_with(run)?;
     Ok(Cow::Owned(scene))
 }
 
@@ -229,12 +230,12 @@ fn write_meshes(
 ) -> Result<()> {
     let threads = options.run.worker_threads();
     let together = if names.len() >= threads { threads } else { 1 };
-    let run = RunOptions {
-        threads: Some(threads / together),
-        memory_limit: options.run.memory_limit / together as u64,
-        progress: None,
-        ..options.run.clone()
-    };
+    let run = options
+        .run
+        .clone()
+        .with_threads(Some(threads / together))
+        .with_memory_limit(options.run.memory_limit / together as u64)
+        .with_progress(None);
     complete.try_reserve(names.len())?;
     let mut done = Vec::new();
     done.try_reserve_exact(names.len())?;
@@ -275,7 +276,7 @@ fn write_mesh(
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
     // Not as options say for meshes that are a scene of their own: those must be what the text said.
-    let own = PlyOptions { encoding: options.ply.encoding, ..PlyOptions::default() };
+    let own = PlyWriteOptions::default().with_encoding(options.ply.encoding);
     let parts = parts::parts(&scene, &objects, &evaluated, &own.placement)?;
     let output = path.display().to_string();
     // Losses of all meshes are looked at together: which file is first is chance.

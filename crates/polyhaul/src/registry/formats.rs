@@ -71,7 +71,7 @@ formats! {
                 placement: |scene, options| {
                     let own = options.ply.placement;
                     let export_triangulated_mesh = own.export_triangulated_mesh && has_polygons(scene);
-                    Placement { export_triangulated_mesh, ..own }
+                    own.with_export_triangulated_mesh(export_triangulated_mesh)
                 },
                 only_triangles: false,
                 triangulate: triangulate_scene,
@@ -97,7 +97,7 @@ formats! {
         write: Writers {
             scene: Some(SceneWriter::Meshes(MeshWriter {
                 placement: |scene, options| {
-                    Placement { export_triangulated_mesh: has_polygons(scene), ..options.stl.placement }
+                    options.stl.placement.with_export_triangulated_mesh(has_polygons(scene))
                 },
                 only_triangles: true,
                 triangulate: triangulate_scene,
@@ -283,7 +283,7 @@ const fn table(kind: TableFormat) -> Row {
         write: Writers {
             scene: Some(SceneWriter::Meshes(MeshWriter {
                 // Tables have no faces.
-                placement: |_, options| Placement { export_triangulated_mesh: false, ..options.table.placement },
+                placement: |_, options| options.table.placement.with_export_triangulated_mesh(false),
                 only_triangles: false,
                 triangulate: triangulate_scene,
                 write: table_job::write_points,

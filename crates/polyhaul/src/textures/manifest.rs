@@ -187,10 +187,7 @@ mod tests {
         let plain = TextureOptions::default();
         let hash = |options: &TextureOptions| hash_options("a", Format::Dds, options);
         let fast = TextureOptions { quality: polyhaul_image::blocks::Quality::Fast, ..plain.clone() };
-        let many = TextureOptions {
-            run: polyhaul_pipeline::options::RunOptions { threads: Some(7), ..plain.run.clone() },
-            ..plain.clone()
-        };
+        let many = TextureOptions { run: plain.run.clone().with_threads(Some(7)), ..plain.clone() };
         assert_ne!(hash(&plain), hash(&fast));
         assert_eq!(hash(&plain), hash(&many));
         assert_ne!(hash(&plain), hash_options("a", Format::Ktx2, &plain));

@@ -11,7 +11,6 @@ use crate::input::{Input, Output};
 use polyhaul_bytes::Codec;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_pipeline::crew::within;
-use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 use polyhaul_trace as trace;
 use std::path::{Path, PathBuf};
@@ -29,6 +28,7 @@ pub struct Source {
 
 /// What became of an image.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Outcome {
     /// The texture was made.
     Made(Imported),
@@ -115,7 +115,7 @@ fn is_image(name: &Path) -> bool {
 /// An image is left out where its bytes, the options and the texture are as they were when it was imported: a file
 /// `.polyhaul-textures` in the folder says so; with `force` all are done. What was finished stays where the work is
 /// cancelled, and the next run goes on from there. `observe` is called for each image when it is done, from any thread,
-/// and [`RunOptions::progress`] with how many are done of how many.
+/// and [`crate::options::RunOptions::progress`] with how many are done of how many.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] where two images would be the same texture, or where the format is none of textures;
@@ -233,7 +233,7 @@ impl Batch<'_> {
         if let Some(parent) = output.parent() {
             std::fs::create_dir_all(parent).map_err(|e| Error::io("making", &parent.display().to_string(), e))?;
         }
-        let run = RunOptions { threads: Some(threads), ..self.options.run.clone() };
+        let run = self.options.run.clone().with_threads(Some(threads));
         let options = TextureOptions { run, ..self.options.clone() };
         let made = import_texture(Input::Path(source.path.clone()), Output::Path(output.clone()), &options)?;
         let size = std::fs::metadata(&output).map(|found| found.len());

@@ -17,7 +17,7 @@ use crate::options::{ReadOptions, WriteOptions};
 use crate::report::Report;
 use polyhaul_image::blocks::{Quality, compress};
 use polyhaul_image::mipmaps::{Edges, Filter, MipmapContent, MipmapOptions, mipmaps};
-use polyhaul_image::options::ImageStyle;
+use polyhaul_image::options::ImageWriteOptions;
 use polyhaul_image::samples::{Cut, convert_samples};
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::limits::{Limits, OnError};
@@ -26,63 +26,43 @@ use polyhaul_model::{ColorSpace, Encoding, Image, Samples, Texture};
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
 
-/// How textures are made.
-#[derive(Clone, Debug)]
-pub struct TextureOptions {
-    /// The blocks. `None`: BC5 for maps of normals, BC4 for brightness alone, BC6H for floats (plain halves where they
-    /// have alpha), BC7 for all others.
-    pub encoding: Option<Encoding>,
-    /// How much time blocks may take (normal).
-    pub quality: Quality,
-    /// How mip levels are made; `None`: there are none (default: box).
-    pub mips: Option<Filter>,
-    /// What lies beyond the edges for mip levels (their own pixels).
-    pub edges: Edges,
-    /// Keep the share of pixels with this alpha or more in all mip levels: see [`MipmapOptions::alpha_cutoff`].
-    pub alpha_cutoff: Option<f32>,
-    /// Whether it is a map of normals; `None`: where its name ends in `_n`, `_nrm`, `_normal`, `_normals` or
-    /// `_normalmap`.
-    pub normal_map: Option<bool>,
-    /// What the samples of colours mean; `None`: what the file says. Normals and BC4 and BC5 are data and stay as they
-    /// are.
-    pub color_space: Option<ColorSpace>,
-    /// DDS or KTX 2; `None`: as the output's name says, and DDS for many.
-    pub format: Option<Format>,
-    /// How it is written: KTX 2 is compressed by zstd.
-    pub image: ImageStyle,
-    /// Whether the texture is on the disk when it is done: see [`WriteOptions::durable`].
-    pub durable: bool,
-    /// The format of what is read; found by name and content when `None`.
-    pub from: Option<Format>,
-    /// What images may ask for.
-    pub limits: Limits,
-    /// What reading does with broken data.
-    pub on_error: OnError,
-    /// Treat warnings as errors.
-    pub strict: bool,
-    /// Threads, memory, cancellation. Progress of many counts files.
-    pub run: RunOptions,
-}
-
-impl Default for TextureOptions {
-    fn default() -> Self {
-        TextureOptions {
-            encoding: None,
-            quality: Quality::default(),
-            mips: Some(Filter::Box),
-            edges: Edges::default(),
-            alpha_cutoff: None,
-            normal_map: None,
-            color_space: None,
-            format: None,
-            image: ImageStyle::default(),
-            durable: false,
-            from: None,
-            limits: Limits::default(),
-            on_error: OnError::default(),
-            strict: false,
-            run: RunOptions::default(),
-        }
+polyhaul_model::options! {
+    /// How textures are made.
+    #[derive(Clone, Debug)]
+    pub struct TextureOptions {
+        /// The blocks. `None`: BC5 for maps of normals, BC4 for brightness alone, BC6H for floats (plain halves where
+        /// they have alpha), BC7 for all others.
+        pub encoding: Option<Encoding> = None, with_encoding;
+        /// How much time blocks may take (normal).
+        pub quality: Quality = Quality::default(), with_quality;
+        /// How mip levels are made; `None`: there are none (default: box).
+        pub mips: Option<Filter> = Some(Filter::Box), with_mips;
+        /// What lies beyond the edges for mip levels (their own pixels).
+        pub edges: Edges = Edges::default(), with_edges;
+        /// Keep the share of pixels with this alpha or more in all mip levels: see [`MipmapOptions::alpha_cutoff`].
+        pub alpha_cutoff: Option<f32> = None, with_alpha_cutoff;
+        /// Whether it is a map of normals; `None`: where its name ends in `_n`, `_nrm`, `_normal`, `_normals` or
+        /// `_normalmap`.
+        pub normal_map: Option<bool> = None, with_normal_map;
+        /// What the samples of colours mean; `None`: what the file says. Normals and BC4 and BC5 are data and stay as
+        /// they are.
+        pub color_space: Option<ColorSpace> = None, with_color_space;
+        /// DDS or KTX 2; `None`: as the output's name says, and DDS for many.
+        pub format: Option<Format> = None, with_format;
+        /// How it is written: KTX 2 is compressed by zstd.
+        pub image: ImageWriteOptions = ImageWriteOptions::default(), with_image;
+        /// Whether the texture is on the disk when it is done: see [`WriteOptions::durable`].
+        pub durable: bool = false, with_durable;
+        /// The format of what is read; found by name and content when `None`.
+        pub from: Option<Format> = None, with_from;
+        /// What images may ask for.
+        pub limits: Limits = Limits::default(), with_limits;
+        /// What reading does with broken data.
+        pub on_error: OnError = OnError::default(), with_on_error;
+        /// Treat warnings as errors.
+        pub strict: bool = false, with_strict;
+        /// Threads, memory, cancellation. Progress of many counts files.
+        pub run: RunOptions = RunOptions::default(), with_run;
     }
 }
 
@@ -111,20 +91,20 @@ pub struct Imported {
 /// let file = [0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, 10, 20];
 /// let input = Input::Memory(file.to_vec(), "two.tga".into());
 /// let output = Output::Writer(Box::new(Vec::new()), "two.dds".into());
-/// let options = TextureOptions {
-///     encoding: Some(Encoding::default()),
-///     format: Some(Format::Dds),
-///     ..TextureOptions::default()
-/// };
+/// let options = TextureOptions::default().with_encoding(Some(Encoding::default())).with_format(Some(Format::Dds));
 /// let made = import_texture(input, output, &options)?;
 /// assert_eq!((made.width, made.height, made.level_count), (2, 1, 2));
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 ///
 /// # Errors
-/// Those of [`crate::load_image`], [`mipmaps`], [`compress`] and of writing.
-pub fn import_texture(input: Input, output: Output, options: &TextureOptions) -> Result<Imported> {
-    within(&options.run, || import(input, output, options))
+/// Those of [`crate::Reader::image`], [`mipmaps`], [`compress`] and of writing.
+pub fn import_texture(
+    input: impl Into<Input>,
+    output: impl Into<Output>,
+    options: &TextureOptions,
+) -> Result<Imported> {
+    within(&options.run, || import(input.into(), output.into(), options))
 }
 
 fn import(input: Input, output: Output, options: &TextureOptions) -> Result<Imported> {
@@ -136,13 +116,13 @@ fn import(input: Input, output: Output, options: &TextureOptions) -> Result<Impo
     };
     let loaded = images::load(input, &options.reading())?;
     let mut report = loaded.report;
-    let made = report.phase("compress", || make_noting(loaded.image, &name, options));
+    let made = report.phase("compress", || make_noting(loaded.value, &name, options));
     let (texture, warnings) = made?;
     warnings.refuse_losses(options.strict)?;
     report.warnings.extend(warnings);
     let TextureOptions { format, image, durable, .. } = *options;
     let mut write = WriteOptions { format, image, durable, ..WriteOptions::default() };
-    write.run = RunOptions { progress: None, ..options.run.clone() };
+    write.run = options.run.clone().with_progress(None);
     // A container of its own kind of compression is not compressed once more.
     write.compression = crate::options::Compression::None;
     report.extend(images::save_texture(&texture, output, &write)?);
@@ -187,7 +167,12 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
         Some(filter) => {
             let content = if chosen.is_normal { MipmapContent::Normals } else { MipmapContent::Colors };
             let alpha_cutoff = options.alpha_cutoff.filter(|_| image.channels.has_alpha());
-            let how = MipmapOptions { filter, edges: options.edges, content, weigh_by_alpha: None, alpha_cutoff };
+            let how = MipmapOptions::default()
+                .with_filter(filter)
+                .with_edges(options.edges)
+                .with_content(content)
+                .with_weigh_by_alpha(None)
+                .with_alpha_cutoff(alpha_cutoff);
             mipmaps(&image, &how, &options.run)?
         }
         None => Vec::new(),
@@ -203,7 +188,7 @@ impl TextureOptions {
     fn reading(&self) -> ReadOptions {
         ReadOptions {
             format: self.from,
-            run: RunOptions { progress: None, ..self.run.clone() },
+            run: self.run.clone().with_progress(None),
             on_error: self.on_error,
             strict: self.strict,
             limits: self.limits,

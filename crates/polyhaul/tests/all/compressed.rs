@@ -3,7 +3,7 @@
 
 use polyhaul::model::{Material, Scene};
 use polyhaul::options::{Codec, Compression, RunOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, convert, load, save};
+use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::packed::CODECS;
@@ -12,20 +12,21 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 fn run(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
-    RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
 }
 
 /// Converts bytes to bytes; a codec compresses them.
 fn converted(bytes: &[u8], codec: Option<Codec>, run: RunOptions) -> Vec<u8> {
     let out = Shared::default();
-    let read = ReadOptions { run: run.clone(), ..ReadOptions::default() };
-    let write = WriteOptions {
-        run,
-        compression: codec.map_or_else(Compression::default, Compression::from),
-        ..WriteOptions::default()
-    };
+    let read = ReadOptions::default().with_run(run.clone());
+    let write = WriteOptions::default()
+        .with_run(run)
+        .with_compression(codec.map_or_else(Compression::default, Compression::from));
     let input = Input::Memory(bytes.to_vec(), "x.obj".into());
-    convert(input, Output::Writer(Box::new(out.clone()), "x.obj".into()), &read, &write).unwrap();
+    Reader::new(input)
+        .options(&read)
+        .convert(Writer::new(Output::Writer(Box::new(out.clone()), "x.obj".into())).options(&write))
+        .unwrap();
     out.take()
 }
 
@@ -65,10 +66,13 @@ fn there_and_back_is_the_same_for_any_threads_and_chunks() {
 fn an_empty_scene_is_a_member_too() {
     for (codec, _) in CODECS {
         let out = Shared::default();
-        let write = WriteOptions { compression: codec.into(), ..WriteOptions::default() };
-        save(&Scene::default(), Output::Writer(Box::new(out.clone()), "x".into()), &write).unwrap();
-        let loaded = load(Input::Memory(out.take(), "x.obj".into()), &ReadOptions::default()).unwrap();
-        assert_eq!((loaded.report.codec, loaded.scene.totals()), (Some(codec), [0; 7]));
+        let write = WriteOptions::default().with_compression(codec.into());
+        Writer::new(Output::Writer(Box::new(out.clone()), "x".into()))
+            .options(&write)
+            .scene(&Scene::default())
+            .unwrap();
+        let loaded = Reader::new(Input::Memory(out.take(), "x.obj".into())).scene().unwrap();
+        assert_eq!((loaded.report.codec, loaded.value.totals()), (Some(codec), [0; 7]));
     }
 }
 
@@ -102,7 +106,7 @@ fn other_tools_read_it_and_theirs_is_read() {
             let theirs = tool(name, &["-c", "-q", level], &plain).unwrap();
             assert!(converted(&theirs, None, run(2, None)) == plain, "{name} {level}");
             let path = folder.file(&format!("x.obj.{extension}"), &theirs).unwrap();
-            let loaded = load(Input::Path(path), &ReadOptions::default()).unwrap();
+            let loaded = Reader::new(path).scene().unwrap();
             let report = loaded.report;
             assert_eq!((report.bytes_in, report.plain_bytes_in), (theirs.len() as u64, plain.len() as u64));
         }
@@ -120,8 +124,8 @@ fn names_need_not_be_text() {
     let scene = Scene { materials: vec![material], ..Scene::default() };
     for name in [&b"\xff.obj.gz"[..], b"b\xff.OBJ.Zst", b".obj.gz"] {
         let path = folder.path().join(OsStr::from_bytes(name));
-        let options = WriteOptions { format: Some(Format::Obj), ..WriteOptions::default() };
-        save(&scene, Output::Path(path.clone()), &options).unwrap();
+        let options = WriteOptions::default().with_format(Some(Format::Obj));
+        Writer::new(&path).options(&options).scene(&scene).unwrap();
         assert!(Codec::of_content(&fs::read(&path).unwrap()).is_some());
     }
     let names = [".obj.gz", ".obj.mtl", "b\u{fffd}.OBJ.Zst", "b\u{fffd}.mtl", "\u{fffd}.mtl", "\u{fffd}.obj.gz"];

@@ -3,8 +3,7 @@
 use polyhaul::model::{Column, Table, Values};
 use polyhaul::options::{Axes, ColumnName, Compression, Digits, OnError, PlyEncoding};
 use polyhaul::{
-    Content, Error, ErrorKind, Format, Input, LoadedTables, Output, ReadOptions, Report, WriteOptions, convert,
-    convert_with, load_tables, save_tables,
+    Content, Error, ErrorKind, Format, Input, Loaded, Output, ReadOptions, Reader, Report, Tables, WriteOptions, Writer,
 };
 use polyhaul_bytes::Codec;
 use polyhaul_testkit::corpus::{Folder, samples};
@@ -21,12 +20,14 @@ fn stream(bytes: &[u8], name: &str) -> Input {
 }
 
 fn to(format: Format) -> WriteOptions {
-    WriteOptions { format: Some(format), ..WriteOptions::default() }
+    WriteOptions::default().with_format(Some(format))
 }
 
 fn try_converted(input: Input, read: &ReadOptions, write: &WriteOptions) -> Result<(Vec<u8>, Report), Error> {
     let out = Shared::default();
-    let report = convert(input, Output::Writer(Box::new(out.clone()), "target".into()), read, write)?;
+    let report = Reader::new(input)
+        .options(read)
+        .convert(Writer::new(Output::Writer(Box::new(out.clone()), "target".into())).options(write))?;
     Ok((out.take(), report))
 }
 
@@ -48,8 +49,8 @@ fn refusal(source: &str, name: &str, read: &ReadOptions, format: Format) -> Erro
     try_converted(memory(source.as_bytes(), name), read, &to(format)).unwrap_err()
 }
 
-fn tables_of(bytes: &[u8]) -> LoadedTables {
-    load_tables(memory(bytes, "x.ply"), &ReadOptions::default()).unwrap()
+fn tables_of(bytes: &[u8]) -> Loaded<Tables> {
+    Reader::new(memory(bytes, "x.ply")).tables().unwrap()
 }
 
 fn codes(report: &Report) -> Vec<(&'static str, u64)> {
@@ -73,7 +74,8 @@ fn ply_to_ply_keeps_every_element_and_type() {
             let mut write = to(Format::Ply);
             write.ply.encoding = encoding;
             let after = tables_of(&converted(&bytes, "x.ply", &write));
-            let [before, after] = [&before, &after].map(|it| format!("{:?}{:?}{:?}", it.tables, it.comments, it.infos));
+            let [before, after] =
+                [&before, &after].map(|it| format!("{:?}{:?}{:?}", it.value.tables, it.value.comments, it.value.infos));
             assert!(before == after, "{}: {encoding:?}", file.name);
         }
     }
@@ -84,15 +86,15 @@ fn options_of_a_mesh_make_it_one() {
     let mut write = to(Format::Ply);
     write.ply.placement.global_scale = 2.0;
     let scaled = tables_of(&converted(CLOUD.as_bytes(), "x.ply", &write));
-    let names: Vec<_> = scaled.tables.iter().map(|table| table.name.as_str()).collect();
+    let names: Vec<_> = scaled.value.tables.iter().map(|table| table.name.as_str()).collect();
     // A face of two corners is none in a mesh.
     assert_eq!(names, ["vertex", "camera"]);
-    let x = &scaled.tables[0].column("x").unwrap().values;
+    let x = &scaled.value.tables[0].column("x").unwrap().values;
     assert_eq!(*x, Values::F32([412345.123456789_f64 as f32 * 2.0, 8.0].into()));
     write.ply.placement.global_scale = 1.0;
     let kept = tables_of(&converted(CLOUD.as_bytes(), "x.ply", &write));
-    assert_eq!(kept.tables[1].columns[0].values.len(), 2);
-    assert_eq!(kept.tables[0].column("x").unwrap().values, Values::F64([412345.123456789, 4.0].into()));
+    assert_eq!(kept.value.tables[1].columns[0].values.len(), 2);
+    assert_eq!(kept.value.tables[0].column("x").unwrap().values, Values::F64([412345.123456789, 4.0].into()));
 }
 
 #[test]
@@ -131,7 +133,7 @@ fn colours_of_sixteen_bits_become_bytes() {
     };
     let out = Shared::default();
     let output = Output::Writer(Box::new(out.clone()), "x".into());
-    save_tables(&[table(Values::U16([0, 257, 65535].into()))], &[], &[], output, &to(Format::Ply)).unwrap();
+    Writer::new(output).options(&to(Format::Ply)).tables(&[table(Values::U16([0, 257, 65535].into()))]).unwrap();
     let xyz = converted(&out.take(), "x.ply", &to(Format::Xyz));
     assert_eq!(String::from_utf8(xyz).unwrap(), "0 0 0 0 0 0\n257 257 257 1 1 1\n65535 65535 65535 255 255 255\n");
 }
@@ -175,8 +177,11 @@ fn elements_and_columns_are_chosen() {
         try_converted(memory(CLOUD.as_bytes(), "x.ply"), read, &to(format)).map(|(bytes, _)| bytes)
     };
     assert!(of(&read, Format::Csv).unwrap().ends_with(b"view_px\n0.1\n"));
-    assert_eq!(tables_of(&of(&read, Format::Ply).unwrap()).tables.len(), 1);
-    assert_eq!(load_tables(memory(CLOUD.as_bytes(), "x.ply"), &read).unwrap().tables[0].name, "camera");
+    assert_eq!(tables_of(&of(&read, Format::Ply).unwrap()).value.tables.len(), 1);
+    assert_eq!(
+        Reader::new(memory(CLOUD.as_bytes(), "x.ply")).options(&read).tables().unwrap().value.tables[0].name,
+        "camera"
+    );
     read.table.element = None;
     read.table.columns = Some(vec![ColumnName::Name("scale_0".into()), ColumnName::Index(1)]);
     assert!(of(&read, Format::Txt).unwrap().ends_with(b"9.5 0.1\n1 3\n"));
@@ -257,7 +262,7 @@ fn names_win_over_content_and_complaints_tell_of_it() {
     for input in [memory, stream] {
         let read = |name: &str, text: &str| {
             let on_error = if name == "x.obj" { OnError::Warn } else { OnError::Raise };
-            let read = ReadOptions { on_error, ..ReadOptions::default() };
+            let read = ReadOptions::default().with_on_error(on_error);
             try_converted(input(text.as_bytes(), name), &read, &to(Format::Ply))
         };
         assert!(hint(read("x.stl", CLOUD).unwrap_err()).ends_with("`--from ply`"), "stl");
@@ -267,7 +272,7 @@ fn names_win_over_content_and_complaints_tell_of_it() {
         assert_eq!(hint(read("x.ply", "ply\nformat ascii 1.0\nelement\n").unwrap_err()), "");
         assert_eq!(codes(&read("x.obj", "v 1 2 3\nwhat\n").unwrap().1), [("unknown-statement", 1)]);
     }
-    let read = ReadOptions { format: Some(Format::Stl), ..ReadOptions::default() };
+    let read = ReadOptions::default().with_format(Some(Format::Stl));
     let asked = try_converted(memory(CLOUD.as_bytes(), "x.ply"), &read, &to(Format::Ply)).unwrap_err();
     assert!(hint(asked).ends_with("`--from ply`"));
 }
@@ -288,7 +293,9 @@ fn before_writing_somebody_may_look_and_refuse() {
             if refuse { Err(Error::new(ErrorKind::Host, "no")) } else { Ok(()) }
         };
         let (read, write) = (ReadOptions::default(), WriteOptions::default());
-        let done = convert_with(memory(source.as_bytes(), name), Output::Path(path.clone()), &read, &write, before);
+        let done = Reader::new(memory(source.as_bytes(), name))
+            .options(&read)
+            .convert_with(Writer::new(&path).options(&write), before);
         (seen, done)
     };
     let (seen, done) = run("x.csv", "1,2,3\n", true);
@@ -304,8 +311,8 @@ fn compression_is_by_name_or_none_or_a_codec() {
     let written = |name: &str, compression| {
         let out = Shared::default();
         let output = Output::Writer(Box::new(out.clone()), name.into());
-        let write = WriteOptions { compression, ..to(Format::Csv) };
-        convert(memory(b"1,2\n", "x.csv"), output, &ReadOptions::default(), &write).map(|_| out.take())
+        let write = to(Format::Csv).with_compression(compression);
+        Reader::new(memory(b"1,2\n", "x.csv")).convert(Writer::new(output).options(&write)).map(|_| out.take())
     };
     let plain = b"1,2\n".to_vec();
     assert_eq!(written("x.csv", Compression::default()).unwrap(), plain);
@@ -326,7 +333,7 @@ fn compression_is_by_name_or_none_or_a_codec() {
         assert_eq!(written(name, compression).unwrap_err().kind(), ErrorKind::Usage, "{name}");
     }
     // Found before anything is read.
-    let write = WriteOptions { compression: Compression::ByName(Some(3)), ..to(Format::Csv) };
+    let write = to(Format::Csv).with_compression(Compression::ByName(Some(3)));
     let nothing = Input::Path("no such file.csv".into());
     assert_eq!(try_converted(nothing, &ReadOptions::default(), &write).unwrap_err().kind(), ErrorKind::Usage);
 }
@@ -335,7 +342,7 @@ fn compression_is_by_name_or_none_or_a_codec() {
 fn digits_hold_for_every_format() {
     let source = b"v 1 2 3\nvt 0.5 0.25\nvn 0 0 1\nf 1/1/1 1/1/1 1/1/1\n";
     for (format, end) in [(Format::Obj, ""), (Format::Ply, ""), (Format::Stl, ""), (Format::Xyz, "")] {
-        let mut write = WriteOptions { format: Some(format), ..WriteOptions::default().with_digits(Digits::Fixed(2)) };
+        let mut write = WriteOptions::default().with_digits(Digits::Fixed(2)).with_format(Some(format));
         (write.ply.encoding, write.stl.ascii) = (PlyEncoding::Ascii, true);
         let text = String::from_utf8(converted(source, "x.obj", &write)).unwrap();
         let numbers = text.split_whitespace().filter(|word| word.contains('.') && word.parse::<f32>().is_ok());

@@ -2,7 +2,7 @@
 
 use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::options::{Codec, RunOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, load_image, save_image};
+use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_bytes::{Encoder, SeekTable};
 use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::packed::CODECS;
@@ -60,15 +60,15 @@ fn packed(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
 #[track_caller]
 fn is_same(name: &str, bytes: &[u8], what: &str) -> String {
     let of = |input: Input, threads| {
-        let run = RunOptions { threads: Some(threads), chunk_bytes: Some(50_000), ..RunOptions::default() };
-        let options = ReadOptions { run, ..ReadOptions::default() };
+        let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(50_000));
+        let options = ReadOptions::default().with_run(run);
         if name.starts_with("image") {
-            load_image(input, &options).map_or_else(
+            Reader::new(input).options(&options).image().map_or_else(
                 |failed| error(&failed),
-                |loaded| format!("{:?}", loaded.image) + &warnings(&loaded.report.warnings),
+                |loaded| format!("{:?}", loaded.value) + &warnings(&loaded.report.warnings),
             )
         } else {
-            outcome(&load(input, &options))
+            outcome(&Reader::new(input).options(&options).scene())
         }
     };
     let stream = of(Input::Reader(Box::new(std::io::Cursor::new(bytes.to_vec())), name.into()), 1);
@@ -89,8 +89,8 @@ fn image(format: Format) -> Vec<u8> {
         ..Image::default()
     };
     let kept = Shared::default();
-    let options = WriteOptions { format: Some(format), ..WriteOptions::default() };
-    save_image(&image, Output::Writer(Box::new(kept.clone()), "image".into()), &options).unwrap();
+    let options = WriteOptions::default().with_format(Some(format));
+    Writer::new(Output::Writer(Box::new(kept.clone()), "image".into())).options(&options).image(&image).unwrap();
     [kept.take(), vec![9; 300]].concat()
 }
 

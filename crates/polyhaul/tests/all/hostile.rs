@@ -4,7 +4,7 @@
 //! Those of compressed data are held where decoders are; those of the file system where files are opened.
 
 use polyhaul::options::RunOptions;
-use polyhaul::{ErrorKind, Input, ReadOptions, load_tables};
+use polyhaul::{ErrorKind, Input, ReadOptions, Reader};
 use std::time::Instant;
 
 /// Which of them it is, the file's name, its bytes, and what is said: nothing where it is read.
@@ -128,11 +128,11 @@ fn tables() -> Vec<Case> {
 
 /// What a file comes to: its error's kind.
 fn outcome(name: &str, bytes: &[u8], run: RunOptions) -> Option<ErrorKind> {
-    let options = ReadOptions { run, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_run(run);
     let input = || Input::Memory(bytes.to_vec(), name.into());
     let error = match name {
-        "x.stl" => polyhaul::load(input(), &options).err(),
-        _ => load_tables(input(), &options).err(),
+        "x.stl" => polyhaul::Reader::new(input()).options(&options).scene().err(),
+        _ => Reader::new(input()).options(&options).tables().err(),
     };
     if let Some(error) = &error {
         assert!(error.to_string().len() < 2000, "{error}");
@@ -146,7 +146,7 @@ fn each_is_read_or_refused() {
     for (number, name, bytes, expected) in plys().into_iter().chain(stls()).chain(tables()) {
         let start = Instant::now();
         for (threads, chunk_bytes) in [(1, None), (2, Some(1 << 16)), (7, None)] {
-            let run = RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
+            let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
             let found = outcome(name, &bytes, run);
             if found != expected {
                 let text = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();

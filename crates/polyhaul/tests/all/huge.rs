@@ -5,10 +5,8 @@
 //! `cargo test --release -p polyhaul --test all -- --ignored`.
 
 use polyhaul::model::{Samples, Values};
-use polyhaul::options::{Limits, RunOptions, TableOptions, Types};
-use polyhaul::{
-    Error, ErrorKind, Format, Input, Output, ReadOptions, WriteOptions, load, load_image, load_tables, save_image,
-};
+use polyhaul::options::{Limits, RunOptions, TableReadOptions, Types};
+use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::images::{NO_MAP, tga};
 use std::fs::File;
@@ -28,12 +26,10 @@ fn sparse(folder: &Folder, name: &str, start: &[u8], size: u64, end: &[u8]) -> P
 }
 
 fn refused(path: PathBuf) -> Error {
-    let error = load_tables(Input::Path(path.clone()), &ReadOptions::default()).map(drop).unwrap_err();
+    let error = Reader::new(&path).tables().map(drop).unwrap_err();
     match error.kind() {
         // STL is no table.
-        ErrorKind::Usage | ErrorKind::Unsupported => {
-            load(Input::Path(path), &ReadOptions::default()).map(drop).unwrap_err()
-        }
+        ErrorKind::Usage | ErrorKind::Unsupported => Reader::new(path).scene().map(drop).unwrap_err(),
         _ => error,
     }
 }
@@ -83,12 +79,12 @@ fn what_follows_in_a_huge_file_is_noted() {
     let folder = Folder::new("huge-tail").unwrap();
     let head = [&ply("binary_little_endian", 2, "uchar b")[..], &[7, 8]].concat();
     let path = sparse(&folder, "a.ply", &head, 6 * GIB, b"\x01");
-    let loaded = load_tables(Input::Path(path), &ReadOptions::default()).unwrap();
-    assert_eq!(loaded.tables[0].columns[0].values, Values::U8([7, 8].into()));
+    let loaded = Reader::new(path).tables().unwrap();
+    assert_eq!(loaded.value.tables[0].columns[0].values, Values::U8([7, 8].into()));
     assert_eq!(loaded.report.warnings.counts()["extra-data"], 1);
     let path = sparse(&folder, "a.stl", &stl(1), 6 * GIB, b"\x01");
-    let loaded = load(Input::Path(path), &ReadOptions::default()).unwrap();
-    assert_eq!(loaded.scene.meshes[0].faces.len(), 1);
+    let loaded = Reader::new(path).scene().unwrap();
+    assert_eq!(loaded.value.meshes[0].faces.len(), 1);
     assert_eq!(loaded.report.warnings.counts()["trailing-bytes"], 1);
 }
 
@@ -106,24 +102,24 @@ fn rows_past_4_gib_are_read() {
         let head = ply(form, rows, "float b");
         let size = head.len() as u64 + 4 * rows;
         let path = sparse(&folder, "a.ply", &head, size, &one);
-        let loaded = load_tables(Input::Path(path), &ReadOptions::default()).unwrap();
-        assert_eq!(last(&loaded.tables[0].columns[0].values), (rows, 0.0, 1.0), "{form}");
+        let loaded = Reader::new(path).tables().unwrap();
+        assert_eq!(last(&loaded.value.tables[0].columns[0].values), (rows, 0.0, 1.0), "{form}");
     }
     let head = npy("<f4", &format!("({rows},)"));
     let size = head.len() as u64 + 4 * rows;
     let path = sparse(&folder, "a.npy", &head, size, &1f32.to_le_bytes());
-    let loaded = load_tables(Input::Path(path), &ReadOptions::default()).unwrap();
-    assert_eq!(last(&loaded.tables[0].columns[0].values), (rows, 0.0, 1.0), "npy");
+    let loaded = Reader::new(path).tables().unwrap();
+    assert_eq!(last(&loaded.value.tables[0].columns[0].values), (rows, 0.0, 1.0), "npy");
     let count = (4 * GIB / 50 + 1000) as u32;
     let end = [&1f32.to_le_bytes()[..], &[0; 2]].concat();
     let path = sparse(&folder, "a.stl", &stl(count), 84 + 50 * u64::from(count), &end);
-    let loaded = load(Input::Path(path), &ReadOptions::default()).unwrap();
-    let mesh = &loaded.scene.meshes[0];
+    let loaded = Reader::new(path).scene().unwrap();
+    let mesh = &loaded.value.meshes[0];
     assert_eq!((mesh.faces.len(), mesh.positions.last()), (count as usize, Some(&[0.0, 0.0, 1.0])));
 }
 
 fn any_size() -> ReadOptions {
-    ReadOptions { limits: Limits { pixels: u64::MAX, ..Limits::default() }, ..ReadOptions::default() }
+    ReadOptions::default().with_limits(Limits::default().with_pixels(u64::MAX))
 }
 
 /// The pixels are there, as holes, and more than the default allows.
@@ -135,7 +131,7 @@ fn images_of_65535_rows_and_columns_are_refused_by_their_limit() {
         let head = tga(kind, NO_MAP, [u16::MAX; 2], [bits, 0], &[]);
         let size = 18 + 65_535 * 65_535 * u64::from(bits / 8);
         let path = sparse(&folder, "a.tga", &head, size, b"\x01");
-        let error = load_image(Input::Path(path), &ReadOptions::default()).map(drop).unwrap_err();
+        let error = Reader::new(path).image().map(drop).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
         assert!(error.to_string().contains("65535 x 65535") && error.to_string().contains("(pixels)"), "{error}");
     }
@@ -143,7 +139,7 @@ fn images_of_65535_rows_and_columns_are_refused_by_their_limit() {
     let head = tga(2, NO_MAP, [u16::MAX; 2], [32, 0], &[]);
     let end = 18 + 65_535 * 65_535 * 4 - 1;
     let path = sparse(&folder, "a.tga", &head, end, b"\x01");
-    let error = load_image(Input::Path(path), &any_size()).map(drop).unwrap_err();
+    let error = Reader::new(path).options(&any_size()).image().map(drop).unwrap_err();
     assert_eq!((error.kind(), error.place().offset), (ErrorKind::Malformed, Some(end)), "{error}");
 }
 
@@ -160,15 +156,15 @@ fn images_of_more_samples_than_2_to_the_32() {
     let runs = [&[0xFF, 0, 0, 0].repeat(whole as usize)[..], &[127 + rest as u8, 0, 0, 0], &[0, 1, 2, 3]].concat();
     let runs = folder.file("runs.tga", tga(10, NO_MAP, SIZE, [24, 0x20], &runs)).unwrap();
     for path in [plain, runs] {
-        let image = load_image(Input::Path(path), &any_size()).unwrap().image;
+        let image = Reader::new(path).options(&any_size()).image().unwrap().value;
         let Samples::U8(samples) = &image.samples else { panic!("TGA has bytes") };
         assert!(samples.len() as u64 == 3 * pixels && samples.len() > 1 << 32);
         assert!(
             samples.ends_with(&[0, 0, 0, 3, 2, 1]) && samples[..samples.len() - 3].iter().all(|&sample| sample == 0)
         );
         let output = Output::Writer(Box::new(std::io::sink()), "a.tga".into());
-        let options = WriteOptions { format: Some(Format::Tga), ..WriteOptions::default() };
-        assert_eq!(save_image(&image, output, &options).unwrap().bytes_out, 18 + 3 * pixels + 26);
+        let options = WriteOptions::default().with_format(Some(Format::Tga));
+        assert_eq!(Writer::new(output).options(&options).image(&image).unwrap().bytes_out, 18 + 3 * pixels + 26);
     }
 }
 
@@ -203,14 +199,14 @@ fn text_past_4_gib_has_true_places() {
     let blanks = (1 << 32) + 5;
     let read = |name: &str, start: &[u8], end: &[u8]| {
         let reader = Blanks { parts: [start.to_vec(), end.to_vec()], left: blanks };
-        let run = RunOptions { threads: Some(2), ..RunOptions::default() };
-        let table = TableOptions { types: Types::All(polyhaul::model::Scalar::F32), ..TableOptions::default() };
-        let options = ReadOptions { run, table, limits: Limits::default(), ..ReadOptions::default() };
+        let run = RunOptions::default().with_threads(Some(2));
+        let table = TableReadOptions::default().with_types(Types::All(polyhaul::model::Scalar::F32));
+        let options = ReadOptions::default().with_run(run).with_table(table).with_limits(Limits::default());
         let input = Input::Reader(Box::new(reader), name.into());
         if name.ends_with("stl") {
-            load(input, &options).map(|loaded| loaded.scene.meshes[0].faces.len())
+            Reader::new(input).options(&options).scene().map(|loaded| loaded.value.meshes[0].faces.len())
         } else {
-            load_tables(input, &options).map(|loaded| loaded.tables[0].row_count)
+            Reader::new(input).options(&options).tables().map(|loaded| loaded.value.tables[0].row_count)
         }
     };
     let start = [&head[..], b"1\n"].concat();

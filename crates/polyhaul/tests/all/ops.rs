@@ -3,14 +3,14 @@
 
 use polyhaul::ErrorKind;
 use polyhaul::model::{Counts, Curve, Elements, Mesh, Object, Run, Scene};
-use polyhaul::ops::{TriangleMap, triangulate, triangulate_scene, weld};
+use polyhaul::ops::{MeshOps, SceneOps, TriangleMap};
 use polyhaul::options::RunOptions;
 use std::collections::HashMap;
 
 const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
 
 fn options(threads: usize) -> RunOptions {
-    RunOptions { threads: Some(threads), ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(threads))
 }
 
 /// A generator of numbers that looks random enough.
@@ -52,7 +52,7 @@ fn one_face(polygon: &[Point]) -> Mesh {
 
 fn triangles(polygon: &[Point]) -> Vec<[u32; 3]> {
     let mut mesh = one_face(polygon);
-    triangulate(&mut mesh, &options(1)).unwrap();
+    mesh.triangulate_with(&options(1)).unwrap();
     mesh.faces.corner_positions.chunks(3).map(|corners| [corners[0], corners[1], corners[2]]).collect()
 }
 
@@ -277,7 +277,7 @@ fn polygons_in_any_plane_are_cut_right() {
         let mut mesh = one_face(&polygon);
         let place = |p: Point| [0, 1, 2].map(|i| (p[0] * u[i] + p[1] * v[i] + at[i]) as f32);
         mesh.positions = polygon.iter().map(|&p| place(p)).collect();
-        triangulate(&mut mesh, &options(1)).unwrap();
+        mesh.triangulate_with(&options(1)).unwrap();
         let cut: Vec<[u32; 3]> = mesh.faces.corner_positions.chunks(3).map(|c| [c[0], c[1], c[2]]).collect();
         assert_is_whole(polygon.len(), &cut);
         let corner = |corner: u32| polygon[corner as usize];
@@ -338,7 +338,7 @@ fn quads_far_from_the_origin_are_cut() {
         },
         ..Mesh::default()
     };
-    triangulate(&mut mesh, &options(1)).unwrap();
+    mesh.triangulate_with(&options(1)).unwrap();
     assert_eq!(mesh.faces.len(), 28);
     for triangle in mesh.faces.corner_positions.chunks(3) {
         let [a, b, c] = [0, 1, 2].map(|i| mesh.positions[triangle[i] as usize]);
@@ -377,8 +377,8 @@ fn threads_make_no_difference() {
     let mesh = mixed(20_000, 5);
     let cut = |threads: usize| {
         let mut mesh = mesh.clone();
-        let map = triangulate(&mut mesh, &options(threads)).unwrap();
-        let welded = weld(&mesh, &options(threads)).unwrap();
+        let map = mesh.triangulate_with(&options(threads)).unwrap();
+        let welded = mesh.weld_with(&options(threads)).unwrap();
         (mesh, map, welded)
     };
     let one = cut(1);
@@ -429,7 +429,7 @@ fn runs_objects_and_curves_follow_their_faces() {
     };
     for threads in THREADS {
         let mut scene = scene.clone();
-        triangulate_scene(&mut scene, &options(threads)).unwrap();
+        scene.triangulate_with(&options(threads)).unwrap();
         let mesh = &scene.meshes[0];
         assert_eq!(mesh.faces.offsets, (0..=10).map(|i| 3 * i).collect::<Vec<u32>>());
         assert_eq!((&mesh.material_runs, &mesh.group_runs), (&runs(&[0, 2, 3, 10]), &runs(&[7])));
@@ -443,12 +443,12 @@ fn runs_objects_and_curves_follow_their_faces() {
 #[test]
 fn triangles_stay_what_they_are() {
     let mut mesh = mixed(100, 7);
-    triangulate(&mut mesh, &options(2)).unwrap();
+    mesh.triangulate_with(&options(2)).unwrap();
     let before = mesh.clone();
-    let map = triangulate(&mut mesh, &options(2)).unwrap();
+    let map = mesh.triangulate_with(&options(2)).unwrap();
     assert_eq!(mesh, before);
     assert_eq!((map.triangles(5), map.face(5)), (5..6, Some(5)));
-    assert_eq!(triangulate(&mut Mesh::default(), &options(2)).unwrap(), TriangleMap::default());
+    assert_eq!(Mesh::default().triangulate_with(&options(2)).unwrap(), TriangleMap::default());
 }
 
 #[test]
@@ -471,7 +471,7 @@ fn faces_that_make_no_sense_are_errors_and_change_nothing() {
         (spoiled(&|f| f.corner_normals.to_mut().unwrap().truncate(3)), "corner_normals has 3 indices for"),
     ] {
         let before = mesh.clone();
-        let error = triangulate(&mut mesh, &options(3)).unwrap_err();
+        let error = mesh.triangulate_with(&options(3)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.diagnostic().message.starts_with(message), "{error}");
         assert_eq!(mesh, before);
@@ -485,7 +485,7 @@ fn a_scene_with_a_bad_mesh_stays_consistent() {
     let end = good.counts();
     let object = Object { end, ..Object::default() };
     let mut scene = Scene { meshes: vec![good, bad], objects: vec![object], ..Scene::default() };
-    assert!(triangulate_scene(&mut scene, &options(1)).is_err());
+    assert!(scene.triangulate_with(&options(1)).is_err());
     assert_eq!(scene.objects[0].end, scene.meshes[0].counts());
     assert!(scene.objects[0].end.faces > end.faces);
 }
@@ -496,6 +496,6 @@ fn a_cancelled_cut_changes_nothing() {
     let before = mesh.clone();
     let options = options(2);
     options.cancel.cancel();
-    assert_eq!(triangulate(&mut mesh, &options).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(mesh.triangulate_with(&options).unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(mesh, before);
 }

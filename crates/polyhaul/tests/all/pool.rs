@@ -1,7 +1,7 @@
 //! The caller's threads in place of our own: the same bytes, warnings and errors, whatever the pool does.
 
 use polyhaul::options::{RunTasks, ThreadPool};
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, convert};
+use polyhaul::{Format, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::output::Shared;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ fn outcome(path: &Path, format: Format, pool: Option<&ThreadPool>) -> String {
     writing.format = Some(format);
     let kept = Shared::default();
     let output = Output::Writer(Box::new(kept.clone()), "out".into());
-    match convert(Input::Path(path.into()), output, &reading, &writing) {
+    match Reader::new(path).options(&reading).convert(Writer::new(output).options(&writing)) {
         Ok(report) => format!("{:?}\n{:?}", report.warnings, kept.lock().escape_ascii().to_string()),
         Err(error) => format!("{error:?}"),
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 fn repacked(bytes: &[u8], compression: Compression) -> Vec<u8> {
     let kept = Shared::default();
     let output = Output::Writer(Box::new(kept.clone()), "kept".into());
-    let write = WriteOptions { compression, ..WriteOptions::default() };
+    let write = WriteOptions::default().with_compression(compression);
     let input = Input::Memory(bytes.to_vec(), "bytes".into());
     let report = repack(input, output, &ReadOptions::default(), &write).unwrap();
     let kept = kept.take();
@@ -89,8 +89,8 @@ fn a_file_that_changes_meanwhile_replaces_nothing() {
     let changing = path.clone();
     let touch = |file: std::fs::File| file.set_modified(std::time::SystemTime::UNIX_EPOCH);
     let change = move |_, _| std::fs::File::options().write(true).open(&changing).and_then(touch).unwrap();
-    let run = RunOptions { progress: Some(Progress(Arc::new(change))), threads: Some(1), ..RunOptions::default() };
-    let write = WriteOptions { run, ..WriteOptions::default() };
+    let run = RunOptions::default().with_progress(Some(Progress(Arc::new(change)))).with_threads(Some(1));
+    let write = WriteOptions::default().with_run(run);
     let error = repack(Input::Path(path), Output::Path(packed.clone()), &ReadOptions::default(), &write).unwrap_err();
     assert!(error.kind() == ErrorKind::Io && error.to_string().contains("changed"), "{error}");
     assert_eq!(

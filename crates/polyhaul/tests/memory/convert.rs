@@ -3,7 +3,7 @@
 
 use polyhaul::model::{Column, Mesh, Table, Values};
 use polyhaul::options::RunOptions;
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, convert, load, load_tables, save_tables};
+use polyhaul::{Format, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::alloc;
 use polyhaul_testkit::corpus::Folder;
 
@@ -34,12 +34,12 @@ fn nothing_is_held_twice() {
     let _alone = crate::alone();
     let folder = Folder::new("convert-memory").unwrap();
     let path = folder.join("a.ply");
-    save_tables(&ring(1_000_000), &[], &[], Output::Path(path.clone()), &WriteOptions::default()).unwrap();
-    let run = RunOptions { threads: Some(2), memory_limit: 8 * MIB, ..RunOptions::default() };
-    let read = ReadOptions { run: run.clone(), ..ReadOptions::default() };
-    let scene = load(Input::Path(path.clone()), &read).unwrap().scene;
+    Writer::new(&path).tables(&ring(1_000_000)).unwrap();
+    let run = RunOptions::default().with_threads(Some(2)).with_memory_limit(8 * MIB);
+    let read = ReadOptions::default().with_run(run.clone());
+    let scene = Reader::new(&path).options(&read).scene().unwrap().value;
     let scene_bytes = scene.meshes.iter().map(Mesh::heap_bytes).sum();
-    let tables = load_tables(Input::Path(path.clone()), &read).unwrap().tables;
+    let tables = Reader::new(&path).options(&read).tables().unwrap().value.tables;
     let table_bytes = tables.iter().map(Table::heap_bytes).sum();
     drop((scene, tables));
     for (format, scale, model) in [
@@ -51,13 +51,14 @@ fn nothing_is_held_twice() {
         (Format::Stl, 2.0, scene_bytes),
         (Format::Obj, 2.0, scene_bytes),
     ] {
-        let mut write = WriteOptions { format: Some(format), run: run.clone(), ..WriteOptions::default() };
+        let mut write = WriteOptions::default().with_format(Some(format)).with_run(run.clone());
         for place in [&mut write.ply.placement, &mut write.stl.placement, &mut write.table.placement] {
             place.global_scale = scale;
         }
         write.obj.global_scale = scale;
         let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
-        let (result, used) = alloc::measure(|| convert(Input::Path(path.clone()), output, &read, &write));
+        let (result, used) =
+            alloc::measure(|| Reader::new(&path).options(&read).convert(Writer::new(output).options(&write)));
         assert!(result.unwrap().bytes_out > 10 * MIB);
         let most = model + run.memory_limit + EXTRA_BYTES;
         let what = format!("{format:?} {scale}: {} of {} MiB", used.peak_bytes >> 20, most >> 20);

@@ -2,8 +2,8 @@
 //! own, for its allocator; its counters are the process's, so there is one test.
 
 use polyhaul::model::{Column, Domain, Elements, Mesh, Scene, Values};
-use polyhaul::options::{Digits, PlyEncoding, PlyOptions, RunOptions, StlOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions};
+use polyhaul::options::{Digits, PlyEncoding, PlyWriteOptions, RunOptions, StlWriteOptions};
+use polyhaul::{Format, Output, ReadOptions, WriteOptions};
 use polyhaul_testkit::alloc;
 
 const MIB: u64 = 1 << 20;
@@ -39,13 +39,14 @@ fn the_limit_holds_whatever_the_size() {
     for encoding in [PlyEncoding::Ascii, PlyEncoding::LittleEndian] {
         for format in [Format::Ply, Format::Stl] {
             for (threads, memory_limit) in [(1, MIB), (2, 8 * MIB), (7, 8 * MIB), (64, 64 * MIB)] {
-                let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
+                let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
                 let digits = Digits::Fixed(6);
-                let ply = PlyOptions { encoding, digits, ..PlyOptions::default() };
-                let stl = StlOptions { ascii: encoding == PlyEncoding::Ascii, digits, ..StlOptions::default() };
-                let options = WriteOptions { format: Some(format), run, ply, stl, ..WriteOptions::default() };
+                let ply = PlyWriteOptions::default().with_encoding(encoding).with_digits(digits);
+                let stl = StlWriteOptions::default().with_ascii(encoding == PlyEncoding::Ascii).with_digits(digits);
+                let options =
+                    WriteOptions::default().with_format(Some(format)).with_run(run).with_ply(ply).with_stl(stl);
                 let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
-                let (result, used) = alloc::measure(|| polyhaul::save(&scene, output, &options));
+                let (result, used) = alloc::measure(|| polyhaul::Writer::new(output).options(&options).scene(&scene));
                 assert!(result.unwrap().bytes_out > 20_000_000);
                 let what = format!(
                     "{encoding:?} {format:?} {threads}: {} of {} KiB",
@@ -59,13 +60,13 @@ fn the_limit_holds_whatever_the_size() {
     let folder = polyhaul_testkit::corpus::Folder::new("memory").unwrap();
     for ascii in [false, true] {
         let path = folder.join("a.stl");
-        let stl = StlOptions { ascii, ..StlOptions::default() };
-        polyhaul::save(&scene, Output::Path(path.clone()), &WriteOptions { stl, ..WriteOptions::default() }).unwrap();
+        let stl = StlWriteOptions::default().with_ascii(ascii);
+        polyhaul::Writer::new(&path).options(&WriteOptions::default().with_stl(stl)).scene(&scene).unwrap();
         for (threads, memory_limit) in [(1, MIB), (7, 8 * MIB)] {
-            let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
-            let options = ReadOptions { run, ..ReadOptions::default() };
-            let (loaded, used) = alloc::measure(|| polyhaul::load(Input::Path(path.clone()), &options));
-            let model: u64 = loaded.unwrap().scene.meshes.iter().map(Mesh::heap_bytes).sum();
+            let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
+            let options = ReadOptions::default().with_run(run);
+            let (loaded, used) = alloc::measure(|| polyhaul::Reader::new(&path).options(&options).scene());
+            let model: u64 = loaded.unwrap().value.meshes.iter().map(Mesh::heap_bytes).sum();
             // Arrays of an unknown size double as they grow.
             let most = if ascii { 2 * model } else { model };
             assert!(used.peak_bytes <= most + memory_limit + EXTRA_BYTES, "{ascii} {threads}: {used:?} {model}");

@@ -3,7 +3,7 @@
 
 use super::support::*;
 use polyhaul::model::{Counts, Elements, NONE, Run, Scene};
-use polyhaul::options::ObjOptions;
+use polyhaul::options::ObjWriteOptions;
 use polyhaul::{ErrorKind, WriteOptions};
 use polyhaul_testkit::alloc;
 use std::collections::BTreeMap;
@@ -123,10 +123,10 @@ fn least(a: Counts, b: Counts) -> Counts {
 }
 
 fn variants() -> Vec<WriteOptions> {
-    let groups = ObjOptions { export_material_groups: true, export_uv: false, ..ObjOptions::default() };
-    let object_groups = ObjOptions { export_object_groups: true, export_curves: false, ..ObjOptions::default() };
-    let triangles = ObjOptions { export_triangulated_mesh: true, ..ObjOptions::default() };
-    let cut = WriteOptions { run: run(2, Some(64)), ..WriteOptions::default() };
+    let groups = ObjWriteOptions::default().with_export_material_groups(true).with_export_uv(false);
+    let object_groups = ObjWriteOptions::default().with_export_object_groups(true).with_export_curves(false);
+    let triangles = ObjWriteOptions::default().with_export_triangulated_mesh(true);
+    let cut = WriteOptions::default().with_run(run(2, Some(64)));
     vec![plain(), cut, with(groups), with(object_groups), with(triangles)]
 }
 

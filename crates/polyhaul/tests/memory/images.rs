@@ -5,7 +5,7 @@
 use crate::alone;
 use polyhaul::model::{Image, Samples};
 use polyhaul::options::{Limits, RunOptions};
-use polyhaul::{ErrorKind, Input, ReadOptions, Result, load_image};
+use polyhaul::{ErrorKind, Input, ReadOptions, Reader, Result};
 use polyhaul_testkit::alloc::measure;
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::growth;
@@ -26,10 +26,10 @@ const PROGRAM_BYTES: u64 = 3 * MIB;
 
 /// One test at a time, and none that takes all memory.
 fn options(threads: usize) -> ReadOptions {
-    let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+    let run = RunOptions::default().with_threads(Some(threads));
     // No limit helps.
-    let limits = Limits { pixels: u64::MAX, ..Limits::default() };
-    ReadOptions { run, limits, ..ReadOptions::default() }
+    let limits = Limits::default().with_pixels(u64::MAX);
+    ReadOptions::default().with_run(run).with_limits(limits)
 }
 
 fn stream(bytes: &[u8], name: &str, sizes: Sizes) -> Input {
@@ -37,7 +37,7 @@ fn stream(bytes: &[u8], name: &str, sizes: Sizes) -> Input {
 }
 
 fn image(input: Input, options: &ReadOptions) -> Result<Image> {
-    load_image(input, options).map(|loaded| loaded.image)
+    Reader::new(input).options(options).image().map(|loaded| loaded.value)
 }
 
 /// A way to read a picture: what it is called, how many bytes it has, and its input.

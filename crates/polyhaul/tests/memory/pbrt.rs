@@ -3,8 +3,8 @@
 
 use crate::alone;
 use polyhaul::model::Scene;
-use polyhaul::options::{OnError, PbrtMeshes, PbrtStyle, RunOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, save};
+use polyhaul::options::{OnError, PbrtMeshes, PbrtWriteOptions, RunOptions};
+use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::alloc;
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::pbrt::hostile::{Trap, Way, fan};
@@ -29,9 +29,10 @@ fn what_hurts_takes_as_much_as_its_text_backs() {
         let text = Arc::new(trap.text(count_of(trap, 6 * MIB)));
         let size = text.len() as u64;
         for (on_error, threads) in [(OnError::Raise, 1), (OnError::Warn, 2)] {
-            let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
-            let options = ReadOptions { run, on_error, ..ReadOptions::default() };
-            let (_, used) = alloc::measure(|| load(Input::Shared(text.clone(), "x.pbrt".into()), &options));
+            let run = RunOptions::default().with_threads(Some(threads));
+            let options = ReadOptions::default().with_run(run).with_on_error(on_error);
+            let (_, used) =
+                alloc::measure(|| Reader::new(Input::Shared(text.clone(), "x.pbrt".into())).options(&options).scene());
             if used.peak_bytes > 64 * MIB + 4 * size {
                 wrong.push(format!("{trap:?} {on_error:?}: {} MiB for {} MiB", used.peak_bytes / MIB, size / MIB));
             }
@@ -46,12 +47,12 @@ fn a_fan_of_files_takes_little() {
     let _turn = alone();
     let folder = Folder::new("pbrt-fan").unwrap();
     let path = fan(folder.path(), Way::Import, 10, 10).unwrap();
-    let (result, used) = alloc::measure(|| load(Input::Path(path), &ReadOptions::default()));
+    let (result, used) = alloc::measure(|| Reader::new(path).scene());
     assert!(result.is_err() && used.peak_bytes <= 64 * MIB, "{} MiB", used.peak_bytes / MIB);
 }
 
 fn scene(text: &str) -> Scene {
-    load(Input::Memory(text.as_bytes().to_vec(), "x.pbrt".into()), &ReadOptions::default()).unwrap().scene
+    Reader::new(Input::Memory(text.as_bytes().to_vec(), "x.pbrt".into())).scene().unwrap().value
 }
 
 #[test]
@@ -67,15 +68,14 @@ fn writing_takes_the_limit() {
     ));
     let folder = Folder::new("pbrt-memory").unwrap();
     for (threads, memory_limit) in [(1, MIB), (2, 8 * MIB), (7, 64 * MIB)] {
-        let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
+        let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
         for (parts, meshes) in
             [(0, PbrtMeshes::Inline), (5, PbrtMeshes::Inline), (0, PbrtMeshes::Ply { vertices: 100 })]
         {
-            let pbrt = PbrtStyle { parts, meshes, ..PbrtStyle::default() };
-            let options =
-                WriteOptions { format: Some(Format::Pbrt), pbrt, run: run.clone(), ..WriteOptions::default() };
+            let pbrt = PbrtWriteOptions::default().with_parts(parts).with_meshes(meshes);
+            let options = WriteOptions::default().with_format(Some(Format::Pbrt)).with_pbrt(pbrt).with_run(run.clone());
             let output = Output::Path(folder.join("a.pbrt"));
-            let (result, used) = alloc::measure(|| save(&scene, output, &options));
+            let (result, used) = alloc::measure(|| Writer::new(output).options(&options).scene(&scene));
             assert!(result.unwrap().bytes_out > 10_000_000);
             let most = memory_limit + EXTRA_BYTES;
             assert!(used.peak_bytes <= most, "{pbrt:?} {threads}: {} MiB of {}", used.peak_bytes / MIB, most / MIB);

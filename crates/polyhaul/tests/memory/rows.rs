@@ -50,7 +50,7 @@ fn expected(records: &[u8]) -> Vec<u8> {
 }
 
 fn run(threads: usize) -> RunOptions {
-    RunOptions { threads: Some(threads), ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(threads))
 }
 
 /// What a writer got.
@@ -147,7 +147,7 @@ fn a_trace_and_the_callers_threads_are_used() {
             (0..count).for_each(task);
         });
         let trace = Trace::new(Detail::Totals);
-        let run = RunOptions { trace: Some(trace.clone()), pool: Some(ThreadPool(tasks)), ..run(threads) };
+        let run = run(threads).with_trace(Some(trace.clone())).with_pool(Some(ThreadPool(tasks)));
         assert_eq!(rows::format_rows_to_vec(&format(), &columns(&records), &run).unwrap(), expected(&records));
         let seen = trace.recording();
         assert_eq!(seen.sections.iter().map(|part| part.name).collect::<Vec<_>>(), ["format"]);
@@ -169,7 +169,7 @@ fn a_value_without_a_text_is_placed() {
         let mut out = vec![0; 1 << 20];
         let error = rows::format_rows(&format, &columns, &mut out, &run(threads)).unwrap_err();
         assert_eq!(error.to_string(), says);
-        let options = WriteOptions { run: run(threads), ..WriteOptions::default() };
+        let options = WriteOptions::default().with_run(run(threads));
         let output = Output::Writer(Box::new(Written::default()), "out".into());
         let error = rows::write_rows(&format, &columns, b"", b"", output, &options).unwrap_err();
         assert_eq!(error.to_string(), format!("out: {says}"));
@@ -214,7 +214,7 @@ fn cancelled_work_ends() {
     let _alone = alone();
     let records = records(100_000);
     for threads in THREADS {
-        let run = RunOptions { cancel: Cancel::default(), ..run(threads) };
+        let run = run(threads).with_cancel(Cancel::default());
         run.cancel.cancel();
         let error = rows::format_rows_to_vec(&format(), &columns(&records), &run).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
@@ -229,8 +229,8 @@ fn pages_have_the_same_bytes_whatever_their_size() {
         let whole = [b"head\n".as_slice(), &expected(&records), b"foot\n"].concat();
         for threads in THREADS {
             for (chunk_bytes, memory_limit) in [(None, 64 << 20), (Some(1), 1), (Some(1000), 1 << 16)] {
-                let run = RunOptions { chunk_bytes, memory_limit, ..run(threads) };
-                let options = WriteOptions { run, ..WriteOptions::default() };
+                let run = run(threads).with_chunk_bytes(chunk_bytes).with_memory_limit(memory_limit);
+                let options = WriteOptions::default().with_run(run);
                 let written = Written::default();
                 let output = Output::Writer(Box::new(written.clone()), "out".into());
                 let report = rows::write_rows(&format(), &columns(&records), b"head\n", b"foot\n", output, &options);
@@ -249,12 +249,12 @@ fn files_are_compressed_and_replaced_as_a_whole() {
     let path = folder.join("rows.txt.gz");
     let records = records(30_000);
     let written = [1, 2].map(|threads| {
-        let options = WriteOptions { run: run(threads), ..WriteOptions::default() };
+        let options = WriteOptions::default().with_run(run(threads));
         rows::write_rows(&format(), &columns(&records), b"", b"", Output::Path(path.clone()), &options).unwrap();
         std::fs::read(&path).unwrap()
     });
     assert!(written[0] == written[1] && written[0].starts_with(&[0x1F, 0x8B]));
-    let options = WriteOptions { compression: Codec::Zstd.into(), ..WriteOptions::default() };
+    let options = WriteOptions::default().with_compression(Codec::Zstd.into());
     let mut broken = records.clone();
     broken.truncate(records.len() - RECORD_BYTES);
     broken.extend([0, 0, 0, 0, 0, 0, 0xC0, 0x7F]);

@@ -3,8 +3,8 @@
 
 use crate::alone;
 use polyhaul::model::{Column, Scalar, Table, Values};
-use polyhaul::options::{Digits, RunOptions, TableOptions, TableStyle, Types};
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load_tables, save_tables};
+use polyhaul::options::{Digits, RunOptions, TableReadOptions, TableWriteOptions, Types};
+use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::alloc;
 use std::io::Read;
 use std::sync::Arc;
@@ -38,19 +38,21 @@ fn reading_takes_the_columns_and_the_limit() {
     let types = Types::All(Scalar::F32);
     let text = Arc::new(ROW.repeat(rows));
     for (threads, memory_limit) in [(1, MIB), (2, 4 * MIB), (7, 64 * MIB)] {
-        let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
-        let table = TableOptions { types: types.clone(), ..TableOptions::default() };
-        let options = ReadOptions { run, table, ..ReadOptions::default() };
-        let (result, used) = alloc::measure(|| load_tables(Input::Shared(text.clone(), "x.txt".into()), &options));
+        let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
+        let table = TableReadOptions::default().with_types(types.clone());
+        let options = ReadOptions::default().with_run(run).with_table(table);
+        let (result, used) =
+            alloc::measure(|| Reader::new(Input::Shared(text.clone(), "x.txt".into())).options(&options).tables());
         let columns = 12 * rows as u64;
-        assert_eq!(result.unwrap().tables[0].heap_bytes(), columns);
+        assert_eq!(result.unwrap().value.tables[0].heap_bytes(), columns);
         // Columns are a little too large before their end is known.
         let most = columns + columns / 40 + memory_limit + EXTRA_BYTES;
         assert!(used.peak_bytes <= most, "{} MiB of {}", used.peak_bytes / MIB, most / MIB);
         // A stream says nothing of its size: then columns double.
         let reader = Repeat { bytes: ROW, left: rows };
-        let (result, used) = alloc::measure(|| load_tables(Input::Reader(Box::new(reader), "x.txt".into()), &options));
-        assert_eq!(result.unwrap().tables[0].row_count, rows);
+        let (result, used) =
+            alloc::measure(|| Reader::new(Input::Reader(Box::new(reader), "x.txt".into())).options(&options).tables());
+        assert_eq!(result.unwrap().value.tables[0].row_count, rows);
         assert!(used.peak_bytes <= 3 * columns + memory_limit + EXTRA_BYTES, "{} MiB", used.peak_bytes / MIB);
     }
 }
@@ -73,7 +75,7 @@ fn short_inputs_with_large_claims_take_little() {
             } else {
                 Input::Reader(Box::new(std::io::Cursor::new(bytes.clone())), name.into())
             };
-            let (result, used) = alloc::measure(|| load_tables(input, &ReadOptions::default()));
+            let (result, used) = alloc::measure(|| Reader::new(input).tables());
             assert!(result.is_err());
             assert!(used.peak_bytes <= 64 * MIB + 4 * size, "{name}: {} MiB", used.peak_bytes / MIB);
         }
@@ -89,12 +91,12 @@ fn writing_takes_the_limit() {
     for format in [Format::Csv, Format::Npy] {
         for (threads, memory_limit) in [(1, 2 * MIB), (2, 8 * MIB), (7, 64 * MIB)] {
             for digits in [Digits::Fixed(6), Digits::Shortest] {
-                let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
-                let style = TableStyle { digits, ..TableStyle::default() };
-                let options = WriteOptions { format: Some(format), run, table: style, ..WriteOptions::default() };
+                let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
+                let style = TableWriteOptions::default().with_digits(digits);
+                let options = WriteOptions::default().with_format(Some(format)).with_run(run).with_table(style);
                 let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
                 let (result, used) =
-                    alloc::measure(|| save_tables(std::slice::from_ref(&table), &[], &[], output, &options));
+                    alloc::measure(|| Writer::new(output).options(&options).tables(std::slice::from_ref(&table)));
                 result.unwrap();
                 let most = memory_limit + EXTRA_BYTES;
                 assert!(used.peak_bytes <= most, "{} MiB of {}", used.peak_bytes / MIB, most / MIB);

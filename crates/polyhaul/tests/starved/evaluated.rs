@@ -4,7 +4,7 @@ use super::scenes::{self, IDENTITY, Numbers};
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::{Domain, Mesh, Object, Scene};
-use polyhaul::options::{Codec, ObjOptions, Smoothing};
+use polyhaul::options::{Codec, ObjWriteOptions, Smoothing};
 use polyhaul_testkit::starve::{Plan, every_allocation_of_writing};
 
 /// Objects, a larger one among them, which all threads prepare together where it `is_large`.
@@ -40,7 +40,7 @@ fn check(test: &str, is_large: bool, options: WriteOptions) {
 }
 
 fn on_threads(threads: usize) -> WriteOptions {
-    with_run(&ObjOptions::default(), run(threads, None, LIMITS[0]))
+    with_run(&ObjWriteOptions::default(), run(threads, None, LIMITS[0]))
 }
 
 #[test]
@@ -60,16 +60,16 @@ fn with_a_large_object() {
 
 #[test]
 fn with_smoothing_groups() {
-    let obj = ObjOptions { smoothing: Smoothing::BitFlags, export_vertex_groups: true, ..ObjOptions::default() };
+    let obj = ObjWriteOptions::default().with_smoothing(Smoothing::BitFlags).with_export_vertex_groups(true);
     check("with_smoothing_groups", false, with(&obj));
 }
 
 #[test]
 fn with_triangles() {
-    check("with_triangles", false, with(&ObjOptions { export_triangulated_mesh: true, ..ObjOptions::default() }));
+    check("with_triangles", false, with(&ObjWriteOptions::default().with_export_triangulated_mesh(true)));
 }
 
 #[test]
 fn compressed() {
-    check("compressed", false, WriteOptions { compression: Codec::Gzip.into(), ..on_threads(2) });
+    check("compressed", false, on_threads(2).with_compression(Codec::Gzip.into()));
 }

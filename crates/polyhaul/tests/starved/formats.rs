@@ -1,8 +1,8 @@
 //! PLY, STL and converting over tables: no memory for a block is an error, never an abort. A binary of its own, for
 //! its allocator.
 
-use polyhaul::options::{PlyEncoding, PlyOptions, RunOptions, StlOptions, StlReadOptions};
-use polyhaul::{Format, Input, ReadOptions, WriteOptions};
+use polyhaul::options::{PlyEncoding, PlyWriteOptions, RunOptions, StlReadOptions, StlWriteOptions};
+use polyhaul::{Format, ReadOptions, WriteOptions};
 use polyhaul_testkit::corpus;
 use polyhaul_testkit::starve::{Plan, every_allocation, every_allocation_of_writing};
 
@@ -10,11 +10,11 @@ fn check(test: &str, threads: usize, to_file: bool, format: Format, is_text: boo
     let test = &format!("formats::{test}");
     every_allocation_of_writing(Plan::of(test), to_file, || {
         let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
-        let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+        let run = RunOptions::default().with_threads(Some(threads));
         let encoding = if is_text { PlyEncoding::Ascii } else { PlyEncoding::LittleEndian };
-        let ply = PlyOptions { encoding, ..PlyOptions::default() };
-        let stl = StlOptions { ascii: is_text, ..StlOptions::default() };
-        (scene, WriteOptions { format: Some(format), run, ply, stl, ..WriteOptions::default() })
+        let ply = PlyWriteOptions::default().with_encoding(encoding);
+        let stl = StlWriteOptions::default().with_ascii(is_text);
+        (scene, WriteOptions::default().with_format(Some(format)).with_run(run).with_ply(ply).with_stl(stl))
     });
 }
 
@@ -49,14 +49,14 @@ fn check_reading(test: &str, threads: usize, ascii: bool, name: &'static str) {
     every_allocation(Plan::of(test), |folder| {
         let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
         let path = folder.join(name);
-        let stl = StlOptions { ascii, ..StlOptions::default() };
+        let stl = StlWriteOptions::default().with_ascii(ascii);
         let encoding = if ascii { PlyEncoding::Ascii } else { PlyEncoding::BigEndian };
-        let ply = PlyOptions { encoding, ..PlyOptions::default() };
-        let options = WriteOptions { stl, ply, ..WriteOptions::default() };
-        polyhaul::save(&scene, polyhaul::Output::Path(path.clone()), &options).unwrap();
-        let run = RunOptions { threads: Some(threads), chunk_bytes: Some(20_000), ..RunOptions::default() };
-        let options = ReadOptions { run, stl: StlReadOptions { weld: true }, ..ReadOptions::default() };
-        (move || polyhaul::load(Input::Path(path.clone()), &options).map(drop), |_| {})
+        let ply = PlyWriteOptions::default().with_encoding(encoding);
+        let options = WriteOptions::default().with_stl(stl).with_ply(ply);
+        polyhaul::Writer::new(&path).options(&options).scene(&scene).unwrap();
+        let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(20_000));
+        let options = ReadOptions::default().with_run(run).with_stl(StlReadOptions::default().with_weld(true));
+        (move || polyhaul::Reader::new(&path).options(&options).scene().map(drop), |_| {})
     });
 }
 
@@ -87,13 +87,17 @@ fn over_tables() {
         let (points, table) = (folder.join("a.ply"), folder.join("b.csv"));
         let text: String = (0..500).map(|i| format!("{i},{i}.5,-1,{},0,7,{i}e9\n", i % 256)).collect();
         std::fs::write(&table, format!("# remark\nX,y,z,red,green,blue,my value\n{text}")).unwrap();
-        let run = RunOptions { threads: Some(1), ..RunOptions::default() };
-        let (read, write) = (ReadOptions::default(), WriteOptions { run: run.clone(), ..WriteOptions::default() });
-        let read = ReadOptions { run, ..read };
+        let run = RunOptions::default().with_threads(Some(1));
+        let (read, write) = (ReadOptions::default(), WriteOptions::default().with_run(run.clone()));
+        let read = read.with_run(run);
         let there_and_back = move || {
             let output = |path: &std::path::Path| polyhaul::Output::Path(path.into());
-            polyhaul::convert(Input::Path(table.clone()), output(&points), &read, &write)?;
-            polyhaul::convert(Input::Path(points.clone()), output(&points.with_extension("xyz")), &read, &write)
+            polyhaul::Reader::new(&table)
+                .options(&read)
+                .convert(polyhaul::Writer::new(output(&points)).options(&write))?;
+            polyhaul::Reader::new(&points)
+                .options(&read)
+                .convert(polyhaul::Writer::new(output(&points.with_extension("xyz"))).options(&write))
                 .map(drop)
         };
         (there_and_back, |_| {})

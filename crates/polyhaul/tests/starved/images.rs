@@ -2,7 +2,7 @@
 //! own, for its allocator.
 
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
-use polyhaul::options::{Compression, ImageStyle, RunOptions};
+use polyhaul::options::{Compression, ImageWriteOptions, RunOptions};
 use polyhaul::{Format, Input, ReadOptions, WriteOptions};
 use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
 use polyhaul_testkit::images::{self, Picture, is_own};
@@ -59,8 +59,8 @@ fn check_reading(test: &str, threads: usize, way: Way) {
         // One file of each kind is enough.
         wanted.retain(|picture| picture.bytes.len() > 2000 || !picture.name.contains('/'));
         wanted.retain(|picture| !picture.name.contains("_tl_") && picture.bytes.len() < 30_000);
-        let run = RunOptions { threads: Some(threads), chunk_bytes: Some(5000), ..RunOptions::default() };
-        let options = ReadOptions { run, ..ReadOptions::default() };
+        let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(5000));
+        let options = ReadOptions::default().with_run(run);
         let inputs = wanted.iter().enumerate().map(|(number, picture)| {
             let folder = folder.join(number.to_string());
             std::fs::create_dir_all(&folder).unwrap();
@@ -68,7 +68,12 @@ fn check_reading(test: &str, threads: usize, way: Way) {
         });
         let inputs: Vec<_> = inputs.collect();
         assert!(inputs.len() > 8);
-        (move || inputs.iter().try_for_each(|input| polyhaul::load_image(input(), &options).map(drop)), |_| {})
+        (
+            move || {
+                inputs.iter().try_for_each(|input| polyhaul::Reader::new(input()).options(&options).image().map(drop))
+            },
+            |_| {},
+        )
     });
 }
 
@@ -103,24 +108,23 @@ fn check_writing(test: &str, file: Option<&str>, threads: usize, compression: Co
     let plan = Plan { least_errors: 3, ..Plan::of(test) };
     every_allocation_of_saving(plan, file, || {
         let images = match format {
-            Format::Hdr => vec![(floats(), ImageStyle::default())],
+            Format::Hdr => vec![(floats(), ImageWriteOptions::default())],
             _ => vec![
-                (bytes(Channels::Rgba), ImageStyle::default()),
-                (bytes(Channels::Rgb), ImageStyle { tga_rle: true, ..ImageStyle::default() }),
+                (bytes(Channels::Rgba), ImageWriteOptions::default()),
+                (bytes(Channels::Rgb), ImageWriteOptions::default().with_tga_rle(true)),
             ],
         };
-        let run = RunOptions { threads: Some(threads), chunk_bytes: Some(20_000), ..RunOptions::default() };
-        let options = WriteOptions { format: Some(format), run, compression, ..WriteOptions::default() };
+        let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(20_000));
+        let options = WriteOptions::default().with_format(Some(format)).with_run(run).with_compression(compression);
         let last = images.len() - 1;
-        let options: Vec<_> =
-            images.iter().map(|(_, style)| WriteOptions { image: *style, ..options.clone() }).collect();
+        let options: Vec<_> = images.iter().map(|(_, style)| options.clone().with_image(*style)).collect();
         move |output| {
             // All but the last go nowhere.
             for ((image, _), options) in images.iter().zip(&options).take(last) {
                 let nowhere = polyhaul::Output::Writer(Box::new(std::io::sink()), "nowhere".into());
-                polyhaul::save_image(image, nowhere, options)?;
+                polyhaul::Writer::new(nowhere).options(options).image(image)?;
             }
-            polyhaul::save_image(&images[last].0, output, &options[last]).map(drop)
+            polyhaul::Writer::new(output).options(&options[last]).image(&images[last].0).map(drop)
         }
     });
 }

@@ -1,8 +1,8 @@
 //! pbrt: no memory for a block is an error, never an abort, and a write that lacks it leaves the folder as it was. A
 //! binary of its own, for its allocator.
 
-use polyhaul::options::{OnError, PbrtMeshes, PbrtStyle, RunOptions};
-use polyhaul::{Input, Output, ReadOptions, WriteOptions, load, save};
+use polyhaul::options::{OnError, PbrtMeshes, PbrtWriteOptions, RunOptions};
+use polyhaul::{Input, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::pbrt::{self, Layout, Spec};
 use polyhaul_testkit::starve::{Plan, every_allocation};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 fn run(threads: usize) -> RunOptions {
-    RunOptions { threads: Some(threads), chunk_bytes: Some(20_000), ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(20_000))
 }
 
 /// Reads a scene of the generator, with its meshes.
@@ -19,8 +19,8 @@ fn reading(test: &str, threads: usize, layout: Layout) {
     let test = &format!("pbrt::{test}");
     every_allocation(Plan::of(test), |folder| {
         let main = pbrt::write(&Spec { layout, parts: 3, ..Spec::new(100_000) }, folder).unwrap().main;
-        let options = ReadOptions { run: run(threads), ..ReadOptions::default() };
-        (move || load(Input::Path(main.clone()), &options).map(drop), |_| ())
+        let options = ReadOptions::default().with_run(run(threads));
+        (move || Reader::new(&main).options(&options).scene().map(drop), |_| ())
     });
 }
 
@@ -59,8 +59,8 @@ fn reading_what_is_broken() {
     every_allocation(Plan::of("pbrt::reading_what_is_broken"), |folder| {
         let path = folder.join("mixed.pbrt");
         fs::write(&path, mixed()).unwrap();
-        let options = ReadOptions { run: run(2), on_error: OnError::Warn, ..ReadOptions::default() };
-        (move || load(Input::Path(path.clone()), &options).map(drop), |_| ())
+        let options = ReadOptions::default().with_run(run(2)).with_on_error(OnError::Warn);
+        (move || Reader::new(&path).options(&options).scene().map(drop), |_| ())
     });
 }
 
@@ -71,19 +71,19 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Writes into a folder in which some of the files are there already.
-fn writing(test: &str, threads: usize, style: PbrtStyle, name: &'static str, text: fn(&Path) -> Input) {
+fn writing(test: &str, threads: usize, style: PbrtWriteOptions, name: &'static str, text: fn(&Path) -> Input) {
     let test = &format!("pbrt::{test}");
     // Files make each round long: of hundreds of allocations some are left out.
     let plan = Plan { next: |number| number + 1 + number / 40, ..Plan::of(test) };
     every_allocation(plan, |folder| {
-        let options = ReadOptions { load_meshes: false, on_error: OnError::Warn, ..ReadOptions::default() };
-        let scene = load(text(folder), &options).unwrap().scene;
+        let options = ReadOptions::default().with_load_meshes(false).with_on_error(OnError::Warn);
+        let scene = Reader::new(text(folder)).options(&options).scene().unwrap().value;
         let out = folder.join("out");
         let _ = fs::remove_dir_all(&out);
         fs::create_dir(&out).unwrap();
-        let options = WriteOptions { run: run(threads), pbrt: style, ..WriteOptions::default() };
+        let options = WriteOptions::default().with_run(run(threads)).with_pbrt(style);
         let target = out.join(name);
-        let write = move || save(&scene, Output::Path(target.clone()), &options).map(drop);
+        let write = move || Writer::new(&target).options(&options).scene(&scene).map(drop);
         write().unwrap();
         let new = contents(&out);
         assert!(new.len() > 1 || style.parts == 0);
@@ -111,18 +111,18 @@ fn mixed_input(_: &Path) -> Input {
 
 #[test]
 fn writing_one_file() {
-    writing("writing_one_file", 1, PbrtStyle::default(), "a.pbrt", mixed_input);
+    writing("writing_one_file", 1, PbrtWriteOptions::default(), "a.pbrt", mixed_input);
 }
 
 #[test]
 fn writing_parts_compressed() {
-    let style = PbrtStyle { parts: 3, compact: true, ..PbrtStyle::default() };
+    let style = PbrtWriteOptions::default().with_parts(3).with_compact(true);
     writing("writing_parts_compressed", 2, style, "a.pbrt.gz", mixed_input);
 }
 
 #[test]
 fn writing_parts_and_meshes() {
-    let style = PbrtStyle { parts: 3, meshes: PbrtMeshes::Ply { vertices: 30 }, ..PbrtStyle::default() };
+    let style = PbrtWriteOptions::default().with_parts(3).with_meshes(PbrtMeshes::Ply { vertices: 30 });
     writing("writing_parts_and_meshes", 2, style, "a.pbrt", |_| {
         let points: String = (0..400).map(|n| format!("{n} 0 {} ", n % 3)).collect();
         let mesh = format!("Shape \"trianglemesh\" \"point3 P\" [ {points} ] \"integer indices\" [ 0 1 2 ]\n");
@@ -132,7 +132,7 @@ fn writing_parts_and_meshes() {
 
 #[test]
 fn writing_meshes_of_programs() {
-    let style = PbrtStyle { parts: 2, meshes: PbrtMeshes::Ply { vertices: 30 }, ..PbrtStyle::default() };
+    let style = PbrtWriteOptions::default().with_parts(2).with_meshes(PbrtMeshes::Ply { vertices: 30 });
     writing("writing_meshes_of_programs", 1, style, "a.pbrt", |_| {
         Input::Path(polyhaul_testkit::corpus::root().join("obj/blender/splash60.obj"))
     });

@@ -2,8 +2,8 @@
 //! allocator.
 
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{Digits, OnError, RunOptions, TableStyle};
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, load_array, load_tables, save_tables};
+use polyhaul::options::{Digits, OnError, RunOptions, TableWriteOptions};
+use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::starve::{Plan, every_allocation};
 
@@ -19,8 +19,8 @@ fn text(rows: usize) -> Vec<u8> {
 }
 
 fn options(threads: usize) -> ReadOptions {
-    let run = RunOptions { threads: Some(threads), chunk_bytes: Some(20_000), ..RunOptions::default() };
-    ReadOptions { run, on_error: OnError::Warn, ..ReadOptions::default() }
+    let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(20_000));
+    ReadOptions::default().with_run(run).with_on_error(OnError::Warn)
 }
 
 fn table() -> Table {
@@ -34,15 +34,17 @@ fn reading(test: &str, threads: usize, name: &'static str, bytes: fn() -> Vec<u8
     let test = &format!("table::{test}");
     every_allocation(Plan { least_errors: 4, ..Plan::of(test) }, |_| {
         let bytes = std::sync::Arc::new(bytes());
-        let read = move || load_tables(Input::Shared(bytes.clone(), name.into()), &options(threads)).map(drop);
+        let read = move || {
+            Reader::new(Input::Shared(bytes.clone(), name.into())).options(&options(threads)).tables().map(drop)
+        };
         (read, |_| ())
     });
 }
 
 fn npy() -> Vec<u8> {
     let shared = Shared::default();
-    let options = WriteOptions { format: Some(Format::Npy), ..WriteOptions::default() };
-    save_tables(&[table()], &[], &[], Output::Writer(Box::new(shared.clone()), "x".into()), &options).unwrap();
+    let options = WriteOptions::default().with_format(Some(Format::Npy));
+    Writer::new(Output::Writer(Box::new(shared.clone()), "x".into())).options(&options).tables(&[table()]).unwrap();
     shared.take()
 }
 
@@ -66,8 +68,8 @@ fn reading_into_one_array_and_points() {
     every_allocation(Plan::of("table::reading_into_one_array_and_points"), |_| {
         let text = std::sync::Arc::new("1 2 3 255 0 0 9\n".repeat(3000).into_bytes());
         let read = move || {
-            load_array(Input::Shared(text.clone(), "x.txt".into()), &options(1))?;
-            load(Input::Shared(text.clone(), "x.pts".into()), &options(1)).map(drop)
+            Reader::new(Input::Shared(text.clone(), "x.txt".into())).options(&options(1)).array()?;
+            Reader::new(Input::Shared(text.clone(), "x.pts".into())).options(&options(1)).scene().map(drop)
         };
         (read, |_| ())
     });
@@ -80,10 +82,10 @@ fn writing() {
         let write = move || {
             for (format, digits) in [(Format::Csv, Digits::Fixed(3)), (Format::Npy, Digits::Shortest)] {
                 shared.lock().clear();
-                let style = TableStyle { digits, ..TableStyle::default() };
-                let options = WriteOptions { format: Some(format), table: style, ..WriteOptions::default() };
+                let style = TableWriteOptions::default().with_digits(digits);
+                let options = WriteOptions::default().with_format(Some(format)).with_table(style);
                 let output = Output::Writer(Box::new(shared.clone()), "memory".into());
-                save_tables(std::slice::from_ref(&table), &comments, &[], output, &options)?;
+                Writer::new(output).options(&options).tables_with(std::slice::from_ref(&table), &comments, &[])?;
             }
             Ok(())
         };

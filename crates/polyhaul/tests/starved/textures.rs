@@ -2,7 +2,7 @@
 //! allocator.
 
 use polyhaul::model::{Channels, ColorSpace, Encoding, Image, Samples};
-use polyhaul::ops::{Filter, MipmapOptions, SampleType, compress, convert_samples, mipmaps};
+use polyhaul::ops::{Filter, ImageOps, MipmapOptions, SampleType, compress};
 use polyhaul::options::RunOptions;
 use polyhaul_testkit::starve::{Plan, every_allocation};
 
@@ -12,12 +12,12 @@ fn check(test: &str, threads: usize, filter: Filter, encoding: Encoding) {
     every_allocation(Plan { kept_bytes: 1 << 20, ..Plan::of(test) }, |_| {
         let samples = Samples::U16((0..70 * 50 * 4_u32).map(|i| (i * 7919) as u16).collect());
         let image = Image { width: 70, height: 50, channels: Channels::Rgba, samples, ..Image::default() };
-        let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+        let run = RunOptions::default().with_threads(Some(threads));
         let work = move || {
-            let bytes = convert_samples(&image, SampleType::U8, ColorSpace::Linear, &run)?.image;
-            let options = MipmapOptions { filter, alpha_cutoff: Some(0.5), ..MipmapOptions::default() };
-            let wide = mipmaps(&image, &options, &run)?;
-            let levels = mipmaps(&bytes, &options, &run)?;
+            let bytes = image.convert_samples_with(SampleType::U8, ColorSpace::Linear, &run)?.image;
+            let options = MipmapOptions::default().with_filter(filter).with_alpha_cutoff(Some(0.5));
+            let wide = image.mipmaps_with(&options, &run)?;
+            let levels = bytes.mipmaps_with(&options, &run)?;
             compress(&[&image, &wide[0]], Encoding::Bc6h { signed: false }, Default::default(), &run)?;
             compress(&[&bytes, &levels[0]], encoding, Default::default(), &run).map(drop)
         };

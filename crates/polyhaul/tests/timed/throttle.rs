@@ -3,7 +3,7 @@
 use polyhaul::model::Scene;
 use polyhaul::options::{Cancel, Codec, PbrtMeshes, Resolve, RunOptions, Throttle};
 use polyhaul::textures::{Source, TextureOptions, import_textures};
-use polyhaul::{ErrorKind, Input, Output, ReadOptions, WriteOptions, convert, load, save};
+use polyhaul::{ErrorKind, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::packed::pack;
@@ -21,11 +21,11 @@ fn slow() -> Option<Throttle> {
 }
 
 fn reading() -> ReadOptions {
-    ReadOptions { run: RunOptions { read_throttle: slow(), ..RunOptions::default() }, ..ReadOptions::default() }
+    ReadOptions::default().with_run(RunOptions::default().with_read_throttle(slow()))
 }
 
 fn writing() -> WriteOptions {
-    WriteOptions { run: RunOptions { write_throttle: slow(), ..RunOptions::default() }, ..WriteOptions::default() }
+    WriteOptions::default().with_run(RunOptions::default().with_write_throttle(slow()))
 }
 
 /// Runs a job that moves at least so many bytes through a throttle.
@@ -69,9 +69,9 @@ fn folder(files: &[(&str, &[u8])]) -> Folder {
 /// Loads a file with and without a throttle.
 #[track_caller]
 fn loads_slowly(path: &Path, bytes: u64, options: &ReadOptions) -> Scene {
-    let slow = takes(bytes, || load(Input::Path(path.into()), options)).scene;
-    let run = RunOptions { read_throttle: None, ..options.run.clone() };
-    let fast = load(Input::Path(path.into()), &ReadOptions { run, ..options.clone() }).unwrap().scene;
+    let slow = takes(bytes, || Reader::new(path).options(options).scene()).value;
+    let run = options.run.clone().with_read_throttle(None);
+    let fast = Reader::new(path).options(&options.clone().with_run(run)).scene().unwrap().value;
     assert_eq!(format!("{slow:?}"), format!("{fast:?}"));
     slow
 }
@@ -115,27 +115,27 @@ fn whatever_an_input_is_it_takes_its_time() {
     ];
     for input in inputs {
         let resolver = Resolve(Arc::new(|name| Ok(Some(Input::Memory(PAINT.into(), name.into())))));
-        takes(bytes, || load(input(), &ReadOptions { resolver: Some(resolver), ..reading() }));
+        takes(bytes, || Reader::new(input()).options(&reading().with_resolver(Some(resolver))).scene());
     }
     let resolver = Resolve(Arc::new(|name| Ok(Some(Input::Memory(long(PAINT).into(), name.into())))));
-    let resolved = ReadOptions { resolver: Some(resolver), ..reading() };
-    takes(2 * bytes, || load(Input::Memory(text.clone().into(), "a.obj".into()), &resolved));
+    let resolved = reading().with_resolver(Some(resolver));
+    takes(2 * bytes, || Reader::new(Input::Memory(text.clone().into(), "a.obj".into())).options(&resolved).scene());
 }
 
 #[test]
 fn scenes_that_are_written_take_their_time() {
     let from = folder(&[("a.obj", long(SCENE).as_bytes()), ("mesh.ply", &ply())]);
-    let scene = load(Input::Path(from.join("mesh.ply")), &ReadOptions::default()).unwrap().scene;
+    let scene = Reader::new(from.join("mesh.ply")).scene().unwrap().value;
     for name in ["b.obj", "b.ply", "b.stl", "b.csv", "b.npy", "b.pbrt", "b.obj.gz"] {
         let (slow, fast) = (folder(&[]), folder(&[]));
         let mut options = writing();
         options.pbrt.meshes = PbrtMeshes::Ply { vertices: 0 };
         let begin = Instant::now();
-        save(&scene, Output::Path(slow.join(name)), &options).unwrap();
+        Writer::new(slow.join(name)).options(&options).scene(&scene).unwrap();
         let least = Duration::from_nanos(sizes(&slow) * (1_000_000_000 / RATE));
         assert!(begin.elapsed() >= least, "{name}: {:?} of {least:?}", begin.elapsed());
         options.run.write_throttle = None;
-        save(&scene, Output::Path(fast.join(name)), &options).unwrap();
+        Writer::new(fast.join(name)).options(&options).scene(&scene).unwrap();
         assert_eq!(slow.names(), fast.names());
         for file in slow.names() {
             assert!(std::fs::read(slow.join(&file)).unwrap() == std::fs::read(fast.join(&file)).unwrap(), "{file}");
@@ -148,7 +148,10 @@ fn converting_has_both_throttles() {
     let text = long(SCENE).repeat(5);
     let converted = |read: &ReadOptions, write: &WriteOptions| {
         let (input, out) = (Input::Memory(text.clone().into(), "a.obj".into()), Shared::default());
-        convert(input, Output::Writer(Box::new(out.clone()), "a.obj".into()), read, write).map(|_| out.take())
+        Reader::new(input)
+            .options(read)
+            .convert(Writer::new(Output::Writer(Box::new(out.clone()), "a.obj".into())).options(write))
+            .map(|_| out.take())
     };
     let fast = converted(&ReadOptions::default(), &WriteOptions::default()).unwrap();
     let bytes = (text.len() + fast.len()) as u64;
@@ -160,9 +163,12 @@ fn converting_has_both_throttles() {
 fn compressed_bytes_count_as_they_are() {
     let packed = pack(Codec::Zstd, "# nothing\n".repeat(1 << 20).as_bytes(), 1 << 20);
     let slow = Some(Throttle::new(Some(100_000), Duration::ZERO));
-    let run = RunOptions { read_throttle: slow, ..RunOptions::default() };
+    let run = RunOptions::default().with_read_throttle(slow);
     let (begin, least) = (Instant::now(), Duration::from_micros(10 * packed.len() as u64));
-    load(Input::Memory(packed, "a.obj.zst".into()), &ReadOptions { run, ..ReadOptions::default() }).unwrap();
+    Reader::new(Input::Memory(packed, "a.obj.zst".into()))
+        .options(&ReadOptions::default().with_run(run))
+        .scene()
+        .unwrap();
     assert!((least..Duration::from_secs(60)).contains(&begin.elapsed()), "{:?} of {least:?}", begin.elapsed());
 }
 
@@ -172,8 +178,8 @@ fn textures_take_their_time() {
     tga.resize(tga.len() + 256 * 256, 7);
     let folder = folder(&[("a.tga", &tga)]);
     let sources = [Source { path: folder.join("a.tga"), name: PathBuf::from("a.tga") }];
-    let run = RunOptions { read_throttle: slow(), write_throttle: slow(), ..RunOptions::default() };
-    let options = TextureOptions { run, ..TextureOptions::default() };
+    let run = RunOptions::default().with_read_throttle(slow()).with_write_throttle(slow());
+    let options = TextureOptions::default().with_run(run);
     // It is read twice, once to see whether it changed.
     let import = || import_textures(&sources, &folder.join("out"), &options, false, &|_, _| ());
     let made = takes(2 * tga.len() as u64, import);
@@ -186,26 +192,23 @@ fn a_job_that_is_cancelled_is_not_held_up() {
     for threads in [1, 3] {
         let (cancel, text) = (Cancel::default(), "v 0 0 0\n".repeat(1 << 20));
         let slow = Some(Throttle::new(Some(100), Duration::ZERO));
-        let run = RunOptions {
-            threads: Some(threads),
-            chunk_bytes: Some(100_000),
-            cancel: cancel.clone(),
-            read_throttle: slow.clone(),
-            write_throttle: slow,
-            ..RunOptions::default()
-        };
+        let run = RunOptions::default()
+            .with_threads(Some(threads))
+            .with_chunk_bytes(Some(100_000))
+            .with_cancel(cancel.clone())
+            .with_read_throttle(slow.clone())
+            .with_write_throttle(slow);
         std::thread::scope(|scope| {
             let read = scope.spawn(|| {
-                let options = ReadOptions { run: run.clone(), ..ReadOptions::default() };
-                load(Input::Memory(text.clone().into(), "a.obj".into()), &options).unwrap_err()
+                let options = ReadOptions::default().with_run(run.clone());
+                Reader::new(Input::Memory(text.clone().into(), "a.obj".into())).options(&options).scene().unwrap_err()
             });
-            let scene =
-                load(Input::Memory(text.clone().into(), "a.obj".into()), &ReadOptions::default()).unwrap().scene;
+            let scene = Reader::new(Input::Memory(text.clone().into(), "a.obj".into())).scene().unwrap().value;
             let write = scope.spawn({
                 let run = run.clone();
                 move || {
                     let output = Output::Writer(Box::new(Shared::default()), "a.obj".into());
-                    save(&scene, output, &WriteOptions { run, ..WriteOptions::default() }).unwrap_err()
+                    Writer::new(output).options(&WriteOptions::default().with_run(run)).scene(&scene).unwrap_err()
                 }
             });
             std::thread::sleep(Duration::from_millis(20));

@@ -9,10 +9,7 @@ use polyhaul::model::{Channels, Image, Samples, Scene};
 use polyhaul::options::{Codec, Compression, Resolve, RunOptions, ThreadPool, Throttle};
 use polyhaul::report::{Bound, Verdict};
 use polyhaul::trace::{self, Detail, Lane, Phase, Recording, Totals, Trace};
-use polyhaul::{
-    Format, HostRead, HostWrite, Input, Output, ReadOptions, Report, Result, WriteOptions, load, load_image, save,
-    save_image,
-};
+use polyhaul::{Format, HostRead, HostWrite, Input, Output, ReadOptions, Reader, Report, Result, WriteOptions, Writer};
 use polyhaul_testkit::output::Shared;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -27,7 +24,7 @@ struct Job {
 /// Runs a job on so many threads and records it.
 fn recorded(threads: usize, job: impl FnOnce(RunOptions) -> Result<Report>) -> Job {
     let trace = Trace::new(Detail::Spans);
-    let run = RunOptions { threads: Some(threads), trace: Some(trace.clone()), ..RunOptions::default() };
+    let run = RunOptions::default().with_threads(Some(threads)).with_trace(Some(trace.clone()));
     let report = job(run).unwrap();
     let seen = trace.recording();
     assert_eq!((seen.dropped_spans, seen.dropped_files), (0, 0));
@@ -35,11 +32,13 @@ fn recorded(threads: usize, job: impl FnOnce(RunOptions) -> Result<Report>) -> J
 }
 
 fn read(threads: usize, input: Input) -> Job {
-    recorded(threads, |run| Ok(load(input, &ReadOptions { run, ..ReadOptions::default() })?.report))
+    recorded(threads, |run| Ok(Reader::new(input).options(&ReadOptions::default().with_run(run)).scene()?.report))
 }
 
 fn write(threads: usize, scene: &Scene, output: Output, compression: Compression) -> Job {
-    recorded(threads, |run| save(scene, output, &WriteOptions { run, compression, ..WriteOptions::default() }))
+    recorded(threads, |run| {
+        Writer::new(output).options(&WriteOptions::default().with_run(run).with_compression(compression)).scene(scene)
+    })
 }
 
 impl Job {
@@ -150,7 +149,7 @@ impl HostWrite for HostSink {
 }
 
 fn scene(count: usize) -> Scene {
-    load(Input::Memory(points(count), "points.obj".into()), &ReadOptions::default()).unwrap().scene
+    Reader::new(Input::Memory(points(count), "points.obj".into())).scene().unwrap().value
 }
 
 #[test]
@@ -205,9 +204,9 @@ fn a_source_that_is_held_back() {
 fn a_rate_that_was_asked_for() {
     let throttle = Some(Throttle::new(Some(500_000), Duration::ZERO));
     let job = recorded(1, |run| {
-        let run = RunOptions { read_throttle: throttle.clone(), ..run };
+        let run = run.with_read_throttle(throttle.clone());
         let input = Input::Memory(points(500), "points.obj".into());
-        Ok(load(input, &ReadOptions { run, ..ReadOptions::default() })?.report)
+        Ok(Reader::new(input).options(&ReadOptions::default().with_run(run)).scene()?.report)
     });
     let verdict = job.verdict(Phase::Throttle);
     is(&verdict, Bound::Read);
@@ -219,7 +218,7 @@ fn a_stream_is_told_from_members() {
     let text = points(60_000);
     let read = |bytes: Vec<u8>| {
         let input = Input::Memory(bytes, "points.obj.gz".into());
-        let loaded = load(input, &ReadOptions::default()).unwrap();
+        let loaded = Reader::new(input).scene().unwrap();
         assert_eq!((loaded.report.reads.len(), loaded.report.reads[0].codec), (1, Some(Codec::Gzip)));
         (loaded.report.reads[0].plain_bytes, loaded.report.reads[0].stream_bytes)
     };
@@ -227,8 +226,11 @@ fn a_stream_is_told_from_members() {
     stream.write_all(&text).unwrap();
     assert_eq!(read(stream.finish().unwrap()), (text.len() as u64, text.len() as u64));
     let kept = Shared::default();
-    let options = WriteOptions { compression: Compression::By(Codec::Gzip, None), ..WriteOptions::default() };
-    let written = save(&scene(60_000), Output::Writer(Box::new(kept.clone()), "points.obj".into()), &options).unwrap();
+    let options = WriteOptions::default().with_compression(Compression::By(Codec::Gzip, None));
+    let written = Writer::new(Output::Writer(Box::new(kept.clone()), "points.obj".into()))
+        .options(&options)
+        .scene(&scene(60_000))
+        .unwrap();
     assert_eq!(read(kept.take()), (written.writes[0].plain_bytes, 0));
 }
 
@@ -266,8 +268,8 @@ fn picture(side: usize) -> Vec<u8> {
     let samples = Samples::U8(letters(side * side * 3).into());
     let image = Image { width: side, height: side, channels: Channels::Rgb, samples, ..Image::default() };
     let kept = Shared::default();
-    let options = WriteOptions { format: Some(Format::Png), ..WriteOptions::default() };
-    save_image(&image, Output::Writer(Box::new(kept.clone()), "a.png".into()), &options).unwrap();
+    let options = WriteOptions::default().with_format(Some(Format::Png));
+    Writer::new(Output::Writer(Box::new(kept.clone()), "a.png".into())).options(&options).image(&image).unwrap();
     kept.take()
 }
 
@@ -276,7 +278,7 @@ fn pixels_that_one_thread_decodes() {
     let picture = picture(100);
     let read = |threads| {
         let input = Input::Memory(picture.clone(), "a.png".into());
-        recorded(threads, |run| Ok(load_image(input, &ReadOptions { run, ..ReadOptions::default() })?.report))
+        recorded(threads, |run| Ok(Reader::new(input).options(&ReadOptions::default().with_run(run)).image()?.report))
     };
     is(&read(1).verdict(Phase::Decode), Bound::Decode);
     // Others could help with what is done side by side alone.
@@ -287,9 +289,9 @@ fn pixels_that_one_thread_decodes() {
 #[test]
 fn a_limit_that_backs_few_threads() {
     let mut job = recorded(8, |run| {
-        let run = RunOptions { memory_limit: 1, chunk_bytes: Some(64 << 10), ..run };
+        let run = run.with_memory_limit(1).with_chunk_bytes(Some(64 << 10));
         let input = Input::Memory(points(60_000), "points.obj".into());
-        Ok(load(input, &ReadOptions { run, ..ReadOptions::default() })?.report)
+        Ok(Reader::new(input).options(&ReadOptions::default().with_run(run)).scene()?.report)
     });
     let seen = (job.seen.starved_ns > 0, job.seen.wanted_threads, job.seen.threads.len());
     assert_eq!(seen, (true, 8, 1));
@@ -310,8 +312,11 @@ fn a_resolver_is_a_host() {
     for threads in [1, 4] {
         let answer = |name: &str| Ok(Some(Input::Memory(mesh.to_vec(), name.to_owned())));
         let job = recorded(threads, |run| {
-            let options = ReadOptions { run, resolver: Some(Resolve(Arc::new(answer))), ..ReadOptions::default() };
-            Ok(load(Input::Memory(text.clone().into_bytes(), "scene.pbrt".into()), &options)?.report)
+            let options = ReadOptions::default().with_run(run).with_resolver(Some(Resolve(Arc::new(answer))));
+            Ok(Reader::new(Input::Memory(text.clone().into_bytes(), "scene.pbrt".into()))
+                .options(&options)
+                .scene()?
+                .report)
         });
         assert_eq!(job.spans(Phase::Host), 60);
         assert_eq!(job.seen.host_alone.calls + job.seen.host_beside.calls, 60);
@@ -328,8 +333,8 @@ fn the_caller_s_own_threads_are_counted_once() {
     };
     let read = |pool: Option<ThreadPool>| {
         recorded(2, |run| {
-            let options = ReadOptions { run: RunOptions { pool, ..run }, ..ReadOptions::default() };
-            Ok(load(Input::Memory(points(60_000), "points.obj".into()), &options)?.report)
+            let options = ReadOptions::default().with_run(run.with_pool(pool));
+            Ok(Reader::new(Input::Memory(points(60_000), "points.obj".into())).options(&options).scene()?.report)
         })
     };
     let (own, pooled) = (read(None), read(Some(ThreadPool(Arc::new(pool)))));

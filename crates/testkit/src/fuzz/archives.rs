@@ -6,7 +6,7 @@ use crate::hostile::{Fault, Hostile, Sizes};
 use crate::packed::unpack;
 use crate::random::Random;
 use crate::summary::outcome;
-use polyhaul::{Input, ReadOptions, load};
+use polyhaul::{Input, ReadOptions, Reader};
 use polyhaul_bytes::{Archive, DecompressLimits, Source};
 
 const PACKED_NAME: &str = "fuzz.obj";
@@ -53,7 +53,7 @@ pub fn packed(data: &[u8], effort: Effort) {
     }
     if trial.draws(SCENE_SHARE) {
         let options = read_options(&mut trial);
-        let result = trial.read(&options, |input, options| load(input(), options), outcome);
+        let result = trial.read(&options, |input, options| Reader::new(input()).options(options).scene(), outcome);
         result.as_ref().err().into_iter().for_each(no_fault);
     }
 }
@@ -86,7 +86,7 @@ pub fn zip(data: &[u8], effort: Effort) {
         assert!(!name.is_empty() && !name.split('/').any(|part| matches!(part, "" | "." | "..")), "{name:?}");
         if trial.draws(SCENE_SHARE) {
             let input = Input::Member(Box::new(trial.memory()), name.clone());
-            load(input, &options).err().iter().for_each(no_fault);
+            Reader::new(input).options(&options).scene().err().iter().for_each(no_fault);
         }
     }
     if trial.draws(HOST_SHARE) {
@@ -98,7 +98,7 @@ pub fn zip(data: &[u8], effort: Effort) {
         }
     }
     if trial.draws(SCENE_SHARE) {
-        load(trial.memory(), &options).err().iter().for_each(no_fault);
+        Reader::new(trial.memory()).options(&options).scene().err().iter().for_each(no_fault);
     }
 }
 

@@ -31,7 +31,7 @@ impl Pair {
     fn faults(&self, source: Input, read: &ReadOptions, differences: &[Difference], report: &Report) -> Vec<String> {
         let Pair { from, to, is_image } = *self;
         if is_image {
-            let image = polyhaul::load_image(source, read).expect("an image that was converted").image;
+            let image = polyhaul::Reader::new(source).options(read).image().expect("an image that was converted").value;
             return image_faults((from, to), image_noise(&image, to), differences, report);
         }
         let mut wrong = faults(from, to, differences, report);
@@ -43,7 +43,7 @@ impl Pair {
     /// Whether the source cannot be compared, although it was converted: a table need not be a scene.
     fn is_incomparable(&self, source: &dyn Fn() -> Input, read: &ReadOptions) -> bool {
         polyhaul::diff(source(), source(), read, 0.0).is_err()
-            || !self.is_image && polyhaul::load(source(), read).is_err()
+            || !self.is_image && polyhaul::Reader::new(source()).options(read).scene().is_err()
     }
 }
 
@@ -52,15 +52,19 @@ impl Pair {
 pub fn convert(data: &[u8], _: Effort) {
     let [from, to, bytes @ ..] = data else { return };
     let pair = Pair::choose(*from, *to);
-    let run = RunOptions { threads: Some(1), ..RunOptions::default() };
-    let limits = Limits { elements: 1 << 16, pixels: 1 << 16, decompressed_bytes: 1 << 22, ..Limits::default() };
-    let read = ReadOptions { run: run.clone(), limits, ..ReadOptions::default() };
-    let write = WriteOptions { format: Format::named(pair.to), run, ..WriteOptions::default() };
+    let run = RunOptions::default().with_threads(Some(1));
+    let limits = Limits::default().with_elements(1 << 16).with_pixels(1 << 16).with_decompressed_bytes(1 << 22);
+    let read = ReadOptions::default().with_run(run.clone()).with_limits(limits);
+    let write = WriteOptions::default().with_format(Format::named(pair.to)).with_run(run);
     let write = write.with_digits(Digits::Shortest);
     let source = || Input::Memory(bytes.to_vec(), format!("x.{}", pair.from));
     let out = Shared::default();
     let output = Output::Writer(Box::new(out.clone()), "out".into());
-    let Ok(report) = polyhaul::convert(source(), output, &read, &write) else { return };
+    let Ok(report) =
+        polyhaul::Reader::new(source()).options(&read).convert(polyhaul::Writer::new(output).options(&write))
+    else {
+        return;
+    };
     let target = Input::Memory(out.take(), format!("out.{}", pair.to));
     let Pair { from, to, .. } = pair;
     match polyhaul::diff(source(), target, &read, 0.0) {

@@ -5,8 +5,8 @@ use super::trial::{Effort, MAX_PIXELS, RETURN_SHARE, Trial};
 use crate::output::Shared;
 use crate::summary;
 use polyhaul::model::{Image, Samples};
-use polyhaul::options::ImageStyle;
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load_image, load_texture, save_image, save_texture};
+use polyhaul::options::ImageWriteOptions;
+use polyhaul::{Format, Input, Output, ReadOptions, Reader, Writer};
 
 const NAME: &str = "image that came back";
 
@@ -19,7 +19,7 @@ pub fn tga(data: &[u8], effort: Effort) {
     {
         for tga_rle in [false, true] {
             assert_eq!(
-                come_back(&trial, &image, Format::Tga, ImageStyle { tga_rle, ..ImageStyle::default() }),
+                come_back(&trial, &image, Format::Tga, ImageWriteOptions::default().with_tga_rle(tga_rle)),
                 image,
                 "in packets: {tga_rle}"
             );
@@ -33,7 +33,7 @@ pub fn hdr(data: &[u8], effort: Effort) {
     if let Some(mut image) = trial.image()
         && trial.draws(RETURN_SHARE)
     {
-        let back = come_back(&trial, &image, Format::Hdr, ImageStyle::default());
+        let back = come_back(&trial, &image, Format::Hdr, ImageWriteOptions::default());
         blacken(&mut image);
         assert_eq!(back, image);
     }
@@ -68,15 +68,21 @@ fn texture(mut trial: Trial<'_>) {
     }
     let mut options = trial.plain_options();
     options.limits.pixels = MAX_PIXELS;
-    let found = load_texture(trial.memory(), &options).expect("an image that was read is a texture").texture;
+    let found =
+        Reader::new(trial.memory()).options(&options).texture().expect("an image that was read is a texture").value;
     assert_eq!((found.width, found.height), (image.width, image.height));
     let shared = Shared::default();
-    let write = WriteOptions { format: Some(Format::Ktx2), ..trial.write_options() };
-    save_texture(&found, Output::Writer(Box::new(shared.clone()), NAME.into()), &write)
+    let write = trial.write_options().with_format(Some(Format::Ktx2));
+    Writer::new(Output::Writer(Box::new(shared.clone()), NAME.into()))
+        .options(&write)
+        .texture(&found)
         .expect("a texture that was read is written");
-    let options = ReadOptions { format: Some(Format::Ktx2), ..options };
-    let back = load_texture(Input::Memory(shared.take(), NAME.into()), &options).expect("what is written is read");
-    assert_eq!(back.texture, found);
+    let options = options.with_format(Some(Format::Ktx2));
+    let back = Reader::new(Input::Memory(shared.take(), NAME.into()))
+        .options(&options)
+        .texture()
+        .expect("what is written is read");
+    assert_eq!(back.value, found);
 }
 
 /// Reads a PNG file which must come to the same in every way; the image comes back when it is written.
@@ -85,7 +91,7 @@ pub fn png(data: &[u8], effort: Effort) {
     if let Some(image) = trial.image()
         && trial.draws(RETURN_SHARE)
     {
-        assert_eq!(come_back(&trial, &image, Format::Png, ImageStyle::default()), image);
+        assert_eq!(come_back(&trial, &image, Format::Png, ImageWriteOptions::default()), image);
     }
 }
 
@@ -95,7 +101,7 @@ pub fn jpeg(data: &[u8], effort: Effort) {
     if let Some(image) = trial.image()
         && trial.draws(RETURN_SHARE)
     {
-        let back = come_back(&trial, &image, Format::Jpeg, ImageStyle::default());
+        let back = come_back(&trial, &image, Format::Jpeg, ImageWriteOptions::default());
         assert_eq!((back.width, back.height, back.channels), (image.width, image.height, image.channels));
     }
 }
@@ -106,7 +112,7 @@ pub fn exr(data: &[u8], effort: Effort) {
     if let Some(image) = trial.image()
         && trial.draws(RETURN_SHARE)
     {
-        let back = come_back(&trial, &image, Format::Exr, ImageStyle { exr_float: true, ..ImageStyle::default() });
+        let back = come_back(&trial, &image, Format::Exr, ImageWriteOptions::default().with_exr_float(true));
         assert_eq!(Exact(back), Exact(image));
     }
 }
@@ -133,7 +139,7 @@ impl Trial<'_> {
     fn image(&mut self) -> Option<Image> {
         let options = self.options();
         let read = |input: &dyn Fn() -> Input, options: &ReadOptions| {
-            let result = load_image(input(), options).map(|loaded| loaded.image);
+            let result = Reader::new(input()).options(options).image().map(|loaded| loaded.value);
             result.as_ref().err().into_iter().for_each(no_fault);
             let sample_count = result.as_ref().ok().map(|image| image.samples.len());
             assert_eq!(sample_count, result.as_ref().ok().and_then(Image::sample_count));
@@ -148,13 +154,19 @@ impl Trial<'_> {
 }
 
 /// An image that was read, written and read again.
-fn come_back(trial: &Trial<'_>, image: &Image, format: Format, style: ImageStyle) -> Image {
+fn come_back(trial: &Trial<'_>, image: &Image, format: Format, style: ImageWriteOptions) -> Image {
     let shared = Shared::default();
-    let options = WriteOptions { format: Some(format), image: style, ..trial.write_options() };
-    save_image(image, Output::Writer(Box::new(shared.clone()), NAME.into()), &options)
+    let options = trial.write_options().with_format(Some(format)).with_image(style);
+    Writer::new(Output::Writer(Box::new(shared.clone()), NAME.into()))
+        .options(&options)
+        .image(image)
         .expect("an image that was read is written");
-    let options = ReadOptions { format: Some(format), ..trial.plain_options() };
-    load_image(Input::Memory(shared.take(), NAME.into()), &options).expect("what is written is read").image
+    let options = trial.plain_options().with_format(Some(format));
+    Reader::new(Input::Memory(shared.take(), NAME.into()))
+        .options(&options)
+        .image()
+        .expect("what is written is read")
+        .value
 }
 
 /// Makes the one pixel black that HDR has, but that a plain row cannot say: three mantissas of 1 with the least

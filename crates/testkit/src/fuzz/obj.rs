@@ -7,8 +7,8 @@ use crate::output::try_named;
 use crate::scene::broken_rule;
 use crate::summary::{self, outcome};
 use polyhaul::model::Scene;
-use polyhaul::options::{Digits, Limits, ObjOptions, OnError, Resolve};
-use polyhaul::{ErrorKind, Input, WriteOptions, load};
+use polyhaul::options::{Digits, Limits, ObjWriteOptions, OnError, Resolve};
+use polyhaul::{ErrorKind, Input, Reader};
 use std::sync::Arc;
 
 const NAME: &str = "fuzz.obj";
@@ -21,14 +21,14 @@ const COUNT_SHARE: usize = 4;
 pub fn obj(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, NAME, effort);
     let options = trial.options();
-    match trial.read(&options, |input, options| load(input(), options), outcome) {
+    match trial.read(&options, |input, options| Reader::new(input()).options(options).scene(), outcome) {
         Ok(loaded) => {
-            assert_eq!(broken_rule(&loaded.scene), None);
+            assert_eq!(broken_rule(&loaded.value), None);
             if options.on_error == OnError::Raise && trial.draws(COUNT_SHARE) {
-                complete(data, &loaded.scene);
+                complete(data, &loaded.value);
             }
             if trial.draws(RETURN_SHARE) {
-                comes_back(&trial, &loaded.scene);
+                comes_back(&trial, &loaded.value);
             }
         }
         Err(error) => no_fault(&error),
@@ -46,8 +46,8 @@ pub fn complete(text: &[u8], scene: &Scene) {
 fn comes_back(trial: &Trial<'_>, scene: &Scene) {
     let Some(text) = written(trial, scene) else { return };
     let input = Input::Memory(text.clone(), NAME.into());
-    let again = match load(input, &trial.plain_options()) {
-        Ok(loaded) => loaded.scene,
+    let again = match Reader::new(input).options(&trial.plain_options()).scene() {
+        Ok(loaded) => loaded.value,
         Err(error) => panic!("what was written is not read: {error:?}"),
     };
     assert_eq!(values(scene), values(&again), "values that come back");
@@ -58,15 +58,13 @@ fn comes_back(trial: &Trial<'_>, scene: &Scene) {
 
 /// The scene as OBJ text that keeps every bit; `None` where it cannot be written.
 fn written(trial: &Trial<'_>, scene: &Scene) -> Option<Vec<u8>> {
-    let obj = ObjOptions {
-        position_digits: Digits::Shortest,
-        uv_digits: Digits::Shortest,
-        normal_digits: Digits::Shortest,
-        color_digits: Digits::Shortest,
-        export_smooth_groups: true,
-        ..ObjOptions::default()
-    };
-    match try_named(scene, NAME, &WriteOptions { obj, ..trial.write_options() }) {
+    let obj = ObjWriteOptions::default()
+        .with_position_digits(Digits::Shortest)
+        .with_uv_digits(Digits::Shortest)
+        .with_normal_digits(Digits::Shortest)
+        .with_color_digits(Digits::Shortest)
+        .with_export_smooth_groups(true);
+    match try_named(scene, NAME, &trial.write_options().with_obj(obj)) {
         Ok(text) => Some(text),
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
@@ -111,14 +109,14 @@ pub fn mtl(data: &[u8], effort: Effort) {
     let library = data.to_vec();
     let resolve = move |name: &str| Ok(Some(Input::Memory(library.clone(), name.into())));
     options.resolver = Some(Resolve(Arc::new(resolve)));
-    let read = || load(Input::Memory(b"mtllib fuzz.mtl\n".to_vec(), NAME.into()), &options);
+    let read = || Reader::new(Input::Memory(b"mtllib fuzz.mtl\n".to_vec(), NAME.into())).options(&options).scene();
     let result = read();
     if trial.draws(8) {
         assert_eq!(outcome(&result), outcome(&read()));
     }
     match result {
         Ok(loaded) => {
-            let mut names: Vec<_> = loaded.scene.materials.iter().map(|m| &m.name).collect();
+            let mut names: Vec<_> = loaded.value.materials.iter().map(|m| &m.name).collect();
             names.sort();
             assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
         }

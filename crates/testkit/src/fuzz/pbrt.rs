@@ -2,7 +2,7 @@
 
 use super::no_fault;
 use super::trial::{Effort, Trial};
-use polyhaul::load;
+use polyhaul::Reader;
 
 /// Reads a pbrt scene, which must come to the same in every way.
 pub fn pbrt(data: &[u8], effort: Effort) {
@@ -10,7 +10,9 @@ pub fn pbrt(data: &[u8], effort: Effort) {
     let options = trial.options();
     let result = trial.read(
         &options,
-        |input, options| load(input(), options).map(|it| (it.scene, it.report.warnings)).map_err(Box::new),
+        |input, options| {
+            Reader::new(input()).options(options).scene().map(|it| (it.value, it.report.warnings)).map_err(Box::new)
+        },
         // Scenes are equal by content, whatever pieces they were read in.
         |result| result.clone().map_err(|error| Box::new((error.kind(), error.diagnostic().clone()))),
     );

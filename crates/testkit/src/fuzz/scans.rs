@@ -6,11 +6,8 @@ use crate::output::{Shared, try_named};
 use crate::scene::broken_rule;
 use crate::summary::{self, outcome};
 use polyhaul::model::{Scalar, Scene, Table};
-use polyhaul::options::{Digits, OnError, PlyEncoding, PlyOptions, StlOptions};
-use polyhaul::{
-    Error, ErrorKind, Format, Input, Loaded, LoadedTables, Output, ReadOptions, WriteOptions, load, load_tables,
-    save_tables,
-};
+use polyhaul::options::{Digits, OnError, PlyEncoding, PlyWriteOptions, StlWriteOptions};
+use polyhaul::{Error, ErrorKind, Format, Input, Loaded, Output, ReadOptions, Reader, Tables, WriteOptions, Writer};
 
 /// Reads a PLY file as a scene and as tables, which must come to the same in every way; what was read must be valid,
 /// and come back when it is written.
@@ -19,13 +16,13 @@ pub fn ply(data: &[u8], effort: Effort) {
     let options = trial.options();
     let has_scene = trial.draws(2);
     if has_scene {
-        let text = |result: &Result<Loaded, Error>| (outcome(result), whole(result));
-        let result = trial.read(&options, |input, options| load(input(), options), text);
+        let text = |result: &Result<Loaded<Scene>, Error>| (outcome(result), whole(result));
+        let result = trial.read(&options, |input, options| Reader::new(input()).options(options).scene(), text);
         result.as_ref().err().into_iter().for_each(no_fault);
         if let Ok(loaded) = &result {
-            assert_eq!(broken_rule(&loaded.scene), None);
+            assert_eq!(broken_rule(&loaded.value), None);
             if trial.draws(RETURN_SHARE) {
-                scene_comes_back(&trial, &loaded.scene);
+                scene_comes_back(&trial, &loaded.value);
             }
         }
     }
@@ -35,24 +32,24 @@ pub fn ply(data: &[u8], effort: Effort) {
 }
 
 fn ply_tables(trial: &mut Trial<'_>, options: &ReadOptions) {
-    let text = |result: &Result<LoadedTables, Error>| match result {
-        Ok(loaded) => format!("{:?} {:?}", loaded.tables, loaded.report.warnings),
+    let text = |result: &Result<Loaded<Tables>, Error>| match result {
+        Ok(loaded) => format!("{:?} {:?}", loaded.value.tables, loaded.report.warnings),
         Err(error) => summary::error(error),
     };
-    let result = trial.read(options, |input, options| load_tables(input(), options), text);
+    let result = trial.read(options, |input, options| Reader::new(input()).options(options).tables(), text);
     result.as_ref().err().into_iter().for_each(no_fault);
     if let Ok(loaded) = &result {
         let is_whole = |table: &Table| table.columns.iter().all(|column| column.row_count() == table.row_count);
-        assert!(loaded.tables.iter().all(is_whole));
+        assert!(loaded.value.tables.iter().all(is_whole));
         if trial.draws(RETURN_SHARE) {
-            tables_come_back(trial, &loaded.tables);
+            tables_come_back(trial, &loaded.value.tables);
         }
     }
 }
 
 /// The scene with all that its summary abridges.
-fn whole(result: &Result<Loaded, Error>) -> String {
-    result.as_ref().map(|loaded| format!("{:?}", loaded.scene)).unwrap_or_default()
+fn whole(result: &Result<Loaded<Scene>, Error>) -> String {
+    result.as_ref().map(|loaded| format!("{:?}", loaded.value)).unwrap_or_default()
 }
 
 /// Reads an STL file of either kind, which must come to the same in every way; what was read must be valid, and its
@@ -65,28 +62,28 @@ pub fn stl(data: &[u8], effort: Effort) {
     }
     let mut options = trial.options();
     options.stl.weld = trial.random.once_in(2);
-    let text = |result: &Result<Loaded, Error>| (outcome(result), whole(result));
-    let result = trial.read(&options, |input, options| load(input(), options), text);
+    let text = |result: &Result<Loaded<Scene>, Error>| (outcome(result), whole(result));
+    let result = trial.read(&options, |input, options| Reader::new(input()).options(options).scene(), text);
     result.as_ref().err().into_iter().for_each(no_fault);
     let Ok(loaded) = result else { return };
-    assert_eq!(broken_rule(&loaded.scene), None);
+    assert_eq!(broken_rule(&loaded.value), None);
     if !trial.draws(RETURN_SHARE) {
         return;
     }
     if !options.stl.weld {
-        return triangles_come_back(&trial, &loaded.scene);
+        return triangles_come_back(&trial, &loaded.value);
     }
     options.stl.weld = false;
-    if let Ok(loaded) = load(trial.memory(), &options) {
-        triangles_come_back(&trial, &loaded.scene);
+    if let Ok(loaded) = Reader::new(trial.memory()).options(&options).scene() {
+        triangles_come_back(&trial, &loaded.value);
     }
 }
 
 const ENCODINGS: [PlyEncoding; 3] = [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian];
 
 fn encoded(trial: &Trial<'_>, encoding: PlyEncoding) -> WriteOptions {
-    let ply = PlyOptions { encoding, ..PlyOptions::default() };
-    WriteOptions { format: Some(Format::Ply), ply, ..trial.write_options() }
+    let ply = PlyWriteOptions::default().with_encoding(encoding);
+    trial.write_options().with_format(Some(Format::Ply)).with_ply(ply)
 }
 
 /// Tables without wide integers, which PLY has not, are the same when they were written and read.
@@ -104,9 +101,13 @@ fn tables_come_back(trial: &Trial<'_>, tables: &[Table]) {
     for encoding in ENCODINGS {
         let shared = Shared::default();
         let output = Output::Writer(Box::new(shared.clone()), "x.ply".into());
-        save_tables(tables, &[], &[], output, &encoded(trial, encoding)).expect("tables that were read are written");
+        Writer::new(output)
+            .options(&encoded(trial, encoding))
+            .tables(tables)
+            .expect("tables that were read are written");
         let input = Input::Memory(shared.take(), "x.ply".into());
-        let back = load_tables(input, &trial.plain_options()).expect("what is written is read").tables;
+        let back =
+            Reader::new(input).options(&trial.plain_options()).tables().expect("what is written is read").value.tables;
         let shown = |tables: &[Table]| format!("{tables:?}");
         assert_eq!(shown(&back), shown(tables), "{encoding:?}");
     }
@@ -119,25 +120,31 @@ fn scene_comes_back(trial: &Trial<'_>, scene: &Scene) {
             Ok(bytes) => bytes,
             Err(error) => return assert_eq!(error.kind(), ErrorKind::Usage, "{error}"),
         };
-        let back = load(Input::Memory(bytes, "x.ply".into()), &trial.plain_options()).expect("what is written is read");
-        assert_eq!(broken_rule(&back.scene), None);
+        let back = Reader::new(Input::Memory(bytes, "x.ply".into()))
+            .options(&trial.plain_options())
+            .scene()
+            .expect("what is written is read");
+        assert_eq!(broken_rule(&back.value), None);
         let faces = |scene: &Scene| scene.meshes.iter().map(|mesh| mesh.faces.len()).sum::<usize>();
-        assert_eq!(faces(&back.scene), faces(scene), "{encoding:?}");
+        assert_eq!(faces(&back.value), faces(scene), "{encoding:?}");
     }
 }
 
 /// Every bit of every triangle comes back from both kinds; a NaN is any other in text.
 fn triangles_come_back(trial: &Trial<'_>, scene: &Scene) {
     for ascii in [false, true] {
-        let stl = StlOptions { ascii, digits: Digits::Shortest, ..StlOptions::default() };
-        let options = WriteOptions { format: Some(Format::Stl), stl, ..trial.write_options() };
+        let stl = StlWriteOptions::default().with_ascii(ascii).with_digits(Digits::Shortest);
+        let options = trial.write_options().with_format(Some(Format::Stl)).with_stl(stl);
         let bytes = match try_named(scene, "x.stl", &options) {
             Ok(bytes) => bytes,
             Err(error) => panic!("a scene that was read is not written: {error}"),
         };
-        let strict = ReadOptions { on_error: OnError::Raise, ..trial.plain_options() };
-        let back = load(Input::Memory(bytes, "x.stl".into()), &strict).expect("what is written is read");
-        assert_eq!(triangles(&back.scene), triangles(scene), "as text: {ascii}");
+        let strict = trial.plain_options().with_on_error(OnError::Raise);
+        let back = Reader::new(Input::Memory(bytes, "x.stl".into()))
+            .options(&strict)
+            .scene()
+            .expect("what is written is read");
+        assert_eq!(triangles(&back.value), triangles(scene), "as text: {ascii}");
     }
 }
 

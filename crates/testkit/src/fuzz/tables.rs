@@ -4,8 +4,8 @@ use super::no_fault;
 use super::trial::{Effort, RETURN_SHARE, Trial};
 use crate::output::Shared;
 use polyhaul::model::{Scalar, Table};
-use polyhaul::options::{Header, Missing, TableOptions, TableStyle, Types};
-use polyhaul::{Format, Input, LoadedTables, Output, ReadOptions, WriteOptions, load_tables, save_tables};
+use polyhaul::options::{Header, Missing, TableReadOptions, TableWriteOptions, Types};
+use polyhaul::{Format, Input, Loaded, Output, Reader, Tables, Writer};
 
 /// Reads bytes as a table, as an array of numpy where they begin so, in many ways that must all come to the same; what
 /// was read comes back when it is written.
@@ -26,17 +26,17 @@ pub fn table(data: &[u8], effort: Effort) {
     if random.once_in(3) && !is_array {
         options.table.types = Types::All(*random.pick(&[Scalar::F32, Scalar::F64, Scalar::U8, Scalar::I64]));
     }
-    match trial.read(&options, |input, options| load_tables(input(), options), table_outcome) {
-        Ok(loaded) if trial.draws(RETURN_SHARE) => table_comes_back(&trial, &loaded.tables[0]),
+    match trial.read(&options, |input, options| Reader::new(input()).options(options).tables(), table_outcome) {
+        Ok(loaded) if trial.draws(RETURN_SHARE) => table_comes_back(&trial, &loaded.value.tables[0]),
         Ok(_) => {}
         Err(error) => no_fault(&error),
     }
 }
 
 /// All that reading tables tells, as text: NaN is not equal to itself.
-fn table_outcome(result: &polyhaul::Result<LoadedTables>) -> String {
+fn table_outcome(result: &polyhaul::Result<Loaded<Tables>>) -> String {
     match result {
-        Ok(loaded) => format!("{:?} {:?} {:?}", loaded.tables, loaded.comments, loaded.report.warnings),
+        Ok(loaded) => format!("{:?} {:?} {:?}", loaded.value.tables, loaded.value.comments, loaded.report.warnings),
         Err(error) => format!("{error:?} {:?}", error.diagnostic()),
     }
 }
@@ -44,19 +44,25 @@ fn table_outcome(result: &polyhaul::Result<LoadedTables>) -> String {
 /// A table with columns and rows is the same when it was written and read, its names apart.
 fn table_comes_back(trial: &Trial<'_>, table: &Table) {
     let types = table.columns.iter().map(|column| Some(column.values.scalar())).collect();
-    let bare = TableOptions { header: Header::Absent, types: Types::Each(types), ..TableOptions::default() };
+    let bare = TableReadOptions::default().with_header(Header::Absent).with_types(Types::Each(types));
     if table.columns.is_empty() || table.row_count == 0 {
         return;
     }
     for (format, name) in [(Format::Csv, "x.csv"), (Format::Txt, "x.txt")] {
         let shared = Shared::default();
-        let style = TableStyle { header: Some(false), ..TableStyle::default() };
-        let options = WriteOptions { format: Some(format), table: style, ..trial.write_options() };
+        let style = TableWriteOptions::default().with_header(Some(false));
+        let options = trial.write_options().with_format(Some(format)).with_table(style);
         let output = Output::Writer(Box::new(shared.clone()), name.into());
-        save_tables(std::slice::from_ref(table), &[], &[], output, &options).expect("a table that was read is written");
-        let options = ReadOptions { table: bare.clone(), ..trial.plain_options() };
-        let back = load_tables(Input::Memory(shared.take(), name.into()), &options).expect("what is written is read");
-        for (column, original) in back.tables[0].columns.iter().zip(&table.columns) {
+        Writer::new(output)
+            .options(&options)
+            .tables(std::slice::from_ref(table))
+            .expect("a table that was read is written");
+        let options = trial.plain_options().with_table(bare.clone());
+        let back = Reader::new(Input::Memory(shared.take(), name.into()))
+            .options(&options)
+            .tables()
+            .expect("what is written is read");
+        for (column, original) in back.value.tables[0].columns.iter().zip(&table.columns) {
             assert_eq!(format!("{:?}", column.values), format!("{:?}", original.values));
         }
     }

@@ -79,7 +79,7 @@ impl<'d> Trial<'d> {
         options.run.threads = Some(1);
         options.strict = random.once_in(8);
         options.on_error = if random.once_in(4) { OnError::Warn } else { OnError::Raise };
-        options.limits = Limits { pixels: MAX_PIXELS, decompressed_bytes: 1 << 20, ..Limits::default() };
+        options.limits = Limits::default().with_pixels(MAX_PIXELS).with_decompressed_bytes(1 << 20);
         if random.once_in(2) {
             options.limits.line_bytes = 200 + random.below(4000) as u64;
             options.limits.name_bytes = random.below(40) as u64;

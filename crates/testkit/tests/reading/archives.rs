@@ -2,7 +2,7 @@
 
 use crate::{options, read};
 use polyhaul::options::{OnError, Resolve};
-use polyhaul::{Error, ErrorKind, Input, ReadOptions, inspect, load, load_image, load_referenced_image};
+use polyhaul::{Error, ErrorKind, Input, Reader, inspect, read_referenced_image};
 use polyhaul_bytes::{Archive, DecompressLimits, Source};
 use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
@@ -50,7 +50,7 @@ fn a_path_goes_on_behind_an_archive() {
     for method in METHODS {
         let path = folder.file("assets.zip", simple(&scene_files(), method)).unwrap();
         let loaded = read(Input::Path(path.join("s/a.obj")), &options(2, None)).unwrap();
-        assert_eq!((loaded.scene.totals()[0], loaded.scene.materials[0].missing), (3, false), "{method:?}");
+        assert_eq!((loaded.value.totals()[0], loaded.value.materials[0].missing), (3, false), "{method:?}");
         assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
         // What is read of the archive is that of the members.
         assert_eq!(loaded.report.plain_bytes_in, (OBJ.len() + MTL.len()) as u64);
@@ -58,11 +58,11 @@ fn a_path_goes_on_behind_an_archive() {
         assert_eq!(loaded.report.bytes_in, packed(OBJ) + packed(MTL));
         let loaded = read(Input::Path(path.join("s/b.pbrt")), &options(2, None)).unwrap();
         assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
-        assert_eq!((loaded.scene.render.unwrap().shapes().len(), loaded.scene.meshes.len()), (2, 1));
-        let dot = load_image(Input::Path(path.join("s/maps/dot.tga")), &options(1, None)).unwrap();
-        assert_eq!(dot.image.width, 1);
-        let dot = load_referenced_image(Some(&path.join("s/a.obj")), "maps/dot.tga", &options(1, None)).unwrap();
-        assert_eq!(dot.image.width, 1);
+        assert_eq!((loaded.value.render.unwrap().shapes().len(), loaded.value.meshes.len()), (2, 1));
+        let dot = Reader::new(path.join("s/maps/dot.tga")).options(&options(1, None)).image().unwrap();
+        assert_eq!(dot.value.width, 1);
+        let dot = read_referenced_image(Some(&path.join("s/a.obj")), "maps/dot.tga", &options(1, None)).unwrap();
+        assert_eq!(dot.value.width, 1);
         let valid = inspect::validate(Input::Path(path.join("s/a.obj")), &options(1, None)).unwrap();
         assert!(valid.valid && valid.report.warnings.is_empty(), "{:?}", valid.report.warnings);
     }
@@ -101,7 +101,7 @@ fn an_archive_stands_for_its_one_member() {
         let hosts = hosts.map(|host| Input::Host(Box::new(host), "x.zip".into()));
         for input in [memory(&bytes), stream].into_iter().chain(hosts) {
             let loaded = read(input, &options(1, None)).unwrap();
-            assert_eq!(loaded.scene.totals()[0], 1);
+            assert_eq!(loaded.value.totals()[0], 1);
         }
     }
     // A stream is taken into memory as far as that is allowed.
@@ -128,16 +128,16 @@ fn archives_and_compression_nest() {
             let result = read(Input::Path(path.join(&names)), &options(1, None));
             match depth {
                 5 => assert_eq!(kind(result).unwrap_err().0, ErrorKind::Limit),
-                _ => assert!(!result.unwrap().scene.materials[0].missing, "{names}"),
+                _ => assert!(!result.unwrap().value.materials[0].missing, "{names}"),
             }
         }
         for (codec, ending) in CODECS {
             let name = format!("a.obj.{ending}");
             let bytes = simple(&[(&name, &pack(codec, OBJ, 20))], method);
             let loaded = read(member(&bytes, &name), &options(1, None)).unwrap();
-            assert_eq!((loaded.scene.totals()[0], loaded.report.codec), (3, Some(codec)), "{name}");
+            assert_eq!((loaded.value.totals()[0], loaded.report.codec), (3, Some(codec)), "{name}");
             // The name of the one member says its format.
-            assert_eq!(read(memory(&bytes), &options(1, None)).unwrap().scene.totals()[0], 3);
+            assert_eq!(read(memory(&bytes), &options(1, None)).unwrap().value.totals()[0], 3);
         }
     }
 }
@@ -175,9 +175,9 @@ fn members_of_an_archive_that_a_host_has() {
 fn a_host_may_answer_with_a_member() {
     let bytes = simple(&scene_files(), Method::Deflate);
     let resolve = move |name: &str| Ok(Some(member(&bytes, &format!("s/{name}"))));
-    let options = ReadOptions { resolver: Some(Resolve(Arc::new(resolve))), ..options(1, None) };
-    let loaded = load(Input::Memory(OBJ.to_vec(), "a.obj".into()), &options).unwrap();
-    assert!(!loaded.scene.materials[0].missing);
+    let options = options(1, None).with_resolver(Some(Resolve(Arc::new(resolve))));
+    let loaded = Reader::new(Input::Memory(OBJ.to_vec(), "a.obj".into())).options(&options).scene().unwrap();
+    assert!(!loaded.value.materials[0].missing);
 }
 
 #[test]
@@ -194,9 +194,9 @@ fn names_do_not_lead_out() {
     let path = folder.file("x.zip", &bytes).unwrap();
     let loaded = read(Input::Path(path.join("s/a.obj")), &options(1, None)).unwrap();
     assert_eq!(loaded.report.warnings.counts().get("missing-library"), Some(&5));
-    assert!(loaded.scene.materials[0].missing);
+    assert!(loaded.value.materials[0].missing);
     // Within the archive that may be allowed.
-    let outside = ReadOptions { allow_outside: true, ..options(1, None) };
+    let outside = options(1, None).with_allow_outside(true);
     let loaded = read(Input::Path(path.join("s/a.obj")), &outside).unwrap();
     assert_eq!(loaded.report.warnings.counts().get("missing-library"), Some(&4));
 }
@@ -272,7 +272,7 @@ fn sizes_of_8_bytes_and_sizes_behind_the_data() {
             members[1].is_wide = is_wide;
             let bytes = archive(&members, b"PK\x05\x06 is no end here");
             let loaded = read(member(&bytes, "a.obj"), &options(1, None)).unwrap();
-            assert!(!loaded.scene.materials[0].missing);
+            assert!(!loaded.value.materials[0].missing);
         }
         // Sizes that lie, and wrap.
         for size in [1 << 40, u64::MAX, u64::MAX - 100] {
@@ -332,7 +332,7 @@ fn damage_anywhere() {
             [Member::new("a.obj", OBJ, method), Member::new("b.zip", &simple(&[("c", MTL)], method), method)];
         members[0].is_wide = true;
         let bytes = archive(&members, b"end");
-        let options = ReadOptions { on_error: OnError::Warn, ..options(1, None) };
+        let options = options(1, None).with_on_error(OnError::Warn);
         for len in 0..bytes.len() {
             let result = read(member(&bytes[..len], "a.obj"), &options);
             assert!(result.is_err(), "{len}");
@@ -367,10 +367,10 @@ fn the_samples() {
     assert!(good.len() >= 4);
     for file in good {
         let loaded = read(Input::Path(file.path.join("scene/tri.obj")), &options(1, None)).unwrap();
-        assert_eq!(loaded.scene.totals()[0], 3, "{}", file.name);
-        assert!(!loaded.scene.materials[0].missing, "{}", file.name);
-        let dot = load_image(Input::Path(file.path.join("scene/maps/dot.tga")), &options(1, None)).unwrap();
-        assert_eq!((dot.image.width, dot.image.height), (2, 1), "{}", file.name);
+        assert_eq!(loaded.value.totals()[0], 3, "{}", file.name);
+        assert!(!loaded.value.materials[0].missing, "{}", file.name);
+        let dot = Reader::new(file.path.join("scene/maps/dot.tga")).options(&options(1, None)).image().unwrap();
+        assert_eq!((dot.value.width, dot.value.height), (2, 1), "{}", file.name);
     }
     let bad = samples("zip/bad", "zip");
     assert!(bad.len() >= 4);

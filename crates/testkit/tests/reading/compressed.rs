@@ -22,7 +22,7 @@ fn scenes(extension: &str, part: &str) -> Vec<Sample> {
 
 /// Options for OBJ, whatever the name says. Libraries are found beside files only.
 fn obj(base: ReadOptions) -> ReadOptions {
-    ReadOptions { format: Some(Format::Obj), load_materials: false, ..base }
+    base.with_format(Some(Format::Obj)).with_load_materials(false)
 }
 
 /// The ways in which bytes come.
@@ -112,7 +112,7 @@ fn garbage_behind_the_data_may_be_a_warning() {
         let loaded = read(Input::Path(file.path.clone()), &obj(lenient())).unwrap();
         assert_eq!(loaded.report.warnings.counts().get("trailing-garbage"), Some(&1));
         assert_eq!(&loaded.report.warnings.kept()[0].diagnostic.place, error.place());
-        assert!(loaded.scene.totals()[0] > 100);
+        assert!(loaded.value.totals()[0] > 100);
     }
 }
 
@@ -209,7 +209,7 @@ fn the_content_decides_and_the_name_is_noted() {
     let plain = b"v 0 0 0\np 1\n".to_vec();
     let noted = |bytes: &[u8], name: &str| {
         let loaded = read(input("memory", bytes, name), &options(1, None)).unwrap();
-        assert_eq!(loaded.scene.totals()[0], 1, "{name}");
+        assert_eq!(loaded.value.totals()[0], 1, "{name}");
         (loaded.report.codec, loaded.report.warnings.counts().get("not-compressed").copied())
     };
     for (codec, extension) in CODECS {
@@ -221,7 +221,7 @@ fn the_content_decides_and_the_name_is_noted() {
         let other = if codec == Codec::Gzip { "zst" } else { "GZ" };
         assert_eq!(noted(&packed, &format!("x.obj.{other}")), (Some(codec), Some(1)));
     }
-    let strict = ReadOptions { strict: true, ..options(1, None) };
+    let strict = options(1, None).with_strict(true);
     let error = read(input("memory", &plain, "x.obj.gz"), &strict).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert!(read(input("memory", b"", "x.obj.gz"), &options(1, None)).is_ok());
@@ -233,7 +233,7 @@ fn the_extension_before_that_of_the_codec_is_the_format() {
     let packed = pack(Codec::Zstd, b"v 0 0 0\n", 100);
     for name in ["x.obj.zst", "x.OBJ.Zst", "x.zst", "x.obj.gz", "x.obj"] {
         let result = read(Input::Path(folder.file(name, &packed).unwrap()), &options(1, None));
-        assert_eq!(result.unwrap().scene.totals()[0], 1, "{name}");
+        assert_eq!(result.unwrap().value.totals()[0], 1, "{name}");
     }
     let error = read(Input::Path(folder.file("x.fbx.gz", &packed).unwrap()), &options(1, None)).unwrap_err();
     assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("`fbx`"), "{error}");
@@ -251,7 +251,7 @@ fn libraries_may_be_compressed() {
     let mut cut = pack(Codec::Gzip, b"newmtl c\n", 100);
     cut.truncate(30);
     folder.file("c.mtl", cut).unwrap();
-    let Loaded { scene: found, report } = read(Input::Path(scene), &options(1, None)).unwrap();
+    let Loaded { value: found, report } = read(Input::Path(scene), &options(1, None)).unwrap();
     let names: Vec<_> = found.materials.iter().map(|material| (material.name.as_str(), material.missing)).collect();
     assert_eq!(names, [("paint", false), ("b", false)]);
     assert_eq!(found.material_libraries, ["a.mtl", "b.mtl.gz", "c.mtl"]);

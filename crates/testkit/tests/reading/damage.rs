@@ -15,7 +15,7 @@ const ALL_PREFIXES_BYTES: usize = 4096;
 fn check(text: &[u8], ways: &[ReadOptions], what: impl Fn() -> String) {
     for way in ways {
         match read_text(text, way) {
-            Ok(Loaded { scene, .. }) => {
+            Ok(Loaded { value: scene, .. }) => {
                 assert_eq!(broken_rule(&scene), None, "{}", what());
                 if way.on_error == OnError::Raise {
                     fuzz::complete(text, &scene);

@@ -12,7 +12,7 @@ fn check(text: &[u8], threads: usize, chunk_bytes: Option<usize>, what: &str) {
     let naive = naive::read(text).unwrap_or_else(|| panic!("{what}: not for the naive reader"));
     match read_text(text, &options) {
         Ok(loaded) => {
-            let difference = naive::difference(&naive, &loaded.scene);
+            let difference = naive::difference(&naive, &loaded.value);
             assert_eq!(difference, None, "{what}, chunks of {chunk_bytes:?}\n{}", lossy());
         }
         Err(error) => panic!("{what}, chunks of {chunk_bytes:?}: {error:?}\n{}", lossy()),
@@ -83,7 +83,7 @@ fn line_ends() {
         let scenes = ["\n", "\r\n", "\r"].map(|newline| {
             let text = plain.join(newline.as_bytes());
             let result = read_text(&text, &options(1, None));
-            result.map(|loaded| summary::scene(&loaded.scene)).map_err(|e| e.to_string())
+            result.map(|loaded| summary::scene(&loaded.value)).map_err(|e| e.to_string())
         });
         assert!(scenes[0].is_ok(), "{:?}", scenes[0]);
         assert_eq!(scenes[0], scenes[1]);

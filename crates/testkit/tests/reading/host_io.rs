@@ -4,7 +4,7 @@ use crate::{options, read};
 use polyhaul::model::{Image, Scene};
 use polyhaul::options::Resolve;
 use polyhaul::{Error, ErrorKind, Format, HostRead, Input, Output, ReadOptions, WriteOptions};
-use polyhaul::{load_image, load_referenced_image, load_tables, save, save_image};
+use polyhaul::{Reader, Writer, read_referenced_image};
 use polyhaul_testkit::corpus::{Folder, Sample, root, samples};
 use polyhaul_testkit::hostile::{Fault, Hostile, Log, Sizes, Taker, Taking};
 use polyhaul_testkit::random::Random;
@@ -28,13 +28,13 @@ fn all_samples() -> Vec<Sample> {
 fn outcome(name: &str, input: Input, options: &ReadOptions) -> String {
     let told = |error: &Error| summary::error(error);
     match Format::of_path(Path::new(name)) {
-        Some(format) if format.is_image() => match load_image(input, options) {
-            Ok(loaded) => format!("{:?}\n{}", loaded.image, summary::warnings(&loaded.report.warnings)),
+        Some(format) if format.is_image() => match Reader::new(input).options(options).image() {
+            Ok(loaded) => format!("{:?}\n{}", loaded.value, summary::warnings(&loaded.report.warnings)),
             Err(error) => told(&error),
         },
         Some(Format::Csv | Format::Tsv | Format::Txt | Format::Xyz | Format::Pts | Format::Npy) => {
-            match load_tables(input, options) {
-                Ok(loaded) => format!("{:?}\n{}", loaded.tables, summary::warnings(&loaded.report.warnings)),
+            match Reader::new(input).options(options).tables() {
+                Ok(loaded) => format!("{:?}\n{}", loaded.value.tables, summary::warnings(&loaded.report.warnings)),
                 Err(error) => told(&error),
             }
         }
@@ -43,7 +43,7 @@ fn outcome(name: &str, input: Input, options: &ReadOptions) -> String {
 }
 
 fn without_libraries() -> ReadOptions {
-    let mut options = ReadOptions { load_materials: false, ..options(2, None) };
+    let mut options = options(2, None).with_load_materials(false);
     // Files that unpack to much more are not what this is about.
     options.limits.decompressed_bytes = 4 << 20;
     options
@@ -122,7 +122,7 @@ fn whatever_it_does_wrong_is_its_fault_at_every_byte() {
                         let input = Input::Host(Box::new(host), name.into());
                         let error = match name {
                             "a.obj" => read(input, &options(2, Some(9))).map(drop).unwrap_err(),
-                            _ => load_image(input, &options(2, None)).map(drop).unwrap_err(),
+                            _ => Reader::new(input).options(&options(2, None)).image().map(drop).unwrap_err(),
                         };
                         assert_eq!(error.kind(), ErrorKind::Host, "{name} {fault:?}: {error}");
                         assert_eq!(log.calls_too_late.load(Relaxed), 0, "called after its error");
@@ -152,8 +152,8 @@ impl HostRead for Nested {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.0 > 0 {
             let inner = Input::Host(Box::new(Nested(self.0 - 1, TEXT)), "inner.obj".into());
-            let loaded = polyhaul::load(inner, &options(2, None)).map_err(io::Error::other)?;
-            assert_eq!(loaded.scene.totals()[0], 3);
+            let loaded = polyhaul::Reader::new(inner).options(&options(2, None)).scene().map_err(io::Error::other)?;
+            assert_eq!(loaded.value.totals()[0], 3);
         }
         let count = self.1.len().min(out.len());
         let (now, rest) = self.1.split_at(count);
@@ -166,7 +166,7 @@ impl HostRead for Nested {
 #[test]
 fn it_may_use_the_library_itself() {
     let loaded = read(Input::Host(Box::new(Nested(3, TEXT)), "outer.obj".into()), &options(2, None)).unwrap();
-    assert_eq!(loaded.scene.totals()[0], 3);
+    assert_eq!(loaded.value.totals()[0], 3);
 }
 
 /// A resolver that reads the files of a folder for the library.
@@ -177,7 +177,7 @@ fn resolving(folder: &Path) -> ReadOptions {
         let shown = folder.join(name).display().to_string();
         Ok(Some(Input::Host(host(&bytes, Sizes::Random(Random::new(3)), false).0, shown)))
     };
-    ReadOptions { resolver: Some(Resolve(Arc::new(resolve))), ..options(2, None) }
+    options(2, None).with_resolver(Some(Resolve(Arc::new(resolve))))
 }
 
 /// Scenes with libraries, parts and meshes: all through the host's own callbacks.
@@ -191,8 +191,8 @@ fn files_that_a_scene_names_come_from_it_too() {
             let options = resolving(file.path.parent().unwrap_or(&root()));
             let found = read(Input::Host(host(&file.bytes(), Sizes::One, true).0, path.clone()), &options).unwrap();
             let shown = |scene: &Scene| summary::scene(scene).replace(&path, "");
-            assert!(shown(&found.scene) == shown(&expected.scene), "{path}");
-            count += usize::from(!found.scene.material_libraries.is_empty() || found.scene.render.is_some());
+            assert!(shown(&found.value) == shown(&expected.value), "{path}");
+            count += usize::from(!found.value.material_libraries.is_empty() || found.value.render.is_some());
         }
     }
     assert!(count > 10, "{count}");
@@ -206,7 +206,7 @@ fn its_images_are_found_by_name_and_nobody_elses() {
     folder.file("outside.tga", DOT).unwrap();
     let plain = options(1, None);
     let kind = |scene: Option<&Path>, name: &str, options: &ReadOptions| {
-        load_referenced_image(scene, name, options).map(|loaded| loaded.image.width).map_err(|error| error.kind())
+        read_referenced_image(scene, name, options).map(|loaded| loaded.value.width).map_err(|error| error.kind())
     };
     for name in ["maps/dot.tga", "maps\\dot.tga", "./maps/dot.tga"] {
         assert_eq!(kind(Some(&scene), name, &plain), Ok(1), "{name}");
@@ -217,7 +217,7 @@ fn its_images_are_found_by_name_and_nobody_elses() {
     }
     assert_eq!(kind(None, "maps/dot.tga", &plain), Err(ErrorKind::Unsupported));
     assert_eq!(kind(Some(&scene), "maps", &plain), Err(ErrorKind::Io));
-    let outside = ReadOptions { allow_outside: true, ..plain };
+    let outside = plain.with_allow_outside(true);
     assert_eq!(kind(Some(&scene), "../outside.tga", &outside), Ok(1));
     let own = resolving(&folder.join("scene"));
     assert_eq!(kind(None, "maps/dot.tga", &own), Ok(1));
@@ -225,7 +225,7 @@ fn its_images_are_found_by_name_and_nobody_elses() {
 }
 
 fn image() -> Image {
-    load_image(Input::Memory(DOT.to_vec(), "dot.tga".into()), &options(1, None)).unwrap().image
+    Reader::new(Input::Memory(DOT.to_vec(), "dot.tga".into())).options(&options(1, None)).image().unwrap().value
 }
 
 /// Saves a scene or an image to a host; what it got, and what saving said.
@@ -234,12 +234,12 @@ fn saved(taking: Taking, name: &str) -> (polyhaul_testkit::hostile::Taken, Resul
     let output = Output::Host(Box::new(host), name.into());
     let write = WriteOptions::default();
     let result = match name {
-        "dot.tga" => save_image(&image(), output, &write),
+        "dot.tga" => Writer::new(output).options(&write).image(&image()),
         _ => {
             let mut text = Vec::new();
             generate::grid(400_000, &mut text).unwrap();
-            let scene = read(Input::Memory(text, "a.obj".into()), &options(2, None)).unwrap().scene;
-            save(&scene, output, &write)
+            let scene = read(Input::Memory(text, "a.obj".into()), &options(2, None)).unwrap().value;
+            Writer::new(output).options(&write).scene(&scene)
         }
     };
     let taken = std::mem::take(&mut *taken.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
@@ -279,7 +279,7 @@ fn an_old_output_stays_when_the_host_that_is_read_fails() {
     let path = folder.file("out.obj", "old").unwrap();
     let broken = Hostile::new(TEXT, Sizes::All).with(Fault::FailsAt(30));
     let input = Input::Host(Box::new(broken), "a.obj".into());
-    let result = polyhaul::convert(input, Output::Path(path), &options(2, None), &WriteOptions::default());
+    let result = polyhaul::Reader::new(input).options(&options(2, None)).convert(polyhaul::Writer::new(path));
     assert_eq!(result.unwrap_err().kind(), ErrorKind::Host);
     assert_eq!((folder.text("out.obj"), folder.names().len()), ("old".into(), 1));
 }

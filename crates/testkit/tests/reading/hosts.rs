@@ -1,6 +1,7 @@
 //! Readers that a host brings along, cancelling, and progress.
 
 use crate::{options, read};
+use polyhaul::model::Scene;
 use polyhaul::options::Progress;
 use polyhaul::{Error, ErrorKind, Input, Loaded};
 use polyhaul_testkit::generate;
@@ -19,7 +20,7 @@ fn stream(
     fault: Fault,
     threads: usize,
     chunk_bytes: Option<usize>,
-) -> (Result<Loaded, Error>, Arc<Log>) {
+) -> (Result<Loaded<Scene>, Error>, Arc<Log>) {
     let reader = Hostile::new(text, sizes).with(fault);
     let log = reader.log();
     let input = Input::Reader(Box::new(reader), "host.obj".into());
@@ -100,7 +101,7 @@ fn cancelled_before() {
 type Call = (u64, Option<u64>);
 
 /// Calls of a progress callback while a text of 12 MB is read.
-fn progress(threads: usize, streamed: bool) -> (Vec<Call>, u64, Result<Loaded, Error>) {
+fn progress(threads: usize, streamed: bool) -> (Vec<Call>, u64, Result<Loaded<Scene>, Error>) {
     let mut text = Vec::new();
     generate::grid(12_000_000, &mut text).unwrap();
     let size = text.len() as u64;

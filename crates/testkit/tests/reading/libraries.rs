@@ -1,6 +1,7 @@
 //! Material libraries: which file a name means, and which files are not opened.
 
 use crate::{options, read};
+use polyhaul::model::Scene;
 use polyhaul::{Input, Loaded, ReadOptions};
 use polyhaul_testkit::corpus::Folder;
 use std::path::Path;
@@ -17,7 +18,7 @@ fn place() -> Folder {
 }
 
 /// Reads a scene that names this library, in a thread that must come back soon.
-fn load(folder: &Folder, library: &str, options: &ReadOptions) -> Loaded {
+fn load(folder: &Folder, library: &str, options: &ReadOptions) -> Loaded<Scene> {
     let text = format!("mtllib {library}\nv 0 0 0\n");
     let scene = folder.file("scene/scene.obj", text).unwrap();
     let (sender, receiver) = mpsc::channel();
@@ -27,8 +28,8 @@ fn load(folder: &Folder, library: &str, options: &ReadOptions) -> Loaded {
     result.unwrap_or_else(|_| panic!("{library:?} blocks")).unwrap()
 }
 
-fn materials(loaded: &Loaded) -> Vec<&str> {
-    loaded.scene.materials.iter().map(|m| m.name.as_str()).collect()
+fn materials(loaded: &Loaded<Scene>) -> Vec<&str> {
+    loaded.value.materials.iter().map(|m| m.name.as_str()).collect()
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn names_that_lead_outside() {
 #[test]
 fn a_caller_may_allow_what_lies_outside() {
     let folder = place();
-    let allow = ReadOptions { allow_outside: true, ..options(1, None) };
+    let allow = options(1, None).with_allow_outside(true);
     let absolute = folder.path().join("outside/secret.mtl").display().to_string();
     for name in ["../outside/secret.mtl", &absolute] {
         assert_eq!(materials(&load(&folder, name, &allow)), ["secret"], "{name}");
@@ -124,7 +125,7 @@ fn links_pipes_and_devices() {
     let names = ["out.mtl", "out/secret.mtl", "zero.mtl", "loop.mtl", "dangling.mtl", "pipe.mtl", "socket.mtl"];
     refused(&folder, &names);
     assert_eq!(materials(&load(&folder, "good.mtl", &options(1, None))), ["inside"]);
-    let allow = ReadOptions { allow_outside: true, ..options(1, None) };
+    let allow = options(1, None).with_allow_outside(true);
     for name in ["pipe.mtl", "zero.mtl", "socket.mtl"] {
         assert!(materials(&load(&folder, name, &allow)).is_empty(), "{name}");
     }
@@ -150,7 +151,7 @@ fn memory_has_no_folder() {
     let name = folder.path().join("scene/scene.obj").display().to_string();
     let text = b"mtllib inside.mtl\nusemtl inside\n".to_vec();
     let loaded = read(Input::Memory(text, name), &options(1, None)).unwrap();
-    assert!(loaded.scene.materials[0].missing);
+    assert!(loaded.value.materials[0].missing);
     let counts = loaded.report.warnings.counts();
     assert_eq!(counts.get("missing-library"), Some(&1), "{counts:?}");
 }
@@ -163,13 +164,13 @@ fn materials_that_no_library_defines() {
     let loaded = read(Input::Path(scene.clone()), &options(1, None)).unwrap();
     assert_eq!(loaded.report.warnings.counts().get("missing-material"), Some(&1));
     assert_eq!(loaded.report.warnings.kept()[0].diagnostic.place.line, Some(5));
-    let flags: Vec<_> = loaded.scene.materials.iter().map(|m| (m.name.as_str(), m.missing)).collect();
+    let flags: Vec<_> = loaded.value.materials.iter().map(|m| (m.name.as_str(), m.missing)).collect();
     assert_eq!(flags, [("inside", false), ("other", true), ("", true)]);
-    let without = ReadOptions { load_materials: false, ..options(1, None) };
+    let without = options(1, None).with_load_materials(false);
     let loaded = read(Input::Path(scene), &without).unwrap();
     assert!(loaded.report.warnings.is_empty());
-    assert!(loaded.scene.materials.iter().all(|m| m.missing));
-    assert_eq!(loaded.scene.material_libraries, ["inside.mtl"]);
+    assert!(loaded.value.materials.iter().all(|m| m.missing));
+    assert_eq!(loaded.value.material_libraries, ["inside.mtl"]);
 }
 
 /// Names that are spelled differently and mean one file must not multiply the work.

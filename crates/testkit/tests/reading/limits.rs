@@ -2,6 +2,7 @@
 //! limit, and how to raise it.
 
 use crate::{lenient, options, read, read_text};
+use polyhaul::model::Scene;
 use polyhaul::options::{Codec, Limits};
 use polyhaul::{Error, ErrorKind, Input, Loaded, ReadOptions};
 use polyhaul_testkit::corpus::{self, Folder};
@@ -19,7 +20,7 @@ fn check_reading(
     needed: u64,
     set: fn(&mut Limits) -> &mut u64,
     base: &ReadOptions,
-    read: impl Fn(&ReadOptions) -> Result<Loaded, Error>,
+    read: impl Fn(&ReadOptions) -> Result<Loaded<Scene>, Error>,
 ) {
     for limit in [needed.saturating_sub(1), needed, needed + 1] {
         let mut options = base.clone();

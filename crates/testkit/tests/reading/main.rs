@@ -17,8 +17,9 @@ mod matrix;
 mod repair;
 mod resolver;
 
+use polyhaul::model::Scene;
 use polyhaul::options::OnError;
-use polyhaul::{Error, Input, Loaded, ReadOptions, load};
+use polyhaul::{Error, Input, Loaded, ReadOptions, Reader};
 use polyhaul_testkit::alloc::{self, Counting};
 use polyhaul_testkit::summary;
 use std::sync::Once;
@@ -33,7 +34,7 @@ const MOST_BYTES: u64 = 3 << 30;
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// Reads, under guard.
-fn read(input: Input, options: &ReadOptions) -> Result<Loaded, Error> {
+fn read(input: Input, options: &ReadOptions) -> Result<Loaded<Scene>, Error> {
     static GUARD: Once = Once::new();
     GUARD.call_once(|| {
         alloc::cap(MOST_BYTES);
@@ -42,11 +43,11 @@ fn read(input: Input, options: &ReadOptions) -> Result<Loaded, Error> {
             std::process::abort();
         });
     });
-    load(input, options)
+    Reader::new(input).options(options).scene()
 }
 
 /// Reads text in memory; the name says that it is OBJ.
-fn read_text(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Loaded, Error> {
+fn read_text(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Loaded<Scene>, Error> {
     read(Input::Memory(text.as_ref().to_vec(), "x.obj".into()), options)
 }
 
@@ -65,5 +66,5 @@ fn options(threads: usize, chunk_bytes: impl Into<Option<usize>>) -> ReadOptions
 
 /// Goes on after what is broken.
 fn lenient() -> ReadOptions {
-    ReadOptions { on_error: OnError::Warn, ..options(1, None) }
+    options(1, None).with_on_error(OnError::Warn)
 }

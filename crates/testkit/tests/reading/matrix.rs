@@ -100,7 +100,7 @@ fn large_files_of_blender() {
 
 #[test]
 fn strict_reading() {
-    let strict = ReadOptions { strict: true, ..options(1, None) };
+    let strict = options(1, None).with_strict(true);
     check_all("obj/bad", 0..1000, &strict);
     check_all("obj/good", 0..1000, &strict);
 }
@@ -125,7 +125,7 @@ const MIXED: [&[u8]; 14] = [
 
 #[test]
 fn what_is_said_comes_in_the_order_of_the_text() {
-    let strict = ReadOptions { strict: true, ..options(1, None) };
+    let strict = options(1, None).with_strict(true);
     let mut wrong = Vec::new();
     for text in MIXED {
         for mut way in [options(1, None), lenient(), strict.clone()] {

@@ -52,9 +52,9 @@ fn a_broken_statement_is_an_error_with_its_place() {
 #[test]
 fn a_broken_statement_can_be_left_out() {
     for (broken, code) in BROKEN {
-        for mut options in [lenient(), ReadOptions { run: options(2, 3).run, ..lenient() }] {
+        for mut options in [lenient(), lenient().with_run(options(2, 3).run)] {
             options.limits.elements = 100;
-            let Loaded { scene, report } = read_text(around(broken), &options).unwrap();
+            let Loaded { value: scene, report } = read_text(around(broken), &options).unwrap();
             assert_eq!(broken_rule(&scene), None, "{broken}");
             assert_eq!(scene.totals()[..6], [4, 0, 0, 2, 1, 1], "{broken}");
             let count = report.warnings.counts().get(code);
@@ -69,7 +69,7 @@ fn every_left_out_element_is_counted() {
     let count = 2500;
     let text = format!("v 0 0 0\n{}", "p 2\nf 1 1\nx\n".repeat(count));
     for chunk_bytes in [None, Some(100), Some(1 << 20)] {
-        let options = ReadOptions { run: options(2, chunk_bytes).run, ..lenient() };
+        let options = lenient().with_run(options(2, chunk_bytes).run);
         let warnings = read_text(&text, &options).unwrap().report.warnings;
         for code in ["index-out-of-range", "element-left-out", "malformed", "unknown-statement"] {
             assert_eq!(warnings.counts().get(code), Some(&(count as u64)), "{code} {chunk_bytes:?}");
@@ -89,10 +89,10 @@ fn a_wrong_index_behind_many_forward_references() {
     text += "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
     for chunk_bytes in [64, 10_000, 1 << 20] {
         for (on_error, strict) in [(OnError::Raise, false), (OnError::Warn, false), (OnError::Warn, true)] {
-            let options = ReadOptions { on_error, strict, ..options(1, chunk_bytes) };
+            let options = options(1, chunk_bytes).with_on_error(on_error).with_strict(strict);
             let way = format!("chunks of {chunk_bytes}, {on_error:?}, strict {strict}");
             match read_text(&text, &options) {
-                Ok(Loaded { scene, .. }) => {
+                Ok(Loaded { value: scene, .. }) => {
                     assert!(on_error == OnError::Warn && !strict, "{way}: no error");
                     assert_eq!(broken_rule(&scene), None, "{way}");
                     assert_eq!(scene.totals()[3], 1100, "{way}");
@@ -108,10 +108,10 @@ fn a_wrong_index_behind_many_forward_references() {
 #[test]
 fn nothing_stays_of_what_is_left_out() {
     let text = "v 0 0 0\nvt 0 0\nvn 0 0 1\nf 1 1 1\nf 1/1/1 1/1/1 9/1/1\n";
-    let scene = read_text(text, &lenient()).unwrap().scene;
+    let scene = read_text(text, &lenient()).unwrap().value;
     let faces = &scene.meshes[0].faces;
     assert_eq!((faces.len(), faces.corner_uvs.len(), faces.corner_normals.len()), (1, 0, 0));
-    assert!(read_text("f 1 2 3\n", &lenient()).unwrap().scene.objects.is_empty());
+    assert!(read_text("f 1 2 3\n", &lenient()).unwrap().value.objects.is_empty());
 }
 
 /// What is only worth a warning is an error where the caller is strict, and nothing else is.
@@ -129,8 +129,8 @@ fn strict_turns_warnings_into_errors() {
         ("usemtl nowhere", "missing-material"),
         ("mtllib nowhere.mtl", "missing-library"),
     ];
-    let strict = ReadOptions { strict: true, ..options(1, None) };
-    let lenient_and_strict = ReadOptions { on_error: OnError::Warn, ..strict.clone() };
+    let strict = options(1, None).with_strict(true);
+    let lenient_and_strict = strict.clone().with_on_error(OnError::Warn);
     let folder = Folder::new("repair").unwrap();
     for (note, code) in notes {
         let path = folder.file("x.obj", format!("v 0 0 0\n{note}\n")).unwrap();
@@ -145,7 +145,7 @@ fn strict_turns_warnings_into_errors() {
             assert_eq!(error.place(), kept, "{note}");
         }
     }
-    let names = ReadOptions { strict: true, ..options(1, None) };
+    let names = options(1, None).with_strict(true);
     assert!(read_text("o \u{e9}\nv 0 0 0\nf 1 1 1\ns off\ng\n# fine\n", &names).is_ok());
     assert!(read_text(b"o \xe9\n", &names).is_err());
 }
@@ -156,7 +156,7 @@ fn elements_keep_to_the_model() {
     for text in ["l 1//1 1//1", "l 1/1/1 1/1/1", "p 1/1", "p 1//1"] {
         let text = format!("v 0 0 0\nvt 0 0\nvn 0 0 1\n{text}\n");
         let silent = match read_text(&text, &options(1, None)) {
-            Ok(Loaded { scene, report }) => {
+            Ok(Loaded { value: scene, report }) => {
                 assert_eq!(broken_rule(&scene), None, "{text:?}");
                 report.warnings.is_empty()
             }
@@ -166,7 +166,7 @@ fn elements_keep_to_the_model() {
     }
     // A curve has a degree of at least 1.
     let text = "v 0 0 0\ncstype bspline\ncurv 0 1 1 1\nparm u 0 0 1 1\nend\n";
-    let curves = read_text(text, &options(1, None)).map(|loaded| loaded.scene.meshes[0].curves.clone());
+    let curves = read_text(text, &options(1, None)).map(|loaded| loaded.value.meshes[0].curves.clone());
     assert!(curves.is_err_and(|e| e.kind() == ErrorKind::Malformed), "a curve without a degree");
     // Colours for more positions than there are.
     let text = "v 0 0 0\n#MRGB ff112233ff445566\n";
@@ -180,6 +180,6 @@ fn a_curve_without_an_end_is_not_lost_without_a_word() {
     let text = "v 0 0 0\ncstype bspline\ndeg 1\ncurv 0 1 1 1\nparm u 0 0 1 1\n";
     let result = read_text(text, &options(1, None));
     let silent =
-        result.is_ok_and(|loaded| loaded.report.warnings.is_empty() && loaded.scene.meshes[0].curves.is_empty());
+        result.is_ok_and(|loaded| loaded.report.warnings.is_empty() && loaded.value.meshes[0].curves.is_empty());
     assert!(!silent);
 }

@@ -1,6 +1,7 @@
 //! The caller's own way to the files that a scene refers to.
 
 use crate::{options, read};
+use polyhaul::model::Scene;
 use polyhaul::options::Resolve;
 use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, inspect};
 use polyhaul_testkit::corpus::Folder;
@@ -21,7 +22,7 @@ fn resolving(
         log.lock().unwrap().push(name.to_owned());
         answer(name)
     };
-    (ReadOptions { resolver: Some(Resolve(Arc::new(resolve))), ..options(1, None) }, asked)
+    (options(1, None).with_resolver(Some(Resolve(Arc::new(resolve)))), asked)
 }
 
 fn memory(text: &[u8]) -> Input {
@@ -32,8 +33,8 @@ fn given(name: &str) -> Option<Input> {
     (name == "mine.mtl").then(|| Input::Memory(b"newmtl mine\nKd 1 0 0\n".to_vec(), name.into()))
 }
 
-fn defined(loaded: &Loaded) -> Vec<&str> {
-    loaded.scene.materials.iter().filter(|m| !m.missing).map(|m| m.name.as_str()).collect()
+fn defined(loaded: &Loaded<Scene>) -> Vec<&str> {
+    loaded.value.materials.iter().filter(|m| !m.missing).map(|m| m.name.as_str()).collect()
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::tables;
 use super::tables::{Need, count_type, longest};
 use super::text::Kind;
 use super::{Element, Property, Remarks};
-use crate::options::PlyOptions;
+use crate::options::PlyWriteOptions;
 use crate::parts;
 use crate::parts::{Part, homeless, homes, is_between_bytes, named, note_left_out};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
@@ -21,7 +21,7 @@ use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
 
 /// What is written as this format.
-pub(crate) type Job<'a> = parts::Job<'a, PlyOptions>;
+pub(crate) type Job<'a> = parts::Job<'a, PlyWriteOptions>;
 
 /// Writes a scene.
 pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {

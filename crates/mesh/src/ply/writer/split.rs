@@ -5,7 +5,7 @@
 //! names positions (lines, points, a caller) still finds them, and loose positions stay.
 
 use super::tables::longest;
-use crate::options::PlyOptions;
+use crate::options::PlyWriteOptions;
 use crate::vertices::{Stream, Vertices};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Domain, Mesh, NONE};
@@ -77,7 +77,7 @@ impl<'a> Source<'a> {
 
 impl Split {
     /// `None` where each position has one of each already.
-    pub(super) fn of(mesh: &Mesh, options: &PlyOptions, run: &RunOptions) -> Result<Option<Split>> {
+    pub(super) fn of(mesh: &Mesh, options: &PlyWriteOptions, run: &RunOptions) -> Result<Option<Split>> {
         let faces = &mesh.faces;
         let has_uvs = options.export_uv && !mesh.uvs.is_empty();
         let has_normals = options.export_normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;

@@ -3,7 +3,7 @@
 use super::fields::{Field, Pick, Picked, Rows};
 use super::text::Kind;
 use super::{Element, Property, Remarks};
-use crate::options::PlyOptions;
+use crate::options::PlyWriteOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Scalar, Table, Values};
 use polyhaul_pipeline::options::RunOptions;
@@ -13,7 +13,7 @@ use polyhaul_pipeline::write::Writing;
 pub fn write(
     tables: &[Table],
     [comments, infos]: [&[String]; 2],
-    options: &PlyOptions,
+    options: &PlyWriteOptions,
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {

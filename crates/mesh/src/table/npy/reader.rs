@@ -2,7 +2,7 @@
 
 use super::super::typed::TypedColumn;
 use super::header::{Field, Header, MAGIC, MOST_PREFIX, header, prefix};
-use crate::options::{ColumnName, TableOptions, Types};
+use crate::options::{ColumnName, TableReadOptions, Types};
 use polyhaul_model as model;
 use polyhaul_model::Table;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
@@ -40,7 +40,7 @@ struct NpyJob<'a> {
     record_count: u64,
     chunk_records: u64,
     columns: Vec<Target>,
-    options: &'a ParseOptions<TableOptions>,
+    options: &'a ParseOptions<TableReadOptions>,
 }
 
 /// A column that is read.
@@ -52,7 +52,7 @@ struct Target {
 }
 
 /// Reads an npy file.
-pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableOptions>) -> Result<Npy> {
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Result<Npy> {
     let file: Arc<str> = bytes.name().into();
     let mut header = read_header(&bytes, &file, options)?;
     let columns = targets(&mut header, options)?;
@@ -96,7 +96,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableOptions>) -> Result<Np
     Ok(Npy { table, warnings, threads: crew.threads })
 }
 
-fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableOptions>) -> Result<Header> {
+fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableReadOptions>) -> Result<Header> {
     let mut head = [0; MOST_PREFIX];
     // A stream is not read further than it must be: the longer form is two bytes longer.
     let mut known = bytes.read(0, &mut head[..MAGIC.len() + 4])?;
@@ -124,7 +124,7 @@ fn cut(file: &Arc<str>, len: u64, header: &Header) -> Error {
 }
 
 /// The columns that are kept.
-fn targets(header: &mut Header, options: &ParseOptions<TableOptions>) -> Result<Vec<Target>> {
+fn targets(header: &mut Header, options: &ParseOptions<TableReadOptions>) -> Result<Vec<Target>> {
     if options.own.types != Types::Auto {
         return Err(Error::new(ErrorKind::Usage, "npy files store their own types; use Types::Auto"));
     }

@@ -2,9 +2,9 @@
 
 use super::scenes::{self, Numbers};
 use super::support::*;
+use polyhaul::Input;
 use polyhaul::model::{Axes, Domain, Mesh, NONE, Scene};
-use polyhaul::options::ObjOptions;
-use polyhaul::{Input, Output, ReadOptions};
+use polyhaul::options::ObjWriteOptions;
 
 /// The uv of a corner, as an evaluated mesh says it.
 fn uv(mesh: &Mesh, face: usize, corner: usize) -> Option<[f32; 2]> {
@@ -62,9 +62,9 @@ fn positions_faces_and_uvs_come_back() {
         for object in &mut scene.objects {
             object.transform = None;
         }
-        let written = bytes(&scene, &with(&ObjOptions { export_normals: false, ..ObjOptions::default() }));
+        let written = bytes(&scene, &with(&ObjWriteOptions::default().with_export_normals(false)));
         let input = Input::Memory(written, "memory.obj".into());
-        let again = polyhaul::load(input, &ReadOptions::default()).unwrap().scene;
+        let again = polyhaul::Reader::new(input).scene().unwrap().value;
         check(&scene, &again, &format!("seed {seed}"));
     }
 }
@@ -87,7 +87,7 @@ fn materials_come_back_defined() {
         // Without slots a face has the material before it, in Blender's files too.
         scene.objects.retain(|object| object.materials.as_ref().is_some_and(|slots| !slots.is_empty()));
         let folder = new_folder();
-        polyhaul::save(&scene, Output::Path(folder.join("a.obj")), &plain()).unwrap();
+        polyhaul::Writer::new(folder.join("a.obj")).options(&plain()).scene(&scene).unwrap();
         let again = polyhaul::read(folder.join("a.obj")).unwrap();
         let mut expected = Vec::new();
         for object in &scene.objects {

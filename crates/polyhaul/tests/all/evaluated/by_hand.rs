@@ -7,8 +7,9 @@ use super::support::*;
 use polyhaul::model::{
     Axes, Axis, Counts, Curve, Domain, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene, VertexGroup,
 };
-use polyhaul::options::{Digits, ObjOptions, RunOptions, Smoothing};
-use polyhaul::{ErrorKind, Input, ReadOptions};
+use polyhaul::ops::MeshOps;
+use polyhaul::options::{Digits, ObjWriteOptions, RunOptions, Smoothing};
+use polyhaul::{ErrorKind, Input};
 
 /// Four triangles in a row.
 pub fn strip() -> Mesh {
@@ -41,7 +42,7 @@ fn at(faces: u32, value: u32) -> Run {
 }
 
 /// All lines but those of positions.
-fn rest(scene: &Scene, obj: &ObjOptions) -> Vec<String> {
+fn rest(scene: &Scene, obj: &ObjWriteOptions) -> Vec<String> {
     let text = text(scene, &with(obj));
     text.lines().filter(|line| !line.starts_with("v ") && !line.starts_with("o ")).map(String::from).collect()
 }
@@ -49,12 +50,12 @@ fn rest(scene: &Scene, obj: &ObjOptions) -> Vec<String> {
 #[test]
 fn material_runs_hold_where_there_are_no_slots() {
     let mesh = Mesh { material_runs: vec![at(1, 1), at(2, 0), at(3, NONE)], ..strip() };
-    let obj = ObjOptions::default();
+    let obj = ObjWriteOptions::default();
     let found = rest(&single(mesh.clone(), None), &obj);
     assert_eq!(found, ["f 1 2 3", "usemtl blue", "f 2 3 4", "usemtl red", "f 3 4 5", "usemtl ", "f 4 5 6"]);
     let none = ["f 1 2 3", "f 2 3 4", "f 3 4 5", "f 4 5 6"];
     assert_eq!(rest(&single(mesh.clone(), Some(vec![])), &obj), none);
-    let off = ObjOptions { export_materials: false, ..ObjOptions::default() };
+    let off = ObjWriteOptions::default().with_export_materials(false);
     assert_eq!(rest(&single(mesh.clone(), None), &off), none);
     assert_eq!(rest(&single(mesh, Some(vec![Some(0)])), &obj)[0], "usemtl red");
 }
@@ -62,7 +63,7 @@ fn material_runs_hold_where_there_are_no_slots() {
 #[test]
 fn smoothing_runs_hold_where_there_are_no_flags() {
     let mesh = Mesh { smoothing_runs: vec![at(1, 7), at(3, 0)], ..strip() };
-    let obj = ObjOptions::default();
+    let obj = ObjWriteOptions::default();
     let found = rest(&single(mesh.clone(), None), &obj);
     assert_eq!(found, ["f 1 2 3", "s 7", "f 2 3 4", "f 3 4 5", "s 0", "f 4 5 6"]);
     let flags = Mesh { face_smooth: vec![0, 0, 9, 0].into(), ..mesh };
@@ -76,12 +77,12 @@ fn group_runs_hold_where_no_vertex_groups_are_asked_for() {
     let vertex_groups = vec![VertexGroup { name: "the bone".into(), weights }];
     let groups = vec!["left arm".into()];
     let mesh = Mesh { group_runs: vec![at(1, 0), at(2, NONE)], groups, ..strip() };
-    let obj = ObjOptions::default();
+    let obj = ObjWriteOptions::default();
     let found = rest(&single(mesh, None), &obj);
     assert_eq!(found[..3], ["f 1 2 3", "g left arm", "f 2 3 4"]);
     assert!(found[3].starts_with('g') && !found[3].contains("left"), "{found:?}");
     let mesh = Mesh { vertex_groups, ..strip() };
-    let obj = ObjOptions { export_vertex_groups: true, ..ObjOptions::default() };
+    let obj = ObjWriteOptions::default().with_export_vertex_groups(true);
     let found = rest(&single(mesh, None), &obj);
     assert_eq!(found, ["g the bone", "f 1 2 3", "f 2 3 4", "f 3 4 5", "g off", "f 4 5 6"]);
 }
@@ -91,7 +92,7 @@ fn group_runs_hold_where_no_vertex_groups_are_asked_for() {
 fn smoothing_groups_end_at_sharp_edges_and_flat_faces() {
     let mesh = Mesh { face_smooth: vec![1; 4].into(), sharp_edges: vec![[3, 2]].into(), ..strip() };
     let groups = |mesh: &Mesh, smoothing| {
-        let obj = ObjOptions { smoothing, ..ObjOptions::default() };
+        let obj = ObjWriteOptions::default().with_smoothing(smoothing);
         let found = rest(&single(mesh.clone(), None), &obj);
         found.into_iter().filter(|line| line.starts_with('s')).collect::<Vec<_>>()
     };
@@ -123,7 +124,7 @@ fn groups_beyond_the_last_bit_have_none() {
         face_smooth: vec![1; 40].into(),
         ..Mesh::default()
     };
-    let obj = ObjOptions { smoothing: Smoothing::BitFlags, ..ObjOptions::default() };
+    let obj = ObjWriteOptions::default().with_smoothing(Smoothing::BitFlags);
     let found = text(&single(mesh, None), &with(&obj));
     let mut expected: Vec<_> = (0..32).map(|bit| format!("s {}", 1u32 << bit)).collect();
     expected.push("s 0".into());
@@ -138,7 +139,7 @@ fn loose_edges_and_points_follow_the_faces() {
     mesh.points = vec![5, 0].into();
     let mut scene = single(mesh, None);
     scene.objects.push(Object { name: "two".into(), ..scene.objects[0].clone() });
-    let found = rest(&scene, &ObjOptions::default());
+    let found = rest(&scene, &ObjWriteOptions::default());
     assert_eq!(found[4..8], ["l 1 6", "l 2 3 4", "p 6", "p 1"]);
     assert_eq!(found[8..], ["f 7 8 9", "f 8 9 10", "f 9 10 11", "f 10 11 12", "l 7 12", "l 8 9 10", "p 12", "p 7"]);
 }
@@ -187,7 +188,7 @@ fn around_a_curve() -> Scene {
 #[test]
 fn indices_stay_right_where_curves_are_left_out() {
     for export_curves in [true, false] {
-        let obj = ObjOptions { export_curves, ..ObjOptions::default() };
+        let obj = ObjWriteOptions::default().with_export_curves(export_curves);
         let found = text(&around_a_curve(), &with(&obj));
         let count = lines(&found, "v").len();
         let last = format!("f {} {} {}", count - 2, count - 1, count);
@@ -217,7 +218,7 @@ fn a_mesh_without_an_object_is_turned_once() {
     let mut mesh = strip();
     (mesh.normals, mesh.normal_domain) = (vec![[0.0, 1.0, 0.0]; 12].into(), Domain::Corner);
     let scene = Scene { meshes: vec![mesh], axes: Axes::BLENDER, ..Scene::default() };
-    let obj = ObjOptions { global_scale: 10.0, ..ObjOptions::default() };
+    let obj = ObjWriteOptions::default().with_global_scale(10.0);
     let found = text(&scene, &with(&obj));
     assert_eq!(lines(&found, "v")[1], "v 10.000000 0.000000 -10.000000");
     assert_eq!(lines(&found, "vn"), ["vn -0.0000 -0.0000 -1.0000"]);
@@ -230,7 +231,7 @@ fn an_instance_as_read_is_turned_beside_an_evaluated_one() {
     let mut scene = Scene { meshes: vec![strip()], axes: Axes::BLENDER, ..Scene::default() };
     let plainly = named("as read", 0, &scene);
     scene.objects = vec![Object { transform: Some(IDENTITY), ..named("moved", 0, &scene) }, plainly];
-    let obj = ObjOptions { global_scale: 10.0, ..ObjOptions::default() };
+    let obj = ObjWriteOptions::default().with_global_scale(10.0);
     let found = text(&scene, &with(&obj));
     let positions = lines(&found, "v");
     assert_eq!(positions[1], "v 10.000000 0.000000 -10.000000");
@@ -252,7 +253,7 @@ const NASTY: [&str; 10] = [
 ];
 
 #[track_caller]
-fn check_names(what: &str, obj: &ObjOptions, place: impl Fn(&mut Scene, &str)) {
+fn check_names(what: &str, obj: &ObjWriteOptions, place: impl Fn(&mut Scene, &str)) {
     for name in NASTY {
         let weights = vec![1.0; 6].into();
         let mesh = Mesh { vertex_groups: vec![VertexGroup { name: "bone".into(), weights }], ..strip() };
@@ -267,8 +268,8 @@ fn check_names(what: &str, obj: &ObjOptions, place: impl Fn(&mut Scene, &str)) {
             }
         };
         let input = Input::Memory(written.clone().into_bytes(), "memory.obj".into());
-        let again = polyhaul::load(input, &ReadOptions::default());
-        let again = again.unwrap_or_else(|error| panic!("{what} {name:?}: {error}\n{written}")).scene;
+        let again = polyhaul::Reader::new(input).scene();
+        let again = again.unwrap_or_else(|error| panic!("{what} {name:?}: {error}\n{written}")).value;
         assert_eq!((again.meshes.len(), again.objects.len()), (1, 2), "{what} {name:?}:\n{written}");
         let counts = again.meshes[0].counts();
         assert_eq!((counts.positions, counts.faces), (12, 8), "{what} {name:?}:\n{written}");
@@ -278,8 +279,8 @@ fn check_names(what: &str, obj: &ObjOptions, place: impl Fn(&mut Scene, &str)) {
 
 #[test]
 fn names_inject_nothing() {
-    let all = ObjOptions { export_vertex_groups: true, ..ObjOptions::default() };
-    let groups = ObjOptions { export_object_groups: true, export_material_groups: true, ..ObjOptions::default() };
+    let all = ObjWriteOptions::default().with_export_vertex_groups(true);
+    let groups = ObjWriteOptions::default().with_export_object_groups(true).with_export_material_groups(true);
     for obj in [&all, &groups] {
         check_names("object", obj, |scene, name| scene.objects[0].name = name.into());
         check_names("mesh", obj, |scene, name| scene.objects[0].mesh_name = name.into());
@@ -292,11 +293,11 @@ fn names_inject_nothing() {
 fn digits_are_those_asked_for() {
     for seed in 0..200 {
         let scene = scenes::scene(&mut Random::new(seed), Numbers::Tame);
-        let digits = |digits| ObjOptions {
-            position_digits: Digits::Fixed(digits),
-            uv_digits: Digits::Fixed(digits),
-            color_digits: Digits::Fixed(digits),
-            ..ObjOptions::default()
+        let digits = |digits| {
+            ObjWriteOptions::default()
+                .with_position_digits(Digits::Fixed(digits))
+                .with_uv_digits(Digits::Fixed(digits))
+                .with_color_digits(Digits::Fixed(digits))
         };
         for obj in [digits(0), digits(3), digits(12)] {
             let found = text(&scene, &with(&obj));
@@ -316,9 +317,9 @@ fn shortest_digits_read_back() {
     (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Corner);
     let shortest = Digits::Shortest;
     let obj =
-        ObjOptions { position_digits: shortest, uv_digits: shortest, normal_digits: shortest, ..ObjOptions::default() };
+        ObjWriteOptions::default().with_position_digits(shortest).with_uv_digits(shortest).with_normal_digits(shortest);
     let written = bytes(&single(mesh.clone(), None), &with(&obj));
-    let again = polyhaul::load(Input::Memory(written, "a.obj".into()), &ReadOptions::default()).unwrap().scene;
+    let again = polyhaul::Reader::new(Input::Memory(written, "a.obj".into())).scene().unwrap().value;
     let again = &again.meshes[0];
     assert_eq!((&again.positions[..], &again.uvs[..]), (&mesh.positions[..], &mesh.uvs[..]));
     assert_eq!(again.normals.len(), 12);
@@ -346,7 +347,7 @@ fn triangles_are_cut_before_anything_else() {
         for object in &mut cut.objects {
             object.end = cut.meshes[object.mesh].counts();
         }
-        let with_triangles = ObjOptions { export_triangulated_mesh: true, ..obj.clone() };
+        let with_triangles = obj.clone().with_export_triangulated_mesh(true);
         let found = text(&scene, &with(&with_triangles));
         assert!(lines(&found, "f").iter().all(|face| face.split(' ').count() == 4));
         compare(&format!("seed {seed}"), &found, &reference::write(&cut, &obj, None));
@@ -361,7 +362,7 @@ fn cut_as_blender(mesh: &Mesh) -> Mesh {
     let positions = mesh.positions.clone();
     let mut probe =
         Mesh { positions, faces, normals: numbers.into(), normal_domain: Domain::Corner, ..Mesh::default() };
-    let map = polyhaul::ops::triangulate(&mut probe, &RunOptions::default()).unwrap();
+    let map = probe.triangulate_with(&RunOptions::default()).unwrap();
     let old_corner = |corner: usize| match probe.normal_domain {
         Domain::Corner => corner,
         _ => probe.normals[probe.faces.corner_normals[corner] as usize][0] as usize,
@@ -447,7 +448,7 @@ fn triangles_keep_what_faces_have() {
     mesh.normals = vec![[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]].into();
     mesh.face_materials = vec![1, 0].into();
     mesh.face_smooth = vec![1, 0].into();
-    let obj = ObjOptions { export_triangulated_mesh: true, ..ObjOptions::default() };
+    let obj = ObjWriteOptions::default().with_export_triangulated_mesh(true);
     let found = rest(&single(mesh, Some(vec![Some(0), Some(1)])), &obj);
     let state: Vec<_> = found.iter().filter(|line| !line.starts_with('f') && !line.starts_with('v')).collect();
     assert_eq!(state, ["s 0", "usemtl red", "s 1", "usemtl blue"]);
@@ -477,10 +478,10 @@ fn triangles_of_domains_are_still_merged() {
     (mesh.uvs, mesh.uv_domain) = (vec![[0.5, 0.5]; 12].into(), Domain::Corner);
     let mut scene = Scene { meshes: vec![mesh], ..Scene::default() };
     scene.objects = vec![named("one", 0, &scene)];
-    let obj = ObjOptions::default();
+    let obj = ObjWriteOptions::default();
     let expected = rest(&scene, &obj);
     assert_eq!(expected[..2], ["vn -0.0000 -0.0000 1.0000", "vt 0.500000 0.500000"]);
-    let obj = ObjOptions { export_triangulated_mesh: true, ..obj };
+    let obj = obj.with_export_triangulated_mesh(true);
     assert_eq!(rest(&scene, &obj), expected);
 }
 
@@ -494,7 +495,7 @@ fn axes_turn_right() {
     for (forward, up) in all.into_iter().flat_map(|forward| all.map(|up| (forward, up))) {
         let mut scene = single(mesh.clone(), None);
         for to in [Axes::BLENDER, Axes::OBJ, Axes { forward: Axis::NegativeX, up: Axis::Y }] {
-            let obj = ObjOptions { forward_axis: to.forward, up_axis: to.up, ..ObjOptions::default() };
+            let obj = ObjWriteOptions::default().with_forward_axis(to.forward).with_up_axis(to.up);
             scene.axes = Axes { forward, up };
             let found = try_bytes(&scene, &with(&obj));
             if all.iter().position(|axis| *axis == forward).unwrap() % 3

@@ -3,8 +3,8 @@
 use super::scenes::{self, Numbers};
 use super::support::*;
 use polyhaul::model::Scene;
-use polyhaul::options::{Codec, Compression, ObjOptions, RunOptions};
-use polyhaul::{ErrorKind, Output, WriteOptions};
+use polyhaul::options::{Codec, Compression, ObjWriteOptions, RunOptions};
+use polyhaul::{ErrorKind, WriteOptions};
 use polyhaul_bytes::{DecompressLimits, MEMBER_BYTES, Source};
 use polyhaul_testkit::packed::unpack;
 use std::fs;
@@ -25,10 +25,8 @@ fn scene() -> Scene {
 }
 
 fn options(codec: Option<Codec>, run: RunOptions) -> WriteOptions {
-    WriteOptions {
-        compression: codec.map_or_else(Compression::default, Compression::from),
-        ..with_run(&ObjOptions::default(), run)
-    }
+    with_run(&ObjWriteOptions::default(), run)
+        .with_compression(codec.map_or_else(Compression::default, Compression::from))
 }
 
 #[test]
@@ -44,7 +42,7 @@ fn by_name_and_by_option_it_is_the_same_text() {
         assert!(plain_of(by_option) == text, "{extension}");
         let folder = new_folder();
         let path = folder.join(&format!("a.obj.{extension}"));
-        polyhaul::save(&scene, Output::Path(path.clone()), &plain()).unwrap();
+        polyhaul::Writer::new(&path).options(&plain()).scene(&scene).unwrap();
         let with_library = plain_of(fs::read(path).unwrap());
         let with_library = without_comments(std::str::from_utf8(&with_library).unwrap());
         let rest: String = with_library.split_inclusive('\n').filter(|line| !line.starts_with("mtllib")).collect();
@@ -72,18 +70,14 @@ fn levels_change_the_size_alone() {
     let text = bytes(&scene, &plain());
     for (codec, levels) in [(Codec::Gzip, [1, 9]), (Codec::Zstd, [1, 10])] {
         let written = levels.map(|level| {
-            let options = WriteOptions {
-                compression: Compression::By(codec, Some(level)),
-                ..options(None, run(2, None, LIMITS[0]))
-            };
+            let options = options(None, run(2, None, LIMITS[0])).with_compression(Compression::By(codec, Some(level)));
             try_bytes(&scene, &options).unwrap()
         });
         assert!(written[0].len() > written[1].len(), "{codec:?}");
         written.into_iter().for_each(|bytes| assert!(plain_of(bytes) == text, "{codec:?}"));
     }
     for (codec, level) in [(Codec::Gzip, 99), (Codec::Zstd, 99), (Codec::Gzip, -99)] {
-        let options =
-            WriteOptions { compression: Compression::By(codec, Some(level)), ..options(None, RunOptions::default()) };
+        let options = options(None, RunOptions::default()).with_compression(Compression::By(codec, Some(level)));
         let error = try_bytes(&scene, &options).err().unwrap_or_else(|| panic!("{codec:?} {level}: no error"));
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     }

@@ -5,7 +5,7 @@ use super::by_hand::{named, single, strip};
 use super::scenes::IDENTITY;
 use super::support::*;
 use polyhaul::model::{Array, Axis, Domain, Mesh, Object, Scene, VertexGroup};
-use polyhaul::options::{Cancel, ObjOptions, Progress, RunOptions};
+use polyhaul::options::{Cancel, ObjWriteOptions, Progress, RunOptions};
 use polyhaul::{ErrorKind, Output, WriteOptions};
 use std::fs;
 use std::io::{self, Write};
@@ -153,11 +153,11 @@ fn a_broken_object_is_an_error_that_names_it() {
 #[test]
 fn options_that_make_no_sense_are_errors() {
     let options = [
-        ObjOptions { forward_axis: Axis::Y, up_axis: Axis::NegativeY, ..ObjOptions::default() },
-        ObjOptions { global_scale: f32::NAN, ..ObjOptions::default() },
-        ObjOptions { global_scale: f32::INFINITY, ..ObjOptions::default() },
-        ObjOptions { global_scale: 0.0, ..ObjOptions::default() },
-        ObjOptions { global_scale: -1.0, ..ObjOptions::default() },
+        ObjWriteOptions::default().with_forward_axis(Axis::Y).with_up_axis(Axis::NegativeY),
+        ObjWriteOptions::default().with_global_scale(f32::NAN),
+        ObjWriteOptions::default().with_global_scale(f32::INFINITY),
+        ObjWriteOptions::default().with_global_scale(0.0),
+        ObjWriteOptions::default().with_global_scale(-1.0),
     ];
     let mut as_read = single(strip(), None);
     as_read.objects[0].transform = None;
@@ -193,15 +193,15 @@ fn a_writer_that_fails_is_an_error_at_any_byte() {
     let size = bytes(&scene, &plain()).len();
     for threads in [1, 3] {
         for chunk_bytes in [None, Some(50)] {
-            let options = with_run(&ObjOptions::default(), run(threads, chunk_bytes, LIMITS[0]));
+            let options = with_run(&ObjWriteOptions::default(), run(threads, chunk_bytes, LIMITS[0]));
             for taken in 0..size {
                 let output = Output::Writer(Box::new(Failing(taken)), "the host".into());
-                let error = polyhaul::save(&scene, output, &options).unwrap_err();
+                let error = polyhaul::Writer::new(output).options(&options).scene(&scene).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Io, "{taken}: {error}");
                 assert_eq!(error.io_error().unwrap().kind(), io::ErrorKind::StorageFull);
             }
             let output = Output::Writer(Box::new(Failing(size)), "the host".into());
-            polyhaul::save(&scene, output, &options).unwrap();
+            polyhaul::Writer::new(output).options(&options).scene(&scene).unwrap();
         }
     }
 }
@@ -224,10 +224,12 @@ fn a_cancelled_write_leaves_the_old_file() {
         if at == 0 {
             cancel.cancel();
         }
-        let run =
-            RunOptions { threads: Some(threads), cancel, progress: Some(Progress(progress)), ..Default::default() };
-        let options = WriteOptions { run, ..WriteOptions::default() };
-        let error = polyhaul::save(&scene, Output::Path(folder.join("a.obj")), &options).unwrap_err();
+        let run = RunOptions::default()
+            .with_threads(Some(threads))
+            .with_cancel(cancel)
+            .with_progress(Some(Progress(progress)));
+        let options = WriteOptions::default().with_run(run);
+        let error = polyhaul::Writer::new(folder.join("a.obj")).options(&options).scene(&scene).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{threads} threads, {at}: {error}");
         assert_eq!((folder.names(), folder.text("a.obj")), (vec!["a.obj".into()], "old".into()));
     }

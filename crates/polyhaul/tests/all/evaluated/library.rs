@@ -4,8 +4,7 @@ use super::by_hand::{named, single, strip};
 use super::scenes::IDENTITY;
 use super::support::*;
 use polyhaul::model::{Array, Color, Material, Object, Run, Scene};
-use polyhaul::options::ObjOptions;
-use polyhaul::{Output, WriteOptions};
+use polyhaul::options::ObjWriteOptions;
 
 fn material(name: &str, red: f32) -> Material {
     Material { name: name.into(), diffuse: Some(Color::Rgb([red, 0.0, 0.0])), ..Material::default() }
@@ -25,9 +24,9 @@ fn scene(materials: &[&str], slots: &[Option<Vec<Option<usize>>>]) -> Scene {
 }
 
 /// The `mtllib` line and the names in the library; `None` where there is no library.
-fn written(scene: &Scene, obj: &ObjOptions) -> (Vec<String>, Option<Vec<String>>) {
+fn written(scene: &Scene, obj: &ObjWriteOptions) -> (Vec<String>, Option<Vec<String>>) {
     let folder = new_folder();
-    polyhaul::save(scene, Output::Path(folder.join("a.obj")), &with(obj)).unwrap();
+    polyhaul::Writer::new(folder.join("a.obj")).options(&with(obj)).scene(scene).unwrap();
     let words = |name: &str, keyword: &str| {
         let text = folder.text(name);
         lines(&text, keyword).into_iter().map(|line| line[keyword.len()..].trim_start().to_owned()).collect()
@@ -38,7 +37,7 @@ fn written(scene: &Scene, obj: &ObjOptions) -> (Vec<String>, Option<Vec<String>>
 
 #[track_caller]
 fn check(scene: &Scene, expected: &[&str]) {
-    let (line, library) = written(scene, &ObjOptions::default());
+    let (line, library) = written(scene, &ObjWriteOptions::default());
     assert_eq!(line, ["a.mtl"]);
     assert_eq!(library.unwrap(), expected);
 }
@@ -79,12 +78,12 @@ fn without_slots_there_is_an_empty_library() {
 
 #[test]
 fn where_nobody_speaks_of_materials_there_is_no_library() {
-    let (line, library) = written(&scene(&[], &[None, None]), &ObjOptions::default());
+    let (line, library) = written(&scene(&[], &[None, None]), &ObjWriteOptions::default());
     assert_eq!((line.len(), library), (0, None));
     // Materials that nothing refers to are nobody's.
-    let (line, library) = written(&scene(&["red"], &[None]), &ObjOptions::default());
+    let (line, library) = written(&scene(&["red"], &[None]), &ObjWriteOptions::default());
     assert_eq!((line.len(), library), (0, None));
-    let off = ObjOptions { export_materials: false, ..ObjOptions::default() };
+    let off = ObjWriteOptions::default().with_export_materials(false);
     let (line, library) = written(&scene(&["red"], &[Some(vec![Some(0)])]), &off);
     assert_eq!((line.len(), library), (0, None));
 }
@@ -111,7 +110,7 @@ fn runs_and_objects_as_read_bring_their_materials() {
     mixed.meshes.push(strip());
     let as_read = named("as read", 1, &mixed);
     mixed.objects.push(as_read);
-    let (_, library) = written(&mixed, &ObjOptions::default());
+    let (_, library) = written(&mixed, &ObjWriteOptions::default());
     let library = library.unwrap();
     assert!(library.contains(&"two_words".into()) && library.contains(&"unused".into()), "{library:?}");
 }
@@ -138,7 +137,7 @@ fn a_stream_names_the_library_that_the_scene_names() {
 fn a_compressed_scene_has_a_plain_library() {
     let scene = scene(&["red"], &[Some(vec![Some(0)])]);
     let folder = new_folder();
-    polyhaul::save(&scene, Output::Path(folder.join("a.obj.gz")), &WriteOptions::default()).unwrap();
+    polyhaul::Writer::new(folder.join("a.obj.gz")).scene(&scene).unwrap();
     assert_eq!(folder.names(), ["a.mtl", "a.obj.gz"]);
     assert!(folder.text("a.mtl").contains("newmtl red\nKd 0.500000 0.000000 0.000000\n"), "{}", folder.text("a.mtl"));
 }

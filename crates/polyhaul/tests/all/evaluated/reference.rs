@@ -1,14 +1,14 @@
 //! A slow writer of scenes, from the rules alone: the oracle of these tests.
 
 use polyhaul::model::{Axes, Axis, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene};
-use polyhaul::options::{Digits, ObjOptions, Smoothing};
+use polyhaul::options::{Digits, ObjWriteOptions, Smoothing};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 type Matrix = [[f32; 3]; 3];
 
 /// The text of a scene, comments apart.
-pub fn write(scene: &Scene, obj: &ObjOptions, library: Option<&str>) -> String {
+pub fn write(scene: &Scene, obj: &ObjWriteOptions, library: Option<&str>) -> String {
     let mut out = String::new();
     if let Some(library) = library {
         writeln!(out, "mtllib {library}").unwrap();
@@ -27,7 +27,7 @@ pub fn write(scene: &Scene, obj: &ObjOptions, library: Option<&str>) -> String {
 
 struct Reference<'a> {
     scene: &'a Scene,
-    obj: &'a ObjOptions,
+    obj: &'a ObjWriteOptions,
     out: String,
     /// How many positions, uvs and normals were written before this object.
     before: [usize; 3],
@@ -310,7 +310,7 @@ fn place(
 }
 
 /// What `s` says of each face; flat where nothing is known.
-fn smoothing(mesh: &Mesh, obj: &ObjOptions) -> Vec<u32> {
+fn smoothing(mesh: &Mesh, obj: &ObjWriteOptions) -> Vec<u32> {
     if !obj.export_smooth_groups {
         return vec![];
     }
@@ -411,7 +411,7 @@ struct Frame {
 }
 
 impl Frame {
-    fn of(axes: Axes, object: &Object, obj: &ObjOptions) -> Frame {
+    fn of(axes: Axes, object: &Object, obj: &ObjWriteOptions) -> Frame {
         let turn = axes_matrix(axes, obj);
         let one = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
         let m = object.transform.unwrap_or(one);
@@ -464,7 +464,7 @@ fn basis(forward: Axis, up: Axis) -> Matrix {
 }
 
 /// The rotation that takes the basis of the scene to that of the file.
-fn axes_matrix(axes: Axes, obj: &ObjOptions) -> Matrix {
+fn axes_matrix(axes: Axes, obj: &ObjWriteOptions) -> Matrix {
     let (from, to) = (basis(axes.forward, axes.up), basis(obj.forward_axis, obj.up_axis));
     let entry = |i: usize, j: usize| (0..3).map(|k| to[k][i] * from[k][j]).sum::<f32>() + 0.0;
     [0, 1, 2].map(|i| [0, 1, 2].map(|j| entry(i, j)))

@@ -2,7 +2,7 @@
 
 use super::support::Random;
 use polyhaul::model::{Array, Axes, Axis, Counts, Domain, Elements, Material, Mesh, NONE, Object, Scene, VertexGroup};
-use polyhaul::options::{ObjOptions, Smoothing};
+use polyhaul::options::{ObjWriteOptions, Smoothing};
 
 const SPECIAL: [f32; 16] = [
     0.0,
@@ -79,8 +79,8 @@ fn two_axes(random: &mut Random) -> (Axis, Axis) {
 }
 
 /// Each option turned now and then.
-pub fn options(random: &mut Random) -> ObjOptions {
-    let mut obj = ObjOptions::default();
+pub fn options(random: &mut Random) -> ObjWriteOptions {
+    let mut obj = ObjWriteOptions::default();
     for flag in [
         &mut obj.export_uv,
         &mut obj.export_normals,

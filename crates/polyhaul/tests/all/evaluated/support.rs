@@ -5,7 +5,7 @@ pub use polyhaul_testkit::packed::CODECS;
 pub use polyhaul_testkit::random::Random;
 
 use polyhaul::WriteOptions;
-use polyhaul::options::{ObjOptions, RunOptions};
+use polyhaul::options::{ObjWriteOptions, RunOptions};
 use polyhaul_testkit::corpus::Folder;
 
 pub const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
@@ -13,20 +13,20 @@ pub const CHUNKS: [Option<usize>; 3] = [None, Some(1), Some(100)];
 pub const LIMITS: [u64; 2] = [64 << 20, 1];
 
 pub fn run(threads: usize, chunk_bytes: Option<usize>, memory_limit: u64) -> RunOptions {
-    RunOptions { threads: Some(threads), chunk_bytes, memory_limit, ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes).with_memory_limit(memory_limit)
 }
 
-pub fn with(obj: &ObjOptions) -> WriteOptions {
+pub fn with(obj: &ObjWriteOptions) -> WriteOptions {
     with_run(obj, run(1, None, LIMITS[0]))
 }
 
-pub fn with_run(obj: &ObjOptions, run: RunOptions) -> WriteOptions {
-    WriteOptions { obj: obj.clone(), run, ..WriteOptions::default() }
+pub fn with_run(obj: &ObjWriteOptions, run: RunOptions) -> WriteOptions {
+    WriteOptions::default().with_obj(obj.clone()).with_run(run)
 }
 
 /// The options for one thread.
 pub fn plain() -> WriteOptions {
-    with(&ObjOptions::default())
+    with(&ObjWriteOptions::default())
 }
 
 /// An empty folder for one test, which goes away at the end.

@@ -87,10 +87,7 @@ fn runs_are_cut_at_the_end_of_their_row() {
     let plain = [2, 1, 0, 3, 1, 2, 3, 0, 0, 0, 4, 2, 0, 1];
     assert_eq!(read(&plain), (vec![2, 2, 2, 2, 1, 1, 1, 2], vec![("cut-run", 1)]));
     assert_eq!(read(&[4, 1, 1, 2, 9, 3, 0, 0, 200, 2]), (vec![2, 2, 2, 2, 1, 1, 1, 1], vec![("cut-run", 3)]));
-    let image = polyhaul::load_image(
-        Input::Memory(in_runs(4, 2, &[4, 1, 1, 2, 0, 0, 4, 2]), "x.bmp".into()),
-        &ReadOptions::default(),
-    );
+    let image = polyhaul::Reader::new(Input::Memory(in_runs(4, 2, &[4, 1, 1, 2, 0, 0, 4, 2]), "x.bmp".into())).image();
     assert_eq!(image.unwrap().report.warnings.kept()[0].diagnostic.place.offset, Some(72));
     // Runs of two numbers of 4 bits, of which the second belongs to no pixel.
     let mut four = in_runs(3, 1, &[4, 0x12, 0, 1]);
@@ -158,7 +155,7 @@ fn every_prefix_is_an_error() {
     for (name, bytes) in files("bmp", "good") {
         let whole = read(bytes.clone()).unwrap();
         for size in 0..bytes.len() {
-            let options = ReadOptions { format: Some(Format::Bmp), ..ReadOptions::default() };
+            let options = ReadOptions::default().with_format(Some(Format::Bmp));
             match load("x.bmp", bytes[..size].to_vec(), &options) {
                 // Padding and the end of runs are all that may be missing.
                 Ok(image) => assert!(image == whole && bytes.len() - size <= 4, "{name}: {size} of {}", bytes.len()),

@@ -292,7 +292,7 @@ fn what_headers_may_not_say() {
         (112, 0xFE00, ErrorKind::Malformed),
     ] {
         let bytes = set(good.clone(), at, word);
-        let options = ReadOptions { format: Some(Format::Dds), ..ReadOptions::default() };
+        let options = ReadOptions::default().with_format(Some(Format::Dds));
         let error = load("x.dds", bytes, &options).unwrap_err();
         assert_eq!(error.kind(), kind, "{at}: {error}");
     }

@@ -6,7 +6,7 @@ use polyhaul::model::{ChannelSamples, ImageAttribute, ImageChannel};
 /// What differs, in words, of two images in files of these names.
 #[track_caller]
 fn differences([a, b]: [(&str, &Image); 2]) -> Vec<(&'static str, String)> {
-    let style = ImageStyle { exr_float: true, ..ImageStyle::default() };
+    let style = ImageWriteOptions::default().with_exr_float(true);
     let inputs = [a, b]
         .map(|(name, image)| Input::Memory(written(name, image, style, &RunOptions::default()).unwrap(), name.into()));
     let [a, b] = inputs;

@@ -79,15 +79,14 @@ fn the_limit_of_pixels_is_exact() {
 
 #[test]
 fn a_block_larger_than_the_memory_limit_is_refused() {
-    let run = RunOptions { memory_limit: 2015, ..RunOptions::default() };
+    let run = RunOptions::default().with_memory_limit(2015);
     let bytes = file("openexr/zip_half");
-    let error =
-        crate::images::load("x.exr", bytes.clone(), &ReadOptions { run, ..ReadOptions::default() }).unwrap_err();
+    let error = crate::images::load("x.exr", bytes.clone(), &ReadOptions::default().with_run(run)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert!(error.to_string().contains("(memory_limit)"), "{error}");
     // 16 rows of 21 pixels of three floats of 16 bits.
-    let run = RunOptions { memory_limit: 2016, ..RunOptions::default() };
-    assert!(crate::images::load("x.exr", bytes, &ReadOptions { run, ..ReadOptions::default() }).is_ok());
+    let run = RunOptions::default().with_memory_limit(2016);
+    assert!(crate::images::load("x.exr", bytes, &ReadOptions::default().with_run(run)).is_ok());
 }
 
 #[test]
@@ -109,17 +108,14 @@ fn sources_are_asked_for_blocks() {
     asked_in_blocks("x.exr", &file("openimageio/mipmaps"));
     asked_in_blocks(
         "x.exr",
-        &written("x.exr", &sample(Channels::Rgb, 300, 200), FLOATS, &RunOptions::default()).unwrap(),
+        &written("x.exr", &sample(Channels::Rgb, 300, 200), with_floats(), &RunOptions::default()).unwrap(),
     );
 }
 
-const FLOATS: ImageStyle = ImageStyle {
-    tga_rle: false,
-    png_level: polyhaul::options::PngLevel::Balanced,
-    jpeg_quality: 90,
-    exr_float: true,
-    ktx2_zstd_level: None,
-};
+/// With floats of 32 bits.
+fn with_floats() -> ImageWriteOptions {
+    ImageWriteOptions::default().with_exr_float(true)
+}
 
 /// The image without what its file called its samples.
 fn unnamed(image: Image) -> Image {
@@ -146,7 +142,7 @@ fn sample(channels: Channels, width: usize, height: usize) -> Image {
 fn what_is_written_is_read_again() {
     for channels in [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba] {
         for (width, height) in [(31, 77), (1, 1), (300, 16)] {
-            for style in [ImageStyle::default(), FLOATS] {
+            for style in [ImageWriteOptions::default(), with_floats()] {
                 let image = sample(channels, width, height);
                 let bytes = written_by_all("x.exr", &image, style);
                 assert!(unnamed(load(bytes).unwrap()) == image, "{channels:?} {width} x {height}");
@@ -159,8 +155,8 @@ fn what_is_written_is_read_again() {
 fn floats_stay_or_are_rounded() {
     let one = |samples: Vec<f32>| Image { samples: Samples::F32(samples.into()), ..sample(Channels::Gray, 4, 1) };
     let image = one(vec![1.0 / 3.0, 1e9, -1e-9, 65504.0]);
-    assert!(unnamed(load(written_by_all("x.exr", &image, FLOATS)).unwrap()) == image);
-    let rounded = load(written_by_all("x.exr", &image, ImageStyle::default())).unwrap();
+    assert!(unnamed(load(written_by_all("x.exr", &image, with_floats())).unwrap()) == image);
+    let rounded = load(written_by_all("x.exr", &image, ImageWriteOptions::default())).unwrap();
     assert_eq!(floats(&rounded), [1365.0 / 4096.0, f32::INFINITY, -0.0, 65504.0]);
 }
 
@@ -168,13 +164,13 @@ fn floats_stay_or_are_rounded() {
 fn colors_are_multiplied_with_alpha() {
     let samples = Samples::F32([1.0, 0.5, 2.0, 0.5].into());
     let image = Image { samples, premultiplied: false, ..sample(Channels::Rgba, 1, 1) };
-    let found = load(written_by_all("x.exr", &image, ImageStyle::default())).unwrap();
+    let found = load(written_by_all("x.exr", &image, ImageWriteOptions::default())).unwrap();
     assert_eq!((floats(&found), found.premultiplied), (&[0.5, 0.25, 1.0, 0.5][..], true));
 }
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let error =
-        written("x.exr", &sample(Channels::Rgb, 0, 0), ImageStyle::default(), &RunOptions::default()).unwrap_err();
+    let error = written("x.exr", &sample(Channels::Rgb, 0, 0), ImageWriteOptions::default(), &RunOptions::default())
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
 }

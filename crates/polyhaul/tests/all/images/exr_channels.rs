@@ -4,7 +4,7 @@ use crate::images::*;
 use polyhaul::inspect;
 use polyhaul::model::{ChannelSamples, ChannelType, ImageChannel};
 use polyhaul::options::ImageReadOptions;
-use polyhaul::{ErrorKind, LoadedImage, Report};
+use polyhaul::{ErrorKind, Loaded, Report};
 use polyhaul_testkit::exr::{ExrChannel, ExrPart, exr, half};
 
 const UINT: u32 = 0;
@@ -25,18 +25,18 @@ fn uints(name: &str) -> ExrChannel {
     ExrChannel::new(name, UINT, |x, y| u32::MAX - (x + 100 * y) as u32)
 }
 
-fn read(bytes: &[u8], options: &ReadOptions) -> Result<LoadedImage> {
-    polyhaul::load_image(Input::Memory(bytes.to_vec(), "x.exr".into()), options)
+fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded<Image>> {
+    polyhaul::Reader::new(Input::Memory(bytes.to_vec(), "x.exr".into())).options(options).image()
 }
 
-fn plain(bytes: &[u8]) -> LoadedImage {
+fn plain(bytes: &[u8]) -> Loaded<Image> {
     same_for_all("x.exr", bytes);
     read(bytes, &ReadOptions::default()).unwrap()
 }
 
 fn choosing(layer: Option<&str>, part: Option<&str>) -> ReadOptions {
-    let image = ImageReadOptions { layer: layer.map(Into::into), part: part.map(Into::into) };
-    ReadOptions { image, ..ReadOptions::default() }
+    let image = ImageReadOptions::default().with_layer(layer.map(Into::into)).with_part(part.map(Into::into));
+    ReadOptions::default().with_image(image)
 }
 
 fn names(image: &Image) -> Vec<&str> {
@@ -50,10 +50,10 @@ fn counts(report: &Report) -> Vec<(&'static str, u64)> {
 /// The image as an EXR file of ours, read again.
 #[track_caller]
 fn again(image: &Image) -> Image {
-    let bytes = written_by_all("x.exr", image, ImageStyle::default());
+    let bytes = written_by_all("x.exr", image, ImageWriteOptions::default());
     let found = plain(&bytes);
     assert_eq!(counts(&found.report), []);
-    found.image
+    found.value
 }
 
 fn floats_of(image: &Image) -> &[f32] {
@@ -81,11 +81,11 @@ fn any_channels_are_read_and_come_back_as_they_were() {
     ];
     for (channels, wanted, extra) in rows {
         let (count, kinds) = (channels.len(), channels.iter().map(|it| (it.name.clone(), it.kind)).collect::<Vec<_>>());
-        let LoadedImage { image, report } = plain(&exr(&[ExrPart::new(7, 5, channels)]));
+        let Loaded { value: image, report } = plain(&exr(&[ExrPart::new(7, 5, channels)]));
         assert_eq!((image.channels, names(&image).as_slice()), (wanted, extra), "{kinds:?}");
         assert_eq!(counts(&report), []);
         // Names and types, too, are those of the file.
-        let bytes = written_by_all("x.exr", &image, ImageStyle::default());
+        let bytes = written_by_all("x.exr", &image, ImageWriteOptions::default());
         let (told, _) = inspect::info(Input::Memory(bytes, "x.exr".into()), &ReadOptions::default()).unwrap();
         let parts = told.image.unwrap().parts;
         assert_eq!(parts[0].channels.len(), count);
@@ -100,7 +100,7 @@ fn any_channels_are_read_and_come_back_as_they_were() {
 #[test]
 fn samples_are_those_of_the_file() {
     let part = ExrPart::new(3, 2, vec![halves("G", 1), halves("R", 2), uints("id"), floats("z", 5)]);
-    let image = plain(&exr(&[part])).image;
+    let image = plain(&exr(&[part])).value;
     let wanted = |seed: i32| (0..6).map(move |at| (at % 3 + 7 * (at / 3) + 31 * seed) as f32 / 8.0);
     let pixels: Vec<f32> = wanted(2).zip(wanted(1)).flat_map(|(red, green)| [red, green, 0.0]).collect();
     assert_eq!(floats_of(&image), pixels);
@@ -111,7 +111,7 @@ fn samples_are_those_of_the_file() {
     assert_eq!(image.extra, extra);
     assert_eq!(image.stored.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["R", "G", ""]);
     let usual = exr(&[ExrPart::new(3, 2, vec![halves("B", 1), halves("G", 2), halves("R", 2)])]);
-    assert_eq!(plain(&usual).image.stored, []);
+    assert_eq!(plain(&usual).value.stored, []);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn windows_and_attributes_come_back() {
         .with("a name that is longer than thirty-one bytes", "an own type", &[1, 2, 3])
         .with("name", "string", b"beauty");
     part.window = [-5, 7, 20, 40];
-    let LoadedImage { image, report } = plain(&exr(&[part]));
+    let Loaded { value: image, report } = plain(&exr(&[part]));
     assert_eq!((image.width, image.height, counts(&report)), (26, 34, vec![]));
     let names: Vec<&str> = image.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
     let wanted = [
@@ -140,10 +140,10 @@ fn windows_and_attributes_come_back() {
     assert_eq!(names, wanted);
     assert!(again(&image) == image);
     // Entries that every file has are not attributes of the image.
-    assert!(plain(&exr(&[ExrPart::new(4, 4, channels())])).image.attributes.is_empty());
+    assert!(plain(&exr(&[ExrPart::new(4, 4, channels())])).value.attributes.is_empty());
     let wrong = Image { width: 13, height: 68, ..image };
     assert_eq!(
-        written("x.exr", &wrong, ImageStyle::default(), &RunOptions::default()).unwrap_err().kind(),
+        written("x.exr", &wrong, ImageWriteOptions::default(), &RunOptions::default()).unwrap_err().kind(),
         ErrorKind::Usage
     );
 }
@@ -161,20 +161,20 @@ fn several() -> Vec<u8> {
 #[test]
 fn parts_that_are_not_read_are_counted_and_can_be_chosen() {
     let bytes = several();
-    let LoadedImage { image, report } = plain(&bytes);
+    let Loaded { value: image, report } = plain(&bytes);
     assert_eq!((image.width, image.channels), (6, Channels::Rgb));
     assert_eq!(counts(&report), [("left-out-parts", 2)]);
     let message = &report.warnings.kept()[0].diagnostic.message;
     assert!(message.contains("`depth`, `other` (view `right`)") && message.contains("`beauty`"), "{message}");
-    let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+    let strict = ReadOptions::default().with_strict(true);
     assert!(read(&bytes, &strict).unwrap_err().to_string().contains("`depth`"));
     for (part, width) in [("depth", 5), ("0", 5), ("1", 6), ("left", 6), ("right", 3), ("other", 3)] {
-        let options = ReadOptions { strict: true, ..choosing(None, Some(part)) };
+        let options = choosing(None, Some(part)).with_strict(true);
         let found = read(&bytes, &options).unwrap();
-        assert_eq!((found.image.width, counts(&found.report)), (width, vec![]), "{part}");
+        assert_eq!((found.value.width, counts(&found.report)), (width, vec![]), "{part}");
     }
     let found = read(&bytes, &choosing(Some("right"), None)).unwrap();
-    assert_eq!(found.image.width, 3);
+    assert_eq!(found.value.width, 3);
     let error = read(&bytes, &choosing(None, Some("3"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.to_string().contains("`depth`, `beauty` (view `left`), `other` (view `right`)"), "{error}");
@@ -194,10 +194,10 @@ fn layers_and_views_of_a_part_are_kept_and_can_be_chosen() {
         .flat_map(|name| [&(name.len() as i32).to_le_bytes()[..], name.as_bytes()].concat())
         .collect();
     let bytes = exr(&[ExrPart::new(4, 3, channels).with("multiView", "stringvector", &views)]);
-    let LoadedImage { image, report } = plain(&bytes);
+    let Loaded { value: image, report } = plain(&bytes);
     assert_eq!((image.extra.len(), counts(&report)), (10, vec![]));
     assert!(again(&image) == image);
-    let chosen = |layer| read(&bytes, &choosing(Some(layer), None)).map(|found| found.image);
+    let chosen = |layer| read(&bytes, &choosing(Some(layer), None)).map(|found| found.value);
     let diffuse = chosen("diffuse").unwrap();
     assert_eq!((diffuse.extra.len(), diffuse.stored[0].name.as_str()), (0, "diffuse.R"));
     assert_eq!(floats_of(&diffuse)[0], 31.0 * 2.0 / 8.0);
@@ -208,10 +208,10 @@ fn layers_and_views_of_a_part_are_kept_and_can_be_chosen() {
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.to_string().contains("`diffuse`, `right`, `right.diffuse`"), "{error}");
     let options = choosing(Some("diffuse"), None);
-    let other = polyhaul::load_image(
-        Input::Memory(crate::images::file("png", "good/own/adam7_g1.png"), "x.png".into()),
-        &options,
-    );
+    let other =
+        polyhaul::Reader::new(Input::Memory(crate::images::file("png", "good/own/adam7_g1.png"), "x.png".into()))
+            .options(&options)
+            .image();
     assert_eq!(other.unwrap_err().kind(), ErrorKind::Usage);
 }
 
@@ -245,7 +245,7 @@ fn luminance_and_chroma_are_colour() {
         for kind in [HALF, FLOAT] {
             for size in [[40, 32], [41, 33], [1, 1]] {
                 let (bytes, wanted) = chroma(size, sampling, kind, window);
-                let LoadedImage { image, report } = read(&bytes, &ReadOptions::default()).unwrap();
+                let Loaded { value: image, report } = read(&bytes, &ReadOptions::default()).unwrap();
                 assert_eq!((image.channels, image.extra.len(), counts(&report)), (Channels::Rgb, 0, vec![]));
                 let margin = if sampling == [1, 1] { 0 } else { 14 };
                 for (at, (found, wanted)) in floats_of(&image).iter().zip(&wanted).enumerate() {
@@ -257,8 +257,8 @@ fn luminance_and_chroma_are_colour() {
                         "{sampling:?} {window:?} {size:?} at {x}, {y}: {found} {wanted}"
                     );
                 }
-                let again = written("x.exr", &image, ImageStyle::default(), &RunOptions::default()).unwrap();
-                assert!(read(&again, &ReadOptions::default()).unwrap().image == image);
+                let again = written("x.exr", &image, ImageWriteOptions::default(), &RunOptions::default()).unwrap();
+                assert!(read(&again, &ReadOptions::default()).unwrap().value == image);
             }
         }
     }
@@ -268,7 +268,7 @@ fn luminance_and_chroma_are_colour() {
 #[test]
 fn gray_of_luminance_and_chroma_is_exact_and_other_primaries_count() {
     let zero = |name: &str| ExrChannel { sampling: [2, 2], ..ExrChannel::new(name, HALF, |_, _| 0) };
-    let image = plain(&exr(&[ExrPart::new(6, 4, vec![zero("BY"), zero("RY"), floats("Y", 3)])])).image;
+    let image = plain(&exr(&[ExrPart::new(6, 4, vec![zero("BY"), zero("RY"), floats("Y", 3)])])).value;
     assert!(floats_of(&image).chunks(3).all(|pixel| pixel[0].to_bits() == pixel[1].to_bits() && pixel[1] == pixel[2]));
     let chroma = |name: &str, value: f32| ExrChannel::new(name, FLOAT, move |_, _| value.to_bits());
     let colors = |primaries: Option<[f32; 8]>| {
@@ -277,7 +277,7 @@ fn gray_of_luminance_and_chroma_is_exact_and_other_primaries_count() {
             Some(numbers) => part.with("chromaticities", "chromaticities", &numbers.map(f32::to_le_bytes).concat()),
             None => part,
         };
-        read(&exr(&[part]), &ReadOptions::default()).map(|found| floats_of(&found.image).to_vec())
+        read(&exr(&[part]), &ReadOptions::default()).map(|found| floats_of(&found.value).to_vec())
     };
     let near = |found: Vec<f32>, green: f32| {
         assert!(found[0] == 1.0 && found[2] == 0.0 && (found[1] - green).abs() < 1e-4, "{found:?} {green}");
@@ -291,7 +291,7 @@ fn gray_of_luminance_and_chroma_is_exact_and_other_primaries_count() {
 fn other_channels_with_few_samples_are_enlarged_and_counted() {
     let few = |name: &str| ExrChannel { sampling: [2, 3], ..floats(name, 1) };
     let channels = vec![few("A"), halves("B", 1), halves("G", 2), halves("R", 3), few("Z")];
-    let LoadedImage { image, report } = plain(&exr(&[ExrPart::new(5, 7, channels)]));
+    let Loaded { value: image, report } = plain(&exr(&[ExrPart::new(5, 7, channels)]));
     assert_eq!(counts(&report), [("changed-channels", 2)]);
     let wanted: Vec<f32> = (0..35).map(|at| (at % 5 / 2 * 2 - 3 * (at / 5 / 3 * 3) + 1) as f32 / 3.0).collect();
     assert_eq!(image.extra[0].samples, ChannelSamples::F32(wanted.clone().into()));
@@ -312,7 +312,7 @@ fn deep_parts_are_refused_or_passed() {
     let mut tiles = deep();
     tiles.tiles = Some([2, 2, 1]);
     for bytes in [exr(&[deep(), flat()]), exr(&[flat(), tiles])] {
-        let LoadedImage { image, report } = plain(&bytes);
+        let Loaded { value: image, report } = plain(&bytes);
         assert_eq!((image.width, counts(&report)), (3, vec![("left-out-parts", 1)]));
         let error = read(&bytes, &choosing(None, Some("samples"))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
@@ -325,7 +325,7 @@ fn smaller_levels_are_counted() {
         for size in [3, 16, 64] {
             let mut part = ExrPart::new(19, 5, vec![halves("Y", 1), uints("id")]);
             part.tiles = Some([size, size, mode]);
-            let LoadedImage { image, report } = plain(&exr(&[part]));
+            let Loaded { value: image, report } = plain(&exr(&[part]));
             assert_eq!(counts(&report), wanted, "{mode}");
             assert!(again(&image) == image);
             assert_eq!(floats_of(&image)[19 + 3], (3 + 7 + 31) as f32 / 8.0);
@@ -337,28 +337,34 @@ fn smaller_levels_are_counted() {
 fn other_formats_count_the_channels_that_they_cannot_store() {
     let channels = vec![halves("A", 0), halves("B", 1), halves("G", 2), halves("R", 3), floats("Z", 1), uints("id")];
     let part = ExrPart::new(4, 3, channels).with("owner", "string", b"me");
-    let image = plain(&exr(&[part])).image;
+    let image = plain(&exr(&[part])).value;
     for name in ["x.png", "x.hdr", "x.tga"] {
         let shared = Shared::default();
-        let options = WriteOptions { format: Format::of_path(Path::new(name)), ..WriteOptions::default() };
-        let report = polyhaul::save_image(&image, Output::Writer(Box::new(shared), name.into()), &options).unwrap();
+        let options = WriteOptions::default().with_format(Format::of_path(Path::new(name)));
+        let report = polyhaul::Writer::new(Output::Writer(Box::new(shared), name.into()))
+            .options(&options)
+            .image(&image)
+            .unwrap();
         let count = |code| report.warnings.counts().get(code).copied();
         assert_eq!((count("left-out-channels"), count("left-out-attributes")), (Some(2), Some(1)), "{name}");
         let message = report.warnings.kept().iter().find(|warning| warning.code == "left-out-channels").unwrap();
         assert!(message.diagnostic.message.contains("`Z`, `id`"), "{name}");
     }
     // The picture shows the channel that it comes from.
-    let depth = plain(&exr(&[ExrPart::new(4, 3, vec![floats("Z", 1)])])).image;
-    let (shared, options) = (Shared::default(), WriteOptions { format: Some(Format::Png), ..WriteOptions::default() });
-    let report = polyhaul::save_image(&depth, Output::Writer(Box::new(shared), "x.png".into()), &options).unwrap();
+    let depth = plain(&exr(&[ExrPart::new(4, 3, vec![floats("Z", 1)])])).value;
+    let (shared, options) = (Shared::default(), WriteOptions::default().with_format(Some(Format::Png)));
+    let report = polyhaul::Writer::new(Output::Writer(Box::new(shared), "x.png".into()))
+        .options(&options)
+        .image(&depth)
+        .unwrap();
     assert_eq!(report.warnings.counts().get("left-out-channels"), None);
 }
 
 #[test]
 fn channels_that_do_not_fit_are_refused() {
-    let image = plain(&exr(&[ExrPart::new(4, 3, vec![halves("Y", 1), floats("Z", 1)])])).image;
+    let image = plain(&exr(&[ExrPart::new(4, 3, vec![halves("Y", 1), floats("Z", 1)])])).value;
     let refused = |image: Image| {
-        let error = written("x.exr", &image, ImageStyle::default(), &RunOptions::default()).unwrap_err();
+        let error = written("x.exr", &image, ImageWriteOptions::default(), &RunOptions::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     };
     let extra = |channel: ImageChannel| Image { extra: vec![channel.clone(), channel], ..image.clone() };
@@ -386,8 +392,8 @@ fn what_is_damaged_is_an_error() {
     prefixes_are_errors("x.exr", &bytes);
     changed_bytes_break_nothing("x.exr", &bytes);
     let options = |header_bytes| {
-        let limits = polyhaul::options::Limits { header_bytes, ..Default::default() };
-        ReadOptions { limits, ..ReadOptions::default() }
+        let limits = polyhaul::options::Limits::default().with_header_bytes(header_bytes);
+        ReadOptions::default().with_limits(limits)
     };
     assert_eq!(read(&bytes, &options(100)).unwrap_err().kind(), ErrorKind::Limit);
     let mut unsorted = exr(&[ExrPart::new(2, 2, vec![halves("R", 1), halves("G", 2)])]);
@@ -405,8 +411,8 @@ fn a_large_image_needs_a_file_of_some_size() {
     bytes[end - 8..end].copy_from_slice(&[11_999_i32.to_le_bytes(); 2].concat());
     let found = error("x.exr", &bytes);
     assert!(found.kind() == ErrorKind::Limit && found.to_string().contains("(image_ratio)"), "{found}");
-    let limits = polyhaul::options::Limits { image_ratio: u64::MAX, ..Default::default() };
-    let allowed = read(&bytes, &ReadOptions { limits, ..ReadOptions::default() }).unwrap_err();
+    let limits = polyhaul::options::Limits::default().with_image_ratio(u64::MAX);
+    let allowed = read(&bytes, &ReadOptions::default().with_limits(limits)).unwrap_err();
     assert_eq!(allowed.kind(), ErrorKind::Malformed);
 }
 

@@ -2,15 +2,16 @@
 
 use super::load;
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
-use polyhaul::options::{ImageStyle, RunOptions};
-use polyhaul::{Format, Output, ReadOptions, Report, WriteOptions, save_image};
+use polyhaul::options::{ImageWriteOptions, RunOptions};
+use polyhaul::{Format, Output, ReadOptions, Report, WriteOptions, Writer};
 use polyhaul_testkit::output::Shared;
 
 /// Writes an image and reads it back.
 fn there_and_back(image: &Image, format: Format) -> (Image, Report) {
     let shared = Shared::with_room(1 << 16);
-    let options = WriteOptions { format: Some(format), ..WriteOptions::default() };
-    let report = save_image(image, Output::Writer(Box::new(shared.clone()), "out".into()), &options).unwrap();
+    let options = WriteOptions::default().with_format(Some(format));
+    let report =
+        Writer::new(Output::Writer(Box::new(shared.clone()), "out".into())).options(&options).image(image).unwrap();
     let bytes = shared.lock().clone();
     (load(&format!("x.{}", format.name()), bytes, &ReadOptions::default()).unwrap(), report)
 }
@@ -21,11 +22,12 @@ fn messages(report: &Report) -> Vec<&str> {
 
 /// What writing an image warns of, which is the same for any number of threads, and an error with `strict`.
 #[track_caller]
-fn noted(image: &Image, format: Format, style: ImageStyle) -> Vec<String> {
+fn noted(image: &Image, format: Format, style: ImageWriteOptions) -> Vec<String> {
     let write = |threads, strict| {
-        let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
-        let options = WriteOptions { format: Some(format), image: style, strict, run, ..WriteOptions::default() };
-        save_image(image, Output::Writer(Box::new(Shared::default()), "out".into()), &options)
+        let run = RunOptions::default().with_threads(Some(threads));
+        let options =
+            WriteOptions::default().with_format(Some(format)).with_image(style).with_strict(strict).with_run(run);
+        Writer::new(Output::Writer(Box::new(Shared::default()), "out".into())).options(&options).image(image)
     };
     let first = write(1, false).unwrap();
     for threads in [2, 7] {
@@ -102,14 +104,14 @@ fn bytes_survive_more_bits() {
 
 #[test]
 fn rounding_is_counted() {
-    let style = ImageStyle::default();
+    let style = ImageWriteOptions::default();
     let wide = image(Channels::Rgb, Samples::U16([257, 258, 0].into()), ColorSpace::Srgb);
     assert_eq!(noted(&wide, Format::Tga, style), ["1 sample rounded to 8 bits in tga"]);
     assert!(noted(&wide, Format::Png, style).is_empty());
     let half = "1 sample rounded to 16-bit floats in exr; use `--exr-float` to store 32-bit floats";
     let light = |samples: [f32; 3]| image(Channels::Rgb, Samples::F32(samples.into()), ColorSpace::Linear);
     assert_eq!(noted(&light([0.5, 0.1, 1.0]), Format::Exr, style), [half]);
-    assert!(noted(&light([0.5, 0.1, 1.0]), Format::Exr, ImageStyle { exr_float: true, ..style }).is_empty());
+    assert!(noted(&light([0.5, 0.1, 1.0]), Format::Exr, style.with_exr_float(true)).is_empty());
     assert_eq!(noted(&light([0.5, 0.0, 1.0]), Format::Png, style), ["1 sample rounded to 16 bits in png"]);
     let hdr = "1 pixel rounded in hdr, which stores 8 bits per color and a shared exponent";
     assert_eq!(noted(&light([0.5, 0.001, 1.0]), Format::Hdr, style), [hdr]);
@@ -132,14 +134,14 @@ fn rounding_is_counted() {
 fn alpha_that_hides_nothing_is_no_loss() {
     for samples in [Samples::U8([9, 255].into()), Samples::U16([9, 65535].into()), Samples::F32([0.0, 1.0].into())] {
         let opaque = image(Channels::GrayAlpha, samples, ColorSpace::Linear);
-        let noted = noted(&opaque, Format::Hdr, ImageStyle::default());
+        let noted = noted(&opaque, Format::Hdr, ImageWriteOptions::default());
         assert!(!noted.iter().any(|message| message.contains("alpha")), "{noted:?}");
     }
 }
 
 #[test]
 fn colours_that_alpha_hides_are_counted() {
-    let style = ImageStyle::default();
+    let style = ImageWriteOptions::default();
     let straight = image(Channels::Rgba, Samples::U8([1, 2, 3, 0, 0, 0, 0, 0, 9, 9, 9, 9].into()), ColorSpace::Srgb);
     let wanted = "colors of 1 fully transparent pixel became black: exr stores premultiplied colors";
     assert_eq!(noted(&straight, Format::Exr, style), [wanted]);

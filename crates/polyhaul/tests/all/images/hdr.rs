@@ -126,17 +126,17 @@ fn what_is_written_is_read_again() {
         let samples =
             (0..3 * width * height).map(|at| f32::from((at / 7 % 256) as u8) * 2_f32.powi((at / 999 % 9) as i32));
         let pixels: Vec<f32> = samples.collect();
-        let bytes = written_by_all("x.hdr", &image(width, height, pixels), ImageStyle::default());
+        let bytes = written_by_all("x.hdr", &image(width, height, pixels), ImageWriteOptions::default());
         same_for_all("x.hdr", &bytes);
         let first = load(bytes).unwrap();
-        let second = load(written_by_all("x.hdr", &first, ImageStyle::default())).unwrap();
+        let second = load(written_by_all("x.hdr", &first, ImageWriteOptions::default())).unwrap();
         assert!(first == second, "{width} x {height}");
     }
     // The least exponent, in rows that are not in runs.
-    let tiny = load(written_by_all("x.hdr", &image(1, 1, vec![4.6e-41; 3]), ImageStyle::default())).unwrap();
+    let tiny = load(written_by_all("x.hdr", &image(1, 1, vec![4.6e-41; 3]), ImageWriteOptions::default())).unwrap();
     assert_eq!(floats(&tiny), [f32::from_bits(1 << 15); 3]);
     let flat = image(64, 2, [0.5_f32, 2.0, 0.0].repeat(128));
-    let bytes = written_by_all("x.hdr", &flat, ImageStyle::default());
+    let bytes = written_by_all("x.hdr", &flat, ImageWriteOptions::default());
     assert!(load(bytes.clone()).unwrap() == flat);
     assert!(bytes.len() < 120, "equal pixels become runs");
 }
@@ -146,14 +146,14 @@ fn the_darkest_pixels_come_back() {
     // As the bytes that look nearest it would be three mantissas of 1, which a plain row takes for a run.
     let dark = load(file("hdr", "regression/darkest.hdr")).unwrap();
     assert_eq!(floats(&dark), [[1.0, 0.0, 0.0], [f32::from_bits(1 << 15); 3]].concat());
-    assert!(load(written_by_all("x.hdr", &dark, ImageStyle::default())).unwrap() == dark);
+    assert!(load(written_by_all("x.hdr", &dark, ImageWriteOptions::default())).unwrap() == dark);
 }
 
 #[test]
 fn what_does_not_fit_is_refused() {
     let broken = Image { samples: Samples::U8([1, 2].into()), ..image(1, 1, Vec::new()) };
     for image in [broken, image(0, 0, Vec::new())] {
-        let error = written("x.hdr", &image, ImageStyle::default(), &RunOptions::default()).unwrap_err();
+        let error = written("x.hdr", &image, ImageWriteOptions::default(), &RunOptions::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
     }
 }

@@ -127,7 +127,7 @@ fn a_header_without_an_end_is_refused() {
     // What stands between marks is kept for the decoder, so it must not go on for ever.
     let endless = (&[0xFF, 0xD8, 0xFF, 0xE0, 0, 2][..]).chain(std::io::repeat(0));
     let input = Input::Reader(Box::new(endless), "endless.jpg".into());
-    let error = polyhaul::load_image(input, &ReadOptions::default()).unwrap_err();
+    let error = polyhaul::Reader::new(input).image().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
 }
 
@@ -167,7 +167,7 @@ fn stray_bytes_between_segments_are_skipped() {
     let (image, counts) = warned("x.jpg", &bytes);
     assert!(image == load(plain).unwrap());
     assert_eq!(counts, [("stray-bytes", 6 * all.len() as u64)]);
-    let loaded = polyhaul::load_image(Input::Memory(bytes, "x.jpg".into()), &ReadOptions::default()).unwrap();
+    let loaded = polyhaul::Reader::new(Input::Memory(bytes, "x.jpg".into())).image().unwrap();
     let warning = &loaded.report.warnings.kept()[0].diagnostic;
     let words = format!("x.jpg: byte 2: skipped {} stray bytes between segments", 6 * all.len());
     assert_eq!(warning.to_string(), words);
@@ -188,8 +188,8 @@ fn smooth(channels: Channels, width: usize, height: usize) -> Image {
     Image { width, height, channels, samples, ..Image::default() }
 }
 
-fn with_quality(jpeg_quality: u8) -> ImageStyle {
-    ImageStyle { jpeg_quality, ..ImageStyle::default() }
+fn with_quality(jpeg_quality: u8) -> ImageWriteOptions {
+    ImageWriteOptions::default().with_jpeg_quality(jpeg_quality)
 }
 
 /// The largest difference of two images of one size.
@@ -226,7 +226,7 @@ fn quality_decides_size_and_sampling() {
         let frame = bytes.windows(2).position(|mark| mark == [0xFF, 0xC0]).unwrap();
         assert_eq!(bytes[frame + 11], factors);
     }
-    assert!(written("x.jpg", &image, ImageStyle::default(), &RunOptions::default()).unwrap() == sizes[3]);
+    assert!(written("x.jpg", &image, ImageWriteOptions::default(), &RunOptions::default()).unwrap() == sizes[3]);
     for quality in [0, 101, 255] {
         let error = written("x.jpg", &image, with_quality(quality), &RunOptions::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
@@ -258,9 +258,11 @@ fn bands_are_one_scan() {
 fn what_jpeg_does_not_hold_is_made_to_fit_and_told() {
     let saved = |image: &Image| {
         let shared = Shared::default();
-        let options = WriteOptions { format: Some(Format::Jpeg), ..WriteOptions::default() };
-        let report =
-            polyhaul::save_image(image, Output::Writer(Box::new(shared.clone()), "x.jpg".into()), &options).unwrap();
+        let options = WriteOptions::default().with_format(Some(Format::Jpeg));
+        let report = polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), "x.jpg".into()))
+            .options(&options)
+            .image(image)
+            .unwrap();
         let counts: Vec<_> = report.warnings.counts().iter().map(|(code, count)| (*code, *count)).collect();
         (load(shared.take()).unwrap(), counts)
     };
@@ -299,7 +301,7 @@ fn sizes_that_jpeg_does_not_hold_are_refused() {
     for (width, height) in [(65_536, 1), (1, 65_536), (0, 1)] {
         let samples = Samples::U8(vec![0; width * height].into());
         let image = Image { width, height, channels: Channels::Gray, samples, ..Image::default() };
-        let error = written("x.jpg", &image, ImageStyle::default(), &RunOptions::default()).unwrap_err();
+        let error = written("x.jpg", &image, ImageWriteOptions::default(), &RunOptions::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{width} x {height}: {error}");
     }
     let wide = Image {
@@ -309,7 +311,7 @@ fn sizes_that_jpeg_does_not_hold_are_refused() {
         samples: Samples::U8(vec![7; 65_535].into()),
         ..Image::default()
     };
-    assert_eq!(load(written_by_all("x.jpg", &wide, ImageStyle::default())).unwrap().width, 65_535);
+    assert_eq!(load(written_by_all("x.jpg", &wide, ImageWriteOptions::default())).unwrap().width, 65_535);
 }
 
 /// More than 512 MiB of pixels, in a file that has one byte for each 512 of them at least.

@@ -6,12 +6,12 @@ use polyhaul::ErrorKind;
 use polyhaul::model::{ColorSpace, Encoding, Texel, Texture};
 
 fn plain(texture: &Texture) -> Vec<u8> {
-    let style = ImageStyle { ktx2_zstd_level: None, ..ImageStyle::default() };
+    let style = ImageWriteOptions::default().with_ktx2_zstd_level(None);
     written_texture("x.ktx2", texture, style, &RunOptions::default()).unwrap()
 }
 
 fn packed(texture: &Texture) -> Vec<u8> {
-    written_texture("x.ktx2", texture, ImageStyle::default(), &RunOptions::default()).unwrap()
+    written_texture("x.ktx2", texture, ImageWriteOptions::default(), &RunOptions::default()).unwrap()
 }
 
 fn word(bytes: &[u8], at: usize) -> usize {

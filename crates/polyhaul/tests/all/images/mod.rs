@@ -16,7 +16,7 @@ mod textures;
 mod tga;
 
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
-use polyhaul::options::{ImageStyle, RunOptions};
+use polyhaul::options::{ImageWriteOptions, RunOptions};
 use polyhaul::{Error, Format, Input, Output, ReadOptions, Result, WriteOptions};
 use polyhaul_testkit::corpus;
 use polyhaul_testkit::output::Shared;
@@ -42,14 +42,14 @@ fn files(format: &str, folder: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 fn load(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Image> {
-    polyhaul::load_image(Input::Memory(bytes, name.into()), options).map(|loaded| loaded.image)
+    polyhaul::Reader::new(Input::Memory(bytes, name.into())).options(options).image().map(|loaded| loaded.value)
 }
 
 /// As [`load`], with the warnings by kind.
 fn load_warned(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<(Image, Vec<(&'static str, u64)>)> {
-    let loaded = polyhaul::load_image(Input::Memory(bytes, name.into()), options)?;
+    let loaded = polyhaul::Reader::new(Input::Memory(bytes, name.into())).options(options).image()?;
     let counts = loaded.report.warnings.counts().iter().map(|(code, count)| (*code, *count));
-    Ok((loaded.image, counts.collect()))
+    Ok((loaded.value, counts.collect()))
 }
 
 /// Reads an image in every way, which must come to the same, and returns it with the warnings by kind. With `strict`
@@ -58,7 +58,7 @@ fn load_warned(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<(Ima
 fn warned(name: &str, bytes: &[u8]) -> (Image, Vec<(&'static str, u64)>) {
     same_for_all(name, bytes);
     let (image, counts) = load_warned(name, bytes.to_vec(), &ReadOptions::default()).unwrap();
-    let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+    let strict = ReadOptions::default().with_strict(true);
     assert_eq!(load(name, bytes.to_vec(), &strict).is_ok(), counts.is_empty(), "{name} {counts:?}");
     (image, counts)
 }
@@ -66,7 +66,10 @@ fn warned(name: &str, bytes: &[u8]) -> (Image, Vec<(&'static str, u64)>) {
 /// As [`load`] from a reader, which nobody can ask for its size.
 fn load_stream(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Image> {
     let reader = Parts(std::io::Cursor::new(bytes), 5000);
-    polyhaul::load_image(Input::Reader(Box::new(reader), name.into()), options).map(|loaded| loaded.image)
+    polyhaul::Reader::new(Input::Reader(Box::new(reader), name.into()))
+        .options(options)
+        .image()
+        .map(|loaded| loaded.value)
 }
 
 /// Gives what it is asked for in parts of one to `most` bytes.
@@ -98,13 +101,13 @@ fn readers_are_called_once_for_64_kilobytes_at_most() {
     let bytes = image(Samples::U8(bytes.into()), ColorSpace::Srgb);
     let numbers = image(Samples::F32(numbers.into()), ColorSpace::Linear);
     for (name, image, tga_rle) in [("x.tga", &bytes, false), ("x.tga", &bytes, true), ("x.hdr", &numbers, false)] {
-        let style = ImageStyle { tga_rle, ..ImageStyle::default() };
+        let style = ImageWriteOptions::default().with_tga_rle(tga_rle);
         let file = written(name, image, style, &RunOptions::default()).unwrap();
         let most = file.len().div_ceil(64 << 10) + 4;
         for options in [1, 2, 7].map(|count| threads(count, None)) {
             let calls = Arc::new(AtomicUsize::new(0));
             let reader = Calls(std::io::Cursor::new(file.clone()), calls.clone());
-            polyhaul::load_image(Input::Reader(Box::new(reader), name.into()), &options).unwrap();
+            polyhaul::Reader::new(Input::Reader(Box::new(reader), name.into())).options(&options).image().unwrap();
             let calls = calls.load(Ordering::Relaxed);
             assert!(calls > 1 && calls <= most, "{name} {tga_rle}: {calls} calls, at most {most}");
         }
@@ -112,8 +115,8 @@ fn readers_are_called_once_for_64_kilobytes_at_most() {
 }
 
 fn threads(threads: usize, chunk_bytes: Option<usize>) -> ReadOptions {
-    let run = RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
-    ReadOptions { run, ..ReadOptions::default() }
+    let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
+    ReadOptions::default().with_run(run)
 }
 
 /// Numbers of threads and sizes of chunks that must make no difference.
@@ -137,29 +140,29 @@ fn error(name: &str, bytes: &[u8]) -> Error {
 /// Holds that nothing depends on how the bytes come.
 #[track_caller]
 fn same_for_all(name: &str, bytes: &[u8]) {
-    let whole = polyhaul::load_image(Input::Memory(bytes.to_vec(), name.into()), &ReadOptions::default()).unwrap();
+    let whole = polyhaul::Reader::new(Input::Memory(bytes.to_vec(), name.into())).image().unwrap();
     for options in crews() {
         let reader = Parts(std::io::Cursor::new(bytes.to_vec()), 5000);
         for input in [Input::Memory(bytes.to_vec(), name.into()), Input::Reader(Box::new(reader), name.into())] {
-            let found = polyhaul::load_image(input, &options).unwrap();
-            assert!(found.image == whole.image, "{name} {options:?}");
+            let found = polyhaul::Reader::new(input).options(&options).image().unwrap();
+            assert!(found.value == whole.value, "{name} {options:?}");
             assert_eq!(found.report.warnings, whole.report.warnings, "{name} {options:?}");
         }
     }
 }
 
 /// The bytes of an image as a file of this name.
-fn written(name: &str, image: &Image, style: ImageStyle, run: &RunOptions) -> Result<Vec<u8>> {
+fn written(name: &str, image: &Image, style: ImageWriteOptions, run: &RunOptions) -> Result<Vec<u8>> {
     let shared = Shared::default();
     let format = Format::of_path(Path::new(name));
-    let options = WriteOptions { format, image: style, run: run.clone(), ..WriteOptions::default() };
-    polyhaul::save_image(image, Output::Writer(Box::new(shared.clone()), name.into()), &options)?;
+    let options = WriteOptions::default().with_format(format).with_image(style).with_run(run.clone());
+    polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), name.into())).options(&options).image(image)?;
     Ok(shared.take())
 }
 
 /// The bytes of an image as a file, for any number of threads.
 #[track_caller]
-fn written_by_all(name: &str, image: &Image, style: ImageStyle) -> Vec<u8> {
+fn written_by_all(name: &str, image: &Image, style: ImageWriteOptions) -> Vec<u8> {
     let bytes = written(name, image, style, &RunOptions::default()).unwrap();
     for options in crews() {
         assert!(written(name, image, style, &options.run).unwrap() == bytes, "{name} {options:?}");
@@ -186,8 +189,8 @@ fn shaped<'a>(image: &Image, array: &'a [u8], kind: &str, name: &str) -> &'a [u8
 #[track_caller]
 fn limit_is_exact(name: &str, bytes: &[u8], count: u64) {
     let with = |pixels| {
-        let limits = polyhaul::options::Limits { pixels, ..Default::default() };
-        load(name, bytes.to_vec(), &ReadOptions { limits, ..ReadOptions::default() })
+        let limits = polyhaul::options::Limits::default().with_pixels(pixels);
+        load(name, bytes.to_vec(), &ReadOptions::default().with_limits(limits))
     };
     assert!(with(count).is_ok() && with(count + 1).is_ok());
     let error = with(count - 1).unwrap_err();
@@ -210,8 +213,8 @@ fn prefixes_are_errors(name: &str, bytes: &[u8]) {
 /// Holds that a file of which any byte is another one is an image or an error, and no fault of polyhaul.
 #[track_caller]
 fn changed_bytes_break_nothing(name: &str, bytes: &[u8]) {
-    let limits = polyhaul::options::Limits { pixels: 1 << 20, ..Default::default() };
-    let options = ReadOptions { limits, ..threads(1, None) };
+    let limits = polyhaul::options::Limits::default().with_pixels(1 << 20);
+    let options = threads(1, None).with_limits(limits);
     for place in (0..bytes.len()).step_by(1 + bytes.len() / 1500) {
         for byte in [0, 0x7F, 0x80, 0xFF, bytes[place].wrapping_add(1), bytes[place].wrapping_sub(1)] {
             let mut changed = bytes.to_vec();
@@ -242,7 +245,7 @@ impl Read for Counted {
 fn asked_in_blocks(name: &str, bytes: &[u8]) {
     let asked = Asked::default();
     let reader = Counted(std::io::Cursor::new(bytes.to_vec()), asked.clone());
-    polyhaul::load_image(Input::Reader(Box::new(reader), name.into()), &ReadOptions::default()).unwrap();
+    polyhaul::Reader::new(Input::Reader(Box::new(reader), name.into())).image().unwrap();
     let asked = asked.0.lock().unwrap();
     assert!(asked.len() <= bytes.len().div_ceil(64 << 10) + 4, "{name}: {asked:?}");
     assert!(asked.iter().all(|size| *size >= 64 << 10), "{name}: {asked:?}");

@@ -33,8 +33,8 @@ fn random() -> Sizes {
 }
 
 /// Everything that a reading comes to, bit by bit.
-fn outcome(result: Result<polyhaul::LoadedImage>) -> std::result::Result<(Image, Vec<u32>), String> {
-    let mut image = result.map_err(|error| format!("{:?} {:?}", error.kind(), error.diagnostic()))?.image;
+fn outcome(result: Result<polyhaul::Loaded<Image>>) -> std::result::Result<(Image, Vec<u32>), String> {
+    let mut image = result.map_err(|error| format!("{:?} {:?}", error.kind(), error.diagnostic()))?.value;
     assert_eq!(image.sample_count(), Some(image.samples.len()));
     // NaN is not equal to itself.
     let bits = match &image.samples {
@@ -45,8 +45,8 @@ fn outcome(result: Result<polyhaul::LoadedImage>) -> std::result::Result<(Image,
     Ok((image, bits))
 }
 
-fn from_memory(picture: &Picture, options: &ReadOptions) -> Result<polyhaul::LoadedImage> {
-    polyhaul::load_image(Input::Memory(picture.bytes.clone(), picture.file_name()), options)
+fn from_memory(picture: &Picture, options: &ReadOptions) -> Result<polyhaul::Loaded<Image>> {
+    polyhaul::Reader::new(Input::Memory(picture.bytes.clone(), picture.file_name())).options(options).image()
 }
 
 #[test]
@@ -93,8 +93,11 @@ fn a_cut_stream_is_as_a_cut_file() {
         let (name, bytes) = (picture.file_name(), &picture.bytes);
         for cut in mutate::cuts(bytes.len(), 300, 60) {
             let part = &bytes[..cut];
-            let wanted = outcome(polyhaul::load_image(Input::Memory(part.to_vec(), name.clone()), &one_thread()));
-            let streamed = polyhaul::load_image(reader(part, &name, random(), Fault::Nothing), &one_thread());
+            let wanted = outcome(
+                polyhaul::Reader::new(Input::Memory(part.to_vec(), name.clone())).options(&one_thread()).image(),
+            );
+            let streamed =
+                polyhaul::Reader::new(reader(part, &name, random(), Fault::Nothing)).options(&one_thread()).image();
             assert_eq!(outcome(streamed), wanted, "{} cut at {cut}", picture.name);
         }
         for (codec, _) in CODECS {
@@ -120,16 +123,18 @@ fn the_same_in_every_way() {
             let streamed = reader(&picture.bytes, &name, random(), Fault::Interrupted);
             let inputs = [Input::Memory(picture.bytes.clone(), name.clone()), streamed];
             for input in inputs {
-                let found = outcome(polyhaul::load_image(input, &options));
+                let found = outcome(polyhaul::Reader::new(input).options(&options).image());
                 assert!(found == wanted, "{} {:?}", picture.name, options.run);
             }
             if !picture.bytes.is_empty() {
-                let found = outcome(polyhaul::load_image(Input::Memory(packed.clone(), name.clone()), &options));
+                let found = outcome(
+                    polyhaul::Reader::new(Input::Memory(packed.clone(), name.clone())).options(&options).image(),
+                );
                 assert!(found == wanted, "{} compressed, {:?}", picture.name, options.run);
             }
         }
         let path = folder.file(&name, &picture.bytes).unwrap();
-        let found = outcome(polyhaul::load_image(Input::Path(path.clone()), &one_thread()));
+        let found = outcome(polyhaul::Reader::new(&path).options(&one_thread()).image());
         let shown = |text: String| text.replace(&*path.to_string_lossy(), &name);
         assert!(found.map_err(shown) == wanted, "{} as a file", picture.name);
     }
@@ -153,7 +158,7 @@ fn limits_hold_to_the_one() {
             let with = |most| {
                 let mut limits = Limits::default();
                 set(&mut limits, most);
-                load(&name, bytes.clone(), &ReadOptions { limits, ..one_thread() })
+                load(&name, bytes.clone(), &one_thread().with_limits(limits))
             };
             assert!(with(most).is_ok() && with(most + 1).is_ok(), "{} {limit}", picture.name);
             let error = with(most - 1).unwrap_err();
@@ -191,11 +196,13 @@ fn the_lines_before_the_pixels_have_an_end() {
 fn claims_are_refused_whatever_the_limit() {
     for claim in claims() {
         for pixels in [Limits::default().pixels, u64::MAX] {
-            let options = ReadOptions { limits: Limits { pixels, ..Limits::default() }, ..one_thread() };
+            let options = one_thread().with_limits(Limits::default().with_pixels(pixels));
             let wanted = outcome(from_memory(&claim, &options)).unwrap_err();
             assert!(wanted.starts_with("Malformed") || pixels != u64::MAX && wanted.starts_with("Limit"), "{wanted}");
             let name = claim.file_name();
-            let streamed = polyhaul::load_image(reader(&claim.bytes, &name, Sizes::One, Fault::Nothing), &options);
+            let streamed = polyhaul::Reader::new(reader(&claim.bytes, &name, Sizes::One, Fault::Nothing))
+                .options(&options)
+                .image();
             assert_eq!(outcome(streamed), Err(wanted), "{}", claim.name);
         }
     }
@@ -208,7 +215,9 @@ fn hosts_may_give_bytes_in_any_pieces() {
         for sizes in [Sizes::One, Sizes::All, random()] {
             let given = Hostile::new(&picture.bytes[..], sizes.clone()).with(Fault::Interrupted);
             let log = given.log();
-            let found = polyhaul::load_image(Input::Reader(Box::new(given), picture.file_name()), &one_thread());
+            let found = polyhaul::Reader::new(Input::Reader(Box::new(given), picture.file_name()))
+                .options(&one_thread())
+                .image();
             assert!(outcome(found) == wanted, "{} {sizes:?}", picture.name);
             assert!(log.least_asked.load(Relaxed) >= 64 << 10, "{} {sizes:?}: {log:?}", picture.name);
             assert_eq!(log.calls_too_late.load(Relaxed), 0, "{} {sizes:?}", picture.name);
@@ -227,7 +236,7 @@ fn hosts_are_not_asked_often() {
         for options in [one_thread(), threads(2, Some(1)), threads(3, Some(MIB))] {
             let given = Hostile::new(&bytes[..], Sizes::All);
             let log = given.log();
-            let _ = polyhaul::load_image(Input::Reader(Box::new(given), name.clone()), &options);
+            let _ = polyhaul::Reader::new(Input::Reader(Box::new(given), name.clone())).options(&options).image();
             let calls = log.calls.load(Relaxed);
             assert!(calls <= bytes.len().div_ceil(64 << 10) + 4, "{name} of {}: {calls} calls", bytes.len());
             assert!(log.least_asked.load(Relaxed) >= 64 << 10, "{name}: {log:?}");
@@ -243,7 +252,9 @@ fn hosts_that_fail_are_told() {
             for fault in [Fault::FailsAt(at), Fault::ClaimsTooMuchAt(at), Fault::PanicsAt(at)] {
                 let given = Hostile::new(&picture.bytes[..], random()).with(fault);
                 let log = given.log();
-                let error = polyhaul::load_image(Input::Reader(Box::new(given), name.clone()), &threads(2, Some(64)));
+                let error = polyhaul::Reader::new(Input::Reader(Box::new(given), name.clone()))
+                    .options(&threads(2, Some(64)))
+                    .image();
                 let error = error.map(drop).unwrap_err();
                 let kinds = [ErrorKind::Io, ErrorKind::Host];
                 assert!(kinds.contains(&error.kind()), "{} {fault:?}: {error:?}", picture.name);
@@ -272,9 +283,9 @@ fn changed_while_read(path: &Path, options: ReadOptions, change: fn(&File)) -> R
             change(&File::options().write(true).open(&target).unwrap());
         }
     }));
-    let run = RunOptions { progress: Some(progress), ..options.run };
-    let options = ReadOptions { run, ..options };
-    polyhaul::load_image(Input::Path(path.into()), &options).map(|loaded| loaded.image)
+    let run = options.run.clone().with_progress(Some(progress));
+    let options = options.with_run(run);
+    polyhaul::Reader::new(path).options(&options).image().map(|loaded| loaded.value)
 }
 
 #[test]
@@ -307,16 +318,16 @@ fn a_file_that_changes_while_it_is_read_is_an_error() {
 fn devices_do_not_hang() {
     for path in ["/dev/null", "/dev/zero", "/"] {
         for format in [Format::Tga, Format::Hdr] {
-            let options = ReadOptions { format: Some(format), ..one_thread() };
-            assert!(polyhaul::load_image(Input::Path(path.into()), &options).is_err(), "{path} {}", format.name());
+            let options = one_thread().with_format(Some(format));
+            assert!(polyhaul::Reader::new(path).options(&options).image().is_err(), "{path} {}", format.name());
         }
     }
 }
 
 /// Images to write, some of them long, with the names that they get and how.
-fn written_images() -> Vec<(&'static str, Image, ImageStyle)> {
+fn written_images() -> Vec<(&'static str, Image, ImageWriteOptions)> {
     let [rows, _, light] = long_files().map(|(name, bytes)| load(name, bytes, &one_thread()).unwrap());
-    let packets = ImageStyle { tga_rle: true, ..ImageStyle::default() };
+    let packets = ImageWriteOptions::default().with_tga_rle(true);
     // Pixels that make no runs, so that there is much to write.
     let mut noise = rows.clone();
     if let Samples::U8(samples) = &mut noise.samples {
@@ -329,15 +340,15 @@ fn written_images() -> Vec<(&'static str, Image, ImageStyle)> {
     };
     let corner = Image { width: 400, height: 300, samples: corner, ..Image::default() };
     vec![
-        ("x.tga", rows, ImageStyle::default()),
-        ("x.jpg", corner, ImageStyle::default()),
+        ("x.tga", rows, ImageWriteOptions::default()),
+        ("x.jpg", corner, ImageWriteOptions::default()),
         ("x.tga", noise, packets),
-        ("x.hdr", light, ImageStyle::default()),
+        ("x.hdr", light, ImageWriteOptions::default()),
     ]
 }
 
-fn write_options(name: &str, image: ImageStyle, run: RunOptions) -> WriteOptions {
-    WriteOptions { format: Format::of_path(Path::new(name)), image, run, ..WriteOptions::default() }
+fn write_options(name: &str, image: ImageWriteOptions, run: RunOptions) -> WriteOptions {
+    WriteOptions::default().with_format(Format::of_path(Path::new(name))).with_image(image).with_run(run)
 }
 
 #[test]
@@ -354,9 +365,10 @@ fn a_writer_that_fails_is_an_error_at_any_byte() {
                 (2, WriteFault::Panics),
             ] {
                 let (writer, late) = Faulty::new(place, fault);
-                let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+                let run = RunOptions::default().with_threads(Some(threads));
                 let output = Output::Writer(Box::new(writer), "host".into());
-                let error = polyhaul::save_image(&image, output, &write_options(name, style, run)).unwrap_err();
+                let error =
+                    polyhaul::Writer::new(output).options(&write_options(name, style, run)).image(&image).unwrap_err();
                 let is_told = matches!(error.kind(), ErrorKind::Io | ErrorKind::Host | ErrorKind::Internal);
                 assert!(is_told, "{name} {fault:?} at {place}: {error:?}");
                 assert_eq!(late.load(Relaxed), 0, "{name} {fault:?} at {place}: called again");
@@ -372,17 +384,17 @@ fn what_is_not_written_leaves_the_old_file() {
             for compression in [Compression::None, CODECS[0].0.into()] {
                 let folder = Folder::new("images-old").unwrap();
                 let path = folder.file(name, "old").unwrap();
-                let run = RunOptions { threads: Some(threads), chunk_bytes: Some(10_000), ..RunOptions::default() };
+                let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(10_000));
                 let cancel = run.cancel.clone();
                 let progress = Progress(Arc::new(move |done, _| {
                     if done >= after {
                         cancel.cancel()
                     }
                 }));
-                let run = RunOptions { progress: Some(progress), ..run };
-                let options = WriteOptions { compression, ..write_options(name, style, run) };
+                let run = run.with_progress(Some(progress));
+                let options = write_options(name, style, run).with_compression(compression);
                 // What is compressed to less than is waited for is written.
-                let result = polyhaul::save_image(&image, Output::Path(path), &options);
+                let result = polyhaul::Writer::new(path).options(&options).image(&image);
                 assert_eq!(folder.names(), [name]);
                 match result {
                     Ok(report) => assert!(report.bytes_out < after, "{name} after {after}"),
@@ -405,7 +417,7 @@ fn places_that_cannot_be_written_are_errors() {
         fs::create_dir_all(folder.join(name)).unwrap();
         for path in [folder.join(name), folder.join("none").join(name), "/dev/full".into()] {
             let options = write_options(name, style, RunOptions::default());
-            let error = polyhaul::save_image(&image, Output::Path(path.clone()), &options).unwrap_err();
+            let error = polyhaul::Writer::new(&path).options(&options).image(&image).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io, "{}", path.display());
             assert!(error.to_string().contains(&*path.to_string_lossy()), "{error}");
         }

@@ -61,7 +61,7 @@ fn modes_and_bits() {
         assert_eq!((image.channels, image.samples), wanted, "{mode} {bits}");
         assert_eq!(image.color_space == ColorSpace::Linear, bits == 32);
         for size in 0..bytes.len() {
-            let options = ReadOptions { format: Some(Format::Psd), ..ReadOptions::default() };
+            let options = ReadOptions::default().with_format(Some(Format::Psd));
             let error = load("x.psd", bytes[..size].to_vec(), &options).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Malformed, "{mode} {bits} {size}: {error}");
         }

@@ -33,27 +33,27 @@ pub fn texture(
     texture
 }
 
-pub fn written_texture(name: &str, texture: &Texture, style: ImageStyle, run: &RunOptions) -> Result<Vec<u8>> {
+pub fn written_texture(name: &str, texture: &Texture, style: ImageWriteOptions, run: &RunOptions) -> Result<Vec<u8>> {
     let shared = Shared::default();
     let format = Format::of_path(Path::new(name));
-    let options = WriteOptions { format, image: style, run: run.clone(), ..WriteOptions::default() };
-    polyhaul::save_texture(texture, Output::Writer(Box::new(shared.clone()), name.into()), &options)?;
+    let options = WriteOptions::default().with_format(format).with_image(style).with_run(run.clone());
+    polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), name.into())).options(&options).texture(texture)?;
     Ok(shared.take())
 }
 
 pub fn load_texture(name: &str, bytes: &[u8]) -> Result<Texture> {
     let input = Input::Memory(bytes.to_vec(), name.into());
-    polyhaul::load_texture(input, &ReadOptions::default()).map(|loaded| loaded.texture)
+    polyhaul::Reader::new(input).texture().map(|loaded| loaded.value)
 }
 
 /// As [`load_texture`] from a reader.
 pub fn load_texture_stream(name: &str, bytes: &[u8]) -> Result<Texture> {
     let input = Input::Reader(Box::new(Parts(std::io::Cursor::new(bytes.to_vec()), 3000)), name.into());
-    polyhaul::load_texture(input, &ReadOptions::default()).map(|loaded| loaded.texture)
+    polyhaul::Reader::new(input).texture().map(|loaded| loaded.value)
 }
 
-fn styles() -> [ImageStyle; 2] {
-    [None, Some(1)].map(|ktx2_zstd_level| ImageStyle { ktx2_zstd_level, ..ImageStyle::default() })
+fn styles() -> [ImageWriteOptions; 2] {
+    [None, Some(1)].map(|ktx2_zstd_level| ImageWriteOptions::default().with_ktx2_zstd_level(ktx2_zstd_level))
 }
 
 #[track_caller]
@@ -89,7 +89,7 @@ fn srgb_comes_back_where_the_format_has_it() {
         if is_color || encoding == Encoding::default() {
             comes_back("x.dds", &texture)
         } else {
-            let result = written_texture("x.dds", &texture, ImageStyle::default(), &RunOptions::default());
+            let result = written_texture("x.dds", &texture, ImageWriteOptions::default(), &RunOptions::default());
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Usage, "{encoding:?}");
         }
     }
@@ -127,13 +127,13 @@ fn pictures_that_an_image_drops_are_warnings() {
     ] {
         for name in ["x.dds", "x.ktx2"] {
             let whole = texture(Encoding::default(), size, layers, faces, levels);
-            let bytes = written_texture(name, &whole, ImageStyle::default(), &RunOptions::default()).unwrap();
+            let bytes = written_texture(name, &whole, ImageWriteOptions::default(), &RunOptions::default()).unwrap();
             let (image, counts) = warned(name, &bytes);
             assert_eq!((image.width, image.height), (size[0], size[1]));
             assert_eq!(counts, wanted, "{name}");
             // As a texture nothing is dropped.
-            let strict = ReadOptions { strict: true, ..ReadOptions::default() };
-            assert!(polyhaul::load_texture(Input::Memory(bytes, name.into()), &strict).is_ok());
+            let strict = ReadOptions::default().with_strict(true);
+            assert!(polyhaul::Reader::new(Input::Memory(bytes, name.into())).options(&strict).texture().is_ok());
         }
     }
 }
@@ -144,8 +144,12 @@ fn compressed_files_of_textures_are_read() {
     for name in ["x.dds", "x.ktx2"] {
         let shared = Shared::default();
         let compression = polyhaul::options::Compression::By(polyhaul::options::Codec::Gzip, None);
-        let options = WriteOptions { format: Format::of_path(Path::new(name)), compression, ..WriteOptions::default() };
-        polyhaul::save_texture(&whole, Output::Writer(Box::new(shared.clone()), name.into()), &options).unwrap();
+        let options =
+            WriteOptions::default().with_format(Format::of_path(Path::new(name))).with_compression(compression);
+        polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), name.into()))
+            .options(&options)
+            .texture(&whole)
+            .unwrap();
         assert!(load_texture(name, &shared.take()).unwrap() == whole);
     }
 }
@@ -173,14 +177,14 @@ fn textures_that_there_are_not_are_refused() {
     ];
     for (number, texture) in bad.iter().enumerate() {
         for name in ["x.dds", "x.ktx2"] {
-            let result = written_texture(name, texture, ImageStyle::default(), &RunOptions::default());
+            let result = written_texture(name, texture, ImageWriteOptions::default(), &RunOptions::default());
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Usage, "{number}");
         }
     }
-    let style = ImageStyle { ktx2_zstd_level: Some(23), ..ImageStyle::default() };
+    let style = ImageWriteOptions::default().with_ktx2_zstd_level(Some(23));
     assert_eq!(written_texture("x.ktx2", &good, style, &RunOptions::default()).unwrap_err().kind(), ErrorKind::Usage);
     for name in ["x.tga", "x.obj"] {
-        let result = written_texture(name, &good, ImageStyle::default(), &RunOptions::default());
+        let result = written_texture(name, &good, ImageWriteOptions::default(), &RunOptions::default());
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Usage, "{name}");
     }
     let error = load_texture("x.tga", &file("tga", "good/pillow/200x32_l_bl_raw.tga")).unwrap_err();
@@ -233,11 +237,11 @@ fn flipped_bits_are_errors_or_other_textures() {
 fn limits_hold_to_the_pixel() {
     for name in ["x.dds", "x.ktx2"] {
         let whole = texture(Encoding::Bc1, [10, 10, 1], 3, 1, 1);
-        let bytes = written_texture(name, &whole, ImageStyle::default(), &RunOptions::default()).unwrap();
+        let bytes = written_texture(name, &whole, ImageWriteOptions::default(), &RunOptions::default()).unwrap();
         for (pixels, is_ok) in [(299, false), (300, true), (301, true)] {
             let mut options = ReadOptions::default();
             options.limits.pixels = pixels;
-            let result = polyhaul::load_texture(Input::Memory(bytes.clone(), name.into()), &options);
+            let result = polyhaul::Reader::new(Input::Memory(bytes.clone(), name.into())).options(&options).texture();
             match result {
                 Ok(_) => assert!(is_ok, "{name} {pixels}"),
                 Err(error) => assert!(!is_ok && error.kind() == ErrorKind::Limit, "{name} {pixels}: {error}"),
@@ -250,7 +254,7 @@ fn limits_hold_to_the_pixel() {
 fn info_tells_levels_without_decoding() {
     let cube = texture(Encoding::Bc7, [16, 16, 1], 2, 6, 5);
     for name in ["x.dds", "x.ktx2"] {
-        let bytes = written_texture(name, &cube, ImageStyle::default(), &RunOptions::default()).unwrap();
+        let bytes = written_texture(name, &cube, ImageWriteOptions::default(), &RunOptions::default()).unwrap();
         let input = Input::Memory(bytes.clone(), name.into());
         let image = polyhaul::inspect::info(input, &ReadOptions::default()).unwrap().0.image.unwrap();
         let told = image.texture.unwrap();

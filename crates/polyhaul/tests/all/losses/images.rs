@@ -1,7 +1,7 @@
 //! Every good image to every format of images: what differs must be expected of the pair and warned of.
 
 use super::oracle::{Tally, convert_and_compare, mutants, next, none_wrong, reading, write_tallies};
-use polyhaul::{Format, Input, load_image};
+use polyhaul::{Format, Input, Reader};
 use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::losses::{image_faults, image_noise};
 use std::collections::BTreeMap;
@@ -36,7 +36,8 @@ fn no_image_loses_in_silence() {
             for seed in 0..=mutants() {
                 let data = if seed == 0 { bytes.clone() } else { mutated(&bytes, seed + sample.size) };
                 let source = || Input::Memory(data.clone(), format!("x.{from}"));
-                let image = load_image(source(), &reading()).map(|loaded| loaded.image).unwrap_or_default();
+                let image =
+                    Reader::new(source()).options(&reading()).image().map(|loaded| loaded.value).unwrap_or_default();
                 for (to_number, to) in TARGETS.into_iter().enumerate() {
                     let done = convert_and_compare(&source, Format::named(to).unwrap(), &folder);
                     let faults = match &done {

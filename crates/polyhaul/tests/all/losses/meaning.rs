@@ -6,11 +6,11 @@ use polyhaul_testkit::output::Shared;
 
 fn try_converted(bytes: &[u8], from: &str, to: Format, digits: Digits) -> polyhaul::Result<(Vec<u8>, Report)> {
     let out = Shared::default();
-    let mut write = WriteOptions { format: Some(to), ..WriteOptions::default() }.with_digits(digits);
+    let mut write = WriteOptions::default().with_format(Some(to)).with_digits(digits);
     write.ply.encoding = polyhaul::options::PlyEncoding::Ascii;
     let input = Input::Memory(bytes.to_vec(), format!("x.{from}"));
     let output = Output::Writer(Box::new(out.clone()), "out".into());
-    let report = polyhaul::convert(input, output, &ReadOptions::default(), &write)?;
+    let report = polyhaul::Reader::new(input).convert(polyhaul::Writer::new(output).options(&write))?;
     Ok((out.take(), report))
 }
 
@@ -127,11 +127,12 @@ fn names_that_a_table_cannot_keep_are_warned_of() {
 
 #[test]
 fn formulas_are_escaped_on_request() {
-    let mut write = WriteOptions { format: Some(Format::Csv), ..WriteOptions::default() };
+    let mut write = WriteOptions::default().with_format(Some(Format::Csv));
     write.table.csv_safe = true;
     let out = Shared::default();
     let input = Input::Memory(b"\"=cmd|x\",@a,-b,c\n1,2,3,4\n".to_vec(), "x.csv".into());
-    polyhaul::convert(input, Output::Writer(Box::new(out.clone()), "out".into()), &ReadOptions::default(), &write)
+    polyhaul::Reader::new(input)
+        .convert(polyhaul::Writer::new(Output::Writer(Box::new(out.clone()), "out".into())).options(&write))
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&out.take()), "'=cmd|x,'@a,'-b,c\n1,2,3,4\n");
 }
@@ -140,9 +141,11 @@ fn formulas_are_escaped_on_request() {
 fn rows_that_are_too_wide_name_the_header() {
     let ply = "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\n\
         element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0 0.5\n1 0 0.5\n3 0 1 0\n";
-    let strict = ReadOptions { strict: true, ..ReadOptions::default() };
-    let error =
-        polyhaul::load(Input::Memory(ply.replace("3 0 1 0", "3 0 1 0 7").into(), "x.ply".into()), &strict).unwrap_err();
+    let strict = ReadOptions::default().with_strict(true);
+    let error = polyhaul::Reader::new(Input::Memory(ply.replace("3 0 1 0", "3 0 1 0 7").into(), "x.ply".into()))
+        .options(&strict)
+        .scene()
+        .unwrap_err();
     let hint = error.diagnostic().hint.clone().unwrap_or_default();
     assert!(
         hint.contains("line 10 has 4 values") && hint.contains("declares 3") && hint.contains("(line 3)"),

@@ -2,7 +2,7 @@
 
 use polyhaul::diff::Difference;
 use polyhaul::options::{Digits, Limits, RunOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, Report, WriteOptions};
+use polyhaul::{Format, Input, ReadOptions, Report, WriteOptions};
 use polyhaul_testkit::corpus::{Folder, Sample, samples};
 use polyhaul_testkit::losses::faults;
 use std::collections::BTreeMap;
@@ -44,16 +44,16 @@ pub fn mutants() -> u64 {
 }
 
 fn run_options() -> RunOptions {
-    RunOptions { threads: Some(1), ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(1))
 }
 
 pub fn reading() -> ReadOptions {
-    let limits = Limits { elements: 1 << 20, pixels: 1 << 20, ..Limits::default() };
-    ReadOptions { run: run_options(), allow_outside: true, limits, ..ReadOptions::default() }
+    let limits = Limits::default().with_elements(1 << 20).with_pixels(1 << 20);
+    ReadOptions::default().with_run(run_options()).with_allow_outside(true).with_limits(limits)
 }
 
 fn writing(to: Format) -> WriteOptions {
-    WriteOptions { format: Some(to), run: run_options(), ..WriteOptions::default() }.with_digits(Digits::Shortest)
+    WriteOptions::default().with_format(Some(to)).with_run(run_options()).with_digits(Digits::Shortest)
 }
 
 /// Converts a file and compares; `None` where it cannot be read, or not be converted.
@@ -62,12 +62,15 @@ pub fn convert_and_compare(source: &dyn Fn() -> Input, to: Format, folder: &Fold
         let _ = std::fs::remove_file(folder.join(&name));
     }
     let target = folder.join(&format!("out.{}", to.name()));
-    let report = polyhaul::convert(source(), Output::Path(target.clone()), &reading(), &writing(to)).ok()?;
+    let report = polyhaul::Reader::new(source())
+        .options(&reading())
+        .convert(polyhaul::Writer::new(&target).options(&writing(to)))
+        .ok()?;
     match polyhaul::diff(source(), Input::Path(target), &reading(), 0.0) {
         Ok(found) => Some((found.differences, report)),
         // What cannot be read as a scene may be a table still.
         Err(_) if polyhaul::diff(source(), source(), &reading(), 0.0).is_err() => None,
-        Err(_) if polyhaul::load(source(), &reading()).is_err() => None,
+        Err(_) if polyhaul::Reader::new(source()).options(&reading()).scene().is_err() => None,
         Err(error) => {
             let message = format!("what was written cannot be read or compared: {error}");
             Some((vec![Difference { what: "file", message, count: 1, largest: None, place: None }], report))

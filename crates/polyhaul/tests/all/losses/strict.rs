@@ -15,11 +15,11 @@ const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\npr
 const PBRT: &str = "WorldBegin LightSource \"point\" Shape \"sphere\"\n";
 
 fn options(format: Format, strict: bool, threads: usize) -> (ReadOptions, WriteOptions) {
-    let run = RunOptions { threads: Some(threads), chunk_bytes: Some(7), ..RunOptions::default() };
+    let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(7));
     let resolve = |name: &str| Ok(Some(Input::Memory(b"newmtl brick\nKd 1 0 0\n".to_vec(), name.into())));
     let resolver = Some(polyhaul::options::Resolve(std::sync::Arc::new(resolve)));
-    let read = ReadOptions { run: run.clone(), resolver, ..ReadOptions::default() };
-    (read, WriteOptions { format: Some(format), run, strict, ..WriteOptions::default() })
+    let read = ReadOptions::default().with_run(run.clone()).with_resolver(resolver);
+    (read, WriteOptions::default().with_format(Some(format)).with_run(run).with_strict(strict))
 }
 
 /// The error of a strict conversion, and what a lenient one warns of.
@@ -29,16 +29,20 @@ fn both(text: &str, name: &str, format: Format) -> (Error, Report) {
     for threads in [1, 2, 3, 7, 64] {
         let out = Shared::default();
         let (read, write) = options(format, true, threads);
-        let error =
-            polyhaul::convert(input(), Output::Writer(Box::new(out.clone()), "out".into()), &read, &write).unwrap_err();
+        let error = polyhaul::Reader::new(input())
+            .options(&read)
+            .convert(polyhaul::Writer::new(Output::Writer(Box::new(out.clone()), "out".into())).options(&write))
+            .unwrap_err();
         assert!(out.take().is_empty(), "{name} to {format:?}: bytes before the error");
         errors.push(error);
     }
     let texts: Vec<String> = errors.iter().map(Error::to_string).collect();
     assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
     let (read, write) = options(format, false, 2);
-    let report =
-        polyhaul::convert(input(), Output::Writer(Box::new(Shared::default()), "out".into()), &read, &write).unwrap();
+    let report = polyhaul::Reader::new(input())
+        .options(&read)
+        .convert(polyhaul::Writer::new(Output::Writer(Box::new(Shared::default()), "out".into())).options(&write))
+        .unwrap();
     (errors.remove(0), report)
 }
 
@@ -75,7 +79,7 @@ fn what_loses_nothing_is_written() {
         let (read, write) = options(format, true, 2);
         let input = Input::Memory(plain.as_bytes().to_vec(), "a.obj".into());
         let out = Output::Writer(Box::new(Shared::default()), "out".into());
-        polyhaul::convert(input, out, &read, &write).unwrap();
+        polyhaul::Reader::new(input).options(&read).convert(polyhaul::Writer::new(out).options(&write)).unwrap();
     }
 }
 
@@ -101,12 +105,12 @@ fn folder(name: &str) -> PathBuf {
 /// The counts of the warnings that writing a scene to a stream gives.
 fn written(scene: &Scene, write: &WriteOptions) -> BTreeMap<&'static str, u64> {
     let out = Output::Writer(Box::new(Shared::default()), "out".into());
-    polyhaul::save(scene, out, write).unwrap().warnings.counts().clone()
+    polyhaul::Writer::new(out).options(write).scene(scene).unwrap().warnings.counts().clone()
 }
 
 fn read(text: &str, name: &str) -> Scene {
     let input = Input::Memory(text.as_bytes().to_vec(), name.into());
-    polyhaul::load(input, &options(Format::Obj, false, 2).0).unwrap().scene
+    polyhaul::Reader::new(input).options(&options(Format::Obj, false, 2).0).scene().unwrap().value
 }
 
 #[test]
@@ -162,20 +166,27 @@ fn shapes_that_a_mesh_only_approximates_are_counted() {
 
 #[test]
 fn an_old_file_stays_whatever_is_written() {
-    let scene =
-        polyhaul::load(Input::Memory(OBJ.into(), "a.obj".into()), &options(Format::Stl, true, 2).0).unwrap().scene;
+    let scene = polyhaul::Reader::new(Input::Memory(OBJ.into(), "a.obj".into()))
+        .options(&options(Format::Stl, true, 2).0)
+        .scene()
+        .unwrap()
+        .value;
     for format in [Format::Stl, Format::Ply] {
         let write = options(format, true, 2).1;
-        refused_over_an_old_file(&format!("a.{}", format.name()), |out| polyhaul::save(&scene, out, &write));
+        refused_over_an_old_file(&format!("a.{}", format.name()), |out| {
+            polyhaul::Writer::new(out).options(&write).scene(&scene)
+        });
     }
     let samples = Samples::U8([1, 2, 3, 4].into());
     let image = Image { width: 1, height: 1, channels: Channels::Rgba, samples, ..Image::default() };
     let write = options(Format::Hdr, true, 2).1;
-    refused_over_an_old_file("a.hdr", |out| polyhaul::save_image(&image, out, &write));
+    refused_over_an_old_file("a.hdr", |out| polyhaul::Writer::new(out).options(&write).image(&image));
     let (_, write) = options(Format::Csv, true, 2);
     let read = ReadOptions::default();
     refused_over_an_old_file("a.csv", |out| {
-        polyhaul::convert(Input::Memory(PLY.into(), "a.ply".into()), out, &read, &write)
+        polyhaul::Reader::new(Input::Memory(PLY.into(), "a.ply".into()))
+            .options(&read)
+            .convert(polyhaul::Writer::new(out).options(&write))
     });
 }
 
@@ -186,7 +197,7 @@ fn tables_that_fit_are_written() {
     for format in [Format::Csv, Format::Tsv, Format::Ply] {
         let (_, write) = options(format, true, 2);
         let out = Output::Writer(Box::new(Shared::default()), "out".into());
-        polyhaul::save_tables(&tables, &[], &[], out, &write).unwrap();
+        polyhaul::Writer::new(out).options(&write).tables(&tables).unwrap();
     }
 }
 
@@ -200,8 +211,9 @@ fn a_scene_of_many_files_is_refused_as_one() {
     write.pbrt.meshes = PbrtMeshes::Ply { vertices: 1 };
     // pbrt has no shape for lines.
     let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nl 1 2\n";
-    let error =
-        polyhaul::convert(Input::Memory(text.into(), "a.obj".into()), Output::Path(path.clone()), &read, &write);
+    let error = polyhaul::Reader::new(Input::Memory(text.into(), "a.obj".into()))
+        .options(&read)
+        .convert(polyhaul::Writer::new(&path).options(&write));
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(std::fs::read(&path).unwrap(), b"old");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);

@@ -3,7 +3,7 @@
 
 use crate::pbrt::support::{options, text};
 use polyhaul::options::{Instances, Limits};
-use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, WriteOptions, convert, flattened, load};
+use polyhaul::{Error, ErrorKind, Format, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 use std::path::{Path, PathBuf};
 
@@ -47,14 +47,14 @@ fn text_that_is_included_again_has_a_limit() {
             "included_bytes",
             9 * 5_000,
             |limits| &mut limits.included_bytes,
-            |limits| load(Input::Path(scene.clone()), &ReadOptions { limits, ..options(threads, chunk_bytes) }),
+            |limits| Reader::new(&scene).options(&options(threads, chunk_bytes).with_limits(limits)).scene(),
         );
     }
     // The error is at the Include that is too much, whoever reads and however the text is cut.
     for (threads, chunk_bytes) in [(1, None), (2, Some(1)), (7, Some(700))] {
         let mut options = options(threads, chunk_bytes);
         options.limits.included_bytes = 20_000;
-        let error = load(Input::Path(scene.clone()), &options).unwrap_err().to_string();
+        let error = Reader::new(&scene).options(&options).scene().unwrap_err().to_string();
         assert!(error.contains("main.pbrt:7:1: ") && error.contains("add 25000 bytes"), "{error}");
     }
 }
@@ -69,7 +69,7 @@ fn what_a_scene_has_may_be_read_as_often_again() {
     let scene = folder.file("main.pbrt", text).unwrap();
     let mut options = options(2, None);
     options.limits.included_bytes = 0;
-    assert!(load(Input::Path(scene), &options).is_ok());
+    assert!(Reader::new(scene).options(&options).scene().is_ok());
 }
 
 /// A file that is included by what is included again counts each time.
@@ -85,7 +85,7 @@ fn includes_that_multiply_are_bounded() {
     }
     folder.file("6.pbrt", "Shape \"sphere\"\n".repeat(100)).unwrap();
     let scene = folder.file("main.pbrt", "WorldBegin\nInclude \"0.pbrt\"\n").unwrap();
-    let error = load(Input::Path(scene), &options).unwrap_err();
+    let error = Reader::new(scene).options(&options).scene().unwrap_err();
     assert!(error.kind() == ErrorKind::Limit && error.to_string().contains("(included_bytes)"), "{error}");
 }
 
@@ -102,9 +102,9 @@ fn instanced(count: usize, shapes: usize) -> String {
 fn converted(scene: &Path, to: Format, limits: Limits, instances: Instances) -> Result<(), Error> {
     let folder = Folder::new("amplified").unwrap();
     let output = folder.path().join(format!("out.{}", to.name()));
-    let read = ReadOptions { limits, ..options(2, None) };
-    let write = WriteOptions { format: Some(to), instances, ..WriteOptions::default() };
-    let result = convert(Input::Path(scene.to_owned()), Output::Path(output.clone()), &read, &write);
+    let read = options(2, None).with_limits(limits);
+    let write = WriteOptions::default().with_format(Some(to)).with_instances(instances);
+    let result = Reader::new(scene).options(&read).convert(Writer::new(&output).options(&write));
     assert_eq!(result.is_ok(), output.exists());
     result.map(drop)
 }
@@ -116,10 +116,10 @@ fn vertices_that_instances_multiply_to_have_a_limit() {
     let elements: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.instanced_elements;
     for to in [Format::Obj, Format::Ply, Format::Stl, Format::Xyz] {
         check("instanced_elements", 7 * 2 * 3, elements, |limits| converted(&scene, to, limits, Instances::AsFormat));
-        let none = Limits { instanced_elements: 0, ..Limits::default() };
+        let none = Limits::default().with_instanced_elements(0);
         assert!(converted(&scene, to, none, Instances::Once).is_ok());
     }
-    let none = Limits { instanced_elements: 0, ..Limits::default() };
+    let none = Limits::default().with_instanced_elements(0);
     assert!(converted(&scene, Format::Pbrt, none, Instances::AsFormat).is_ok());
 }
 
@@ -131,8 +131,8 @@ fn objects_that_instances_multiply_to_have_a_limit() {
     let objects: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.instanced_objects;
     check("instanced_objects", 35, objects, |limits| converted(&scene, Format::Obj, limits, Instances::AsFormat));
     check("instanced_objects", 35, objects, |limits| converted(&scene, Format::Pbrt, limits, Instances::Flatten));
-    check("instanced_objects", 35, objects, |limits| flattened(text(&source, &options(2, None))?, &limits));
-    let none = Limits { instanced_objects: 0, ..Limits::default() };
+    check("instanced_objects", 35, objects, |limits| text(&source, &options(2, None))?.flattened(&limits));
+    let none = Limits::default().with_instanced_objects(0);
     for (to, instances) in
         [(Format::Pbrt, Instances::AsFormat), (Format::Pbrt, Instances::Once), (Format::Obj, Instances::Once)]
     {

@@ -2,9 +2,9 @@
 //! are cut. Of compressed files a little more is looked at beforehand: the sizes of their members.
 
 use crate::pbrt::support::options;
+use polyhaul::Reader;
 use polyhaul::options::Codec;
 use polyhaul::trace::{Detail, Trace};
-use polyhaul::{Input, load};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::packed::pack;
 use std::path::Path;
@@ -82,7 +82,7 @@ fn check(what: &str, scene: &Path, bytes: u64, looks: u64) {
         let mut options = options(threads, chunk_bytes);
         let trace = Trace::new(Detail::Totals);
         options.run.trace = Some(trace.clone());
-        let loaded = load(Input::Path(scene.to_path_buf()), &options).unwrap();
+        let loaded = Reader::new(scene).options(&options).scene().unwrap();
         let files = trace.recording().files;
         let read: u64 = files.iter().filter(|file| file.is_file).map(|file| file.calls.bytes).sum();
         assert_eq!(loaded.report.bytes_in, bytes, "{what}");
@@ -163,10 +163,10 @@ fn a_mesh_that_many_shapes_name_is_read_once() {
     let scene = folder.file("a.pbrt", &text).unwrap();
     let mut options = options(2, None);
     options.allow_outside = true;
-    let loaded = load(Input::Path(scene.to_path_buf()), &options).unwrap();
+    let loaded = Reader::new(scene).options(&options).scene().unwrap();
     assert_eq!(loaded.report.bytes_in, (text.len() + more.len() + 2 * mesh.len()) as u64);
-    assert_eq!(loaded.scene.meshes.len(), 2);
-    let render = loaded.scene.render.unwrap();
+    assert_eq!(loaded.value.meshes.len(), 2);
+    let render = loaded.value.render.unwrap();
     let meshes: Vec<_> = render.shapes().map(|shape| shape.mesh()).collect();
     assert_eq!(meshes, [Some(0), Some(0), Some(0), Some(1), Some(0)]);
 }

@@ -2,7 +2,7 @@
 
 use crate::pbrt::support::{lenient, options, render, same, shown};
 use polyhaul::options::{Codec, Resolve};
-use polyhaul::{ErrorKind, Input, ReadOptions, load};
+use polyhaul::{ErrorKind, Input, Reader};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::packed::pack;
 use std::fs::{self, File};
@@ -46,8 +46,8 @@ fn changed(changing: &'static str, threads: usize, change: Option<Change>) -> po
         Ok(Some(Input::Memory(b"Shape \"disk\"\n".to_vec(), name.into())))
     };
     let resolver = Some(Resolve(Arc::new(give)));
-    let options = ReadOptions { resolver, ..options(threads, Some(200)) };
-    load(Input::Path(folder.join("main.pbrt")), &options).map(|loaded| render(&loaded).shape_count())
+    let options = options(threads, Some(200)).with_resolver(resolver);
+    Reader::new(folder.join("main.pbrt")).options(&options).scene().map(|loaded| render(&loaded).shape_count())
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_fifo_that_the_user_names_is_a_stream() {
     let folder = Folder::new("pbrt-fifo").unwrap();
     let text = format!("WorldBegin\nInclude \"a.pbrt\"\n{}", "Shape \"sphere\"\n".repeat(10_000));
     folder.file("a.pbrt", "Shape \"disk\"\n").unwrap();
-    let wanted = load(Input::Path(folder.file("file.pbrt", &text).unwrap()), &options(2, None)).unwrap();
+    let wanted = Reader::new(folder.file("file.pbrt", &text).unwrap()).options(&options(2, None)).scene().unwrap();
     for threads in [1, 2] {
         for packed in [false, true] {
             let path = folder.join(&format!("fifo-{threads}-{packed}.pbrt"));
@@ -84,9 +84,9 @@ fn a_fifo_that_the_user_names_is_a_stream() {
             let bytes = if packed { pack(Codec::Gzip, text.as_bytes(), 4000) } else { text.clone().into_bytes() };
             let to = path.clone();
             let writer = std::thread::spawn(move || fs::write(to, bytes));
-            let found = load(Input::Path(path), &options(threads, Some(1000))).unwrap();
+            let found = Reader::new(path).options(&options(threads, Some(1000))).scene().unwrap();
             writer.join().unwrap().unwrap();
-            assert!(found.scene == wanted.scene);
+            assert!(found.value == wanted.value);
         }
     }
 }
@@ -110,13 +110,13 @@ fn what_is_no_file_is_not_opened() {
                 if allow_outside && (name.contains("mesh.ply") || name == "link.ply") {
                     continue;
                 }
-                let way = ReadOptions { allow_outside, ..way.clone() };
+                let way = way.clone().with_allow_outside(allow_outside);
                 fs::write(&main, format!("WorldBegin\nShape \"plymesh\" \"string filename\" \"{name}\"\n")).unwrap();
-                let loaded = load(Input::Path(main.clone()), &way).unwrap();
+                let loaded = Reader::new(&main).options(&way).scene().unwrap();
                 assert_eq!(loaded.report.warnings.counts()["missing-mesh"], 1, "{name}");
                 for directive in ["Include", "Import"] {
                     fs::write(&main, format!("WorldBegin\n{directive} \"{name}\"\n")).unwrap();
-                    let error = load(Input::Path(main.clone()), &way).unwrap_err();
+                    let error = Reader::new(&main).options(&way).scene().unwrap_err();
                     assert!(error.to_string().contains("main.pbrt:2:1: cannot read the file `"), "{name}: {error}");
                 }
             }
@@ -142,19 +142,19 @@ fn damage_of_compressed_files_comes_in_its_turn() {
                 folder.file("a.pbrt.gz", damaged).unwrap();
                 folder.file("main.pbrt", "WorldBegin\nImport \"a.pbrt.gz\"\nFoo\n").unwrap();
                 let main = || Input::Path(folder.join("main.pbrt"));
-                let wanted = load(main(), &options(1, None));
+                let wanted = Reader::new(main()).options(&options(1, None)).scene();
                 let error = wanted.as_ref().unwrap_err();
                 let line = error.place().line;
                 assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
                 assert!(error.to_string().contains("a.pbrt.gz"), "{error}");
                 assert!(!broken || line == Some(18), "{error}");
                 for (threads, chunk_bytes) in [(2, None), (7, Some(300)), (1, Some(1000))] {
-                    let found = load(main(), &options(threads, chunk_bytes));
+                    let found = Reader::new(main()).options(&options(threads, chunk_bytes)).scene();
                     assert!(same(&found, &wanted), "{}\n{}", shown(&found), shown(&wanted));
                 }
-                let wanted = load(main(), &lenient(options(1, None)));
+                let wanted = Reader::new(main()).options(&lenient(options(1, None))).scene();
                 for (threads, chunk_bytes) in [(2, None), (7, Some(300))] {
-                    let found = load(main(), &lenient(options(threads, chunk_bytes)));
+                    let found = Reader::new(main()).options(&lenient(options(threads, chunk_bytes))).scene();
                     assert!(same(&found, &wanted), "{}\n{}", shown(&found), shown(&wanted));
                 }
             }

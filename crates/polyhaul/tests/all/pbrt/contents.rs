@@ -134,7 +134,7 @@ fn images_are_looked_for_beside_the_files_that_may_name_them() {
     assert_eq!((textures.count, textures.missing, textures.bytes, textures.plain_bytes), (2, 2, 8, None));
     assert_eq!(found.directives.iter().find(|(name, _)| name == "Include").unwrap().1, 2);
     // Where it may be.
-    let outside = ReadOptions { allow_outside: true, ..ReadOptions::default() };
+    let outside = ReadOptions::default().with_allow_outside(true);
     let (found, report) = told("pbrt-images-outside", &files, &outside);
     assert_eq!(found.missing_textures, ["a.png", "glow.png"]);
     assert_eq!((found.files[2].bytes, report.warnings.counts().len()), (15, 1));
@@ -144,7 +144,7 @@ fn images_are_looked_for_beside_the_files_that_may_name_them() {
 fn meshes_that_are_left_alone_are_looked_for() {
     let shape = |name: &str| format!("Shape \"plymesh\" \"string filename\" \"{name}\"\n");
     let main = format!("WorldBegin\n{}{}{}", shape("a.ply"), shape("b.ply"), shape("a.ply"));
-    let lazy = ReadOptions { load_meshes: false, ..ReadOptions::default() };
+    let lazy = ReadOptions::default().with_load_meshes(false);
     let (found, report) = told("pbrt-lazy", &[("in/main.pbrt", &main), ("in/a.ply", "no mesh")], &lazy);
     assert_eq!(report.warnings.counts().iter().collect::<Vec<_>>(), [(&"missing-mesh", &1)]);
     let ply = FileSummary { kind: "ply", count: 1, missing: 1, bytes: 7, plain_bytes: None };
@@ -157,7 +157,7 @@ fn files_of_a_scene_without_a_folder_are_asked_for_or_not_known() {
     let text = |name: &str| name.ends_with("one.pbrt").then(|| Input::Memory(b"# 34\n".into(), String::new()));
     let asked = |all: bool| {
         let given = move |name: &str| Ok(text(name).or_else(|| all.then(|| Input::Memory(Vec::new(), name.into()))));
-        ReadOptions { resolver: Some(Resolve(Arc::new(given))), ..ReadOptions::default() }
+        ReadOptions::default().with_resolver(Some(Resolve(Arc::new(given))))
     };
     let found = |options| info(scene(), &options).unwrap().0.render.unwrap();
     assert_eq!((found(asked(true)).missing_textures.len(), found(asked(true)).files[2].count), (0, 5));
@@ -193,7 +193,7 @@ fn meshes_that_are_not_there_are_counted() {
     let path = data("bad/generated/plymesh_missing.pbrt");
     let found = of(path);
     assert_eq!((found.contents.unread_meshes, found.contents.unique_triangles), (1, 0));
-    let lazy = ReadOptions { load_meshes: false, ..ReadOptions::default() };
+    let lazy = ReadOptions::default().with_load_meshes(false);
     let lazy = info(Input::Path(data("good/02_import.pbrt")), &lazy).unwrap().0.render.unwrap();
     let full = of(data("good/02_import.pbrt"));
     assert_eq!((full.contents.unread_meshes, full.classes.clone()), (0, lazy.classes));

@@ -1,10 +1,11 @@
 //! Every prefix of a scene, and scenes with one other byte: read or refused, the same in any pieces.
 
 use crate::pbrt::support::{data, lenient, options, same, shown};
-use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Result, load};
+use polyhaul::model::Scene;
+use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Reader, Result};
 
-fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded> {
-    let result = load(Input::Memory(bytes.to_vec(), "x.pbrt".into()), options);
+fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded<Scene>> {
+    let result = Reader::new(Input::Memory(bytes.to_vec(), "x.pbrt".into())).options(options).scene();
     if let Err(error) = &result {
         assert!(!matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory), "{error}");
         assert!(error.kind() == ErrorKind::Unsupported || error.place().line.is_some(), "{error}");
@@ -51,7 +52,7 @@ fn change(name: &str, step: usize) {
             other[at] = new;
             let base = if at % 2 == 0 { options(1, None) } else { lenient(options(1, None)) };
             let whole = read(&other, &base);
-            let way = ReadOptions { run: options(1, Some(40)).run, ..base };
+            let way = base.with_run(options(1, Some(40)).run);
             let pieces = read(&other, &way);
             assert!(same(&whole, &pieces), "{at} {new}: {} {}", shown(&whole), shown(&pieces));
         }

@@ -2,8 +2,9 @@
 
 use crate::pbrt::dump::dump;
 use crate::pbrt::support::{lenient, options, render, same, shown, text};
+use polyhaul::model::Scene;
 use polyhaul::options::Codec;
-use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Result, load};
+use polyhaul::{ErrorKind, Loaded, ReadOptions, Reader, Result};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::packed::pack;
 
@@ -15,8 +16,8 @@ fn filled(name: &str, files: &[(&str, &str)]) -> Folder {
 }
 
 /// Reads the scene in a folder.
-fn main_of(folder: &Folder, options: &ReadOptions) -> Result<Loaded> {
-    load(Input::Path(folder.join("main.pbrt")), options)
+fn main_of(folder: &Folder, options: &ReadOptions) -> Result<Loaded<Scene>> {
+    Reader::new(folder.join("main.pbrt")).options(options).scene()
 }
 
 #[test]
@@ -143,13 +144,13 @@ fn only_regular_files_below_the_scene_are_opened() {
     let absolute = folder.join("secret.pbrt").display().to_string();
     for name in ["../secret.pbrt", "..\\\\secret.pbrt", &absolute, "link.pbrt", "zero.pbrt", ".", "C:/x"] {
         std::fs::write(inner.join("main.pbrt"), format!("Include \"{name}\"\n")).unwrap();
-        let error = load(Input::Path(inner.join("main.pbrt")), &options(2, None)).unwrap_err();
+        let error = Reader::new(inner.join("main.pbrt")).options(&options(2, None)).scene().unwrap_err();
         assert!(error.to_string().contains("main.pbrt:1:1: cannot read the file `"), "{name}: {error}");
     }
     let mut allowed = options(2, None);
     allowed.allow_outside = true;
     std::fs::write(inner.join("main.pbrt"), "Include \"../secret.pbrt\"\n").unwrap();
-    load(Input::Path(inner.join("main.pbrt")), &allowed).unwrap();
+    Reader::new(inner.join("main.pbrt")).options(&allowed).scene().unwrap();
 }
 
 #[test]
@@ -178,7 +179,7 @@ fn a_missing_mesh_is_a_warning_and_a_lazy_reading_looks_for_none() {
     let loaded = main_of(&folder, &options(2, None)).unwrap();
     assert_eq!(loaded.report.warnings.counts()["missing-mesh"], 1);
     assert_eq!(render(&loaded).shape(0).unwrap().mesh(), None);
-    let lazy = ReadOptions { load_meshes: false, ..options(2, None) };
+    let lazy = options(2, None).with_load_meshes(false);
     assert!(main_of(&folder, &lazy).unwrap().report.warnings.is_empty());
 }
 

@@ -2,7 +2,7 @@
 
 use crate::pbrt::support::{data, lenient, options, read, render, scenes, summary};
 use polyhaul::model::render::{MaterialUse, ParameterType, ParameterValues, Render, Step};
-use polyhaul::{Input, load};
+use polyhaul::{Input, Reader};
 
 const GOOD: [(&str, &str); 10] = [
     (
@@ -57,14 +57,14 @@ fn good_scenes_are_what_they_say() {
 fn compressed_scenes_are_the_same() {
     let plain = read("good/07_instances.pbrt");
     for name in ["good/07_instances.pbrt.gz", "good/07_instances_multi.pbrt.gz"] {
-        assert!(read(name).scene == plain.scene, "{name}");
+        assert!(read(name).value == plain.value, "{name}");
     }
 }
 
 #[test]
 fn what_pbrt_v3_said_is_an_error_with_a_hint_or_taken_with_warnings() {
     let path = || Input::Path(data("good/08_worldend_v3.pbrt"));
-    let error = load(path(), &options(1, None)).unwrap_err();
+    let error = Reader::new(path()).options(&options(1, None)).scene().unwrap_err();
     assert!(
         error.to_string().contains("08_worldend_v3.pbrt:7:21: the type `color` is from pbrt-v3 and older"),
         "{error}"
@@ -73,7 +73,7 @@ fn what_pbrt_v3_said_is_an_error_with_a_hint_or_taken_with_warnings() {
         error.diagnostic().hint.as_deref(),
         Some("upgrade the scene with pbrt-v4: `pbrt --upgrade old.pbrt > new.pbrt`, or write `rgb`")
     );
-    let loaded = load(path(), &lenient(options(2, None))).unwrap();
+    let loaded = Reader::new(path()).options(&lenient(options(2, None))).scene().unwrap();
     assert_eq!(loaded.report.warnings.counts()["old-syntax"], 5);
     let render = render(&loaded);
     let shape = render.shape(0).unwrap();
@@ -124,10 +124,10 @@ fn values_are_what_the_text_says() {
 fn imports_have_a_state_of_their_own_and_meshes_are_read_once() {
     let loaded = read("good/02_import.pbrt");
     let scene = render(&loaded);
-    assert_eq!(loaded.scene.meshes.len(), 3);
+    assert_eq!(loaded.value.meshes.len(), 3);
     let meshes: Vec<_> = scene.shapes().map(|shape| shape.mesh()).collect();
     assert_eq!(meshes, [Some(0), Some(1), Some(2), Some(0)]);
-    assert_eq!(loaded.scene.meshes[0].positions.len(), 5);
+    assert_eq!(loaded.value.meshes[0].positions.len(), 5);
     let (parent, step) = scene.step(scene.shape(0).unwrap().motion().start).unwrap();
     assert_eq!((scene.step(parent), step), (None, Step::Translate([0.0, 0.0, 1.0])));
 }
@@ -181,7 +181,7 @@ const BAD: [(&str, &str); 42] = [
 #[test]
 fn bad_scenes_are_errors_with_places_or_repaired() {
     for (name, wanted) in BAD {
-        let result = load(Input::Path(data(&format!("bad/generated/{name}.pbrt"))), &options(1, None));
+        let result = Reader::new(data(&format!("bad/generated/{name}.pbrt"))).options(&options(1, None)).scene();
         match result {
             Ok(loaded) => {
                 let codes: Vec<_> = loaded.report.warnings.counts().keys().copied().collect();
@@ -197,7 +197,7 @@ fn bad_scenes_are_errors_with_places_or_repaired() {
     for scene in scenes("bad/generated") {
         assert!(tested(&scene) || scene.ends_with(".gz"), "{scene}");
         if scene.ends_with(".gz") {
-            let result = load(Input::Path(data(&scene)), &options(2, None));
+            let result = Reader::new(data(&scene)).options(&options(2, None)).scene();
             let codes = result.map(|loaded| loaded.report.warnings.counts().keys().copied().collect::<Vec<_>>());
             let is_plain = scene.ends_with("not_gzip.pbrt.gz");
             assert_eq!(codes.ok(), is_plain.then(|| vec!["not-compressed"]), "{scene}");

@@ -1,13 +1,13 @@
 //! The same scene, warnings and error for any number of threads and any size of pieces, from a file or a stream.
 
 use crate::pbrt::support::{data, lenient, options, render, same, scenes, shown, text};
-use polyhaul::{Input, ReadOptions, load};
+use polyhaul::{Input, ReadOptions, Reader};
 
 const THREADS: [usize; 4] = [1, 2, 7, 64];
 const CHUNKS: [usize; 5] = [1, 7, 64, 300, 5000];
 
 fn check(name: &str, input: &dyn Fn() -> Input, base: &ReadOptions) {
-    let wanted = load(input(), base);
+    let wanted = Reader::new(input()).options(base).scene();
     for (t, threads) in THREADS.into_iter().enumerate() {
         for (c, chunk_bytes) in CHUNKS.into_iter().enumerate() {
             // Threads take long to start; one size of pieces for many of them will do.
@@ -16,7 +16,7 @@ fn check(name: &str, input: &dyn Fn() -> Input, base: &ReadOptions) {
             }
             let mut way = base.clone();
             (way.run.threads, way.run.chunk_bytes) = (Some(threads), Some(chunk_bytes));
-            let found = load(input(), &way);
+            let found = Reader::new(input()).options(&way).scene();
             let what = || format!("{name}, {threads} threads, {chunk_bytes}:\n{}\n{}", shown(&found), shown(&wanted));
             assert!(same(&found, &wanted), "{}", what());
         }
@@ -50,11 +50,13 @@ fn pieces_of_every_size() {
         let wanted = text(MIXED, &base);
         assert_eq!(wanted.is_ok(), !matches!(base.on_error, polyhaul::options::OnError::Raise));
         for chunk_bytes in 1..MIXED.len() {
-            let way = ReadOptions { run: options(1 + chunk_bytes % 2, Some(chunk_bytes)).run, ..base.clone() };
+            let way = base.clone().with_run(options(1 + chunk_bytes % 2, Some(chunk_bytes)).run);
             let found = text(MIXED, &way);
             assert!(same(&found, &wanted), "{chunk_bytes}:\n{}\n{}", shown(&found), shown(&wanted));
             let bytes = MIXED.as_bytes().to_vec();
-            let stream = load(Input::Reader(Box::new(std::io::Cursor::new(bytes)), "x.pbrt".into()), &way);
+            let stream = Reader::new(Input::Reader(Box::new(std::io::Cursor::new(bytes)), "x.pbrt".into()))
+                .options(&way)
+                .scene();
             assert!(same(&stream, &wanted), "a stream, {chunk_bytes}: {}", shown(&stream));
         }
     }
@@ -93,5 +95,5 @@ fn instances_and_curves_are_the_same_in_any_pieces() {
         }
     }
     let other = text(&scene.replace("3.25", "3.5"), &options(1, None)).unwrap();
-    assert!(other.scene != loaded.scene);
+    assert!(other.value != loaded.value);
 }

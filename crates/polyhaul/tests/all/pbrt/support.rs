@@ -1,8 +1,9 @@
 //! What the tests share.
 
+use polyhaul::model::Scene;
 use polyhaul::model::render::Render;
 use polyhaul::options::OnError;
-use polyhaul::{Input, Loaded, ReadOptions, Result, load};
+use polyhaul::{Input, Loaded, ReadOptions, Reader, Result};
 use std::path::PathBuf;
 
 /// A file or folder of the test data.
@@ -31,30 +32,30 @@ pub fn lenient(mut options: ReadOptions) -> ReadOptions {
     options
 }
 
-pub fn text(text: &str, options: &ReadOptions) -> Result<Loaded> {
-    load(Input::Memory(text.as_bytes().to_vec(), "x.pbrt".into()), options)
+pub fn text(text: &str, options: &ReadOptions) -> Result<Loaded<Scene>> {
+    Reader::new(Input::Memory(text.as_bytes().to_vec(), "x.pbrt".into())).options(options).scene()
 }
 
-pub fn render(loaded: &Loaded) -> &Render {
-    loaded.scene.render.as_ref().unwrap()
+pub fn render(loaded: &Loaded<Scene>) -> &Render {
+    loaded.value.render.as_ref().unwrap()
 }
 
 /// A scene that must be read.
-pub fn read(name: &str) -> Loaded {
-    load(Input::Path(data(name)), &options(2, None)).unwrap_or_else(|error| panic!("{name}: {error}"))
+pub fn read(name: &str) -> Loaded<Scene> {
+    Reader::new(data(name)).options(&options(2, None)).scene().unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// What happened, to be compared: the scene, or the error; and the warnings.
-pub fn same(a: &Result<Loaded>, b: &Result<Loaded>) -> bool {
+pub fn same(a: &Result<Loaded<Scene>>, b: &Result<Loaded<Scene>>) -> bool {
     match (a, b) {
-        (Ok(a), Ok(b)) => a.scene == b.scene && a.report.warnings == b.report.warnings,
+        (Ok(a), Ok(b)) => a.value == b.value && a.report.warnings == b.report.warnings,
         (Err(a), Err(b)) => a.kind() == b.kind() && a.diagnostic() == b.diagnostic(),
         _ => false,
     }
 }
 
 /// What happened, for messages.
-pub fn shown(result: &Result<Loaded>) -> String {
+pub fn shown(result: &Result<Loaded<Scene>>) -> String {
     match result {
         Ok(loaded) => format!("{} {:?}", summary(render(loaded)), loaded.report.warnings),
         Err(error) => error.to_string(),

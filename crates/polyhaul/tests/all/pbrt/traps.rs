@@ -1,15 +1,16 @@
 //! Text and folders that are built to hurt: what each comes to, where, and that the work for it is linear.
 
 use crate::pbrt::support::{data, lenient, options, render, same, shown};
-use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Result, load};
+use polyhaul::model::Scene;
+use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Reader, Result};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::growth;
 use polyhaul_testkit::pbrt::hostile::{Trap, Way, chain, fan, ring, wide};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-fn read(text: &Arc<Vec<u8>>, options: &ReadOptions) -> Result<Loaded> {
-    load(Input::Shared(text.clone(), "x.pbrt".into()), options)
+fn read(text: &Arc<Vec<u8>>, options: &ReadOptions) -> Result<Loaded<Scene>> {
+    Reader::new(Input::Shared(text.clone(), "x.pbrt".into())).options(options).scene()
 }
 
 /// What is said of each, where it stands, and how many complaints there are where broken directives are left out; of
@@ -55,7 +56,7 @@ const OUTCOMES: [(Trap, &str); 33] = [
 
 /// What reading comes to, in a line.
 fn outcome(text: &Arc<Vec<u8>>, way: &ReadOptions) -> String {
-    let counts = |loaded: &Loaded| loaded.report.warnings.total();
+    let counts = |loaded: &Loaded<Scene>| loaded.report.warnings.total();
     match read(text, way) {
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
@@ -151,8 +152,8 @@ fn a_million_scopes_and_numbers_are_read() {
     assert_eq!(scene.transform_count(), MILLION as usize);
 }
 
-fn file(path: PathBuf, options: &ReadOptions) -> Result<Loaded> {
-    load(Input::Path(path), options)
+fn file(path: PathBuf, options: &ReadOptions) -> Result<Loaded<Scene>> {
+    Reader::new(path).options(options).scene()
 }
 
 #[test]
@@ -178,7 +179,7 @@ fn rings_are_told_where_they_close() {
 fn a_ring_of_a_host_is_too_deep() {
     let give = |name: &str| Ok(Some(Input::Memory(b"Include \"other\"\n".to_vec(), name.into())));
     let resolver = Some(polyhaul::options::Resolve(Arc::new(give)));
-    let way = ReadOptions { resolver, ..options(2, None) };
+    let way = options(2, None).with_resolver(resolver);
     let error = read(&Arc::new(b"WorldBegin\nInclude \"other\"\n".to_vec()), &way).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
     assert!(error.to_string().contains("more than 64 deep"), "{error}");
@@ -284,7 +285,7 @@ fn a_long_line_is_found_wherever_pieces_end() {
             way.limits.line_bytes = limit;
             let stream = Input::Reader(Box::new(std::io::Cursor::new(text.clone())), "x.pbrt".into());
             for input in [Input::Memory(text.clone(), "x.pbrt".into()), stream] {
-                let found = load(input, &way).err();
+                let found = Reader::new(input).options(&way).scene().err();
                 assert!(found.iter().all(|error| error.kind() == ErrorKind::Limit), "{limit} {chunk_bytes}: {found:?}");
                 let line = found.and_then(|error| error.place().line);
                 assert_eq!(line, wanted, "{limit}, pieces of {chunk_bytes}");

@@ -90,7 +90,7 @@ fn names_that_pbrt_v4_does_not_have_are_noted_once() {
                 warning.diagnostic.hint.as_ref().unwrap().contains("pbrt --upgrade old.pbrt > new.pbrt"),
                 "{shown}"
             );
-            let strict = polyhaul::ReadOptions { strict: true, on_error: OnError::Raise, ..options(2, chunk_bytes) };
+            let strict = options(2, chunk_bytes).with_strict(true).with_on_error(OnError::Raise);
             assert!(text(scene, &strict).unwrap_err().to_string().contains(message));
         }
     }

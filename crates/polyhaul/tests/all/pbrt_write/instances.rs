@@ -5,7 +5,7 @@ use polyhaul::model::render::{ParameterType, ParameterValues, Render, ShapeState
 use polyhaul::model::{Mesh, Scene};
 use polyhaul::ops::{self, Builder, GivenValues};
 use polyhaul::options::{Instances, RunOptions};
-use polyhaul::{ErrorKind, Input, Output, ReadOptions, WriteOptions, load, save};
+use polyhaul::{ErrorKind, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 
 const TREE: &str = "WorldBegin Shape \"disk\" Translate 0 0 5 ObjectBegin \"tree\"
@@ -72,10 +72,10 @@ fn a_borrowed_scene_stays_what_it_is() {
     let scene = read_text(TREE.as_bytes());
     let folder = Folder::new("pbrt-flat").unwrap();
     let path = folder.path().join("flat.pbrt");
-    let options = WriteOptions { instances: Instances::Flatten, ..WriteOptions::default() };
-    save(&scene, Output::Path(path.clone()), &options).unwrap();
+    let options = WriteOptions::default().with_instances(Instances::Flatten);
+    Writer::new(&path).options(&options).scene(&scene).unwrap();
     assert!(read_text(TREE.as_bytes()).render == scene.render);
-    assert_eq!(load(Input::Path(path), &ReadOptions::default()).unwrap().scene.render.unwrap().shape_count(), 14);
+    assert_eq!(Reader::new(path).scene().unwrap().value.render.unwrap().shape_count(), 14);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn quads_of_files_become_patches() {
     let path = folder.path().join("a.pbrt");
     std::fs::write(&path, text).unwrap();
     std::fs::write(folder.path().join("m.ply"), ply).unwrap();
-    let scene = load(Input::Path(path), &ReadOptions::default()).unwrap().scene;
+    let scene = Reader::new(path).scene().unwrap().value;
     let mut render = scene.render.clone().unwrap();
     assert_eq!(ops::inline_meshes(&mut render, &scene.meshes).unwrap(), 1);
     let patch = render.shape(0).unwrap();

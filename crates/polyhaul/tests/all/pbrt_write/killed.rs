@@ -4,8 +4,8 @@
 //! standard error says so and the test passes.
 
 use super::{read_text, strip};
-use polyhaul::options::{PbrtMeshes, PbrtStyle, RunOptions};
-use polyhaul::{Output, WriteOptions, save};
+use polyhaul::options::{PbrtMeshes, PbrtWriteOptions, RunOptions};
+use polyhaul::{WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -21,10 +21,11 @@ const BEFORE: [&str; 3] = ["a.pbrt", "a-part-2.pbrt", "a-mesh-1.ply"];
 
 fn write(folder: &Path) -> polyhaul::Result<polyhaul::Report> {
     let scene = read_text(format!("WorldBegin\n{}", strip(100).repeat(3)).as_bytes());
-    let pbrt = PbrtStyle { parts: 2, meshes: PbrtMeshes::Ply { vertices: 10 }, compact: false };
-    let run = RunOptions { threads: Some(1), ..RunOptions::default() };
-    let options = WriteOptions { pbrt, run, durable: true, ..WriteOptions::default() };
-    save(&scene, Output::Path(folder.join("a.pbrt")), &options)
+    let pbrt =
+        PbrtWriteOptions::default().with_parts(2).with_meshes(PbrtMeshes::Ply { vertices: 10 }).with_compact(false);
+    let run = RunOptions::default().with_threads(Some(1));
+    let options = WriteOptions::default().with_pbrt(pbrt).with_run(run).with_durable(true);
+    Writer::new(folder.join("a.pbrt")).options(&options).scene(&scene)
 }
 
 /// What is in a folder: the files, and how many temporary ones.

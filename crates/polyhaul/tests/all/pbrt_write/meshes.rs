@@ -3,8 +3,8 @@
 use super::{compact, read_text, write};
 use polyhaul::model::{Domain, Scene};
 use polyhaul::ops::{self, Flat};
-use polyhaul::options::{Instances, PbrtStyle, Resolve, RunOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, save};
+use polyhaul::options::{Instances, PbrtWriteOptions, Resolve, RunOptions};
+use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use std::sync::Arc;
 
 const OBJ: &str = "mtllib m.mtl\no box\nv 0 0 0\nv 2 0 0\nv 2 2 0\nv 0 2 0\nv 0 0 1\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n\
@@ -16,8 +16,8 @@ const MTL: &str = "newmtl red\nKd 0.5 0.25 2\nNs 98\nKs 0.1 0.1 0.1\nNi 1.45\nd 
 
 fn obj() -> Scene {
     let resolver = Resolve(Arc::new(|_: &str| Ok(Some(Input::Memory(MTL.into(), "m.mtl".into())))));
-    let options = ReadOptions { resolver: Some(resolver), format: Some(Format::Obj), ..ReadOptions::default() };
-    load(Input::Memory(OBJ.into(), "box.obj".into()), &options).unwrap().scene
+    let options = ReadOptions::default().with_resolver(Some(resolver)).with_format(Some(Format::Obj));
+    Reader::new(Input::Memory(OBJ.into(), "box.obj".into())).options(&options).scene().unwrap().value
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn an_obj_becomes_a_scene_with_materials_camera_and_light() {
 #[test]
 fn meshes_come_back_where_they_were() {
     let obj = obj();
-    let text = write(&obj, PbrtStyle::default(), RunOptions::default());
+    let text = write(&obj, PbrtWriteOptions::default(), RunOptions::default());
     let scene = read_text(&text);
     let Flat { scene: flat, left_out, .. } =
         ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::AsFormat, &Default::default()).unwrap();
@@ -80,9 +80,9 @@ fn instances_are_objects_that_share_a_mesh() {
     let objects: Vec<(&str, usize)> = flat.objects.iter().map(|it| (it.name.as_str(), it.mesh)).collect();
     assert_eq!(objects, [("tree", 0), ("tree", 1), ("tree", 0), ("tree", 1)]);
     assert_eq!(flat.objects[0].transform.unwrap()[0], [2.0, 0.0, 0.0, 10.0]);
-    let options = WriteOptions { format: Some(Format::Obj), ..WriteOptions::default() };
+    let options = WriteOptions::default().with_format(Some(Format::Obj));
     let shared = super::Shared::default();
-    save(&scene, Output::Writer(Box::new(shared.clone()), "out".into()), &options).unwrap();
+    Writer::new(Output::Writer(Box::new(shared.clone()), "out".into())).options(&options).scene(&scene).unwrap();
     let obj = String::from_utf8(shared.0.lock().unwrap().clone()).unwrap();
     assert!(obj.contains("v 12.000000 0.000000 0.000000\n"), "{obj}");
     assert_eq!(obj.matches("o tree\n").count(), 4, "{obj}");

@@ -7,9 +7,9 @@ mod meshes;
 mod scopes;
 
 use polyhaul::model::Scene;
-use polyhaul::options::{PbrtMeshes, PbrtStyle, RunOptions};
+use polyhaul::options::{PbrtMeshes, PbrtWriteOptions, RunOptions};
 use polyhaul::report::Moved;
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, save};
+use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::pbrt::{self, Spec};
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn read(input: Input) -> Scene {
-    let options = ReadOptions { format: Some(Format::Pbrt), load_meshes: false, ..ReadOptions::default() };
-    load(input, &options).unwrap_or_else(|error| panic!("{error}")).scene
+    let options = ReadOptions::default().with_format(Some(Format::Pbrt)).with_load_meshes(false);
+    Reader::new(input).options(&options).scene().unwrap_or_else(|error| panic!("{error}")).value
 }
 
 fn read_text(text: &[u8]) -> Scene {
@@ -43,22 +43,22 @@ impl std::io::Write for Shared {
     }
 }
 
-fn write(scene: &Scene, style: PbrtStyle, run: RunOptions) -> Vec<u8> {
+fn write(scene: &Scene, style: PbrtWriteOptions, run: RunOptions) -> Vec<u8> {
     let shared = Shared::default();
-    let options = WriteOptions { format: Some(Format::Pbrt), pbrt: style, run, ..WriteOptions::default() };
-    save(scene, Output::Writer(Box::new(shared.clone()), "out".into()), &options).unwrap();
+    let options = WriteOptions::default().with_format(Some(Format::Pbrt)).with_pbrt(style).with_run(run);
+    Writer::new(Output::Writer(Box::new(shared.clone()), "out".into())).options(&options).scene(scene).unwrap();
     shared.0.lock().unwrap().clone()
 }
 
-fn compact() -> PbrtStyle {
-    PbrtStyle { compact: true, ..PbrtStyle::default() }
+fn compact() -> PbrtWriteOptions {
+    PbrtWriteOptions::default().with_compact(true)
 }
 
 /// The text of what was read, and that it stays what it is.
 #[track_caller]
 fn comes_back(scene: &Scene) -> String {
     let mut texts = Vec::new();
-    for style in [PbrtStyle::default(), compact()] {
+    for style in [PbrtWriteOptions::default(), compact()] {
         let first = write(scene, style, RunOptions::default());
         let text = String::from_utf8_lossy(&first).into_owned();
         let again = read_text(&first);
@@ -204,9 +204,9 @@ fn neither_threads_nor_pages_change_a_byte() {
     let odd = ODD.map(|text| read_text(text.as_bytes()));
     for (scene, sizes) in [(&scene, vec![333, 10_000])].into_iter().chain(odd.iter().map(|scene| (scene, vec![1, 50])))
     {
-        for style in [PbrtStyle::default(), compact()] {
+        for style in [PbrtWriteOptions::default(), compact()] {
             let run =
-                |threads, chunk_bytes| RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
+                |threads, chunk_bytes| RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
             let one = write(scene, style, run(1, None));
             for threads in [1, 2, 7, 64] {
                 for &size in &sizes {
@@ -266,8 +266,8 @@ fn strip(count: usize) -> String {
 #[test]
 fn a_list_is_cut_anywhere() {
     let scene = read_text(format!("WorldBegin {}", strip(1000)).as_bytes());
-    let run = |chunk_bytes| RunOptions { chunk_bytes, ..RunOptions::default() };
-    for style in [PbrtStyle::default(), compact()] {
+    let run = |chunk_bytes| RunOptions::default().with_chunk_bytes(chunk_bytes);
+    for style in [PbrtWriteOptions::default(), compact()] {
         let whole = write(&scene, style, run(None));
         for bytes in [1, 7, 99, 5000] {
             assert!(write(&scene, style, run(Some(bytes))) == whole, "{bytes} bytes a page");
@@ -284,11 +284,14 @@ fn many_short_lists_are_the_same_in_any_room() {
     };
     let text: String = (0..40_000).map(shape).collect();
     let scene = read_text(format!("WorldBegin\n{text}").as_bytes());
-    let run = |threads, chunk_bytes| RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
-    let wanted = write(&scene, PbrtStyle::default(), run(1, None));
+    let run = |threads, chunk_bytes| RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
+    let wanted = write(&scene, PbrtWriteOptions::default(), run(1, None));
     for (threads, chunk_bytes) in [(2, None), (7, None), (1, Some(100_000)), (1, Some(10_000_000)), (3, Some(777_777))]
     {
-        assert!(write(&scene, PbrtStyle::default(), run(threads, chunk_bytes)) == wanted, "{threads} {chunk_bytes:?}");
+        assert!(
+            write(&scene, PbrtWriteOptions::default(), run(threads, chunk_bytes)) == wanted,
+            "{threads} {chunk_bytes:?}"
+        );
     }
 }
 
@@ -313,9 +316,9 @@ fn parts_and_meshes_are_files_of_their_own() {
     let scene = read_text(text.as_bytes());
     let folder = Folder::new("pbrt_write").unwrap();
     let save_as = |name: &str, pbrt| {
-        let options = WriteOptions { pbrt, ..WriteOptions::default() };
-        let written = save(&scene, Output::Path(folder.join(name)), &options).unwrap();
-        let loaded = load(Input::Path(folder.join(name)), &ReadOptions::default()).unwrap();
+        let options = WriteOptions::default().with_pbrt(pbrt);
+        let written = Writer::new(folder.join(name)).options(&options).scene(&scene).unwrap();
+        let loaded = Reader::new(folder.join(name)).scene().unwrap();
         // Each format and codec once, and the same both ways.
         let kinds = |list: &[Moved]| {
             let mut kinds: Vec<_> = list.iter().map(|it| (it.format, it.codec, it.bytes, it.plain_bytes)).collect();
@@ -324,16 +327,16 @@ fn parts_and_meshes_are_files_of_their_own() {
         };
         assert_eq!(kinds(&written.writes), kinds(&loaded.report.reads), "{name}");
         assert_eq!(written.writes.iter().map(|it| it.bytes).sum::<u64>(), written.bytes_out);
-        loaded.scene
+        loaded.value
     };
-    let parts = save_as("a.pbrt.gz", PbrtStyle { parts: 4, ..PbrtStyle::default() });
+    let parts = save_as("a.pbrt.gz", PbrtWriteOptions::default().with_parts(4));
     assert!(parts.render == scene.render);
     let of_parts = names(&folder);
     assert!((4..=7).contains(&of_parts.len()), "{of_parts:?}");
     assert!(of_parts.contains(&"a-part-1.pbrt.gz".to_owned()), "{of_parts:?}");
 
     let meshes = PbrtMeshes::Ply { vertices: 100 };
-    let moved = save_as("b.pbrt", PbrtStyle { meshes, compact: true, ..PbrtStyle::default() });
+    let moved = save_as("b.pbrt", PbrtWriteOptions::default().with_meshes(meshes).with_compact(true));
     assert!(names(&folder).contains(&"b-mesh-1.ply".to_owned()));
     let render = moved.render.as_deref().unwrap();
     let classes: Vec<&str> = render.shapes().take(3).map(|shape| shape.class()).collect();
@@ -356,11 +359,12 @@ fn a_failed_write_leaves_the_folder_as_it_was() {
     for blocked in ["a-part-4.pbrt", "a-mesh-3.ply"] {
         std::fs::create_dir(folder.join(blocked)).unwrap();
         let before = names(&folder);
-        let style = PbrtStyle { parts: 4, meshes: PbrtMeshes::Ply { vertices: 10 }, compact: false };
+        let style =
+            PbrtWriteOptions::default().with_parts(4).with_meshes(PbrtMeshes::Ply { vertices: 10 }).with_compact(false);
         for threads in [1, 4] {
-            let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
-            let options = WriteOptions { pbrt: style, run, ..WriteOptions::default() };
-            let error = save(&scene, Output::Path(folder.join("a.pbrt")), &options).unwrap_err();
+            let run = RunOptions::default().with_threads(Some(threads));
+            let options = WriteOptions::default().with_pbrt(style).with_run(run);
+            let error = Writer::new(folder.join("a.pbrt")).options(&options).scene(&scene).unwrap_err();
             assert!(error.to_string().contains(blocked), "{error}");
             assert_eq!(names(&folder), before);
             assert_eq!(std::fs::read(folder.join("a.pbrt")).unwrap(), b"old");
@@ -368,11 +372,9 @@ fn a_failed_write_leaves_the_folder_as_it_was() {
         }
         std::fs::remove_dir(folder.join(blocked)).unwrap();
     }
-    let options = WriteOptions {
-        format: Some(Format::Pbrt),
-        pbrt: PbrtStyle { parts: 2, ..Default::default() },
-        ..Default::default()
-    };
-    let error = save(&scene, Output::Writer(Box::new(Vec::new()), "x".into()), &options).unwrap_err();
+    let options =
+        WriteOptions::default().with_format(Some(Format::Pbrt)).with_pbrt(PbrtWriteOptions::default().with_parts(2));
+    let error =
+        Writer::new(Output::Writer(Box::new(Vec::new()), "x".into())).options(&options).scene(&scene).unwrap_err();
     assert_eq!(error.kind(), polyhaul::ErrorKind::Usage);
 }

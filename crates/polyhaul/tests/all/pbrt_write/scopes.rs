@@ -1,7 +1,7 @@
 //! Scopes of all kinds, made by chance: nothing moves from one to another, and what was written comes back.
 
 use polyhaul::model::render::Render;
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, save};
+use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::output::Shared;
 
 /// Numbers by chance.
@@ -42,14 +42,14 @@ fn text(chance: &mut Chance) -> String {
 }
 
 fn read(text: &str) -> Box<Render> {
-    let options = ReadOptions { format: Some(Format::Pbrt), ..ReadOptions::default() };
-    load(Input::Memory(text.into(), "x".into()), &options).unwrap().scene.render.unwrap()
+    let options = ReadOptions::default().with_format(Some(Format::Pbrt));
+    Reader::new(Input::Memory(text.into(), "x".into())).options(&options).scene().unwrap().value.render.unwrap()
 }
 
 fn written(render: &Render) -> String {
     let scene = polyhaul::model::Scene { render: Some(Box::new(render.clone())), ..Default::default() };
-    let (kept, options) = (Shared::default(), WriteOptions { format: Some(Format::Pbrt), ..WriteOptions::default() });
-    save(&scene, Output::Writer(Box::new(kept.clone()), "x".into()), &options).unwrap();
+    let (kept, options) = (Shared::default(), WriteOptions::default().with_format(Some(Format::Pbrt)));
+    Writer::new(Output::Writer(Box::new(kept.clone()), "x".into())).options(&options).scene(&scene).unwrap();
     String::from_utf8(kept.take()).unwrap()
 }
 

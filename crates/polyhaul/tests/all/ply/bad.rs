@@ -1,7 +1,7 @@
 //! Bad files: an error with a place, or a warning, and little memory.
 
 use crate::ply::support::{error, header, lenient, memory, options, scene_text, tables_text};
-use polyhaul::{ErrorKind, ReadOptions, load, load_tables};
+use polyhaul::{ErrorKind, Reader};
 use polyhaul_testkit::corpus::samples;
 
 #[test]
@@ -23,7 +23,7 @@ fn every_bad_file_is_an_error_with_a_place() {
 fn what_is_no_mesh_is_a_table_all_the_same() {
     let good_as_tables = ["idx_neg", "idx_oob"];
     for file in samples("ply/bad", "ply") {
-        let result = load_tables(memory(&file.bytes()), &options(1, None));
+        let result = Reader::new(memory(&file.bytes())).options(&options(1, None)).tables();
         let expected = good_as_tables.iter().any(|name| file.name.contains(name));
         assert_eq!(result.is_ok(), expected, "{}: {}", file.name, tables_text(&result));
     }
@@ -125,8 +125,8 @@ fn broken_faces_are_left_out_on_request() {
     let faces: [(u8, &[i32]); 2] = [(7, &[0, -2, 2]), (9, &[0, 1, 2])];
     let ascii = header("ascii", MESH) + "0 0 0\n0 0 0\n0 0 0\n7 3 0 -2 2\n9 3 0 1 2\n";
     for file in [binary(&faces), ascii.into_bytes()] {
-        let loaded = load(memory(&file), &lenient()).unwrap();
-        let mesh = &loaded.scene.meshes[0];
+        let loaded = Reader::new(memory(&file)).options(&lenient()).scene().unwrap();
+        let mesh = &loaded.value.meshes[0];
         assert_eq!((&*mesh.faces.offsets, &*mesh.faces.corner_positions), (&[0, 3][..], &[0, 1, 2][..]));
         assert_eq!(mesh.face_columns[0].values, polyhaul::model::Values::U8([9].into()));
         let counts = loaded.report.warnings.counts();
@@ -137,11 +137,11 @@ fn broken_faces_are_left_out_on_request() {
 #[test]
 fn short_faces_are_left_out_and_noted() {
     let file = binary(&[(7, &[0, 1]), (9, &[0, 1, 2])]);
-    let loaded = load(memory(&file), &options(1, None)).unwrap();
-    assert_eq!(loaded.scene.meshes[0].faces.len(), 1);
+    let loaded = Reader::new(memory(&file)).options(&options(1, None)).scene().unwrap();
+    assert_eq!(loaded.value.meshes[0].faces.len(), 1);
     assert_eq!(loaded.report.warnings.counts()["short-face"], 1);
-    let strict = ReadOptions { strict: true, ..options(1, None) };
-    assert!(scene_text(&load(memory(&file), &strict)).contains("has 2 corners"));
+    let strict = options(1, None).with_strict(true);
+    assert!(scene_text(&Reader::new(memory(&file)).options(&strict).scene()).contains("has 2 corners"));
 }
 
 #[test]
@@ -149,12 +149,14 @@ fn what_follows_the_last_row_is_noted() {
     let binary = [binary(&[(7, &[0, 1, 2]), (9, &[0, 1, 2])]), b"more".to_vec()].concat();
     let ascii = header("ascii", "element a 1\nproperty int b\n") + "1\n\n  \nmore\nand more\n";
     for (file, place) in [(binary.as_slice(), None), (ascii.as_bytes(), Some(9))] {
-        let warnings = load(memory(file), &options(1, None)).unwrap().report.warnings;
+        let warnings = Reader::new(memory(file)).options(&options(1, None)).scene().unwrap().report.warnings;
         assert_eq!((warnings.total(), warnings.counts()["extra-data"]), (1, 1));
         assert_eq!(warnings.kept()[0].diagnostic.place.line, place);
     }
     let blank = header("ascii", "element a 1\nproperty int b\n") + "1\n\n  \n\t\n";
-    assert!(load(memory(blank.as_bytes()), &options(1, None)).unwrap().report.warnings.is_empty());
+    assert!(
+        Reader::new(memory(blank.as_bytes())).options(&options(1, None)).scene().unwrap().report.warnings.is_empty()
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Compressed files are read as plain ones.
 
 use crate::ply::support::{memory, options, scene_text, stream, tables_text};
-use polyhaul::{Format, Input, ReadOptions, load, load_tables};
+use polyhaul::{Format, Input, Reader};
 use polyhaul_testkit::corpus::{root, samples};
 use polyhaul_testkit::packed::{CODECS, pack};
 
@@ -9,8 +9,8 @@ use polyhaul_testkit::packed::{CODECS, pack};
 fn every_codec_and_any_members() {
     for file in samples("ply/good", "ply").iter().filter(|file| file.size < 8000) {
         let plain = file.bytes();
-        let as_tables = tables_text(&load_tables(memory(&plain), &options(1, None)));
-        let as_scene = scene_text(&load(memory(&plain), &options(1, None)));
+        let as_tables = tables_text(&Reader::new(memory(&plain)).options(&options(1, None)).tables());
+        let as_scene = scene_text(&Reader::new(memory(&plain)).options(&options(1, None)).scene());
         for (codec, extension) in CODECS {
             for member_bytes in [97, 1 << 20] {
                 let packed = pack(codec, &plain, member_bytes);
@@ -19,9 +19,19 @@ fn every_codec_and_any_members() {
                     let way = options(2, chunk_bytes);
                     let input = || Input::Memory(packed.clone(), name.clone());
                     let rename = |text: String| text.replace(&name, "x.ply");
-                    assert_eq!(rename(tables_text(&load_tables(input(), &way))), as_tables, "{} {name}", file.name);
-                    assert_eq!(rename(scene_text(&load(input(), &way))), as_scene, "{} {name}", file.name);
-                    let streamed = tables_text(&load_tables(stream(&packed, 5), &way));
+                    assert_eq!(
+                        rename(tables_text(&Reader::new(input()).options(&way).tables())),
+                        as_tables,
+                        "{} {name}",
+                        file.name
+                    );
+                    assert_eq!(
+                        rename(scene_text(&Reader::new(input()).options(&way).scene())),
+                        as_scene,
+                        "{} {name}",
+                        file.name
+                    );
+                    let streamed = tables_text(&Reader::new(stream(&packed, 5)).options(&way).tables());
                     assert_eq!(streamed, as_tables, "{} {name}, a stream", file.name);
                 }
             }
@@ -33,13 +43,13 @@ fn every_codec_and_any_members() {
 fn the_files_of_the_codecs() {
     for codec in ["gz", "zst", "lz4"] {
         let plain = root().join(codec).join("good/mesh.ply");
-        let expected = load_tables(Input::Path(plain), &options(1, None)).unwrap().tables;
+        let expected = Reader::new(plain).options(&options(1, None)).tables().unwrap().value.tables;
         assert!(expected.iter().any(|table| table.row_count > 0));
         let packed = samples(&format!("{codec}/good"), codec);
         for file in packed.iter().filter(|file| file.name.contains("mesh.ply")) {
             // Some have names such as `mesh.ply.bgzf.gz`, which say nothing.
-            let options = ReadOptions { format: Some(Format::Ply), ..options(2, 100) };
-            let found = load_tables(Input::Path(file.path.clone()), &options).unwrap().tables;
+            let options = options(2, 100).with_format(Some(Format::Ply));
+            let found = Reader::new(&file.path).options(&options).tables().unwrap().value.tables;
             assert_eq!(found, expected, "{}", file.name);
         }
     }

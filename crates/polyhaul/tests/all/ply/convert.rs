@@ -1,7 +1,7 @@
 //! From PLY to OBJ.
 
 use crate::ply::support::{header, memory};
-use polyhaul::{Output, ReadOptions, WriteOptions, convert};
+use polyhaul::{Output, Reader, Writer};
 use polyhaul_testkit::corpus::Folder;
 
 #[test]
@@ -13,7 +13,7 @@ fn nothing_is_turned() {
     let folder = Folder::new("ply-convert").unwrap();
     let file = (header("ascii", lines) + rows).into_bytes();
     let output = Output::Path(folder.join("x.obj"));
-    convert(memory(&file), output, &ReadOptions::default(), &WriteOptions::default()).unwrap();
+    Reader::new(memory(&file)).convert(Writer::new(output)).unwrap();
     let text = folder.text("x.obj");
     assert!(text.contains("v 0.000000 1.000000 2.000000\n"), "{text}");
     assert!(text.contains("vt 1.000000 0.000000\n") && text.contains("vn -0.0000 1.0000 -0.0000\n"), "{text}");

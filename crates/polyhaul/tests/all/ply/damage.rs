@@ -2,7 +2,7 @@
 
 use crate::ply::reference;
 use crate::ply::support::{lenient, memory, options, stream};
-use polyhaul::{ErrorKind, ReadOptions, load, load_tables};
+use polyhaul::{ErrorKind, ReadOptions, Reader};
 use polyhaul_testkit::corpus::{Sample, samples};
 use polyhaul_testkit::mutate;
 use polyhaul_testkit::scene::broken_rule;
@@ -10,13 +10,13 @@ use polyhaul_testkit::scene::broken_rule;
 fn check(bytes: &[u8], ways: &[ReadOptions], what: impl Fn() -> String) {
     for way in ways {
         let fault = |kind| matches!(kind, ErrorKind::Internal | ErrorKind::Memory);
-        match load(memory(bytes), way) {
-            Ok(loaded) => assert_eq!(broken_rule(&loaded.scene), None, "{}", what()),
+        match Reader::new(memory(bytes)).options(way).scene() {
+            Ok(loaded) => assert_eq!(broken_rule(&loaded.value), None, "{}", what()),
             Err(error) => assert!(!fault(error.kind()), "{error} {}", what()),
         }
-        match load_tables(memory(bytes), way) {
+        match Reader::new(memory(bytes)).options(way).tables() {
             Ok(loaded) => {
-                let found = reference::of_tables(&loaded.tables);
+                let found = reference::of_tables(&loaded.value.tables);
                 if let Some(expected) = reference::read(bytes) {
                     assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{}", what());
                 }
@@ -46,12 +46,17 @@ fn prefixes() {
 fn a_prefix_is_an_error_unless_it_has_all_rows() {
     for file in small("ply/good", 3000) {
         let bytes = file.bytes();
-        let whole = load_tables(memory(&bytes), &options(1, None)).unwrap();
-        let rows: usize = whole.tables.iter().map(|table| table.row_count).sum();
+        let whole = Reader::new(memory(&bytes)).options(&options(1, None)).tables().unwrap();
+        let rows: usize = whole.value.tables.iter().map(|table| table.row_count).sum();
         for cut in 0..bytes.len() {
-            let Ok(found) = load_tables(memory(&bytes[..cut]), &options(1, None)) else { continue };
+            let Ok(found) = Reader::new(memory(&bytes[..cut])).options(&options(1, None)).tables() else { continue };
             // All rows are there; what is cut off is a part of the last number, or white space.
-            assert_eq!(found.tables.iter().map(|table| table.row_count).sum::<usize>(), rows, "{} {cut}", file.name);
+            assert_eq!(
+                found.value.tables.iter().map(|table| table.row_count).sum::<usize>(),
+                rows,
+                "{} {cut}",
+                file.name
+            );
         }
     }
 }
@@ -84,11 +89,11 @@ fn readers_that_fail() {
             for fault in [Fault::FailsAt(at), Fault::PanicsAt(at), Fault::ClaimsTooMuchAt(at)] {
                 let reader = Hostile::new(bytes.as_slice(), Sizes::All).with(fault);
                 let input = polyhaul::Input::Reader(Box::new(reader), "x.ply".into());
-                let error = load_tables(input, &options(2, 64)).map(|_| ()).unwrap_err();
+                let error = Reader::new(input).options(&options(2, 64)).tables().map(|_| ()).unwrap_err();
                 let known = matches!(error.kind(), ErrorKind::Io | ErrorKind::Host);
                 assert!(known, "{} {fault:?}: {error:?}", file.name);
             }
         }
     }
-    assert!(load_tables(stream(b"", 1), &options(1, None)).is_err());
+    assert!(Reader::new(stream(b"", 1)).options(&options(1, None)).tables().is_err());
 }

@@ -2,7 +2,7 @@
 
 use crate::ply::reference;
 use crate::ply::support::{NAME, memory, options, scene, scene_text, tables, tables_text};
-use polyhaul::{load, load_tables};
+use polyhaul::Reader;
 use polyhaul_testkit::corpus::samples;
 
 #[test]
@@ -11,12 +11,12 @@ fn every_number_is_that_of_the_slow_reader() {
     assert!(files.len() > 40);
     for file in files {
         let bytes = file.bytes();
-        let loaded = load_tables(memory(&bytes), &options(1, None)).unwrap();
-        assert_eq!(reference::of_tables(&loaded.tables), reference::read(&bytes).unwrap(), "{}", file.name);
+        let loaded = Reader::new(memory(&bytes)).options(&options(1, None)).tables().unwrap();
+        assert_eq!(reference::of_tables(&loaded.value.tables), reference::read(&bytes).unwrap(), "{}", file.name);
         // This one has a face more than it declares.
         let extra = u64::from(file.name == "ply/good/rply/input.ply");
         assert_eq!(loaded.report.warnings.total(), extra, "{}: {:?}", file.name, loaded.report.warnings);
-        for table in &loaded.tables {
+        for table in &loaded.value.tables {
             assert!(table.columns.iter().all(|column| column.row_count() == table.row_count), "{}", file.name);
         }
     }
@@ -32,7 +32,7 @@ fn twins_are_equal() {
             let twin = files.iter().find(|file| file.name == format!("{stem}_{form}.ply")).unwrap();
             let (a, b) = (file.bytes(), twin.bytes());
             assert_eq!(tables(&a), tables(&b), "{}", twin.name);
-            assert_eq!(scene(&a).scene, scene(&b).scene, "{}", twin.name);
+            assert_eq!(scene(&a).value, scene(&b).value, "{}", twin.name);
             pairs += 1;
         }
     }
@@ -42,9 +42,9 @@ fn twins_are_equal() {
 #[test]
 fn all_are_scenes_too() {
     for file in samples("ply/good", "ply") {
-        let result = load(memory(&file.bytes()), &options(1, None));
+        let result = Reader::new(memory(&file.bytes())).options(&options(1, None)).scene();
         assert!(result.is_ok(), "{}: {}", file.name, scene_text(&result));
-        assert_eq!(polyhaul_testkit::scene::broken_rule(&result.unwrap().scene), None, "{}", file.name);
+        assert_eq!(polyhaul_testkit::scene::broken_rule(&result.unwrap().value), None, "{}", file.name);
     }
 }
 
@@ -52,7 +52,7 @@ fn all_are_scenes_too() {
 fn comments_and_remarks_are_kept() {
     let all = samples("ply/good/generated", "ply");
     let file = all.iter().find(|file| file.name.ends_with("all_types_le.ply")).unwrap();
-    let loaded = scene(file.bytes()).scene;
+    let loaded = scene(file.bytes()).value;
     assert_eq!(loaded.comments, ["made for tests", "", "  spaces   and \u{e9} \u{6f22}\u{5b57}"]);
     assert_eq!(loaded.infos, [" num_cols 3"]);
 }
@@ -62,11 +62,16 @@ const TEXT: &str = "ply|format ascii 1.0|comment a|element vertex 2|property flo
 
 #[test]
 fn any_line_end_will_do() {
-    let expected = tables_text(&load_tables(memory(TEXT.replace('|', "\n").as_bytes()), &options(1, None)));
+    let expected =
+        tables_text(&Reader::new(memory(TEXT.replace('|', "\n").as_bytes())).options(&options(1, None)).tables());
     assert!(expected.contains("[1.5, 2.5]"), "{expected}");
     for end in ["\r\n", "\r"] {
         let text = TEXT.replace('|', end);
-        assert_eq!(tables_text(&load_tables(memory(text.as_bytes()), &options(1, None))), expected, "{end:?}");
+        assert_eq!(
+            tables_text(&Reader::new(memory(text.as_bytes())).options(&options(1, None)).tables()),
+            expected,
+            "{end:?}"
+        );
     }
     // A header of lines that end in a carriage return alone: a line feed behind it is the first byte of the rows.
     let head = "ply\rformat binary_little_endian 1.0\relement a 1\rproperty short b\rend_header\r";

@@ -1,8 +1,8 @@
 //! Files of many chunks: every row in its place.
 
 use crate::ply::support::{header, memory, options, stream};
+use polyhaul::Reader;
 use polyhaul::model::Values;
-use polyhaul::{load, load_tables};
 use polyhaul_testkit::growth;
 
 const ROWS: u32 = 60_000;
@@ -53,7 +53,7 @@ fn every_row_is_in_its_place() {
         for odd in [5, 40_000, ROWS + 1] {
             let file = mesh(form, odd);
             for input in [memory(&file), stream(&file, 9)] {
-                let scene = load(input, &options(3, 10_000)).unwrap().scene;
+                let scene = Reader::new(input).options(&options(3, 10_000)).scene().unwrap().value;
                 let mesh = &scene.meshes[0];
                 assert!(
                     (0..ROWS).all(|row| mesh.positions[row as usize] == [row as f32, row as f32 * 0.5, -(row as f32)])
@@ -82,9 +82,9 @@ fn rows_over_several_lines() {
     let words: Vec<&str> = rows.split_whitespace().collect();
     let lines: Vec<String> = words.chunks(7).map(|words| words.join(" ")).collect();
     let loose = format!("{head}end_header\n{}\n", lines.join("\n"));
-    let expected = load_tables(memory(text.as_bytes()), &options(2, 5000)).unwrap().tables;
+    let expected = Reader::new(memory(text.as_bytes())).options(&options(2, 5000)).tables().unwrap().value.tables;
     for input in [memory(loose.as_bytes()), stream(loose.as_bytes(), 4)] {
-        assert_eq!(load_tables(input, &options(3, 5000)).unwrap().tables, expected);
+        assert_eq!(Reader::new(input).options(&options(3, 5000)).tables().unwrap().value.tables, expected);
     }
 }
 
@@ -109,7 +109,9 @@ fn work_is_linear() {
     ];
     for (name, shape) in shapes {
         let files = [16_384, 4 * 16_384].map(shape);
-        let complaint = growth::too_fast(&files, |file| drop(load_tables(memory(file), &options(1, None)).unwrap()));
+        let complaint = growth::too_fast(&files, |file| {
+            drop(Reader::new(memory(file)).options(&options(1, None)).tables().unwrap())
+        });
         assert_eq!(complaint, None, "{name}");
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::ply::support::{header, memory, options, stream};
 use polyhaul::options::Limits;
-use polyhaul::{Error, ErrorKind, Input, load_tables};
+use polyhaul::{Error, ErrorKind, Input, Reader};
 
 fn read(input: Input, set: impl Fn(&mut Limits)) -> Result<(), Error> {
     let mut way = options(2, 64);
     set(&mut way.limits);
-    load_tables(input, &way).map(drop)
+    Reader::new(input).options(&way).tables().map(drop)
 }
 
 /// The file is read with a limit of `most` and more, and refused with less.

@@ -2,15 +2,15 @@
 //! the bytes come.
 
 use crate::ply::support::{header, lenient, memory, options, scene_text, stream, tables_text};
-use polyhaul::{ReadOptions, load, load_tables};
+use polyhaul::{ReadOptions, Reader};
 use polyhaul_testkit::corpus::samples;
 
 const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
 const CHUNKS: [usize; 6] = [1, 2, 13, 64, 500, 4000];
 
 fn check(name: &str, bytes: &[u8], base: &ReadOptions) {
-    let as_tables = tables_text(&load_tables(memory(bytes), base));
-    let as_scene = scene_text(&load(memory(bytes), base));
+    let as_tables = tables_text(&Reader::new(memory(bytes)).options(base).tables());
+    let as_scene = scene_text(&Reader::new(memory(bytes)).options(base).scene());
     for (t, threads) in THREADS.into_iter().enumerate() {
         for (c, chunk_bytes) in CHUNKS.into_iter().map(Some).chain([None]).enumerate() {
             let chunks = chunk_bytes.map_or(1, |chunk_bytes| bytes.len() / chunk_bytes);
@@ -22,11 +22,21 @@ fn check(name: &str, bytes: &[u8], base: &ReadOptions) {
             way.run.threads = Some(threads);
             way.run.chunk_bytes = chunk_bytes;
             let what = || format!("{name}, {threads} threads, chunks of {chunk_bytes:?}");
-            assert_eq!(tables_text(&load_tables(memory(bytes), &way)), as_tables, "{}", what());
-            assert_eq!(scene_text(&load(memory(bytes), &way)), as_scene, "{}", what());
+            assert_eq!(tables_text(&Reader::new(memory(bytes)).options(&way).tables()), as_tables, "{}", what());
+            assert_eq!(scene_text(&Reader::new(memory(bytes)).options(&way).scene()), as_scene, "{}", what());
             let seed = (t + c) as u64;
-            assert_eq!(tables_text(&load_tables(stream(bytes, seed), &way)), as_tables, "a stream, {}", what());
-            assert_eq!(scene_text(&load(stream(bytes, seed), &way)), as_scene, "a stream, {}", what());
+            assert_eq!(
+                tables_text(&Reader::new(stream(bytes, seed)).options(&way).tables()),
+                as_tables,
+                "a stream, {}",
+                what()
+            );
+            assert_eq!(
+                scene_text(&Reader::new(stream(bytes, seed)).options(&way).scene()),
+                as_scene,
+                "a stream, {}",
+                what()
+            );
         }
     }
 }
@@ -70,11 +80,14 @@ fn what_is_said_comes_in_the_order_of_the_rows() {
         let file = header("ascii", mesh) + rows;
         check(rows, file.as_bytes(), &options(1, None));
         check(rows, file.as_bytes(), &lenient());
-        check(rows, file.as_bytes(), &ReadOptions { strict: true, ..options(1, None) });
+        check(rows, file.as_bytes(), &options(1, None).with_strict(true));
         let chunks = file.len() - rows.len()..file.len();
         for chunk_bytes in chunks {
             let way = options(2, chunk_bytes);
-            let (whole, cut) = (load(memory(file.as_bytes()), &options(1, None)), load(memory(file.as_bytes()), &way));
+            let (whole, cut) = (
+                Reader::new(memory(file.as_bytes())).options(&options(1, None)).scene(),
+                Reader::new(memory(file.as_bytes())).options(&way).scene(),
+            );
             assert_eq!(scene_text(&whole), scene_text(&cut), "{rows:?} in chunks of {chunk_bytes}");
         }
     }

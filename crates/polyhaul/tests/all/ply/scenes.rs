@@ -26,7 +26,7 @@ fn vertices_have_attributes_under_all_names() {
              property float ny\nproperty float nz\nproperty float nx\n{colors}property float z\nproperty float {u}\n"
         );
         let row = |n: &str| format!("{n}.25 2 {n} 1 5 6 4 {}3 {n}.5\n", format!("{full} ").repeat(channels));
-        let found = scene(header("ascii", &lines) + &row("8") + &row("9")).scene;
+        let found = scene(header("ascii", &lines) + &row("8") + &row("9")).value;
         let mesh = &found.meshes[0];
         assert_eq!(mesh.positions, [[1.0, 2.0, 3.0]; 2]);
         assert_eq!((&mesh.normals, mesh.normal_domain), (&Array::from([[4.0, 5.0, 6.0]; 2]), Domain::Vertex));
@@ -49,7 +49,7 @@ fn doubles_that_are_rounded_are_noted() {
     assert!(exact.report.warnings.is_empty());
     let rounded = scene(header("ascii", lines) + "0.5 0.1 0\n");
     assert_eq!(rounded.report.warnings.counts()["rounded"], 1);
-    assert_eq!(rounded.scene.meshes[0].positions, [[0.5, 0.1, 0.0]]);
+    assert_eq!(rounded.value.meshes[0].positions, [[0.5, 0.1, 0.0]]);
 }
 
 const VERTICES: &str = "element vertex 4\nproperty float x\nproperty float y\nproperty float z\n";
@@ -60,7 +60,7 @@ fn faces_of_any_index_type_before_their_vertices() {
     for item in ["char", "uchar", "short", "ushort", "int", "uint", "int64", "uint64"] {
         for name in ["vertex_indices", "vertex_index"] {
             let lines = format!("element face 2\nproperty list uchar {item} {name}\nproperty int id\n{VERTICES}");
-            let found = scene(header("ascii", &lines) + "3 0 1 2 7\n4 0 1 2 3 8\n" + FOUR).scene;
+            let found = scene(header("ascii", &lines) + "3 0 1 2 7\n4 0 1 2 3 8\n" + FOUR).value;
             let mesh = &found.meshes[0];
             assert_eq!(
                 (&*mesh.faces.offsets, &*mesh.faces.corner_positions),
@@ -76,11 +76,11 @@ fn texture_coordinates_of_corners() {
     let lines = format!(
         "{VERTICES}element face 2\nproperty list uchar int vertex_indices\nproperty list uchar float texcoord\n"
     );
-    let whole = scene(header("ascii", &lines) + FOUR + "3 0 1 2 6 0 1 2 3 4 5\n3 0 2 3 6 6 7 8 9 10 11\n").scene;
+    let whole = scene(header("ascii", &lines) + FOUR + "3 0 1 2 6 0 1 2 3 4 5\n3 0 2 3 6 6 7 8 9 10 11\n").value;
     let mesh = &whole.meshes[0];
     assert_eq!((mesh.uv_domain, mesh.uvs.len(), mesh.uvs[5]), (Domain::Corner, 6, [10.0, 11.0]));
     assert!(mesh.face_columns.is_empty());
-    let partial = scene(header("ascii", &lines) + FOUR + "3 0 1 2 6 0 1 2 3 4 5\n3 0 2 3 0\n").scene;
+    let partial = scene(header("ascii", &lines) + FOUR + "3 0 1 2 6 0 1 2 3 4 5\n3 0 2 3 0\n").value;
     let mesh = &partial.meshes[0];
     assert!(mesh.uvs.is_empty());
     assert_eq!(mesh.face_columns[0].offsets, Some([0, 6, 6].into()));
@@ -92,21 +92,21 @@ fn strips_edges_and_other_elements() {
         "{VERTICES}element tristrips 1\nproperty list int int vertex_indices\nelement edge 2\nproperty int vertex1\n\
          property int vertex2\nelement material 1\nproperty uchar shine\n"
     );
-    let found = scene(header("ascii", &lines) + FOUR + "7 0 1 2 3 -1 0 1\n0 2\n1 3\n9\n").scene;
+    let found = scene(header("ascii", &lines) + FOUR + "7 0 1 2 3 -1 0 1\n0 2\n1 3\n9\n").value;
     let mesh = &found.meshes[0];
     assert_eq!(mesh.faces.corner_positions, [0, 1, 2, 2, 1, 3]);
     assert_eq!((&*mesh.lines.offsets, &*mesh.lines.corner_positions), (&[0, 2, 4][..], &[0, 2, 1, 3][..]));
     assert_eq!((found.tables.len(), found.tables[0].name.as_str()), (1, "material"));
     let lines =
         format!("{VERTICES}element edge 1\nproperty int vertex1\nproperty int vertex2\nproperty uchar crease\n");
-    let found = scene(header("ascii", &lines) + FOUR + "0 2 5\n").scene;
+    let found = scene(header("ascii", &lines) + FOUR + "0 2 5\n").value;
     assert!(found.meshes[0].lines.is_empty());
     assert_eq!(found.tables[0].columns.len(), 3);
 }
 
 #[test]
 fn what_has_no_positions_is_tables() {
-    let found = scene(header("ascii", "element vertex 1\nproperty float x\nproperty float y\n") + "1 2\n").scene;
+    let found = scene(header("ascii", "element vertex 1\nproperty float x\nproperty float y\n") + "1 2\n").value;
     assert!(found.meshes.is_empty() && found.tables.len() == 1 && found.objects.is_empty());
 }
 

@@ -2,7 +2,7 @@
 
 use polyhaul::model::{Array, Column, Mesh, Scene, Table, Values};
 use polyhaul::warnings::Warnings;
-use polyhaul::{Error, Input, Loaded, LoadedTables, ReadOptions, Result, load, load_tables};
+use polyhaul::{Error, Input, Loaded, ReadOptions, Reader, Result, Tables};
 use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
 use polyhaul_testkit::random::Random;
 use std::fmt::{Debug, Write};
@@ -28,20 +28,20 @@ pub fn options(threads: usize, chunk_bytes: impl Into<Option<usize>>) -> ReadOpt
 }
 
 pub fn lenient() -> ReadOptions {
-    ReadOptions { on_error: polyhaul::options::OnError::Warn, ..options(1, None) }
+    options(1, None).with_on_error(polyhaul::options::OnError::Warn)
 }
 
 pub fn tables(text: impl AsRef<[u8]>) -> Vec<Table> {
-    load_tables(memory(text.as_ref()), &options(1, None)).unwrap().tables
+    Reader::new(memory(text.as_ref())).options(&options(1, None)).tables().unwrap().value.tables
 }
 
-pub fn scene(text: impl AsRef<[u8]>) -> Loaded {
-    load(memory(text.as_ref()), &options(1, None)).unwrap()
+pub fn scene(text: impl AsRef<[u8]>) -> Loaded<Scene> {
+    Reader::new(memory(text.as_ref())).options(&options(1, None)).scene().unwrap()
 }
 
 /// The error that reading comes to.
 pub fn error(text: impl AsRef<[u8]>) -> Error {
-    load(memory(text.as_ref()), &options(1, None)).map(|_| ()).unwrap_err()
+    Reader::new(memory(text.as_ref())).options(&options(1, None)).scene().map(|_| ()).unwrap_err()
 }
 
 /// Some lines of a header of this form, and the line that ends it.
@@ -50,9 +50,9 @@ pub fn header(form: &str, lines: &str) -> String {
 }
 
 /// What a reading as tables comes to.
-pub fn tables_text(result: &Result<LoadedTables>) -> String {
+pub fn tables_text(result: &Result<Loaded<Tables>>) -> String {
     match result {
-        Ok(LoadedTables { tables, comments, infos, report }) => {
+        Ok(Loaded { value: Tables { tables, comments, infos }, report }) => {
             let mut out = format!("comments {comments:?} infos {infos:?}\n");
             tables.iter().for_each(|table| self::table(&mut out, table));
             warnings(&mut out, &report.warnings);
@@ -63,9 +63,9 @@ pub fn tables_text(result: &Result<LoadedTables>) -> String {
 }
 
 /// What a reading as a scene comes to.
-pub fn scene_text(result: &Result<Loaded>) -> String {
+pub fn scene_text(result: &Result<Loaded<Scene>>) -> String {
     match result {
-        Ok(Loaded { scene, report }) => {
+        Ok(Loaded { value: scene, report }) => {
             let Scene { meshes, objects, tables, comments, infos, .. } = scene;
             let mut out = format!("comments {comments:?} infos {infos:?} objects {objects:?}\n");
             meshes.iter().for_each(|mesh| self::mesh(&mut out, mesh));

@@ -2,7 +2,7 @@
 
 use crate::ply_write::support::*;
 use polyhaul::model::{Domain, Mesh, Scene, Table, Values};
-use polyhaul::options::{PlyEncoding, PlyOptions};
+use polyhaul::options::{PlyEncoding, PlyWriteOptions};
 
 /// A triangle and a quad, colours, and remarks.
 fn small() -> Scene {
@@ -54,7 +54,7 @@ fn attributes_stand_in_blenders_order() {
     (mesh.uvs, mesh.uv_domain) = ([[0.25, 0.75]; 4].into(), Domain::Vertex);
     mesh.colors = [[1.0, 0.0, 0.0, 0.5]; 4].into();
     mesh.vertex_columns = vec![column("quality", Values::F64([1e-300, 0.1, -2.0, 3.0].into()))];
-    let options = options(PlyOptions { encoding: PlyEncoding::Ascii, float_colors: true, ..PlyOptions::default() });
+    let options = options(PlyWriteOptions::default().with_encoding(PlyEncoding::Ascii).with_float_colors(true));
     let found = crate::ply_write::support::text(&scene(mesh.clone()), &options);
     let names: Vec<_> = found.lines().filter_map(|line| line.strip_prefix("property ")).collect();
     let expected = [
@@ -75,7 +75,7 @@ fn attributes_stand_in_blenders_order() {
     assert_eq!(names, expected);
     assert!(found.ends_with("0 1 0.5 0 0 1 0.25 0.75 1 0 0 0.5 3\n"), "{found}");
     assert!(found.contains(" 1e-300\n"), "{found}");
-    let without = PlyOptions { export_uv: false, export_normals: false, export_colors: false, ..options.ply };
+    let without = options.ply.with_export_uv(false).with_export_normals(false).with_export_colors(false);
     let found = crate::ply_write::support::text(&scene(mesh), &crate::ply_write::support::options(without));
     assert_eq!(found.matches("property").count(), 4);
 }

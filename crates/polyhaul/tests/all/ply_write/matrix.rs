@@ -39,8 +39,8 @@ fn threads_and_pages_make_no_difference() {
         meanings.push(read::tables(&expected));
         for threads in [1, 2, 3, 7, 64] {
             for chunk_bytes in [None, Some(1), Some(100), Some(5000)] {
-                let run = RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
-                let options = polyhaul::WriteOptions { run, ..encoded(encoding) };
+                let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
+                let options = encoded(encoding).with_run(run);
                 assert!(write(&scene, &options).unwrap().0 == expected, "{encoding:?} {threads} {chunk_bytes:?}");
             }
         }
@@ -81,8 +81,8 @@ fn compressed_files_hold_the_same() {
     let plain = write(&scene, &encoded(ENCODINGS[1])).unwrap().0;
     for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
         let packed = |threads| {
-            let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
-            let options = polyhaul::WriteOptions { run, compression: codec.into(), ..encoded(ENCODINGS[1]) };
+            let run = RunOptions::default().with_threads(Some(threads));
+            let options = encoded(ENCODINGS[1]).with_run(run).with_compression(codec.into());
             write(&scene, &options).unwrap().0
         };
         let one = packed(1);

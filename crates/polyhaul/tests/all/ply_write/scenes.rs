@@ -3,7 +3,7 @@
 use crate::ply_write::read;
 use crate::ply_write::support::*;
 use polyhaul::model::{Axes, Counts, Domain, Material, Mesh, Object, Scene, Table, Values};
-use polyhaul::options::{Placement, PlyEncoding, PlyOptions};
+use polyhaul::options::{Placement, PlyEncoding, PlyWriteOptions};
 use polyhaul::{ErrorKind, Format};
 
 fn ascii(scene: &Scene) -> String {
@@ -106,8 +106,9 @@ fn axes_scale_and_triangles_are_asked_for() {
     let mut mesh = square();
     mesh.faces = elements(&[&[0, 1, 2, 3]]);
     mesh.face_columns = vec![column("tag", Values::U8([9].into()))];
-    let placement = Placement { axes: Some(Axes::BLENDER), global_scale: 2.0, export_triangulated_mesh: true };
-    let placed = options(PlyOptions { placement, encoding: PlyEncoding::Ascii, ..PlyOptions::default() });
+    let placement =
+        Placement::default().with_axes(Some(Axes::BLENDER)).with_global_scale(2.0).with_export_triangulated_mesh(true);
+    let placed = options(PlyWriteOptions::default().with_placement(placement).with_encoding(PlyEncoding::Ascii));
     let plain = scene(mesh);
     let found = text(&plain, &placed);
     assert_eq!(body(&found), ["0 -1 0", "2 -1 0", "2 -1 2", "0 -1 2", "3 0 1 2 9", "3 0 2 3 9"]);
@@ -155,13 +156,15 @@ fn an_obj_becomes_a_ply() {
     let folder = polyhaul_testkit::corpus::Folder::new("ply").unwrap();
     let path = folder.join("a.ply.gz");
     let input = || polyhaul::Input::Memory(text.clone(), "a.obj".into());
-    let convert = |output, write: &_| polyhaul::convert(input(), output, &Default::default(), write).unwrap();
+    let convert = |output, write: &_| {
+        polyhaul::Reader::new(input()).convert(polyhaul::Writer::new(output).options(write)).unwrap()
+    };
     convert(polyhaul::Output::Path(path.clone()), &Default::default());
     assert_eq!(folder.names(), ["a.ply.gz"]);
     let written = std::fs::read(&path).unwrap();
     assert_eq!(written[..2], [0x1f, 0x8b]);
     let shared = polyhaul_testkit::output::Shared::default();
-    let options = polyhaul::WriteOptions { format: Some(Format::Ply), ..Default::default() };
+    let options = polyhaul::WriteOptions::default().with_format(Some(Format::Ply));
     convert(polyhaul::Output::Writer(Box::new(shared.clone()), "x".into()), &options);
     let tables = read::tables(&shared.take());
     assert_eq!(tables.iter().map(|table| table.row_count).collect::<Vec<_>>(), [4, 2, 1]);

@@ -1,35 +1,36 @@
 //! What these tests share.
 
 use polyhaul::model::{Column, Elements, Mesh, Scene, Table, Values};
-use polyhaul::options::{Digits, PlyEncoding, PlyOptions};
+use polyhaul::options::{Digits, PlyEncoding, PlyWriteOptions};
 use polyhaul::{Format, Output, Report, Result, WriteOptions};
 use polyhaul_testkit::output::Shared;
 
 pub const ENCODINGS: [PlyEncoding; 3] = [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian];
 
-pub fn options(ply: PlyOptions) -> WriteOptions {
-    WriteOptions { format: Some(Format::Ply), ply, ..WriteOptions::default() }
+pub fn options(ply: PlyWriteOptions) -> WriteOptions {
+    WriteOptions::default().with_format(Some(Format::Ply)).with_ply(ply)
 }
 
 pub fn encoded(encoding: PlyEncoding) -> WriteOptions {
-    options(PlyOptions { encoding, ..PlyOptions::default() })
+    options(PlyWriteOptions::default().with_encoding(encoding))
 }
 
 pub fn fixed(digits: u8) -> WriteOptions {
     let digits = Digits::Fixed(digits);
-    options(PlyOptions { encoding: PlyEncoding::Ascii, digits, ..PlyOptions::default() })
+    options(PlyWriteOptions::default().with_encoding(PlyEncoding::Ascii).with_digits(digits))
 }
 
 pub fn write(scene: &Scene, options: &WriteOptions) -> Result<(Vec<u8>, Report)> {
     let shared = Shared::default();
-    let report = polyhaul::save(scene, Output::Writer(Box::new(shared.clone()), "out".into()), options)?;
+    let report =
+        polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), "out".into())).options(options).scene(scene)?;
     Ok((shared.take(), report))
 }
 
 pub fn write_tables(tables: &[Table], options: &WriteOptions) -> Result<Vec<u8>> {
     let shared = Shared::default();
     let output = Output::Writer(Box::new(shared.clone()), "out".into());
-    polyhaul::save_tables(tables, &["a table".into()], &["from a test".into()], output, options)?;
+    polyhaul::Writer::new(output).options(options).tables_with(tables, &["a table".into()], &["from a test".into()])?;
     Ok(shared.take())
 }
 

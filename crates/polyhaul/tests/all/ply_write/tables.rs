@@ -129,7 +129,7 @@ fn wide_integers_are_written_where_they_fit() {
 fn what_is_no_table_is_refused() {
     let short = Table { name: "t".into(), row_count: 3, columns: vec![column("v", Values::U8([1, 2].into()))] };
     assert_eq!(write_tables(&[short], &encoded(ENCODINGS[0])).unwrap_err().kind(), ErrorKind::Usage);
-    let options = WriteOptions { format: Some(Format::Obj), ..WriteOptions::default() };
+    let options = WriteOptions::default().with_format(Some(Format::Obj));
     assert_eq!(write_tables(&[], &options).unwrap_err().kind(), ErrorKind::Usage);
 }
 

@@ -2,7 +2,7 @@
 
 use super::support::*;
 use polyhaul::options::Cancel;
-use polyhaul::{ErrorKind, Input, Output, ReadOptions, WriteOptions};
+use polyhaul::{ErrorKind, Input, ReadOptions, WriteOptions};
 use polyhaul_testkit::zip;
 use std::fs;
 
@@ -240,6 +240,6 @@ fn a_scene_of_unknown_origin_says_what_is_not_copied() {
     let mut scene = polyhaul::read(folder.join("s/a.obj")).unwrap();
     scene.materials[0].folder = Default::default();
     scene.folder = Default::default();
-    let report = polyhaul::save(&scene, Output::Path(folder.join("b.obj")), &COPYING()).unwrap();
+    let report = polyhaul::Writer::new(folder.join("b.obj")).options(&COPYING()).scene(&scene).unwrap();
     assert_eq!(counts(&report.warnings).into_iter().collect::<Vec<_>>(), [("uncopied-reference", 4)]);
 }

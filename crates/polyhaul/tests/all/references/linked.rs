@@ -148,7 +148,7 @@ fn libraries_that_were_not_read_are_linked() {
     assert_eq!(said(&folder.join("s/out/b.obj"), "mtllib "), ["../../up.mtl"]);
     let found = messages(&report.warnings, "missing-library");
     assert!(found[0].contains("is outside the scene's folder (use --allow-outside to read it)"), "{found:?}");
-    let read = ReadOptions { load_materials: false, ..ReadOptions::default() };
+    let read = ReadOptions::default().with_load_materials(false);
     folder.file("s/a.obj", format!("mtllib in.mtl\nusemtl n\n{FACE}")).unwrap();
     try_convert(&folder.join("s/a.obj"), &folder.join("s/out/c.obj"), &read, &WriteOptions::default()).unwrap();
     assert_eq!(said(&folder.join("s/out/c.obj"), "mtllib "), ["../in.mtl"]);
@@ -226,18 +226,18 @@ fn all_files_of_pbrt_scenes_are_found_from_anywhere() {
 fn streams_keep_names_that_are_relative_to_the_scene() {
     let folder = render_scene();
     let write = |input: &str, format| {
-        let write = WriteOptions { format: Some(format), ..WriteOptions::default() };
+        let write = WriteOptions::default().with_format(Some(format));
         let output = Output::Writer(Box::new(fs::File::create(folder.join("stream")).unwrap()), "stream".into());
         let input = Input::Path(folder.join(input));
-        let report = polyhaul::convert(input, output, &ReadOptions::default(), &write).unwrap();
+        let report = polyhaul::Reader::new(input).convert(polyhaul::Writer::new(output).options(&write)).unwrap();
         (fs::read_to_string(folder.join("stream")).unwrap(), counts(&report.warnings).len())
     };
     let (text, warned) = write("s/a.pbrt", polyhaul::Format::Pbrt);
     assert!(text.contains("\"sub/tex2.png\"") && text.contains("\"tex.png\""), "{text}");
     assert_eq!(warned, 0);
-    let copying = WriteOptions { format: Some(polyhaul::Format::Pbrt), ..COPYING() };
+    let copying = COPYING().with_format(Some(polyhaul::Format::Pbrt));
     let output = Output::Writer(Box::new(Vec::new()), "stream".into());
-    let error = polyhaul::convert(Input::Path(folder.join("s/a.pbrt")), output, &ReadOptions::default(), &copying);
+    let error = polyhaul::Reader::new(folder.join("s/a.pbrt")).convert(polyhaul::Writer::new(output).options(&copying));
     assert_eq!(error.unwrap_err().kind(), polyhaul::ErrorKind::Usage);
 }
 

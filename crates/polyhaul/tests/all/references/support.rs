@@ -1,7 +1,7 @@
 //! Assets that refer to files in all ways, and conversions of them.
 
 use polyhaul::warnings::Warnings;
-use polyhaul::{Input, Output, ReadOptions, Report, Result, WriteOptions};
+use polyhaul::{Input, ReadOptions, Report, Result, WriteOptions};
 pub use polyhaul_testkit::corpus::Folder;
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +12,8 @@ pub const MESH: &str = "ply\nformat ascii 1.0\ncomment TextureFile tex/a b.png\n
     property float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar int vertex_indices\n\
     end_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
 
-pub const ALLOWED: fn() -> ReadOptions = || ReadOptions { allow_outside: true, ..ReadOptions::default() };
-pub const COPYING: fn() -> WriteOptions = || WriteOptions { copy_assets: true, ..WriteOptions::default() };
+pub const ALLOWED: fn() -> ReadOptions = || ReadOptions::default().with_allow_outside(true);
+pub const COPYING: fn() -> WriteOptions = || WriteOptions::default().with_copy_assets(true);
 
 /// An empty folder for one test.
 pub fn new_folder() -> Folder {
@@ -23,7 +23,7 @@ pub fn new_folder() -> Folder {
 /// Converts with these options, and makes the output's folder.
 pub fn try_convert(from: &Path, to: &Path, read: &ReadOptions, write: &WriteOptions) -> Result<Report> {
     fs::create_dir_all(to.parent().unwrap()).unwrap();
-    polyhaul::convert(Input::Path(from.into()), Output::Path(to.into()), read, write)
+    polyhaul::Reader::new(from).options(read).convert(polyhaul::Writer::new(to).options(write))
 }
 
 #[track_caller]

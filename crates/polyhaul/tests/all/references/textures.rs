@@ -3,7 +3,6 @@
 use super::support::*;
 use polyhaul::model::Scene;
 use polyhaul::model::{Color, MapKind, Material, TextureMap};
-use polyhaul::{Input, ReadOptions};
 use std::collections::BTreeMap;
 
 const SCENE: &str = r#"WorldBegin
@@ -129,7 +128,7 @@ fn names_of_included_files_are_relative_to_the_scene() {
     folder.file("s/a.pbrt", "WorldBegin\nInclude \"sub/b.pbrt\"\n").unwrap();
     convert(&folder.join("s/a.pbrt"), &folder.join("t/b.obj"));
     assert_eq!(said(&folder.join("t/b.mtl"), "map_Kd "), ["../s/sub/t.png"]);
-    let loaded = polyhaul::load(Input::Path(folder.join("s/a.pbrt")), &ReadOptions::default()).unwrap();
-    let flat = polyhaul::flattened(loaded, &Default::default()).unwrap().scene;
+    let loaded = polyhaul::Reader::new(folder.join("s/a.pbrt")).scene().unwrap();
+    let flat = loaded.flattened(&Default::default()).unwrap().value;
     assert_eq!(flat.materials[0].maps[0].file, "sub/t.png");
 }

@@ -1,6 +1,7 @@
 //! Files that are not read, and where that is said to be.
 
 use crate::stl::*;
+use polyhaul::model::Scene;
 use polyhaul::options::{Limits, OnError};
 use polyhaul::{Error, ErrorKind};
 
@@ -10,14 +11,14 @@ fn error(bytes: &[u8]) -> Error {
     let error = load(bytes.to_vec()).unwrap_err();
     for count in [1, 2, 7] {
         for chunk_bytes in [None, Some(1), Some(70), Some(300)] {
-            let options = ReadOptions { run: threads(count, chunk_bytes), ..ReadOptions::default() };
+            let options = ReadOptions::default().with_run(threads(count, chunk_bytes));
             let again = load_with(bytes.to_vec(), &options).unwrap_err();
             assert_eq!(
                 (again.kind(), again.diagnostic()),
                 (error.kind(), error.diagnostic()),
                 "{count} {chunk_bytes:?}"
             );
-            let streamed = polyhaul::load(stream(bytes.to_vec()), &options).unwrap_err();
+            let streamed = polyhaul::Reader::new(stream(bytes.to_vec())).options(&options).scene().unwrap_err();
             assert_eq!((streamed.kind(), streamed.diagnostic()), (error.kind(), error.diagnostic()));
         }
     }
@@ -59,19 +60,18 @@ fn counts_are_not_believed() {
         error(&bytes).to_string(),
         "x.stl: byte 684: unexpected end of file in triangle 13 of 1400000000; expected 70000000084 bytes"
     );
-    let limits = Limits { elements: 35, ..Limits::default() };
+    let limits = Limits::default().with_elements(35);
     for name in ["good/cube_binary.stl", "good/cube_ascii.stl"] {
-        let options = ReadOptions { limits, ..ReadOptions::default() };
+        let options = ReadOptions::default().with_limits(limits);
         assert_eq!(load_with(file(name), &options).unwrap_err().kind(), ErrorKind::Limit);
-        let limits = Limits { elements: 36, ..limits };
-        assert!(load_with(file(name), &ReadOptions { limits, ..options }).is_ok());
+        let limits = limits.with_elements(36);
+        assert!(load_with(file(name), &options.with_limits(limits)).is_ok());
     }
 }
 
 #[test]
 fn broken_triangles_can_be_left_out() {
-    let options =
-        |chunk_bytes| ReadOptions { on_error: OnError::Warn, run: threads(3, chunk_bytes), ..ReadOptions::default() };
+    let options = |chunk_bytes| ReadOptions::default().with_on_error(OnError::Warn).with_run(threads(3, chunk_bytes));
     for (name, faces) in [
         ("bad/truncated_binary.stl", 7),
         ("bad/count_lies.stl", 12),
@@ -80,11 +80,11 @@ fn broken_triangles_can_be_left_out() {
         ("bad/nested.stl", 11),
     ] {
         let expected = load_with(file(name), &options(None)).unwrap();
-        assert_eq!(expected.scene.meshes[0].faces.len(), faces, "{name}");
+        assert_eq!(expected.value.meshes[0].faces.len(), faces, "{name}");
         assert_eq!(expected.report.warnings.total(), 1, "{name}: {:?}", expected.report.warnings);
         for chunk_bytes in [1, 60, 100, 250] {
             let found = load_with(file(name), &options(Some(chunk_bytes))).unwrap();
-            assert!(found.scene == expected.scene && found.report.warnings == expected.report.warnings, "{name}");
+            assert!(found.value == expected.value && found.report.warnings == expected.report.warnings, "{name}");
         }
     }
 }
@@ -94,10 +94,11 @@ fn every_end_is_an_error_or_a_file() {
     for name in ["good/cube_ascii.stl", "good/two_solids.stl", "good/cube_binary.stl", "good/solid_binary.stl"] {
         let whole = file(name);
         for end in (0..whole.len()).step_by(7) {
-            let options = ReadOptions { on_error: OnError::Warn, run: threads(2, Some(90)), ..welded() };
+            let options = welded().with_on_error(OnError::Warn).with_run(threads(2, Some(90)));
             let (strict, lenient) = (load(whole[..end].to_vec()), load_with(whole[..end].to_vec(), &options));
             if let (Ok(strict), Ok(lenient)) = (&strict, &lenient) {
-                let faces = |loaded: &Loaded| loaded.scene.meshes.iter().map(|mesh| mesh.faces.len()).sum::<usize>();
+                let faces =
+                    |loaded: &Loaded<Scene>| loaded.value.meshes.iter().map(|mesh| mesh.faces.len()).sum::<usize>();
                 assert_eq!(faces(strict), faces(lenient));
             }
         }
@@ -119,10 +120,9 @@ fn noise_is_no_crash() {
             }
         }
         let outcome = |count, chunk_bytes| {
-            let options =
-                ReadOptions { on_error: OnError::Warn, run: threads(count, chunk_bytes), ..ReadOptions::default() };
+            let options = ReadOptions::default().with_on_error(OnError::Warn).with_run(threads(count, chunk_bytes));
             load_with(bytes.clone(), &options)
-                .map(|loaded| (format!("{:?}", loaded.scene), loaded.report.warnings))
+                .map(|loaded| (format!("{:?}", loaded.value), loaded.report.warnings))
                 .map_err(|error| format!("{error:?}"))
         };
         let expected = outcome(1, None);
@@ -135,8 +135,8 @@ fn noise_is_no_crash() {
 #[test]
 fn names_and_lines_have_limits() {
     let text = |name: usize| format!("solid {}\nendsolid\n", "n".repeat(name)).into_bytes();
-    let limits = Limits { name_bytes: 10, line_bytes: 100, ..Limits::default() };
-    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let limits = Limits::default().with_name_bytes(10).with_line_bytes(100);
+    let options = ReadOptions::default().with_limits(limits);
     assert!(load_with(text(10), &options).is_ok());
     for size in [11, 200] {
         let error = load_with(text(size), &options).unwrap_err();

@@ -2,7 +2,7 @@
 
 use crate::stl::*;
 use polyhaul::model::{Counts, Object, Scene};
-use polyhaul::options::{Codec, StlOptions};
+use polyhaul::options::{Codec, StlWriteOptions};
 use polyhaul::{Format, WriteOptions};
 use polyhaul_testkit::output::bytes;
 use polyhaul_testkit::random::Random;
@@ -20,7 +20,7 @@ pub fn solids(sizes: &[usize]) -> Scene {
             text.extend((facet + "endloop\nendfacet\n").into_bytes());
         }
         text.extend(b"endsolid\n");
-        let read = load(text).unwrap().scene;
+        let read = load(text).unwrap().value;
         let (mesh, own) = (scene.meshes.len(), read.meshes.into_iter().next().unwrap());
         let end: Counts = own.counts();
         scene.meshes.push(own);
@@ -30,8 +30,8 @@ pub fn solids(sizes: &[usize]) -> Scene {
 }
 
 fn options(ascii: bool, count: usize, chunk_bytes: Option<usize>) -> WriteOptions {
-    let stl = StlOptions { ascii, ..StlOptions::default() };
-    WriteOptions { format: Some(Format::Stl), stl, run: threads(count, chunk_bytes), ..WriteOptions::default() }
+    let stl = StlWriteOptions::default().with_ascii(ascii);
+    WriteOptions::default().with_format(Some(Format::Stl)).with_stl(stl).with_run(threads(count, chunk_bytes))
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn what_is_written_is_what_is_read() {
         let written = bytes(&scene, &options(ascii, 1, None));
         let expected = load(written.clone()).unwrap();
         if ascii {
-            assert!(expected.scene.meshes == scene.meshes && expected.scene.objects == scene.objects);
+            assert!(expected.value.meshes == scene.meshes && expected.value.objects == scene.objects);
         }
         assert!(expected.report.warnings.is_empty());
         for count in [1, 2, 3, 7, 64] {
@@ -50,17 +50,17 @@ fn what_is_written_is_what_is_read() {
                     bytes(&scene, &options(ascii, count, chunk_bytes)) == written,
                     "{ascii} {count} {chunk_bytes:?}"
                 );
-                let read = ReadOptions { run: threads(count, chunk_bytes), ..ReadOptions::default() };
+                let read = ReadOptions::default().with_run(threads(count, chunk_bytes));
                 let found = load_with(written.clone(), &read).unwrap();
-                assert!(found.scene == expected.scene, "{ascii} {count} {chunk_bytes:?}");
-                let streamed = polyhaul::load(stream(written.clone()), &read).unwrap();
-                assert!(streamed.scene == expected.scene, "{ascii} {count} {chunk_bytes:?}");
+                assert!(found.value == expected.value, "{ascii} {count} {chunk_bytes:?}");
+                let streamed = polyhaul::Reader::new(stream(written.clone())).options(&read).scene().unwrap();
+                assert!(streamed.value == expected.value, "{ascii} {count} {chunk_bytes:?}");
             }
         }
         for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
-            let packed = bytes(&scene, &WriteOptions { compression: codec.into(), ..options(ascii, 2, None) });
+            let packed = bytes(&scene, &options(ascii, 2, None).with_compression(codec.into()));
             let found = load(packed).unwrap();
-            assert!(found.scene == expected.scene && found.report.codec == Some(codec));
+            assert!(found.value == expected.value && found.report.codec == Some(codec));
         }
     }
 }
@@ -75,10 +75,10 @@ fn welding_is_the_same_everywhere() {
         bytes.extend(facets);
         bytes
     };
-    let expected = load_with(many.clone(), &welded()).unwrap().scene;
+    let expected = load_with(many.clone(), &welded()).unwrap().value;
     assert_eq!(expected.meshes[0].positions.len(), 8);
     for count in [2, 7] {
-        let options = ReadOptions { run: threads(count, Some(999)), ..welded() };
-        assert!(load_with(many.clone(), &options).unwrap().scene == expected);
+        let options = welded().with_run(threads(count, Some(999)));
+        assert!(load_with(many.clone(), &options).unwrap().value == expected);
     }
 }

@@ -6,6 +6,7 @@ mod matrix;
 mod promises;
 mod writing;
 
+use polyhaul::model::Scene;
 use polyhaul::options::{RunOptions, StlReadOptions};
 use polyhaul::{Input, Loaded, ReadOptions, Result};
 use polyhaul_testkit::corpus;
@@ -15,20 +16,20 @@ fn file(name: &str) -> Vec<u8> {
     std::fs::read(corpus::root().join("stl").join(name)).unwrap()
 }
 
-fn load_with(bytes: Vec<u8>, options: &ReadOptions) -> Result<Loaded> {
-    polyhaul::load(Input::Memory(bytes, "x.stl".into()), options)
+fn load_with(bytes: Vec<u8>, options: &ReadOptions) -> Result<Loaded<Scene>> {
+    polyhaul::Reader::new(Input::Memory(bytes, "x.stl".into())).options(options).scene()
 }
 
-fn load(bytes: Vec<u8>) -> Result<Loaded> {
+fn load(bytes: Vec<u8>) -> Result<Loaded<Scene>> {
     load_with(bytes, &ReadOptions::default())
 }
 
 fn welded() -> ReadOptions {
-    ReadOptions { stl: StlReadOptions { weld: true }, ..ReadOptions::default() }
+    ReadOptions::default().with_stl(StlReadOptions::default().with_weld(true))
 }
 
 fn threads(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
-    RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
 }
 
 /// A reader of the bytes, which nobody can ask for their number.

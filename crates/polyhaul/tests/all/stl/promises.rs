@@ -1,6 +1,7 @@
 //! What holds for every file of `testdata/stl`: cut anywhere, changed in any byte, limited, and read in any way.
 
 use crate::stl::*;
+use polyhaul::model::Scene;
 use polyhaul::options::{Limits, OnError};
 use polyhaul::{Error, ErrorKind};
 use polyhaul_testkit::corpus::{Sample, samples};
@@ -16,7 +17,7 @@ fn all() -> Vec<Sample> {
 }
 
 fn options(on_error: OnError, run: RunOptions) -> ReadOptions {
-    ReadOptions { on_error, run, ..ReadOptions::default() }
+    ReadOptions::default().with_on_error(on_error).with_run(run)
 }
 
 fn hostile(bytes: &[u8], fault: Fault, seed: u64) -> Input {
@@ -28,7 +29,7 @@ fn hostile(bytes: &[u8], fault: Fault, seed: u64) -> Input {
 fn check(bytes: &[u8], what: impl Fn() -> String) {
     for on_error in [OnError::Raise, OnError::Warn] {
         match load_with(bytes.to_vec(), &options(on_error, threads(1, None))) {
-            Ok(loaded) => assert_eq!(broken_rule(&loaded.scene), None, "{}", what()),
+            Ok(loaded) => assert_eq!(broken_rule(&loaded.value), None, "{}", what()),
             Err(error) => {
                 let is_fault = matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory);
                 assert!(!is_fault, "{error} {}", what());
@@ -43,7 +44,7 @@ fn a_prefix_is_an_error_or_says_what_is_missing() {
         let bytes = file.bytes();
         let is_text = bytes.trim_ascii_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));
         let Ok(whole) = load(bytes.clone()) else { continue };
-        let faces = |loaded: &Loaded| loaded.scene.meshes.iter().map(|mesh| mesh.faces.len()).sum::<usize>();
+        let faces = |loaded: &Loaded<Scene>| loaded.value.meshes.iter().map(|mesh| mesh.faces.len()).sum::<usize>();
         for cut in 0..bytes.len() {
             let Ok(found) = load(bytes[..cut].to_vec()) else { continue };
             // Text does not say how many solids it has: a cut inside of one is noted, and one behind a solid is none.
@@ -66,9 +67,9 @@ fn one_changed_byte_breaks_nothing() {
 }
 
 /// Scene, warnings or error as text: NaN is not equal to itself.
-fn outcome(result: polyhaul::Result<Loaded>) -> String {
+fn outcome(result: polyhaul::Result<Loaded<Scene>>) -> String {
     match result {
-        Ok(Loaded { scene, report }) => format!("{scene:?} {:?}", report.warnings),
+        Ok(Loaded { value: scene, report }) => format!("{scene:?} {:?}", report.warnings),
         Err(error) => format!("{:?} {:?}", error.kind(), error.diagnostic()),
     }
 }
@@ -86,7 +87,9 @@ fn the_same_in_every_way() {
                     assert_eq!(outcome(load_with(bytes.clone(), &way)), expected, "{what}");
                     // Nobody knows the size of a stream: only text may begin as text does.
                     if !file.name.contains("solid_binary") {
-                        let streamed = polyhaul::load(hostile(&bytes, Fault::Interrupted, seed as u64), &way);
+                        let streamed = polyhaul::Reader::new(hostile(&bytes, Fault::Interrupted, seed as u64))
+                            .options(&way)
+                            .scene();
                         assert_eq!(outcome(streamed), expected, "a stream, {what}");
                     }
                 }
@@ -102,7 +105,8 @@ fn readers_that_fail_say_so() {
         for at in [0, 3, 100, bytes.len() / 2] {
             for fault in [Fault::FailsAt(at), Fault::PanicsAt(at), Fault::ClaimsTooMuchAt(at)] {
                 let way = options(OnError::Raise, threads(2, Some(64)));
-                let error = polyhaul::load(hostile(&bytes, fault, 9), &way).map(drop).unwrap_err();
+                let error =
+                    polyhaul::Reader::new(hostile(&bytes, fault, 9)).options(&way).scene().map(drop).unwrap_err();
                 assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::Host), "{} {fault:?}: {error:?}", file.name);
             }
         }
@@ -113,7 +117,7 @@ fn readers_that_fail_say_so() {
 fn limits_hold_to_the_one() {
     let text = b"solid abc\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\nendloop\n\
                  endfacet\nendsolid abc\n";
-    let read = |bytes: &[u8], limits| load_with(bytes.to_vec(), &ReadOptions { limits, ..ReadOptions::default() });
+    let read = |bytes: &[u8], limits| load_with(bytes.to_vec(), &ReadOptions::default().with_limits(limits));
     let check = |bytes: &[u8], name: &str, most: u64, set: fn(&mut Limits, u64)| {
         let with = |limit| {
             let mut limits = Limits::default();
@@ -134,11 +138,11 @@ fn limits_hold_to_the_one() {
 #[test]
 fn a_limit_does_not_hide_what_comes_before() {
     let facet = "facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\nendloop\nendfacet\n";
-    let limits = Limits { elements: 6, ..Limits::default() };
+    let limits = Limits::default().with_elements(6);
     for (whole, kind) in [(1, ErrorKind::Malformed), (2, ErrorKind::Malformed), (3, ErrorKind::Limit)] {
         let text = format!("solid\n{}facet normal 0 0 x\n{facet}{facet}endsolid\n", facet.repeat(whole));
         for chunk_bytes in [None, Some(1), Some(50), Some(120)] {
-            let way = ReadOptions { limits, ..options(OnError::Raise, threads(2, chunk_bytes)) };
+            let way = options(OnError::Raise, threads(2, chunk_bytes)).with_limits(limits);
             let error = load_with(text.clone().into_bytes(), &way).unwrap_err();
             assert_eq!(error.kind(), kind, "{whole} {chunk_bytes:?}: {error}");
         }
@@ -182,7 +186,7 @@ fn every_number_is_that_of_the_slow_reader() {
     let mut compared = 0;
     for file in samples("stl/good", "stl") {
         let (bytes, loaded) = (file.bytes(), load(file.bytes()).unwrap());
-        let facets = loaded.scene.meshes.iter().flat_map(|mesh| {
+        let facets = loaded.value.meshes.iter().flat_map(|mesh| {
             let corners = mesh.faces.corner_positions.chunks(3);
             mesh.normals.iter().zip(corners).map(|(normal, corners)| {
                 let corner = |place: usize| mesh.positions[corners[place] as usize];

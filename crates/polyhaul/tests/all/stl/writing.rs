@@ -2,7 +2,7 @@
 
 use crate::stl::*;
 use polyhaul::model::{Column, Domain, Elements, Mesh, Object, Scene, Values};
-use polyhaul::options::{Digits, StlOptions};
+use polyhaul::options::{Digits, StlWriteOptions};
 use polyhaul::{Format, Output, Report, WriteOptions};
 use polyhaul_testkit::output::Shared;
 
@@ -12,15 +12,18 @@ fn square() -> Mesh {
     Mesh { positions: positions.into(), faces, ..Mesh::default() }
 }
 
-fn write(scene: &Scene, stl: StlOptions) -> (Vec<u8>, Report) {
+fn write(scene: &Scene, stl: StlWriteOptions) -> (Vec<u8>, Report) {
     let shared = Shared::default();
-    let options = WriteOptions { format: Some(Format::Stl), stl, ..WriteOptions::default() };
-    let report = polyhaul::save(scene, Output::Writer(Box::new(shared.clone()), "out".into()), &options).unwrap();
+    let options = WriteOptions::default().with_format(Some(Format::Stl)).with_stl(stl);
+    let report = polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), "out".into()))
+        .options(&options)
+        .scene(scene)
+        .unwrap();
     (shared.take(), report)
 }
 
 fn text(scene: &Scene) -> String {
-    let ascii = StlOptions { ascii: true, digits: Digits::Fixed(1), ..StlOptions::default() };
+    let ascii = StlWriteOptions::default().with_ascii(true).with_digits(Digits::Fixed(1));
     String::from_utf8(write(scene, ascii).0).unwrap()
 }
 
@@ -50,7 +53,7 @@ endsolid
 fn faces_are_cut_and_normals_worked_out() {
     assert_eq!(text(&scene(square())), TEXT);
     assert_eq!(text(&Scene::default()), "solid\nendsolid\n");
-    let (bytes, _) = write(&scene(square()), StlOptions::default());
+    let (bytes, _) = write(&scene(square()), StlWriteOptions::default());
     assert!(bytes.starts_with(b"polyhaul ") && bytes.len() == 184);
     assert_eq!(bytes[80..84], 2u32.to_le_bytes());
     let mut first = Vec::new();
@@ -65,7 +68,7 @@ fn faces_are_cut_and_normals_worked_out() {
 fn what_was_read_is_written_as_it_was() {
     for name in ["good/cube_binary.stl", "good/attributes.stl", "good/empty_binary.stl"] {
         let loaded = load(file(name)).unwrap();
-        let (bytes, report) = write(&loaded.scene, StlOptions::default());
+        let (bytes, report) = write(&loaded.value, StlWriteOptions::default());
         if name != "good/attributes.stl" {
             assert!(bytes == file(name), "{name}");
         }
@@ -73,7 +76,7 @@ fn what_was_read_is_written_as_it_was() {
     }
     // That word at the begin is not written again.
     let loaded = load(file("good/solid_binary.stl")).unwrap();
-    assert!(write(&loaded.scene, StlOptions::default()).0.starts_with(b"polyhaul"));
+    assert!(write(&loaded.value, StlWriteOptions::default()).0.starts_with(b"polyhaul"));
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn text_has_the_fewest_digits_of_each_number() {
         faces,
         ..Mesh::default()
     };
-    let ascii = StlOptions { ascii: true, digits: Digits::Shortest, ..StlOptions::default() };
+    let ascii = StlWriteOptions::default().with_ascii(true).with_digits(Digits::Shortest);
     let text = String::from_utf8(write(&scene(mesh), ascii).0).unwrap();
     assert!(text == expected, "{text}");
 }
@@ -141,7 +144,7 @@ fn what_stl_has_no_place_for_is_counted() {
     mesh.face_columns = vec![column("attribute", Values::U16([7].into()))];
     let object = Object { name: "o".into(), end: mesh.counts(), ..Object::default() };
     let scene = Scene { objects: vec![object], comments: vec!["a".into(), "b".into()], ..scene(mesh) };
-    let (bytes, report) = write(&scene, StlOptions::default());
+    let (bytes, report) = write(&scene, StlWriteOptions::default());
     let codes = ["left-out-uvs", "left-out-colors", "left-out-columns", "left-out-names", "left-out-remarks"];
     let counts = report.warnings.counts();
     assert_eq!(codes.map(|code| counts.get(code).copied().unwrap_or(0)), [4, 4, 1, 1, 1]);
@@ -156,6 +159,6 @@ fn names_leave_text_what_it_is() {
         let end = scene.meshes[0].counts();
         scene.objects = vec![Object { name: name.into(), end, ..Object::default() }];
         let back = load(text(&scene).into_bytes()).unwrap();
-        assert_eq!(back.scene.objects[0].name, written);
+        assert_eq!(back.value.objects[0].name, written);
     }
 }

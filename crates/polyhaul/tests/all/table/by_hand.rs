@@ -3,10 +3,10 @@
 use crate::table::support::*;
 use polyhaul::ErrorKind;
 use polyhaul::model::{Scalar, Values};
-use polyhaul::options::{ColumnName, Delimiter, Header, Missing, TableOptions, Types};
+use polyhaul::options::{ColumnName, Delimiter, Header, Missing, TableReadOptions, Types};
 
-fn options() -> TableOptions {
-    TableOptions::default()
+fn options() -> TableReadOptions {
+    TableReadOptions::default()
 }
 
 #[test]
@@ -30,9 +30,9 @@ fn separators_are_found() {
     // A tab parts the fields of a .tsv only.
     assert_eq!(table("1 \t2\n", "x.tsv").columns.len(), 2);
     assert_eq!(table("1\n2\n", "x.tsv"), table_of(2, vec![column("", ints([1, 2]))]));
-    let bar = TableOptions { delimiter: Some(Delimiter::Byte(b'|')), ..options() };
+    let bar = options().with_delimiter(Some(Delimiter::Byte(b'|')));
     assert_eq!(with("1|2.5\n3 | -4", bar), expected);
-    let blanks = TableOptions { delimiter: Some(Delimiter::Blanks), ..options() };
+    let blanks = options().with_delimiter(Some(Delimiter::Blanks));
     assert_eq!(with("1 2.5\n3 -4", blanks), expected);
 }
 
@@ -44,10 +44,10 @@ fn names_come_first() {
     }
     assert_eq!(table("\"a\" \"b c\"\n1 2\n", "x.csv"), expected);
     assert_eq!(table("\"say \"\"a,b\"\"\",2\n1,2\n", "x.csv").columns[0].name, "say \"a,b\"");
-    let named = TableOptions { header: Header::Present, ..options() };
+    let named = options().with_header(Header::Present);
     assert_eq!(with("1,2\n3,4\n", named.clone()), table_of(1, vec![column("1", ints([3])), column("2", ints([4]))]));
     assert_eq!(with("a,b", named), table_of(0, vec![column("a", floats([])), column("b", floats([]))]));
-    let bare = TableOptions { header: Header::Absent, ..options() };
+    let bare = options().with_header(Header::Absent);
     assert_eq!(complaint("a,b\n1,2", bare), "x.csv:1:1: `a` is not a number; expected a number");
     let latin = load(&b"\xe9,b\n1,2\n"[..], "x.csv", options()).unwrap();
     assert_eq!(latin.report.warnings.counts()["non-utf8-name"], 1);
@@ -60,14 +60,14 @@ fn nothing_is_a_table_too() {
         assert_eq!(table(text, "x.csv"), table_of(0, vec![]), "{text:?}");
     }
     let loaded = load("# a\n#b\n1\n# c\n", "x.csv", options()).unwrap();
-    assert_eq!(loaded.comments, ["a", "b"]);
+    assert_eq!(loaded.value.comments, ["a", "b"]);
 }
 
 #[test]
 fn integers_stay_as_long_as_all_are() {
     let text = "9223372036854775807,-9223372036854775808,9007199254740993,1,-0,7,18446744073709551615\n\
                 1,2,3,1e0,0,,5\n";
-    let missing = TableOptions { missing: Missing::Nan, ..options() };
+    let missing = options().with_missing(Missing::Nan);
     let columns = with(text, missing).columns;
     assert_eq!(columns[0].values, ints([i64::MAX, 1]));
     assert_eq!(columns[1].values, ints([i64::MIN, 2]));
@@ -109,7 +109,7 @@ fn numbers_are_rounded_correctly() {
         // With a column of another type all go by way of f64s.
         let mut types = vec![Some(Scalar::F32); 6];
         types.extend((!others.is_empty()).then_some(None));
-        let options = TableOptions { types: Types::Each(types), ..options() };
+        let options = options().with_types(Types::Each(types));
         let columns = with(&format!("{above}{others}"), options).columns;
         let found = columns.iter().filter_map(|column| match &column.values {
             Values::F32(values) => Some(values[0].to_bits()),
@@ -121,7 +121,7 @@ fn numbers_are_rounded_correctly() {
 
 #[test]
 fn types_are_what_was_asked_for() {
-    let all = |scalar| TableOptions { types: Types::All(scalar), ..options() };
+    let all = |scalar| options().with_types(Types::All(scalar));
     let text = "1,200\n-3,4\n";
     assert_eq!(with(text, all(Scalar::F32)).columns[1].values, Values::F32([200.0, 4.0].into()));
     assert_eq!(with(text, all(Scalar::I16)).columns[0].values, Values::I16([1, -3].into()));
@@ -141,7 +141,7 @@ fn types_are_what_was_asked_for() {
         with("18446744073709551615\n1e3\n2.0\n9007199254740992\n", all(Scalar::U64)).columns[0].values,
         Values::U64([u64::MAX, 1000, 2, 9_007_199_254_740_992].into())
     );
-    let each = TableOptions { types: Types::Each(vec![Some(Scalar::U8), None]), ..options() };
+    let each = options().with_types(Types::Each(vec![Some(Scalar::U8), None]));
     let columns = with("1,2\n3,4.5", each.clone()).columns;
     assert_eq!((&columns[0].values, &columns[1].values), (&Values::U8([1, 3].into()), &floats([2.0, 4.5])));
     assert_eq!(error("1\n", "x.csv", each).kind(), ErrorKind::Usage);
@@ -151,20 +151,20 @@ fn types_are_what_was_asked_for() {
 fn missing_values_are_errors_or_what_the_caller_says() {
     assert_eq!(complaint("1,2\n3,\n", options()), "x.csv:2:3: missing value; expected a number");
     assert_eq!(complaint("a,b,c\n,2,3\n", options()), "x.csv:2:1: missing value; expected a number");
-    let value = TableOptions { missing: Missing::Value(-1.0), ..options() };
+    let value = options().with_missing(Missing::Value(-1.0));
     assert_eq!(with("1,\n,\"\"\n", value.clone()).columns[1].values, ints([-1, -1]));
     assert_eq!(with("1,\n\n,3\n", value.clone()).columns[0].values, ints([1, -1]));
-    let single = TableOptions { types: Types::All(Scalar::F32), ..value.clone() };
+    let single = value.clone().with_types(Types::All(Scalar::F32));
     assert_eq!(with("1,\n,2\n", single).columns[0].values, Values::F32([1.0, -1.0].into()));
-    let unsigned = TableOptions { types: Types::All(Scalar::U8), ..value };
+    let unsigned = value.with_types(Types::All(Scalar::U8));
     assert_eq!(error("1,\n", "x.csv", unsigned.clone()).kind(), ErrorKind::Usage);
-    let nan = TableOptions { missing: Missing::Nan, ..unsigned };
+    let nan = unsigned.with_missing(Missing::Nan);
     assert_eq!(
         complaint("1,\n", nan),
         "x.csv:1:3: missing value; an integer column cannot store NaN; expected an integer"
     );
     // A line of tabs has fields, one of blanks has none.
-    let nan = TableOptions { missing: Missing::Nan, delimiter: Some(Delimiter::Byte(b'\t')), ..options() };
+    let nan = options().with_missing(Missing::Nan).with_delimiter(Some(Delimiter::Byte(b'\t')));
     assert_eq!(with("1\t2\n\t\n  \n3\t4", nan).row_count, 3);
 }
 
@@ -180,7 +180,7 @@ fn rows_agree_on_their_columns() {
     );
     assert_eq!(complaint("a,b\n1\n", options()), "x.csv:2:1: this row has 1 value; expected 2, as in the first row");
     assert_eq!(
-        complaint("1,5;2,5\n3,5;4,5\n", TableOptions { header: Header::Absent, ..options() }),
+        complaint("1,5;2,5\n3,5;4,5\n", options().with_header(Header::Absent)),
         "x.csv:1:1: `1,5` is not a number; expected a number"
     );
     let hint = error("1;2\n1,5;2\n", "x.csv", options());
@@ -195,37 +195,36 @@ fn rows_agree_on_their_columns() {
 fn lines_rows_and_columns_are_picked() {
     let text = "title, of, a\n# file\nname,x,y\nada,1,2\nbob,3,4\neve,5,6\n";
     let names = |names: &[&str]| Some(names.iter().map(|&name| ColumnName::Name(name.into())).collect());
-    let picked = TableOptions { skip_lines: 2, columns: names(&["y", "x"]), ..options() };
+    let picked = options().with_skip_lines(2).with_columns(names(&["y", "x"]));
     let expected = table_of(3, vec![column("y", ints([2, 4, 6])), column("x", ints([1, 3, 5]))]);
     assert_eq!(with(text, picked.clone()), expected);
-    let first = TableOptions { max_rows: Some(2), ..picked.clone() };
+    let first = picked.clone().with_max_rows(Some(2));
     assert_eq!(with(text, first).columns[1].values, ints([1, 3]));
-    let places = TableOptions { skip_lines: 3, columns: Some(vec![ColumnName::Index(2)]), ..options() };
+    let places = options().with_skip_lines(3).with_columns(Some(vec![ColumnName::Index(2)]));
     assert_eq!(with(text, places), table_of(3, vec![column("", ints([2, 4, 6]))]));
-    let none = TableOptions { columns: names(&["z"]), ..picked };
+    let none = picked.with_columns(names(&["z"]));
     assert_eq!(error(text, "x.csv", none).kind(), ErrorKind::Usage);
     // What comes behind the rows that were asked for is not looked at.
-    let rows = TableOptions { max_rows: Some(1), ..options() };
+    let rows = options().with_max_rows(Some(1));
     assert_eq!(with("1\nx\n", rows), table_of(1, vec![column("", ints([1]))]));
-    assert_eq!(with("0.5\n1\n", TableOptions { max_rows: Some(0), ..options() }).row_count, 0);
+    assert_eq!(with("0.5\n1\n", options().with_max_rows(Some(0))).row_count, 0);
 }
 
 #[test]
 fn options_that_make_no_sense_are_refused() {
     for bad in ["1", "n", "+", "\"", " ", "."] {
-        let options = TableOptions { comment: Some(bad.into()), ..options() };
+        let options = options().with_comment(Some(bad.into()));
         assert_eq!(error("1", "x.csv", options).kind(), ErrorKind::Usage, "{bad}");
     }
     for bad in [b'1', b'e', b'-', b'\n', b'"'] {
-        let options = TableOptions { delimiter: Some(Delimiter::Byte(bad)), ..options() };
+        let options = options().with_delimiter(Some(Delimiter::Byte(bad)));
         assert_eq!(error("1", "x.csv", options).kind(), ErrorKind::Usage);
     }
-    let none = TableOptions { comment: None, ..options() };
+    let none = options().with_comment(None);
     assert_eq!(complaint("1\n2 # x\n", none), "x.csv:2:1: this row has 3 values; expected 1, as in the first row");
-    let other = TableOptions { comment: Some("//".into()), ..options() };
+    let other = options().with_comment(Some("//".into()));
     assert_eq!(
-        with("// x\n1 / 2\n", TableOptions { delimiter: Some(Delimiter::Byte(b';')), header: Header::Auto, ..other })
-            .row_count,
+        with("// x\n1 / 2\n", other.with_delimiter(Some(Delimiter::Byte(b';'))).with_header(Header::Auto)).row_count,
         0
     );
 }
@@ -233,7 +232,7 @@ fn options_that_make_no_sense_are_refused() {
 #[test]
 fn quotes_and_comments_count_in_columns_that_are_not_kept() {
     let columns = Some([1, 2].map(ColumnName::Index).to_vec());
-    let options = TableOptions { columns, header: Header::Absent, ..TableOptions::default() };
+    let options = TableReadOptions::default().with_columns(columns).with_header(Header::Absent);
     let text = "x,2,3\ny,5,6\n# 4,5,6\n7,8,9 # 1\n\"a,b\",10,11\nz,12,13\n";
     let columns = with(text, options.clone()).columns;
     assert_eq!((&columns[0].values, &columns[1].values), (&ints([2, 5, 8, 10, 12]), &ints([3, 6, 9, 11, 13])));
@@ -245,12 +244,12 @@ fn quotes_and_comments_count_in_columns_that_are_not_kept() {
 
 #[test]
 fn a_quote_that_nothing_closes_is_an_error_at_its_place() {
-    let kept = |place| TableOptions { columns: Some(vec![ColumnName::Index(place)]), ..TableOptions::default() };
+    let kept = |place| TableReadOptions::default().with_columns(Some(vec![ColumnName::Index(place)]));
     for (text, options, place) in [
-        ("x,y\n1,\"2\n3,4\n", TableOptions::default(), (2, 3, 6)),
+        ("x,y\n1,\"2\n3,4\n", TableReadOptions::default(), (2, 3, 6)),
         ("x,y\n1,\"2\n3\",4\n", kept(0), (2, 3, 6)),
         ("x,y\n1, \"2\"\",3\n", kept(0), (2, 4, 7)),
-        ("x, \"y\n1,2\n", TableOptions::default(), (1, 4, 3)),
+        ("x, \"y\n1,2\n", TableReadOptions::default(), (1, 4, 3)),
     ] {
         let error = error(text, "x.csv", options);
         let found = &error.diagnostic().place;

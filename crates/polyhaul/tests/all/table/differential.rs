@@ -2,7 +2,7 @@
 
 use crate::table::support::{load, only, shown};
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{ColumnName, Delimiter, Header, Missing, TableOptions};
+use polyhaul::options::{ColumnName, Delimiter, Header, Missing, TableReadOptions};
 use polyhaul_testkit::random::Random;
 
 /// A number as the definition has it: an integer, or a float.
@@ -60,7 +60,7 @@ fn field(random: &mut Random) -> String {
 }
 
 /// Some of the columns, in any order, are those of the whole table.
-fn picked(random: &mut Random, expected: &Table, text: &str, options: TableOptions) {
+fn picked(random: &mut Random, expected: &Table, text: &str, options: TableReadOptions) {
     if expected.columns.is_empty() {
         return;
     }
@@ -68,7 +68,7 @@ fn picked(random: &mut Random, expected: &Table, text: &str, options: TableOptio
     let columns = picks.iter().map(|&place| expected.columns[place].clone()).collect();
     let expected = Table { columns, ..expected.clone() };
     let picks = picks.into_iter().map(ColumnName::Index).collect();
-    let found = load(text, "x.csv", TableOptions { columns: Some(picks), ..options }).map(only).unwrap();
+    let found = load(text, "x.csv", options.with_columns(Some(picks))).map(only).unwrap();
     assert_eq!(shown(&found), shown(&expected), "{text}");
 }
 
@@ -90,12 +90,10 @@ fn random_tables_are_what_the_definition_says() {
             text.push_str(&fields.join(&delimiter.unwrap_or(' ').to_string()));
             text.push_str(random.pick::<&str>(&["\n", "\n", "\r\n", " \n", "\r", " # c\n", "\n\n#\n"]));
         }
-        let options = TableOptions {
-            delimiter: Some(byte),
-            header: Header::Absent,
-            missing: Missing::Nan,
-            ..TableOptions::default()
-        };
+        let options = TableReadOptions::default()
+            .with_delimiter(Some(byte))
+            .with_header(Header::Absent)
+            .with_missing(Missing::Nan);
         let found = load(text.as_str(), "x.csv", options.clone()).map(only);
         match (naive(&text, delimiter), &found) {
             (Some(expected), Ok(found)) => {

@@ -1,7 +1,7 @@
 //! The files of `testdata/table`: those of `good` are read, and come to what is said here; those of `bad` are errors.
 
 use crate::table::support::{shown, table};
-use polyhaul::{Input, ReadOptions, load_tables};
+use polyhaul::{Input, Reader};
 use polyhaul_testkit::corpus;
 use polyhaul_testkit::mutate;
 
@@ -34,8 +34,8 @@ fn good_files_come_to_what_they_say() {
     for extension in NAMES {
         for file in corpus::samples("table/good", extension) {
             let input = Input::Memory(file.bytes(), format!("x.{extension}"));
-            let told = match load_tables(input, &ReadOptions::default()) {
-                Ok(loaded) => shown(&loaded.tables[0]),
+            let told = match Reader::new(input).tables() {
+                Ok(loaded) => shown(&loaded.value.tables[0]),
                 Err(error) => error.to_string(),
             };
             found.push((file.name.rsplit('/').next().unwrap().to_owned(), told));
@@ -52,7 +52,7 @@ fn bad_files_are_errors() {
     for extension in NAMES {
         for file in corpus::samples("table/bad", extension) {
             let input = Input::Memory(file.bytes(), format!("x.{extension}"));
-            assert!(load_tables(input, &ReadOptions::default()).is_err(), "{}", file.name);
+            assert!(Reader::new(input).tables().is_err(), "{}", file.name);
             count += 1;
         }
     }
@@ -64,16 +64,14 @@ fn damaged_files_are_tables_or_errors() {
     for extension in NAMES {
         for file in corpus::samples("table/good", extension) {
             let bytes = file.bytes();
-            let read = |bytes: &[u8]| {
-                load_tables(Input::Memory(bytes.to_vec(), format!("x.{extension}")), &ReadOptions::default())
-            };
+            let read = |bytes: &[u8]| Reader::new(Input::Memory(bytes.to_vec(), format!("x.{extension}"))).tables();
             mutate::each_byte(&bytes, |at, byte, damaged| {
                 if let Err(error) = read(damaged) {
                     assert_ne!(error.kind(), polyhaul::ErrorKind::Internal, "{}, {at}: {byte}", file.name);
                 }
             });
             for size in 0..bytes.len() {
-                let rows = read(&bytes[..size]).map(|loaded| loaded.tables[0].row_count);
+                let rows = read(&bytes[..size]).map(|loaded| loaded.value.tables[0].row_count);
                 // What says how much it has is whole or an error: here a last number may be cut.
                 let is_counted = extension == "npy" || extension == "pts" && size > 1 && bytes[..size].contains(&b'\n');
                 assert!(!is_counted || matches!(rows, Err(_) | Ok(3)), "{}: {size} bytes, {rows:?}", file.name);

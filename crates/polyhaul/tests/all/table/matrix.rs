@@ -2,8 +2,8 @@
 
 use crate::table::support::{only, shown};
 use polyhaul::model::{Scalar, Values};
-use polyhaul::options::{Codec, Limits, Missing, OnError, RunOptions, TableOptions, Types};
-use polyhaul::{ErrorKind, Input, ReadOptions, load_array, load_tables};
+use polyhaul::options::{Codec, Limits, Missing, OnError, TableReadOptions, Types};
+use polyhaul::{ErrorKind, Input, ReadOptions, Reader};
 use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
 use polyhaul_testkit::mutate;
 use polyhaul_testkit::packed::pack;
@@ -14,9 +14,10 @@ const CHUNKS: [usize; 6] = [1, 7, 64, 300, 4096, 1 << 20];
 
 /// All that reading tells.
 fn outcome(input: Input, options: &ReadOptions) -> String {
-    match load_tables(input, options) {
+    match Reader::new(input).options(options).tables() {
         Ok(loaded) => {
-            let (comments, warnings) = (format!("{:?}", loaded.comments), format!("{:?}", loaded.report.warnings));
+            let (comments, warnings) =
+                (format!("{:?}", loaded.value.comments), format!("{:?}", loaded.report.warnings));
             format!("{}\n{comments}\n{warnings}", shown(&only(loaded)))
         }
         Err(error) => format!("{error:?}\n{:?}", error.diagnostic()),
@@ -32,8 +33,8 @@ fn stream(text: &[u8], sizes: Sizes) -> Input {
 }
 
 fn options(threads: usize, chunk_bytes: Option<usize>, base: &ReadOptions) -> ReadOptions {
-    let run = RunOptions { threads: Some(threads), chunk_bytes, ..base.run.clone() };
-    ReadOptions { run, ..base.clone() }
+    let run = base.run.clone().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
+    base.clone().with_run(run)
 }
 
 /// A text is read in all ways, which come to the same.
@@ -75,7 +76,7 @@ fn rows(seed: u64, count: usize, faults: bool) -> Vec<u8> {
 }
 
 fn missing(missing: Missing) -> ReadOptions {
-    ReadOptions { table: TableOptions { missing, ..TableOptions::default() }, ..ReadOptions::default() }
+    ReadOptions::default().with_table(TableReadOptions::default().with_missing(missing))
 }
 
 #[test]
@@ -107,8 +108,8 @@ fn regular(seed: u64, count: usize) -> String {
 #[test]
 fn regular_rows_are_as_any_others() {
     for types in TYPES {
-        let table = TableOptions { types, ..TableOptions::default() };
-        let mut base = ReadOptions { table, ..ReadOptions::default() };
+        let table = TableReadOptions::default().with_types(types);
+        let mut base = ReadOptions::default().with_table(table);
         let (rows, others) = (regular(1, 120), "1,2.5e3,-0\n# c\n");
         // With a line in it that is not regular, one chunk of all of it is none; many have at most one that is none.
         let text = [&rows, others, &regular(2, 120), "1.000000,2.000000,3.000000"].concat();
@@ -133,8 +134,8 @@ fn regular_rows_are_one_array() {
             for types in TYPES {
                 let mut options = options(threads, Some(chunk_bytes), &ReadOptions::default());
                 options.table.types = types;
-                let array = load_array(memory(text.as_bytes()), &options).unwrap();
-                match &array.values {
+                let array = Reader::new(memory(text.as_bytes())).options(&options).array().unwrap();
+                match &array.value.values {
                     Values::F64(values) => {
                         assert!(values.iter().zip(&wanted).all(|(it, token)| Ok(*it) == token.parse()))
                     }
@@ -143,7 +144,7 @@ fn regular_rows_are_one_array() {
                     }
                     other => panic!("{other:?}"),
                 }
-                assert_eq!((array.row_count, array.values.len()), (300, 900));
+                assert_eq!((array.value.row_count, array.value.values.len()), (300, 900));
             }
         }
     }
@@ -151,7 +152,7 @@ fn regular_rows_are_one_array() {
 
 #[test]
 fn broken_rows_are_left_out_and_counted() {
-    let warn = ReadOptions { on_error: OnError::Warn, ..missing(Missing::Nan) };
+    let warn = missing(Missing::Nan).with_on_error(OnError::Warn);
     let found = check(&rows(9, 300, true), &warn);
     assert!(found.contains("not-a-number") && found.contains("ragged-row"), "{found}");
 }
@@ -160,23 +161,23 @@ fn broken_rows_are_left_out_and_counted() {
 fn limits_hold_to_the_row() {
     let text = rows(2, 60, true);
     for elements in [0, 1, 30, 50] {
-        let limits = Limits { elements, ..Limits::default() };
-        let base = ReadOptions { limits, on_error: OnError::Warn, ..missing(Missing::Nan) };
+        let limits = Limits::default().with_elements(elements);
+        let base = missing(Missing::Nan).with_limits(limits).with_on_error(OnError::Warn);
         let found = check(&text, &base);
         assert!(found.starts_with("Limit") && found.contains("(elements)"), "{found}");
     }
     for max_rows in [0, 1, 7, 40, 1000] {
-        let mut base = ReadOptions { on_error: OnError::Warn, ..missing(Missing::Nan) };
+        let mut base = missing(Missing::Nan).with_on_error(OnError::Warn);
         base.table.max_rows = Some(max_rows);
         check(&text, &base);
     }
     let long = [b"1,2\n".repeat(40), b"3,".to_vec(), b" ".repeat(300), b"4\n".to_vec(), b"x,y\n".repeat(40)].concat();
-    let limits = Limits { line_bytes: 200, ..Limits::default() };
-    let found = check(&long, &ReadOptions { limits, ..ReadOptions::default() });
+    let limits = Limits::default().with_line_bytes(200);
+    let found = check(&long, &ReadOptions::default().with_limits(limits));
     assert!(found.contains("longer than the limit of 200 bytes") && found.contains("line: Some(41)"), "{found}");
     for (columns, is_well) in [(1, false), (2, true)] {
-        let limits = Limits { columns, ..Limits::default() };
-        let found = check(b"1,2\n", &ReadOptions { limits, ..ReadOptions::default() });
+        let limits = Limits::default().with_columns(columns);
+        let found = check(b"1,2\n", &ReadOptions::default().with_limits(limits));
         assert_eq!(!found.contains("more columns than the limit of 1 (columns)"), is_well, "{found}");
     }
 }
@@ -206,7 +207,7 @@ fn cut_off_text_is_a_table_of_fewer_rows_or_an_error() {
     let counted = b"3\n1 2 3\n4 5 6\n7 8 9";
     for size in 2..counted.len() - 1 {
         let input = Input::Memory(counted[..size].to_vec(), "x.pts".into());
-        let result = load_tables(input, &ReadOptions::default());
+        let result = Reader::new(input).tables();
         assert_eq!(result.err().map(|error| error.kind()), Some(ErrorKind::Malformed), "{size}");
     }
 }
@@ -215,7 +216,7 @@ fn cut_off_text_is_a_table_of_fewer_rows_or_an_error() {
 fn one_changed_byte_breaks_nothing() {
     let text = b"# a\nx,\"y\",z\n1,2,-3.5\n4e1,,12345678901234567\r\n\n7,8,9 # b\n";
     mutate::each_byte(text, |at, byte, damaged| {
-        let base = ReadOptions { on_error: OnError::Warn, ..missing(Missing::Nan) };
+        let base = missing(Missing::Nan).with_on_error(OnError::Warn);
         let expected = outcome(memory(damaged), &options(1, None, &base));
         assert_eq!(expected, outcome(memory(damaged), &options(2, Some(5), &base)), "{at}: {byte}");
         assert!(!expected.starts_with("Internal"), "{expected}");

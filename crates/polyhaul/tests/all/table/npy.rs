@@ -2,8 +2,8 @@
 
 use crate::table::support::{column, error, load, only, shown, table, table_of, try_written};
 use polyhaul::model::{Table, Values};
-use polyhaul::options::{Codec, ColumnName, Limits, RunOptions, TableOptions};
-use polyhaul::{ErrorKind, Format, Input, ReadOptions, WriteOptions, load_tables};
+use polyhaul::options::{Codec, ColumnName, Limits, RunOptions, TableReadOptions};
+use polyhaul::{ErrorKind, Format, Input, ReadOptions, Reader, WriteOptions};
 use polyhaul_testkit::hostile::{Hostile, Sizes};
 use polyhaul_testkit::mutate;
 use polyhaul_testkit::packed::pack;
@@ -91,7 +91,7 @@ fn records_are_columns() {
     );
     assert_eq!(table(npy(3, &header, &data), "x.npy"), expected);
     let picked =
-        TableOptions { columns: Some(vec![ColumnName::Name("n".into())]), max_rows: Some(1), ..Default::default() };
+        TableReadOptions::default().with_columns(Some(vec![ColumnName::Name("n".into())])).with_max_rows(Some(1));
     let found = only(load(npy(3, &header, &data), "x.npy", picked).unwrap());
     assert_eq!(found, table_of(1, vec![column("n", Values::I16([258].into()))]));
 }
@@ -112,22 +112,22 @@ fn what_is_not_read_is_refused() {
     ];
     for (descr, shape) in refused {
         let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}");
-        let found = error(npy(1, &header, &[0; 64]), "x.npy", TableOptions::default());
+        let found = error(npy(1, &header, &[0; 64]), "x.npy", TableReadOptions::default());
         assert_eq!(found.kind(), ErrorKind::Unsupported, "{descr}: {found}");
     }
     for bad in
         ["", "{", "[]", "{'descr': 3}", "{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}", "{'descr': '<f4'} 1"]
     {
         assert_eq!(
-            error(npy(1, bad, &[0; 64]), "x.npy", TableOptions::default()).kind(),
+            error(npy(1, bad, &[0; 64]), "x.npy", TableReadOptions::default()).kind(),
             ErrorKind::Malformed,
             "{bad}"
         );
     }
-    assert_eq!(error("no array", "x.npy", TableOptions::default()).kind(), ErrorKind::Malformed);
-    assert_eq!(error(npy(9, "{}", &[]), "x.npy", TableOptions::default()).kind(), ErrorKind::Unsupported);
+    assert_eq!(error("no array", "x.npy", TableReadOptions::default()).kind(), ErrorKind::Malformed);
+    assert_eq!(error(npy(9, "{}", &[]), "x.npy", TableReadOptions::default()).kind(), ErrorKind::Unsupported);
     let endless = [b"\x93NUMPY\x02\0".as_slice(), &u32::MAX.to_le_bytes()].concat();
-    assert_eq!(error(endless, "x.npy", TableOptions::default()).kind(), ErrorKind::Limit);
+    assert_eq!(error(endless, "x.npy", TableReadOptions::default()).kind(), ErrorKind::Limit);
 }
 
 #[test]
@@ -136,18 +136,24 @@ fn counts_that_no_bytes_back_are_errors() {
         [("(4000000000,)", false), ("(4000000000, 60000)", false), ("(4000000000, 60000)", true), ("(3, 1)", false)]
     {
         let file = plain("<f8", fortran, shape, &[0; 16]);
-        assert_eq!(error(file.clone(), "x.npy", TableOptions::default()).kind(), ErrorKind::Malformed, "{shape}");
+        assert_eq!(error(file.clone(), "x.npy", TableReadOptions::default()).kind(), ErrorKind::Malformed, "{shape}");
         let stream = Input::Reader(Box::new(Hostile::new(file, Sizes::All)), "x.npy".into());
-        let found = load_tables(stream, &ReadOptions::default()).unwrap_err();
+        let found = Reader::new(stream).tables().unwrap_err();
         assert_eq!(found.kind(), ErrorKind::Malformed, "{found}");
     }
     for shape in ["(18446744073709551615,)", "(1, 18446744073709551615)", "(1, 200000)"] {
-        assert_eq!(error(plain("<f8", false, shape, &[]), "x.npy", TableOptions::default()).kind(), ErrorKind::Limit);
+        assert_eq!(
+            error(plain("<f8", false, shape, &[]), "x.npy", TableReadOptions::default()).kind(),
+            ErrorKind::Limit
+        );
     }
-    let limits = Limits { elements: 1, ..Limits::default() };
-    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let limits = Limits::default().with_elements(1);
+    let options = ReadOptions::default().with_limits(limits);
     let two = plain("|u1", false, "(2,)", &[0; 2]);
-    assert_eq!(load_tables(Input::Memory(two, "x.npy".into()), &options).unwrap_err().kind(), ErrorKind::Limit);
+    assert_eq!(
+        Reader::new(Input::Memory(two, "x.npy".into())).options(&options).tables().unwrap_err().kind(),
+        ErrorKind::Limit
+    );
 }
 
 #[test]
@@ -159,14 +165,17 @@ fn whatever_the_threads_chunks_and_splits() {
         let packed = pack(Codec::Gzip, &file, 1 << 12);
         for threads in [1, 2, 7, 64] {
             for chunk_bytes in [1, 100, 5000, 1 << 20] {
-                let run =
-                    RunOptions { threads: Some(threads), chunk_bytes: Some(chunk_bytes), ..RunOptions::default() };
-                let options = ReadOptions { run, ..ReadOptions::default() };
+                let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(chunk_bytes));
+                let options = ReadOptions::default().with_run(run);
                 for bytes in [&file, &packed] {
                     let memory = Input::Memory(bytes.clone(), "x.npy".into());
                     let stream = Input::Reader(Box::new(Hostile::new(&bytes[..], Sizes::One)), "x.npy".into());
                     for input in [memory, stream] {
-                        assert_eq!(only(load_tables(input, &options).unwrap()), expected, "{threads}, {chunk_bytes}");
+                        assert_eq!(
+                            only(Reader::new(input).options(&options).tables().unwrap()),
+                            expected,
+                            "{threads}, {chunk_bytes}"
+                        );
                     }
                 }
             }
@@ -180,17 +189,17 @@ fn prefixes_are_errors_and_changed_bytes_break_nothing() {
     let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (2,)}}");
     let file = npy(1, &header, &[1; 12]);
     for size in 0..file.len() {
-        assert_eq!(error(&file[..size], "x.npy", TableOptions::default()).kind(), ErrorKind::Malformed, "{size}");
+        assert_eq!(error(&file[..size], "x.npy", TableReadOptions::default()).kind(), ErrorKind::Malformed, "{size}");
         let stream = Input::Reader(Box::new(Hostile::new(&file[..size], Sizes::One)), "x.npy".into());
-        assert_eq!(load_tables(stream, &ReadOptions::default()).unwrap_err().kind(), ErrorKind::Malformed, "{size}");
+        assert_eq!(Reader::new(stream).tables().unwrap_err().kind(), ErrorKind::Malformed, "{size}");
     }
     mutate::each_byte(&file, |at, byte, damaged| {
-        if let Err(error) = load(damaged, "x.npy", TableOptions::default()) {
+        if let Err(error) = load(damaged, "x.npy", TableReadOptions::default()) {
             assert!(!matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory), "{at}, {byte}: {error}");
         }
     });
     let longer = [&file[..], b"more"].concat();
-    let loaded = load(longer, "x.npy", TableOptions::default()).unwrap();
+    let loaded = load(longer, "x.npy", TableReadOptions::default()).unwrap();
     assert_eq!(loaded.report.warnings.counts()["trailing-data"], 1);
 }
 
@@ -209,9 +218,8 @@ fn what_is_written_comes_back() {
     for original in [same, mixed, one, unnamed(0, vec![])] {
         let mut expected = None;
         for (threads, chunk_bytes) in [(1, None), (2, Some(1)), (7, Some(20))] {
-            let run = RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
-            let bytes =
-                try_written(&original, &[], Format::Npy, &WriteOptions { run, ..WriteOptions::default() }).unwrap();
+            let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
+            let bytes = try_written(&original, &[], Format::Npy, &WriteOptions::default().with_run(run)).unwrap();
             assert_eq!(expected.get_or_insert(bytes.clone()), &bytes);
             assert_eq!(shown(&table(bytes, "x.npy")), shown(&original));
         }

@@ -3,15 +3,15 @@
 use crate::table::support::table;
 use polyhaul::model::{Domain, Mesh, Scene, Values};
 use polyhaul::options::RunOptions;
-use polyhaul::{ErrorKind, Format, Input, ReadOptions, WriteOptions, load};
+use polyhaul::{ErrorKind, Format, Input, Reader, WriteOptions};
 use polyhaul_testkit::output::try_bytes;
 
 fn scene(text: &str, name: &str) -> Scene {
-    load(Input::Memory(text.into(), name.into()), &ReadOptions::default()).unwrap().scene
+    Reader::new(Input::Memory(text.into(), name.into())).scene().unwrap().value
 }
 
 fn written(scene: &Scene, format: Format) -> String {
-    let options = WriteOptions { format: Some(format), ..WriteOptions::default() };
+    let options = WriteOptions::default().with_format(Some(format));
     String::from_utf8(try_bytes(scene, &options).unwrap()).unwrap()
 }
 
@@ -39,7 +39,7 @@ fn counts_of_points_are_held() {
         ("1\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 1 points, found 2"),
         ("1 2\n", "x.pts:1:1: this row has only 2 numbers; expected at least 3: x, y and z"),
     ] {
-        let found = load(Input::Memory(text.into(), "x.pts".into()), &ReadOptions::default()).unwrap_err();
+        let found = Reader::new(Input::Memory(text.into(), "x.pts".into())).scene().unwrap_err();
         assert_eq!((found.kind(), found.to_string().as_str()), (ErrorKind::Malformed, message));
     }
 }
@@ -58,7 +58,7 @@ fn tables_become_scenes() {
     assert_eq!(mesh.vertex_columns.len(), 1);
     assert_eq!(mesh.vertex_columns[0].values, Values::I64([7].into()));
     assert_eq!(scene("1,2,3\n", "x.csv").meshes[0].positions, [[1.0, 2.0, 3.0]]);
-    let found = load(Input::Memory("a,b\n1,2\n".into(), "x.csv".into()), &ReadOptions::default()).unwrap_err();
+    let found = Reader::new(Input::Memory("a,b\n1,2\n".into(), "x.csv".into())).scene().unwrap_err();
     assert_eq!(found.to_string(), "x.csv: cannot read this table as points: it has no columns x, y and z");
 }
 
@@ -73,10 +73,10 @@ fn scenes_become_tables() {
     assert_eq!(written(&found, Format::Xyz), "1 2.5 3 9 255 1 0 0.0 0.0 1.0\n-4 5 6 8 0 128 7 1.0 0.0 0.0\n");
     assert_eq!(written(&found, Format::Pts), "2\n1 2.5 3 9 255 1 0\n-4 5 6 8 0 128 7\n");
     for format in [Format::Csv, Format::Npy] {
-        let options = WriteOptions { format: Some(format), ..WriteOptions::default() };
+        let options = WriteOptions::default().with_format(Some(format));
         let bytes = try_bytes(&found, &options).unwrap();
         let name = if format == Format::Npy { "x.npy" } else { "x.csv" };
-        let back = load(Input::Memory(bytes, name.into()), &ReadOptions::default()).unwrap().scene;
+        let back = Reader::new(Input::Memory(bytes, name.into())).scene().unwrap().value;
         assert_eq!(
             (&back.meshes[0].positions, &back.meshes[0].colors),
             (&found.meshes[0].positions, &found.meshes[0].colors)
@@ -93,8 +93,8 @@ fn meshes_follow_one_another() {
     let scene = Scene { meshes: vec![mesh(0, 3), Mesh::default(), mesh(3, 2000), mesh(2003, 1)], ..Scene::default() };
     let expected: String = (0..2004).map(|n| format!("{n} 0.5 -1\n")).collect();
     for (threads, chunk_bytes) in [(1, None), (2, Some(1)), (7, Some(1000))] {
-        let run = RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
-        let options = WriteOptions { format: Some(Format::Xyz), run, ..WriteOptions::default() };
+        let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
+        let options = WriteOptions::default().with_format(Some(Format::Xyz)).with_run(run);
         assert_eq!(String::from_utf8(try_bytes(&scene, &options).unwrap()).unwrap(), expected);
     }
     assert_eq!(written(&Scene::default(), Format::Xyz), "");

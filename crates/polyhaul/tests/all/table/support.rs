@@ -1,42 +1,42 @@
 //! What the tests of tables share.
 
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{RunOptions, TableOptions};
-use polyhaul::{
-    Error, Format, Input, LoadedTables, Output, ReadOptions, Result, WriteOptions, load_tables, save_tables,
-};
+use polyhaul::options::{RunOptions, TableReadOptions};
+use polyhaul::{Error, Format, Input, Loaded, Output, ReadOptions, Reader, Result, Tables, WriteOptions, Writer};
 use polyhaul_testkit::output::Shared;
 
 /// Reads text with these options of tables, on one thread.
-pub fn load(text: impl Into<Vec<u8>>, name: &str, table: TableOptions) -> Result<LoadedTables> {
-    let run = RunOptions { threads: Some(1), ..RunOptions::default() };
-    load_tables(Input::Memory(text.into(), name.into()), &ReadOptions { run, table, ..ReadOptions::default() })
+pub fn load(text: impl Into<Vec<u8>>, name: &str, table: TableReadOptions) -> Result<Loaded<Tables>> {
+    let run = RunOptions::default().with_threads(Some(1));
+    Reader::new(Input::Memory(text.into(), name.into()))
+        .options(&ReadOptions::default().with_run(run).with_table(table))
+        .tables()
 }
 
 #[track_caller]
 pub fn table(text: impl Into<Vec<u8>>, name: &str) -> Table {
-    only(load(text, name, TableOptions::default()).unwrap())
+    only(load(text, name, TableReadOptions::default()).unwrap())
 }
 
 #[track_caller]
-pub fn with(text: &str, options: TableOptions) -> Table {
+pub fn with(text: &str, options: TableReadOptions) -> Table {
     only(load(text, "x.csv", options).unwrap())
 }
 
 #[track_caller]
-pub fn only(loaded: LoadedTables) -> Table {
-    let [table] = <[Table; 1]>::try_from(loaded.tables).unwrap();
+pub fn only(loaded: Loaded<Tables>) -> Table {
+    let [table] = <[Table; 1]>::try_from(loaded.value.tables).unwrap();
     table
 }
 
 #[track_caller]
-pub fn error(text: impl Into<Vec<u8>>, name: &str, options: TableOptions) -> Error {
+pub fn error(text: impl Into<Vec<u8>>, name: &str, options: TableReadOptions) -> Error {
     load(text, name, options).unwrap_err()
 }
 
 /// The message, where, and what was expected.
 #[track_caller]
-pub fn complaint(text: &str, options: TableOptions) -> String {
+pub fn complaint(text: &str, options: TableReadOptions) -> String {
     error(text, "x.csv", options).to_string()
 }
 
@@ -65,9 +65,9 @@ pub fn shown(table: &Table) -> String {
 
 pub fn try_written(table: &Table, comments: &[String], format: Format, options: &WriteOptions) -> Result<Vec<u8>> {
     let shared = Shared::default();
-    let options = WriteOptions { format: Some(format), ..options.clone() };
+    let options = options.clone().with_format(Some(format));
     let output = Output::Writer(Box::new(shared.clone()), "memory".into());
-    save_tables(std::slice::from_ref(table), comments, &[], output, &options)?;
+    Writer::new(output).options(&options).tables_with(std::slice::from_ref(table), comments, &[])?;
     Ok(shared.take())
 }
 

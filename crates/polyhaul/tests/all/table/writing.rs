@@ -2,12 +2,12 @@
 
 use crate::table::support::*;
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{Codec, Digits, RunOptions, TableOptions, TableStyle};
+use polyhaul::options::{Codec, Digits, RunOptions, TableReadOptions, TableWriteOptions};
 use polyhaul::{ErrorKind, Format, WriteOptions};
 use polyhaul_testkit::random::Random;
 
-fn styled(table: TableStyle) -> WriteOptions {
-    WriteOptions { table, ..WriteOptions::default() }
+fn styled(table: TableWriteOptions) -> WriteOptions {
+    WriteOptions::default().with_table(table)
 }
 
 fn small() -> Table {
@@ -29,23 +29,24 @@ fn formats_have_their_separators() {
     assert_eq!(written(&small(), Format::Tsv, &plain), "a\t\"b c\"\td\te\n1\t0.1\t1e20\t0\n-20\tnan\t-0.5\t255\n");
     assert_eq!(written(&small(), Format::Txt, &plain), "1 0.1 1e20 0\n-20 nan -0.5 255\n");
     assert_eq!(written(&small(), Format::Pts, &plain), "2\n1 0.1 1e20 0\n-20 nan -0.5 255\n");
-    let style = TableStyle { delimiter: Some(b';'), header: Some(false), nan: String::new(), ..TableStyle::default() };
+    let style =
+        TableWriteOptions::default().with_delimiter(Some(b';')).with_header(Some(false)).with_nan(String::new());
     assert_eq!(written(&small(), Format::Csv, &styled(style)), "1;0.1;1e20;0\n-20;;-0.5;255\n");
-    let style = TableStyle { header: Some(true), ..TableStyle::default() };
+    let style = TableWriteOptions::default().with_header(Some(true));
     assert_eq!(written(&small(), Format::Txt, &styled(style)), "a \"b c\" d e\n1 0.1 1e20 0\n-20 nan -0.5 255\n");
 }
 
 #[test]
 fn digits_are_for_all_or_for_each() {
-    let style = TableStyle { header: Some(false), digits: Digits::Fixed(2), ..TableStyle::default() };
+    let style = TableWriteOptions::default().with_header(Some(false)).with_digits(Digits::Fixed(2));
     assert_eq!(
         written(&small(), Format::Csv, &styled(style.clone())),
         "1,0.10,100000002004087734272.00,0\n-20,nan,-0.50,255\n"
     );
     let each = vec![Digits::Shortest, Digits::Fixed(0), Digits::Fixed(3), Digits::Shortest];
-    let style = TableStyle { column_digits: each, ..style };
+    let style = style.with_column_digits(each);
     assert_eq!(written(&small(), Format::Csv, &styled(style)), "1,0,100000002004087734272.000,0\n-20,nan,-0.500,255\n");
-    let style = TableStyle { column_digits: vec![Digits::Fixed(1)], ..TableStyle::default() };
+    let style = TableWriteOptions::default().with_column_digits(vec![Digits::Fixed(1)]);
     assert_eq!(try_written(&small(), &[], Format::Csv, &styled(style)).unwrap_err().kind(), ErrorKind::Usage);
 }
 
@@ -88,7 +89,7 @@ fn whole_lines_are_as_value_by_value() {
         let single_values: Vec<Vec<f64>> =
             columns.iter().map(|column| column.iter().map(|&value| f64::from(value as f32)).collect()).collect();
         for digits in [0, 6, 12] {
-            let options = styled(TableStyle { digits: Digits::Fixed(digits), ..TableStyle::default() });
+            let options = styled(TableWriteOptions::default().with_digits(Digits::Fixed(digits)));
             assert_eq!(written(&doubles, Format::Csv, &options), naive(&columns, digits.into()));
             assert_eq!(written(&singles, Format::Csv, &options), naive(&single_values, digits.into()));
         }
@@ -102,25 +103,21 @@ fn the_same_bytes_for_any_threads() {
     let columns = (0..3).map(|part| column("v", Values::F32(values[part * 10_000..][..10_000].to_vec().into())));
     let table = table_of(10_000, columns.collect());
     for digits in [Digits::Shortest, Digits::Fixed(6)] {
-        let style = TableStyle { digits, ..TableStyle::default() };
+        let style = TableWriteOptions::default().with_digits(digits);
         let mut expected = [None, None];
         for (threads, chunk_bytes) in [(1, None), (2, None), (3, Some(1)), (7, Some(1000)), (64, Some(1 << 16))] {
-            let run = RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
+            let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
             for (compression, expected) in [None, Some(Codec::Gzip)].into_iter().zip(&mut expected) {
-                let options = WriteOptions {
-                    run: run.clone(),
-                    compression: compression.map_or_else(Default::default, Into::into),
-                    ..styled(style.clone())
-                };
+                let options = styled(style.clone())
+                    .with_run(run.clone())
+                    .with_compression(compression.map_or_else(Default::default, Into::into));
                 let bytes = try_written(&table, &["made".into()], Format::Csv, &options).unwrap();
                 assert_eq!(expected.get_or_insert(bytes.clone()), &bytes);
                 if digits == Digits::Shortest {
-                    let single = TableOptions {
-                        types: polyhaul::options::Types::All(polyhaul::model::Scalar::F32),
-                        ..TableOptions::default()
-                    };
+                    let single = TableReadOptions::default()
+                        .with_types(polyhaul::options::Types::All(polyhaul::model::Scalar::F32));
                     let loaded = load(bytes, "x.csv", single).unwrap();
-                    assert_eq!(loaded.comments, ["made"]);
+                    assert_eq!(loaded.value.comments, ["made"]);
                     assert_eq!(only(loaded), table);
                 }
             }
@@ -137,8 +134,8 @@ fn names_and_comments_come_back() {
     for format in [Format::Csv, Format::Tsv] {
         let bytes = try_written(&table, &comments, format, &WriteOptions::default()).unwrap();
         let loaded =
-            load(bytes, if format == Format::Csv { "x.csv" } else { "x.tsv" }, TableOptions::default()).unwrap();
-        assert_eq!(loaded.comments, ["one", "two_lines", ""]);
+            load(bytes, if format == Format::Csv { "x.csv" } else { "x.tsv" }, TableReadOptions::default()).unwrap();
+        assert_eq!(loaded.value.comments, ["one", "two_lines", ""]);
         assert_eq!(only(loaded), table);
     }
 }
@@ -152,7 +149,7 @@ fn what_has_no_place_is_refused() {
         assert_eq!(refused(&table_of(2, vec![lists.clone()]), format), ErrorKind::Usage);
         assert_eq!(refused(&short, format), ErrorKind::Usage);
     }
-    let style = TableStyle { delimiter: Some(b'e'), ..TableStyle::default() };
+    let style = TableWriteOptions::default().with_delimiter(Some(b'e'));
     assert_eq!(try_written(&small(), &[], Format::Csv, &styled(style)).unwrap_err().kind(), ErrorKind::Usage);
     assert_eq!(written(&table_of(0, vec![]), Format::Csv, &WriteOptions::default()), "");
     assert_eq!(written(&table_of(2, vec![]), Format::Csv, &WriteOptions::default()), "\n\n");

@@ -7,7 +7,7 @@
 use super::{ALL_CHANNELS, bytes, floats, image, noise, threads, waves, words};
 use polyhaul::ErrorKind;
 use polyhaul::model::{Channels, ColorSpace, Encoding, Image, Samples, Texel, Texture};
-use polyhaul::ops::{Quality, compress, mipmaps};
+use polyhaul::ops::{ImageOps, Quality, compress};
 
 const BC4: Encoding = Encoding::Bc4 { signed: false };
 const BC5: Encoding = Encoding::Bc5 { signed: false };
@@ -107,7 +107,7 @@ fn the_library_alone_makes_the_same_blocks() {
 #[test]
 fn the_same_for_any_number_of_threads() {
     let image = image([260, 120], Channels::Rgba, noise, bytes);
-    let levels = mipmaps(&image, &Default::default(), &threads(2)).unwrap();
+    let levels = image.mipmaps_with(&Default::default(), &threads(2)).unwrap();
     let all: Vec<&Image> = [&image].into_iter().chain(&levels).collect();
     for encoding in BLOCKS.into_iter().chain([Encoding::default()]) {
         let made = |count| compress(&all, encoding, Quality::Fast, &threads(count)).unwrap();

@@ -28,7 +28,7 @@ fn folder(test: &str, count: u8) -> (Folder, PathBuf, PathBuf) {
 }
 
 fn plain() -> TextureOptions {
-    TextureOptions { encoding: Some(Encoding::default()), ..TextureOptions::default() }
+    TextureOptions::default().with_encoding(Some(Encoding::default()))
 }
 
 fn import(from: &Path, to: &Path, options: &TextureOptions, force: bool) -> Result<Imports> {
@@ -68,11 +68,11 @@ fn what_did_not_change_is_left_out() {
     std::fs::write(to.join("000.dds"), "of another size").unwrap();
     assert_eq!(counts(&from, &to), [1, 3, 0]);
     assert_eq!(import(&from, &to, &plain(), true).unwrap().counts(), [4, 0, 0]);
-    let other = TextureOptions { mips: None, ..plain() };
+    let other = plain().with_mips(None);
     assert_eq!(import(&from, &to, &other, false).unwrap().counts(), [4, 0, 0]);
     // The number of threads changes nothing.
-    let run = RunOptions { threads: Some(3), ..RunOptions::default() };
-    assert_eq!(import(&from, &to, &TextureOptions { run, ..other }, false).unwrap().counts(), [0, 4, 0]);
+    let run = RunOptions::default().with_threads(Some(3));
+    assert_eq!(import(&from, &to, &other.with_run(run), false).unwrap().counts(), [0, 4, 0]);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_bad_file_does_not_stop_the_others() {
 #[test]
 fn what_is_interrupted_goes_on() {
     let (_folder, from, to) = folder("textures-interrupted", 9);
-    let run = RunOptions { threads: Some(1), ..RunOptions::default() };
+    let run = RunOptions::default().with_threads(Some(1));
     let cancel = run.cancel.clone();
     let progress = Progress(Arc::new(move |done, total| {
         assert_eq!(total, Some(9));
@@ -124,7 +124,7 @@ fn what_is_interrupted_goes_on() {
             cancel.cancel();
         }
     }));
-    let options = TextureOptions { run: RunOptions { progress: Some(progress), ..run }, ..plain() };
+    let options = plain().with_run(run.with_progress(Some(progress)));
     assert_eq!(import(&from, &to, &options, false).unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(counts(&from, &to), [5, 4, 0]);
 }
@@ -144,9 +144,9 @@ fn two_images_for_one_texture_are_an_error() {
 fn large_and_small_files_make_the_same() {
     let (_folder, from, to) = folder("textures-memory", 6);
     let made = |memory_limit, threads| {
-        let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
+        let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
         let _ = std::fs::remove_dir_all(&to);
-        assert_eq!(import(&from, &to, &TextureOptions { run, ..plain() }, false).unwrap().counts(), [6, 0, 0]);
+        assert_eq!(import(&from, &to, &plain().with_run(run), false).unwrap().counts(), [6, 0, 0]);
         let manifest = std::fs::read(to.join(MANIFEST)).unwrap();
         (std::fs::read(to.join("deep/001.dds")).unwrap(), manifest)
     };
@@ -164,14 +164,14 @@ fn channels_and_attributes_of_an_image_are_noted() {
     let attributes = vec![ImageAttribute { name: "owner".into(), kind: "string".into(), value: b"me".to_vec() }];
     let color_space = polyhaul::model::ColorSpace::Linear;
     let image = Image { width: 1, height: 1, samples, color_space, extra, attributes, ..Image::default() };
-    polyhaul::save_image(&image, polyhaul::Output::Path(path.clone()), &Default::default()).unwrap();
+    polyhaul::Writer::new(&path).image(&image).unwrap();
     let texel = polyhaul::model::Texel::F16;
-    let plain = TextureOptions { encoding: Some(Encoding::Plain { channels: 4, texel }), ..TextureOptions::default() };
+    let plain = TextureOptions::default().with_encoding(Some(Encoding::Plain { channels: 4, texel }));
     let import = |options: &TextureOptions| {
         let output = polyhaul::Output::Path(folder.path().join("light.dds"));
         polyhaul::textures::import_texture(polyhaul::Input::Path(path.clone()), output, options)
     };
-    let error = import(&TextureOptions { strict: true, ..plain.clone() }).unwrap_err();
+    let error = import(&plain.clone().with_strict(true)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     assert!(!folder.path().join("light.dds").exists());
     let report = import(&plain).unwrap().report;
@@ -189,7 +189,7 @@ fn data_that_bytes_do_not_hold_is_noted() {
     let path = folder.path().join("light.hdr");
     std::fs::write(&path, b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 1\n\x80\x80\x80\x83").unwrap();
     let output = polyhaul::Output::Path(folder.path().join("light.dds"));
-    let options = TextureOptions { encoding: Some(Encoding::Bc4 { signed: false }), ..TextureOptions::default() };
+    let options = TextureOptions::default().with_encoding(Some(Encoding::Bc4 { signed: false }));
     match polyhaul::textures::import_texture(polyhaul::Input::Path(path), output, &options) {
         Ok(made) => assert_eq!(made.report.warnings.counts()["cut-samples"], 3),
         // There are systems without an encoder of blocks.

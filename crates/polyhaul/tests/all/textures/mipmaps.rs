@@ -3,16 +3,16 @@
 use super::{ALL_CHANNELS, bytes, floats, image, noise, threads, words};
 use polyhaul::ErrorKind;
 use polyhaul::model::{Channels, ColorSpace, Image, Samples, Texture};
-use polyhaul::ops::{Edges, Filter, MipmapContent, MipmapOptions, mipmaps};
+use polyhaul::ops::{Edges, Filter, ImageOps, MipmapContent, MipmapOptions};
 
 const SIZES: [[usize; 2]; 9] = [[1, 1], [1, 7], [8, 1], [3, 5], [17, 1], [16, 16], [31, 18], [2, 2], [64, 33]];
 
 fn options(filter: Filter) -> MipmapOptions {
-    MipmapOptions { filter, ..MipmapOptions::default() }
+    MipmapOptions::default().with_filter(filter)
 }
 
 fn levels(image: &Image, options: &MipmapOptions) -> Vec<Image> {
-    mipmaps(image, options, &threads(2)).unwrap()
+    image.mipmaps_with(options, &threads(2)).unwrap()
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn what_is_the_same_everywhere_stays_so() {
         for channels in ALL_CHANNELS {
             for filter in [Filter::Box, Filter::Kaiser] {
                 for edges in [Edges::Clamp, Edges::Wrap] {
-                    let options = MipmapOptions { filter, edges, ..MipmapOptions::default() };
+                    let options = MipmapOptions::default().with_filter(filter).with_edges(edges);
                     for kind in [bytes, words] {
                         for level in levels(&image(size, channels, colour, kind), &options) {
                             let wanted = image([level.width, level.height], channels, colour, kind);
@@ -66,7 +66,7 @@ fn four_pixels_by_hand() {
     let red = [255, 0, 0, 255, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0];
     let red = four(&red, Channels::Rgba);
     assert_eq!(one(&red, &plain), Samples::U8([255, 0, 0, 64].into()));
-    let unweighed = MipmapOptions { weigh_by_alpha: Some(false), ..plain };
+    let unweighed = plain.with_weigh_by_alpha(Some(false));
     assert_eq!(one(&red, &unweighed), Samples::U8([137, 225, 0, 64].into()));
     // Nobody sees any of them: their colours count all the same.
     let hidden = four(&[10, 20, 30, 0].repeat(4), Channels::Rgba);
@@ -109,7 +109,7 @@ fn the_same_for_any_number_of_threads() {
     for (size, filter) in [([640, 300], Filter::Box), ([333, 257], Filter::Box), ([300, 222], Filter::Kaiser)] {
         for kind in [bytes, floats] {
             let image = image(size, Channels::Rgba, noise, kind);
-            let made = |count| mipmaps(&image, &options(filter), &threads(count)).unwrap();
+            let made = |count| image.mipmaps_with(&options(filter), &threads(count)).unwrap();
             assert_eq!(made(1), made(2));
             assert_eq!(made(1), made(7));
         }
@@ -128,7 +128,7 @@ fn a_sharper_filter_is_sharper_and_wraps() {
     let kaiser = first(&options(Filter::Kaiser));
     assert!(kaiser[2] > 1.01 && kaiser[5] < -0.01, "it overshoots at edges: {kaiser:?}");
     assert!(kaiser[1] < 1.0 && kaiser[14].abs() < 1e-6);
-    let wrapped = first(&MipmapOptions { edges: Edges::Wrap, ..options(Filter::Kaiser) });
+    let wrapped = first(&options(Filter::Kaiser).with_edges(Edges::Wrap));
     assert!(wrapped[0] < 0.95 && wrapped[15] > 0.05, "{wrapped:?}");
 }
 
@@ -140,7 +140,7 @@ fn normals_stay_as_long_as_they_were() {
         let length = arrow.iter().map(|v| v * v).sum::<f32>().sqrt();
         0.5 + 0.5 * arrow[number] / length
     };
-    let options = MipmapOptions { content: MipmapContent::Normals, ..MipmapOptions::default() };
+    let options = MipmapOptions::default().with_content(MipmapContent::Normals);
     for level in levels(&image([33, 16], Channels::Rgb, arrow, bytes), &options) {
         let Samples::U8(samples) = level.samples else { unreachable!() };
         for pixel in samples.as_chunks::<3>().0 {
@@ -149,7 +149,7 @@ fn normals_stay_as_long_as_they_were() {
         }
     }
     let gray = image([2, 2], Channels::Gray, noise, bytes);
-    assert_eq!(mipmaps(&gray, &options, &threads(1)).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(gray.mipmaps_with(&options, &threads(1)).unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn what_is_cut_out_does_not_shrink() {
         let pixels = samples.as_chunks::<4>().0;
         pixels.iter().filter(|pixel| pixel[3] >= 128).count() as f32 / pixels.len() as f32
     };
-    let kept = MipmapOptions { alpha_cutoff: Some(0.5), ..MipmapOptions::default() };
+    let kept = MipmapOptions::default().with_alpha_cutoff(Some(0.5));
     let (plain, kept) = (levels(&leaves, &MipmapOptions::default()), levels(&leaves, &kept));
     assert!((share(&leaves) - share(&plain[3])).abs() > 0.15, "it would shrink: {}", share(&plain[3]));
     for level in &kept[..4] {
@@ -186,7 +186,7 @@ fn wild_images_are_no_harm() {
             for premultiplied in [true, false] {
                 levels(&Image { premultiplied, ..image.clone() }, &options(filter));
             }
-            let cut = MipmapOptions { alpha_cutoff: Some(0.5), ..options(filter) };
+            let cut = options(filter).with_alpha_cutoff(Some(0.5));
             levels(&image, &cut);
         }
     }
@@ -196,11 +196,11 @@ fn wild_images_are_no_harm() {
 fn what_makes_no_sense_is_refused() {
     let broken = Image { width: 4, height: 4, samples: Samples::U8([0; 5].into()), ..Image::default() };
     let whole = image([2, 2], Channels::Rgba, noise, bytes);
-    let cut = MipmapOptions { alpha_cutoff: Some(f32::NAN), ..MipmapOptions::default() };
+    let cut = MipmapOptions::default().with_alpha_cutoff(Some(f32::NAN));
     let multiplied = Image { premultiplied: true, ..whole.clone() };
-    let half = MipmapOptions { alpha_cutoff: Some(0.5), ..cut };
+    let half = cut.with_alpha_cutoff(Some(0.5));
     for (image, options) in [(&broken, &MipmapOptions::default()), (&whole, &cut), (&multiplied, &half)] {
-        assert_eq!(mipmaps(image, options, &threads(1)).unwrap_err().kind(), ErrorKind::Usage);
+        assert_eq!(image.mipmaps_with(options, &threads(1)).unwrap_err().kind(), ErrorKind::Usage);
     }
     assert_eq!(levels(&Image::default(), &MipmapOptions::default()), []);
 }
@@ -210,7 +210,7 @@ fn a_cancelled_job_ends() {
     let run = threads(2);
     run.cancel.cancel();
     let image = image([64, 64], Channels::Rgb, noise, bytes);
-    let error = mipmaps(&image, &MipmapOptions::default(), &run).unwrap_err();
+    let error = image.mipmaps_with(&MipmapOptions::default(), &run).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
 }
 

@@ -10,7 +10,7 @@ use polyhaul::options::RunOptions;
 const ALL_CHANNELS: [Channels; 4] = [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba];
 
 fn threads(count: usize) -> RunOptions {
-    RunOptions { threads: Some(count), ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(count))
 }
 
 /// An image of samples that a function gives: column, row, sample of the pixel.

@@ -2,8 +2,8 @@
 
 use super::meaning::meaning;
 use super::support::*;
+use polyhaul::ErrorKind;
 use polyhaul::model::{Counts, Curve, Elements, Material, Mesh, Object, ObjectKind, Run, Scene, TextureMap};
-use polyhaul::{ErrorKind, Output};
 
 /// What is broken, and how.
 type Fault = (&'static str, fn(&mut Mesh));
@@ -278,7 +278,7 @@ fn materials_inject_nothing() {
             scene.materials[0].maps = vec![TextureMap { file: "wood.png".into(), ..TextureMap::default() }];
             place(&mut scene.materials[0], text.clone());
             let folder = new_folder();
-            if let Err(error) = polyhaul::save(&scene, Output::Path(folder.join("a.obj")), &plain()) {
+            if let Err(error) = polyhaul::Writer::new(folder.join("a.obj")).options(&plain()).scene(&scene) {
                 assert_eq!((error.kind(), folder.names()), (ErrorKind::Usage, vec![]), "{what} {text:?}");
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use super::support::*;
 use polyhaul::model::Scene;
-use polyhaul::options::{Cancel, Progress, RunOptions};
+use polyhaul::options::{Cancel, Progress};
 use polyhaul::report::Moved;
 use polyhaul::{ErrorKind, Output, WriteOptions};
 use polyhaul_testkit::hostile::{Faulty, WriteFault as Fault};
@@ -19,7 +19,7 @@ fn scene() -> &'static Scene {
 }
 
 fn options(threads: usize, chunk_bytes: Option<usize>) -> WriteOptions {
-    WriteOptions { run: run(threads, chunk_bytes), ..WriteOptions::default() }
+    WriteOptions::default().with_run(run(threads, chunk_bytes))
 }
 
 /// Runs something that must not hang.
@@ -37,7 +37,7 @@ fn fails_at(byte: usize, fault: Fault, options: WriteOptions) -> polyhaul::Error
     let (writer, late) = Faulty::new(byte, fault);
     let what = format!("{fault:?} at {byte}, {:?}", options.run);
     let result = in_time(what.clone(), move || {
-        polyhaul::save(scene(), Output::Writer(Box::new(writer), "the host".into()), &options)
+        polyhaul::Writer::new(Output::Writer(Box::new(writer), "the host".into())).options(&options).scene(scene())
     });
     assert_eq!(late.load(Relaxed), 0, "{what}: called again after a failure");
     result.err().unwrap_or_else(|| panic!("{what}: no error"))
@@ -99,7 +99,10 @@ impl Write for FailsToFlush {
 
 #[test]
 fn a_flush_that_fails_is_an_error() {
-    let error = polyhaul::save(scene(), Output::Writer(Box::new(FailsToFlush), "host".into()), &plain()).unwrap_err();
+    let error = polyhaul::Writer::new(Output::Writer(Box::new(FailsToFlush), "host".into()))
+        .options(&plain())
+        .scene(scene())
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
 }
 
@@ -120,7 +123,9 @@ fn a_writer_sees_large_blocks() {
     }
     for threads in THREADS {
         let sizes = Sizes::default();
-        polyhaul::save(scene(), Output::Writer(Box::new(sizes.clone()), "host".into()), &options(threads, None))
+        polyhaul::Writer::new(Output::Writer(Box::new(sizes.clone()), "host".into()))
+            .options(&options(threads, None))
+            .scene(scene())
             .unwrap();
         let sizes = sizes.0.lock().unwrap().clone();
         let (_, rest) = sizes.split_last().unwrap();
@@ -136,8 +141,8 @@ fn cancelling(threads: usize, chunk_bytes: Option<usize>, after: u64) -> (WriteO
             flag.cancel();
         }
     }));
-    let run = RunOptions { cancel: cancel.clone(), progress: Some(progress), ..run(threads, chunk_bytes) };
-    (WriteOptions { run, ..WriteOptions::default() }, cancel)
+    let run = run(threads, chunk_bytes).with_cancel(cancel.clone()).with_progress(Some(progress));
+    (WriteOptions::default().with_run(run), cancel)
 }
 
 #[test]
@@ -150,7 +155,7 @@ fn a_cancelled_write_leaves_the_old_file_alone() {
             let (options, _) = cancelling(threads, chunk_bytes, after);
             let target = path.clone();
             let what = format!("{threads} threads, after {after}");
-            let result = in_time(what.clone(), move || polyhaul::save(scene(), Output::Path(target), &options));
+            let result = in_time(what.clone(), move || polyhaul::Writer::new(target).options(&options).scene(scene()));
             assert_eq!(result.expect_err(&what).kind(), ErrorKind::Cancelled);
             assert_eq!(folder.names(), ["a.mtl", "a.obj"], "{what}");
             assert_eq!((folder.text("a.obj"), folder.text("a.mtl")), ("old".into(), "old library".into()), "{what}");
@@ -165,7 +170,7 @@ fn what_is_cancelled_before_it_begins_does_nothing() {
         let (mut options, cancel) = cancelling(2, None, u64::MAX);
         options.obj.export_triangulated_mesh = triangulate;
         cancel.cancel();
-        let error = polyhaul::save(scene(), Output::Path(folder.join("a.obj")), &options).unwrap_err();
+        let error = polyhaul::Writer::new(folder.join("a.obj")).options(&options).scene(scene()).unwrap_err();
         assert_eq!((error.kind(), folder.names()), (ErrorKind::Cancelled, vec![]));
     }
 }
@@ -183,7 +188,7 @@ fn a_cancel_at_any_moment_leaves_a_whole_file() {
                 std::thread::sleep(Duration::from_micros(delay_us));
                 cancel.cancel();
             });
-            let result = polyhaul::save(scene(), Output::Path(path.clone()), &options);
+            let result = polyhaul::Writer::new(&path).options(&options).scene(scene());
             canceller.join().unwrap();
             let found = std::fs::read(&path).unwrap();
             match result {
@@ -204,8 +209,8 @@ fn progress_grows_to_the_end() {
             assert!(seen.swap(done, Relaxed) <= done && total.is_some_and(|total| done <= total));
             count.fetch_add(1, Relaxed);
         }));
-        let run = RunOptions { progress: Some(progress), ..run(threads, None) };
-        let written = bytes(scene(), &WriteOptions { run, ..WriteOptions::default() });
+        let run = run(threads, None).with_progress(Some(progress));
+        let written = bytes(scene(), &WriteOptions::default().with_run(run));
         assert_eq!(last.load(Relaxed), written.len() as u64);
         assert!(calls.load(Relaxed) > 3);
     }
@@ -215,7 +220,7 @@ fn progress_grows_to_the_end() {
 #[test]
 fn the_report_counts_all_bytes() {
     let folder = new_folder();
-    let report = polyhaul::save(scene(), Output::Path(folder.join("a.obj")), &options(2, None)).unwrap();
+    let report = polyhaul::Writer::new(folder.join("a.obj")).options(&options(2, None)).scene(scene()).unwrap();
     let size: usize = folder.names().iter().map(|name| folder.text(name).len()).sum();
     assert_eq!((report.bytes_out, folder.names().len()), (size as u64, 2));
     let scene = folder.text("a.obj").len();
@@ -232,7 +237,7 @@ fn a_library_that_cannot_be_written_leaves_both_old_files() {
     std::fs::create_dir(folder.join("a.mtl")).unwrap();
     let mut scene = scene().clone();
     scene.material_libraries.clear();
-    let error = polyhaul::save(&scene, Output::Path(folder.join("a.obj")), &plain()).unwrap_err();
+    let error = polyhaul::Writer::new(folder.join("a.obj")).options(&plain()).scene(&scene).unwrap_err();
     assert!(error.kind() == ErrorKind::Io && error.to_string().contains("a.mtl"), "{error}");
     assert_eq!((folder.text("a.obj").as_str(), folder.names()), ("old", vec!["a.mtl".into(), "a.obj".into()]));
 }

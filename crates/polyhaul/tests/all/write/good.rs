@@ -2,26 +2,26 @@
 
 use super::meaning::meaning;
 use super::support::*;
+use polyhaul::WriteOptions;
 use polyhaul::model::Scene;
-use polyhaul::options::{Digits, ObjOptions};
-use polyhaul::{Output, WriteOptions};
+use polyhaul::options::{Digits, ObjWriteOptions};
 use std::collections::BTreeMap;
 
 pub fn shortest() -> WriteOptions {
     let digits = Digits::Shortest;
-    with(ObjOptions {
-        position_digits: digits,
-        uv_digits: digits,
-        normal_digits: digits,
-        color_digits: digits,
-        ..ObjOptions::default()
-    })
+    with(
+        ObjWriteOptions::default()
+            .with_position_digits(digits)
+            .with_uv_digits(digits)
+            .with_normal_digits(digits)
+            .with_color_digits(digits),
+    )
 }
 
 /// Writes into a folder, and reads again.
 fn pass(scene: &Scene, folder: &Folder, name: &str, options: &WriteOptions) -> Scene {
     let path = folder.join(name);
-    polyhaul::save(scene, Output::Path(path.clone()), options).unwrap();
+    polyhaul::Writer::new(&path).options(options).scene(scene).unwrap();
     polyhaul::read(path).unwrap_or_else(|error| panic!("{error}\n{}", folder.text(name)))
 }
 
@@ -85,7 +85,7 @@ fn threads_and_chunks_make_no_difference() {
         let expected = bytes(&scene, &plain());
         for threads in THREADS {
             for chunk_bytes in [Some(1), Some(1000), None] {
-                let options = WriteOptions { run: run(threads, chunk_bytes), ..WriteOptions::default() };
+                let options = WriteOptions::default().with_run(run(threads, chunk_bytes));
                 assert!(bytes(&scene, &options) == expected, "{}, {threads}, {chunk_bytes:?}", path.display());
             }
         }
@@ -95,16 +95,17 @@ fn threads_and_chunks_make_no_difference() {
 /// What the reader left out of hostile files is left out; what it kept can be written and read.
 #[test]
 fn what_was_read_of_bad_files_can_be_written() {
-    let options =
-        polyhaul::ReadOptions { on_error: polyhaul::options::OnError::Warn, ..polyhaul::ReadOptions::default() };
+    let options = polyhaul::ReadOptions::default().with_on_error(polyhaul::options::OnError::Warn);
     let mut count = 0;
     for path in samples("bad") {
-        let Ok(loaded) = polyhaul::load(polyhaul::Input::Path(path.clone()), &options) else { continue };
+        let Ok(loaded) = polyhaul::Reader::new(&path).options(&options).scene() else {
+            continue;
+        };
         count += 1;
         let folder = new_folder();
         let name = path.file_name().unwrap().to_str().unwrap();
-        let again = pass(&loaded.scene, &folder, name, &shortest());
-        let (found, expected) = (meaning(&again), meaning(&loaded.scene));
+        let again = pass(&loaded.value, &folder, name, &shortest());
+        let (found, expected) = (meaning(&again), meaning(&loaded.value));
         assert!(found == expected, "{name}: {}", difference(&found, &expected));
     }
     assert!(count > 20, "{count}");

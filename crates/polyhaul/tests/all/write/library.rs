@@ -1,9 +1,9 @@
 //! Where the material library goes and what it is called.
 
 use super::support::*;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Color, Counts, Material, Mesh, Run, Scene};
-use polyhaul::options::ObjOptions;
-use polyhaul::{Output, WriteOptions};
+use polyhaul::options::ObjWriteOptions;
 use std::fs;
 
 /// A triangle with these materials; names that begin with `?` are used and nowhere defined.
@@ -45,8 +45,8 @@ fn expect(found: (Vec<String>, String), names: &[&str], line: &str) {
 fn without_materials_there_is_none() {
     expect(written(&new_folder(), &scene(&[], &[])), &["out.obj"], "");
     let folder = new_folder();
-    let options = with(ObjOptions { export_materials: false, ..ObjOptions::default() });
-    polyhaul::save(&scene(&["all.mtl"], &["red"]), Output::Path(folder.join("out.obj")), &options).unwrap();
+    let options = with(ObjWriteOptions::default().with_export_materials(false));
+    polyhaul::Writer::new(folder.join("out.obj")).options(&options).scene(&scene(&["all.mtl"], &["red"])).unwrap();
     assert_eq!(folder.names(), ["out.obj"]);
 }
 
@@ -180,13 +180,12 @@ fn a_library_that_is_called_like_the_scene_gets_another_name() {
 fn a_scene_that_is_called_like_a_library_keeps_both() {
     let folder = new_folder();
     let out = folder.join("out.mtl");
-    let options = WriteOptions { format: Some(polyhaul::Format::Obj), ..WriteOptions::default() };
-    match polyhaul::save(&scene(&[], &["red"]), Output::Path(out.clone()), &options) {
+    let options = WriteOptions::default().with_format(Some(polyhaul::Format::Obj));
+    match polyhaul::Writer::new(&out).options(&options).scene(&scene(&[], &["red"])) {
         Err(error) => assert_eq!(error.kind(), polyhaul::ErrorKind::Usage),
         Ok(_) => {
-            let again =
-                polyhaul::ReadOptions { format: Some(polyhaul::Format::Obj), ..polyhaul::ReadOptions::default() };
-            let again = polyhaul::load(polyhaul::Input::Path(out), &again).unwrap().scene;
+            let again = polyhaul::ReadOptions::default().with_format(Some(polyhaul::Format::Obj));
+            let again = polyhaul::Reader::new(out).options(&again).scene().unwrap().value;
             assert_eq!(again.meshes[0].faces.len(), 1);
             assert!(!again.materials[0].missing, "{:?}: {}", folder.names(), folder.text("out.mtl"));
         }

@@ -3,7 +3,7 @@
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::{Mesh, Scene};
-use polyhaul::options::{Digits, ObjOptions};
+use polyhaul::options::{Digits, ObjWriteOptions};
 
 fn values() -> Vec<f32> {
     let mut values = vec![
@@ -66,13 +66,13 @@ fn scene(colored: bool) -> Scene {
 }
 
 fn options(digits: Digits) -> WriteOptions {
-    with(ObjOptions {
-        position_digits: digits,
-        uv_digits: digits,
-        normal_digits: digits,
-        color_digits: digits,
-        ..ObjOptions::default()
-    })
+    with(
+        ObjWriteOptions::default()
+            .with_position_digits(digits)
+            .with_uv_digits(digits)
+            .with_normal_digits(digits)
+            .with_color_digits(digits),
+    )
 }
 
 #[cfg(target_os = "linux")]

@@ -2,8 +2,8 @@
 
 use super::support::*;
 use polyhaul::model::Scene;
-use polyhaul::options::{Axis, Digits, ObjOptions};
-use polyhaul::{ErrorKind, Output, WriteOptions};
+use polyhaul::options::{Axis, Digits, ObjWriteOptions};
+use polyhaul::{ErrorKind, WriteOptions};
 
 const TEXT: &str = "mtllib all.mtl
 o first
@@ -44,8 +44,8 @@ fn scene() -> Scene {
 }
 
 /// The text with an option changed, and without.
-fn both(change: impl FnOnce(&mut ObjOptions)) -> (String, String) {
-    let mut options = ObjOptions::default();
+fn both(change: impl FnOnce(&mut ObjWriteOptions)) -> (String, String) {
+    let mut options = ObjWriteOptions::default();
     change(&mut options);
     (text(&scene(), &with(options)), text(&scene(), &plain()))
 }
@@ -165,13 +165,11 @@ fn digits_are_those_of_their_kind() {
         _ => format!("{value:.places$}"),
     };
     for places in 0..=13 {
-        let obj = ObjOptions {
-            position_digits: digits(places),
-            uv_digits: digits((places + 1) % 14),
-            normal_digits: digits((places + 2) % 14),
-            color_digits: digits((places + 3) % 14),
-            ..ObjOptions::default()
-        };
+        let obj = ObjWriteOptions::default()
+            .with_position_digits(digits(places))
+            .with_uv_digits(digits((places + 1) % 14))
+            .with_normal_digits(digits((places + 2) % 14))
+            .with_color_digits(digits((places + 3) % 14));
         let found = text(&scene(), &with(obj));
         let line = |keyword: &str, parts: &[(f32, usize)]| {
             let numbers: String =
@@ -193,7 +191,7 @@ fn digits_are_those_of_their_kind() {
 #[test]
 fn more_digits_than_there_are_do_no_harm() {
     for places in [13, 100, 255] {
-        let options = with(ObjOptions { position_digits: Digits::Fixed(places), ..ObjOptions::default() });
+        let options = with(ObjWriteOptions::default().with_position_digits(Digits::Fixed(places)));
         match try_bytes(&scene(), &options) {
             Ok(bytes) => drop(read(bytes)),
             Err(error) => assert_eq!(error.kind(), ErrorKind::Usage),
@@ -203,8 +201,9 @@ fn more_digits_than_there_are_do_no_harm() {
 
 #[test]
 fn axes_are_turned_and_positions_scaled() {
-    let turned =
-        |forward_axis, up_axis| text(&scene(), &with(ObjOptions { forward_axis, up_axis, ..ObjOptions::default() }));
+    let turned = |forward_axis, up_axis| {
+        text(&scene(), &with(ObjWriteOptions::default().with_forward_axis(forward_axis).with_up_axis(up_axis)))
+    };
     let found = turned(Axis::Y, Axis::Z);
     assert!(found.contains("\nv 0.000000 2.000000 0.500000 1.0000 0.5000 0.2500\n"), "{found}");
     assert!(found.contains("\nvn 0.0000 0.8000 0.6000\n"), "{found}");
@@ -216,7 +215,7 @@ fn axes_are_turned_and_positions_scaled() {
     assert_eq!(less(&found, &["v"]), less(&all, &["v"]));
     let before = scene();
     let options =
-        ObjOptions { up_axis: Axis::Z, forward_axis: Axis::X, export_triangulated_mesh: true, ..ObjOptions::default() };
+        ObjWriteOptions::default().with_up_axis(Axis::Z).with_forward_axis(Axis::X).with_export_triangulated_mesh(true);
     bytes(&before, &with(options));
     assert_same(&before, &scene(), "the caller's scene is left alone");
 }
@@ -225,13 +224,13 @@ fn axes_are_turned_and_positions_scaled() {
 fn what_makes_no_sense_is_refused() {
     let folder = new_folder();
     let old = folder.file("a.obj", "old").unwrap();
-    let axes = ObjOptions { forward_axis: Axis::Y, ..ObjOptions::default() };
+    let axes = ObjWriteOptions::default().with_forward_axis(Axis::Y);
     let mut refused = vec![axes];
     for global_scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {
-        refused.push(ObjOptions { global_scale, ..ObjOptions::default() });
+        refused.push(ObjWriteOptions::default().with_global_scale(global_scale));
     }
     for obj in refused {
-        let error = polyhaul::save(&scene(), Output::Path(old.clone()), &with(obj)).unwrap_err();
+        let error = polyhaul::Writer::new(&old).options(&with(obj)).scene(&scene()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
     }
     let error = polyhaul::write(&scene(), folder.join("a.docx")).unwrap_err();
@@ -246,8 +245,8 @@ fn odd_sizes_do_no_harm() {
     for chunk_bytes in [0, 1, 1 << 30, usize::MAX / 4, usize::MAX / 2, usize::MAX] {
         for memory_limit in [0, 1, u64::MAX] {
             for threads in [0, 1, 2, 100_000] {
-                let run = polyhaul::options::RunOptions { memory_limit, ..run(threads, Some(chunk_bytes)) };
-                let options = WriteOptions { run, ..WriteOptions::default() };
+                let run = run(threads, Some(chunk_bytes)).with_memory_limit(memory_limit);
+                let options = WriteOptions::default().with_run(run);
                 assert!(bytes(&scene(), &options) == expected, "{chunk_bytes} {memory_limit} {threads}");
             }
         }

@@ -5,7 +5,7 @@ use super::meaning::meaning;
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::Scene;
-use polyhaul::options::{Digits, ObjOptions};
+use polyhaul::options::{Digits, ObjWriteOptions};
 
 fn scenes(seed: u64, count: usize, wanted: Wanted) -> Vec<Scene> {
     let mut random = Random::new(seed);
@@ -14,13 +14,11 @@ fn scenes(seed: u64, count: usize, wanted: Wanted) -> Vec<Scene> {
 
 fn shortest() -> WriteOptions {
     let digits = Digits::Shortest;
-    let obj = ObjOptions {
-        position_digits: digits,
-        uv_digits: digits,
-        normal_digits: digits,
-        color_digits: digits,
-        ..ObjOptions::default()
-    };
+    let obj = ObjWriteOptions::default()
+        .with_position_digits(digits)
+        .with_uv_digits(digits)
+        .with_normal_digits(digits)
+        .with_color_digits(digits);
     with(obj)
 }
 
@@ -84,7 +82,7 @@ fn threads_and_chunks_make_no_difference() {
         let expected = bytes(scene, &plain());
         for threads in THREADS {
             for chunk_bytes in [Some(1), Some(7), Some(100), None] {
-                let options = WriteOptions { run: run(threads, chunk_bytes), ..WriteOptions::default() };
+                let options = WriteOptions::default().with_run(run(threads, chunk_bytes));
                 assert!(bytes(scene, &options) == expected, "scene {number}, {threads} threads, {chunk_bytes:?}");
             }
         }
@@ -100,7 +98,7 @@ fn scattered_objects_come_back() {
     for scene in &scenes[..10] {
         let expected = bytes(scene, &plain());
         for (threads, chunk_bytes) in [(1, 1), (3, 7), (7, 100)] {
-            let options = WriteOptions { run: run(threads, Some(chunk_bytes)), ..WriteOptions::default() };
+            let options = WriteOptions::default().with_run(run(threads, Some(chunk_bytes)));
             assert!(bytes(scene, &options) == expected);
         }
     }

@@ -5,7 +5,7 @@ pub use polyhaul_testkit::output::*;
 pub use polyhaul_testkit::random::Random;
 
 use polyhaul::model::Scene;
-use polyhaul::options::{ObjOptions, RunOptions};
+use polyhaul::options::{ObjWriteOptions, RunOptions};
 use polyhaul::{Input, ReadOptions, Result, WriteOptions};
 use polyhaul_testkit::corpus;
 use std::path::PathBuf;
@@ -13,21 +13,21 @@ use std::path::PathBuf;
 pub const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
 
 pub fn run(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
-    RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() }
+    RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
 }
 
-pub fn with(obj: ObjOptions) -> WriteOptions {
-    WriteOptions { obj, run: run(1, None), ..WriteOptions::default() }
+pub fn with(obj: ObjWriteOptions) -> WriteOptions {
+    WriteOptions::default().with_obj(obj).with_run(run(1, None))
 }
 
 /// The options for one thread.
 pub fn plain() -> WriteOptions {
-    with(ObjOptions::default())
+    with(ObjWriteOptions::default())
 }
 
 pub fn parse(text: impl Into<Vec<u8>>) -> Result<Scene> {
-    let options = ReadOptions { run: run(1, None), ..ReadOptions::default() };
-    Ok(polyhaul::load(Input::Memory(text.into(), "memory.obj".into()), &options)?.scene)
+    let options = ReadOptions::default().with_run(run(1, None));
+    Ok(polyhaul::Reader::new(Input::Memory(text.into(), "memory.obj".into())).options(&options).scene()?.value)
 }
 
 #[track_caller]

@@ -60,7 +60,7 @@ fn frames_that_are_dropped_are_counted() {
     ];
     is_still(&of_chunks(&apart), &[("left-out-frames", 2)], "a still image that is not a frame");
     is_still(&of_chunks(&[header, control(1), frame(0, [2, 2], [0, 0]), still]), &[], "one frame");
-    let place = polyhaul::load_image(Input::Memory(of_chunks(&parts()), "x.png".into()), &ReadOptions::default());
+    let place = polyhaul::Reader::new(Input::Memory(of_chunks(&parts()), "x.png".into())).image();
     let report = place.unwrap().report;
     let diagnostic = &report.warnings.kept()[0].diagnostic;
     assert_eq!(diagnostic.to_string(), "x.png: byte 120: read the still image of an animation, dropped 2 frames");

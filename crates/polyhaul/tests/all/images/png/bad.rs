@@ -174,7 +174,7 @@ fn errors_of_a_reader_come_out_as_they_are() {
     ] {
         let half = bytes[..bytes.len() / 2].to_vec();
         let input = Input::Reader(Box::new(Broken(std::io::Cursor::new(half))), name.into());
-        let error = polyhaul::load_image(input, &ReadOptions::default()).unwrap_err();
+        let error = polyhaul::Reader::new(input).image().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Io, "{error}");
         assert_eq!(error.io_error().unwrap().to_string(), "the cable was pulled");
     }

@@ -25,7 +25,7 @@ fn what_is_written_is_read_again() {
             for color_space in [ColorSpace::Srgb, ColorSpace::Linear] {
                 let image = Image { color_space, ..sample(channels, is_wide, 31, 23) };
                 for png_level in LEVELS {
-                    let style = ImageStyle { png_level, ..ImageStyle::default() };
+                    let style = ImageWriteOptions::default().with_png_level(png_level);
                     let bytes = written_by_all("x.png", &image, style);
                     assert!(load(bytes).unwrap() == image, "{channels:?} {is_wide} {png_level:?}");
                 }
@@ -39,7 +39,7 @@ fn what_is_written_is_read_again() {
 fn parts_make_one_file_for_any_threads() {
     let image = sample(Channels::Rgb, true, 611, 700);
     let sizes = LEVELS.map(|png_level| {
-        let style = ImageStyle { png_level, ..ImageStyle::default() };
+        let style = ImageWriteOptions::default().with_png_level(png_level);
         let wanted = written("x.png", &image, style, &threads(1, None).run).unwrap();
         for count in [2, 3, 64] {
             assert!(written("x.png", &image, style, &threads(count, Some(700)).run).unwrap() == wanted);
@@ -56,16 +56,16 @@ fn colors_are_divided_by_alpha() {
     let samples = Samples::U8([10, 64, 128, 128, 9, 9, 9, 0].into());
     let image =
         Image { width: 2, height: 1, channels: Channels::Rgba, samples, premultiplied: true, ..Image::default() };
-    let found = load(written_by_all("x.png", &image, ImageStyle::default())).unwrap();
+    let found = load(written_by_all("x.png", &image, ImageWriteOptions::default())).unwrap();
     assert_eq!(found.samples, Samples::U8([20, 128, 255, 128, 0, 0, 0, 0].into()));
     assert!(!found.premultiplied);
 }
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let error = written("x.png", &Image::default(), ImageStyle::default(), &RunOptions::default()).unwrap_err();
+    let error = written("x.png", &Image::default(), ImageWriteOptions::default(), &RunOptions::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     let image = sample(Channels::Rgb, false, 1, 1);
-    let error = written("x.bmp", &image, ImageStyle::default(), &RunOptions::default()).unwrap_err();
+    let error = written("x.bmp", &image, ImageWriteOptions::default(), &RunOptions::default()).unwrap_err();
     assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Usage, "bmp is read-only"));
 }

@@ -137,7 +137,7 @@ fn gray_maps_and_packets_follow_the_same_rule() {
 fn written_alpha_is_declared() {
     for channels in [Channels::GrayAlpha, Channels::Rgba] {
         let transparent = image(4, 2, channels, vec![0; 8 * channels.count()]);
-        let bytes = written_by_all("x.tga", &transparent, ImageStyle::default());
+        let bytes = written_by_all("x.tga", &transparent, ImageWriteOptions::default());
         assert_eq!(warned("x.tga", &bytes), (transparent, vec![]));
     }
 }

@@ -120,8 +120,8 @@ fn colors_that_the_map_does_not_have_are_found_in_packets() {
 fn the_limit_of_pixels_is_exact() {
     let bytes = file("good/pillow/200x32_rgb_tl_raw.tga");
     let with = |pixels| {
-        let limits = Limits { pixels, ..Limits::default() };
-        crate::images::load("x.tga", bytes.clone(), &ReadOptions { limits, ..ReadOptions::default() })
+        let limits = Limits::default().with_pixels(pixels);
+        crate::images::load("x.tga", bytes.clone(), &ReadOptions::default().with_limits(limits))
     };
     assert!(with(6400).is_ok() && with(6401).is_ok());
     let error = with(6399).unwrap_err();
@@ -132,8 +132,8 @@ fn the_limit_of_pixels_is_exact() {
 #[test]
 fn an_image_is_no_scene() {
     let bytes = file("good/pillow/200x32_rgb_tl_raw.tga");
-    let error = polyhaul::load(Input::Memory(bytes, "x.tga".into()), &ReadOptions::default()).unwrap_err();
+    let error = polyhaul::Reader::new(Input::Memory(bytes, "x.tga".into())).scene().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     let scene = Input::Memory(b"v 0 0 0\n".to_vec(), "x.obj".into());
-    assert_eq!(polyhaul::load_image(scene, &ReadOptions::default()).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(polyhaul::Reader::new(scene).image().unwrap_err().kind(), ErrorKind::Usage);
 }

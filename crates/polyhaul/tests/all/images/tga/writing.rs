@@ -20,7 +20,7 @@ fn what_is_written_is_read_again() {
         for tga_rle in [false, true] {
             for premultiplied in [false, channels.has_alpha()] {
                 let image = Image { premultiplied, ..sample(channels) };
-                let bytes = written_by_all("x.tga", &image, ImageStyle { tga_rle, ..ImageStyle::default() });
+                let bytes = written_by_all("x.tga", &image, ImageWriteOptions::default().with_tga_rle(tga_rle));
                 assert!(load(bytes.clone()).unwrap() == image, "{channels:?} {tga_rle}");
                 let plain = 18 + image.samples.len() + 26 + if premultiplied { 495 } else { 0 };
                 assert_eq!(bytes.len() < plain, tga_rle, "{channels:?}");
@@ -31,8 +31,9 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let save =
-        |image: &Image| written("x.tga", image, ImageStyle::default(), &RunOptions::default()).unwrap_err().kind();
+    let save = |image: &Image| {
+        written("x.tga", image, ImageWriteOptions::default(), &RunOptions::default()).unwrap_err().kind()
+    };
     let kinds = [
         save(&image(70_000, 1, Channels::Gray, vec![0; 70_000])),
         save(&image(0, 1, Channels::Gray, Vec::new())),

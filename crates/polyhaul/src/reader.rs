@@ -1,0 +1,219 @@
+//! [`Reader`]: an input and how to read it.
+//!
+//! It only holds the options; reading itself starts in `load`, `tables`, `images` and `convert`.
+
+use crate::convert::{self, Content, Converted};
+use crate::format::Format;
+use crate::input::Input;
+use crate::load;
+use crate::loaded::{Loaded, TableArray, Tables};
+use crate::open::Opened;
+use crate::options::{Limits, OnError, ReadOptions};
+use crate::report::Report;
+use crate::writer::Writer;
+use crate::{images, tables};
+use polyhaul_model::error::Result;
+use polyhaul_model::{Image, Scene, Texture};
+use polyhaul_pipeline::crew::within;
+
+/// An input and how to read it. The method at the end says what to read it as; nothing is opened before.
+///
+/// ```
+/// use polyhaul::{Input, Reader};
+///
+/// let text = b"o triangle\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n".to_vec();
+/// let loaded = Reader::new(Input::Memory(text, "triangle.obj".into())).threads(4).strict(true).scene()?;
+/// assert_eq!(loaded.value.meshes[0].positions.len(), 3);
+/// assert_eq!(loaded.report.bytes_in, 46);
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reader {
+    input: Input,
+    options: ReadOptions,
+}
+
+impl Reader {
+    /// A reader with the default options. Paths are inputs, see [`Input`].
+    pub fn new(input: impl Into<Input>) -> Reader {
+        Reader { input: input.into(), options: ReadOptions::default() }
+    }
+
+    /// Sets all options at once.
+    #[must_use]
+    pub fn options(self, options: &ReadOptions) -> Reader {
+        Reader { options: options.clone(), ..self }
+    }
+
+    /// Reads this format, whatever the name and the content say.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Reader {
+        self.options.format = Some(format);
+        self
+    }
+
+    /// Sets the number of worker threads (all cores).
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Reader {
+        self.options.run.threads = Some(threads);
+        self
+    }
+
+    /// Sets the memory for work in flight, in bytes (64 MiB). The arrays of the result come on top.
+    #[must_use]
+    pub fn memory_limit(mut self, memory_limit: u64) -> Reader {
+        self.options.run.memory_limit = memory_limit;
+        self
+    }
+
+    /// Sets what to do with data that breaks its format's rules (stop with an error).
+    #[must_use]
+    pub fn on_error(mut self, on_error: OnError) -> Reader {
+        self.options.on_error = on_error;
+        self
+    }
+
+    /// Makes every warning an error (off).
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Reader {
+        self.options.strict = strict;
+        self
+    }
+
+    /// Sets what the data may ask for.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Reader {
+        self.options.limits = limits;
+        self
+    }
+
+    /// Allows files outside the scene's folder to be opened (off).
+    #[must_use]
+    pub fn allow_outside(mut self, allow_outside: bool) -> Reader {
+        self.options.allow_outside = allow_outside;
+        self
+    }
+
+    /// Reads a scene.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Malformed`] with line and column or offset if the data breaks its format's rules,
+    /// [`crate::ErrorKind::Limit`] beyond [`ReadOptions::limits`], [`crate::ErrorKind::Io`] if a file cannot be read,
+    /// [`crate::ErrorKind::Usage`] if the format or the options do not fit.
+    pub fn scene(self) -> Result<Loaded<Scene>> {
+        self.run(|input, options| load::load(&Opened::new(input, options)?, options))
+    }
+
+    /// Reads tables as they are, with the columns in the file's order and types: the elements of a PLY file, which
+    /// [`Reader::scene`] reads as a scene, or the one table of a csv, tsv, txt, xyz, pts or npy file
+    /// ([`ReadOptions::table`] says how).
+    ///
+    /// ```
+    /// use polyhaul::model::Values;
+    /// use polyhaul::{Input, Reader};
+    ///
+    /// let text = b"ply\nformat ascii 1.0\nelement reading 2\nproperty ushort level\nend_header\n7\n300\n".to_vec();
+    /// let loaded = Reader::new(Input::Memory(text, "levels.ply".into())).tables()?;
+    /// assert_eq!(loaded.value.tables[0].column("level").unwrap().values, Values::U16([7, 300].into()));
+    ///
+    /// let text = b"level,height\n7,0.5\n300,-2\n".to_vec();
+    /// let loaded = Reader::new(Input::Memory(text, "levels.csv".into())).tables()?;
+    /// assert_eq!(loaded.value.tables[0].column("level").unwrap().values, Values::I64([7, 300].into()));
+    /// assert_eq!(loaded.value.tables[0].column("height").unwrap().values, Values::F64([0.5, -2.0].into()));
+    /// # Ok::<(), polyhaul::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Reader::scene`].
+    pub fn tables(self) -> Result<Loaded<Tables>> {
+        self.run(|input, options| tables::load(&Opened::new(input, options)?, options))
+    }
+
+    /// Reads the text of a table (csv, tsv, txt, xyz, pts) into one array of one type, row by row.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Usage`] if the options ask for columns of several types; those of [`Reader::scene`].
+    pub fn array(self) -> Result<Loaded<TableArray>> {
+        self.run(tables::load_array)
+    }
+
+    /// Reads an image: tga, hdr, png, jpg, exr, bmp, psd (all layers merged), dds and ktx2 (the largest level of the
+    /// first picture).
+    ///
+    /// Samples have the type of the file: bytes, 16 bits, or floats for linear light (hdr, exr).
+    ///
+    /// ```
+    /// use polyhaul::model::{Channels, Samples};
+    /// use polyhaul::{Input, Reader};
+    ///
+    /// // One pixel of 24 bits; TGA stores blue first.
+    /// let file = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 24, 0, 3, 2, 1];
+    /// let image = Reader::new(Input::Memory(file.to_vec(), "dot.tga".into())).image()?.value;
+    /// assert_eq!((image.width, image.height, image.channels), (1, 1, Channels::Rgb));
+    /// assert_eq!(image.samples, Samples::U8([1, 2, 3].into()));
+    /// # Ok::<(), polyhaul::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Reader::scene`].
+    pub fn image(self) -> Result<Loaded<Image>> {
+        self.run(images::load)
+    }
+
+    /// Reads a texture as it is, with all its mip levels, layers and faces: dds, ktx2. [`Reader::image`] decodes the
+    /// largest level of the first of them.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Usage`] for formats that are not texture formats; those of [`Reader::scene`].
+    pub fn texture(self) -> Result<Loaded<Texture>> {
+        self.run(images::load_texture)
+    }
+
+    /// Reads the input and writes it in any format.
+    ///
+    /// Between formats that have tables (PLY, csv, tsv, txt, xyz, pts, npy) everything is kept: all columns with their
+    /// types, elements that are not part of a mesh, lists, comments and their order. Of PLY the vertices become the
+    /// table, or the element that [`crate::options::TableReadOptions::element`] names; a table becomes the vertices of
+    /// a PLY file. OBJ and STL are read and written as scenes, and so are the others if the options for writing ask for
+    /// axes, scale, triangles or parts to drop. What the target cannot store is a warning in the report.
+    ///
+    /// ```
+    /// use polyhaul::{Input, Reader, Writer};
+    ///
+    /// let folder = std::env::temp_dir();
+    /// # let folder = folder.join(format!("polyhaul-doc-convert-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// let text = b"x,y,z,age\n0,0.5,1,7\n2,3,4,8\n".to_vec();
+    /// Reader::new(Input::Memory(text, "a.csv".into())).convert(Writer::new(folder.join("a.ply")))?;
+    /// Reader::new(folder.join("a.ply")).threads(2).convert(Writer::new(folder.join("b.csv")))?;
+    /// assert_eq!(std::fs::read_to_string(folder.join("b.csv")).unwrap(), "x,y,z,age\n0,0.5,1,7\n2,3,4,8\n");
+    /// # std::fs::remove_dir_all(&folder).unwrap();
+    /// # Ok::<(), polyhaul::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of reading and of writing. Limits are those of the reader; each side has its own threads, and a
+    /// [`crate::options::RunOptions::pool`] is the reader's.
+    pub fn convert(self, writer: Writer) -> Result<Report> {
+        self.convert_with(writer, |_, _| Ok(())).map(Converted::report)
+    }
+
+    /// As [`Reader::convert`], and shows `before` the content and the report of reading before anything is written. Its
+    /// error ends the job, and the target stays as it was.
+    ///
+    /// # Errors
+    /// That of `before`; those of [`Reader::convert`].
+    pub fn convert_with(
+        self,
+        writer: Writer,
+        before: impl FnOnce(Content<'_>, &Report) -> Result<()>,
+    ) -> Result<Converted> {
+        let Writer { output, options: write } = writer;
+        self.run(|input, options| convert::convert(input, output, options, &write, before))
+    }
+
+    fn run<T>(self, read: impl FnOnce(Input, &ReadOptions) -> Result<T>) -> Result<T> {
+        let Reader { input, options } = self;
+        within(&options.run, || read(input, &options))
+    }
+}
