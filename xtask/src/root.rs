@@ -30,3 +30,9 @@ pub(crate) fn runs(command: &mut Command) -> bool {
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
+
+/// What `command` prints, if it starts and succeeds.
+pub(crate) fn output(command: &mut Command) -> Option<String> {
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok()
+}

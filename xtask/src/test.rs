@@ -83,6 +83,7 @@ pub(crate) fn main(quick: bool) -> ExitCode {
     run.step("format", |_| format());
     if !quick {
         run.step("clippy", |_| clippy());
+        run.step("features", |_| features());
     }
     run.step("tests", |tally| tests(&["--all-targets"], tally));
     run.step("python", |tally| python::step(quick, tally));
@@ -144,6 +145,22 @@ fn clippy() -> Outcome {
         return Outcome::Skipped("clippy is not installed (rustup component add clippy)".into());
     }
     status(root::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+/// The library builds with some of its formats alone, and whoever reads OBJ gets no library of images.
+fn features() -> Outcome {
+    let alone = ["", "obj", "ply", "stl", "table", "pbrt", "tga", "png", "exr", "dds"];
+    let library = ["-p", "polyhaul", "--no-default-features", "--features"];
+    let builds = |features: &&str| root::runs(root::cargo().arg("check").args(library).arg(features));
+    if !alone.iter().all(builds) {
+        return Outcome::Failed;
+    }
+    let tree = root::output(root::cargo().arg("tree").args(library).args(["obj", "-e", "normal", "--prefix", "none"]));
+    let is_of_images = |line: &str| {
+        let name = line.split(' ').next().unwrap_or_default();
+        ["png", "exr", "zune-jpeg", "jpeg-encoder", "bcdec_rs", "intel_tex_2"].contains(&name)
+    };
+    Outcome::of(tree.is_some_and(|tree| !tree.lines().any(is_of_images)))
 }
 
 /// Links that lead nowhere are errors. Libraries alone: the command's binary has the library's name, and so has the C

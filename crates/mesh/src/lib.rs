@@ -4,17 +4,25 @@
 //! thread.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+#![cfg_attr(
+    not(all(feature = "obj", feature = "ply", feature = "stl")),
+    allow(dead_code, unused_imports, reason = "formats use it that are not built")
+)]
 
 pub mod check;
 pub mod dedup;
 pub mod domains;
 pub mod frame;
+#[cfg(feature = "obj")]
 pub mod mtl;
+#[cfg(feature = "obj")]
 pub mod obj;
 pub mod options;
 pub mod parts;
 pub mod place;
+#[cfg(feature = "ply")]
 pub mod ply;
+#[cfg(feature = "stl")]
 pub mod stl;
 pub mod table;
 pub mod transform;

@@ -21,23 +21,24 @@ macro_rules! options {
     (
         $(#[$docs:meta])*
         pub struct $name:ident {
-            $($(#[$field_docs:meta])* pub $field:ident: $type:ty = $default:expr, $with:ident;)+
+            $($(#[doc = $docs_of:expr])* $(#[cfg($cfg:meta)])? pub $field:ident: $type:ty = $default:expr, $with:ident;)+
         }
     ) => {
         $(#[$docs])*
         #[non_exhaustive]
         pub struct $name {
-            $($(#[$field_docs])* pub $field: $type,)+
+            $($(#[doc = $docs_of])* $(#[cfg($cfg)])? pub $field: $type,)+
         }
 
         impl Default for $name {
             fn default() -> Self {
-                $name { $($field: $default,)+ }
+                $name { $($(#[cfg($cfg)])? $field: $default,)+ }
             }
         }
 
         impl $name {
             $(
+                $(#[cfg($cfg)])?
                 #[doc = concat!("The same options with this [`", stringify!($field), "`](Self::", stringify!($field), ").")]
                 #[must_use]
                 pub fn $with(self, $field: $type) -> Self {

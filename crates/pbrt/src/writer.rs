@@ -27,11 +27,11 @@ use pages::PbrtPages;
 use places::{Path, Places};
 use plan::Planner;
 use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::render::RenamedFiles;
 use polyhaul_model::render::{Motion, Render};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
 use script::{Op, What};
-use std::collections::HashMap;
 use text::Pen;
 
 /// The text of a scene, as a plan.
@@ -43,14 +43,7 @@ pub struct Plan<'a> {
     part_names: Vec<String>,
     /// Shapes whose arrays are in files, in order, and the names of those.
     meshes: &'a [(u32, String)],
-    renamed: &'a Renamed<'a>,
-}
-
-/// Names of files that are written otherwise than the scene has them.
-#[derive(Debug, Default)]
-pub struct Renamed<'a> {
-    /// By the folder of the file that says a name, and the name: what is written.
-    pub names: HashMap<(&'a str, &'a str), Option<String>>,
+    renamed: &'a RenamedFiles<'a>,
 }
 
 /// What is to be moved to other files.
@@ -61,7 +54,7 @@ pub struct Split<'a> {
     /// Into how many files shapes and instances go; less than two is none.
     pub parts: usize,
     /// Names of files.
-    pub renamed: &'a Renamed<'a>,
+    pub renamed: &'a RenamedFiles<'a>,
 }
 
 impl<'a> Plan<'a> {

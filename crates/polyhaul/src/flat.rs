@@ -13,20 +13,21 @@ use polyhaul_pbrt::flatten::{Flat, check_elements, flatten_named};
 use polyhaul_pbrt::options::Instances;
 use std::borrow::Cow;
 
-/// As [`flat`], where all that instances show will be written.
-pub(crate) fn flat_to_write(scene: Cow<'_, Scene>, options: &WriteOptions, warnings: &mut Warnings) -> Result<Scene> {
+/// The meshes of a scene for a renderer, all of whose instances will be written.
+pub(crate) fn to_write(scene: Cow<'_, Scene>, options: &WriteOptions, warnings: &mut Warnings) -> Result<Scene> {
     let flat = flat(scene, (options.instances, &options.limits), warnings)?;
     check_elements(&flat, &options.limits)?;
     Ok(flat)
 }
 
+/// The meshes of a scene for a renderer, with its instances.
+pub(crate) fn with_instances(scene: Scene, limits: &Limits, warnings: &mut Warnings) -> Result<Scene> {
+    flat(Cow::Owned(scene), (Instances::AsFormat, limits), warnings)
+}
+
 /// The meshes of a scene for a renderer; what is not a mesh, and what MTL cannot express, is dropped with a
 /// warning.
-pub(crate) fn flat(
-    scene: Cow<'_, Scene>,
-    (instances, limits): (Instances, &Limits),
-    warnings: &mut Warnings,
-) -> Result<Scene> {
+fn flat(scene: Cow<'_, Scene>, (instances, limits): (Instances, &Limits), warnings: &mut Warnings) -> Result<Scene> {
     let folder = scene.folder.clone();
     let (render, meshes) = match &scene {
         Cow::Owned(_) => {

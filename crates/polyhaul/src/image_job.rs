@@ -3,8 +3,11 @@
 //! Pixels of each format are the business of its folder in `polyhaul-image`; `images` does what is done to every image.
 
 use crate::read_job::ReadJob;
+#[cfg(feature = "exr")]
+use polyhaul_image::exr;
+#[cfg(feature = "png")]
+use polyhaul_image::png;
 use polyhaul_image::samples::{Cut, SampleType};
-use polyhaul_image::{exr, png};
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
@@ -24,6 +27,7 @@ pub(crate) fn read<T>(
 }
 
 /// Reads the layer of an OpenEXR file that the options choose, and lists its parts.
+#[cfg(feature = "exr")]
 pub(crate) fn read_layer(job: &mut ReadJob<'_>) -> Result<Image> {
     let own = job.options.image.clone();
     let mut parts = Vec::new();
@@ -115,6 +119,7 @@ impl Log<'_> {
         self.note("left-out-colors", count, format!("colors of {pixels} became black: {} {how}", self.holder));
     }
 
+    #[cfg(feature = "exr")]
     pub(crate) fn exr(&mut self, losses: exr::Losses) {
         let exr::Losses { infinite, rounded, hidden } = losses;
         let samples = counted(infinite, "sample");
@@ -133,6 +138,7 @@ impl Log<'_> {
         self.note("changed-samples", cut.rounded, message);
     }
 
+    #[cfg(feature = "png")]
     pub(crate) fn png(&mut self, losses: png::Losses) {
         let png::Losses { hidden, above, rounded } = losses;
         self.note("cut-samples", above, format!("{} above alpha clamped to it in png", counted(above, "sample")));

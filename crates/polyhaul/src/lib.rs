@@ -30,27 +30,39 @@
 //! It prints nothing, installs no handlers and never ends the process.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+#![cfg_attr(
+    not(all(feature = "mesh", feature = "image", feature = "pbrt")),
+    allow(dead_code, unused_imports, reason = "formats use it that are not built")
+)]
 
 mod archives;
 mod convert;
 mod detect;
 pub mod diff;
+#[cfg(feature = "pbrt")]
+mod flat;
+#[cfg(not(feature = "pbrt"))]
+#[path = "no_pbrt.rs"]
 mod flat;
 mod format;
 mod image_job;
 mod images;
 mod input;
 pub mod inspect;
+#[cfg(all(feature = "mesh", feature = "image", feature = "pbrt"))]
 mod kernels;
 mod load;
 mod loaded;
+#[cfg(all(feature = "mesh", feature = "image", feature = "pbrt"))]
 pub mod measure;
 mod mesh_job;
+#[cfg(feature = "obj")]
 mod obj;
 mod open;
 pub mod ops;
 pub mod options;
 mod outputs;
+#[cfg(feature = "pbrt")]
 mod pbrt;
 mod read_job;
 mod reader;
@@ -63,6 +75,7 @@ pub mod rows;
 mod save;
 mod table_job;
 mod tables;
+#[cfg(feature = "textures")]
 pub mod textures;
 mod writer;
 
@@ -80,6 +93,10 @@ pub use polyhaul_trace as trace;
 pub use reader::Reader;
 pub use report::Report;
 pub use writer::Writer;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/rust.md")]
+mod guide {}
 
 use model::{Image, Scene};
 use polyhaul_pipeline::crew::within;

@@ -176,7 +176,7 @@ fn read_plain<T>(
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
     let found = Detected::of(plain, input.near().path(), input.name(), options)?;
-    let (near, format, details) = (input.near(), found.format, Details::default());
+    let (near, format, details) = (input.near(), found.format.built()?, Details::default());
     let mut job = ReadJob { plain, near, format, options, read_mesh, report: &mut report, details };
     match read(&mut job) {
         Ok(content) => {

@@ -1,11 +1,10 @@
 //! What reading gives: the content, and what reading did.
 
-use crate::flat::flat;
-use crate::options::{Instances, Limits};
+use crate::flat;
+use crate::options::Limits;
 use crate::report::Report;
 use polyhaul_model::error::Result;
 use polyhaul_model::{Scene, Table, Values};
-use std::borrow::Cow;
 
 /// Content that was read, and what reading did.
 #[derive(Debug)]
@@ -69,8 +68,7 @@ impl Loaded<Scene> {
     /// Those of [`crate::ops::flatten`].
     pub fn flattened(mut self, limits: &Limits) -> Result<Self> {
         if self.value.render.is_some() {
-            let scene = Cow::Owned(self.value);
-            self.value = flat(scene, (Instances::AsFormat, limits), &mut self.report.warnings)?;
+            self.value = flat::with_instances(self.value, limits, &mut self.report.warnings)?;
         }
         Ok(self)
     }

@@ -12,15 +12,21 @@
 //! - [`places64()`], [`places32()`]: where things of a scene for a renderer stand
 //! - [`compress`]: images as a texture, in blocks or plain; [`blocks`]: pictures of textures as images
 
+#[cfg(feature = "textures")]
 pub use polyhaul_image::blocks::{self, Quality, compress};
 pub use polyhaul_image::mipmaps::{Edges, Filter, MipmapContent, MipmapOptions};
 pub use polyhaul_image::samples::{Adjusted, Cut, SampleType};
 pub use polyhaul_mesh::triangulate::TriangleMap;
 pub use polyhaul_mesh::weld::Welded;
+#[cfg(feature = "pbrt")]
 pub use polyhaul_pbrt::build::{Builder, Given, GivenValues};
+#[cfg(feature = "pbrt")]
 pub use polyhaul_pbrt::flatten::{Flat, flatten};
+#[cfg(feature = "pbrt")]
 pub use polyhaul_pbrt::inline::inline_meshes;
+#[cfg(feature = "pbrt")]
 pub use polyhaul_pbrt::instances::expand;
+#[cfg(feature = "pbrt")]
 pub use polyhaul_pbrt::places::{Matrix32, Matrix64, Places32, Places64, places32, places64};
 
 use crate::options::RunOptions;

@@ -8,6 +8,7 @@ pub use polyhaul_mesh::options::{
 };
 pub use polyhaul_model::limits::{FaultPolicy, Limits, OnError};
 pub use polyhaul_model::{Axes, Axis};
+#[cfg(feature = "pbrt")]
 pub use polyhaul_pbrt::options::{Instances, PbrtMeshes, PbrtWriteOptions};
 pub use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress, RunOptions, RunTasks, ThreadPool};
 use std::sync::Arc;
@@ -63,7 +64,7 @@ polyhaul_model::options! {
 /// let options = ReadOptions::default().with_resolver(Some(Resolve(Arc::new(paint))));
 /// let text = b"mtllib paint.mtl\nusemtl red\n".to_vec();
 /// let loaded = Reader::new(Input::Memory(text, "scene.obj".into())).options(&options).scene()?;
-/// assert!(!loaded.scene.materials[0].missing);
+/// assert!(!loaded.value.materials[0].missing);
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 #[derive(Clone)]
@@ -124,6 +125,7 @@ polyhaul_model::options! {
         /// source's folder are copied only if [`ReadOptions::allow_outside`] was set when it was read.
         pub copy_assets: bool = false, with_copy_assets;
         /// What becomes of the instances of a scene for a renderer (as the format can).
+        #[cfg(feature = "pbrt")]
         pub instances: Instances = Instances::default(), with_instances;
         /// How OBJ is written.
         pub obj: ObjWriteOptions = ObjWriteOptions::default(), with_obj;
@@ -134,6 +136,7 @@ polyhaul_model::options! {
         /// How tables of numbers are written.
         pub table: TableWriteOptions = TableWriteOptions::default(), with_table;
         /// How pbrt scenes are written.
+        #[cfg(feature = "pbrt")]
         pub pbrt: PbrtWriteOptions = PbrtWriteOptions::default(), with_pbrt;
         /// How images are written.
         pub image: ImageWriteOptions = ImageWriteOptions::default(), with_image;

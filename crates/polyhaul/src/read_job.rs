@@ -7,6 +7,7 @@ use crate::loaded::Loaded;
 use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
 use crate::report::Report;
+#[cfg(feature = "ply")]
 use polyhaul_mesh::ply::Header;
 use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
@@ -37,6 +38,7 @@ pub(crate) struct ReadJob<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Details {
     /// Where the format has one; its comments may be in the content.
+    #[cfg(feature = "ply")]
     pub(crate) header: Option<Header>,
     /// The files of a scene for a renderer.
     pub(crate) files: Option<SceneFiles>,

@@ -24,7 +24,7 @@ use polyhaul_pipeline::crew::within;
 /// let text = b"o triangle\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n".to_vec();
 /// let loaded = Reader::new(Input::Memory(text, "triangle.obj".into())).threads(4).strict(true).scene()?;
 /// assert_eq!(loaded.value.meshes[0].positions.len(), 3);
-/// assert_eq!(loaded.report.bytes_in, 46);
+/// assert_eq!(loaded.report.bytes_in, 43);
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 #[derive(Debug)]

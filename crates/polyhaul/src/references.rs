@@ -19,10 +19,9 @@ use crate::outputs::{Written, file_of};
 use crate::resolve::{folder_of, slashed};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::names;
-use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Parameters, Render};
+use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Parameters, RenamedFiles, Render};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Color, FolderPlace, Material, SourceFolder};
-use polyhaul_pbrt::writer::Renamed;
 pub(crate) use same::SameFiles;
 
 use copies::{Copies, CopySource};
@@ -318,8 +317,8 @@ impl<'o> Relinker<'o> {
     }
 
     /// The names in a pbrt scene that change.
-    pub(crate) fn render<'a>(&mut self, render: &'a Render, folder: &SourceFolder) -> Result<Renamed<'a>> {
-        let mut renamed = Renamed::default();
+    pub(crate) fn render<'a>(&mut self, render: &'a Render, folder: &SourceFolder) -> Result<RenamedFiles<'a>> {
+        let mut renamed = RenamedFiles::default();
         let own = render.folder.as_ref().map_or_else(SourceFolder::default, SourceFolder::new);
         let folder = folder.or(&own);
         let is_one_file = render.segments.iter().all(|segment| segment.folder.is_empty());
@@ -381,7 +380,7 @@ pub(crate) fn from_scene_folder(folder: &SourceFolder, included: &str, name: &st
 }
 
 /// Files of meshes that a pbrt scene names, as it will name them, in lower case: no new file may take their place.
-pub(crate) fn taken(render: &Render, renamed: &Renamed<'_>) -> Result<HashSet<String>> {
+pub(crate) fn taken(render: &Render, renamed: &RenamedFiles<'_>) -> Result<HashSet<String>> {
     let mut taken = HashSet::new();
     for shape in render.shapes().filter(|shape| shape.class() == "plymesh") {
         let parameters = shape.parameters();

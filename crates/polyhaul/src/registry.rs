@@ -35,6 +35,8 @@ pub(crate) struct Row {
     /// Other extensions.
     other_names: &'static [&'static str],
     kind: Kind,
+    /// The feature of this crate that reads and writes it, where that is not built.
+    missing_feature: Option<&'static str>,
     /// Whether a source looks like it.
     looks: Looks,
     read: Readers,
@@ -207,6 +209,22 @@ impl Format {
     /// What it holds.
     pub(crate) fn kind(self) -> Kind {
         self.entry().kind
+    }
+
+    /// Whether this build reads it: whether its feature is on.
+    pub fn is_built(self) -> bool {
+        self.entry().missing_feature.is_none()
+    }
+
+    /// The same format, if it is built.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] names the feature that is missing.
+    pub(crate) fn built(self) -> Result<Format> {
+        let Some(feature) = self.entry().missing_feature else { return Ok(self) };
+        let message = format!("this build of polyhaul does not support {}", self.name());
+        let hint = format!("enable the feature `{feature}` of the crate polyhaul");
+        Err(Error::new(ErrorKind::Unsupported, message).with_hint(hint))
     }
 
     /// How it is read.

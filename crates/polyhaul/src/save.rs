@@ -2,7 +2,7 @@
 //!
 //! Files and streams are `outputs`; how each format is written is in the registry.
 
-use crate::flat::flat_to_write;
+use crate::flat;
 use crate::format::Format;
 use crate::input::Output;
 use crate::mesh_job::{Looks, MeshJob};
@@ -37,7 +37,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         None => return Err(no_scene(format)),
     };
     let scene = match scene.render {
-        Some(_) => Cow::Owned(report.phase("flatten", || flat_to_write(scene, options, &mut warnings))?),
+        Some(_) => Cow::Owned(report.phase("flatten", || flat::to_write(scene, options, &mut warnings))?),
         None => scene,
     };
     report.warnings.extend(warnings);
@@ -83,6 +83,10 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
 
 /// The format of an output: by the options, by its name, or OBJ.
 pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
+    wanted_format(output, options)?.built()
+}
+
+fn wanted_format(output: &Output, options: &WriteOptions) -> Result<Format> {
     match (options.format, output) {
         (Some(format), _) => Ok(format),
         (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {

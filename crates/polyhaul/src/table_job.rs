@@ -12,6 +12,7 @@ use crate::read_job::ReadJob;
 use crate::references::Relinker;
 use crate::report::Report;
 use polyhaul_mesh::parts::{self, note_left_out};
+#[cfg(feature = "ply")]
 use polyhaul_mesh::ply;
 use polyhaul_mesh::table::{self, Layout, Rows, TableFormat};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
@@ -49,6 +50,7 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Tables> {
 }
 
 /// Reads the elements of a PLY file.
+#[cfg(feature = "ply")]
 pub(crate) fn read_elements(job: &mut ReadJob<'_>) -> Result<Tables> {
     let read = ply::tables(job.feed(), &job.parse_options())?;
     job.note(read.threads, read.warnings);
@@ -85,6 +87,7 @@ pub(crate) fn no_tables(how: &str) -> Error {
 }
 
 /// Writes tables as the elements of a PLY file.
+#[cfg(feature = "ply")]
 pub(crate) fn write_elements(job: TablesJob<'_>) -> Result<()> {
     let TablesJob { tables, folder, comments, infos, format, output, mut links, options, report } = job;
     ply::note_remarks([comments, infos], &name_of(&output), &mut report.warnings);

@@ -15,6 +15,7 @@ pub use parameters::{
     Strings, ValueKind,
 };
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -426,4 +427,11 @@ impl<'a> Shape<'a> {
         let at = meshes.binary_search_by_key(&(self.index as u32), |&(shape, _)| shape).ok()?;
         meshes.get(at).map(|&(_, mesh)| mesh as usize)
     }
+}
+
+/// Names of files that are written otherwise than the scene has them.
+#[derive(Debug, Default)]
+pub struct RenamedFiles<'a> {
+    /// By the folder of the file that says a name, and the name: what is written; `None` for what stays.
+    pub names: HashMap<(&'a str, &'a str), Option<String>>,
 }

@@ -2,6 +2,8 @@
 //!
 //! Nothing here is counted or checked; reading did that.
 
+use crate::read_job::Details;
+#[cfg(feature = "ply")]
 use polyhaul_mesh::ply;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::{Scalar, Scene};
@@ -42,8 +44,20 @@ pub struct DeclaredProperty {
 }
 
 impl Declared {
-    /// What a header says, together with what the scene that was read of the file has from it.
-    pub(super) fn of(header: ply::Header, scene: &mut Scene) -> Result<Declared> {
+    /// What the header says, if the format has one, together with what the scene has from it.
+    #[cfg(feature = "ply")]
+    pub(super) fn from_details(details: &mut Details, scene: &mut Scene) -> Result<Option<Declared>> {
+        details.header.take().map(|header| Declared::from_ply(header, scene)).transpose()
+    }
+
+    /// Nothing: only PLY has a header that is shown.
+    #[cfg(not(feature = "ply"))]
+    pub(super) fn from_details(_: &mut Details, _: &mut Scene) -> Result<Option<Declared>> {
+        Ok(None)
+    }
+
+    #[cfg(feature = "ply")]
+    fn from_ply(header: ply::Header, scene: &mut Scene) -> Result<Declared> {
         let mut elements = Vec::new();
         for element in header.elements {
             let mut properties = Vec::new();

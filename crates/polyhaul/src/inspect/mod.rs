@@ -67,10 +67,10 @@ fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
     let (read, mut report) = load_as(&input, options, as_asked)?;
     let inventory = match read.content {
         Content::Scene(mut scene) => {
-            let declared = read.details.header.map(|header| Declared::of(header, &mut scene)).transpose()?;
+            let mut details = read.details;
+            let declared = Declared::from_details(&mut details, &mut scene)?;
             let mut inventory = Inventory { declared, ..Inventory::of(&scene)? };
-            if let (Some(told), Some(render), Some(files)) = (&mut inventory.render, &scene.render, read.details.files)
-            {
+            if let (Some(told), Some(render), Some(files)) = (&mut inventory.render, &scene.render, details.files) {
                 told.look_around(render, files, (input.near(), input.name()), options, &mut report.warnings)?;
             }
             inventory

@@ -24,12 +24,13 @@ use polyhaul_mesh::options::PlyWriteOptions;
 use polyhaul_mesh::{parts, ply};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
+use polyhaul_model::render::RenamedFiles;
 use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Mesh, Scene};
 use polyhaul_pbrt::options::{Instances, PbrtMeshes};
 use polyhaul_pbrt::writer::from_meshes;
-use polyhaul_pbrt::writer::{Plan, Renamed, Split, meshes};
+use polyhaul_pbrt::writer::{Plan, Split, meshes};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
@@ -73,7 +74,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let renamed = match &scene.render {
         Some(_) => links.render(&render, &scene.folder)?,
         // The materials' files have their new names.
-        None => Renamed::default(),
+        None => RenamedFiles::default(),
     };
     let mut taken = references::taken(&render, &renamed)?;
     taken.extend(links.taken().iter().cloned());

@@ -1,0 +1,23 @@
+//! What takes the place of `flat` in builds without the feature `pbrt`, which read no scenes for a renderer.
+
+use crate::format::Format;
+use crate::options::{Limits, WriteOptions};
+use polyhaul_model::Scene;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::warnings::Warnings;
+use std::borrow::Cow;
+
+/// Fails: a caller made this scene by hand.
+pub(crate) fn to_write(_: Cow<'_, Scene>, _: &WriteOptions, _: &mut Warnings) -> Result<Scene> {
+    Err(unsupported())
+}
+
+/// Fails: a caller made this scene by hand.
+pub(crate) fn with_instances(_: Scene, _: &Limits, _: &mut Warnings) -> Result<Scene> {
+    Err(unsupported())
+}
+
+fn unsupported() -> Error {
+    let error = Format::Pbrt.built().err();
+    error.unwrap_or_else(|| Error::new(ErrorKind::Internal, "scenes for a renderer are not supported"))
+}
