@@ -1,4 +1,4 @@
-//! The options of `polyhaul watch`. Who follows the program is `watch/linux`.
+//! The options of `polyhaul watch`. Following the program is `polyhaul-watch`.
 
 use clap::{Args, ValueHint};
 use std::ffi::OsString;

@@ -1,6 +1,6 @@
 //! What reads cost on this machine when the file is in the page cache: the yardstick for buffering.
 
-use super::files::{File, Transfers};
+use crate::files::{File, Transfers};
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
@@ -71,15 +71,15 @@ fn best_ns(mut call: impl FnMut(u64) -> bool) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Files;
-    use super::super::filter::Call;
     use super::*;
+    use crate::files::Files;
+    use crate::filter::Call;
 
     #[test]
     fn buffering_spares_calls_and_no_waits() {
         let cached = Cached { bytes_per_second: 1e9, call_ns: 100.0 };
         let mut files = Files::new(true);
-        let file = files.of_name("a").unwrap();
+        let file = files.plain_file("a").unwrap();
         for _ in 0..1000 {
             file.add(Call::Read, Some(3), 0, 1_000);
         }

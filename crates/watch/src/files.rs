@@ -4,8 +4,8 @@
 //! matter how it came to be: opened, inherited, duplicated, received. Files of one name are one file, whichever
 //! process uses them. Nothing of a file is ever read.
 
-use super::filter::Call;
-use super::stacks::Stacks;
+use crate::filter::Call;
+use crate::stacks::Stacks;
 use libc::pid_t;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -191,14 +191,12 @@ impl Files {
     }
 
     /// A plain file of this name.
-    #[cfg(test)]
-    pub fn of_name(&mut self, name: &str) -> Option<&mut File> {
-        self.of_kind(Kind::File, name)
+    pub fn plain_file(&mut self, name: &str) -> Option<&mut File> {
+        self.file_of_kind(Kind::File, name)
     }
 
-    /// What has this name.
-    #[cfg(test)]
-    pub fn of_kind(&mut self, kind: Kind, name: &str) -> Option<&mut File> {
+    /// Whatever has this kind and name: for reports that are made by hand, as in tests.
+    pub fn file_of_kind(&mut self, kind: Kind, name: &str) -> Option<&mut File> {
         let place = self.place(kind, name);
         self.at(place)
     }

@@ -3,7 +3,7 @@
 //! What is seen are the waits of `futex`, on which locks, condition variables, joins and channels
 //! are built: a lock that nobody else holds makes no call at all.
 
-use super::stacks::Stacks;
+use crate::stacks::Stacks;
 use libc::pid_t;
 
 /// As many threads are told apart; the time of further ones is one.

@@ -6,14 +6,14 @@
 //! ids; what they have in common is their process. Nothing that the program does is changed, and should this program
 //! die, the kernel ends what it watches.
 
-use super::child::{Child, Departed, Refusal, Work};
-use super::delay::Delay;
-use super::files::{Descriptors, Files, WAIT_NS};
-use super::filter::{Call, Filter};
-use super::locks::{Locks, Waits};
-use super::near::{self, Near};
-use super::stacks::{Shelf, Space};
-use super::system::{self, Registers};
+use crate::child::{Child, Departed, Refusal, Work};
+use crate::delay::Delay;
+use crate::files::{Descriptors, Files, WAIT_NS};
+use crate::filter::{Call, Filter};
+use crate::locks::{Locks, Waits};
+use crate::near::{self, Near};
+use crate::stacks::{Shelf, Space};
+use crate::system::{self, Registers};
 use libc::{c_int, pid_t};
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -3,8 +3,8 @@
 //! Frames are followed by what compilers tell (`unwind`), and by frame pointers where they tell
 //! nothing. Names are looked up at the end (`symbols`). Nothing is written to the watched process.
 
-use super::system::Registers;
-use super::unwind::{self, Memory, Rule, Saved};
+use crate::system::Registers;
+use crate::unwind::{self, Memory, Rule, Saved};
 use libc::pid_t;
 use std::collections::HashMap;
 use std::fs;

@@ -1,7 +1,7 @@
 //! The report for people.
 
-use super::report::{Locked, Moved, Row, Size, Stack, Sum, Watched};
 use crate::human;
+use polyhaul_watch::report::{Locked, Moved, Row, Size, Stack, Sum, Watched};
 use std::fmt::Write;
 
 /// Frames of a stack that are shown.
@@ -214,26 +214,26 @@ fn many(count: u64, one: &str, several: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cached::Cached;
-    use super::super::files::{Files, Kind};
-    use super::super::filter::Call;
-    use super::super::locks::{Locks, Waits};
-    use super::super::stacks::Shelf;
-    use super::super::trace::{End, Seen};
     use super::*;
+    use polyhaul_watch::cached::Cached;
+    use polyhaul_watch::files::{Files, Kind};
+    use polyhaul_watch::filter::Call;
+    use polyhaul_watch::locks::{Locks, Waits};
+    use polyhaul_watch::stacks::Shelf;
+    use polyhaul_watch::trace::{End, Seen};
 
     fn seen() -> Seen {
         let mut files = Files::new(false);
-        let texture = files.of_name("/x/texture.tga").unwrap();
+        let texture = files.plain_file("/x/texture.tga").unwrap();
         texture.add(Call::Open, Some(3), 0, 1_000);
         (0..393_216).for_each(|_| texture.add(Call::Read, Some(3), 0, 23_000));
-        let scene = files.of_name("/x/scene\u{1b}.obj").unwrap();
+        let scene = files.plain_file("/x/scene\u{1b}.obj").unwrap();
         (0..20).for_each(|_| scene.add(Call::Read, Some(1 << 16), 0, 20_000));
         scene.add(Call::Read, Some(0), 0, 500);
         scene.add(Call::Write, Some(-9), 0, 500);
         scene.add(Call::Map, Some(1 << 40), 8192, 500);
         scene.add(Call::Sync, Some(0), 0, 2_000_000);
-        files.of_name("/x/unused").unwrap().add(Call::Open, Some(4), 0, 10);
+        files.plain_file("/x/unused").unwrap().add(Call::Open, Some(4), 0, 10);
         let mut locks = Locks::default();
         locks.keep(7, Waits { name: "worker".into(), thread: 7, count: 40, time_ns: 5_000_000_000 });
         Seen {
@@ -278,7 +278,7 @@ locks and other threads: waited 5.00 s in 40 waits
     #[test]
     fn slow_opens_are_told_and_none_is_left_out_without_a_word() {
         let mut seen = seen();
-        (0..2).for_each(|_| seen.files.of_name("/x/far").unwrap().add(Call::Open, Some(5), 0, 40_000_000));
+        (0..2).for_each(|_| seen.files.plain_file("/x/far").unwrap().add(Call::Open, Some(5), 0, 40_000_000));
         let watched = Watched::new(Vec::new(), seen, CACHED, false, 10);
         let text = text(&watched);
         assert!(text.contains("\n  /x/far: opened 2 times, 80.0 ms\n  /x/scene"), "{text}");
@@ -291,7 +291,7 @@ locks and other threads: waited 5.00 s in 40 waits
         let mut seen = seen();
         seen.files = Files::new(true);
         for (name, reads) in [("pipe:[1]", 3), ("pipe:[2]", 2), ("pipe:[3]", 1), ("pipe:[4]", 0)] {
-            let pipe = seen.files.of_kind(Kind::Pipe, name).unwrap();
+            let pipe = seen.files.file_of_kind(Kind::Pipe, name).unwrap();
             (0..reads).for_each(|_| pipe.add(Call::Read, Some(9), 0, 1_000_000));
         }
         let watched = Watched::new(Vec::new(), seen, CACHED, false, 1);

@@ -3,8 +3,8 @@
 //! It comes of a plain fork, because it has to wait for its watcher between fork and exec. What it
 //! does in between takes no memory and no lock: other threads of this program may hold some.
 
-use super::filter::Filter;
-use super::system;
+use crate::filter::Filter;
+use crate::system;
 use libc::{c_char, c_int, pid_t};
 use std::ffi::{CString, OsString};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};

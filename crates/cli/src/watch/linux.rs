@@ -1,34 +1,18 @@
-//! Watching on Linux: the command itself.
+//! `polyhaul watch` on Linux: options, exit codes, and the report as text or JSON.
 //!
-//! `trace` is the loop and `filter` the calls that stop; `child` starts the program, `files` knows what descriptors
-//! stand for, `locks` who waited, `stacks` with `unwind` and `symbols` who called; `near` and `delay` keep what
-//! watching costs out of the figures, `cached` says what buffered calls would take. `report` puts all in order,
-//! `render` into words. Only `system` and `child` talk to the kernel beyond files.
-
-mod cached;
-mod child;
-mod delay;
-mod files;
-mod filter;
-mod locks;
-mod near;
-mod render;
-mod report;
-mod stacks;
-mod symbols;
-mod system;
-mod trace;
-mod unwind;
+//! Watching itself is `polyhaul-watch`; `render` puts its report into words.
 
 use crate::args::watch::WatchArgs;
 use crate::session::{JsonTo, Session};
+use crate::watch::render;
 use crate::{FAILED, console, file, human, json};
-use cached::Cached;
-use child::Work;
 use polyhaul::report::Moved;
 use polyhaul::{Error, ErrorKind, Report};
-use report::Watched;
-use trace::{End, Failure, Seen, Wanted};
+use polyhaul_watch::cached::Cached;
+use polyhaul_watch::child::Work;
+use polyhaul_watch::report::Watched;
+use polyhaul_watch::trace::{End, Failure, Seen, Wanted};
+use polyhaul_watch::{system, trace};
 
 /// What shells return where there is no such program, and where it cannot be started.
 const NOT_FOUND: u8 = 127;

@@ -2,12 +2,12 @@
 //!
 //! Times are seconds of threads: two threads that read at once take twice the time of the clock.
 
-use super::cached::Cached;
-use super::files::{File, Kind, LIMITS, Transfers};
-use super::locks::Waits;
-use super::stacks::{Shelf, Stacks};
-use super::symbols::Symbols;
-use super::trace::{End, Seen};
+use crate::cached::Cached;
+use crate::files::{File, Kind, LIMITS, Transfers};
+use crate::locks::Waits;
+use crate::stacks::{Shelf, Stacks};
+use crate::symbols::Symbols;
+use crate::trace::{End, Seen};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,6 +34,7 @@ pub struct Watched {
     pub run_seconds: f64,
     /// Processes, and the threads of all of them.
     pub processes: u64,
+    /// Threads of all processes.
     pub threads_seen: u64,
     /// About how much longer the program took because it was watched.
     pub watch_seconds: f64,
@@ -47,6 +48,7 @@ pub struct Watched {
     pub cached_bytes_per_second: f64,
     /// All plain files that were used, and their sums.
     pub file_count: u64,
+    /// The sums.
     pub total: Sum,
     /// The worst files first.
     pub files: Vec<Row>,
@@ -62,62 +64,89 @@ pub struct Watched {
 /// What files have together.
 #[derive(Default, Serialize)]
 pub struct Sum {
+    /// Calls that read.
     pub reads: u64,
+    /// Bytes that they read.
     pub bytes_read: u64,
+    /// Calls that write.
     pub writes: u64,
+    /// Bytes that they wrote.
     pub bytes_written: u64,
+    /// Calls that wait for the disk.
     pub syncs: u64,
+    /// Seconds in all calls.
     pub seconds: f64,
+    /// Seconds that buffered calls would take.
     pub buffered_seconds: f64,
 }
 
 /// One file.
 #[derive(Serialize)]
 pub struct Row {
+    /// The path, as the program opened it.
     pub file: String,
+    /// How often it was opened.
     pub opens: u64,
+    /// Reading.
     pub reads: Moved,
+    /// Writing.
     pub writes: Moved,
+    /// How often it was mapped.
     pub maps: u64,
+    /// Bytes that were mapped.
     pub mapped_bytes: u64,
+    /// Calls that wait for the disk.
     pub syncs: u64,
+    /// Seconds in those.
     pub sync_seconds: f64,
     /// Opening, reading, writing and syncing.
     pub seconds: f64,
     /// Reading and writing, had that been in calls of 64 KiB.
     pub buffered_seconds: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Which functions made the calls, the slowest first.
     pub stacks: Vec<Stack>,
     #[serde(skip)]
+    /// What it is.
     pub kind: Kind,
 }
 
 /// Reads or writes.
 #[derive(Serialize)]
 pub struct Moved {
+    /// How many.
     pub calls: u64,
+    /// How many failed.
     pub failed: u64,
+    /// Bytes in all.
     pub bytes: u64,
+    /// Seconds in all.
     pub seconds: f64,
     /// The part of it in calls of more than a tenth of a millisecond.
     pub waited_seconds: f64,
     /// The bytes of nine calls in ten.
     pub usual_bytes: Option<u64>,
+    /// How many bytes calls moved.
     pub sizes: Vec<Size>,
 }
 
 /// Calls from some size on, in bytes, to below another; `null` where there is no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Size {
+    /// The smallest size.
     pub from: u64,
+    /// The size that is too large; `None` where there is none.
     pub below: Option<u64>,
+    /// Calls of these sizes.
     pub calls: u64,
 }
 
 /// Calls that came from one place.
 #[derive(Serialize)]
 pub struct Stack {
+    /// Calls from there.
     pub calls: u64,
+    /// Seconds in those.
     pub seconds: f64,
     /// The innermost first.
     pub frames: Vec<String>,
@@ -126,19 +155,27 @@ pub struct Stack {
 /// Waits for locks.
 #[derive(Serialize)]
 pub struct Locked {
+    /// How many.
     pub waits: u64,
+    /// Seconds in all.
     pub seconds: f64,
+    /// The threads that waited longest.
     pub threads: Vec<Waiting>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Which functions waited, the longest first.
     pub stacks: Vec<Stack>,
 }
 
 /// A thread that waited.
 #[derive(Serialize)]
 pub struct Waiting {
+    /// The name of the thread.
     pub name: String,
+    /// Its number.
     pub thread: i32,
+    /// How often it waited.
     pub waits: u64,
+    /// Seconds in all.
     pub seconds: f64,
     /// Of the run, 0 to 1.
     pub share: f64,

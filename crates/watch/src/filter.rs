@@ -16,7 +16,12 @@ pub enum Call {
     /// Writes to the descriptor in argument 0.
     Write,
     /// Moves bytes from one descriptor to another; the numbers are places of arguments.
-    Copy { from: usize, to: usize },
+    Copy {
+        /// Which argument has the descriptor that is read.
+        from: usize,
+        /// Which argument has the descriptor that is written.
+        to: usize,
+    },
     /// Closes the descriptor in argument 0.
     Close,
     /// Closes the descriptors from argument 0 to argument 1.

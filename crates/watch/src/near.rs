@@ -5,9 +5,9 @@
 //! sees that: it is undone before whatever would tell (see [`Call::Spread`]), and as soon as a second thread makes
 //! calls.
 //!
-//! [`Call::Spread`]: super::filter::Call::Spread
+//! [`Call::Spread`]: crate::filter::Call::Spread
 
-use super::system::Processors;
+use crate::system::Processors;
 use libc::pid_t;
 
 /// So many calls in a row make a thread the one that is held.

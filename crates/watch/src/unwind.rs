@@ -4,7 +4,7 @@
 //! does not matter which file they came of. The format is that of `.eh_frame` (Linux Standard Base, DWARF 5 section
 //! 6.4). Of the registers only those that lead on are kept: stack pointer, frame pointer, return address.
 
-use super::system;
+use crate::system;
 use libc::pid_t;
 
 /// Numbers of registers in the format.
@@ -471,7 +471,7 @@ mod tests {
     /// The tables of this program itself, of every function on the way to here.
     #[test]
     fn our_own_frames_have_rules() {
-        let maps = super::super::stacks::Modules::of(std::process::id() as pid_t);
+        let maps = crate::stacks::Modules::of(std::process::id() as pid_t);
         let here = our_own_frames_have_rules as fn() as usize as u64;
         let module = maps.find(here).unwrap();
         let mut memory = Memory::new(std::process::id() as pid_t);
