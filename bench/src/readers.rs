@@ -7,7 +7,7 @@ mod ply;
 
 use crate::{Failure, measure};
 use polyhaul::model::{Scalar, Scene};
-use polyhaul::options::Types;
+use polyhaul::options::ColumnTypes;
 use polyhaul::{Input, Loaded, ReadOptions, TableArray};
 use std::fs::File;
 use std::io::BufReader;
@@ -42,7 +42,7 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
 fn array(file: &Path, scalar: Scalar, threads: usize) -> Result<Loaded<TableArray>, Failure> {
     let mut options = ReadOptions::default();
     options.run.threads = Some(threads);
-    options.table.types = Types::All(scalar);
+    options.table.types = ColumnTypes::All(scalar);
     Ok(polyhaul::Reader::new(input(file)).options(&options).array()?)
 }
 

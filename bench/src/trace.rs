@@ -44,9 +44,7 @@ pub fn main(file: &Path, folder: &Path, rounds: usize) -> Result<(), Failure> {
 /// Reads all files and tells how many bytes these were.
 fn read(files: &[PathBuf], run: &RunOptions) -> Result<u64, Failure> {
     let options = ReadOptions::default().with_run(run.clone());
-    let read = |path: &PathBuf| {
-        Ok(polyhaul::Reader::new(&path).options(&options).scene()?.report.bytes_in)
-    };
+    let read = |path: &PathBuf| Ok(polyhaul::Reader::new(path).options(&options).scene()?.report.bytes_in);
     files.iter().map(read).sum()
 }
 

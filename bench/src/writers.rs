@@ -42,8 +42,7 @@ fn polyhaul(
     let scene = readers::load(file, threads)?;
     options.run.threads = Some(threads);
     measure::reset_peak_memory();
-    let (result, timing) =
-        measure::timed(|| polyhaul::Writer::new(output).options(&options).scene(&scene));
+    let (result, timing) = measure::timed(|| polyhaul::Writer::new(output).options(&options).scene(&scene));
     result?;
     Ok((timing, Some(readers::model_bytes(&scene))))
 }

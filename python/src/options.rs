@@ -2,10 +2,10 @@
 
 use polyhaul::model::Scalar;
 use polyhaul::options::{
-    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, ImageReadOptions, ImageWriteOptions,
-    Instances, Limits, Missing, ObjWriteOptions, OnError, PbrtMeshes, PbrtWriteOptions, Placement, PlyEncoding,
-    PlyWriteOptions, PngLevel, RunOptions, Smoothing, StlReadOptions, StlWriteOptions, TableReadOptions,
-    TableWriteOptions, Throttle, Types,
+    Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Digits, ImageReadOptions, ImageWriteOptions,
+    Instances, Limits, MissingValue, ObjWriteOptions, OnError, PbrtMeshes, PbrtWriteOptions, Placement, PlyEncoding,
+    PlyWriteOptions, PngLevel, RunOptions, Smoothing, StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions,
+    TableWriteOptions, Throttle,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
@@ -323,18 +323,22 @@ impl Table {
             Place::Name(name) => ColumnName::Name(name.clone()),
         };
         let each = |types: &Vec<Option<String>>| {
-            types.iter().map(|name| name.as_deref().map(scalar).transpose()).collect::<PyResult<_>>().map(Types::Each)
+            types
+                .iter()
+                .map(|name| name.as_deref().map(scalar).transpose())
+                .collect::<PyResult<_>>()
+                .map(ColumnTypes::Each)
         };
-        let every = self.every.as_deref().map(|name| scalar(name).map(Types::All));
+        let every = self.every.as_deref().map(|name| scalar(name).map(ColumnTypes::All));
         Ok(TableReadOptions::default()
             .with_delimiter(
                 self.delimiter.map(|byte| if byte == b' ' { Delimiter::Blanks } else { Delimiter::Byte(byte) }),
             )
             .with_comment(self.comment.clone())
             .with_header(match self.header {
-                None => Header::Auto,
-                Some(true) => Header::Present,
-                Some(false) => Header::Absent,
+                None => TableHeader::Auto,
+                Some(true) => TableHeader::Present,
+                Some(false) => TableHeader::Absent,
             })
             .with_skip_lines(self.skip_lines)
             .with_max_rows(self.max_rows)
@@ -342,9 +346,9 @@ impl Table {
             .with_columns(self.columns.as_ref().map(|columns| columns.iter().map(place).collect()))
             .with_types(every.or_else(|| self.each.as_ref().map(each)).transpose()?.unwrap_or_default())
             .with_missing(match self.missing {
-                None => Missing::Error,
-                Some(value) if value.is_nan() => Missing::Nan,
-                Some(value) => Missing::Value(value),
+                None => MissingValue::Error,
+                Some(value) if value.is_nan() => MissingValue::Nan,
+                Some(value) => MissingValue::Value(value),
             }))
     }
 }

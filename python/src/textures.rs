@@ -5,7 +5,7 @@ use crate::images::space_named;
 use crate::options::{Read, Write};
 use crate::report;
 use polyhaul::model::{Encoding, Texel};
-use polyhaul::ops::{Filter, Quality};
+use polyhaul::ops::{BlockQuality, MipmapFilter};
 use polyhaul::options::RunOptions;
 use polyhaul::textures::{TextureOptions, import_texture as import};
 use pyo3::exceptions::PyValueError;
@@ -71,9 +71,10 @@ impl How {
     }
 }
 
-const QUALITIES: [(Quality, &str); 3] = [(Quality::Fast, "fast"), (Quality::Normal, "normal"), (Quality::Best, "best")];
+const QUALITIES: [(BlockQuality, &str); 3] =
+    [(BlockQuality::Fast, "fast"), (BlockQuality::Normal, "normal"), (BlockQuality::Best, "best")];
 
-const FILTERS: [(Filter, &str); 2] = [(Filter::Box, "box"), (Filter::Kaiser, "kaiser")];
+const FILTERS: [(MipmapFilter, &str); 2] = [(MipmapFilter::Box, "box"), (MipmapFilter::Kaiser, "kaiser")];
 
 const ENCODINGS: [(Encoding, &str); 7] = [
     (Encoding::Bc1, "bc1"),

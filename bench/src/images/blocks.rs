@@ -5,7 +5,7 @@
 use super::{Contender, Decoded, Measured, measure};
 use crate::Failure;
 use polyhaul::model::{Channels, Encoding, Image, Samples};
-use polyhaul::ops::{Filter, ImageOps, MipmapOptions, Quality, compress};
+use polyhaul::ops::{BlockQuality, ImageOps, MipmapFilter, MipmapOptions, compress};
 use polyhaul::options::RunOptions;
 
 const SIDE: usize = 2048;
@@ -70,7 +70,7 @@ pub fn main(rounds: usize) -> Result<(), Failure> {
         };
         measure(Measured { group, pixels: SIDE * SIDE, judge: &judge }, &contenders, rounds)?;
     }
-    let levels = [("mips-box", Filter::Box), ("mips-kaiser", Filter::Kaiser)];
+    let levels = [("mips-box", MipmapFilter::Box), ("mips-kaiser", MipmapFilter::Kaiser)];
     levels.into_iter().try_for_each(|(group, filter)| {
         let made = |threads| levels_of(&image, filter, threads);
         let contenders =
@@ -84,11 +84,11 @@ fn run(threads: usize) -> RunOptions {
 }
 
 fn blocks(image: &Image, encoding: Encoding, threads: usize) -> Result<Vec<u8>, Failure> {
-    let texture = compress(&[image], encoding, Quality::Fast, &run(threads))?;
+    let texture = compress(&[image], encoding, BlockQuality::Fast, &run(threads))?;
     Ok(texture.levels.into_iter().next().map_or(Vec::new(), |level| level.to_vec()))
 }
 
-fn levels_of(image: &Image, filter: Filter, threads: usize) -> Result<(Decoded, u64), Failure> {
+fn levels_of(image: &Image, filter: MipmapFilter, threads: usize) -> Result<(Decoded, u64), Failure> {
     let options = MipmapOptions::default().with_filter(filter);
     let first = image.mipmaps_with(&options, &run(threads))?.into_iter().next();
     match first.map(|level| level.samples) {

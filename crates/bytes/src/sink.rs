@@ -83,12 +83,12 @@ pub struct Finished {
 /// ```
 pub struct Sink<'a> {
     name: String,
-    kind: Kind<'a>,
+    kind: SinkKind<'a>,
     counters: Arc<Counters>,
     failed: bool,
 }
 
-enum Kind<'a> {
+enum SinkKind<'a> {
     File(FileSink),
     Memory(Vec<u8>),
     Writer(Box<dyn Write + Send + 'a>),
@@ -135,7 +135,7 @@ impl<'a> Sink<'a> {
 
     fn create(layer: Arc<dyn Layer>, path: &Path, options: FileOptions, stop: Stop) -> io::Result<Self> {
         let file = FileSink::create(layer, path, options, stop)?;
-        Ok(Self::new(path.display().to_string(), Kind::File(file)))
+        Ok(Self::new(path.display().to_string(), SinkKind::File(file)))
     }
 
     /// Standard output. What `std::io::stdout` has buffered is written first.
@@ -145,12 +145,12 @@ impl<'a> Sink<'a> {
     pub fn stdout() -> io::Result<Self> {
         io::stdout().flush()?;
         let file = FileSink::direct(Arc::new(Disk), stdout_file()?, FileOptions::default());
-        Ok(Self::new("standard output".to_owned(), Kind::File(file)))
+        Ok(Self::new("standard output".to_owned(), SinkKind::File(file)))
     }
 
     /// Memory; [`Sink::finish`] hands the bytes over. Memory that runs out is an error.
     pub fn memory() -> Self {
-        Self::new("memory".to_owned(), Kind::Memory(Vec::new()))
+        Self::new("memory".to_owned(), SinkKind::Memory(Vec::new()))
     }
 
     /// A writer, called with the blocks as they come, and flushed at the end. `name` stands before error messages.
@@ -158,21 +158,21 @@ impl<'a> Sink<'a> {
     /// Short writes and `Interrupted` are fine; a writer that takes nothing, or claims more than it was given, is an
     /// error.
     pub fn writer(writer: Box<dyn Write + Send + 'a>, name: impl Into<String>) -> Self {
-        Self::new(name.into(), Kind::Writer(writer))
+        Self::new(name.into(), SinkKind::Writer(writer))
     }
 
     /// Callbacks of a host, called with blocks of at least 64 KiB, the last one apart: see [`HostWrite`]. What the host
     /// fails with is a [`HostFault`](crate::HostFault).
     pub fn host(host: Box<dyn HostWrite + 'a>, name: impl Into<String>) -> Self {
-        Self::new(name.into(), Kind::Host(HostSink::new(host)))
+        Self::new(name.into(), SinkKind::Host(HostSink::new(host)))
     }
 
-    fn new(name: String, kind: Kind<'a>) -> Self {
-        let is_host = matches!(kind, Kind::Writer(_) | Kind::Host(_));
+    fn new(name: String, kind: SinkKind<'a>) -> Self {
+        let is_host = matches!(kind, SinkKind::Writer(_) | SinkKind::Host(_));
         let counters = Arc::new(Counters::of(if is_host { Phase::Host } else { Phase::Write }));
-        let is_memory = matches!(kind, Kind::Memory(_));
+        let is_memory = matches!(kind, SinkKind::Memory(_));
         // A pipe or a device lies on no disk.
-        let is_file = matches!(&kind, Kind::File(file) if file.is_replacement());
+        let is_file = matches!(&kind, SinkKind::File(file) if file.is_replacement());
         Trace::opened(&name, FileKind { is_output: true, is_file, is_memory }, &counters);
         Sink { name, kind, counters, failed: false }
     }
@@ -203,7 +203,7 @@ impl<'a> Sink<'a> {
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.check_sound()?;
         let result = match &mut self.kind {
-            Kind::Host(host) => host.write(bytes, &self.counters),
+            SinkKind::Host(host) => host.write(bytes, &self.counters),
             _ => self.write_parts(bytes),
         };
         self.failed = result.is_err();
@@ -248,13 +248,13 @@ impl<'a> Sink<'a> {
     pub fn complete(self) -> io::Result<Complete> {
         self.check_sound()?;
         let kind = match self.kind {
-            Kind::File(file) => CompleteKind::File(file.complete(&self.counters)?),
-            Kind::Memory(data) => CompleteKind::Memory(data),
-            Kind::Writer(mut writer) => {
+            SinkKind::File(file) => CompleteKind::File(file.complete(&self.counters)?),
+            SinkKind::Memory(data) => CompleteKind::Memory(data),
+            SinkKind::Writer(mut writer) => {
                 retry(|| self.counters.waiting(|| writer.flush()))?;
                 CompleteKind::Writer
             }
-            Kind::Host(host) => {
+            SinkKind::Host(host) => {
                 host.finish(&self.counters)?;
                 CompleteKind::Writer
             }
@@ -368,13 +368,13 @@ impl fmt::Debug for Complete {
     }
 }
 
-impl Kind<'_> {
+impl SinkKind<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Kind::File(file) => file.write(bytes),
-            Kind::Writer(writer) => writer.write(bytes),
-            Kind::Host(_) => Err(io::ErrorKind::Unsupported.into()),
-            Kind::Memory(data) => {
+            SinkKind::File(file) => file.write(bytes),
+            SinkKind::Writer(writer) => writer.write(bytes),
+            SinkKind::Host(_) => Err(io::ErrorKind::Unsupported.into()),
+            SinkKind::Memory(data) => {
                 reserve(data, bytes.len())?;
                 data.extend_from_slice(bytes);
                 Ok(bytes.len())

@@ -44,7 +44,7 @@ pub struct Source<'a> {
 
 struct Shared<'a> {
     name: String,
-    kind: Kind<'a>,
+    kind: SourceKind<'a>,
     /// Where `read_next` of a positioned source goes on, in bytes.
     next: Mutex<u64>,
     counters: Arc<Counters>,
@@ -75,7 +75,7 @@ fn copy_peeked(peeked: &[Peeked; 2], offset: u64, out: &mut [u8]) -> usize {
     filled
 }
 
-enum Kind<'a> {
+enum SourceKind<'a> {
     File(RegularFile),
     Stream(Mutex<Stream<'a>>),
     Host(View<'a>),
@@ -86,10 +86,10 @@ enum Kind<'a> {
 
 impl<'a> Shared<'a> {
     /// `phase` is what a thread is at in its calls; `Other` where they are those of another source.
-    fn new(name: String, kind: Kind<'a>, phase: Phase) -> Self {
+    fn new(name: String, kind: SourceKind<'a>, phase: Phase) -> Self {
         let counters = Arc::new(Counters::of(phase));
-        let is_memory = matches!(kind, Kind::Memory(_));
-        let is_file = matches!(kind, Kind::File(_));
+        let is_memory = matches!(kind, SourceKind::Memory(_));
+        let is_file = matches!(kind, SourceKind::File(_));
         Trace::opened(&name, FileKind { is_output: false, is_file, is_memory }, &counters);
         let (next, peeked) = (Mutex::new(0), Mutex::default());
         Shared { name, kind, next, counters, compressed: None, claimed: None, host: None, peeked }
@@ -149,7 +149,7 @@ impl<'a> Source<'a> {
         let metadata = file.metadata()?;
         refuse_irregular(&metadata)?;
         let regular = RegularFile::new(file, 0, &metadata);
-        Ok(Self::new(display(path), Kind::File(regular), Phase::Read))
+        Ok(Self::new(display(path), SourceKind::File(regular), Phase::Read))
     }
 
     /// Standard input, from where it stands; positioned if it is a regular file. Bytes that `std::io::stdin` has
@@ -175,12 +175,12 @@ impl<'a> Source<'a> {
 
     /// Bytes in memory, not copied: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` or anything else that can be seen as bytes.
     pub fn memory(bytes: impl AsRef<[u8]> + Send + Sync + 'a) -> Self {
-        Self::new("memory".to_owned(), Kind::Memory(Box::new(bytes)), Phase::Read)
+        Self::new("memory".to_owned(), SourceKind::Memory(Box::new(bytes)), Phase::Read)
     }
 
     /// As [`Source::memory`], with a name for messages.
     pub fn named_memory(bytes: impl AsRef<[u8]> + Send + Sync + 'a, name: impl Into<String>) -> Self {
-        Self::new(name.into(), Kind::Memory(Box::new(bytes)), Phase::Read)
+        Self::new(name.into(), SourceKind::Memory(Box::new(bytes)), Phase::Read)
     }
 
     /// A stream that is read from `reader`, in calls of at least 64 KiB.
@@ -189,7 +189,7 @@ impl<'a> Source<'a> {
     /// called after it; after an error it is not called either, and the error stays. A reader that claims more than it
     /// was asked for is an error.
     pub fn reader(reader: Box<dyn Read + Send + 'a>, name: impl Into<String>) -> Self {
-        Self::new(name.into(), Kind::Stream(Mutex::new(Stream::new(reader))), Phase::Host)
+        Self::new(name.into(), SourceKind::Stream(Mutex::new(Stream::new(reader))), Phase::Host)
     }
 
     /// A stream that a host reads, in calls of at least 64 KiB: see [`HostRead`]. What it fails with is a
@@ -199,16 +199,16 @@ impl<'a> Source<'a> {
     pub fn host(host: Box<dyn HostRead + 'a>, name: impl Into<String>) -> Self {
         let host = Arc::new(Mutex::new(Host::new(host)));
         let claimed = host::lock(&host).size();
-        let kind = Kind::Stream(Mutex::new(Stream::new(Box::new(InOrder(host.clone())))));
+        let kind = SourceKind::Stream(Mutex::new(Stream::new(Box::new(InOrder(host.clone())))));
         let shared = Shared { claimed, host: Some(host), ..Shared::new(name.into(), kind, Phase::Host) };
         Source { shared: Arc::new(shared) }
     }
 
-    fn new(name: String, kind: Kind<'a>, phase: Phase) -> Self {
+    fn new(name: String, kind: SourceKind<'a>, phase: Phase) -> Self {
         Source { shared: Arc::new(Shared::new(name, kind, phase)) }
     }
 
-    fn with_compressed(name: String, kind: Kind<'a>, compressed: Option<(Codec, Source<'a>)>) -> Self {
+    fn with_compressed(name: String, kind: SourceKind<'a>, compressed: Option<(Codec, Source<'a>)>) -> Self {
         Source { shared: Arc::new(Shared { compressed, ..Shared::new(name, kind, Phase::Decompress) }) }
     }
 
@@ -219,44 +219,44 @@ impl<'a> Source<'a> {
     /// # Errors
     /// What the host says.
     pub fn positioned(&self) -> io::Result<Option<Source<'a>>> {
-        let Kind::Stream(stream) = &self.shared.kind else { return Ok(Some(self.clone())) };
+        let SourceKind::Stream(stream) = &self.shared.kind else { return Ok(Some(self.clone())) };
         let Some(host) = &self.shared.host else { return Ok(None) };
         let Some(size) = View::size_of(host)? else { return Ok(None) };
         let view = View::new(host.clone(), size, lock(stream)?.give_up())?;
         let counters = self.shared.counters.clone();
-        let shared = Shared { counters, ..Shared::new(self.name().to_owned(), Kind::Host(view), Phase::Other) };
+        let shared = Shared { counters, ..Shared::new(self.name().to_owned(), SourceKind::Host(view), Phase::Other) };
         Ok(Some(Source { shared: Arc::new(shared) }))
     }
 
     /// The plain bytes of `compressed`, read in order.
     pub(crate) fn decoded(codec: Codec, compressed: Source<'a>, plain: Box<dyn Read + Send + 'a>) -> Self {
-        let kind = Kind::Stream(Mutex::new(Stream::new(plain)));
+        let kind = SourceKind::Stream(Mutex::new(Stream::new(plain)));
         Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
     }
 
     /// The plain bytes of a member of an archive, which has `plain_bytes` as that says, read in order; `packed` is the
     /// part of the archive where they are.
     pub(crate) fn member(name: String, packed: Source<'a>, plain: Box<dyn Read + Send + 'a>, plain_bytes: u64) -> Self {
-        let kind = Kind::Stream(Mutex::new(Stream::new(plain)));
+        let kind = SourceKind::Stream(Mutex::new(Stream::new(plain)));
         let (compressed, claimed) = (Some((Codec::Zip, packed)), Some(plain_bytes));
         Source { shared: Arc::new(Shared { compressed, claimed, ..Shared::new(name, kind, Phase::Decompress) }) }
     }
 
     /// A range of a positioned source.
     pub(crate) fn part(name: String, whole: Source<'a>, range: Range<u64>) -> Self {
-        Self::new(name, Kind::Part(whole, range), Phase::Other)
+        Self::new(name, SourceKind::Part(whole, range), Phase::Other)
     }
 
     /// The plain bytes of `compressed`, read from any place.
     pub(crate) fn members(codec: Codec, compressed: Source<'a>, members: Members<'a>) -> Self {
-        let kind = Kind::Members(Box::new(members));
+        let kind = SourceKind::Members(Box::new(members));
         Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
     }
 
     /// A pipe or a device, read in order.
     fn pipe(file: File, name: String, stop: Stop) -> Self {
         let reader = StoppableReader { file, stop };
-        Self::new(name, Kind::Stream(Mutex::new(Stream::new(Box::new(reader)))), Phase::Read)
+        Self::new(name, SourceKind::Stream(Mutex::new(Stream::new(Box::new(reader)))), Phase::Read)
     }
 
     fn from_file(mut file: File, name: String, stop: Stop) -> io::Result<Self> {
@@ -274,7 +274,7 @@ impl<'a> Source<'a> {
         }
         let base = file.stream_position()?;
         let regular = RegularFile::new(file, base, &metadata);
-        Ok(Self::new(name, Kind::File(regular), Phase::Read))
+        Ok(Self::new(name, SourceKind::File(regular), Phase::Read))
     }
 
     /// The same source, whose bytes come no faster than `throttle` says, on all its handles. Of one that decompresses,
@@ -285,7 +285,7 @@ impl<'a> Source<'a> {
     pub fn throttled(self, throttle: &Throttle) -> Self {
         let outside = &self.outside().shared;
         let fetched = match &outside.kind {
-            Kind::File(file) => Fetched::none_of(file.len),
+            SourceKind::File(file) => Fetched::none_of(file.len),
             _ => None,
         };
         outside.counters.set_delay(throttle.of_calls(fetched));
@@ -296,7 +296,7 @@ impl<'a> Source<'a> {
     fn outside(&self) -> &Source<'a> {
         match (&self.shared.compressed, &self.shared.kind) {
             (Some((_, compressed)), _) => compressed.outside(),
-            (None, Kind::Part(whole, _)) => whole.outside(),
+            (None, SourceKind::Part(whole, _)) => whole.outside(),
             _ => self,
         }
     }
@@ -310,12 +310,12 @@ impl<'a> Source<'a> {
     #[allow(clippy::len_without_is_empty, reason = "a stream cannot say whether it is empty")]
     pub fn len(&self) -> Option<u64> {
         match &self.shared.kind {
-            Kind::File(file) => Some(file.len),
-            Kind::Memory(memory) => Some((**memory).as_ref().len() as u64),
-            Kind::Members(members) => Some(members.len()),
-            Kind::Host(view) => Some(view.len()),
-            Kind::Part(_, range) => Some(range.end - range.start),
-            Kind::Stream(_) => None,
+            SourceKind::File(file) => Some(file.len),
+            SourceKind::Memory(memory) => Some((**memory).as_ref().len() as u64),
+            SourceKind::Members(members) => Some(members.len()),
+            SourceKind::Host(view) => Some(view.len()),
+            SourceKind::Part(_, range) => Some(range.end - range.start),
+            SourceKind::Stream(_) => None,
         }
     }
 
@@ -329,7 +329,7 @@ impl<'a> Source<'a> {
     /// read as a whole. The members of compressed data are such: what is read of a piece is decoded from its beginning.
     pub fn piece(&self, number: u64) -> Option<Range<u64>> {
         match &self.shared.kind {
-            Kind::Members(members) => members.piece(number),
+            SourceKind::Members(members) => members.piece(number),
             _ => None,
         }
     }
@@ -341,7 +341,7 @@ impl<'a> Source<'a> {
     /// As [`read_at`](Source::read_at).
     pub fn check_piece(&self, number: u64, is_whole: bool) -> io::Result<()> {
         match &self.shared.kind {
-            Kind::Members(members) => {
+            SourceKind::Members(members) => {
                 self.shared.counters.transfer(|| members.check_piece(number, is_whole).map(|()| 0)).map(drop)
             }
             _ => Ok(()),
@@ -351,20 +351,20 @@ impl<'a> Source<'a> {
     /// How large the largest piece is, in bytes, if this source has [pieces](Source::piece).
     pub fn piece_bytes(&self) -> Option<usize> {
         match &self.shared.kind {
-            Kind::Members(members) => Some(members.piece_bytes()),
+            SourceKind::Members(members) => Some(members.piece_bytes()),
             _ => None,
         }
     }
 
     /// Whether [`Source::read_at`] works, from any number of threads at the same time.
     pub fn is_positioned(&self) -> bool {
-        !matches!(self.shared.kind, Kind::Stream(_))
+        !matches!(self.shared.kind, SourceKind::Stream(_))
     }
 
     /// All bytes, if they are in memory already and not [throttled](Source::throttled).
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.shared.kind {
-            Kind::Memory(memory) if !self.shared.counters.is_throttled() => Some((**memory).as_ref()),
+            SourceKind::Memory(memory) if !self.shared.counters.is_throttled() => Some((**memory).as_ref()),
             _ => None,
         }
     }
@@ -376,7 +376,7 @@ impl<'a> Source<'a> {
     /// `Unsupported` for a stream; `UnexpectedEof` if a file ends before the size it had when it was opened; what the
     /// system says.
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        if !matches!(self.shared.kind, Kind::File(_) | Kind::Members(_)) {
+        if !matches!(self.shared.kind, SourceKind::File(_) | SourceKind::Members(_)) {
             return self.fetch(offset, out);
         }
         let peeked = lock(&self.shared.peeked)?.clone();
@@ -395,8 +395,8 @@ impl<'a> Source<'a> {
     /// As [`Source::read_at`].
     pub fn peek_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
-            Kind::File(_) | Kind::Members(_) => {}
-            Kind::Memory(memory) => return Ok(copy_from((**memory).as_ref(), offset, out)),
+            SourceKind::File(_) | SourceKind::Members(_) => {}
+            SourceKind::Memory(memory) => return Ok(copy_from((**memory).as_ref(), offset, out)),
             _ => return self.read_at(offset, out),
         }
         let left = self.len().unwrap_or(0).saturating_sub(offset);
@@ -419,16 +419,18 @@ impl<'a> Source<'a> {
     /// Reads at `offset` from where the bytes come from.
     fn fetch(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
-            Kind::File(file) => file.read_at(offset, out, &self.shared.counters),
-            Kind::Memory(memory) => self.shared.counters.transfer(|| Ok(copy_from((**memory).as_ref(), offset, out))),
-            Kind::Members(members) => self.shared.counters.transfer(|| members.read_at(offset, out)),
-            Kind::Host(view) => view.read_at(offset, out, &self.shared.counters),
-            Kind::Part(whole, range) => {
+            SourceKind::File(file) => file.read_at(offset, out, &self.shared.counters),
+            SourceKind::Memory(memory) => {
+                self.shared.counters.transfer(|| Ok(copy_from((**memory).as_ref(), offset, out)))
+            }
+            SourceKind::Members(members) => self.shared.counters.transfer(|| members.read_at(offset, out)),
+            SourceKind::Host(view) => view.read_at(offset, out, &self.shared.counters),
+            SourceKind::Part(whole, range) => {
                 let left = (range.end - range.start).saturating_sub(offset);
                 let count = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
                 self.shared.counters.transfer(|| whole.read_at(range.start + offset, &mut out[..count]))
             }
-            Kind::Stream(_) => {
+            SourceKind::Stream(_) => {
                 Err(io::Error::new(io::ErrorKind::Unsupported, "a stream can only be read sequentially"))
             }
         }
@@ -445,7 +447,7 @@ impl<'a> Source<'a> {
     /// # Errors
     /// What the reader or the system says, what [`Source::read_at`] says; then the bytes of this call are lost.
     pub fn read_next(&self, out: &mut [u8]) -> io::Result<usize> {
-        if let Kind::Stream(stream) = &self.shared.kind {
+        if let SourceKind::Stream(stream) = &self.shared.kind {
             return lock(stream)?.read_full(out, &self.shared.counters);
         }
         let mut next = lock(&self.shared.next)?;
@@ -461,7 +463,7 @@ impl<'a> Source<'a> {
     /// As [`Source::read_next`].
     pub fn read_part(&self, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
-            Kind::Stream(stream) => lock(stream)?.read_once(out, &self.shared.counters),
+            SourceKind::Stream(stream) => lock(stream)?.read_once(out, &self.shared.counters),
             _ => self.read_next(out),
         }
     }
@@ -469,7 +471,7 @@ impl<'a> Source<'a> {
     /// One call's worth of bytes: for a stream what it has, at least one byte unless it ended; otherwise `read_at`.
     pub(crate) fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
-            Kind::Stream(_) => self.read_part(out),
+            SourceKind::Stream(_) => self.read_part(out),
             _ => self.read_at(offset, out),
         }
     }
@@ -482,8 +484,8 @@ impl<'a> Source<'a> {
     pub fn check_unchanged(&self) -> io::Result<()> {
         match (&self.shared.kind, &self.shared.compressed) {
             (_, Some((_, compressed))) => compressed.check_unchanged(),
-            (Kind::File(file), None) => file.check_unchanged(),
-            (Kind::Part(whole, _), None) => whole.check_unchanged(),
+            (SourceKind::File(file), None) => file.check_unchanged(),
+            (SourceKind::Part(whole, _), None) => whole.check_unchanged(),
             _ => Ok(()),
         }
     }
@@ -494,7 +496,7 @@ impl<'a> Source<'a> {
     /// Of a stream they are the next bytes that are not read yet.
     pub fn peek(&self, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
-            Kind::Stream(stream) => lock(stream)?.peek(out, &self.shared.counters),
+            SourceKind::Stream(stream) => lock(stream)?.peek(out, &self.shared.counters),
             _ => self.peek_at(0, out),
         }
     }

@@ -250,7 +250,7 @@ impl DemoKind {
 
 /// How what is converted is compressed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Packing {
+pub enum ArgsPacking {
     /// gzip, the most widely supported
     #[value(alias = "gz")]
     Gzip,
@@ -268,14 +268,14 @@ impl ConvertArgs {
     pub fn compression(&self) -> Result<Compression> {
         let codec = match self.compress {
             None => return Ok(Compression::ByName(self.level)),
-            Some(Packing::None) if self.level.is_some() => {
+            Some(ArgsPacking::None) if self.level.is_some() => {
                 let error = Error::new(ErrorKind::Usage, "--level cannot be used with --compress none");
                 return Err(error.with_hint("remove one of the two options"));
             }
-            Some(Packing::None) => return Ok(Compression::None),
-            Some(Packing::Gzip) => Codec::Gzip,
-            Some(Packing::Zstd) => Codec::Zstd,
-            Some(Packing::Lz4) => Codec::Lz4,
+            Some(ArgsPacking::None) => return Ok(Compression::None),
+            Some(ArgsPacking::Gzip) => Codec::Gzip,
+            Some(ArgsPacking::Zstd) => Codec::Zstd,
+            Some(ArgsPacking::Lz4) => Codec::Lz4,
         };
         Ok(Compression::By(codec, self.level))
     }
@@ -323,7 +323,7 @@ pub struct ConvertArgs {
     pub to: Option<Format>,
     /// Compression of the output [default: from the file extension: .gz, .zst, .lz4]
     #[arg(long, value_name = "CODEC", value_enum)]
-    pub compress: Option<Packing>,
+    pub compress: Option<ArgsPacking>,
     /// Compression level: gzip 1 to 12, zstd 1 to 22 [default: a fast one]
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     pub level: Option<i32>,

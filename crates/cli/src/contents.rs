@@ -28,12 +28,12 @@ pub struct Listed<'a> {
     material_libraries: &'a [String],
     texture_files: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    header: Option<Header<'a>>,
+    header: Option<ContentsHeader<'a>>,
     /// Of a table of numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    columns: Vec<Numbers<'a>>,
+    columns: Vec<ContentsNumbers<'a>>,
     /// Of a scene for a renderer.
     #[serde(skip_serializing_if = "Option::is_none")]
     render: Option<Rendered<'a>>,
@@ -82,7 +82,7 @@ struct Rendered<'a> {
     classes: BTreeMap<&'a str, u64>,
     directives: BTreeMap<&'a str, u64>,
     /// By kind.
-    files: BTreeMap<&'a str, Files>,
+    files: BTreeMap<&'a str, ContentsFiles>,
     texture_files: &'a [String],
     missing_textures: &'a [String],
     outside_textures: &'a [String],
@@ -90,7 +90,7 @@ struct Rendered<'a> {
 
 /// Files of a kind.
 #[derive(Serialize)]
-struct Files {
+struct ContentsFiles {
     count: u64,
     missing: u64,
     bytes: u64,
@@ -99,64 +99,64 @@ struct Files {
 
 /// A column of a table.
 #[derive(Serialize)]
-struct Numbers<'a> {
+struct ContentsNumbers<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     scalar: &'static str,
     count: u64,
-    min: Option<End>,
-    max: Option<End>,
+    min: Option<ContentsEnd>,
+    max: Option<ContentsEnd>,
 }
 
 /// The smallest or the largest number of a column. JSON has no infinity.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum End {
+enum ContentsEnd {
     Signed(i64),
     Unsigned(u64),
     Float(f64),
 }
 
-impl End {
-    fn of(number: Number) -> Option<End> {
+impl ContentsEnd {
+    fn of(number: Number) -> Option<ContentsEnd> {
         match number {
             Number::Integer(value) => match i64::try_from(value) {
-                Ok(value) => Some(End::Signed(value)),
-                Err(_) => u64::try_from(value).ok().map(End::Unsigned),
+                Ok(value) => Some(ContentsEnd::Signed(value)),
+                Err(_) => u64::try_from(value).ok().map(ContentsEnd::Unsigned),
             },
-            Number::Float(value) => value.is_finite().then_some(End::Float(value)),
+            Number::Float(value) => value.is_finite().then_some(ContentsEnd::Float(value)),
         }
     }
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> ContentsNumbers<'a> {
     fn of(column: &'a ColumnSummary) -> Self {
         let [min, max] = match column.range {
-            Some(range) => range.map(End::of),
+            Some(range) => range.map(ContentsEnd::of),
             None => [None, None],
         };
-        Numbers { name: &column.name, scalar: number_type(column.scalar), count: column.count, min, max }
+        ContentsNumbers { name: &column.name, scalar: number_type(column.scalar), count: column.count, min, max }
     }
 }
 
 /// What a PLY file says of itself.
 #[derive(Serialize)]
-struct Header<'a> {
+struct ContentsHeader<'a> {
     format: &'a str,
-    elements: Vec<Element<'a>>,
+    elements: Vec<ContentsElement<'a>>,
     comments: &'a [String],
     obj_infos: &'a [String],
 }
 
 #[derive(Serialize)]
-struct Element<'a> {
+struct ContentsElement<'a> {
     name: &'a str,
     count: u64,
-    properties: Vec<Property<'a>>,
+    properties: Vec<ContentsProperty<'a>>,
 }
 
 #[derive(Serialize)]
-struct Property<'a> {
+struct ContentsProperty<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     scalar: &'static str,
@@ -181,9 +181,9 @@ impl<'a> Listed<'a> {
             material_names: &inventory.material_names,
             material_libraries: &inventory.material_libraries,
             texture_files: &inventory.texture_files,
-            header: inventory.declared.as_ref().map(Header::new),
+            header: inventory.declared.as_ref().map(ContentsHeader::new),
             rows: (!inventory.columns.is_empty()).then_some(inventory.rows),
-            columns: inventory.columns.iter().map(Numbers::of).collect(),
+            columns: inventory.columns.iter().map(ContentsNumbers::of).collect(),
             render: inventory.render.as_ref().map(Rendered::of),
             image: inventory.image.as_ref().map(Pixels::of),
         }
@@ -275,7 +275,7 @@ impl<'a> Rendered<'a> {
         let by_name =
             |counts: &'a [(String, u64)]| counts.iter().map(|(name, count)| (name.as_str(), *count)).collect();
         let files = |&FileSummary { kind, count, missing, bytes, plain_bytes }: &FileSummary| {
-            (kind, Files { count, missing, bytes, plain_bytes })
+            (kind, ContentsFiles { count, missing, bytes, plain_bytes })
         };
         Rendered {
             contents: render.contents,
@@ -289,20 +289,20 @@ impl<'a> Rendered<'a> {
     }
 }
 
-impl<'a> Header<'a> {
+impl<'a> ContentsHeader<'a> {
     fn new(declared: &'a Declared) -> Self {
-        let property = |property: &'a DeclaredProperty| Property {
+        let property = |property: &'a DeclaredProperty| ContentsProperty {
             name: &property.name,
             scalar: type_name(property.scalar),
             list: property.count.map(type_name),
         };
-        let elements = declared.elements.iter().map(|element| Element {
+        let elements = declared.elements.iter().map(|element| ContentsElement {
             name: &element.name,
             count: element.count,
             properties: element.properties.iter().map(property).collect(),
         });
         let Declared { format, comments, infos, .. } = declared;
-        Header { format, elements: elements.collect(), comments, obj_infos: infos }
+        ContentsHeader { format, elements: elements.collect(), comments, obj_infos: infos }
     }
 }
 

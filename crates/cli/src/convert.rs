@@ -14,7 +14,7 @@ use serde::Serialize;
 const TABLES: usize = 4;
 
 #[derive(Serialize)]
-struct Details {
+struct ConvertDetails {
     input: String,
     output: String,
     codec: Option<String>,
@@ -38,7 +38,7 @@ pub enum What {
     /// Tables.
     Tables {
         /// Each of them.
-        tables: Vec<Rows>,
+        tables: Vec<ConvertRows>,
     },
     /// An image.
     Image {
@@ -62,7 +62,7 @@ impl Shown {
 
 /// A table that went from file to file as it is.
 #[derive(Serialize)]
-pub struct Rows {
+pub struct ConvertRows {
     name: String,
     rows: usize,
     columns: usize,
@@ -76,7 +76,7 @@ impl What {
                 let render = scene.render.as_ref().map(|render| Shown::of(render));
                 What::Scene { contents: Contents::of(scene), render }
             }
-            Content::Tables(tables) => What::Tables { tables: tables.iter().map(Rows::of).collect() },
+            Content::Tables(tables) => What::Tables { tables: tables.iter().map(ConvertRows::of).collect() },
             Content::Image(image) => What::Image { image: Pixels::of(&ImageSummary::of(image)) },
             _ => What::Tables { tables: Vec::new() },
         }
@@ -94,7 +94,7 @@ impl What {
             }
             What::Image { image } => image.words(),
             What::Tables { tables } => {
-                let words: Vec<_> = tables.iter().take(TABLES).map(Rows::words).collect();
+                let words: Vec<_> = tables.iter().take(TABLES).map(ConvertRows::words).collect();
                 let more = tables.len().saturating_sub(TABLES) as u64;
                 let more = if more > 0 { format!(" and {}", human::plural(more, "more table")) } else { String::new() };
                 words.join(", ") + &more
@@ -103,9 +103,9 @@ impl What {
     }
 }
 
-impl Rows {
-    fn of(table: &Table) -> Rows {
-        Rows { name: table.name.clone(), rows: table.row_count, columns: table.columns.len() }
+impl ConvertRows {
+    fn of(table: &Table) -> ConvertRows {
+        ConvertRows { name: table.name.clone(), rows: table.row_count, columns: table.columns.len() }
     }
 
     fn words(&self) -> String {
@@ -143,7 +143,7 @@ pub fn run(session: &Session, args: &ConvertArgs) -> u8 {
     }
 }
 
-fn convert(session: &Session, args: &ConvertArgs) -> Result<(Details, Report)> {
+fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Report)> {
     // All options are checked before anything is read.
     let (read, write) = (session.read_options(&args.read)?, write_options(session, args)?);
     let mut content = What::Tables { tables: Vec::new() };
@@ -154,7 +154,7 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(Details, Report)> {
     session.show_warnings(&done.writing);
     let report = done.report();
     let (input, output) = (args.input.display().to_string(), args.output.display().to_string());
-    Ok((Details { input, output, codec: json::codec(&report), content }, report))
+    Ok((ConvertDetails { input, output, codec: json::codec(&report), content }, report))
 }
 
 fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> {
@@ -169,7 +169,7 @@ fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> 
 }
 
 /// The line for people: what came from where, what went to where, and how long it took.
-fn summary(details: &Details, report: &Report) -> String {
+fn summary(details: &ConvertDetails, report: &Report) -> String {
     let seconds = report.elapsed().as_secs_f64();
     let copied = match report.copied_files {
         0 => String::new(),

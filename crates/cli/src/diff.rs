@@ -9,17 +9,17 @@ use serde::Serialize;
 use std::path::Path;
 
 #[derive(Serialize)]
-struct Details {
+struct DiffDetails {
     first: String,
     second: String,
     equal: bool,
     kind: &'static str,
     tolerance: f64,
-    differences: Vec<Entry>,
+    differences: Vec<DiffEntry>,
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct DiffEntry {
     what: &'static str,
     message: String,
     count: u64,
@@ -28,10 +28,10 @@ struct Entry {
     place: Option<String>,
 }
 
-impl Entry {
-    fn new(difference: &Difference) -> Entry {
+impl DiffEntry {
+    fn new(difference: &Difference) -> DiffEntry {
         let Difference { what, message, count, largest, place } = difference.clone();
-        Entry { what, message, count, largest, place }
+        DiffEntry { what, message, count, largest, place }
     }
 }
 
@@ -65,13 +65,13 @@ fn show(session: &Session, args: &DiffArgs, found: &Comparison) -> u8 {
         }
     }
     session.show_work(&found.report);
-    let details = Details {
+    let details = DiffDetails {
         first: args.first.display().to_string(),
         second: args.second.display().to_string(),
         equal: found.is_equal(),
         kind: found.kind,
         tolerance: args.tolerance,
-        differences: found.differences.iter().map(Entry::new).collect(),
+        differences: found.differences.iter().map(DiffEntry::new).collect(),
     };
     session.finish("diff", Some(details), &found.report, (code, None), JsonTo::Stdout)
 }

@@ -2,7 +2,7 @@
 
 use crate::args::InfoArgs;
 use crate::contents::{Listed, table};
-use crate::json::{Failure, Warnings, codec};
+use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many};
 use polyhaul::inspect::{self, Inventory};
@@ -12,20 +12,20 @@ use std::path::Path;
 
 /// One file of many in JSON.
 #[derive(Serialize)]
-struct File<'a> {
+struct InfoFile<'a> {
     file: String,
     #[serde(flatten)]
     inventory: Option<Listed<'a>>,
     codec: Option<String>,
     bytes_in: u64,
     plain_bytes_in: u64,
-    warnings: Warnings<'a>,
+    warnings: JsonWarnings<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Failure>,
+    error: Option<JsonFailure>,
 }
 
 #[derive(Serialize)]
-struct Details<'a> {
+struct InfoDetails<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,11 +33,11 @@ struct Details<'a> {
     #[serde(flatten)]
     inventory: Listed<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    files: Vec<File<'a>>,
+    files: Vec<InfoFile<'a>>,
 }
 
 /// What one input turned out to be.
-struct Found<'a> {
+struct InfoFound<'a> {
     path: &'a Path,
     result: Result<Inventory, Error>,
     report: Report,
@@ -64,16 +64,16 @@ pub fn run(session: &Session, args: &InfoArgs) -> u8 {
 }
 
 /// Reads one input and counts what is inside.
-fn look<'a>(session: &Session, path: &'a Path, args: &InfoArgs) -> Found<'a> {
+fn look<'a>(session: &Session, path: &'a Path, args: &InfoArgs) -> InfoFound<'a> {
     let options = session.read_options(&args.read);
     match options.and_then(|options| session.reading(path, &options, inspect::info)) {
-        Ok((inventory, report)) => Found { path, result: Ok(inventory), report },
-        Err(error) => Found { path, result: Err(error), report: Report::default() },
+        Ok((inventory, report)) => InfoFound { path, result: Ok(inventory), report },
+        Err(error) => InfoFound { path, result: Err(error), report: Report::default() },
     }
 }
 
 /// Shows the table and the warnings; `false` where standard output is closed.
-fn show(session: &Session, found: &Found<'_>) -> bool {
+fn show(session: &Session, found: &InfoFound<'_>) -> bool {
     session.show_warnings(&found.report);
     session.show_work(&found.report);
     match &found.result {
@@ -92,7 +92,7 @@ fn show(session: &Session, found: &Found<'_>) -> bool {
 
 /// Adds up the counts, prints the object, and gives the exit code. One input stands at the top of
 /// the object, many stand in an array with their sums above it.
-fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
+fn finish(session: &Session, all: &[InfoFound<'_>]) -> u8 {
     let error = all.iter().rev().find_map(|found| found.result.as_ref().err());
     let failed = all.iter().filter(|found| found.result.is_err()).count();
     let code = many::exit_code(session, failed, all.len(), error);
@@ -103,13 +103,13 @@ fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
         found.result.iter().for_each(|inventory| sum.add(inventory));
     }
     let details = match all {
-        [one] => one.result.as_ref().ok().map(|inventory| Details {
+        [one] => one.result.as_ref().ok().map(|inventory| InfoDetails {
             file: Some(one.path.display().to_string()),
             codec: Some(codec(&one.report)),
             inventory: Listed::new(inventory),
             files: Vec::new(),
         }),
-        _ => Some(Details {
+        _ => Some(InfoDetails {
             file: None,
             codec: None,
             inventory: Listed::new(&sum),
@@ -121,14 +121,14 @@ fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
 }
 
 /// One input's place in the array `files`.
-fn entry<'a>(found: &'a Found<'_>) -> File<'a> {
-    File {
+fn entry<'a>(found: &'a InfoFound<'_>) -> InfoFile<'a> {
+    InfoFile {
         file: found.path.display().to_string(),
         inventory: found.result.as_ref().ok().map(Listed::new),
         codec: codec(&found.report),
         bytes_in: found.report.bytes_in,
         plain_bytes_in: found.report.plain_bytes_in,
-        warnings: Warnings::new(&found.report.warnings),
-        error: found.result.as_ref().err().map(Failure::new),
+        warnings: JsonWarnings::new(&found.report.warnings),
+        error: found.result.as_ref().err().map(JsonFailure::new),
     }
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// The object.
 #[derive(Serialize)]
-struct Document<'a, T> {
+struct JsonDocument<'a, T> {
     command: &'a str,
     #[serde(flatten)]
     details: Option<T>,
@@ -22,27 +22,27 @@ struct Document<'a, T> {
     bytes_out: u64,
     copied_files: u64,
     copied_bytes: u64,
-    moved_in: Vec<Moved>,
-    moved_out: Vec<Moved>,
+    moved_in: Vec<JsonMoved>,
+    moved_out: Vec<JsonMoved>,
     seconds: f64,
-    phases: Vec<Phase>,
+    phases: Vec<JsonPhase>,
     peak_bytes: Option<u64>,
     threads: usize,
-    warnings: Warnings<'a>,
+    warnings: JsonWarnings<'a>,
     verdict: Option<Judged>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Failure>,
+    error: Option<JsonFailure>,
 }
 
 #[derive(Serialize)]
-struct Phase {
+struct JsonPhase {
     name: &'static str,
     seconds: f64,
 }
 
 /// Bytes of one format and codec.
 #[derive(Serialize)]
-struct Moved {
+struct JsonMoved {
     format: Option<&'static str>,
     codec: Option<String>,
     bytes: u64,
@@ -51,14 +51,14 @@ struct Moved {
 
 /// The warnings of one file, or of all.
 #[derive(Serialize)]
-pub struct Warnings<'a> {
+pub struct JsonWarnings<'a> {
     total: u64,
     counts: &'a BTreeMap<&'static str, u64>,
-    listed: Vec<Listed<'a>>,
+    listed: Vec<JsonListed<'a>>,
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct JsonListed<'a> {
     code: &'a str,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ struct At {
 
 /// What went wrong.
 #[derive(Serialize)]
-pub struct Failure {
+pub struct JsonFailure {
     kind: &'static str,
     message: String,
     #[serde(flatten)]
@@ -95,8 +95,8 @@ pub fn document<T: Serialize>(
     verdict: Option<Judged>,
     error: Option<&Error>,
 ) -> String {
-    let phase = |phase: &polyhaul::report::Phase| Phase { name: phase.name, seconds: phase.elapsed.as_secs_f64() };
-    line(&Document {
+    let phase = |phase: &polyhaul::report::Phase| JsonPhase { name: phase.name, seconds: phase.elapsed.as_secs_f64() };
+    line(&JsonDocument {
         command,
         details,
         bytes_in: report.bytes_in,
@@ -104,15 +104,15 @@ pub fn document<T: Serialize>(
         bytes_out: report.bytes_out,
         copied_files: report.copied_files,
         copied_bytes: report.copied_bytes,
-        moved_in: report.reads.iter().map(Moved::from).collect(),
-        moved_out: report.writes.iter().map(Moved::from).collect(),
+        moved_in: report.reads.iter().map(JsonMoved::from).collect(),
+        moved_out: report.writes.iter().map(JsonMoved::from).collect(),
         seconds,
         phases: report.phases.iter().map(phase).collect(),
         peak_bytes: peak::bytes(),
         threads: report.threads,
-        warnings: Warnings::new(&report.warnings),
+        warnings: JsonWarnings::new(&report.warnings),
         verdict,
-        error: error.map(Failure::new),
+        error: error.map(JsonFailure::new),
     })
 }
 
@@ -123,7 +123,7 @@ pub fn usage(message: &str, command: Option<&str>) -> String {
     let hint = |part: &str| part.strip_prefix("tip: ").map(str::to_owned);
     let message = parts.next().unwrap_or_default().lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let diagnostic = Diagnostic { hint: parts.find_map(hint), ..Diagnostic::new(message) };
-    line(&serde_json::json!({ "command": command, "error": Failure::of("usage", &diagnostic) }))
+    line(&serde_json::json!({ "command": command, "error": JsonFailure::of("usage", &diagnostic) }))
 }
 
 /// How an input was compressed, `null` where it was not.
@@ -142,23 +142,23 @@ fn line(value: &impl Serialize) -> String {
     text
 }
 
-impl From<&report::Moved> for Moved {
-    fn from(moved: &report::Moved) -> Moved {
+impl From<&report::Moved> for JsonMoved {
+    fn from(moved: &report::Moved) -> JsonMoved {
         let &report::Moved { format, codec, bytes, plain_bytes, .. } = moved;
-        Moved { format, codec: codec.map(|codec| codec.to_string()), bytes, plain_bytes }
+        JsonMoved { format, codec: codec.map(|codec| codec.to_string()), bytes, plain_bytes }
     }
 }
 
-impl<'a> Warnings<'a> {
+impl<'a> JsonWarnings<'a> {
     /// The warnings of a log.
     pub fn new(log: &'a warnings::Warnings) -> Self {
-        let listed = log.kept().iter().map(|warning| Listed {
+        let listed = log.kept().iter().map(|warning| JsonListed {
             code: warning.code,
             message: &warning.diagnostic.message,
             subject: warning.subject(),
             place: At::new(&warning.diagnostic.place),
         });
-        Warnings { total: log.total(), counts: log.counts(), listed: listed.collect() }
+        JsonWarnings { total: log.total(), counts: log.counts(), listed: listed.collect() }
     }
 }
 
@@ -168,14 +168,14 @@ impl At {
     }
 }
 
-impl Failure {
+impl JsonFailure {
     /// What an error says.
-    pub fn new(error: &Error) -> Failure {
-        Failure::of(error.kind().name(), error.diagnostic())
+    pub fn new(error: &Error) -> JsonFailure {
+        JsonFailure::of(error.kind().name(), error.diagnostic())
     }
 
-    fn of(kind: &'static str, diagnostic: &Diagnostic) -> Failure {
-        Failure {
+    fn of(kind: &'static str, diagnostic: &Diagnostic) -> JsonFailure {
+        JsonFailure {
             kind,
             message: diagnostic.message.clone(),
             place: At::new(&diagnostic.place),

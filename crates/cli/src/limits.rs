@@ -17,7 +17,7 @@ use std::time::SystemTime;
 const OLD_DAYS: u64 = 90;
 
 /// Figures, and where they come from.
-struct Shown {
+struct LimitsShown {
     ceilings: Ceilings,
     /// Whether they were measured just now, and are not those that were kept.
     is_new: bool,
@@ -40,16 +40,16 @@ pub fn run(session: &Session, args: &LimitsArgs) -> u8 {
                 return FAILED;
             }
             session.show_work(&report);
-            let details = Details::new(args, &shown);
+            let details = LimitsDetails::new(args, &shown);
             session.finish("limits", Some(details), &report, (DONE, None), JsonTo::Stdout)
         }
         Err(error) => session.fail("limits", &error, JsonTo::Stdout),
     }
 }
 
-fn look_or_measure(session: &Session, args: &LimitsArgs, report: &mut Report) -> Result<Shown> {
+fn look_or_measure(session: &Session, args: &LimitsArgs, report: &mut Report) -> Result<LimitsShown> {
     if let Some(ceilings) = measure::kept(&args.folder).filter(|_| !args.again) {
-        return Ok(Shown { ceilings, is_new: false, not_kept: None });
+        return Ok(LimitsShown { ceilings, is_new: false, not_kept: None });
     }
     // Signals wait for the end of the running step, so that no file is left.
     let _hold = session.signals().hold()?;
@@ -69,7 +69,7 @@ fn look_or_measure(session: &Session, args: &LimitsArgs, report: &mut Report) ->
             Err(error) => Some(error.to_string()),
         },
     };
-    Ok(Shown { ceilings, is_new: true, not_kept })
+    Ok(LimitsShown { ceilings, is_new: true, not_kept })
 }
 
 /// Measures until the machine is quiet, or often enough; of several attempts the quietest counts.
@@ -122,8 +122,8 @@ fn age_days(ceilings: &Ceilings) -> u64 {
 }
 
 /// The table for people.
-fn table(shown: &Shown) -> String {
-    let Shown { ceilings, is_new, not_kept } = shown;
+fn table(shown: &LimitsShown) -> String {
+    let LimitsShown { ceilings, is_new, not_kept } = shown;
     let (date, age) = (human::day(ceilings.measured_unix_s), age_days(ceilings));
     let when = match (is_new, age) {
         (true, _) => "now".to_owned(),
@@ -184,7 +184,7 @@ fn rate(bytes_per_second: f64) -> String {
 
 /// What `--json` adds.
 #[derive(Serialize)]
-struct Details {
+struct LimitsDetails {
     folder: String,
     machine: String,
     disk: String,
@@ -200,8 +200,8 @@ struct Details {
     other_load: f64,
     small_read_ns: f64,
     bytes_per_second: Rates,
-    writes: Vec<Size>,
-    kernels: Vec<Named>,
+    writes: Vec<LimitsSize>,
+    kernels: Vec<LimitsNamed>,
     notes: Vec<String>,
 }
 
@@ -218,29 +218,31 @@ struct Rates {
 
 /// Writing files of one size.
 #[derive(Serialize)]
-struct Size {
+struct LimitsSize {
     bytes: u64,
     write_bytes_per_second: f64,
     write_sync_bytes_per_second: f64,
 }
 
 #[derive(Serialize)]
-struct Named {
+struct LimitsNamed {
     name: String,
     bytes_per_second: f64,
 }
 
-impl Details {
-    fn new(args: &LimitsArgs, shown: &Shown) -> Details {
-        let Shown { ceilings, is_new, not_kept } = shown;
-        let size = |size: &polyhaul::report::Written| Size {
+impl LimitsDetails {
+    fn new(args: &LimitsArgs, shown: &LimitsShown) -> LimitsDetails {
+        let LimitsShown { ceilings, is_new, not_kept } = shown;
+        let size = |size: &polyhaul::report::Written| LimitsSize {
             bytes: size.bytes,
             write_bytes_per_second: size.write,
             write_sync_bytes_per_second: size.write_sync,
         };
-        let named =
-            |kernel: &polyhaul::report::Kernel| Named { name: kernel.name.clone(), bytes_per_second: kernel.rate };
-        Details {
+        let named = |kernel: &polyhaul::report::Kernel| LimitsNamed {
+            name: kernel.name.clone(),
+            bytes_per_second: kernel.rate,
+        };
+        LimitsDetails {
             folder: args.folder.display().to_string(),
             machine: ceilings.machine.clone(),
             disk: ceilings.disk.clone(),
@@ -315,7 +317,7 @@ mod tests {
         let shown = |measured_unix_s, not_kept: Option<&str>| {
             let mut ceilings = Ceilings::default();
             (ceilings.measured_unix_s, ceilings.cached_read) = (measured_unix_s, 8.5e9);
-            table(&Shown { ceilings, is_new: false, not_kept: not_kept.map(Into::into) })
+            table(&LimitsShown { ceilings, is_new: false, not_kept: not_kept.map(Into::into) })
         };
         let old = shown(86_400, None);
         assert!(

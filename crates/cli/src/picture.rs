@@ -47,7 +47,7 @@ fn drawn(svg: &str) -> Result<Image> {
     }
     let pixels = Pixmap::new(width as u32, height as u32).ok_or_else(|| fault("it has no size"))?;
     let font = Face::parse(FONT, 0).map_err(|error| fault(&error.to_string()))?;
-    let mut canvas = Canvas { pixels, font };
+    let mut canvas = PictureCanvas { pixels, font };
     elements.for_each(|element| canvas.draw(&element));
     let pixels = canvas.pixels;
     let samples: Vec<u8> = pixels.pixels().iter().flat_map(|it| [it.red(), it.green(), it.blue()]).collect();
@@ -61,22 +61,22 @@ fn drawn(svg: &str) -> Result<Image> {
 }
 
 /// An element of an SVG: its name, its attributes as they are written, and the text up to the next element.
-struct Element<'a> {
+struct PictureElement<'a> {
     name: &'a str,
     attributes: &'a str,
     text: &'a str,
 }
 
 /// The elements in their order; ends of elements have a name that nothing draws.
-fn elements(svg: &str) -> impl Iterator<Item = Element<'_>> {
+fn elements(svg: &str) -> impl Iterator<Item = PictureElement<'_>> {
     svg.split('<').skip(1).filter_map(|part| {
         let (tag, text) = part.split_once('>')?;
         let (name, attributes) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
-        Some(Element { name, attributes, text })
+        Some(PictureElement { name, attributes, text })
     })
 }
 
-impl Element<'_> {
+impl PictureElement<'_> {
     fn attribute(&self, name: &str) -> Option<&str> {
         let at = self.attributes.match_indices(name).map(|(at, _)| at);
         let mut values = at.filter(|&at| at == 0 || self.attributes.as_bytes()[at - 1] == b' ');
@@ -128,14 +128,14 @@ fn color(text: &str) -> Option<[u8; 3]> {
 }
 
 /// A picture that is being drawn.
-struct Canvas<'f> {
+struct PictureCanvas<'f> {
     pixels: Pixmap,
     font: Face<'f>,
 }
 
-impl Canvas<'_> {
+impl PictureCanvas<'_> {
     /// Draws an element, if it is one that is seen.
-    fn draw(&mut self, element: &Element<'_>) {
+    fn draw(&mut self, element: &PictureElement<'_>) {
         match element.name {
             "rect" => self.rect(element),
             "line" => {
@@ -152,7 +152,7 @@ impl Canvas<'_> {
         }
     }
 
-    fn rect(&mut self, element: &Element<'_>) {
+    fn rect(&mut self, element: &PictureElement<'_>) {
         let [x, y, width, height] = ["x", "y", "width", "height"].map(|name| element.number(name, 0.0));
         if let (Some(rect), Some(paint)) = (Rect::from_xywh(x, y, width, height), element.paint("fill")) {
             self.pixels.fill_rect(rect, &paint, Transform::from_scale(SCALE, SCALE), None);
@@ -160,7 +160,7 @@ impl Canvas<'_> {
     }
 
     /// Fills and strokes what lies between points, as far as the element says so.
-    fn outline(&mut self, element: &Element<'_>, mut points: impl Iterator<Item = (f32, f32)>) {
+    fn outline(&mut self, element: &PictureElement<'_>, mut points: impl Iterator<Item = (f32, f32)>) {
         let mut path = PathBuilder::new();
         let Some((x, y)) = points.next() else { return };
         path.move_to(x, y);
@@ -175,7 +175,7 @@ impl Canvas<'_> {
         }
     }
 
-    fn text(&mut self, element: &Element<'_>) {
+    fn text(&mut self, element: &PictureElement<'_>) {
         let text = element.plain_text();
         let scale = element.number("font-size", 12.0) / f32::from(self.font.units_per_em());
         let glyphs: Vec<_> = text.chars().map(|c| self.font.glyph_index(c).unwrap_or_default()).collect();

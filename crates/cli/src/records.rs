@@ -18,9 +18,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const EVERY: Duration = Duration::from_millis(5);
 
 /// What will be written at the end, and what looks at the process until then.
-pub struct Records(Mutex<Option<Open>>);
+pub struct Records(Mutex<Option<RecordsOpen>>);
 
-struct Open {
+struct RecordsOpen {
     wanted: Vec<(Document, PathBuf)>,
     heading: Heading,
     sampler: Sampler,
@@ -37,7 +37,7 @@ impl Records {
         }
         let trace = Trace::new(Detail::Spans);
         let sampler = Sampler::start(&trace, EVERY);
-        (trace, Records(Mutex::new(Some(Open { wanted, heading: heading(), sampler }))))
+        (trace, Records(Mutex::new(Some(RecordsOpen { wanted, heading: heading(), sampler }))))
     }
 
     /// An error where a file cannot be written; then none will be.
@@ -56,7 +56,7 @@ impl Records {
     /// # Errors
     /// The first one; the other files are written nevertheless.
     pub fn write(&self, trace: &Trace, report: Option<&Report>, throttles: &Throttles) -> Result<()> {
-        let Some(Open { wanted, heading, sampler }) = self.open().take() else { return Ok(()) };
+        let Some(RecordsOpen { wanted, heading, sampler }) = self.open().take() else { return Ok(()) };
         drop(sampler);
         let recording = trace.recording();
         let ceilings = measure::kept_for(&recording);
@@ -72,7 +72,7 @@ impl Records {
         wanted.into_iter().map(write).fold(Ok(()), Result::and)
     }
 
-    fn open(&self) -> MutexGuard<'_, Option<Open>> {
+    fn open(&self) -> MutexGuard<'_, Option<RecordsOpen>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,7 +3,7 @@
 //! The work is the library's (`polyhaul::textures`); here are the text and JSON about it.
 
 use crate::args::texture::TextureArgs;
-use crate::json::{Failure, Warnings};
+use crate::json::{JsonFailure, JsonWarnings};
 use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many};
 use polyhaul::textures::{Imports, Outcome, Source, TextureOptions, find_images, import_textures};
@@ -11,28 +11,28 @@ use polyhaul::{Error, ErrorKind, Report, Result};
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Details<'a> {
+struct TextureDetails<'a> {
     made: usize,
     unchanged: usize,
     failed: usize,
-    files: Vec<File<'a>>,
+    files: Vec<TextureFile<'a>>,
 }
 
 /// One image of many in JSON.
 #[derive(Serialize)]
-struct File<'a> {
+struct TextureFile<'a> {
     file: String,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    texture: Option<Made>,
+    texture: Option<TextureMade>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    warnings: Option<Warnings<'a>>,
+    warnings: Option<JsonWarnings<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Failure>,
+    error: Option<JsonFailure>,
 }
 
 #[derive(Serialize)]
-struct Made {
+struct TextureMade {
     width: usize,
     height: usize,
     encoding: String,
@@ -140,7 +140,7 @@ fn finish(session: &Session, sources: &[Source], imports: &Imports) -> u8 {
     // Phases of many files side by side say nothing together.
     report.phases.clear();
     let files = sources.iter().zip(&imports.outcomes).map(|(source, outcome)| entry(source, outcome)).collect();
-    let details = Details { made, unchanged, failed, files };
+    let details = TextureDetails { made, unchanged, failed, files };
     session.finish("texture", Some(details), &report, (code, error), JsonTo::Stdout)
 }
 
@@ -153,13 +153,13 @@ fn failures(sources: &[Source], imports: &Imports) -> String {
 }
 
 /// One image's place in the array `files`.
-fn entry<'a>(source: &Source, outcome: &'a Outcome) -> File<'a> {
+fn entry<'a>(source: &Source, outcome: &'a Outcome) -> TextureFile<'a> {
     let file = source.path.display().to_string();
-    let plain = File { file, outcome: "unchanged", texture: None, warnings: None, error: None };
+    let plain = TextureFile { file, outcome: "unchanged", texture: None, warnings: None, error: None };
     match outcome {
-        Outcome::Failed(error) => File { outcome: "failed", error: Some(Failure::new(error)), ..plain },
+        Outcome::Failed(error) => TextureFile { outcome: "failed", error: Some(JsonFailure::new(error)), ..plain },
         Outcome::Made(made) => {
-            let texture = Made {
+            let texture = TextureMade {
                 width: made.width,
                 height: made.height,
                 encoding: blocks(made.encoding),
@@ -167,8 +167,8 @@ fn entry<'a>(source: &Source, outcome: &'a Outcome) -> File<'a> {
                 bytes_in: made.report.bytes_in,
                 bytes_out: made.report.bytes_out,
             };
-            let warnings = Some(Warnings::new(&made.report.warnings));
-            File { outcome: "made", texture: Some(texture), warnings, ..plain }
+            let warnings = Some(JsonWarnings::new(&made.report.warnings));
+            TextureFile { outcome: "made", texture: Some(texture), warnings, ..plain }
         }
         _ => plain,
     }

@@ -3,7 +3,7 @@
 //! What is checked is the library's (`polyhaul::inspect`); here are the results as text and as JSON.
 
 use crate::args::{ValidateArgs, WarningsShown};
-use crate::json::{Failure, Warnings, codec};
+use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many, render};
 use polyhaul::inspect::{self, Validation};
@@ -12,31 +12,31 @@ use serde::Serialize;
 use std::path::Path;
 
 #[derive(Serialize)]
-struct Details<'a> {
+struct ValidateDetails<'a> {
     /// Whether all are; `null` where an interruption left that open.
     valid: Option<bool>,
-    files: Vec<File<'a>>,
+    files: Vec<ValidateFile<'a>>,
 }
 
 #[derive(Serialize)]
-struct File<'a> {
+struct ValidateFile<'a> {
     file: String,
     valid: Option<bool>,
     codec: Option<String>,
     bytes_in: u64,
     plain_bytes_in: u64,
-    warnings: Warnings<'a>,
+    warnings: JsonWarnings<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Failure>,
+    error: Option<JsonFailure>,
 }
 
 /// What became of one input.
-struct Checked<'a> {
+struct ValidateChecked<'a> {
     path: &'a Path,
     found: Validation,
 }
 
-impl Checked<'_> {
+impl ValidateChecked<'_> {
     /// Whether it is; `None` where an interruption came before that was known.
     fn valid(&self) -> Option<bool> {
         let is_cancelled = self.found.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
@@ -65,15 +65,15 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
 }
 
 /// Checks one input. What cannot be read at all is not valid either.
-fn check<'a>(session: &Session, path: &'a Path, args: &ValidateArgs) -> Checked<'a> {
+fn check<'a>(session: &Session, path: &'a Path, args: &ValidateArgs) -> ValidateChecked<'a> {
     let options = session.validate_options(&args.read);
     let found = session.reading(path, &options, inspect::validate);
     let unread = |error| Validation { report: Report::default(), error: Some(error), valid: false };
-    Checked { path, found: found.unwrap_or_else(unread) }
+    ValidateChecked { path, found: found.unwrap_or_else(unread) }
 }
 
 /// Shows the problems and the result; `false` where standard output is closed.
-fn show(session: &Session, checked: &Checked<'_>) -> bool {
+fn show(session: &Session, checked: &ValidateChecked<'_>) -> bool {
     if session.everywhere.json {
         return true;
     }
@@ -93,7 +93,7 @@ fn show(session: &Session, checked: &Checked<'_>) -> bool {
 }
 
 /// The one line that standard output gets for each input.
-fn verdict(checked: &Checked<'_>) -> String {
+fn verdict(checked: &ValidateChecked<'_>) -> String {
     let name = human::safe(&checked.path.display().to_string());
     let warnings = &checked.found.report.warnings;
     let counts = match warnings.total() {
@@ -109,7 +109,7 @@ fn verdict(checked: &Checked<'_>) -> String {
 }
 
 /// Adds up the results, prints the object, and gives the exit code.
-fn finish(session: &Session, all: &[Checked<'_>]) -> u8 {
+fn finish(session: &Session, all: &[ValidateChecked<'_>]) -> u8 {
     let error = all.iter().rev().find_map(|checked| checked.found.error.as_ref());
     let failed = all.iter().filter(|checked| checked.valid() == Some(false)).count();
     let is_open = all.iter().any(|checked| checked.valid().is_none());
@@ -118,21 +118,21 @@ fn finish(session: &Session, all: &[Checked<'_>]) -> u8 {
     let mut report = Report::default();
     all.iter().for_each(|checked| report.extend(checked.found.report.clone()));
     session.show_verdict(&report);
-    let details = Details { valid, files: all.iter().map(entry).collect() };
+    let details = ValidateDetails { valid, files: all.iter().map(entry).collect() };
     session.finish("validate", Some(details), &report, (code, error), JsonTo::Stdout)
 }
 
 /// One input's place in the array `files`.
-fn entry<'a>(checked: &'a Checked<'_>) -> File<'a> {
+fn entry<'a>(checked: &'a ValidateChecked<'_>) -> ValidateFile<'a> {
     let Validation { report, error, .. } = &checked.found;
-    File {
+    ValidateFile {
         file: checked.path.display().to_string(),
         valid: checked.valid(),
         codec: codec(report),
         bytes_in: report.bytes_in,
         plain_bytes_in: report.plain_bytes_in,
-        warnings: Warnings::new(&report.warnings),
-        error: error.as_ref().map(Failure::new),
+        warnings: JsonWarnings::new(&report.warnings),
+        error: error.as_ref().map(JsonFailure::new),
     }
 }
 
@@ -144,11 +144,14 @@ mod tests {
     fn what_was_interrupted_is_neither_valid_nor_invalid() {
         let of = |error: Option<Error>| {
             let valid = error.is_none();
-            Checked { path: Path::new("a.obj"), found: Validation { report: Report::default(), error, valid } }
+            ValidateChecked { path: Path::new("a.obj"), found: Validation { report: Report::default(), error, valid } }
         };
         let broken = of(Some(Error::new(ErrorKind::Malformed, "broken")));
         let all = [of(Some(Error::cancelled())), broken, of(None)];
-        assert_eq!([None, Some(false), Some(true)].as_slice(), all.iter().map(Checked::valid).collect::<Vec<_>>());
+        assert_eq!(
+            [None, Some(false), Some(true)].as_slice(),
+            all.iter().map(ValidateChecked::valid).collect::<Vec<_>>()
+        );
         assert_eq!(all.each_ref().map(verdict), ["a.obj: interrupted\n", "a.obj: invalid\n", "a.obj: valid\n"]);
         let entry = serde_json::to_value(entry(&all[0])).unwrap();
         assert!(entry["valid"].is_null() && entry["error"]["kind"] == "cancelled", "{entry}");

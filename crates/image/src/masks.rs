@@ -8,15 +8,15 @@ use polyhaul_model::{Encoding, Texel};
 /// Where the channels of a pixel are: red, green, blue and alpha. A mask of 0 is a channel that is not stored: colours
 /// are 0 then, and alpha is full.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Masks {
+pub(crate) struct ChannelMasks {
     /// Bytes of a pixel: 1 to 4, the lowest first.
     bytes: usize,
-    channels: [Channel; 4],
+    channels: [ChannelMask; 4],
 }
 
 /// A channel: a number from 0 to `most` behind `shift` bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Channel {
+struct ChannelMask {
     mask: u32,
     shift: u32,
     most: u32,
@@ -26,8 +26,8 @@ struct Channel {
     table: Option<Box<[u8; 256]>>,
 }
 
-impl Channel {
-    fn new(mask: u32, missing: u8) -> Channel {
+impl ChannelMask {
+    fn new(mask: u32, missing: u8) -> ChannelMask {
         let shift = if mask == 0 { 0 } else { mask.trailing_zeros() };
         let most = mask >> shift;
         let table = (mask != 0 && most < 256).then(|| {
@@ -37,7 +37,7 @@ impl Channel {
             }
             table
         });
-        Channel { mask, shift, most, missing, table }
+        ChannelMask { mask, shift, most, missing, table }
     }
 
     #[inline]
@@ -64,11 +64,16 @@ fn scaled(number: u32, from: u32, to: u32) -> u32 {
     ((number * to + from / 2) / from.max(1)) as u32
 }
 
-impl Masks {
+impl ChannelMasks {
     /// Pixels of `bytes` bytes, 1 to 4, with masks of red, green, blue and alpha.
-    pub(crate) fn new(bytes: usize, [red, green, blue, alpha]: [u32; 4]) -> Masks {
-        let channels = [Channel::new(red, 0), Channel::new(green, 0), Channel::new(blue, 0), Channel::new(alpha, 255)];
-        Masks { bytes: bytes.clamp(1, 4), channels }
+    pub(crate) fn new(bytes: usize, [red, green, blue, alpha]: [u32; 4]) -> ChannelMasks {
+        let channels = [
+            ChannelMask::new(red, 0),
+            ChannelMask::new(green, 0),
+            ChannelMask::new(blue, 0),
+            ChannelMask::new(alpha, 255),
+        ];
+        ChannelMasks { bytes: bytes.clamp(1, 4), channels }
     }
 
     /// Bytes of a stored pixel.
@@ -96,7 +101,7 @@ impl Masks {
     /// Red, green, blue and alpha of a stored pixel, in 8 bits.
     #[inline]
     pub(crate) fn narrow(&self, bytes: &[u8]) -> [u8; 4] {
-        let pixel = Masks::pixel(bytes);
+        let pixel = ChannelMasks::pixel(bytes);
         [0, 1, 2, 3].map(|channel: usize| self.channels[channel].narrow(pixel))
     }
 
@@ -110,7 +115,7 @@ impl Masks {
             Encoding::Plain { texel: Texel::U8, .. } => {
                 pixels.for_each(|pixel| to.extend_from_slice(&self.narrow(pixel)));
             }
-            _ => pixels.map(Masks::pixel).for_each(|pixel| {
+            _ => pixels.map(ChannelMasks::pixel).for_each(|pixel| {
                 self.channels.iter().for_each(|channel| to.extend_from_slice(&channel.wide(pixel).to_le_bytes()));
             }),
         }
@@ -124,14 +129,14 @@ mod tests {
 
     #[test]
     fn channels_become_eight_or_sixteen_bits() {
-        let five = Masks::new(2, [0xF800, 0x07E0, 0x001F, 0]);
+        let five = ChannelMasks::new(2, [0xF800, 0x07E0, 0x001F, 0]);
         assert_eq!(five.expand(&[0xFF, 0xFF, 0x10, 0x80]).unwrap(), [255, 255, 255, 255, 132, 0, 132, 255]);
-        let mixed = Masks::new(4, [0xFF, 0xFF00, 0, 0xFF00_0000]);
+        let mixed = ChannelMasks::new(4, [0xFF, 0xFF00, 0, 0xFF00_0000]);
         assert_eq!(mixed.narrow(&[1, 2, 3, 4]), [1, 2, 0, 4]);
-        let ten = Masks::new(4, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30]);
+        let ten = ChannelMasks::new(4, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30]);
         let wide = ten.expand(&u32::MAX.to_le_bytes()).unwrap();
         assert_eq!((wide, ten.narrow(&u32::MAX.to_le_bytes())), (vec![255; 8], [255; 4]));
-        let all = Masks::new(4, [u32::MAX; 4]);
+        let all = ChannelMasks::new(4, [u32::MAX; 4]);
         assert_eq!(all.expand(&[0, 0, 0, 0x80]).unwrap(), [0, 0x80].repeat(4));
     }
 }

@@ -172,10 +172,10 @@ pub(crate) fn write(pieces: Vec<&[u8]>, options: &RunOptions, writing: &mut Writ
     }
     let page_bytes = options.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
     writing.announce(end);
-    writing.pages(&Joined { pieces, ends, page_bytes }, &mut (), end.div_ceil(page_bytes as u64), page_bytes)
+    writing.pages(&PiecesJoined { pieces, ends, page_bytes }, &mut (), end.div_ceil(page_bytes as u64), page_bytes)
 }
 
-struct Joined<'a> {
+struct PiecesJoined<'a> {
     pieces: Vec<&'a [u8]>,
     /// Where each piece ends, if they stand one after another.
     ends: Vec<u64>,
@@ -184,13 +184,13 @@ struct Joined<'a> {
 
 /// A page: a part of one piece, or a copy where it has parts of several.
 #[derive(Default)]
-struct Page {
+struct PiecesPage {
     piece: usize,
     part: Range<usize>,
     copy: Vec<u8>,
 }
 
-impl Joined<'_> {
+impl PiecesJoined<'_> {
     /// The part of a piece that begins at `at` of all, and has at most `most` bytes.
     fn part(&self, at: u64, most: usize) -> Option<(usize, Range<usize>)> {
         let piece = self.ends.partition_point(|end| *end <= at);
@@ -200,15 +200,15 @@ impl Joined<'_> {
     }
 }
 
-impl Pages for Joined<'_> {
-    type Slot = Page;
+impl Pages for PiecesJoined<'_> {
+    type Slot = PiecesPage;
     type State = ();
 
-    fn slot(&self) -> Result<Page> {
-        Ok(Page::default())
+    fn slot(&self) -> Result<PiecesPage> {
+        Ok(PiecesPage::default())
     }
 
-    fn take(&self, number: u64, page: &mut Page) -> Result<bool> {
+    fn take(&self, number: u64, page: &mut PiecesPage) -> Result<bool> {
         page.copy.clear();
         let mut at = number.saturating_mul(self.page_bytes as u64);
         let Some((piece, part)) = self.part(at, self.page_bytes) else { return Ok(false) };
@@ -226,11 +226,11 @@ impl Pages for Joined<'_> {
         Ok(true)
     }
 
-    fn format(&self, _: &mut Page) -> Result<()> {
+    fn format(&self, _: &mut PiecesPage) -> Result<()> {
         Ok(())
     }
 
-    fn bytes<'a>(&'a self, page: &'a Page) -> &'a [u8] {
+    fn bytes<'a>(&'a self, page: &'a PiecesPage) -> &'a [u8] {
         if page.copy.is_empty() { &self.pieces[page.piece][page.part.clone()] } else { &page.copy }
     }
 }

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 
 /// How a pixel is stored, of which each channel becomes a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stored {
+pub(crate) enum PixelsStored {
     /// A byte of brightness.
     Gray8,
     /// A byte of brightness, a byte of alpha.
@@ -24,35 +24,35 @@ pub(crate) enum Stored {
     Bgr5A1,
 }
 
-impl Stored {
+impl PixelsStored {
     /// Bytes of a stored pixel.
     pub(crate) const fn bytes(self) -> usize {
         match self {
-            Stored::Gray8 => 1,
-            Stored::GrayAlpha8 | Stored::Bgr5 | Stored::Bgr5A1 => 2,
-            Stored::Bgr8 => 3,
-            Stored::Bgra8 => 4,
+            PixelsStored::Gray8 => 1,
+            PixelsStored::GrayAlpha8 | PixelsStored::Bgr5 | PixelsStored::Bgr5A1 => 2,
+            PixelsStored::Bgr8 => 3,
+            PixelsStored::Bgra8 => 4,
         }
     }
 
     /// What the pixel has in the model.
     pub(crate) const fn channels(self) -> Channels {
         match self {
-            Stored::Gray8 => Channels::Gray,
-            Stored::GrayAlpha8 => Channels::GrayAlpha,
-            Stored::Bgr8 | Stored::Bgr5 => Channels::Rgb,
-            Stored::Bgra8 | Stored::Bgr5A1 => Channels::Rgba,
+            PixelsStored::Gray8 => Channels::Gray,
+            PixelsStored::GrayAlpha8 => Channels::GrayAlpha,
+            PixelsStored::Bgr8 | PixelsStored::Bgr5 => Channels::Rgb,
+            PixelsStored::Bgra8 | PixelsStored::Bgr5A1 => Channels::Rgba,
         }
     }
 
     /// Turns stored pixels into pixels of bytes: as many as both hold. Every level gives the same.
     pub(crate) fn expand(self, level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) {
         match self {
-            Stored::Gray8 | Stored::GrayAlpha8 => each(from, to, |byte: [u8; 1]| byte),
-            Stored::Bgr8 => swap_three(level, from, to),
-            Stored::Bgra8 => each(from, to, |[b, g, r, a]: [u8; 4]| [r, g, b, a]),
-            Stored::Bgr5 => each(from, to, five_bits),
-            Stored::Bgr5A1 => each(from, to, |pixel| {
+            PixelsStored::Gray8 | PixelsStored::GrayAlpha8 => each(from, to, |byte: [u8; 1]| byte),
+            PixelsStored::Bgr8 => swap_three(level, from, to),
+            PixelsStored::Bgra8 => each(from, to, |[b, g, r, a]: [u8; 4]| [r, g, b, a]),
+            PixelsStored::Bgr5 => each(from, to, five_bits),
+            PixelsStored::Bgr5A1 => each(from, to, |pixel| {
                 let ([r, g, b], alpha) = (five_bits(pixel), pixel[1] >> 7);
                 [r, g, b, alpha.wrapping_neg()]
             }),
@@ -63,10 +63,10 @@ impl Stored {
 /// Appends pixels of bytes as a file has them that has the blue first; `to` has room for them.
 pub(crate) fn store(channels: Channels, from: &[u8], to: &mut Vec<u8>) {
     let stored = match channels {
-        Channels::Gray => Stored::Gray8,
-        Channels::GrayAlpha => Stored::GrayAlpha8,
-        Channels::Rgb => Stored::Bgr8,
-        Channels::Rgba => Stored::Bgra8,
+        Channels::Gray => PixelsStored::Gray8,
+        Channels::GrayAlpha => PixelsStored::GrayAlpha8,
+        Channels::Rgb => PixelsStored::Bgr8,
+        Channels::Rgba => PixelsStored::Bgra8,
     };
     let count = from.len().min(to.capacity() - to.len());
     // Turning the channels round twice is as if nothing was done.
@@ -112,7 +112,7 @@ fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) {
 mod tests {
     use super::*;
 
-    fn expanded(stored: Stored, level: Level, from: &[u8]) -> Vec<u8> {
+    fn expanded(stored: PixelsStored, level: Level, from: &[u8]) -> Vec<u8> {
         let mut to = vec![MaybeUninit::new(0xAA); from.len() / stored.bytes() * stored.channels().count()];
         stored.expand(level, from, &mut to);
         // SAFETY: all were initialised when the vector was made.
@@ -122,15 +122,15 @@ mod tests {
     #[test]
     fn pixels_by_hand() {
         let level = Level::Portable;
-        assert_eq!(expanded(Stored::Bgr8, level, &[1, 2, 3, 4, 5, 6]), [3, 2, 1, 6, 5, 4]);
-        assert_eq!(expanded(Stored::Bgra8, level, &[1, 2, 3, 4]), [3, 2, 1, 4]);
-        assert_eq!(expanded(Stored::Gray8, level, &[9, 8]), [9, 8]);
-        assert_eq!(expanded(Stored::GrayAlpha8, level, &[9, 8]), [9, 8]);
+        assert_eq!(expanded(PixelsStored::Bgr8, level, &[1, 2, 3, 4, 5, 6]), [3, 2, 1, 6, 5, 4]);
+        assert_eq!(expanded(PixelsStored::Bgra8, level, &[1, 2, 3, 4]), [3, 2, 1, 4]);
+        assert_eq!(expanded(PixelsStored::Gray8, level, &[9, 8]), [9, 8]);
+        assert_eq!(expanded(PixelsStored::GrayAlpha8, level, &[9, 8]), [9, 8]);
         // Red 31, green 1, blue 16, and the bit of alpha set.
         let pixel = (0x8000_u16 | 31 << 10 | 1 << 5 | 16).to_le_bytes();
-        assert_eq!(expanded(Stored::Bgr5, level, &pixel), [255, 8, 132]);
-        assert_eq!(expanded(Stored::Bgr5A1, level, &pixel), [255, 8, 132, 255]);
-        assert_eq!(expanded(Stored::Bgr5A1, level, &[0, 0]), [0, 0, 0, 0]);
+        assert_eq!(expanded(PixelsStored::Bgr5, level, &pixel), [255, 8, 132]);
+        assert_eq!(expanded(PixelsStored::Bgr5A1, level, &pixel), [255, 8, 132, 255]);
+        assert_eq!(expanded(PixelsStored::Bgr5A1, level, &[0, 0]), [0, 0, 0, 0]);
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
     fn every_level_gives_the_same_for_any_length() {
         let bytes: Vec<u8> = (0..900_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         for level in Level::all() {
-            for stored in [Stored::Bgr8, Stored::Bgra8, Stored::Bgr5, Stored::Bgr5A1] {
+            for stored in [PixelsStored::Bgr8, PixelsStored::Bgra8, PixelsStored::Bgr5, PixelsStored::Bgr5A1] {
                 for count in (0..200).chain([299]) {
                     let from = &bytes[..(count * stored.bytes()).min(bytes.len())];
                     assert_eq!(expanded(stored, level, from), expanded(stored, Level::Portable, from));
@@ -158,7 +158,7 @@ mod tests {
     fn nothing_is_written_beyond_the_end() {
         for level in Level::all() {
             let mut to = [MaybeUninit::new(0xAA); 300];
-            Stored::Bgr8.expand(level, &[7; 297], &mut to[..297]);
+            PixelsStored::Bgr8.expand(level, &[7; 297], &mut to[..297]);
             // SAFETY: all were initialised above.
             let to = to.map(|byte| unsafe { byte.assume_init() });
             assert_eq!((&to[..297], &to[297..]), (&[7; 297][..], &[0xAA; 3][..]));

@@ -18,12 +18,12 @@ const CHUNK_BYTES: usize = 256 << 10;
 
 /// What turns the bytes of a row, without padding, which begin at an offset of the file, into its samples. It fills all
 /// of them.
-pub(crate) trait Turn<T>: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync {}
+pub(crate) trait RowsTurn<T>: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync {}
 
-impl<T, F: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync> Turn<T> for F {}
+impl<T, F: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync> RowsTurn<T> for F {}
 
 /// The rows of a file.
-pub(crate) struct Rows<'a> {
+pub(crate) struct ImageRows<'a> {
     pub(crate) bytes: &'a Bytes<'a>,
     /// Where the first row begins.
     pub(crate) body: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Rows<'a> {
     pub(crate) cut: &'a (dyn Fn(u64) -> Error + Sync),
 }
 
-impl Rows<'_> {
+impl ImageRows<'_> {
     /// Where the last row ends, its padding apart.
     pub(crate) fn end(&self, height: usize) -> u64 {
         self.body + self.stride as u64 * height.saturating_sub(1) as u64 + self.used as u64
@@ -46,7 +46,7 @@ impl Rows<'_> {
         &self,
         raster: &Raster<T>,
         options: &RunOptions,
-        turn: impl Turn<T>,
+        turn: impl RowsTurn<T>,
     ) -> Result<usize> {
         let chunk_rows = (options.chunk_bytes.unwrap_or(CHUNK_BYTES) / self.stride.max(1)).max(1);
         let chunks = raster.height().div_ceil(chunk_rows);
@@ -63,7 +63,7 @@ impl Rows<'_> {
 
 /// Some rows at a time.
 struct RowsJob<'a, T, F> {
-    rows: &'a Rows<'a>,
+    rows: &'a ImageRows<'a>,
     raster: &'a Raster<T>,
     options: &'a RunOptions,
     turn: F,
@@ -76,7 +76,7 @@ struct RowsSlot {
     rows: Range<usize>,
 }
 
-impl<T: Copy + Send, F: Turn<T>> ChunkJob for RowsJob<'_, T, F> {
+impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
     type Slot = RowsSlot;
     /// Bytes that are done.
     type State = u64;
@@ -97,7 +97,7 @@ impl<T: Copy + Send, F: Turn<T>> ChunkJob for RowsJob<'_, T, F> {
             return Ok(false);
         }
         slot.rows = first..height.min(first + self.chunk_rows);
-        let Rows { bytes, stride, used, .. } = *self.rows;
+        let ImageRows { bytes, stride, used, .. } = *self.rows;
         bytes.read_as_claimed(self.rows.place(first), slot.rows.len() * stride, &mut slot.bytes)?;
         // Rows that the file does not have need no room, nor do those before them: their chunks ask for it themselves.
         let whole = (slot.bytes.len() + stride - used) / stride.max(1);
@@ -108,7 +108,7 @@ impl<T: Copy + Send, F: Turn<T>> ChunkJob for RowsJob<'_, T, F> {
     }
 
     fn parse(&self, slot: &mut RowsSlot) -> Result<()> {
-        let Rows { stride, used, .. } = *self.rows;
+        let ImageRows { stride, used, .. } = *self.rows;
         let stored = &mut slot.bytes.chunks(stride);
         for number in slot.rows.clone() {
             let least = if number + 1 == self.raster.height() { used } else { stride };

@@ -8,7 +8,7 @@
 use polyhaul_text::cpu::Level;
 
 /// What the first byte of a packet says.
-pub(crate) trait Code {
+pub(crate) trait RunCode {
     /// How many items the packet makes, and whether these are one that is repeated. No items are an error, which the
     /// caller meets.
     fn of(head: u8) -> (usize, bool);
@@ -16,7 +16,7 @@ pub(crate) trait Code {
 
 /// How far unpacking came: bytes taken and bytes made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Done {
+pub(crate) struct RunsDone {
     pub(crate) used: usize,
     pub(crate) made: usize,
 }
@@ -29,7 +29,7 @@ const STEP: usize = 24;
 
 /// Unpacks whole packets of items of `SIZE` bytes, one to four, from where `done` is on. Stops before one that does not
 /// end [`SLACK`] bytes before the ends of both, and before one of no items. Every level gives the same.
-pub(crate) fn unpack<C: Code, const SIZE: usize>(level: Level, from: &[u8], to: &mut [u8], done: &mut Done) {
+pub(crate) fn unpack<C: RunCode, const SIZE: usize>(level: Level, from: &[u8], to: &mut [u8], done: &mut RunsDone) {
     if done.made + SLACK > to.len() || done.used > from.len() {
         return;
     }
@@ -42,9 +42,9 @@ pub(crate) fn unpack<C: Code, const SIZE: usize>(level: Level, from: &[u8], to: 
     portable::<C, SIZE>(from, to, done);
 }
 
-fn portable<C: Code, const SIZE: usize>(from: &[u8], to: &mut [u8], done: &mut Done) {
+fn portable<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], done: &mut RunsDone) {
     // A local copy stays in registers.
-    let Done { mut used, mut made } = *done;
+    let RunsDone { mut used, mut made } = *done;
     while let Some(head) = from.get(used) {
         let (count, is_run) = C::of(*head);
         let size = count * SIZE;
@@ -70,7 +70,7 @@ fn portable<C: Code, const SIZE: usize>(from: &[u8], to: &mut [u8], done: &mut D
         used += 1 + stored;
         made += size;
     }
-    *done = Done { used, made };
+    *done = RunsDone { used, made };
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
 
     struct Test;
 
-    impl Code for Test {
+    impl RunCode for Test {
         fn of(head: u8) -> (usize, bool) {
             (usize::from(head & 0x7F), head & 0x80 != 0)
         }
@@ -113,14 +113,14 @@ mod tests {
         let (packed, plain) = sample(SIZE);
         // The borders of packets: nothing else is a place to stop at.
         let borders = |room: usize, input: usize| {
-            let mut end = Done::default();
+            let mut end = RunsDone::default();
             while let Some(head) = packed.get(end.used) {
                 let (count, is_run) = Test::of(*head);
                 let used = end.used + 1 + if is_run { SIZE } else { count * SIZE };
                 if used + SLACK > input || end.made + count * SIZE + SLACK > room {
                     break;
                 }
-                end = Done { used, made: end.made + count * SIZE };
+                end = RunsDone { used, made: end.made + count * SIZE };
             }
             end
         };
@@ -128,7 +128,7 @@ mod tests {
         for level in Level::all() {
             for (room, input) in lengths.iter().flat_map(|room| lengths.map(|input| (*room, input))) {
                 let input = input.min(packed.len());
-                let (mut to, mut done) = (vec![0xEE; room], Done::default());
+                let (mut to, mut done) = (vec![0xEE; room], RunsDone::default());
                 unpack::<Test, SIZE>(level, &packed[..input], &mut to, &mut done);
                 let at = format!("{level:?}, items of {SIZE}, {input} into {room}");
                 assert_eq!(done, borders(room, input), "{at}");
@@ -150,9 +150,9 @@ mod tests {
     fn a_packet_of_nothing_is_left_to_the_caller() {
         let packed = [&[0x81, 5, 0x80][..], &[9; 200]].concat();
         for level in Level::all() {
-            let (mut to, mut done) = (vec![0; 300], Done::default());
+            let (mut to, mut done) = (vec![0; 300], RunsDone::default());
             unpack::<Test, 1>(level, &packed, &mut to, &mut done);
-            assert_eq!((done, to[0]), (Done { used: 2, made: 1 }, 5), "{level:?}");
+            assert_eq!((done, to[0]), (RunsDone { used: 2, made: 1 }, 5), "{level:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Packets of runs and of others, 64 bytes at once: one order of bytes repeats an item, another one copies, and a
 //! packet only chooses which. So nothing has to be guessed but the end of a long one.
 
-use crate::runs::{Code, Done, SLACK};
+use crate::runs::{RunCode, RunsDone, SLACK};
 use polyhaul_text::cpu::Level;
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_loadu_si128, _mm_shuffle_epi8, _mm_storeu_si128, _mm512_loadu_si512, _mm512_permutexvar_epi8,
@@ -10,7 +10,12 @@ use std::arch::x86_64::{
 
 /// As [`crate::runs::unpack`]; `false` where the level has no loop here. There is room for [`SLACK`] bytes where `done`
 /// is in `to`, and it is in `from`.
-pub(super) fn unpack<C: Code, const SIZE: usize>(level: Level, from: &[u8], to: &mut [u8], done: &mut Done) -> bool {
+pub(super) fn unpack<C: RunCode, const SIZE: usize>(
+    level: Level,
+    from: &[u8],
+    to: &mut [u8],
+    done: &mut RunsDone,
+) -> bool {
     match level.min(Level::best()) {
         Level::Portable => return false,
         // SAFETY: the CPU has these instructions.
@@ -32,7 +37,7 @@ struct Packet {
 
 /// The packet at `done`, if it can be unpacked here.
 #[inline(always)]
-fn packet<C: Code, const SIZE: usize>(from: &[u8], to: &[u8], done: Done) -> Option<Packet> {
+fn packet<C: RunCode, const SIZE: usize>(from: &[u8], to: &[u8], done: RunsDone) -> Option<Packet> {
     let (count, is_run) = C::of(*from.get(done.used)?);
     let size = count * SIZE;
     // Without a branch: what the next packet is nobody can guess.
@@ -55,7 +60,7 @@ const fn orders<const SIZE: usize, const COUNT: usize>() -> [[u8; COUNT]; 2] {
 /// # Safety
 /// The CPU has AVX-512 F and VBMI. There are [`SLACK`] bytes of `to` behind `done`.
 #[target_feature(enable = "avx512f,avx512vbmi")]
-unsafe fn unpack_avx512<C: Code, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut Done) {
+unsafe fn unpack_avx512<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut RunsDone) {
     // Whole items.
     let step = 64 - 64 % SIZE;
     // SAFETY: an order has 64 bytes.
@@ -77,7 +82,7 @@ unsafe fn unpack_avx512<C: Code, const SIZE: usize>(from: &[u8], to: &mut [u8], 
                 break;
             }
         }
-        done = Done { used: done.used + 1 + stored, made: done.made + size };
+        done = RunsDone { used: done.used + 1 + stored, made: done.made + size };
     }
     *end = done;
 }
@@ -85,7 +90,7 @@ unsafe fn unpack_avx512<C: Code, const SIZE: usize>(from: &[u8], to: &mut [u8], 
 /// # Safety
 /// The CPU has AVX2. There are [`SLACK`] bytes of `to` behind `done`.
 #[target_feature(enable = "avx2")]
-unsafe fn unpack_avx2<C: Code, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut Done) {
+unsafe fn unpack_avx2<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut RunsDone) {
     // Whole items.
     let step = 16 - 16 % SIZE;
     // SAFETY: an order has 16 bytes.
@@ -110,7 +115,7 @@ unsafe fn unpack_avx2<C: Code, const SIZE: usize>(from: &[u8], to: &mut [u8], en
                 break;
             }
         }
-        done = Done { used: done.used + 1 + stored, made: done.made + size };
+        done = RunsDone { used: done.used + 1 + stored, made: done.made + size };
     }
     *end = done;
 }

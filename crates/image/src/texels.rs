@@ -1,6 +1,6 @@
 //! What the pixels of a texture file are, and how those become what the model has that it has no encoding for.
 
-use crate::masks::Masks;
+use crate::masks::ChannelMasks;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Encoding, Texel};
 
@@ -12,7 +12,7 @@ pub(crate) enum Texels {
     /// Red, green and blue of this kind, which get a full alpha.
     Three(Texel),
     /// Bits of a number.
-    Masked(Masks),
+    Masked(ChannelMasks),
     /// Numbers of colours of a palette: red, green, blue and alpha.
     Mapped(Box<[[u8; 4]; 256]>),
     /// Channels of one or two bytes that go from -1 to 1, 1, 2 or 4 of them.

@@ -46,7 +46,7 @@ pub(super) enum What {
 
 /// Rows of bars.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct ShownRows {
     /// One per thread, each by level and then by time.
     pub(super) rows: Vec<Vec<Bar>>,
     /// Spans that are part of a merged bar.
@@ -124,7 +124,7 @@ fn moves_bytes(span: &SpanRecord) -> bool {
 }
 
 /// At most `most` bars, or a few per row where there are many rows.
-pub(super) fn rows(recording: &Recording, extent: Extent, most: usize) -> Rows {
+pub(super) fn rows(recording: &Recording, extent: Extent, most: usize) -> ShownRows {
     let threads = recording.threads.iter().take(MOST_ROWS);
     let rows: Vec<_> = threads.map(|thread| by_level(&thread.spans)).collect();
     let hidden_threads = recording.threads.len() - rows.len();
@@ -136,7 +136,7 @@ pub(super) fn rows(recording: &Recording, extent: Extent, most: usize) -> Rows {
     let many = |bar: &Bar| if let What::Merged(spans, _) = bar.what { spans } else { 0 };
     let merged_spans = merged.iter().flatten().map(many).sum();
     let merged_below_ns = if merged_spans > 0 { below_ns } else { 0 };
-    Rows { rows: merged, merged_spans, merged_below_ns, hidden_threads }
+    ShownRows { rows: merged, merged_spans, merged_below_ns, hidden_threads }
 }
 
 /// The spans of a thread by level, each level by time.

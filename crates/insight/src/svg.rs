@@ -5,7 +5,7 @@
 use super::chart::{Anchor, Picture, color, marks};
 use super::html::{Heading, headline};
 use super::shown;
-use super::shown::{Bar, Extent, Rows, Steps, What};
+use super::shown::{Bar, Extent, ShownRows, Steps, What};
 use super::words::{bytes, date, phase_words, rate, time};
 use crate::ceilings::Ceilings;
 use crate::verdict::Verdict;
@@ -104,7 +104,7 @@ impl Chart<'_> {
         self.y = 104.0;
     }
 
-    fn legend(&mut self, rows: &Rows) {
+    fn legend(&mut self, rows: &ShownRows) {
         let mut seen = [false; PHASE_COUNT];
         rows.rows.iter().flatten().for_each(|bar| seen[bar.phase as usize] = true);
         let mut x = LEFT;
@@ -121,7 +121,7 @@ impl Chart<'_> {
         self.y += 26.0;
     }
 
-    fn threads(&mut self, rows: &Rows, height: f64) {
+    fn threads(&mut self, rows: &ShownRows, height: f64) {
         let top = self.y + 8.0;
         let each = height / rows.rows.len().max(1) as f64;
         for (index, bars) in rows.rows.iter().enumerate() {

@@ -13,7 +13,7 @@ use polyhaul_model::{Axes, Object};
 type Matrix = [[f32; 3]; 3];
 
 /// Vectors that are worked on side by side: all x, all y, all z.
-pub(crate) type Lanes = [[f32; BATCH]; 3];
+pub(crate) type FrameLanes = [[f32; BATCH]; 3];
 
 /// An object's transform, the file's axes and the scale in one.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ impl Frame {
 
     /// Normals of the object in the file, before they are rounded: of unit length or zero.
     #[inline]
-    pub fn normals(&self, normals: &[[f32; 3]; BATCH], lanes: &mut Lanes) {
+    pub fn normals(&self, normals: &[[f32; 3]; BATCH], lanes: &mut FrameLanes) {
         let [xs, ys, zs] = lanes;
         for item in 0..BATCH {
             [xs[item], ys[item], zs[item]] = normals[item];

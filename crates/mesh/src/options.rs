@@ -2,7 +2,7 @@
 
 mod table;
 
-pub use table::{ColumnName, Delimiter, Header, Missing, TableReadOptions, TableWriteOptions, Types};
+pub use table::{ColumnName, ColumnTypes, Delimiter, MissingValue, TableHeader, TableReadOptions, TableWriteOptions};
 
 use polyhaul_model::{Axes, Axis};
 

@@ -13,7 +13,7 @@ use polyhaul_pipeline::options::RunOptions;
 use std::ops::Range;
 
 /// What is written, and where warnings go.
-pub struct Job<'a, O> {
+pub struct PartsJob<'a, O> {
     /// The scene that the parts belong to.
     pub scene: &'a Scene,
     /// The parts in their order.

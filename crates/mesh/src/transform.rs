@@ -35,7 +35,7 @@ use polyhaul_pipeline::parallel::for_each_item;
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
 pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
-    let turn = Turn::new(frame(scene.axes)?, frame(to)?);
+    let turn = TransformTurn::new(frame(scene.axes)?, frame(to)?);
     check_scale(scale)?;
     let (turns, scales) = (!turn.is_nothing(), scale != 1.0);
     let mut arrays = Vec::new();
@@ -85,7 +85,7 @@ pub(crate) fn check_scale(scale: f32) -> Result<()> {
 ///
 /// [`ErrorKind::Usage`] where forward and up lie along the same axis.
 pub(crate) fn axes_matrix(from: Axes, to: Axes) -> Result<[[f32; 3]; 3]> {
-    let turn = Turn::new(frame(from)?, frame(to)?);
+    let turn = TransformTurn::new(frame(from)?, frame(to)?);
     let mut rows = [[0.0; 3]; 3];
     for (row, (source, flip)) in rows.iter_mut().zip(turn.sources.into_iter().zip(turn.flips)) {
         row[source] = if flip == 0 { 1.0 } else { -1.0 };
@@ -94,12 +94,12 @@ pub(crate) fn axes_matrix(from: Axes, to: Axes) -> Result<[[f32; 3]; 3]> {
 }
 
 /// An axis and whether it is followed against its direction.
-type Direction = (usize, bool);
+type TransformDirection = (usize, bool);
 
 /// Forward, up, and forward x up.
-type Frame = [Direction; 3];
+type TransformFrame = [TransformDirection; 3];
 
-fn direction(axis: Axis) -> Direction {
+fn direction(axis: Axis) -> TransformDirection {
     match axis {
         Axis::X => (0, false),
         Axis::Y => (1, false),
@@ -110,7 +110,7 @@ fn direction(axis: Axis) -> Direction {
     }
 }
 
-fn frame(Axes { forward, up }: Axes) -> Result<Frame> {
+fn frame(Axes { forward, up }: Axes) -> Result<TransformFrame> {
     let (f, u) = (direction(forward), direction(up));
     if f.0 == u.0 {
         let name = ["x", "y", "z"][f.0];
@@ -123,16 +123,16 @@ fn frame(Axes { forward, up }: Axes) -> Result<Frame> {
 }
 
 /// A rotation that only moves components and flips their signs.
-struct Turn {
+struct TransformTurn {
     /// Per component of the result: where it comes from.
     sources: [usize; 3],
     /// Per component of the result: the sign bit to flip.
     flips: [u32; 3],
 }
 
-impl Turn {
-    fn new(from: Frame, to: Frame) -> Turn {
-        let mut turn = Turn { sources: [0; 3], flips: [0; 3] };
+impl TransformTurn {
+    fn new(from: TransformFrame, to: TransformFrame) -> TransformTurn {
+        let mut turn = TransformTurn { sources: [0; 3], flips: [0; 3] };
         for ((source, against), (target, to_against)) in from.into_iter().zip(to) {
             turn.sources[target] = source;
             turn.flips[target] = u32::from(against ^ to_against) << 31;

@@ -18,7 +18,7 @@ const AHEAD: usize = 32;
 
 /// What corners have beside positions. Values are compared as numbers: 0 is -0, and NaN equals nothing.
 #[derive(Clone, Copy)]
-pub(crate) enum Stream<'a> {
+pub(crate) enum VerticesStream<'a> {
     /// All have the same.
     Nothing,
     /// An index each.
@@ -49,13 +49,13 @@ impl Vertices {
     pub(crate) fn of(
         corners: &[u32],
         positions: usize,
-        streams: [Stream<'_>; 2],
+        streams: [VerticesStream<'_>; 2],
         run: &RunOptions,
     ) -> Result<Vertices> {
         if corners.len() >= NONE as usize {
             return Err(Error::new(ErrorKind::Limit, "a mesh can have at most 2^32 - 2 corners"));
         }
-        let job = Job { corners, positions, streams, threads: run.worker_threads(), cancel: &run.cancel };
+        let job = VerticesJob { corners, positions, streams, threads: run.worker_threads(), cancel: &run.cancel };
         let mut first = job.firsts()?;
         let (mut of_corner, odd_counts) = job.compare(&first)?;
         let odd = job.list(&of_corner, &odd_counts)?;
@@ -77,34 +77,34 @@ impl Vertices {
     }
 }
 
-impl Stream<'_> {
+impl VerticesStream<'_> {
     #[inline]
     fn same(self, a: usize, b: usize) -> bool {
         match self {
-            Stream::Nothing => true,
-            Stream::Listed(all) => all[a] == all[b],
-            Stream::Pairs(all) => all[a] == all[b],
-            Stream::Triples(all) => all[a] == all[b],
+            VerticesStream::Nothing => true,
+            VerticesStream::Listed(all) => all[a] == all[b],
+            VerticesStream::Pairs(all) => all[a] == all[b],
+            VerticesStream::Triples(all) => all[a] == all[b],
         }
     }
 
     #[inline]
     fn prefetch(self, corner: usize) {
         match self {
-            Stream::Nothing => {}
-            Stream::Listed(all) => prefetch(all, corner),
-            Stream::Pairs(all) => prefetch(all, corner),
-            Stream::Triples(all) => prefetch(all, corner),
+            VerticesStream::Nothing => {}
+            VerticesStream::Listed(all) => prefetch(all, corner),
+            VerticesStream::Pairs(all) => prefetch(all, corner),
+            VerticesStream::Triples(all) => prefetch(all, corner),
         }
     }
 
     /// How many parts a value has.
     fn parts(self) -> usize {
         match self {
-            Stream::Nothing => 0,
-            Stream::Listed(_) => 1,
-            Stream::Pairs(_) => 2,
-            Stream::Triples(_) => 3,
+            VerticesStream::Nothing => 0,
+            VerticesStream::Listed(_) => 1,
+            VerticesStream::Pairs(_) => 2,
+            VerticesStream::Triples(_) => 3,
         }
     }
 
@@ -112,25 +112,25 @@ impl Stream<'_> {
     #[inline]
     fn part(self, corner: usize, part: usize) -> Option<u32> {
         let value = match self {
-            Stream::Nothing => return Some(0),
-            Stream::Listed(all) => return Some(all[corner]),
-            Stream::Pairs(all) => all[corner][part],
-            Stream::Triples(all) => all[corner][part],
+            VerticesStream::Nothing => return Some(0),
+            VerticesStream::Listed(all) => return Some(all[corner]),
+            VerticesStream::Pairs(all) => all[corner][part],
+            VerticesStream::Triples(all) => all[corner][part],
         };
         // Adding 0 makes minus zero zero.
         if value.is_nan() { None } else { Some((value + 0.0).to_bits()) }
     }
 }
 
-struct Job<'a> {
+struct VerticesJob<'a> {
     corners: &'a [u32],
     positions: usize,
-    streams: [Stream<'a>; 2],
+    streams: [VerticesStream<'a>; 2],
     threads: usize,
     cancel: &'a Cancel,
 }
 
-impl Job<'_> {
+impl VerticesJob<'_> {
     /// The first corner at each position: the last that is stored, from the end on. One thread is
     /// enough: two need atomic maxima.
     fn firsts(&self) -> Result<Vec<u32>> {
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    fn of(corners: &[u32], positions: usize, streams: [Stream<'_>; 2], threads: usize) -> Result<Vertices> {
+    fn of(corners: &[u32], positions: usize, streams: [VerticesStream<'_>; 2], threads: usize) -> Result<Vertices> {
         Vertices::of(corners, positions, streams, &RunOptions::default().with_threads(Some(threads)))
     }
 
@@ -245,13 +245,13 @@ mod tests {
         let uvs = [[0.0, 1.0], [5.0, 5.0], [-0.0, 1.0], [2.0, 2.0], [f32::NAN, 0.0], [f32::NAN, 0.0], [2.0, 2.0]];
         let corners = [2, 0, 2, 2, 3, 3, 2];
         for threads in [1, 3] {
-            let found = of(&corners, 4, [Stream::Pairs(&uvs), Stream::Nothing], threads).unwrap();
+            let found = of(&corners, 4, [VerticesStream::Pairs(&uvs), VerticesStream::Nothing], threads).unwrap();
             assert_eq!(found.first, [1, NONE, 0, 4, 3, 5]);
             assert_eq!(found.more, [2, 3]);
             assert_eq!(found.of_corner, [2, 0, 2, 4, 3, 5, 4]);
         }
-        assert_eq!(of(&[], 0, [Stream::Nothing; 2], 2).unwrap(), Vertices::default());
-        let error = of(&[0, 7], 3, [Stream::Nothing; 2], 2).unwrap_err();
+        assert_eq!(of(&[], 0, [VerticesStream::Nothing; 2], 2).unwrap(), Vertices::default());
+        let error = of(&[0, 7], 3, [VerticesStream::Nothing; 2], 2).unwrap_err();
         assert_eq!(error.diagnostic().message, "corner 1 has position 7, but the mesh has 3 positions");
     }
 
@@ -289,7 +289,7 @@ mod tests {
             let normals: Vec<[f32; 3]> = (0..count).map(|_| [0, 1, 2].map(|_| below(2) as f32 + 1.0)).collect();
             let expected = naive(&corners, positions as usize, &uvs, &normals);
             for threads in [1, 2, 7] {
-                let streams = [Stream::Pairs(&uvs), Stream::Triples(&normals)];
+                let streams = [VerticesStream::Pairs(&uvs), VerticesStream::Triples(&normals)];
                 assert!(of(&corners, positions as usize, streams, threads).unwrap() == expected, "{kinds} {threads}");
             }
         }

@@ -85,12 +85,12 @@ pub fn weld(mesh: &Mesh, options: &RunOptions) -> Result<Welded> {
     check_streams(&mesh.faces)?;
     let counts = [mesh.positions.len(), mesh.uvs.len(), mesh.normals.len()];
     let Elements { corner_positions, corner_uvs, corner_normals, .. } = &mesh.faces;
-    let corners = Corners::new([corner_positions, corner_uvs, corner_normals], counts)?;
-    let cut = Cut::new(corners.count(), counts[0], options);
+    let corners = WeldCorners::new([corner_positions, corner_uvs, corner_normals], counts)?;
+    let cut = WeldCut::new(corners.count(), counts[0], options);
     let mut firsts = zeroed(corners.count(), "corner vertices")?;
     let sorted = Sorted::new(&corners, &cut, &mut firsts)?;
     find_first_corners(&corners, &cut, &sorted, as_atomics(&mut firsts))?;
-    let numbers = Numbers::new(&firsts, sorted.offsets, &cut)?;
+    let numbers = WeldNumbers::new(&firsts, sorted.offsets, &cut)?;
     numbers.finish(firsts, &corners, &cut)
 }
 
@@ -141,19 +141,19 @@ impl Welded {
 }
 
 /// The index streams, and how far their indices may go.
-struct Corners<'a> {
+struct WeldCorners<'a> {
     counts: [usize; 3],
     positions: &'a [u32],
     uvs: &'a [u32],
     normals: &'a [u32],
 }
 
-impl<'a> Corners<'a> {
+impl<'a> WeldCorners<'a> {
     fn new([positions, uvs, normals]: [&'a [u32]; 3], counts: [usize; 3]) -> Result<Self> {
         if positions.len() >= NONE as usize {
             return Err(Error::new(ErrorKind::Limit, "a mesh can have at most 2^32 - 2 corners"));
         }
-        Ok(Corners { counts, positions, uvs, normals })
+        Ok(WeldCorners { counts, positions, uvs, normals })
     }
 
     fn count(&self) -> usize {
@@ -187,7 +187,7 @@ impl<'a> Corners<'a> {
 }
 
 /// How the work is cut. The result does not depend on it.
-struct Cut<'a> {
+struct WeldCut<'a> {
     threads: usize,
     cancel: &'a Cancel,
     chunk_shift: u32,
@@ -196,7 +196,7 @@ struct Cut<'a> {
     shards: usize,
 }
 
-impl<'a> Cut<'a> {
+impl<'a> WeldCut<'a> {
     fn new(corners: usize, positions: usize, options: &'a RunOptions) -> Self {
         let chunk_corners = match options.chunk_bytes {
             Some(bytes) => (bytes / 12).clamp(64, 1 << 16).next_power_of_two(),
@@ -204,7 +204,7 @@ impl<'a> Cut<'a> {
         };
         let most = corners.max(positions).div_ceil(SHARD_CORNERS).clamp(1, MAX_SHARDS);
         let shard_positions = positions.div_ceil(most).max(1).next_power_of_two();
-        Cut {
+        WeldCut {
             threads: options.worker_threads(),
             cancel: &options.cancel,
             chunk_shift: chunk_corners.ilog2(),
@@ -233,7 +233,7 @@ struct Sorted {
 
 impl Sorted {
     /// `firsts` gets, for corners like a recent one, that one.
-    fn new(corners: &Corners, cut: &Cut, firsts: &mut [u32]) -> Result<Sorted> {
+    fn new(corners: &WeldCorners, cut: &WeldCut, firsts: &mut [u32]) -> Result<Sorted> {
         let count = corners.count();
         let mut offsets = zeroed(count, "sorted corners")?;
         let mut ends = zeroed(count.div_ceil(cut.chunk_corners()) * cut.shards, "shard borders")?;
@@ -256,7 +256,7 @@ impl Sorted {
     }
 
     /// The corners of a shard, in order.
-    fn shard(&self, shard: usize, cut: &Cut) -> impl Iterator<Item = usize> {
+    fn shard(&self, shard: usize, cut: &WeldCut) -> impl Iterator<Item = usize> {
         let ends = self.ends.chunks(cut.shards);
         let chunks = self.offsets.chunks(cut.chunk_corners()).zip(ends).enumerate();
         let shift = cut.chunk_shift;
@@ -266,7 +266,7 @@ impl Sorted {
         })
     }
 
-    fn shard_corners(&self, shard: usize, cut: &Cut) -> usize {
+    fn shard_corners(&self, shard: usize, cut: &WeldCut) -> usize {
         let corners = |ends: &[u32]| ends[shard] - if shard == 0 { 0 } else { ends[shard - 1] };
         self.ends.chunks(cut.shards).map(|ends| corners(ends) as usize).sum()
     }
@@ -275,7 +275,7 @@ impl Sorted {
 /// Looks for each corner of a chunk among the recent ones, and collects the others in `new`.
 ///
 /// Three of four corners of a usual mesh are found here: 44 ms in place of 61 for 4 million corners.
-fn find_recent(corners: &Corners, start: usize, firsts: &mut [u32], recent: &mut [u16], new: &mut Vec<u16>) {
+fn find_recent(corners: &WeldCorners, start: usize, firsts: &mut [u32], recent: &mut [u16], new: &mut Vec<u16>) {
     // Whatever corner of this chunk is recent, it is compared before it is believed.
     recent.fill(0);
     new.clear();
@@ -311,7 +311,7 @@ fn sort_chunk(positions: &[u32], new: &[u16], shard_shift: u32, sorted: &mut [u1
 }
 
 /// Stores for each sorted corner the first corner with the same position, uv and normal.
-fn find_first_corners(corners: &Corners, cut: &Cut, sorted: &Sorted, firsts: &[AtomicU32]) -> Result<()> {
+fn find_first_corners(corners: &WeldCorners, cut: &WeldCut, sorted: &Sorted, firsts: &[AtomicU32]) -> Result<()> {
     try_for_each_item(cut.threads, cut.cancel, 0..cut.shards, Shard::default, |seen, shard| {
         let start = shard << cut.shard_shift;
         let positions = (corners.counts[0] - start).min(1 << cut.shard_shift);
@@ -383,7 +383,7 @@ impl Shard {
 }
 
 /// The number of each first corner among all first corners.
-struct Numbers {
+struct WeldNumbers {
     /// Per corner: the first corners before it in its chunk.
     in_chunk: Vec<u16>,
     /// Per chunk: the first corners before it, and at last all of them.
@@ -391,9 +391,9 @@ struct Numbers {
     chunk_shift: u32,
 }
 
-impl Numbers {
+impl WeldNumbers {
     /// `in_chunk` is room for a number per corner.
-    fn new(firsts: &[u32], mut in_chunk: Vec<u16>, cut: &Cut) -> Result<Numbers> {
+    fn new(firsts: &[u32], mut in_chunk: Vec<u16>, cut: &WeldCut) -> Result<WeldNumbers> {
         let mut chunks = zeroed(firsts.len().div_ceil(cut.chunk_corners()) + 1, "vertex numbers")?;
         let items = firsts.chunks(cut.chunk_corners()).zip(in_chunk.chunks_mut(cut.chunk_corners()));
         let items = items.zip(&mut chunks).enumerate();
@@ -415,7 +415,7 @@ impl Numbers {
         for chunk in &mut chunks {
             sum += std::mem::replace(chunk, sum);
         }
-        Ok(Numbers { in_chunk, chunks, chunk_shift: cut.chunk_shift })
+        Ok(WeldNumbers { in_chunk, chunks, chunk_shift: cut.chunk_shift })
     }
 
     /// The vertex of a first corner.
@@ -424,7 +424,7 @@ impl Numbers {
     }
 
     /// Turns first corners into vertices, and collects the indices of each vertex.
-    fn finish(&self, mut firsts: Vec<u32>, corners: &Corners, cut: &Cut) -> Result<Welded> {
+    fn finish(&self, mut firsts: Vec<u32>, corners: &WeldCorners, cut: &WeldCut) -> Result<Welded> {
         let count = self.chunks.last().map_or(0, |&count| count as usize);
         let stream = |from: &[u32]| zeroed(if from.is_empty() { 0 } else { count }, "vertices");
         let mut vertex_positions = stream(corners.positions)?;

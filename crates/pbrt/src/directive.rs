@@ -4,7 +4,7 @@ use super::intern::same;
 
 /// What follows a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum PbrtForm {
     /// Nothing.
     Bare,
     /// So many numbers.
@@ -33,54 +33,54 @@ macro_rules! directives {
         pub(super) enum Directive { $($name,)* }
 
         impl Directive {
-            pub(super) const ALL: &'static [(Directive, &'static str, Form)] =
+            pub(super) const ALL: &'static [(Directive, &'static str, PbrtForm)] =
                 &[$((Directive::$name, stringify!($name), $form),)*];
         }
     };
 }
 
 directives! {
-    Accelerator Form::Parameters;
-    ActiveTransform Form::Time;
-    AreaLightSource Form::Parameters;
-    Attribute Form::Parameters;
-    AttributeBegin Form::Bare;
-    AttributeEnd Form::Bare;
-    Camera Form::Parameters;
-    ColorSpace Form::Name;
-    ConcatTransform Form::Matrix;
-    CoordSysTransform Form::Name;
-    CoordinateSystem Form::Name;
-    Film Form::Parameters;
-    Identity Form::Bare;
-    Import Form::Name;
-    Include Form::Name;
-    Integrator Form::Parameters;
-    LightSource Form::Parameters;
-    LookAt Form::Numbers(9);
-    MakeNamedMaterial Form::Parameters;
-    MakeNamedMedium Form::Parameters;
-    Material Form::Parameters;
-    MediumInterface Form::Names;
-    NamedMaterial Form::Name;
-    ObjectBegin Form::Name;
-    ObjectEnd Form::Bare;
-    ObjectInstance Form::Name;
-    Option Form::Setting;
-    PixelFilter Form::Parameters;
-    ReverseOrientation Form::Bare;
-    Rotate Form::Numbers(4);
-    Sampler Form::Parameters;
-    Scale Form::Numbers(3);
-    Shape Form::Parameters;
-    Texture Form::Texture;
-    Transform Form::Matrix;
-    TransformBegin Form::Bare;
-    TransformEnd Form::Bare;
-    TransformTimes Form::Numbers(2);
-    Translate Form::Numbers(3);
-    WorldBegin Form::Bare;
-    WorldEnd Form::Bare;
+    Accelerator PbrtForm::Parameters;
+    ActiveTransform PbrtForm::Time;
+    AreaLightSource PbrtForm::Parameters;
+    Attribute PbrtForm::Parameters;
+    AttributeBegin PbrtForm::Bare;
+    AttributeEnd PbrtForm::Bare;
+    Camera PbrtForm::Parameters;
+    ColorSpace PbrtForm::Name;
+    ConcatTransform PbrtForm::Matrix;
+    CoordSysTransform PbrtForm::Name;
+    CoordinateSystem PbrtForm::Name;
+    Film PbrtForm::Parameters;
+    Identity PbrtForm::Bare;
+    Import PbrtForm::Name;
+    Include PbrtForm::Name;
+    Integrator PbrtForm::Parameters;
+    LightSource PbrtForm::Parameters;
+    LookAt PbrtForm::Numbers(9);
+    MakeNamedMaterial PbrtForm::Parameters;
+    MakeNamedMedium PbrtForm::Parameters;
+    Material PbrtForm::Parameters;
+    MediumInterface PbrtForm::Names;
+    NamedMaterial PbrtForm::Name;
+    ObjectBegin PbrtForm::Name;
+    ObjectEnd PbrtForm::Bare;
+    ObjectInstance PbrtForm::Name;
+    Option PbrtForm::Setting;
+    PixelFilter PbrtForm::Parameters;
+    ReverseOrientation PbrtForm::Bare;
+    Rotate PbrtForm::Numbers(4);
+    Sampler PbrtForm::Parameters;
+    Scale PbrtForm::Numbers(3);
+    Shape PbrtForm::Parameters;
+    Texture PbrtForm::Texture;
+    Transform PbrtForm::Matrix;
+    TransformBegin PbrtForm::Bare;
+    TransformEnd PbrtForm::Bare;
+    TransformTimes PbrtForm::Numbers(2);
+    Translate PbrtForm::Numbers(3);
+    WorldBegin PbrtForm::Bare;
+    WorldEnd PbrtForm::Bare;
 }
 
 /// How many directives there are.
@@ -111,7 +111,7 @@ const TABLE: [u8; PLACES] = {
 impl Directive {
     /// The directive of this name.
     #[inline]
-    pub(super) fn named(word: &[u8]) -> Option<(Directive, Form)> {
+    pub(super) fn named(word: &[u8]) -> Option<(Directive, PbrtForm)> {
         if word.is_empty() {
             return None;
         }

@@ -1,8 +1,8 @@
 //! What a piece of text says: its directives one by one, what is wrong with it, and the values, ready for the model.
 
 use super::directive::{COUNT, Directive};
-use super::intern::Names;
-use super::shelf::{Shelf, room_of};
+use super::intern::PbrtNames;
+use super::shelf::{PbrtShelf, room_of};
 use polyhaul_model::error::{Diagnostic, Excerpt, Place, Result, limit_hint, try_copy, try_string};
 use polyhaul_model::names;
 use polyhaul_model::render::{Declaration, Name, Segment, StoredParameter};
@@ -18,8 +18,8 @@ pub(super) struct Spot {
 
 /// Something that the text says.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
-    pub(super) what: What,
+pub(super) struct PbrtEvent {
+    pub(super) what: EventKind,
     /// Of directives with parameters: how many.
     pub(super) count: u16,
     /// A string, a place among the numbers, or the number of a complaint.
@@ -31,7 +31,7 @@ pub(super) struct Event {
 
 /// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum EventKind {
     Directive(Directive),
     /// `Transform` and `ConcatTransform` with a last row of their own.
     FullMatrix(Directive),
@@ -40,7 +40,7 @@ pub(super) enum What {
 
 /// What is wrong.
 #[derive(Clone, Debug)]
-pub(super) struct Complaint {
+pub(super) struct PbrtComplaint {
     pub(super) weight: Weight,
     pub(super) code: &'static str,
     pub(super) message: String,
@@ -53,15 +53,15 @@ pub(super) struct Complaint {
 
 /// A piece of text that was parsed. The vectors are reused; what goes into the model is copied once.
 #[derive(Default)]
-pub(super) struct Parsed {
-    pub(super) events: Vec<Event>,
-    pub(super) complaints: Vec<Complaint>,
+pub(super) struct PbrtParsed {
+    pub(super) events: Vec<PbrtEvent>,
+    pub(super) complaints: Vec<PbrtComplaint>,
     /// Complaints behind those that are kept, by their codes.
     pub(super) uncounted: Vec<(&'static str, u64)>,
-    pub(super) names: Names,
+    pub(super) names: PbrtNames,
     /// Names that are no UTF-8, in order.
     pub(super) odd_names: Vec<u32>,
-    pub(super) declaration_texts: Names,
+    pub(super) declaration_texts: PbrtNames,
     /// By the number of its text: the declaration's index, and that of its twin with names for numbers; plus one.
     pub(super) known: Vec<[u32; 2]>,
     pub(super) declarations: Vec<Declaration>,
@@ -78,11 +78,11 @@ pub(super) struct Parsed {
 }
 
 /// What the scene needs of a piece once its values have gone into the model.
-pub(super) struct Said {
-    pub(super) events: Box<[Event]>,
+pub(super) struct PbrtSaid {
+    pub(super) events: Box<[PbrtEvent]>,
     /// How often each directive is among them.
     pub(super) directives: [u32; COUNT],
-    pub(super) complaints: Vec<Complaint>,
+    pub(super) complaints: Vec<PbrtComplaint>,
     pub(super) uncounted: Vec<(&'static str, u64)>,
     pub(super) operands: Box<[u32]>,
     /// The piece's strings.
@@ -95,7 +95,7 @@ pub(super) struct Said {
     pub(super) bytes: u64,
 }
 
-impl Parsed {
+impl PbrtParsed {
     /// Forgets all.
     pub(super) fn clear(&mut self) {
         self.events.clear();
@@ -119,15 +119,15 @@ impl Parsed {
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         let held = 4 * (self.floats.capacity() + self.integers.capacity() + self.strings.capacity())
             + 8 * self.doubles.capacity()
-            + size_of::<Event>() * self.events.capacity()
+            + size_of::<PbrtEvent>() * self.events.capacity()
             + size_of::<StoredParameter>() * self.parameters.capacity();
         if held > 2 * slot_bytes {
-            *self = Parsed::default();
+            *self = PbrtParsed::default();
         }
     }
 
     /// Keeps a complaint, or counts it where there are too many.
-    pub(super) fn complain(&mut self, complaint: Complaint) -> Result<()> {
+    pub(super) fn complain(&mut self, complaint: PbrtComplaint) -> Result<()> {
         if self.complaints.len() >= KEPT && complaint.weight != Weight::Limit {
             match self.uncounted.iter_mut().find(|(code, _)| *code == complaint.code) {
                 Some((_, count)) => *count += 1,
@@ -136,7 +136,7 @@ impl Parsed {
             return Ok(());
         }
         let number = self.complaints.len() as u32;
-        let event = Event { what: What::Complaint, count: 0, a: number, b: 0, spot: complaint.spot };
+        let event = PbrtEvent { what: EventKind::Complaint, count: 0, a: number, b: 0, spot: complaint.spot };
         polyhaul_model::error::try_push(&mut self.complaints, complaint, "warnings")?;
         polyhaul_model::error::try_push(&mut self.events, event, "directives")
     }
@@ -144,13 +144,13 @@ impl Parsed {
     /// Ends with what comes behind being longer than the limit.
     pub(super) fn too_long(&mut self, limit: u64) -> Result<()> {
         let message = format!("the directive that starts here is longer than the limit of {limit} bytes (line_bytes)");
-        let mut complaint = Complaint::at(self.end, Weight::Limit, "limit", message);
+        let mut complaint = PbrtComplaint::at(self.end, Weight::Limit, "limit", message);
         complaint.hint = Some(limit_hint("line_bytes") + " (at most 1 GiB)");
         self.complain(complaint)
     }
 
     /// Takes out what was said, in arrays of just its size; those of the model in a room of `shelf`.
-    pub(super) fn take(&mut self, shelf: &Shelf) -> Result<Said> {
+    pub(super) fn take(&mut self, shelf: &PbrtShelf) -> Result<PbrtSaid> {
         let mut names = Vec::new();
         names.try_reserve_exact(self.names.len())?;
         for number in 0..self.names.len() {
@@ -169,7 +169,7 @@ impl Parsed {
             doubles: room.keep(&self.doubles)?,
             ..Segment::default()
         };
-        Ok(Said {
+        Ok(PbrtSaid {
             events: exactly(&self.events)?,
             directives: counts(&self.events),
             complaints: std::mem::take(&mut self.complaints),
@@ -185,10 +185,10 @@ impl Parsed {
 }
 
 /// How often each directive is among some events.
-fn counts(events: &[Event]) -> [u32; COUNT] {
+fn counts(events: &[PbrtEvent]) -> [u32; COUNT] {
     let mut counts = [0; COUNT];
     for event in events {
-        if let What::Directive(directive) | What::FullMatrix(directive) = event.what {
+        if let EventKind::Directive(directive) | EventKind::FullMatrix(directive) = event.what {
             counts[directive as usize] += 1;
         }
     }
@@ -209,7 +209,7 @@ pub(super) fn exactly<T: Copy>(values: &[T]) -> Result<Box<[T]>> {
     try_copy(values, "values").map(Vec::into_boxed_slice)
 }
 
-impl Said {
+impl PbrtSaid {
     /// The names of the scene that the piece's strings are.
     pub(super) fn name(&self, number: u32) -> Name {
         self.segment.names.get(number as usize).copied().unwrap_or(Name(0))
@@ -221,7 +221,7 @@ impl Said {
     }
 }
 
-impl Complaint {
+impl PbrtComplaint {
     /// The diagnostic, where lines of the file come before the piece.
     pub(super) fn diagnostic(&self, file: &Arc<str>, lines: u64) -> Diagnostic {
         Diagnostic {

@@ -4,7 +4,7 @@
 //! read. Its text is handed out in pieces; what they say waits here until the scene comes to it.
 
 use super::borders::DIRECTIVES;
-use super::event::Said;
+use super::event::PbrtSaid;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::options::{Cancel, ParseOptions};
@@ -42,7 +42,7 @@ pub struct OpenFile {
 pub(super) const MOST_DEEP: usize = 64;
 
 /// An open file.
-pub(super) struct Reading {
+pub(super) struct PbrtReading {
     text: TextChunks<'static>,
     key: usize,
     next: AtomicU64,
@@ -51,13 +51,13 @@ pub(super) struct Reading {
 }
 
 /// What became of a piece.
-pub(super) enum Piece {
-    Said(Box<Said>),
+pub(super) enum FilePiece {
+    Said(Box<PbrtSaid>),
     Failed(Error),
 }
 
 /// A file of the scene.
-struct File {
+struct PbrtFile {
     /// Where it is named: its own place in the order of all.
     order: Arc<[u64]>,
     parent: Option<usize>,
@@ -65,31 +65,31 @@ struct File {
     file_name: Arc<str>,
     folder: Arc<str>,
     identity: Option<PathBuf>,
-    reading: Option<Arc<Reading>>,
+    reading: Option<Arc<PbrtReading>>,
     /// Why it could not be opened.
     refused: Option<Error>,
-    pieces: BTreeMap<u64, Piece>,
+    pieces: BTreeMap<u64, FilePiece>,
     /// How many pieces it has, once that is known.
     piece_count: Option<u64>,
 }
 
 /// The files that are known.
 #[derive(Default)]
-struct Table {
-    files: Vec<File>,
+struct PbrtTable {
+    files: Vec<PbrtFile>,
     /// Files that are still to be read, and some that were.
-    queue: BinaryHeap<Turn>,
-    round: Round,
+    queue: BinaryHeap<PbrtTurn>,
+    round: PbrtRound,
 }
 
 /// A file in the queue: that which the scene needs first is the greatest.
-struct Turn {
+struct PbrtTurn {
     order: Arc<[u64]>,
     file: usize,
 }
 
-impl Ord for Turn {
-    fn cmp(&self, other: &Turn) -> Order {
+impl Ord for PbrtTurn {
+    fn cmp(&self, other: &PbrtTurn) -> Order {
         match self.order == other.order {
             true => Order::Equal,
             false if is_before(&self.order, &other.order) => Order::Greater,
@@ -98,21 +98,21 @@ impl Ord for Turn {
     }
 }
 
-impl PartialOrd for Turn {
-    fn partial_cmp(&self, other: &Turn) -> Option<Order> {
+impl PartialOrd for PbrtTurn {
+    fn partial_cmp(&self, other: &PbrtTurn) -> Option<Order> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Turn {
-    fn eq(&self, other: &Turn) -> bool {
+impl PartialEq for PbrtTurn {
+    fn eq(&self, other: &PbrtTurn) -> bool {
         self.cmp(other) == Order::Equal
     }
 }
 
-impl Eq for Turn {}
+impl Eq for PbrtTurn {}
 
-impl Table {
+impl PbrtTable {
     /// The file that the scene needs first, of those that are still to be read.
     fn first(&mut self) -> Option<usize> {
         while let Some(turn) = self.queue.peek() {
@@ -125,7 +125,7 @@ impl Table {
     }
 
     fn queue(&mut self, file: usize) -> Result<()> {
-        let turn = Turn { order: self.files[file].order.clone(), file };
+        let turn = PbrtTurn { order: self.files[file].order.clone(), file };
         self.queue.try_reserve(1)?;
         self.queue.push(turn);
         Ok(())
@@ -134,7 +134,7 @@ impl Table {
 
 /// A run of the job. Its numbers must have no gaps below the last one that has a piece.
 #[derive(Default)]
-struct Round {
+struct PbrtRound {
     /// Workers that look for a piece.
     looking: usize,
     /// One more than the highest number that has a piece.
@@ -143,8 +143,8 @@ struct Round {
 }
 
 /// All files of a scene.
-pub(super) struct Library<'f> {
-    table: Mutex<Table>,
+pub(super) struct PbrtLibrary<'f> {
+    table: Mutex<PbrtTable>,
     opener: &'f dyn Files,
     chunk_bytes: usize,
     line_bytes: u64,
@@ -152,16 +152,16 @@ pub(super) struct Library<'f> {
 
 /// Where a piece comes from.
 #[derive(Clone, Default)]
-pub(super) struct Origin {
+pub(super) struct PbrtOrigin {
     pub(super) file: usize,
     pub(super) piece: u64,
     /// Why there is no text.
     pub(super) failed: Option<Error>,
 }
 
-impl Origin {
-    fn nothing() -> Origin {
-        Origin { file: 0, piece: u64::MAX, failed: None }
+impl PbrtOrigin {
+    fn nothing() -> PbrtOrigin {
+        PbrtOrigin { file: 0, piece: u64::MAX, failed: None }
     }
 
     /// Whether there is nothing to parse.
@@ -171,8 +171,8 @@ impl Origin {
 }
 
 /// What the scene finds where it looks for a piece.
-pub(super) enum Next {
-    Piece(Piece),
+pub(super) enum PbrtNext {
+    Piece(FilePiece),
     /// It was not read yet.
     Wait,
     /// The file ended.
@@ -181,12 +181,12 @@ pub(super) enum Next {
     Refused(Error),
 }
 
-impl<'f> Library<'f> {
-    pub(super) fn new(opener: &'f dyn Files, options: &ParseOptions, chunk_bytes: usize) -> Library<'f> {
-        Library { table: Mutex::default(), opener, chunk_bytes, line_bytes: options.limits.line_bytes }
+impl<'f> PbrtLibrary<'f> {
+    pub(super) fn new(opener: &'f dyn Files, options: &ParseOptions, chunk_bytes: usize) -> PbrtLibrary<'f> {
+        PbrtLibrary { table: Mutex::default(), opener, chunk_bytes, line_bytes: options.limits.line_bytes }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, PbrtTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -215,7 +215,7 @@ impl<'f> Library<'f> {
         let name = try_string(name)?;
         let mut table = self.lock();
         let number = table.files.len();
-        let file = File {
+        let file = PbrtFile {
             order: order.into(),
             parent,
             file_name: name.as_str().into(),
@@ -274,7 +274,7 @@ impl<'f> Library<'f> {
         (entry.identity, entry.folder) = (identity, folder.into());
         entry.file_name = text.name().clone();
         let in_order = Mutex::default();
-        entry.reading = Some(Arc::new(Reading { text, key, next: AtomicU64::new(0), in_order }));
+        entry.reading = Some(Arc::new(PbrtReading { text, key, next: AtomicU64::new(0), in_order }));
     }
 
     /// Opens a file that was taken out of the queue: others take from it when it is back. Whether it could be opened.
@@ -309,12 +309,12 @@ impl<'f> Library<'f> {
 
     /// A new run of the job begins.
     pub(super) fn begin_round(&self) {
-        self.lock().round = Round::default();
+        self.lock().round = PbrtRound::default();
     }
 
     /// Takes a piece as number `number` of this run; `None` where the run has no more. Where a higher number has a
     /// piece, or may get one, it is a piece of nothing.
-    pub(super) fn take(&self, number: u64, text: &mut Text) -> Option<Origin> {
+    pub(super) fn take(&self, number: u64, text: &mut Text) -> Option<PbrtOrigin> {
         let is_over = {
             let round = &mut self.lock().round;
             round.looking += 1;
@@ -325,14 +325,14 @@ impl<'f> Library<'f> {
         round.looking -= 1;
         match found {
             Some(_) => round.end = round.end.max(number + 1),
-            None if number < round.end || !round.is_over && round.looking > 0 => return Some(Origin::nothing()),
+            None if number < round.end || !round.is_over && round.looking > 0 => return Some(PbrtOrigin::nothing()),
             None => round.is_over = true,
         }
         found
     }
 
     /// Takes a piece of the file that the scene needs first; `None` where nothing is left.
-    fn take_next(&self, text: &mut Text) -> Option<Origin> {
+    fn take_next(&self, text: &mut Text) -> Option<PbrtOrigin> {
         loop {
             let (file, reading) = {
                 let mut table = self.lock();
@@ -347,7 +347,7 @@ impl<'f> Library<'f> {
             let Some(reading) = reading else {
                 if !self.open(file) {
                     // The scene looks for it in its turn.
-                    return Some(Origin::nothing());
+                    return Some(PbrtOrigin::nothing());
                 }
                 continue;
             };
@@ -357,7 +357,7 @@ impl<'f> Library<'f> {
         }
     }
 
-    fn take_from(&self, file: usize, reading: &Reading, text: &mut Text) -> Option<Origin> {
+    fn take_from(&self, file: usize, reading: &PbrtReading, text: &mut Text) -> Option<PbrtOrigin> {
         let (piece, taken) = if reading.text.in_order() {
             let mut next = reading.in_order.lock().unwrap_or_else(PoisonError::into_inner);
             let taken = reading.text.take(*next, text);
@@ -368,14 +368,14 @@ impl<'f> Library<'f> {
             (piece, reading.text.take(piece, text))
         };
         match taken {
-            Ok(true) => Some(Origin { file, piece, failed: None }),
+            Ok(true) => Some(PbrtOrigin { file, piece, failed: None }),
             Ok(false) => {
                 self.end(file, piece);
                 None
             }
             Err(error) => {
                 self.end(file, piece + 1);
-                Some(Origin { file, piece, failed: Some(error) })
+                Some(PbrtOrigin { file, piece, failed: Some(error) })
             }
         }
     }
@@ -388,25 +388,25 @@ impl<'f> Library<'f> {
     }
 
     /// Keeps what a piece says until the scene comes to it.
-    pub(super) fn put(&self, origin: &Origin, piece: Piece) {
+    pub(super) fn put(&self, origin: &PbrtOrigin, piece: FilePiece) {
         if !origin.is_nothing() {
             self.lock().files[origin.file].pieces.insert(origin.piece, piece);
         }
     }
 
     /// What the scene finds at a piece of a file.
-    pub(super) fn next(&self, file: usize, piece: u64) -> Next {
+    pub(super) fn next(&self, file: usize, piece: u64) -> PbrtNext {
         let mut table = self.lock();
         let entry = &mut table.files[file];
         if let Some(error) = entry.refused.take() {
-            return Next::Refused(error);
+            return PbrtNext::Refused(error);
         }
         if let Some(piece) = entry.pieces.remove(&piece) {
-            return Next::Piece(piece);
+            return PbrtNext::Piece(piece);
         }
         match entry.piece_count {
-            Some(count) if piece >= count => Next::End,
-            _ => Next::Wait,
+            Some(count) if piece >= count => PbrtNext::End,
+            _ => PbrtNext::Wait,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Scenes for a renderer as scenes of meshes.
 
-use crate::looks::{Looks, NameFile};
+use crate::looks::{NameFile, PbrtLooks};
 use crate::options::Instances;
 use crate::places::{Matrix64, Places64, multiply64, places64};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push, try_string};
@@ -61,7 +61,7 @@ pub fn flatten_named(
         places: places64(render)?,
         flat: Flat::default(),
         mesh_of_shape: Vec::new(),
-        looks: Looks::new(render, name_of),
+        looks: PbrtLooks::new(render, name_of),
     };
     flat.meshes(meshes)?;
     flat.world()?;
@@ -119,7 +119,7 @@ struct Flattener<'a> {
     places: Places64,
     flat: Flat,
     mesh_of_shape: Vec<Option<usize>>,
-    looks: Looks<'a>,
+    looks: PbrtLooks<'a>,
 }
 
 impl<'a> Flattener<'a> {

@@ -4,7 +4,7 @@ use polyhaul_model::error::{Error, Result, try_push};
 
 /// Strings, each once.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct PbrtNames {
     bytes: Vec<u8>,
     /// Where each string ends; it begins where the one before ends.
     ends: Vec<u32>,
@@ -19,7 +19,7 @@ struct InternSlot {
     number: u32,
 }
 
-impl Names {
+impl PbrtNames {
     /// Forgets all.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn equal_strings_have_one_number() {
-        let mut names = Names::default();
+        let mut names = PbrtNames::default();
         for round in 0..2 {
             for n in 0..1000u32 {
                 let text = format!("name {n}");

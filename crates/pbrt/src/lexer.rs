@@ -1,6 +1,6 @@
 //! The tokens of a piece of text: words, strings, brackets, and runs of numbers. It knows no directive.
 
-use super::event::{Complaint, Spot};
+use super::event::{PbrtComplaint, Spot};
 use memchr::{memchr, memchr2, memrchr};
 use polyhaul_mesh::place::excerpt;
 use polyhaul_model::error::{Error, Excerpt, Result};
@@ -24,7 +24,7 @@ pub(super) struct Lexer<'a> {
 
 /// What stands next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum PbrtToken {
     End,
     String,
     Open,
@@ -41,19 +41,19 @@ pub(super) struct Mark {
 }
 
 /// What is wrong with a token; or what is wrong with the machine.
-pub(super) enum Fault {
-    Broken(Box<Complaint>),
+pub(super) enum PbrtFault {
+    Broken(Box<PbrtComplaint>),
     Error(Error),
 }
 
-impl From<Error> for Fault {
-    fn from(error: Error) -> Fault {
-        Fault::Error(error)
+impl From<Error> for PbrtFault {
+    fn from(error: Error) -> PbrtFault {
+        PbrtFault::Error(error)
     }
 }
 
 /// What parsing gives.
-pub(super) type Parse<T> = std::result::Result<T, Fault>;
+pub(super) type PbrtParse<T> = std::result::Result<T, PbrtFault>;
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(padded: &'a [u8], start: usize, end: usize, level: Level) -> Lexer<'a> {
@@ -79,20 +79,20 @@ impl<'a> Lexer<'a> {
 
     /// Skips white space and comments: what stands next.
     #[inline(always)]
-    pub(super) fn peek(&mut self) -> Token {
+    pub(super) fn peek(&mut self) -> PbrtToken {
         // Mostly a token follows, or one blank.
         self.at += usize::from(self.byte() == b' ');
         match self.byte() {
-            b'"' => self.unless_end(Token::String),
-            b'[' => self.unless_end(Token::Open),
-            b']' => self.unless_end(Token::Close),
+            b'"' => self.unless_end(PbrtToken::String),
+            b'[' => self.unless_end(PbrtToken::Open),
+            b']' => self.unless_end(PbrtToken::Close),
             b' ' | b'\t' | b'\r' | b'\n' | b'#' => self.peek_behind_space(),
-            _ => self.unless_end(Token::Word),
+            _ => self.unless_end(PbrtToken::Word),
         }
     }
 
     #[inline(never)]
-    fn peek_behind_space(&mut self) -> Token {
+    fn peek_behind_space(&mut self) -> PbrtToken {
         while self.at < self.end {
             match self.byte() {
                 b' ' | b'\t' | b'\r' => self.at += 1,
@@ -108,23 +108,23 @@ impl<'a> Lexer<'a> {
                     let rest = &self.padded[self.at..self.end];
                     self.at += memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
                 }
-                b'"' => return Token::String,
-                b'[' => return Token::Open,
-                b']' => return Token::Close,
-                _ => return Token::Word,
+                b'"' => return PbrtToken::String,
+                b'[' => return PbrtToken::Open,
+                b']' => return PbrtToken::Close,
+                _ => return PbrtToken::Word,
             }
         }
         self.at = self.end;
-        Token::End
+        PbrtToken::End
     }
 
     #[inline]
-    fn unless_end(&mut self, token: Token) -> Token {
+    fn unless_end(&mut self, token: PbrtToken) -> PbrtToken {
         if self.at < self.end {
             return token;
         }
         self.at = self.end;
-        Token::End
+        PbrtToken::End
     }
 
     /// The word that stands next, which is not passed.
@@ -171,10 +171,10 @@ impl<'a> Lexer<'a> {
     /// The mark of the token that stands next.
     pub(super) fn token_mark(&mut self) -> Mark {
         let len = match self.peek() {
-            Token::End => 0,
-            Token::Open | Token::Close => 1,
-            Token::Word => self.word().len(),
-            Token::String => {
+            PbrtToken::End => 0,
+            PbrtToken::Open | PbrtToken::Close => 1,
+            PbrtToken::Word => self.word().len(),
+            PbrtToken::String => {
                 let rest = &self.padded[self.at..self.end];
                 let line = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
                 rest[1..line].iter().position(|&byte| byte == b'"').map_or(line, |at| at + 2)
@@ -185,7 +185,7 @@ impl<'a> Lexer<'a> {
 
     /// Takes the string that stands next, which is one: its text, without quotes and escapes.
     #[inline]
-    pub(super) fn string(&mut self) -> Parse<&[u8]> {
+    pub(super) fn string(&mut self) -> PbrtParse<&[u8]> {
         let rest = &self.padded[self.at + 1..self.end];
         let mut size = skip_plain(rest, |word| below(word, b' ') | equal(word, b'"') | equal(word, b'\\'));
         while rest.get(size).is_some_and(|byte| !matches!(byte, b'"' | b'\\' | b'\n' | b'\r')) {
@@ -199,7 +199,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A string with an escape, or without an end.
-    fn odd_string(&mut self, plain: usize) -> Parse<&[u8]> {
+    fn odd_string(&mut self, plain: usize) -> PbrtParse<&[u8]> {
         let rest = &self.padded[self.at + 1..self.end];
         let mut decoded = std::mem::take(&mut self.decoded);
         decoded.clear();
@@ -236,7 +236,7 @@ impl<'a> Lexer<'a> {
         Ok(&self.decoded)
     }
 
-    fn bad_escape(&mut self, at: usize, byte: Option<u8>) -> Fault {
+    fn bad_escape(&mut self, at: usize, byte: Option<u8>) -> PbrtFault {
         let end_of_line = matches!(byte, None | Some(b'\n' | b'\r'));
         let mut mark = self.mark(if end_of_line { at + 1 } else { 2 });
         if end_of_line {
@@ -246,19 +246,19 @@ impl<'a> Lexer<'a> {
         mark.spot.column += at as u32 + 1;
         let shown = byte.filter(u8::is_ascii_graphic).map_or("?".into(), |byte| char::from(byte).to_string());
         let mut fault = self.fault(mark, "bad-escape", format!("unknown escape sequence `\\{shown}`"));
-        if let Fault::Broken(complaint) = &mut fault {
+        if let PbrtFault::Broken(complaint) = &mut fault {
             complaint.expected = Some("one of \\b \\f \\n \\r \\t \\\\ \\' \\\"");
         }
         fault
     }
 
     /// Takes numbers up to the first token that is none; `true` where that is a number which does not fit.
-    pub(super) fn floats(&mut self, out: &mut Vec<f32>) -> Parse<bool> {
+    pub(super) fn floats(&mut self, out: &mut Vec<f32>) -> PbrtParse<bool> {
         let stop = self.lists.f32s(self.at, out);
         self.stopped(stop)
     }
 
-    pub(super) fn doubles(&mut self, out: &mut Vec<f64>) -> Parse<bool> {
+    pub(super) fn doubles(&mut self, out: &mut Vec<f64>) -> PbrtParse<bool> {
         let stop = self.lists.f64s(self.at, out);
         self.stopped(stop)
     }
@@ -271,12 +271,12 @@ impl<'a> Lexer<'a> {
         Some(numbers)
     }
 
-    pub(super) fn integers(&mut self, out: &mut Vec<i32>) -> Parse<bool> {
+    pub(super) fn integers(&mut self, out: &mut Vec<i32>) -> PbrtParse<bool> {
         let stop = self.lists.i32s(self.at, out);
         self.stopped(stop)
     }
 
-    fn stopped(&mut self, stop: Option<Stop>) -> Parse<bool> {
+    fn stopped(&mut self, stop: Option<Stop>) -> PbrtParse<bool> {
         let stop = stop.ok_or_else(|| Error::memory("values"))?;
         self.pass_to(stop.at.min(self.end));
         Ok(stop.overflow)
@@ -293,8 +293,8 @@ impl<'a> Lexer<'a> {
     }
 
     /// Something broken at a mark.
-    pub(super) fn fault(&self, mark: Mark, code: &'static str, message: String) -> Fault {
-        Fault::Broken(Box::new(Complaint {
+    pub(super) fn fault(&self, mark: Mark, code: &'static str, message: String) -> PbrtFault {
+        PbrtFault::Broken(Box::new(PbrtComplaint {
             weight: Weight::Broken,
             code,
             message,

@@ -22,7 +22,7 @@ pub(super) type NameFile<'a> = &'a mut dyn FnMut(&str, &str) -> Result<Option<St
 
 /// The opacity of a shape, as its parameters say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Alpha<'a> {
+enum PbrtAlpha<'a> {
     Opaque,
     /// The bits of a number.
     Number(u32),
@@ -30,10 +30,10 @@ enum Alpha<'a> {
 }
 
 /// Materials, as shapes ask for them.
-pub(super) struct Looks<'a> {
+pub(super) struct PbrtLooks<'a> {
     render: &'a Render,
     name_of: NameFile<'a>,
-    known: HashMap<(MaterialUse, Alpha<'a>), Option<usize>>,
+    known: HashMap<(MaterialUse, PbrtAlpha<'a>), Option<usize>>,
     /// The first definition of each texture, by its name and whether it is one of spectra.
     textures: HashMap<(&'a str, bool), usize>,
     /// Materials that have names.
@@ -41,28 +41,28 @@ pub(super) struct Looks<'a> {
     /// What materials are without their shapes' alpha.
     bases: HashMap<MaterialUse, Option<Material>>,
     /// The one alpha that all shapes with a material have; `None` where there are several.
-    alphas: HashMap<MaterialUse, Option<Alpha<'a>>>,
+    alphas: HashMap<MaterialUse, Option<PbrtAlpha<'a>>>,
     /// Names that were made up.
     made_up: HashSet<String>,
     left_out: BTreeMap<String, u64>,
 }
 
 /// What a texture comes to.
-enum Value<'a> {
-    Image(Image<'a>),
+enum PbrtValue<'a> {
+    Image(PbrtImage<'a>),
     Constant([f32; 3]),
     /// MTL has nothing like it: its class.
     Other(&'a str),
 }
 
 /// An image, and what its values are multiplied by.
-struct Image<'a> {
+struct PbrtImage<'a> {
     parameters: Parameters<'a>,
     factor: f32,
 }
 
-impl<'a> Looks<'a> {
-    pub(super) fn new(render: &'a Render, name_of: NameFile<'a>) -> Looks<'a> {
+impl<'a> PbrtLooks<'a> {
+    pub(super) fn new(render: &'a Render, name_of: NameFile<'a>) -> PbrtLooks<'a> {
         let (mut textures, mut named) = (HashMap::new(), HashMap::new());
         for (index, texture) in render.textures.iter().enumerate() {
             textures.entry((render.text(texture.entity.name), texture.is_spectrum)).or_insert(index);
@@ -76,7 +76,7 @@ impl<'a> Looks<'a> {
             let only = alphas.entry(state.material).or_insert(Some(alpha));
             *only = only.filter(|only| *only == alpha);
         }
-        Looks {
+        PbrtLooks {
             bases: HashMap::new(),
             alphas,
             render,
@@ -112,7 +112,7 @@ impl<'a> Looks<'a> {
         };
         let is_only = self.alphas.get(&state.material).is_some_and(Option::is_some);
         let made = match alpha {
-            Alpha::Opaque => base,
+            PbrtAlpha::Opaque => base,
             alpha => Some(self.with_alpha(base, alpha, is_only)?),
         };
         let number = match made {
@@ -145,7 +145,7 @@ impl<'a> Looks<'a> {
     }
 
     /// A material that is not opaque, under a name of its own if there are shapes with the same one and another alpha.
-    fn with_alpha(&mut self, base: Option<Material>, alpha: Alpha<'a>, is_only: bool) -> Result<Material> {
+    fn with_alpha(&mut self, base: Option<Material>, alpha: PbrtAlpha<'a>, is_only: bool) -> Result<Material> {
         let is_default = base.is_none();
         let mut material = base.unwrap_or_else(|| Material {
             name: "default".into(),
@@ -155,9 +155,9 @@ impl<'a> Looks<'a> {
         material.missing = false;
         if !is_only {
             let suffix = match alpha {
-                Alpha::Opaque => String::new(),
-                Alpha::Number(bits) => f32::from_bits(bits).to_string(),
-                Alpha::Texture(name) => name.to_owned(),
+                PbrtAlpha::Opaque => String::new(),
+                PbrtAlpha::Number(bits) => f32::from_bits(bits).to_string(),
+                PbrtAlpha::Texture(name) => name.to_owned(),
             };
             material.name += &format!("-alpha-{suffix}");
         }
@@ -167,12 +167,12 @@ impl<'a> Looks<'a> {
             }
         }
         match alpha {
-            Alpha::Opaque => {}
-            Alpha::Number(bits) => material.opacity = Some(f32::from_bits(bits)),
-            Alpha::Texture(name) => match self.value(name, false) {
-                Value::Constant([alpha, ..]) => material.opacity = Some(alpha),
-                Value::Image(image) => self.add_image(&mut material, MapKind::Opacity, &image, "alpha")?,
-                Value::Other(class) => self.leave_out(class, "alpha"),
+            PbrtAlpha::Opaque => {}
+            PbrtAlpha::Number(bits) => material.opacity = Some(f32::from_bits(bits)),
+            PbrtAlpha::Texture(name) => match self.value(name, false) {
+                PbrtValue::Constant([alpha, ..]) => material.opacity = Some(alpha),
+                PbrtValue::Image(image) => self.add_image(&mut material, MapKind::Opacity, &image, "alpha")?,
+                PbrtValue::Other(class) => self.leave_out(class, "alpha"),
             },
         }
         Ok(material)
@@ -229,17 +229,17 @@ impl<'a> Looks<'a> {
             }
         };
         match (self.value(texture, kind == MapKind::Diffuse), kind) {
-            (Value::Image(image), kind) => {
+            (PbrtValue::Image(image), kind) => {
                 if kind == MapKind::Diffuse {
                     made.diffuse = Some(Color::Rgb([1.0; 3]));
                 }
                 self.add_image(made, kind, &image, parameter)?;
             }
-            (Value::Constant(color), MapKind::Diffuse) => made.diffuse = Some(Color::Rgb(color)),
-            (Value::Constant([roughness, ..]), MapKind::Roughness) => made.roughness = Some(roughness),
+            (PbrtValue::Constant(color), MapKind::Diffuse) => made.diffuse = Some(Color::Rgb(color)),
+            (PbrtValue::Constant([roughness, ..]), MapKind::Roughness) => made.roughness = Some(roughness),
             // A displacement that is the same everywhere moves nothing that shading sees.
-            (Value::Constant(_), _) => {}
-            (Value::Other(class), _) => self.leave_out(class, parameter),
+            (PbrtValue::Constant(_), _) => {}
+            (PbrtValue::Other(class), _) => self.leave_out(class, parameter),
         }
         Ok(())
     }
@@ -259,40 +259,40 @@ impl<'a> Looks<'a> {
     }
 
     /// What the texture of this name comes to.
-    fn value(&self, name: &str, is_spectrum: bool) -> Value<'a> {
+    fn value(&self, name: &str, is_spectrum: bool) -> PbrtValue<'a> {
         let (mut name, mut factor) = (name, 1.0);
         for _ in 0..MOST_DEPTH {
-            let Some(texture) = self.texture(name, is_spectrum) else { return Value::Other("missing texture") };
+            let Some(texture) = self.texture(name, is_spectrum) else { return PbrtValue::Other("missing texture") };
             let class = self.render.text(texture.class);
             let parameters = self.render.parameters(&texture.entity);
             match class {
                 "imagemap" if parameters.string("mapping").is_none_or(|mapping| mapping == "uv") => {
-                    return Value::Image(Image { parameters, factor });
+                    return PbrtValue::Image(PbrtImage { parameters, factor });
                 }
-                "imagemap" => return Value::Other("imagemap without uv mapping"),
+                "imagemap" => return PbrtValue::Other("imagemap without uv mapping"),
                 "constant" => {
                     return constant(parameters, "value", [1.0; 3])
-                        .map_or(Value::Other(class), |value| Value::Constant(value.map(|part| part * factor)));
+                        .map_or(PbrtValue::Other(class), |value| PbrtValue::Constant(value.map(|part| part * factor)));
                 }
                 "scale" => {
-                    let Some((inner, by)) = scaled(parameters) else { return Value::Other(class) };
+                    let Some((inner, by)) = scaled(parameters) else { return PbrtValue::Other(class) };
                     match inner {
-                        Inner::Texture(inner) => name = inner,
-                        Inner::Constant(value) => {
-                            return Value::Constant(value.map(|part| part * by * factor));
+                        LooksInner::Texture(inner) => name = inner,
+                        LooksInner::Constant(value) => {
+                            return PbrtValue::Constant(value.map(|part| part * by * factor));
                         }
                     }
                     factor *= by;
                 }
-                _ => return Value::Other(class),
+                _ => return PbrtValue::Other(class),
             }
         }
-        Value::Other("scale")
+        PbrtValue::Other("scale")
     }
 
     /// Adds an image with the options that say the same as its parameters.
-    fn add_image(&mut self, made: &mut Material, kind: MapKind, image: &Image<'a>, parameter: &str) -> Result<()> {
-        let Image { parameters, factor } = *image;
+    fn add_image(&mut self, made: &mut Material, kind: MapKind, image: &PbrtImage<'a>, parameter: &str) -> Result<()> {
+        let PbrtImage { parameters, factor } = *image;
         let of = |name: &str, default: f32| number(parameters, name).unwrap_or(default);
         let Some(file) = parameters.string("filename") else {
             self.leave_out("imagemap without a file", parameter);
@@ -332,24 +332,24 @@ impl<'a> Looks<'a> {
 }
 
 /// What the parameters of a shape say of its opacity.
-fn alpha_of(parameters: Parameters<'_>) -> Alpha<'_> {
+fn alpha_of(parameters: Parameters<'_>) -> PbrtAlpha<'_> {
     match parameters.get("alpha").map(|it| (it.kind, it.values)) {
-        Some((_, ParameterValues::Floats([alpha]))) if *alpha != 1.0 => Alpha::Number(alpha.to_bits()),
+        Some((_, ParameterValues::Floats([alpha]))) if *alpha != 1.0 => PbrtAlpha::Number(alpha.to_bits()),
         Some((ParameterType::Texture, ParameterValues::Strings(names))) => {
-            names.get(0).map_or(Alpha::Opaque, Alpha::Texture)
+            names.get(0).map_or(PbrtAlpha::Opaque, PbrtAlpha::Texture)
         }
-        _ => Alpha::Opaque,
+        _ => PbrtAlpha::Opaque,
     }
 }
 
 /// What a `scale` scales.
-enum Inner<'a> {
+enum LooksInner<'a> {
     Texture(&'a str),
     Constant([f32; 3]),
 }
 
 /// What a `scale` scales, and its factor, where that is one number: of `tex` and `scale` one may be a texture.
-fn scaled(parameters: Parameters<'_>) -> Option<(Inner<'_>, f32)> {
+fn scaled(parameters: Parameters<'_>) -> Option<(LooksInner<'_>, f32)> {
     let texture =
         |name| parameters.get(name).filter(|it| it.kind == ParameterType::Texture).and(parameters.string(name));
     let grey = |name| match constant(parameters, name, [1.0; 3])? {
@@ -357,9 +357,9 @@ fn scaled(parameters: Parameters<'_>) -> Option<(Inner<'_>, f32)> {
         _ => None,
     };
     match (texture("tex"), texture("scale")) {
-        (Some(inner), None) => Some((Inner::Texture(inner), grey("scale")?)),
-        (None, Some(inner)) => Some((Inner::Texture(inner), grey("tex")?)),
-        (None, None) => Some((Inner::Constant(constant(parameters, "tex", [1.0; 3])?), grey("scale")?)),
+        (Some(inner), None) => Some((LooksInner::Texture(inner), grey("scale")?)),
+        (None, Some(inner)) => Some((LooksInner::Texture(inner), grey("tex")?)),
+        (None, None) => Some((LooksInner::Constant(constant(parameters, "tex", [1.0; 3])?), grey("scale")?)),
         (Some(_), Some(_)) => None,
     }
 }

@@ -1,8 +1,8 @@
 //! Parameters: declarations, and their values straight into the arrays that the model keeps.
 
 use super::directive::Directive;
-use super::lexer::{Fault, Mark, Parse, Token};
-use super::parse::Piece;
+use super::lexer::{Mark, PbrtFault, PbrtParse, PbrtToken};
+use super::parse::ParsePiece;
 use super::versions::Version;
 use polyhaul_model::error::try_push;
 use polyhaul_model::names;
@@ -13,11 +13,11 @@ use polyhaul_text::parse::number::IntegerError;
 /// The most parameters of a directive.
 const MOST: usize = u16::MAX as usize;
 
-impl<'t> Piece<'t, '_> {
+impl<'t> ParsePiece<'t, '_> {
     /// Takes parameters as long as there are any; returns how many there were.
-    pub(super) fn parameters(&mut self, directive: Directive, mark: Mark) -> Parse<u16> {
+    pub(super) fn parameters(&mut self, directive: Directive, mark: Mark) -> PbrtParse<u16> {
         let first = self.parsed.parameters.len();
-        while self.lexer.peek() == Token::String {
+        while self.lexer.peek() == PbrtToken::String {
             self.parameter()?;
         }
         let count = self.parsed.parameters.len() - first;
@@ -32,7 +32,7 @@ impl<'t> Piece<'t, '_> {
     }
 
     /// Notes parameters that have the same name.
-    fn check_names(&mut self, first: usize, directive: Directive, mark: Mark) -> Parse<()> {
+    fn check_names(&mut self, first: usize, directive: Directive, mark: Mark) -> PbrtParse<()> {
         /// More are never there, but in hostile files.
         const MOST_CHECKED: usize = 64;
         let new = &self.parsed.parameters[first..];
@@ -53,7 +53,7 @@ impl<'t> Piece<'t, '_> {
         self.parsed.declarations.get(declaration as usize).map_or(u32::MAX, |declaration| declaration.name)
     }
 
-    fn parameter(&mut self) -> Parse<()> {
+    fn parameter(&mut self) -> PbrtParse<()> {
         let mut mark = self.lexer.mark(0);
         let limit = self.options.limits.name_bytes;
         let text = self.lexer.string()?;
@@ -67,14 +67,14 @@ impl<'t> Piece<'t, '_> {
         let Some(&Declaration { kind, values, .. }) = self.parsed.declarations.get(declaration as usize) else {
             return Ok(());
         };
-        let in_brackets = self.lexer.peek() == Token::Open;
+        let in_brackets = self.lexer.peek() == PbrtToken::Open;
         let bracket = self.lexer.mark(1);
         if in_brackets {
             self.lexer.pass(1);
         }
         let mut stored = StoredParameter { declaration, start: 0, count: 0 };
         match values {
-            ValueKind::Floats if kind == ParameterType::Spectrum && self.lexer.peek() == Token::String => {
+            ValueKind::Floats if kind == ParameterType::Spectrum && self.lexer.peek() == PbrtToken::String => {
                 stored.declaration = self.twin(number, declaration)?;
                 (stored.start, stored.count) = self.strings(in_brackets, bracket, mark)?;
             }
@@ -97,7 +97,7 @@ impl<'t> Piece<'t, '_> {
 
     /// Reads a declaration that was not met before: its index.
     #[cold]
-    fn declare(&mut self, number: u32, mark: Mark) -> Parse<u32> {
+    fn declare(&mut self, number: u32, mark: Mark) -> PbrtParse<u32> {
         let text = self.parsed.declaration_texts.get(number);
         let mut words = text.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
         let (Some(kind), Some(name)) = (words.next(), words.next()) else {
@@ -119,7 +119,7 @@ impl<'t> Piece<'t, '_> {
                 _ => format!("`{}` is not a parameter type", names::shown(&shown)),
             };
             let mut fault = self.complaint(mark, "bad-declaration", message, what);
-            if let (Fault::Broken(complaint), b"xyz") = (&mut fault, kind) {
+            if let (PbrtFault::Broken(complaint), b"xyz") = (&mut fault, kind) {
                 complaint.hint = Some(Version::V3OrOlder.remedy().to_owned());
             }
             return Err(fault);
@@ -145,7 +145,7 @@ impl<'t> Piece<'t, '_> {
     }
 
     /// The declaration of the same parameter with names for numbers.
-    fn twin(&mut self, number: u32, declaration: u32) -> Parse<u32> {
+    fn twin(&mut self, number: u32, declaration: u32) -> PbrtParse<u32> {
         if let Some(known) = self.parsed.known.get(number as usize).and_then(|known| known[1].checked_sub(1)) {
             return Ok(known);
         }
@@ -156,13 +156,13 @@ impl<'t> Piece<'t, '_> {
         Ok(twin)
     }
 
-    fn declaration(&mut self, declaration: Declaration) -> Parse<u32> {
+    fn declaration(&mut self, declaration: Declaration) -> PbrtParse<u32> {
         let number = self.parsed.declarations.len() as u32;
         try_push(&mut self.parsed.declarations, declaration, "parameters")?;
         Ok(number)
     }
 
-    fn remember(&mut self, number: u32, which: usize, declaration: u32) -> Parse<()> {
+    fn remember(&mut self, number: u32, which: usize, declaration: u32) -> PbrtParse<()> {
         let known = &mut self.parsed.known;
         while known.len() <= number as usize {
             try_push(known, [0; 2], "parameters")?;
@@ -172,7 +172,7 @@ impl<'t> Piece<'t, '_> {
     }
 
     #[inline]
-    fn floats(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> Parse<(u32, u32)> {
+    fn floats(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> PbrtParse<(u32, u32)> {
         let first = self.parsed.floats.len();
         let only = if in_brackets { self.lexer.only_float() } else { None };
         if let Some(value) = only {
@@ -186,7 +186,7 @@ impl<'t> Piece<'t, '_> {
                 }
                 // Behind a comment there may be more.
                 if self.lexer.at == stopped {
-                    self.not_a(Token::Word, "numbers")?;
+                    self.not_a(PbrtToken::Word, "numbers")?;
                 }
             }
         } else {
@@ -198,7 +198,7 @@ impl<'t> Piece<'t, '_> {
         Ok((first as u32, (self.parsed.floats.len() - first) as u32))
     }
 
-    fn integers(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> Parse<(u32, u32)> {
+    fn integers(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> PbrtParse<(u32, u32)> {
         let first = self.parsed.integers.len();
         if in_brackets {
             loop {
@@ -207,11 +207,11 @@ impl<'t> Piece<'t, '_> {
                 if self.is_closed(bracket)? {
                     break;
                 }
-                if self.lexer.at == stopped && self.lexer.peek() == Token::Word {
+                if self.lexer.at == stopped && self.lexer.peek() == PbrtToken::Word {
                     return Err(self.no_integer(overflow));
                 }
                 if self.lexer.at == stopped {
-                    self.not_a(Token::Word, "integers")?;
+                    self.not_a(PbrtToken::Word, "integers")?;
                 }
             }
         } else {
@@ -226,22 +226,22 @@ impl<'t> Piece<'t, '_> {
     }
 
     #[cold]
-    fn no_integer(&mut self, overflow: bool) -> Fault {
+    fn no_integer(&mut self, overflow: bool) -> PbrtFault {
         let mark = self.lexer.token_mark();
         let what = if overflow { "does not fit in a 32-bit integer" } else { "is not an integer" };
         let message = format!("`{}` {what}", self.shown(mark));
         self.lexer.fault(mark, "bad-number", message)
     }
 
-    fn bools(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> Parse<(u32, u32)> {
+    fn bools(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> PbrtParse<(u32, u32)> {
         let first = self.parsed.bools.len();
         loop {
             if in_brackets && self.is_closed(bracket)? {
                 break;
             }
             let value = match self.lexer.peek() {
-                Token::String => self.quoted_bool()?,
-                Token::Word if !self.at_directive() => {
+                PbrtToken::String => self.quoted_bool()?,
+                PbrtToken::Word if !self.at_directive() => {
                     let word = self.lexer.word();
                     let value = match word {
                         b"true" => true,
@@ -267,17 +267,17 @@ impl<'t> Piece<'t, '_> {
     }
 
     /// The word that is the one value of a parameter without brackets.
-    fn single(&mut self, mark: Mark, what: &'static str) -> Parse<&'t [u8]> {
-        if self.lexer.peek() == Token::Word && !self.at_directive() {
+    fn single(&mut self, mark: Mark, what: &'static str) -> PbrtParse<&'t [u8]> {
+        if self.lexer.peek() == PbrtToken::Word && !self.at_directive() {
             return Ok(self.lexer.word());
         }
-        self.not_a(Token::Word, what)?;
+        self.not_a(PbrtToken::Word, what)?;
         Err(self.no_value(mark))
     }
 
     /// As pbrt-v3 had them.
     #[cold]
-    fn quoted_bool(&mut self) -> Parse<bool> {
+    fn quoted_bool(&mut self) -> PbrtParse<bool> {
         let mark = self.lexer.token_mark();
         let value = match self.lexer.string()? {
             b"true" => true,
@@ -295,14 +295,14 @@ impl<'t> Piece<'t, '_> {
         Ok(value)
     }
 
-    fn strings(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> Parse<(u32, u32)> {
+    fn strings(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> PbrtParse<(u32, u32)> {
         let first = self.parsed.strings.len();
         loop {
             if in_brackets && self.is_closed(bracket)? {
                 break;
             }
-            if self.lexer.peek() != Token::String {
-                self.not_a(Token::String, "strings")?;
+            if self.lexer.peek() != PbrtToken::String {
+                self.not_a(PbrtToken::String, "strings")?;
                 return Err(self.no_value(mark));
             }
             let number = self.string()?;
@@ -316,14 +316,16 @@ impl<'t> Piece<'t, '_> {
 
     /// Whether a list ends here; that it has no end is an error, at its beginning.
     #[inline]
-    pub(super) fn is_closed(&mut self, bracket: Mark) -> Parse<bool> {
+    pub(super) fn is_closed(&mut self, bracket: Mark) -> PbrtParse<bool> {
         match self.lexer.peek() {
-            Token::Close => {
+            PbrtToken::Close => {
                 self.lexer.pass(1);
                 Ok(true)
             }
-            Token::End => Err(self.lexer.fault(bracket, "unclosed-list", "this list is not closed with `]`".into())),
-            Token::Word if self.at_directive() => {
+            PbrtToken::End => {
+                Err(self.lexer.fault(bracket, "unclosed-list", "this list is not closed with `]`".into()))
+            }
+            PbrtToken::Word if self.at_directive() => {
                 Err(self.lexer.fault(bracket, "unclosed-list", "this list is not closed with `]`".into()))
             }
             _ => Ok(false),
@@ -332,16 +334,16 @@ impl<'t> Piece<'t, '_> {
 
     /// An error where what stands next is no value of the wanted kind.
     #[cold]
-    fn not_a(&mut self, wanted: Token, what: &'static str) -> Parse<()> {
+    fn not_a(&mut self, wanted: PbrtToken, what: &'static str) -> PbrtParse<()> {
         let token = self.lexer.peek();
-        if token == wanted && wanted == Token::Word && !self.at_directive() {
+        if token == wanted && wanted == PbrtToken::Word && !self.at_directive() {
             return Err(self.no_number());
         }
         let mark = self.lexer.token_mark();
         let found = match token {
-            Token::String => "a string".to_owned(),
-            Token::Open | Token::Close => "a bracket".to_owned(),
-            Token::Word if !self.at_directive() => format!("`{}`", self.shown(mark)),
+            PbrtToken::String => "a string".to_owned(),
+            PbrtToken::Open | PbrtToken::Close => "a bracket".to_owned(),
+            PbrtToken::Word if !self.at_directive() => format!("`{}`", self.shown(mark)),
             _ => return Ok(()),
         };
         let message = format!("expected {what}, found {found}");
@@ -350,7 +352,7 @@ impl<'t> Piece<'t, '_> {
 
     /// A parameter has no value.
     #[cold]
-    fn no_value(&mut self, mark: Mark) -> Fault {
+    fn no_value(&mut self, mark: Mark) -> PbrtFault {
         self.lexer.fault(mark, "no-values", "this parameter has no values".into())
     }
 }

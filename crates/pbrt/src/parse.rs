@@ -3,9 +3,9 @@
 //! What is wrong is an event among the others, so that the first error of a scene is the first in its order.
 
 use super::borders::begins_directive;
-use super::directive::{Directive, Form};
-use super::event::{Complaint, Event, Parsed, Spot, What};
-use super::lexer::{Fault, Lexer, Mark, Parse, Token};
+use super::directive::{Directive, PbrtForm};
+use super::event::{EventKind, PbrtComplaint, PbrtEvent, PbrtParsed, Spot};
+use super::lexer::{Lexer, Mark, PbrtFault, PbrtParse, PbrtToken};
 use super::versions;
 use super::versions::Version;
 use polyhaul_model::error::{Error, Result, limit_hint, try_push};
@@ -16,15 +16,15 @@ use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list;
 
 /// How pieces are parsed.
-pub(super) struct Parser<'o> {
+pub(super) struct PbrtParser<'o> {
     pub(super) options: &'o ParseOptions,
     pub(super) level: Level,
 }
 
 /// A piece that is parsed.
-pub(super) struct Piece<'t, 'o> {
+pub(super) struct ParsePiece<'t, 'o> {
     pub(super) lexer: Lexer<'t>,
-    pub(super) parsed: &'t mut Parsed,
+    pub(super) parsed: &'t mut PbrtParsed,
     pub(super) options: &'o ParseOptions,
 }
 
@@ -32,19 +32,19 @@ pub(super) struct Piece<'t, 'o> {
 const PLAIN_ROW: [u64; 4] = [0, 0, 0, 1.0f64.to_bits()];
 
 /// How much of the values there was when a directive began: what is left of it when it is broken.
-struct Sizes([usize; 7]);
+struct PbrtSizes([usize; 7]);
 
-impl Parser<'_> {
+impl PbrtParser<'_> {
     /// Parses `padded[start..end]`.
-    pub(super) fn parse(&self, padded: &[u8], start: usize, end: usize, parsed: &mut Parsed) -> Result<()> {
+    pub(super) fn parse(&self, padded: &[u8], start: usize, end: usize, parsed: &mut PbrtParsed) -> Result<()> {
         parsed.clear();
-        let mut piece = Piece { lexer: Lexer::new(padded, start, end, self.level), parsed, options: self.options };
-        while piece.lexer.peek() != Token::End {
-            let sizes = Sizes::of(piece.parsed);
+        let mut piece = ParsePiece { lexer: Lexer::new(padded, start, end, self.level), parsed, options: self.options };
+        while piece.lexer.peek() != PbrtToken::End {
+            let sizes = PbrtSizes::of(piece.parsed);
             match piece.directive() {
                 Ok(event) => try_push(&mut piece.parsed.events, event, "directives")?,
-                Err(Fault::Error(error)) => return Err(error),
-                Err(Fault::Broken(complaint)) => {
+                Err(PbrtFault::Error(error)) => return Err(error),
+                Err(PbrtFault::Broken(complaint)) => {
                     sizes.restore(piece.parsed);
                     let stops = self.options.raises() || complaint.weight == Weight::Limit;
                     piece.parsed.complain(*complaint)?;
@@ -60,14 +60,14 @@ impl Parser<'_> {
     }
 }
 
-impl Sizes {
-    fn of(p: &Parsed) -> Sizes {
+impl PbrtSizes {
+    fn of(p: &PbrtParsed) -> PbrtSizes {
         let values = [p.floats.len(), p.integers.len(), p.bools.len(), p.strings.len(), p.doubles.len()];
         let [a, b, c, d, e] = values;
-        Sizes([a, b, c, d, e, p.parameters.len(), p.operands.len()])
+        PbrtSizes([a, b, c, d, e, p.parameters.len(), p.operands.len()])
     }
 
-    fn restore(&self, p: &mut Parsed) {
+    fn restore(&self, p: &mut PbrtParsed) {
         let [a, b, c, d, e, f, g] = self.0;
         p.floats.truncate(a);
         p.integers.truncate(b);
@@ -79,47 +79,47 @@ impl Sizes {
     }
 }
 
-impl Piece<'_, '_> {
+impl ParsePiece<'_, '_> {
     /// Takes a directive and all that belongs to it.
     #[inline]
-    fn directive(&mut self) -> Parse<Event> {
+    fn directive(&mut self) -> PbrtParse<PbrtEvent> {
         let word = self.lexer.word();
         let spot = self.lexer.spot();
         let Some((directive, form)) = Directive::named(word) else { return Err(self.no_directive()) };
         let mark = self.lexer.mark(word.len());
         self.lexer.pass(word.len());
-        let mut event = Event { what: What::Directive(directive), count: 0, a: 0, b: 0, spot };
+        let mut event = PbrtEvent { what: EventKind::Directive(directive), count: 0, a: 0, b: 0, spot };
         match form {
-            Form::Bare if directive == Directive::WorldEnd => self.world_end(mark)?,
-            Form::Bare => {}
-            Form::Matrix => {
+            PbrtForm::Bare if directive == Directive::WorldEnd => self.world_end(mark)?,
+            PbrtForm::Bare => {}
+            PbrtForm::Matrix => {
                 event.a = self.parsed.doubles.len() as u32;
                 if !self.matrix(directive, mark)? {
-                    event.what = What::FullMatrix(directive);
+                    event.what = EventKind::FullMatrix(directive);
                 }
             }
-            Form::Numbers(count) => {
+            PbrtForm::Numbers(count) => {
                 event.a = self.parsed.doubles.len() as u32;
                 self.numbers(directive, mark, count)?;
             }
-            Form::Name => event.a = self.name(directive, mark)?,
-            Form::Names => {
+            PbrtForm::Name => event.a = self.name(directive, mark)?,
+            PbrtForm::Names => {
                 event.a = self.name(directive, mark)?;
-                event.b = if self.lexer.peek() == Token::String { self.string()? } else { event.a };
+                event.b = if self.lexer.peek() == PbrtToken::String { self.string()? } else { event.a };
             }
-            Form::Time => event.a = self.time(directive, mark)?,
-            Form::Setting => {
+            PbrtForm::Time => event.a = self.time(directive, mark)?,
+            PbrtForm::Setting => {
                 event.a = self.name(directive, mark)?;
                 let quoted;
                 (event.b, quoted) = self.value(directive, mark)?;
                 event.count = u16::from(quoted);
             }
-            Form::Parameters => {
+            PbrtForm::Parameters => {
                 event.a = self.name(directive, mark)?;
                 event.b = self.parsed.parameters.len() as u32;
                 event.count = self.parameters(directive, mark)?;
             }
-            Form::Texture => {
+            PbrtForm::Texture => {
                 event.a = self.parsed.operands.len() as u32;
                 for _ in 0..3 {
                     let number = self.name(directive, mark)?;
@@ -134,27 +134,27 @@ impl Piece<'_, '_> {
 
     /// What stands where a directive should.
     #[cold]
-    fn no_directive(&mut self) -> Fault {
+    fn no_directive(&mut self) -> PbrtFault {
         let token = self.lexer.peek();
         let mark = self.lexer.token_mark();
-        let old = (token == Token::Word).then(|| versions::of_directive(self.lexer.word())).flatten();
+        let old = (token == PbrtToken::Word).then(|| versions::of_directive(self.lexer.word())).flatten();
         let message = match (token, old) {
             (_, Some(version)) => {
                 let version = version.name();
                 format!("`{}` is a directive of {version}, not of pbrt-v4", self.shown(mark))
             }
-            (Token::Word, None) => format!("`{}` is not a pbrt directive", self.shown(mark)),
-            (Token::String, _) => "expected a directive, found a string".to_owned(),
+            (PbrtToken::Word, None) => format!("`{}` is not a pbrt directive", self.shown(mark)),
+            (PbrtToken::String, _) => "expected a directive, found a string".to_owned(),
             _ => "expected a directive, found a bracket".to_owned(),
         };
         let code = if old.is_some() { "old-syntax" } else { "unknown-directive" };
         let mut fault = self.lexer.fault(mark, code, message);
-        if let (Fault::Broken(complaint), Some(version)) = (&mut fault, old) {
+        if let (PbrtFault::Broken(complaint), Some(version)) = (&mut fault, old) {
             complaint.hint = Some(version.remedy().to_owned());
         }
         // Or it would be met again.
         match token {
-            Token::String => self.skip_string(),
+            PbrtToken::String => self.skip_string(),
             _ => self.lexer.pass(mark.len),
         }
         fault
@@ -175,11 +175,11 @@ impl Piece<'_, '_> {
     fn recover(&mut self) {
         loop {
             match self.lexer.peek() {
-                Token::End => return,
-                Token::String => self.skip_string(),
-                Token::Open | Token::Close => self.lexer.pass(1),
-                Token::Word if self.at_directive() => return,
-                Token::Word => {
+                PbrtToken::End => return,
+                PbrtToken::String => self.skip_string(),
+                PbrtToken::Open | PbrtToken::Close => self.lexer.pass(1),
+                PbrtToken::Word if self.at_directive() => return,
+                PbrtToken::Word => {
                     let size = self.lexer.word().len();
                     self.lexer.pass(size);
                 }
@@ -202,20 +202,20 @@ impl Piece<'_, '_> {
 
     /// `WorldEnd` is no directive any more.
     #[cold]
-    fn world_end(&mut self, mark: Mark) -> Parse<()> {
+    fn world_end(&mut self, mark: Mark) -> PbrtParse<()> {
         let message = "`WorldEnd` is a directive of pbrt-v3 and older, not of pbrt-v4";
         self.old(mark, message.into(), "remove it")
     }
 
     /// What older versions write differently: an error, or noted and taken for what it is today.
     #[cold]
-    pub(super) fn old(&mut self, mark: Mark, message: String, fix: &str) -> Parse<()> {
+    pub(super) fn old(&mut self, mark: Mark, message: String, fix: &str) -> PbrtParse<()> {
         let mut fault = self.lexer.fault(mark, "old-syntax", message);
-        if let Fault::Broken(complaint) = &mut fault {
+        if let PbrtFault::Broken(complaint) = &mut fault {
             complaint.hint = Some(format!("{}, or {fix}", Version::V3OrOlder.remedy()));
         }
         match fault {
-            Fault::Broken(complaint) if !self.options.raises() => Ok(self.parsed.complain(*complaint)?),
+            PbrtFault::Broken(complaint) if !self.options.raises() => Ok(self.parsed.complain(*complaint)?),
             fault => Err(fault),
         }
     }
@@ -223,14 +223,14 @@ impl Piece<'_, '_> {
     /// 16 numbers in brackets; whether their last row is that of a transform without a perspective: then it is left
     /// out.
     #[inline]
-    fn matrix(&mut self, directive: Directive, mark: Mark) -> Parse<bool> {
-        if self.lexer.peek() != Token::Open {
+    fn matrix(&mut self, directive: Directive, mark: Mark) -> PbrtParse<bool> {
+        if self.lexer.peek() != PbrtToken::Open {
             return Err(self.unexpected(directive, mark, "16 numbers in brackets"));
         }
         let bracket = self.lexer.mark(1);
         self.lexer.pass(1);
         let numbers = match self.lexer.matrix() {
-            Some(numbers) if self.lexer.peek() == Token::Close => {
+            Some(numbers) if self.lexer.peek() == PbrtToken::Close => {
                 self.lexer.pass(1);
                 numbers
             }
@@ -251,11 +251,11 @@ impl Piece<'_, '_> {
 
     /// The numbers of a matrix, of which some are taken, where there are comments among them or not 16.
     #[cold]
-    fn odd_matrix(&mut self, taken: &[f64], directive: Directive, [mark, bracket]: [Mark; 2]) -> Parse<[f64; 16]> {
+    fn odd_matrix(&mut self, taken: &[f64], directive: Directive, [mark, bracket]: [Mark; 2]) -> PbrtParse<[f64; 16]> {
         let mut numbers = Vec::new();
         numbers.try_reserve(taken.len()).map_err(Error::from)?;
         numbers.extend_from_slice(taken);
-        while self.lexer.peek() == Token::Word && !self.at_directive() {
+        while self.lexer.peek() == PbrtToken::Word && !self.at_directive() {
             let before = self.lexer.at;
             self.lexer.doubles(&mut numbers)?;
             if self.lexer.at == before {
@@ -272,9 +272,9 @@ impl Piece<'_, '_> {
     }
 
     /// So many numbers, without brackets.
-    fn numbers(&mut self, directive: Directive, mark: Mark, count: usize) -> Parse<()> {
+    fn numbers(&mut self, directive: Directive, mark: Mark, count: usize) -> PbrtParse<()> {
         for taken in 0..count {
-            if self.lexer.peek() != Token::Word || self.at_directive() {
+            if self.lexer.peek() != PbrtToken::Word || self.at_directive() {
                 let name = directive.name();
                 let message = format!("`{name}` needs {count} numbers, found {taken}");
                 return Err(self.lexer.fault(mark, "wrong-count", message));
@@ -289,8 +289,8 @@ impl Piece<'_, '_> {
 
     /// A string that belongs to a directive.
     #[inline]
-    fn name(&mut self, directive: Directive, mark: Mark) -> Parse<u32> {
-        if self.lexer.peek() != Token::String {
+    fn name(&mut self, directive: Directive, mark: Mark) -> PbrtParse<u32> {
+        if self.lexer.peek() != PbrtToken::String {
             return Err(self.unexpected(directive, mark, "a string in quotes"));
         }
         self.string()
@@ -298,7 +298,7 @@ impl Piece<'_, '_> {
 
     /// Takes the string that stands next: its number.
     #[inline]
-    pub(super) fn string(&mut self) -> Parse<u32> {
+    pub(super) fn string(&mut self) -> PbrtParse<u32> {
         let mark = self.lexer.mark(1);
         let limit = self.options.limits.name_bytes;
         let text = self.lexer.string()?;
@@ -317,10 +317,10 @@ impl Piece<'_, '_> {
     }
 
     #[cold]
-    pub(super) fn too_long(&self, mark: Mark, limit: u64) -> Fault {
+    pub(super) fn too_long(&self, mark: Mark, limit: u64) -> PbrtFault {
         let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
         let mut fault = self.lexer.fault(mark, "limit", message);
-        if let Fault::Broken(complaint) = &mut fault {
+        if let PbrtFault::Broken(complaint) = &mut fault {
             complaint.weight = Weight::Limit;
             complaint.hint = Some(limit_hint("name_bytes"));
         }
@@ -328,10 +328,10 @@ impl Piece<'_, '_> {
     }
 
     /// The value of an option: a string or a word, and whether it was a string.
-    fn value(&mut self, directive: Directive, mark: Mark) -> Parse<(u32, bool)> {
+    fn value(&mut self, directive: Directive, mark: Mark) -> PbrtParse<(u32, bool)> {
         match self.lexer.peek() {
-            Token::String => Ok((self.string()?, true)),
-            Token::Word if !self.at_directive() => {
+            PbrtToken::String => Ok((self.string()?, true)),
+            PbrtToken::Word if !self.at_directive() => {
                 let word = self.lexer.word();
                 self.lexer.pass(word.len());
                 Ok((self.parsed.names.number(word)?, false))
@@ -341,8 +341,8 @@ impl Piece<'_, '_> {
     }
 
     /// Which of the two transforms are meant, as bits.
-    fn time(&mut self, directive: Directive, mark: Mark) -> Parse<u32> {
-        let word = if self.lexer.peek() == Token::Word { self.lexer.word() } else { b"" };
+    fn time(&mut self, directive: Directive, mark: Mark) -> PbrtParse<u32> {
+        let word = if self.lexer.peek() == PbrtToken::Word { self.lexer.word() } else { b"" };
         let bits = match word {
             b"StartTime" => 1,
             b"EndTime" => 2,
@@ -355,17 +355,17 @@ impl Piece<'_, '_> {
 
     /// Something else stands where an operand of a directive should; or nothing does.
     #[cold]
-    fn unexpected(&mut self, directive: Directive, mark: Mark, expected: &'static str) -> Fault {
+    fn unexpected(&mut self, directive: Directive, mark: Mark, expected: &'static str) -> PbrtFault {
         let token = self.lexer.peek();
-        let ends = token == Token::End || token == Token::Word && self.at_directive();
+        let ends = token == PbrtToken::End || token == PbrtToken::Word && self.at_directive();
         if ends {
             let message = format!("`{}` is incomplete", directive.name());
             return self.complaint(mark, "missing-operand", message, expected);
         }
         let found = self.lexer.token_mark();
         let message = match token {
-            Token::Word => format!("unexpected `{}` in `{}`", self.shown(found), directive.name()),
-            Token::String => format!("unexpected string in `{}`", directive.name()),
+            PbrtToken::Word => format!("unexpected `{}` in `{}`", self.shown(found), directive.name()),
+            PbrtToken::String => format!("unexpected string in `{}`", directive.name()),
             _ => format!("unexpected bracket in `{}`", directive.name()),
         };
         self.complaint(found, "unexpected-token", message, expected)
@@ -373,16 +373,22 @@ impl Piece<'_, '_> {
 
     /// The word that stands next is no number.
     #[cold]
-    pub(super) fn no_number(&mut self) -> Fault {
+    pub(super) fn no_number(&mut self) -> PbrtFault {
         let mark = self.lexer.token_mark();
         let message = format!("`{}` is not a number", self.shown(mark));
         self.lexer.fault(mark, "bad-number", message)
     }
 
     #[cold]
-    pub(super) fn complaint(&self, mark: Mark, code: &'static str, message: String, expected: &'static str) -> Fault {
+    pub(super) fn complaint(
+        &self,
+        mark: Mark,
+        code: &'static str,
+        message: String,
+        expected: &'static str,
+    ) -> PbrtFault {
         let mut fault = self.lexer.fault(mark, code, message);
-        if let Fault::Broken(complaint) = &mut fault {
+        if let PbrtFault::Broken(complaint) = &mut fault {
             complaint.expected = Some(expected);
         }
         fault
@@ -390,9 +396,9 @@ impl Piece<'_, '_> {
 
     /// Notes something that is no fault.
     #[cold]
-    pub(super) fn note(&mut self, mark: Mark, code: &'static str, message: String) -> Parse<()> {
+    pub(super) fn note(&mut self, mark: Mark, code: &'static str, message: String) -> PbrtParse<()> {
         match self.lexer.fault(mark, code, message) {
-            Fault::Broken(mut complaint) => {
+            PbrtFault::Broken(mut complaint) => {
                 complaint.weight = Weight::Note;
                 Ok(self.parsed.complain(*complaint)?)
             }
@@ -401,9 +407,9 @@ impl Piece<'_, '_> {
     }
 }
 
-impl Complaint {
+impl PbrtComplaint {
     /// A complaint about a place alone.
-    pub(super) fn at(spot: Spot, weight: Weight, code: &'static str, message: String) -> Complaint {
-        Complaint { weight, code, message, expected: None, hint: None, spot, excerpt: None }
+    pub(super) fn at(spot: Spot, weight: Weight, code: &'static str, message: String) -> PbrtComplaint {
+        PbrtComplaint { weight, code, message, expected: None, hint: None, spot, excerpt: None }
     }
 }

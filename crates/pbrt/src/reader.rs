@@ -5,11 +5,11 @@
 //! means nothing: the scene's order is that of the files.
 
 use super::directive::Directive;
-use super::event::{Parsed, Said, What};
-use super::files::{Files, Library, MOST_DEEP, OpenFile, Origin, Piece};
-use super::parse::Parser;
-use super::resolve::Scene;
-use super::shelf::Shelf;
+use super::event::{EventKind, PbrtParsed, PbrtSaid};
+use super::files::{FilePiece, Files, MOST_DEEP, OpenFile, PbrtLibrary, PbrtOrigin};
+use super::parse::PbrtParser;
+use super::resolve::PbrtScene;
+use super::shelf::PbrtShelf;
 use polyhaul_model::error::{Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
@@ -53,18 +53,18 @@ pub struct MeshUse {
 /// A piece in flight.
 struct PbrtSlot {
     text: Text,
-    parsed: Parsed,
-    origin: Origin,
-    said: Option<Said>,
+    parsed: PbrtParsed,
+    origin: PbrtOrigin,
+    said: Option<PbrtSaid>,
     /// The files that it names: the event, and the file.
     files: Vec<(u32, usize)>,
 }
 
 struct PbrtJob<'a> {
-    library: &'a Library<'a>,
-    parser: Parser<'a>,
+    library: &'a PbrtLibrary<'a>,
+    parser: PbrtParser<'a>,
     /// Where the values of all pieces are kept.
-    shelf: Shelf,
+    shelf: PbrtShelf,
     options: &'a ParseOptions,
     slot_bytes: usize,
 }
@@ -73,12 +73,12 @@ struct PbrtJob<'a> {
 pub fn read(main: OpenFile, files: &dyn Files, options: &ParseOptions) -> Result<Pbrt> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes.max(main.chunk_bytes.unwrap_or(0)) + (64 << 10);
-    let library = Library::new(files, options, chunk_bytes);
+    let library = PbrtLibrary::new(files, options, chunk_bytes);
     let main = library.begin(main)?;
     let crew = Crew::new(options.run.worker_threads(), options.run.memory_limit, slot_bytes);
-    let parser = Parser { options, level: Level::best() };
-    let job = PbrtJob { library: &library, parser, shelf: Shelf::default(), options, slot_bytes };
-    let mut scene = Scene::new(main, &library, options);
+    let parser = PbrtParser { options, level: Level::best() };
+    let job = PbrtJob { library: &library, parser, shelf: PbrtShelf::default(), options, slot_bytes };
+    let mut scene = PbrtScene::new(main, &library, options);
     // Files that are named by the last pieces of others are the next round's.
     while !scene.is_done() {
         library.begin_round();
@@ -93,7 +93,7 @@ pub fn read(main: OpenFile, files: &dyn Files, options: &ParseOptions) -> Result
 
 impl<'a> ChunkJob for PbrtJob<'a> {
     type Slot = PbrtSlot;
-    type State = Scene<'a>;
+    type State = PbrtScene<'a>;
 
     /// Each file takes care of its own order.
     fn takes_in_order(&self) -> bool {
@@ -101,7 +101,7 @@ impl<'a> ChunkJob for PbrtJob<'a> {
     }
 
     fn slot(&self) -> Result<PbrtSlot> {
-        let (text, parsed, origin) = (Text::default(), Parsed::default(), Origin::default());
+        let (text, parsed, origin) = (Text::default(), PbrtParsed::default(), PbrtOrigin::default());
         Ok(PbrtSlot { text, parsed, origin, said: None, files: Vec::new() })
     }
 
@@ -131,12 +131,12 @@ impl<'a> ChunkJob for PbrtJob<'a> {
         Ok(())
     }
 
-    fn place(&self, scene: &mut Scene<'a>, slot: &mut PbrtSlot) -> Result<()> {
+    fn place(&self, scene: &mut PbrtScene<'a>, slot: &mut PbrtSlot) -> Result<()> {
         let piece = match (slot.origin.failed.take(), slot.said.take()) {
-            (Some(error), _) => Piece::Failed(error),
+            (Some(error), _) => FilePiece::Failed(error),
             (None, Some(mut said)) => {
                 said.files = std::mem::take(&mut slot.files);
-                Piece::Said(Box::new(said))
+                FilePiece::Said(Box::new(said))
             }
             (None, None) => return scene.go_on(),
         };
@@ -148,9 +148,10 @@ impl<'a> ChunkJob for PbrtJob<'a> {
 impl PbrtJob<'_> {
     /// Makes the files known that a piece names, so that others read them while the scene is elsewhere. What is too
     /// deep or too much is left to the scene, which says so when it comes there.
-    fn name_files(&self, said: &Said, origin: &Origin, files: &mut Vec<(u32, usize)>) -> Result<()> {
+    fn name_files(&self, said: &PbrtSaid, origin: &PbrtOrigin, files: &mut Vec<(u32, usize)>) -> Result<()> {
         for (number, event) in said.events.iter().enumerate() {
-            let (What::Directive(Directive::Include) | What::Directive(Directive::Import)) = event.what else {
+            let (EventKind::Directive(Directive::Include) | EventKind::Directive(Directive::Import)) = event.what
+            else {
                 continue;
             };
             let is_few = (self.library.count() as u64) <= self.options.limits.files;

@@ -19,61 +19,61 @@ const MOST_BLOCK_BYTES: usize = 32 << 20;
 const GROWTH: usize = 8;
 
 /// Memory that rooms are parts of.
-struct Block {
+struct PbrtBlock {
     start: NonNull<u8>,
     layout: Layout,
 }
 
 /// A part of a block that one array after another is put into.
 pub(super) struct Room {
-    block: Option<Arc<Block>>,
+    block: Option<Arc<PbrtBlock>>,
     at: usize,
     end: usize,
 }
 
 /// Where rooms come from.
 #[derive(Default)]
-pub(super) struct Shelf {
-    last: Mutex<Last>,
+pub(super) struct PbrtShelf {
+    last: Mutex<PbrtLast>,
 }
 
 /// The block that has room left.
 #[derive(Default)]
-struct Last {
-    block: Option<Arc<Block>>,
+struct PbrtLast {
+    block: Option<Arc<PbrtBlock>>,
     used: usize,
     /// The bytes of all blocks.
     total: usize,
 }
 
 // SAFETY: a block is memory that each owner writes only in its room, before anybody reads there.
-unsafe impl Send for Block {}
+unsafe impl Send for PbrtBlock {}
 // SAFETY: the same.
-unsafe impl Sync for Block {}
+unsafe impl Sync for PbrtBlock {}
 /// The bytes that an array takes of a room.
 pub(super) fn room_of<T>(values: &[T]) -> usize {
     size_of_val(values).next_multiple_of(ALIGNMENT)
 }
 
-impl Block {
-    fn new(bytes: usize) -> Result<Arc<Block>> {
+impl PbrtBlock {
+    fn new(bytes: usize) -> Result<Arc<PbrtBlock>> {
         let alignment = if bytes >= HUGE_BYTES { HUGE_BYTES } else { ALIGNMENT };
         let layout = Layout::from_size_align(bytes.max(1), alignment).map_err(|_| Error::memory("values"))?;
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc(layout) }).ok_or_else(|| Error::memory("values"))?;
         advise_huge_pages(start.as_ptr(), bytes);
-        Ok(Arc::new(Block { start, layout }))
+        Ok(Arc::new(PbrtBlock { start, layout }))
     }
 }
 
-impl Drop for Block {
+impl Drop for PbrtBlock {
     fn drop(&mut self) {
         // SAFETY: it was allocated so.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }
 
-impl Shelf {
+impl PbrtShelf {
     /// A room of `bytes`, see [`room_of`].
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Shelf {
         if left < bytes {
             let wanted = (last.total / GROWTH).min(MOST_BLOCK_BYTES);
             let wanted = if wanted >= HUGE_BYTES { wanted.next_multiple_of(HUGE_BYTES) } else { wanted };
-            let block = Block::new(wanted.max(bytes)).or_else(|_| Block::new(bytes))?;
+            let block = PbrtBlock::new(wanted.max(bytes)).or_else(|_| PbrtBlock::new(bytes))?;
             last.total = last.total.saturating_add(block.layout.size());
             (last.block, last.used) = (Some(block), 0);
         }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn rooms_of_one_block_keep_their_values_on_all_threads() {
-        let shelf = Shelf::default();
+        let shelf = PbrtShelf::default();
         let fill = |thread: u64| {
             let mut kept = Vec::new();
             for size in 0..200 {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn blocks_are_a_small_part_of_all() {
-        let shelf = Shelf::default();
+        let shelf = PbrtShelf::default();
         for _ in 0..500 {
             shelf.room(1 << 16).unwrap();
         }

@@ -51,39 +51,43 @@ const DIRECTIVES: [(&str, Version); 5] = [
 ];
 
 /// Classes that pbrt-v4 does not have, by what they are of.
-const CLASSES: [(Kind, &[&str], Version); 17] = [
-    (Kind::Material, &["bluepaint", "brushedmetal", "clay", "felt", "primer", "skin"], V1),
-    (Kind::Material, &["shinymetal"], V1OrV2),
-    (Kind::Material, &["matte", "plastic", "uber", "substrate", "translucent", "glass", "mirror", "metal"], V3OrOlder),
-    (Kind::Material, &["kdsubsurface"], V3OrOlder),
-    (Kind::Material, &["disney", "fourier"], V3),
-    (Kind::Film, &["image"], V3OrOlder),
-    (Kind::Camera, &["environment"], V3OrOlder),
-    (Kind::Sampler, &["adaptive"], V2),
-    (Kind::Sampler, &["bestcandidate"], V1OrV2),
-    (Kind::Sampler, &["lowdiscrepancy", "random"], V3OrOlder),
-    (Kind::Sampler, &["02sequence", "maxmindist"], V3),
-    (Kind::Accelerator, &["grid"], V1OrV2),
-    (Kind::Integrator, &["directlighting", "whitted", "ao"], V3),
-    (Kind::Shape, &["cone", "heightfield", "hyperboloid", "nurbs", "paraboloid"], V3OrOlder),
-    (Kind::AreaLight, &["area"], V3OrOlder),
-    (Kind::Texture, &["uv"], V3OrOlder),
-    (Kind::Medium, &["heterogeneous"], V3),
+const CLASSES: [(PbrtKind, &[&str], Version); 17] = [
+    (PbrtKind::Material, &["bluepaint", "brushedmetal", "clay", "felt", "primer", "skin"], V1),
+    (PbrtKind::Material, &["shinymetal"], V1OrV2),
+    (
+        PbrtKind::Material,
+        &["matte", "plastic", "uber", "substrate", "translucent", "glass", "mirror", "metal"],
+        V3OrOlder,
+    ),
+    (PbrtKind::Material, &["kdsubsurface"], V3OrOlder),
+    (PbrtKind::Material, &["disney", "fourier"], V3),
+    (PbrtKind::Film, &["image"], V3OrOlder),
+    (PbrtKind::Camera, &["environment"], V3OrOlder),
+    (PbrtKind::Sampler, &["adaptive"], V2),
+    (PbrtKind::Sampler, &["bestcandidate"], V1OrV2),
+    (PbrtKind::Sampler, &["lowdiscrepancy", "random"], V3OrOlder),
+    (PbrtKind::Sampler, &["02sequence", "maxmindist"], V3),
+    (PbrtKind::Accelerator, &["grid"], V1OrV2),
+    (PbrtKind::Integrator, &["directlighting", "whitted", "ao"], V3),
+    (PbrtKind::Shape, &["cone", "heightfield", "hyperboloid", "nurbs", "paraboloid"], V3OrOlder),
+    (PbrtKind::AreaLight, &["area"], V3OrOlder),
+    (PbrtKind::Texture, &["uv"], V3OrOlder),
+    (PbrtKind::Medium, &["heterogeneous"], V3),
 ];
 
 /// Parameters that pbrt-v4 does not have, or calls otherwise.
-const PARAMETERS: [(Kind, &[&str], Version); 6] = [
-    (Kind::Camera, &["halffov"], V3),
-    (Kind::Film, &["maxsampleluminance"], V3),
-    (Kind::Filter, &["xwidth", "ywidth"], V3OrOlder),
-    (Kind::Integrator, &["lightsamplestrategy"], V3),
-    (Kind::Light, &["mapname"], V3OrOlder),
-    (Kind::Material, &["bumpmap"], V3OrOlder),
+const PARAMETERS: [(PbrtKind, &[&str], Version); 6] = [
+    (PbrtKind::Camera, &["halffov"], V3),
+    (PbrtKind::Film, &["maxsampleluminance"], V3),
+    (PbrtKind::Filter, &["xwidth", "ywidth"], V3OrOlder),
+    (PbrtKind::Integrator, &["lightsamplestrategy"], V3),
+    (PbrtKind::Light, &["mapname"], V3OrOlder),
+    (PbrtKind::Material, &["bumpmap"], V3OrOlder),
 ];
 
 /// What has a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PbrtKind {
     Accelerator,
     AreaLight,
     Camera,
@@ -98,22 +102,22 @@ pub(super) enum Kind {
     Texture,
 }
 
-impl Kind {
+impl PbrtKind {
     /// What a directive makes.
-    pub(super) fn of_directive(directive: Directive) -> Option<Kind> {
+    pub(super) fn of_directive(directive: Directive) -> Option<PbrtKind> {
         Some(match directive {
-            Directive::Accelerator => Kind::Accelerator,
-            Directive::AreaLightSource => Kind::AreaLight,
-            Directive::Camera => Kind::Camera,
-            Directive::Film => Kind::Film,
-            Directive::PixelFilter => Kind::Filter,
-            Directive::Integrator => Kind::Integrator,
-            Directive::LightSource => Kind::Light,
-            Directive::Material | Directive::MakeNamedMaterial => Kind::Material,
-            Directive::MakeNamedMedium => Kind::Medium,
-            Directive::Sampler => Kind::Sampler,
-            Directive::Shape => Kind::Shape,
-            Directive::Texture => Kind::Texture,
+            Directive::Accelerator => PbrtKind::Accelerator,
+            Directive::AreaLightSource => PbrtKind::AreaLight,
+            Directive::Camera => PbrtKind::Camera,
+            Directive::Film => PbrtKind::Film,
+            Directive::PixelFilter => PbrtKind::Filter,
+            Directive::Integrator => PbrtKind::Integrator,
+            Directive::LightSource => PbrtKind::Light,
+            Directive::Material | Directive::MakeNamedMaterial => PbrtKind::Material,
+            Directive::MakeNamedMedium => PbrtKind::Medium,
+            Directive::Sampler => PbrtKind::Sampler,
+            Directive::Shape => PbrtKind::Shape,
+            Directive::Texture => PbrtKind::Texture,
             _ => return None,
         })
     }
@@ -121,18 +125,18 @@ impl Kind {
     /// What messages call it.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Kind::Accelerator => "accelerator",
-            Kind::AreaLight => "area light",
-            Kind::Camera => "camera",
-            Kind::Film => "film",
-            Kind::Filter => "filter",
-            Kind::Integrator => "integrator",
-            Kind::Light => "light",
-            Kind::Material => "material",
-            Kind::Medium => "medium",
-            Kind::Sampler => "sampler",
-            Kind::Shape => "shape",
-            Kind::Texture => "texture",
+            PbrtKind::Accelerator => "accelerator",
+            PbrtKind::AreaLight => "area light",
+            PbrtKind::Camera => "camera",
+            PbrtKind::Film => "film",
+            PbrtKind::Filter => "filter",
+            PbrtKind::Integrator => "integrator",
+            PbrtKind::Light => "light",
+            PbrtKind::Material => "material",
+            PbrtKind::Medium => "medium",
+            PbrtKind::Sampler => "sampler",
+            PbrtKind::Shape => "shape",
+            PbrtKind::Texture => "texture",
         }
     }
 }
@@ -143,13 +147,13 @@ pub(super) fn of_directive(word: &[u8]) -> Option<Version> {
 }
 
 /// The version that has a class which pbrt-v4 does not have.
-pub(super) fn of_class(kind: Kind, class: &str) -> Option<Version> {
+pub(super) fn of_class(kind: PbrtKind, class: &str) -> Option<Version> {
     let found = CLASSES.iter().find(|(of, classes, _)| *of == kind && classes.contains(&class));
     found.map(|&(_, _, version)| version)
 }
 
 /// The version that has a parameter which pbrt-v4 does not have.
-pub(super) fn of_parameter(kind: Kind, name: &str) -> Option<Version> {
+pub(super) fn of_parameter(kind: PbrtKind, name: &str) -> Option<Version> {
     let found = PARAMETERS.iter().find(|(of, names, _)| *of == kind && names.contains(&name));
     found.map(|&(_, _, version)| version)
 }
@@ -164,14 +168,14 @@ mod tests {
             assert!(Directive::named(name.as_bytes()).is_none(), "{name}");
         }
         // As pbrt-v4's documentation lists them.
-        let today: [(Kind, &[&str]); 11] = [
-            (Kind::Accelerator, &["bvh", "kdtree"]),
-            (Kind::AreaLight, &["diffuse"]),
-            (Kind::Camera, &["orthographic", "perspective", "realistic", "spherical"]),
-            (Kind::Film, &["rgb", "gbuffer", "spectral"]),
-            (Kind::Filter, &["box", "gaussian", "mitchell", "sinc", "triangle"]),
+        let today: [(PbrtKind, &[&str]); 11] = [
+            (PbrtKind::Accelerator, &["bvh", "kdtree"]),
+            (PbrtKind::AreaLight, &["diffuse"]),
+            (PbrtKind::Camera, &["orthographic", "perspective", "realistic", "spherical"]),
+            (PbrtKind::Film, &["rgb", "gbuffer", "spectral"]),
+            (PbrtKind::Filter, &["box", "gaussian", "mitchell", "sinc", "triangle"]),
             (
-                Kind::Integrator,
+                PbrtKind::Integrator,
                 &[
                     "ambientocclusion",
                     "bdpt",
@@ -187,7 +191,7 @@ mod tests {
                 ],
             ),
             (
-                Kind::Material,
+                PbrtKind::Material,
                 &[
                     "coateddiffuse",
                     "coatedconductor",
@@ -204,14 +208,14 @@ mod tests {
                     "",
                 ],
             ),
-            (Kind::Medium, &["cloud", "homogeneous", "nanovdb", "rgbgrid", "uniformgrid"]),
-            (Kind::Sampler, &["halton", "independent", "paddedsobol", "pmj02bn", "sobol", "stratified", "zsobol"]),
+            (PbrtKind::Medium, &["cloud", "homogeneous", "nanovdb", "rgbgrid", "uniformgrid"]),
+            (PbrtKind::Sampler, &["halton", "independent", "paddedsobol", "pmj02bn", "sobol", "stratified", "zsobol"]),
             (
-                Kind::Shape,
+                PbrtKind::Shape,
                 &["bilinearmesh", "curve", "cylinder", "disk", "loopsubdiv", "plymesh", "sphere", "trianglemesh"],
             ),
             (
-                Kind::Texture,
+                PbrtKind::Texture,
                 &["bilerp", "checkerboard", "constant", "directionmix", "dots", "fbm", "imagemap", "marble", "mix"],
             ),
         ];

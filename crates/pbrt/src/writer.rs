@@ -24,22 +24,22 @@ mod text;
 pub use convert::from_meshes;
 use instances::{Instances, Stand};
 use pages::PbrtPages;
-use places::{Path, Places};
+use places::{Path, PbrtPlaces};
 use plan::Planner;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::render::RenamedFiles;
 use polyhaul_model::render::{Motion, Render};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
-use script::{Op, What};
-use text::Pen;
+use script::{PbrtOp, ScriptItem};
+use text::PbrtPen;
 
 /// The text of a scene, as a plan.
 pub struct Plan<'a> {
     render: &'a Render,
-    places: Places<'a>,
-    main: Vec<Op>,
-    parts: Vec<Vec<Op>>,
+    places: PbrtPlaces<'a>,
+    main: Vec<PbrtOp>,
+    parts: Vec<Vec<PbrtOp>>,
     part_names: Vec<String>,
     /// Shapes whose arrays are in files, in order, and the names of those.
     meshes: &'a [(u32, String)],
@@ -60,11 +60,11 @@ pub struct Split<'a> {
 impl<'a> Plan<'a> {
     /// Plans a scene; `part_name` names the file of a part.
     pub fn new(render: &'a Render, split: Split<'a>, part_name: impl Fn(usize) -> String) -> Result<Plan<'a>> {
-        let places = Places::new(render, |each| motions(render, each))?;
+        let places = PbrtPlaces::new(render, |each| motions(render, each))?;
         let mut planner = Planner::new(render)?;
         planner.settings()?;
         for number in 0..places.named_count() {
-            planner.push(What::System(number as u32))?;
+            planner.push(ScriptItem::System(number as u32))?;
         }
         planner.things()?;
         planner.end_all()?;
@@ -111,8 +111,8 @@ impl<'a> Plan<'a> {
 
     /// Moves long runs of shapes and instances to parts of about the same size.
     fn split(&mut self, count: usize) -> Result<()> {
-        let weigh = |op: &Op| match &op.what {
-            What::Things(script::Things::Shapes, range) => {
+        let weigh = |op: &PbrtOp| match &op.what {
+            ScriptItem::Things(script::Things::Shapes, range) => {
                 let values = |index: u32| match (self.file_of_mesh(index as usize), self.render.shape(index as usize)) {
                     (None, Some(shape)) => {
                         shape.parameters().iter().map(|it| it.values.len() as u64 + 4).sum::<u64>() + 8
@@ -121,7 +121,7 @@ impl<'a> Plan<'a> {
                 };
                 range.clone().map(values).sum::<u64>()
             }
-            What::Instances(range, false) => 24 * u64::from(range.end - range.start),
+            ScriptItem::Instances(range, false) => 24 * u64::from(range.end - range.start),
             _ => 0,
         };
         let total: u64 = self.main.iter().map(weigh).sum();
@@ -131,7 +131,9 @@ impl<'a> Plan<'a> {
         for op in &self.main {
             let pieces = (weigh(op) + most / 2) / most;
             let range = match &op.what {
-                What::Things(script::Things::Shapes, range) | What::Instances(range, _) if pieces > 0 => range.clone(),
+                ScriptItem::Things(script::Things::Shapes, range) | ScriptItem::Instances(range, _) if pieces > 0 => {
+                    range.clone()
+                }
                 _ => {
                     try_push(&mut main, op.clone(), "the plan")?;
                     continue;
@@ -145,12 +147,12 @@ impl<'a> Plan<'a> {
                     continue;
                 }
                 let what = match &op.what {
-                    What::Instances(_, is_based) => What::Instances(from..to, *is_based),
-                    _ => What::Things(script::Things::Shapes, from..to),
+                    ScriptItem::Instances(_, is_based) => ScriptItem::Instances(from..to, *is_based),
+                    _ => ScriptItem::Things(script::Things::Shapes, from..to),
                 };
                 let mut part = Vec::new();
-                try_push(&mut part, Op { what, depth: 0 }, "the plan")?;
-                let import = Op { what: What::Import(parts.len() as u32), depth: op.depth };
+                try_push(&mut part, PbrtOp { what, depth: 0 }, "the plan")?;
+                let import = PbrtOp { what: ScriptItem::Import(parts.len() as u32), depth: op.depth };
                 try_push(&mut main, import, "the plan")?;
                 try_push(&mut parts, part, "the plan")?;
                 from = to;
@@ -161,10 +163,10 @@ impl<'a> Plan<'a> {
     }
 
     /// The first thing from `at` on that stands elsewhere than the one before it.
-    fn next_stand(&self, what: &What, at: u32, end: u32) -> u32 {
+    fn next_stand(&self, what: &ScriptItem, at: u32, end: u32) -> u32 {
         let mut instances = Instances::new(self.render);
         let mut is_same = |at: u32| match what {
-            What::Instances(..) => instances.stand(at - 1) == instances.stand(at),
+            ScriptItem::Instances(..) => instances.stand(at - 1) == instances.stand(at),
             _ => {
                 let motion = |at: u32| self.render.shape(at as usize).map(|shape| shape.motion());
                 motion(at) == motion(at - 1) && motion(at) != Some(Motion::IDENTITY)
@@ -174,39 +176,39 @@ impl<'a> Plan<'a> {
     }
 
     /// Steps that have no parameters.
-    fn small(&self, pen: &mut Pen<'_, '_>, op: &Op, path: &mut Path) -> Result<()> {
+    fn small(&self, pen: &mut PbrtPen<'_, '_>, op: &PbrtOp, path: &mut Path) -> Result<()> {
         let (render, depth) = (self.render, op.depth);
         let named = |name: Option<polyhaul_model::render::Name>| name.map_or("", |name| render.text(name));
         match &op.what {
-            What::Move(motion) => return self.places.go(pen, depth, *motion, path),
-            What::System(number) => return self.places.name(pen, depth, *number, path),
-            What::World => pen.line(depth, "WorldBegin"),
-            What::Begin => pen.line(depth, "AttributeBegin"),
-            What::End => pen.line(depth, "AttributeEnd"),
-            What::ObjectEnd => pen.line(depth, "ObjectEnd"),
-            What::Reverse => pen.line(depth, "ReverseOrientation"),
-            What::ObjectBegin(index) => {
+            ScriptItem::Move(motion) => return self.places.go(pen, depth, *motion, path),
+            ScriptItem::System(number) => return self.places.name(pen, depth, *number, path),
+            ScriptItem::World => pen.line(depth, "WorldBegin"),
+            ScriptItem::Begin => pen.line(depth, "AttributeBegin"),
+            ScriptItem::End => pen.line(depth, "AttributeEnd"),
+            ScriptItem::ObjectEnd => pen.line(depth, "ObjectEnd"),
+            ScriptItem::Reverse => pen.line(depth, "ReverseOrientation"),
+            ScriptItem::ObjectBegin(index) => {
                 let object = render.objects.get(*index as usize);
                 pen.named(depth, "ObjectBegin", &[named(object.map(|object| object.name))]);
             }
-            What::ColorSpace(space) => {
+            ScriptItem::ColorSpace(space) => {
                 pen.named(depth, "ColorSpace", &[space.map_or("srgb", |space| render.text(space))]);
             }
-            What::Media([inside, outside]) => {
+            ScriptItem::Media([inside, outside]) => {
                 pen.named(depth, "MediumInterface", &[named(*inside), named(*outside)]);
             }
-            What::NamedMaterial(name) => pen.named(depth, "NamedMaterial", &[render.text(*name)]),
-            What::Import(part) => {
+            ScriptItem::NamedMaterial(name) => pen.named(depth, "NamedMaterial", &[render.text(*name)]),
+            ScriptItem::Import(part) => {
                 let name = self.part_names.get(*part as usize);
                 pen.named(depth, "Import", &[name.map_or("", String::as_str)]);
             }
-            What::TransformTimes => {
+            ScriptItem::TransformTimes => {
                 if let Some(times) = render.transform_times {
                     pen.numbers("TransformTimes", &times);
                     pen.page.byte(b'\n');
                 }
             }
-            What::Setting(index) => {
+            ScriptItem::Setting(index) => {
                 let Some(setting) = render.options.get(*index as usize) else { return Ok(()) };
                 pen.head("Option", &[render.text(setting.name)]);
                 pen.page.byte(b' ');
@@ -257,11 +259,11 @@ fn instance_ops(render: &Render, planner: &mut Planner<'_>) -> Result<()> {
         match shared {
             Some(motion) if !is_one => {
                 planner.begin()?;
-                planner.push(What::Move(motion))?;
-                planner.push(What::Instances(from..to, true))?;
+                planner.push(ScriptItem::Move(motion))?;
+                planner.push(ScriptItem::Instances(from..to, true))?;
                 planner.end()?;
             }
-            _ => planner.push(What::Instances(from..to, false))?,
+            _ => planner.push(ScriptItem::Instances(from..to, false))?,
         }
         from = to;
     }

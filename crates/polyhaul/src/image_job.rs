@@ -120,8 +120,8 @@ impl Log<'_> {
     }
 
     #[cfg(feature = "exr")]
-    pub(crate) fn exr(&mut self, losses: exr::Losses) {
-        let exr::Losses { infinite, rounded, hidden } = losses;
+    pub(crate) fn exr(&mut self, losses: exr::ExrLosses) {
+        let exr::ExrLosses { infinite, rounded, hidden } = losses;
         let samples = counted(infinite, "sample");
         let message = format!("{samples} above 65504 became infinite; use `--exr-float` to keep them");
         self.note("cut-samples", infinite, message);
@@ -139,8 +139,8 @@ impl Log<'_> {
     }
 
     #[cfg(feature = "png")]
-    pub(crate) fn png(&mut self, losses: png::Losses) {
-        let png::Losses { hidden, above, rounded } = losses;
+    pub(crate) fn png(&mut self, losses: png::PngLosses) {
+        let png::PngLosses { hidden, above, rounded } = losses;
         self.note("cut-samples", above, format!("{} above alpha clamped to it in png", counted(above, "sample")));
         let message = format!("{} rounded when divided by alpha in png", counted(rounded, "sample"));
         self.note("changed-samples", rounded, message);

@@ -6,7 +6,7 @@ mod fit;
 
 use crate::format::Format;
 use crate::input::{Input, Output};
-use crate::load::{Content, Read, Shape, load_as};
+use crate::load::{Content, ContentShape, Read, load_as};
 use crate::loaded::Loaded;
 use crate::open::{Near, Opened};
 use crate::options::{ReadOptions, WriteOptions};
@@ -29,7 +29,7 @@ pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<Loaded<Image>>
 }
 
 fn load_opened(input: &Opened, options: &ReadOptions) -> Result<Loaded<Image>> {
-    match load_as(input, options, |_| Shape::Image)? {
+    match load_as(input, options, |_| ContentShape::Image)? {
         (Read { content: Content::Image(image), .. }, report) => Ok(Loaded::new(image, report)),
         _ => Err(Error::new(ErrorKind::Internal, "an image was read as something else")),
     }
@@ -51,7 +51,7 @@ pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOp
 
 /// Reads the texture of an input.
 pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<Loaded<Texture>> {
-    match load_as(&Opened::new(input, options)?, options, |_| Shape::Texture)? {
+    match load_as(&Opened::new(input, options)?, options, |_| ContentShape::Texture)? {
         (Read { content: Content::Texture(texture), .. }, report) => Ok(Loaded::new(texture, report)),
         _ => Err(Error::new(ErrorKind::Internal, "a texture was read as something else")),
     }

@@ -9,9 +9,9 @@ use crate::loaded::Loaded;
 use crate::loaded::Tables;
 use crate::open::{Opened, Plain};
 use crate::options::ReadOptions;
-use crate::read_job::{Details, ReadJob};
+use crate::read_job::{ReadDetails, ReadJob};
 use crate::references::source_folder;
-use crate::registry::Kind;
+use crate::registry::FormatKind;
 use crate::report::{Clock, Report};
 use crate::table_job::no_tables;
 use polyhaul_image::options::ImageReadOptions;
@@ -22,7 +22,7 @@ use polyhaul_pipeline::run::{Phase, span};
 
 /// What a file is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ContentShape {
     Scene,
     /// Tables as they are: of formats that have such.
     Tables,
@@ -31,14 +31,14 @@ pub(crate) enum Shape {
     Texture,
 }
 
-impl Shape {
+impl ContentShape {
     /// What a file of this format is.
-    pub(crate) fn of(format: Format) -> Shape {
+    pub(crate) fn of(format: Format) -> ContentShape {
         match format.kind() {
-            Kind::Scene => Shape::Scene,
-            Kind::Table(_) => Shape::Tables,
-            Kind::Image => Shape::Image,
-            Kind::Texture => Shape::Texture,
+            FormatKind::Scene => ContentShape::Scene,
+            FormatKind::Table(_) => ContentShape::Tables,
+            FormatKind::Image => ContentShape::Image,
+            FormatKind::Texture => ContentShape::Texture,
         }
     }
 }
@@ -57,12 +57,12 @@ pub(crate) enum Content {
 pub(crate) struct Read {
     pub(crate) content: Content,
     pub(crate) format: Format,
-    pub(crate) details: Details,
+    pub(crate) details: ReadDetails,
 }
 
 /// Reads the scene of an input.
 pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
-    match load_as(input, options, |_| Shape::Scene)? {
+    match load_as(input, options, |_| ContentShape::Scene)? {
         (Read { content: Content::Scene(scene), .. }, report) => Ok(Loaded::new(scene, report)),
         _ => Err(Error::new(ErrorKind::Internal, "a scene was read as tables")),
     }
@@ -72,7 +72,7 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene
 pub(crate) fn load_as(
     input: &Opened,
     options: &ReadOptions,
-    shape: impl Fn(Format) -> Shape,
+    shape: impl Fn(Format) -> ContentShape,
 ) -> Result<(Read, Report)> {
     timed(input, options, |job| {
         check_layers(job.format, options)?;
@@ -82,26 +82,28 @@ pub(crate) fn load_as(
 }
 
 /// Reads the content as what it is asked for.
-fn read_content(job: &mut ReadJob<'_>, shape: Shape) -> Result<Content> {
+fn read_content(job: &mut ReadJob<'_>, shape: ContentShape) -> Result<Content> {
     let format = job.format;
     let readers = format.readers();
     match shape {
-        Shape::Image => {
+        ContentShape::Image => {
             let _span = span(Phase::Decode);
             readers.image.ok_or_else(|| format.no_image())?(job).map(Content::Image)
         }
-        Shape::Texture => {
+        ContentShape::Texture => {
             let _span = span(Phase::Decode);
             readers.texture.ok_or_else(|| format.no_texture())?(job).map(Content::Texture)
         }
         _ if format.is_image() => Err(format.only_image()),
-        Shape::Scene => {
+        ContentShape::Scene => {
             check_elements(format, job.options)?;
             let scene = readers.scene.ok_or_else(|| format.only_image())?(job)?;
             let scene = Scene { folder: source_folder(job.near, job.options), ..scene };
             Ok(Content::Scene(scene))
         }
-        Shape::Tables => readers.tables.ok_or_else(|| no_tables("are read as tables"))?(job).map(Content::Tables),
+        ContentShape::Tables => {
+            readers.tables.ok_or_else(|| no_tables("are read as tables"))?(job).map(Content::Tables)
+        }
     }
 }
 
@@ -176,7 +178,7 @@ fn read_plain<T>(
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
     let found = Detected::of(plain, input.near().path(), input.name(), options)?;
-    let (near, format, details) = (input.near(), found.format.built()?, Details::default());
+    let (near, format, details) = (input.near(), found.format.built()?, ReadDetails::default());
     let mut job = ReadJob { plain, near, format, options, read_mesh, report: &mut report, details };
     match read(&mut job) {
         Ok(content) => {

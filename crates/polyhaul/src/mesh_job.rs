@@ -35,7 +35,7 @@ impl MeshJob<'_> {
         mut self,
         own: fn(&WriteOptions) -> &O,
         comments: Comments,
-        write: impl FnOnce(&parts::Job<'_, O>, &mut Writing<'_, '_>, &mut Warnings) -> Result<()>,
+        write: impl FnOnce(&parts::PartsJob<'_, O>, &mut Writing<'_, '_>, &mut Warnings) -> Result<()>,
     ) -> Result<()> {
         let (scene, options) = (self.scene, self.options);
         let objects = scene.listed_objects()?;
@@ -49,8 +49,16 @@ impl MeshJob<'_> {
         let materials = self.looks.materials.len();
         write_with(copies, self.output, Some(self.format.name()), options, self.report, |writing, output, warnings| {
             let (comments, run, strict) = (&*comments, &options.run, options.strict);
-            let job =
-                parts::Job { scene, parts: &parts, comments, materials, output, options: own(options), run, strict };
+            let job = parts::PartsJob {
+                scene,
+                parts: &parts,
+                comments,
+                materials,
+                output,
+                options: own(options),
+                run,
+                strict,
+            };
             write(&job, writing, warnings)
         })
     }

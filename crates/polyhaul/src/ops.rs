@@ -13,8 +13,8 @@
 //! - [`compress`]: images as a texture, in blocks or plain; [`blocks`]: pictures of textures as images
 
 #[cfg(feature = "textures")]
-pub use polyhaul_image::blocks::{self, Quality, compress};
-pub use polyhaul_image::mipmaps::{Edges, Filter, MipmapContent, MipmapOptions};
+pub use polyhaul_image::blocks::{self, BlockQuality, compress};
+pub use polyhaul_image::mipmaps::{MipmapContent, MipmapEdges, MipmapFilter, MipmapOptions};
 pub use polyhaul_image::samples::{Adjusted, Cut, SampleType};
 pub use polyhaul_mesh::triangulate::TriangleMap;
 pub use polyhaul_mesh::weld::Welded;

@@ -3,8 +3,8 @@
 pub use polyhaul_bytes::{Codec, Throttle};
 pub use polyhaul_image::options::{ImageReadOptions, ImageWriteOptions, PngLevel};
 pub use polyhaul_mesh::options::{
-    ColumnName, Delimiter, Digits, Header, Missing, ObjWriteOptions, Placement, PlyEncoding, PlyWriteOptions,
-    Smoothing, StlReadOptions, StlWriteOptions, TableReadOptions, TableWriteOptions, Types,
+    ColumnName, ColumnTypes, Delimiter, Digits, MissingValue, ObjWriteOptions, Placement, PlyEncoding, PlyWriteOptions,
+    Smoothing, StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions, TableWriteOptions,
 };
 pub use polyhaul_model::limits::{FaultPolicy, Limits, OnError};
 pub use polyhaul_model::{Axes, Axis};

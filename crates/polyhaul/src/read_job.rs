@@ -8,7 +8,7 @@ use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
 use crate::report::Report;
 #[cfg(feature = "ply")]
-use polyhaul_mesh::ply::Header;
+use polyhaul_mesh::ply::PlyHeader;
 use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ImagePart, Scene};
@@ -31,15 +31,15 @@ pub(crate) struct ReadJob<'a> {
     /// How meshes are read that the scene has in files of their own.
     pub(crate) read_mesh: ReadMesh,
     pub(crate) report: &'a mut Report,
-    pub(crate) details: Details,
+    pub(crate) details: ReadDetails,
 }
 
 /// What reading tells beside its result.
 #[derive(Debug, Default)]
-pub(crate) struct Details {
+pub(crate) struct ReadDetails {
     /// Where the format has one; its comments may be in the content.
     #[cfg(feature = "ply")]
-    pub(crate) header: Option<Header>,
+    pub(crate) header: Option<PlyHeader>,
     /// The files of a scene for a renderer.
     pub(crate) files: Option<SceneFiles>,
     /// The parts of a file of images, where the format has such.

@@ -29,12 +29,12 @@ use std::fmt;
 use std::path::Path;
 
 /// What a format is, and how it is read and written.
-pub(crate) struct Row {
+pub(crate) struct FormatRow {
     /// Its name, which is its extension too.
     name: &'static str,
     /// Other extensions.
     other_names: &'static [&'static str],
-    kind: Kind,
+    kind: FormatKind,
     /// The feature of this crate that reads and writes it, where that is not built.
     missing_feature: Option<&'static str>,
     /// Whether a source looks like it.
@@ -45,7 +45,7 @@ pub(crate) struct Row {
 
 /// What a format holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FormatKind {
     Scene,
     /// A table of numbers and nothing else.
     Table(TableFormat),
@@ -174,7 +174,7 @@ const IMAGE_WRITER: ImageWriter = ImageWriter {
 const NO_WRITERS: Writers = Writers { scene: None, tables: None, image: None, texture: None };
 
 impl Format {
-    fn entry(self) -> &'static Row {
+    fn entry(self) -> &'static FormatRow {
         &ROWS[self.row()]
     }
 
@@ -207,7 +207,7 @@ impl Format {
     }
 
     /// What it holds.
-    pub(crate) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> FormatKind {
         self.entry().kind
     }
 
@@ -245,12 +245,12 @@ impl Format {
 
     /// Whether it holds an image.
     pub fn is_image(self) -> bool {
-        matches!(self.kind(), Kind::Image | Kind::Texture)
+        matches!(self.kind(), FormatKind::Image | FormatKind::Texture)
     }
 
     /// Whether it holds textures: images with mip levels, layers and faces.
     pub fn is_texture(self) -> bool {
-        self.kind() == Kind::Texture
+        self.kind() == FormatKind::Texture
     }
 
     /// Whether it holds tables: those of numbers alone, and those with named elements.
@@ -266,7 +266,7 @@ impl Format {
     /// Which tables of numbers it holds, if it holds such alone.
     pub(crate) fn table(self) -> Option<TableFormat> {
         match self.kind() {
-            Kind::Table(table) => Some(table),
+            FormatKind::Table(table) => Some(table),
             _ => None,
         }
     }

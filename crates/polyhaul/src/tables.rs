@@ -3,7 +3,7 @@
 
 use crate::format::Format;
 use crate::input::{Input, Output};
-use crate::load::{Content, Shape, load_as, timed};
+use crate::load::{Content, ContentShape, load_as, timed};
 use crate::loaded::{Loaded, TableArray, Tables};
 use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
@@ -20,7 +20,7 @@ use polyhaul_pipeline::run::{Phase, span};
 
 /// Reads the tables of an input: those that the options ask for.
 pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Tables>> {
-    let (read, report) = load_as(input, options, |_| Shape::Tables)?;
+    let (read, report) = load_as(input, options, |_| ContentShape::Tables)?;
     let Content::Tables(mut found) = read.content else {
         return Err(Error::new(ErrorKind::Internal, "tables were read as a scene"));
     };

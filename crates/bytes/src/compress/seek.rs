@@ -99,7 +99,7 @@ impl SeekTable {
 /// the size of the table itself, which is the last frame. `None` where `see` wanted no more, and where there is no such
 /// table, or one that is not well formed or too large.
 pub(super) fn each(source: &Source<'_>, end: u64, mut see: impl FnMut([u32; 2]) -> bool) -> io::Result<Option<u64>> {
-    let Some(Found { begin, entry_bytes }) = find(source, end)? else { return Ok(None) };
+    let Some(FoundMembers { begin, entry_bytes }) = find(source, end)? else { return Ok(None) };
     let mut block = [0; BLOCK_BYTES];
     let (mut at, last) = (begin + HEAD_BYTES as u64, end - FOOTER_BYTES as u64);
     while at < last {
@@ -113,12 +113,12 @@ pub(super) fn each(source: &Source<'_>, end: u64, mut see: impl FnMut([u32; 2]) 
 }
 
 /// Where the table begins, and how large its entries are.
-struct Found {
+struct FoundMembers {
     begin: u64,
     entry_bytes: usize,
 }
 
-fn find(source: &Source<'_>, end: u64) -> io::Result<Option<Found>> {
+fn find(source: &Source<'_>, end: u64) -> io::Result<Option<FoundMembers>> {
     let (mut footer, mut head) = ([0; FOOTER_BYTES], [0; HEAD_BYTES]);
     let Some(footer_at) = end.checked_sub(FOOTER_BYTES as u64) else { return Ok(None) };
     if source.read_at(footer_at, &mut footer)? < FOOTER_BYTES {
@@ -133,7 +133,7 @@ fn find(source: &Source<'_>, end: u64) -> io::Result<Option<Found>> {
     }
     let is_whole = source.read_at(end - bytes, &mut head)? == HEAD_BYTES
         && words(&head) == [FRAME_MAGIC, (bytes - HEAD_BYTES as u64) as u32];
-    Ok(is_whole.then_some(Found { begin: end - bytes, entry_bytes }))
+    Ok(is_whole.then_some(FoundMembers { begin: end - bytes, entry_bytes }))
 }
 
 /// The two numbers that bytes begin with.

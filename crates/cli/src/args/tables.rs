@@ -3,7 +3,9 @@
 use super::SceneArgs;
 use crate::values::{self, Places};
 use clap::{Args, ValueEnum};
-use polyhaul::options::{ColumnName, Delimiter, Digits, Header, Missing, TableReadOptions, TableWriteOptions};
+use polyhaul::options::{
+    ColumnName, Delimiter, Digits, MissingValue, TableHeader, TableReadOptions, TableWriteOptions,
+};
 use std::str::FromStr;
 
 /// How tables of numbers are read.
@@ -12,8 +14,8 @@ use std::str::FromStr;
 pub struct TableArgs {
     /// Delimiter of values: one character, or comma, semicolon, tab or blanks [default: detected automatically]
     #[arg(long, value_name = "SEP", allow_hyphen_values = true, hide_possible_values = true,
-          value_parser = values::Choices::<Separator>::of(&SEPARATORS))]
-    pub delimiter: Option<Separator>,
+          value_parser = values::Choices::<TablesSeparator>::of(&SEPARATORS))]
+    pub delimiter: Option<TablesSeparator>,
     /// Whether the first row holds column names
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
     pub header: HeaderWhen,
@@ -34,8 +36,8 @@ pub struct TableArgs {
     pub element: Option<String>,
     /// Value of empty fields: a number, nan, or error to reject them
     #[arg(long, value_name = "VALUE", default_value = "error", allow_hyphen_values = true, hide_possible_values = true,
-          value_parser = values::Choices::<MissingValue>::of(&["error", "nan"]))]
-    pub missing: MissingValue,
+          value_parser = values::Choices::<MissingArg>::of(&["error", "nan"]))]
+    pub missing: MissingArg,
 }
 
 /// How tables of numbers are written.
@@ -45,8 +47,8 @@ pub struct TableStyleArgs {
     /// Delimiter of values: one character, or comma, semicolon, tab or blank [default: comma for csv, tab for tsv,
     /// blank for other formats]
     #[arg(long, value_name = "SEP", allow_hyphen_values = true, hide_possible_values = true,
-          value_parser = values::Choices::<Separator>::of(&SEPARATORS))]
-    pub out_delimiter: Option<Separator>,
+          value_parser = values::Choices::<TablesSeparator>::of(&SEPARATORS))]
+    pub out_delimiter: Option<TablesSeparator>,
     /// Whether to write a row of column names; auto does so for csv and tsv if there are names
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
     pub out_header: HeaderWhen,
@@ -80,9 +82,9 @@ const SEPARATORS: [&str; 4] = ["comma", "semicolon", "tab", "blanks"];
 
 /// What separates values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Separator(Delimiter);
+pub struct TablesSeparator(Delimiter);
 
-impl FromStr for Separator {
+impl FromStr for TablesSeparator {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -90,29 +92,29 @@ impl FromStr for Separator {
             "comma" => b',',
             "semicolon" => b';',
             "tab" | "\\t" => b'\t',
-            "blank" | "blanks" | "space" | " " => return Ok(Separator(Delimiter::Blanks)),
+            "blank" | "blanks" | "space" | " " => return Ok(TablesSeparator(Delimiter::Blanks)),
             _ => match text.as_bytes() {
                 [byte] if byte.is_ascii() => *byte,
                 _ => return Err("expected one character, or comma, semicolon, tab or blanks".into()),
             },
         };
-        Ok(Separator(Delimiter::Byte(byte)))
+        Ok(TablesSeparator(Delimiter::Byte(byte)))
     }
 }
 
 /// What an empty field becomes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MissingValue(Missing);
+pub struct MissingArg(MissingValue);
 
-impl FromStr for MissingValue {
+impl FromStr for MissingArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "error" => Ok(MissingValue(Missing::Error)),
-            "nan" => Ok(MissingValue(Missing::Nan)),
+            "error" => Ok(MissingArg(MissingValue::Error)),
+            "nan" => Ok(MissingArg(MissingValue::Nan)),
             _ => match text.parse() {
-                Ok(value) => Ok(MissingValue(Missing::Value(value))),
+                Ok(value) => Ok(MissingArg(MissingValue::Value(value))),
                 Err(_) => Err("expected error, nan or a number".into()),
             },
         }
@@ -134,9 +136,9 @@ impl TableArgs {
             .with_delimiter(self.delimiter.map(|separator| separator.0))
             .with_comment(Some(self.comment.clone()).filter(|text| !text.is_empty()))
             .with_header(match self.header {
-                HeaderWhen::Auto => Header::Auto,
-                HeaderWhen::Yes => Header::Present,
-                HeaderWhen::No => Header::Absent,
+                HeaderWhen::Auto => TableHeader::Auto,
+                HeaderWhen::Yes => TableHeader::Present,
+                HeaderWhen::No => TableHeader::Absent,
             })
             .with_skip_lines(self.skip_lines)
             .with_max_rows(self.max_rows)
@@ -177,10 +179,10 @@ mod tests {
         let bytes =
             [(",", b','), ("comma", b','), (";", b';'), ("tab", b'\t'), ("\\t", b'\t'), ("\t", b'\t'), ("|", b'|')];
         for (text, byte) in bytes {
-            assert_eq!(text.parse(), Ok(Separator(Delimiter::Byte(byte))), "{text}");
+            assert_eq!(text.parse(), Ok(TablesSeparator(Delimiter::Byte(byte))), "{text}");
         }
-        assert_eq!([" ", "blanks"].map(str::parse), [const { Ok(Separator(Delimiter::Blanks)) }; 2]);
-        assert!(["", ",,", "\u{e9}", "pipe"].iter().all(|text| text.parse::<Separator>().is_err()));
+        assert_eq!([" ", "blanks"].map(str::parse), [const { Ok(TablesSeparator(Delimiter::Blanks)) }; 2]);
+        assert!(["", ",,", "\u{e9}", "pipe"].iter().all(|text| text.parse::<TablesSeparator>().is_err()));
     }
 
     #[test]
@@ -193,9 +195,11 @@ mod tests {
 
     #[test]
     fn missing_values_are_numbers_or_words() {
-        for (text, missing) in [("error", Missing::Error), ("nan", Missing::Nan), ("-9999", Missing::Value(-9999.0))] {
-            assert_eq!(text.parse(), Ok(MissingValue(missing)));
+        for (text, missing) in
+            [("error", MissingValue::Error), ("nan", MissingValue::Nan), ("-9999", MissingValue::Value(-9999.0))]
+        {
+            assert_eq!(text.parse(), Ok(MissingArg(missing)));
         }
-        assert!("none".parse::<MissingValue>().is_err());
+        assert!("none".parse::<MissingArg>().is_err());
     }
 }

@@ -5,7 +5,7 @@ use crate::values;
 use clap::{Args, ValueEnum, ValueHint};
 use polyhaul::Format;
 use polyhaul::model::{ColorSpace, Encoding};
-use polyhaul::ops::{Edges, Filter, Quality};
+use polyhaul::ops::{BlockQuality, MipmapEdges, MipmapFilter};
 use polyhaul::options::{ImageWriteOptions, Limits};
 use polyhaul::textures::TextureOptions;
 use std::path::PathBuf;
@@ -34,10 +34,10 @@ pub struct TextureArgs {
     pub format: Container,
     /// Block format
     #[arg(long, value_name = "NAME", value_enum, default_value = "auto")]
-    pub encoding: Blocks,
+    pub encoding: TextureBlocks,
     /// Quality of block compression
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "normal")]
-    pub quality: Level,
+    pub quality: TextureLevel,
     /// Filter for mipmaps
     #[arg(long, value_name = "FILTER", value_enum, default_value = "box")]
     pub mips: Mips,
@@ -84,7 +84,7 @@ pub enum Container {
 
 /// What textures are made of.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Blocks {
+pub enum TextureBlocks {
     /// Chosen for each image
     Auto,
     /// RGB, 4 bits per pixel
@@ -105,7 +105,7 @@ pub enum Blocks {
 
 /// How much time blocks may take.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Level {
+pub enum TextureLevel {
     /// For previews
     Fast,
     /// Balance of speed and quality
@@ -139,16 +139,16 @@ impl TextureArgs {
         TextureOptions::default()
             .with_encoding(self.encoding.option())
             .with_quality(match self.quality {
-                Level::Fast => Quality::Fast,
-                Level::Normal => Quality::Normal,
-                Level::Best => Quality::Best,
+                TextureLevel::Fast => BlockQuality::Fast,
+                TextureLevel::Normal => BlockQuality::Normal,
+                TextureLevel::Best => BlockQuality::Best,
             })
             .with_mips(match self.mips {
-                Mips::Box => Some(Filter::Box),
-                Mips::Kaiser => Some(Filter::Kaiser),
+                Mips::Box => Some(MipmapFilter::Box),
+                Mips::Kaiser => Some(MipmapFilter::Kaiser),
                 Mips::None => None,
             })
-            .with_edges(if self.wrap { Edges::Wrap } else { Edges::Clamp })
+            .with_edges(if self.wrap { MipmapEdges::Wrap } else { MipmapEdges::Clamp })
             .with_alpha_cutoff(self.alpha_cutoff)
             .with_normal_map((self.normal_map || self.no_normal_map).then_some(self.normal_map))
             .with_color_space(match (self.linear, self.srgb) {
@@ -168,17 +168,17 @@ impl TextureArgs {
     }
 }
 
-impl Blocks {
+impl TextureBlocks {
     fn option(self) -> Option<Encoding> {
         Some(match self {
-            Blocks::Auto => return None,
-            Blocks::Bc1 => Encoding::Bc1,
-            Blocks::Bc3 => Encoding::Bc3,
-            Blocks::Bc4 => Encoding::Bc4 { signed: false },
-            Blocks::Bc5 => Encoding::Bc5 { signed: false },
-            Blocks::Bc6h => Encoding::Bc6h { signed: false },
-            Blocks::Bc7 => Encoding::Bc7,
-            Blocks::Rgba8 => Encoding::default(),
+            TextureBlocks::Auto => return None,
+            TextureBlocks::Bc1 => Encoding::Bc1,
+            TextureBlocks::Bc3 => Encoding::Bc3,
+            TextureBlocks::Bc4 => Encoding::Bc4 { signed: false },
+            TextureBlocks::Bc5 => Encoding::Bc5 { signed: false },
+            TextureBlocks::Bc6h => Encoding::Bc6h { signed: false },
+            TextureBlocks::Bc7 => Encoding::Bc7,
+            TextureBlocks::Rgba8 => Encoding::default(),
         })
     }
 }

@@ -12,10 +12,10 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 /// What differs, in words.
-pub type Difference = std::result::Result<(), String>;
+pub type CheckDifference = std::result::Result<(), String>;
 
 /// An error where the scenes differ by more than the printed digits.
-pub fn compare(made: &Scene, read: &Scene, options: &ObjWriteOptions) -> Difference {
+pub fn compare(made: &Scene, read: &Scene, options: &ObjWriteOptions) -> CheckDifference {
     let names = |scene: &Scene| scene.objects.iter().map(|object| object.name.clone()).collect::<Vec<_>>();
     equal("object", names(made).into_iter(), names(read).into_iter())?;
     let spans = |scene: &Scene| scene.objects.iter().map(span).collect::<Vec<_>>();
@@ -69,11 +69,16 @@ pub fn equal<T: PartialEq + std::fmt::Debug>(
     what: &str,
     made: impl Iterator<Item = T>,
     read: impl Iterator<Item = T>,
-) -> Difference {
+) -> CheckDifference {
     each(what, made, read, |a, b| a == b)
 }
 
-fn close(what: &str, made: impl Iterator<Item = f32>, read: impl Iterator<Item = f32>, digits: Digits) -> Difference {
+fn close(
+    what: &str,
+    made: impl Iterator<Item = f32>,
+    read: impl Iterator<Item = f32>,
+    digits: Digits,
+) -> CheckDifference {
     let printed = match digits {
         Digits::Fixed(digits) => 0.5 * 10f64.powi(-i32::from(digits)),
         _ => 0.0,
@@ -90,7 +95,7 @@ fn each<T: std::fmt::Debug>(
     mut made: impl Iterator<Item = T>,
     mut read: impl Iterator<Item = T>,
     same: impl Fn(&T, &T) -> bool,
-) -> Difference {
+) -> CheckDifference {
     for index in 0u64.. {
         match (made.next(), read.next()) {
             (None, None) => break,

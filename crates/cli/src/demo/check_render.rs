@@ -1,13 +1,13 @@
 //! Compares the scene for a renderer that was made with the one that was read back, whose large meshes are files.
 
-use super::check::{Difference, equal};
+use super::check::{CheckDifference, equal};
 use polyhaul::Result;
 use polyhaul::model::render::{Instance, Parameter, ParameterValues, Parameters, Render, Shape};
 use polyhaul::model::{Mesh, Scene};
 use polyhaul::ops::places64;
 
 /// An error where the scenes differ in a bit of what they show.
-pub fn compare(made: &Scene, read: &Scene) -> Result<Difference> {
+pub fn compare(made: &Scene, read: &Scene) -> Result<CheckDifference> {
     let (Some(one), Some(other)) = (&made.render, &read.render) else {
         return Ok(Err("not a renderer scene".into()));
     };
@@ -22,7 +22,7 @@ fn name<'a>(render: &'a Render, instance: &Instance) -> Option<&'a str> {
     render.objects.get(instance.object).map(|object| render.text(object.name))
 }
 
-fn shapes(one: &Render, other: &Render, meshes: &[Mesh]) -> Difference {
+fn shapes(one: &Render, other: &Render, meshes: &[Mesh]) -> CheckDifference {
     equal("number of shapes", [one.shape_count()].into_iter(), [other.shape_count()].into_iter())?;
     for (index, (a, b)) in one.shapes().zip(other.shapes()).enumerate() {
         match b.mesh().and_then(|mesh| meshes.get(mesh)) {
@@ -35,7 +35,7 @@ fn shapes(one: &Render, other: &Render, meshes: &[Mesh]) -> Difference {
 }
 
 /// Whether a shape's arrays are those of a mesh.
-fn file(shape: &Shape<'_>, mesh: &Mesh) -> Difference {
+fn file(shape: &Shape<'_>, mesh: &Mesh) -> CheckDifference {
     let floats = |name| match shape.parameters().get(name).map(|parameter| parameter.values) {
         Some(ParameterValues::Floats(values)) => values,
         _ => &[],
@@ -50,7 +50,7 @@ fn file(shape: &Shape<'_>, mesh: &Mesh) -> Difference {
     equal("index", indices.iter().copied(), mesh.faces.corner_positions.iter().map(|&index| index as i32))
 }
 
-fn same(a: Parameters<'_>, b: Parameters<'_>) -> Difference {
+fn same(a: Parameters<'_>, b: Parameters<'_>) -> CheckDifference {
     fn declared<'a>(it: Parameter<'a>) -> (polyhaul::model::render::ParameterType, &'a str) {
         (it.kind, it.name)
     }

@@ -75,7 +75,7 @@ impl Subject {
 }
 
 #[derive(Serialize)]
-struct Details {
+struct DemoDetails {
     same: bool,
     kind: &'static str,
     /// Where the scene was kept.
@@ -133,7 +133,7 @@ pub fn run(session: &Session, args: &DemoArgs) -> u8 {
 
 /// All steps in order. Each plain rate is measured right after the rate that it stands beside, so
 /// that both find the system's caches in the same state.
-fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
+fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
     // Signals wait for the end of the running step, so that the folder is taken away.
     let _hold = session.signals().hold()?;
     let folder = Folder::new(args.keep.as_deref())?;
@@ -172,7 +172,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     ];
     let contents = What::of(Content::Scene(made));
     let kept = args.keep.as_ref().map(|folder| folder.display().to_string());
-    Ok((Details { same: true, kind: subject.kind.name(), folder: kept, bytes, rates, verdicts, contents }, report))
+    Ok((DemoDetails { same: true, kind: subject.kind.name(), folder: kept, bytes, rates, verdicts, contents }, report))
 }
 
 /// What was read must be what was made; one file must be written as the same bytes again.
@@ -216,7 +216,7 @@ fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMu
 }
 
 /// The table for people: each rate beside the machine's own.
-fn table(details: &Details) -> String {
+fn table(details: &DemoDetails) -> String {
     let mut text = format!(
         "{}: {}; verified by reading back{}\n\n",
         human::bytes(details.bytes),

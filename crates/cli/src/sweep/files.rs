@@ -13,7 +13,7 @@ use std::time::UNIX_EPOCH;
 
 /// A file, and how it was when it was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct SweepFile {
     /// Without links.
     pub path: PathBuf,
     pub bytes: u64,
@@ -25,7 +25,7 @@ pub struct File {
 /// All files of an asset; its own is the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asset {
-    pub files: Vec<File>,
+    pub files: Vec<SweepFile>,
     /// The folder that all of them are in.
     pub root: PathBuf,
     /// Names by which the load asked for files, and which of `files` each is.
@@ -163,7 +163,7 @@ impl Asset {
             }
             let modified_ns = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             let modified_ns = modified_ns.map_or(0, |since| since.as_nanos());
-            asset.files.push(File { path: real, bytes: found.len(), modified_ns, format });
+            asset.files.push(SweepFile { path: real, bytes: found.len(), modified_ns, format });
         }
         asset.root = shared(&asset.files);
         Ok(asset)
@@ -207,7 +207,7 @@ fn is_file_of_a_scene(name: &str, options: &ReadOptions) -> bool {
 }
 
 /// The deepest folder that all files are in.
-fn shared(files: &[File]) -> PathBuf {
+fn shared(files: &[SweepFile]) -> PathBuf {
     let mut folders = files.iter().filter_map(|file| file.path.parent());
     let mut root = folders.next().unwrap_or(Path::new("")).to_path_buf();
     for folder in folders {
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn files_share_their_deepest_folder() {
         let of = |paths: &[&str]| {
-            let file = |path: &&str| File { path: path.into(), bytes: 0, modified_ns: 0, format: None };
+            let file = |path: &&str| SweepFile { path: path.into(), bytes: 0, modified_ns: 0, format: None };
             shared(&paths.iter().map(file).collect::<Vec<_>>())
         };
         assert_eq!(of(&["/a/b/c.obj", "/a/b/d/e.mtl"]), Path::new("/a/b"));

@@ -16,7 +16,7 @@ use files::{Asked, Asset};
 use polyhaul::options::Codec;
 use polyhaul::report::{Ceilings, Device, Moved, Sweep};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, measure};
-use run::Plan;
+use run::RunPlan;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use variants::{Cache, Variant};
 
 /// What a sweep leaves behind.
 #[derive(Default)]
-struct Found {
+struct SweepFound {
     sweep: Sweep,
     file_count: usize,
     /// Where copies are, how large they are, and how many were made now.
@@ -58,13 +58,13 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
             let unwritten = write(&found.sweep, args, chart).inspect_err(|error| session.show_error(error));
             let error = unwritten.err().or(interrupted);
             let outcome = (session.exit_code(error.as_ref()), error.as_ref());
-            session.finish_with("sweep", Some(Details::new(&found)), &report, None, outcome, JsonTo::Stdout)
+            session.finish_with("sweep", Some(SweepDetails::new(&found)), &report, None, outcome, JsonTo::Stdout)
         }
         Err(error) => session.fail("sweep", &error, JsonTo::Stdout),
     }
 }
 
-fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut Report) -> Result<Found> {
+fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut Report) -> Result<SweepFound> {
     let main = args.input.as_deref().unwrap_or(Path::new(""));
     if main == Path::new("-") {
         let error = Error::new(ErrorKind::Usage, "cannot sweep standard input: it can be read only once");
@@ -87,7 +87,7 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
         let cells = plan(args, &read, &variants, &ceilings, &[]).predict();
         let stored = variants.into_iter().map(|variant| variant.stored).collect();
         let sweep = Sweep { asset, stored, cells, ..Sweep::default() };
-        return Ok(Found { sweep, file_count, has_ceilings: true, ..Found::default() });
+        return Ok(SweepFound { sweep, file_count, has_ceilings: true, ..SweepFound::default() });
     }
     let asked = Asked::default();
     let first = read.clone().with_resolver(Some(asked.listener()));
@@ -115,12 +115,12 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let told = |done, total| tell.iter().for_each(|tell| (tell.0)(done, Some(total)));
     let begin = Instant::now();
     let ceilings = report.phase("calibration", || fitted(main, args, &read, ceilings, begin))?;
-    let plan = Plan { begin, ..plan(args, &read, &variants, &ceilings, &first.counts) };
+    let plan = RunPlan { begin, ..plan(args, &read, &variants, &ceilings, &first.counts) };
     let (cells, is_interrupted) = report.phase("loads", || plan.run(told))?;
     report.threads = cells.iter().map(|cell| cell.threads).max().unwrap_or(0);
     let made = variants.iter().filter(|variant| variant.is_new).count();
     let stored = variants.into_iter().map(|variant| variant.stored).collect();
-    Ok(Found {
+    Ok(SweepFound {
         file_count: files.files.len(),
         cache: Some((cache.folder().to_path_buf(), cache.bytes(&files), made)),
         has_ceilings: !ceilings.is_empty(),
@@ -164,8 +164,8 @@ fn plan<'a>(
     variants: &'a [Variant],
     ceilings: &'a BTreeMap<usize, Ceilings>,
     wanted: &'a [u64],
-) -> Plan<'a> {
-    Plan {
+) -> RunPlan<'a> {
+    RunPlan {
         variants,
         devices: args.devices(),
         threads: args.threads(read.run.worker_threads()),
@@ -238,7 +238,7 @@ fn write(sweep: &Sweep, args: &SweepArgs, chart: Option<&Path>) -> Result<()> {
 }
 
 /// What people read.
-fn text(found: &Found) -> String {
+fn text(found: &SweepFound) -> String {
     let mut text = table::table(&found.sweep);
     if let Some((folder, bytes, _)) = found.cache.as_ref().filter(|cache| cache.1 > 0) {
         let folder = human::safe(&folder.display().to_string());
@@ -270,7 +270,7 @@ fn forget(session: &Session, args: &SweepArgs) -> u8 {
 
 /// What `--json` adds.
 #[derive(Serialize)]
-struct Details {
+struct SweepDetails {
     asset: String,
     files: usize,
     stored: Vec<StoredRow>,
@@ -326,8 +326,8 @@ struct CacheRow {
     made: usize,
 }
 
-impl Details {
-    fn new(found: &Found) -> Details {
+impl SweepDetails {
+    fn new(found: &SweepFound) -> SweepDetails {
         let sweep = &found.sweep;
         let name = |stored: usize| sweep.stored.get(stored).map_or(String::new(), |it| it.name.clone());
         let cell = |cell: &polyhaul::report::Cell| {
@@ -371,7 +371,7 @@ impl Details {
             made: *made,
         });
         let threads = sweep.threads();
-        Details {
+        SweepDetails {
             asset: sweep.asset.clone(),
             files: found.file_count,
             stored: stored.map(row).collect(),

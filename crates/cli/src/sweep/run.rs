@@ -21,7 +21,7 @@ const ON_DISK: f64 = 0.9;
 const AGAIN: usize = 2;
 
 /// What is to be run.
-pub struct Plan<'a> {
+pub struct RunPlan<'a> {
     pub variants: &'a [Variant],
     /// From slow to fast.
     pub devices: Vec<Device>,
@@ -41,7 +41,7 @@ pub struct Plan<'a> {
 
 /// A plan that is being carried out.
 struct Run<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a RunPlan<'a>,
     cells: Vec<Cell>,
     /// Cells that were dealt with.
     done: u64,
@@ -49,7 +49,7 @@ struct Run<'a> {
     is_interrupted: bool,
 }
 
-impl Plan<'_> {
+impl RunPlan<'_> {
     /// The cells, with what they should take, as far as the ceilings know.
     pub fn predict(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
@@ -250,8 +250,8 @@ mod tests {
             Variant { storing: Storing::AsIs, main, files, resolver: None, stored, moved: Vec::new(), is_new: false }
         }
 
-        fn plan<'a>(variants: &'a [Variant], read: &'a ReadOptions, wanted: &'a [u64]) -> Plan<'a> {
-            Plan {
+        fn plan<'a>(variants: &'a [Variant], read: &'a ReadOptions, wanted: &'a [u64]) -> RunPlan<'a> {
+            RunPlan {
                 variants,
                 devices: vec![Device::Memory, Device::Rate(1_000_000_000)],
                 threads: vec![1, 2],
@@ -301,7 +301,7 @@ mod tests {
         let (variants, read) = ([scratch.variant()], ReadOptions::default());
         let asked = Cli::try_parse_from(["polyhaul", "sweep", "a.obj", "--rates", "unlimited,1GB/s,50MB/s"]).unwrap();
         let Command::Sweep(args) = asked.command else { panic!("{asked:?}") };
-        let plan = Plan { devices: args.devices(), threads: vec![1], ..Scratch::plan(&variants, &read, &[]) };
+        let plan = RunPlan { devices: args.devices(), threads: vec![1], ..Scratch::plan(&variants, &read, &[]) };
         let devices: Vec<_> = plan.predict().iter().map(|cell| cell.device).collect();
         assert_eq!(devices, [Device::Rate(50_000_000), Device::Rate(1_000_000_000), Device::Memory]);
     }
@@ -311,7 +311,7 @@ mod tests {
         let scratch = Scratch::new("time");
         let (variants, read) = ([scratch.variant()], ReadOptions::default());
         let (devices, time_limit) = (vec![Device::Rate(100), Device::Memory], Duration::from_secs(20));
-        let plan = Plan { devices, time_limit, ..Scratch::plan(&variants, &read, &[]) };
+        let plan = RunPlan { devices, time_limit, ..Scratch::plan(&variants, &read, &[]) };
         let mut run = Run { plan: &plan, cells: plan.predict(), done: 0, is_interrupted: false };
         // 5,500 bytes at 100 bytes per second.
         assert!(!run.is_wanted(0, &[]) && !run.is_interrupted);

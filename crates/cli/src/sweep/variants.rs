@@ -6,7 +6,7 @@
 //! Sweeps that share the folder run one after another. Whoever asks for all to be forgotten loses nothing else that
 //! lies in it.
 
-use super::files::{Asset, File, beside, folder_of};
+use super::files::{Asset, SweepFile, beside, folder_of};
 use crate::args::sweep::Storing;
 use crate::file::{self, io};
 use polyhaul::options::{Cancel, Codec, Resolve};
@@ -153,7 +153,7 @@ impl Cache {
 fn key(asset: &Asset, storing: Storing) -> String {
     // The number grows when compressed files are written otherwise.
     let mut key = format!("polyhaul {} copy 2\n{storing}\n", env!("CARGO_PKG_VERSION"));
-    for File { path, bytes, modified_ns, .. } in &asset.files {
+    for SweepFile { path, bytes, modified_ns, .. } in &asset.files {
         // Writing to a string cannot fail.
         let _ = writeln!(key, "{bytes} {modified_ns} {path:?}");
     }
@@ -162,7 +162,7 @@ fn key(asset: &Asset, storing: Storing) -> String {
 
 /// Where the copies lie: as the files lie in the folder that all are in.
 fn places(asset: &Asset, copies: &Path) -> Result<Vec<PathBuf>> {
-    let place = |file: &File| match file.path.strip_prefix(&asset.root) {
+    let place = |file: &SweepFile| match file.path.strip_prefix(&asset.root) {
         Ok(below) => Ok(copies.join(below)),
         Err(_) => Err(Error::new(ErrorKind::Usage, "cannot copy files from several drives to one folder")),
     };
@@ -408,7 +408,7 @@ mod tests {
                 let path = self.0.join(name).canonicalize().unwrap();
                 let found = path.metadata().unwrap();
                 let modified_ns = found.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();
-                File { format: Format::of_path(&path), path, bytes: found.len(), modified_ns }
+                SweepFile { format: Format::of_path(&path), path, bytes: found.len(), modified_ns }
             };
             let files = vec![file("in/a.obj"), file("in/b.mtl")];
             let root = files[0].path.parent().unwrap().to_path_buf();

@@ -17,7 +17,7 @@ use polyhaul_pipeline::run::{Phase, span};
 /// How much time blocks may take. BC1, BC3, BC4 and BC5 have one quality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Quality {
+pub enum BlockQuality {
     /// For previews and for who waits: BC7 of one mode.
     Fast,
     /// Better BC7 and BC6H, which take much longer.
@@ -53,11 +53,11 @@ const PIECE_PIXELS: usize = 1 << 14;
 /// [`ErrorKind::Usage`] where there is no level, or one does not have half the size of the one before;
 /// [`ErrorKind::Unsupported`] for BC2 and blocks with a sign, and for any blocks on other systems; cancelling; a lack
 /// of memory.
-pub fn compress(levels: &[&Image], encoding: Encoding, quality: Quality, run: &RunOptions) -> Result<Texture> {
+pub fn compress(levels: &[&Image], encoding: Encoding, quality: BlockQuality, run: &RunOptions) -> Result<Texture> {
     let Some(first) = levels.first() else {
         return Err(Error::new(ErrorKind::Usage, "a texture needs at least one image"));
     };
-    let layout = Layout::of(encoding)?;
+    let layout = BlockLayout::of(encoding)?;
     let mut texture = Texture {
         width: first.width,
         height: first.height,
@@ -81,18 +81,24 @@ pub fn compress(levels: &[&Image], encoding: Encoding, quality: Quality, run: &R
         let rows = (PIECE_PIXELS / (image.width * layout.rows)).max(1);
         bytes.chunks_mut(row_bytes * rows).enumerate().map(move |(number, bytes)| (*image, number * rows, bytes))
     });
-    try_for_each_item(run.worker_threads(), &run.cancel, pieces, Scratch::default, |scratch, (image, row, bytes)| {
-        let _span = span(Phase::Encode);
-        let rows = bytes.chunks_exact_mut(layout.row_bytes(image.width));
-        for (bytes, row) in rows.zip(row..) {
-            if layout.is_plain {
-                scratch.plain_row(image, layout, row, bytes)?
-            } else {
-                scratch.blocks(image, layout, quality, row, bytes)?
+    try_for_each_item(
+        run.worker_threads(),
+        &run.cancel,
+        pieces,
+        BlockScratch::default,
+        |scratch, (image, row, bytes)| {
+            let _span = span(Phase::Encode);
+            let rows = bytes.chunks_exact_mut(layout.row_bytes(image.width));
+            for (bytes, row) in rows.zip(row..) {
+                if layout.is_plain {
+                    scratch.plain_row(image, layout, row, bytes)?
+                } else {
+                    scratch.blocks(image, layout, quality, row, bytes)?
+                }
             }
-        }
-        Ok(())
-    })?;
+            Ok(())
+        },
+    )?;
     texture.levels.try_reserve_exact(made.len())?;
     texture.levels.extend(made.into_iter().map(Array::from));
     Ok(texture)
@@ -115,7 +121,7 @@ fn check_level(texture: &Texture, number: usize, image: &Image) -> Result<()> {
 
 /// What an encoder takes.
 #[derive(Clone, Copy)]
-struct Layout {
+struct BlockLayout {
     encoding: Encoding,
     is_plain: bool,
     /// Rows of pixels in a row of blocks.
@@ -126,8 +132,8 @@ struct Layout {
     is_light: bool,
 }
 
-impl Layout {
-    fn of(encoding: Encoding) -> Result<Layout> {
+impl BlockLayout {
+    fn of(encoding: Encoding) -> Result<BlockLayout> {
         if let Encoding::Plain { channels, texel } = encoding {
             let is_light = matches!(texel, Texel::F16 | Texel::F32);
             let channels = usize::from(channels);
@@ -137,14 +143,14 @@ impl Layout {
                     format!("a texture cannot have {channels} channels; expected 1, 2 or 4"),
                 ));
             }
-            return Ok(Layout { encoding, is_plain: true, rows: 1, channels, texel, is_light });
+            return Ok(BlockLayout { encoding, is_plain: true, rows: 1, channels, texel, is_light });
         }
         let Some((channels, bytes)) = encode::taken(encoding) else {
             let error = Error::new(ErrorKind::Unsupported, format!("cannot compress to {encoding:?}"));
             return Err(error.with_hint("use unsigned BC1, BC3, BC4, BC5, BC6H or BC7"));
         };
         let texel = if bytes == 2 { Texel::F16 } else { Texel::U8 };
-        Ok(Layout { encoding, is_plain: false, rows: 4, channels, texel, is_light: bytes == 2 })
+        Ok(BlockLayout { encoding, is_plain: false, rows: 4, channels, texel, is_light: bytes == 2 })
     }
 
     /// Bytes of a row of blocks, or of pixels.
@@ -155,15 +161,22 @@ impl Layout {
 
 /// Memory of one thread.
 #[derive(Default)]
-struct Scratch {
+struct BlockScratch {
     pixels: Vec<u8>,
     loaded: Vec<f32>,
     mapped: Vec<f32>,
 }
 
-impl Scratch {
+impl BlockScratch {
     /// A row of blocks.
-    fn blocks(&mut self, image: &Image, layout: Layout, quality: Quality, row: usize, to: &mut [u8]) -> Result<()> {
+    fn blocks(
+        &mut self,
+        image: &Image,
+        layout: BlockLayout,
+        quality: BlockQuality,
+        row: usize,
+        to: &mut [u8],
+    ) -> Result<()> {
         let first = row * 4;
         if let Some(strip) = direct(image, layout, first) {
             return encode::encode(layout.encoding, quality, strip, to);
@@ -191,12 +204,12 @@ impl Scratch {
     }
 
     /// A row of plain pixels.
-    fn plain_row(&mut self, image: &Image, layout: Layout, row: usize, to: &mut [u8]) -> Result<()> {
+    fn plain_row(&mut self, image: &Image, layout: BlockLayout, row: usize, to: &mut [u8]) -> Result<()> {
         self.row(image, layout, row, to)
     }
 
     /// The pixels of a row as the encoder takes them, in little endian.
-    fn row(&mut self, image: &Image, layout: Layout, row: usize, to: &mut [u8]) -> Result<()> {
+    fn row(&mut self, image: &Image, layout: BlockLayout, row: usize, to: &mut [u8]) -> Result<()> {
         let size = image.channels.count();
         let start = row * image.width * size;
         let mapped_to = layout.target(image.channels);
@@ -222,7 +235,7 @@ impl Scratch {
     }
 }
 
-impl Layout {
+impl BlockLayout {
     /// The channels that pixels are mapped to; `None` where the first ones are picked.
     fn target(self, from: Channels) -> Option<Channels> {
         match self.channels {
@@ -234,7 +247,7 @@ impl Layout {
 }
 
 /// The strip where the image lies in memory as the encoder takes it.
-fn direct(image: &Image, layout: Layout, first: usize) -> Option<Strip<'_>> {
+fn direct(image: &Image, layout: BlockLayout, first: usize) -> Option<Strip<'_>> {
     let Samples::U8(samples) = &image.samples else { return None };
     let is_same = layout.texel == Texel::U8 && image.channels.count() == layout.channels;
     if !is_same || !image.width.is_multiple_of(4) || first + 4 > image.height {

@@ -67,7 +67,7 @@ pub fn decode(texture: &Texture, level: usize, image: usize, options: &RunOption
 
 fn blocks(bytes: &[u8], encoding: Encoding, size: [usize; 2], options: &RunOptions) -> Result<(Channels, Samples)> {
     use bcdec_rs as bc;
-    let blocks = Blocks { bytes, size, block_bytes: encoding.bytes(), options };
+    let blocks = BlockGrid { bytes, size, block_bytes: encoding.bytes(), options };
     Ok(match encoding {
         Encoding::Bc1 => (Channels::Rgba, Samples::U8(blocks.decode(4, 4, bc::bc1)?.into())),
         Encoding::Bc2 => (Channels::Rgba, Samples::U8(blocks.decode(4, 4, bc::bc2)?.into())),
@@ -98,7 +98,7 @@ fn blocks(bytes: &[u8], encoding: Encoding, size: [usize; 2], options: &RunOptio
 }
 
 /// The blocks of a picture.
-struct Blocks<'a> {
+struct BlockGrid<'a> {
     bytes: &'a [u8],
     /// Pixels in a row, and rows.
     size: [usize; 2],
@@ -106,7 +106,7 @@ struct Blocks<'a> {
     options: &'a RunOptions,
 }
 
-impl Blocks<'_> {
+impl BlockGrid<'_> {
     /// Decodes all. A pixel of a block has `from` samples, one of the picture `to`, of which the others are 0.
     fn decode<T: Copy + Default + Send>(
         &self,

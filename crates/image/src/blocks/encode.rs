@@ -5,7 +5,7 @@
 //! but its pixels. The kernels choose their instructions by the CPU: with AVX2 and AVX-512 they give the same bytes; a
 //! CPU with neither rounds a few blocks in a hundred differently. What is compressed, and how, is in `compress`.
 
-use super::compress::Quality;
+use super::compress::BlockQuality;
 use polyhaul_model::Encoding;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 
@@ -36,7 +36,7 @@ pub(super) fn taken(encoding: Encoding) -> Option<(usize, usize)> {
 }
 
 /// Compresses a row of blocks to `blocks`, which has room for just these.
-pub(super) fn encode(encoding: Encoding, quality: Quality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
+pub(super) fn encode(encoding: Encoding, quality: BlockQuality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
     let fits = || {
         let (samples, bytes) = taken(encoding)?;
         let row_bytes = strip.width.checked_mul(samples * bytes)?;
@@ -57,14 +57,14 @@ pub(super) fn encode(encoding: Encoding, quality: Quality, strip: Strip<'_>, blo
 ))]
 mod kernels {
     use super::Strip;
-    use crate::blocks::compress::Quality;
+    use crate::blocks::compress::BlockQuality;
     use intel_tex_2::bindings::kernel;
     use intel_tex_2::{bc6h, bc7};
     use polyhaul_model::Encoding;
     use polyhaul_model::error::{Error, ErrorKind, Result};
 
     /// The strip was checked: it has the pixels, and `blocks` the room.
-    pub(super) fn encode(encoding: Encoding, quality: Quality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
+    pub(super) fn encode(encoding: Encoding, quality: BlockQuality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
         let mut surface = kernel::rgba_surface {
             // The kernels only read it.
             ptr: strip.bytes.as_ptr().cast_mut(),
@@ -91,11 +91,11 @@ mod kernels {
         Ok(())
     }
 
-    fn bc6h_settings(quality: Quality) -> kernel::bc6h_enc_settings {
+    fn bc6h_settings(quality: BlockQuality) -> kernel::bc6h_enc_settings {
         let settings = match quality {
-            Quality::Fast => bc6h::very_fast_settings(),
-            Quality::Normal => bc6h::basic_settings(),
-            Quality::Best => bc6h::very_slow_settings(),
+            BlockQuality::Fast => bc6h::very_fast_settings(),
+            BlockQuality::Normal => bc6h::basic_settings(),
+            BlockQuality::Best => bc6h::very_slow_settings(),
         };
         kernel::bc6h_enc_settings {
             slow_mode: settings.slow_mode,
@@ -106,14 +106,14 @@ mod kernels {
         }
     }
 
-    fn bc7_settings(quality: Quality, is_opaque: bool) -> kernel::bc7_enc_settings {
+    fn bc7_settings(quality: BlockQuality, is_opaque: bool) -> kernel::bc7_enc_settings {
         let settings = match (quality, is_opaque) {
-            (Quality::Fast, true) => bc7::opaque_ultra_fast_settings(),
-            (Quality::Fast, false) => bc7::alpha_ultra_fast_settings(),
-            (Quality::Normal, true) => bc7::opaque_fast_settings(),
-            (Quality::Normal, false) => bc7::alpha_fast_settings(),
-            (Quality::Best, true) => bc7::opaque_slow_settings(),
-            (Quality::Best, false) => bc7::alpha_slow_settings(),
+            (BlockQuality::Fast, true) => bc7::opaque_ultra_fast_settings(),
+            (BlockQuality::Fast, false) => bc7::alpha_ultra_fast_settings(),
+            (BlockQuality::Normal, true) => bc7::opaque_fast_settings(),
+            (BlockQuality::Normal, false) => bc7::alpha_fast_settings(),
+            (BlockQuality::Best, true) => bc7::opaque_slow_settings(),
+            (BlockQuality::Best, false) => bc7::alpha_slow_settings(),
         };
         kernel::bc7_enc_settings {
             mode_selection: settings.mode_selection,
@@ -136,11 +136,11 @@ mod kernels {
 )))]
 mod kernels {
     use super::Strip;
-    use crate::blocks::compress::Quality;
+    use crate::blocks::compress::BlockQuality;
     use polyhaul_model::Encoding;
     use polyhaul_model::error::{Error, ErrorKind, Result};
 
-    pub(super) fn encode(_: Encoding, _: Quality, _: Strip<'_>, _: &mut [u8]) -> Result<()> {
+    pub(super) fn encode(_: Encoding, _: BlockQuality, _: Strip<'_>, _: &mut [u8]) -> Result<()> {
         let error = Error::new(ErrorKind::Unsupported, "block compression is not available on this system");
         Err(error.with_hint("use uncompressed pixels (rgba8)"))
     }

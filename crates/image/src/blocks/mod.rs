@@ -8,5 +8,5 @@ mod compress;
 mod decode;
 mod encode;
 
-pub use compress::{Quality, compress};
+pub use compress::{BlockQuality, compress};
 pub use decode::decode;

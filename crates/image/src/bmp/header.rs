@@ -1,8 +1,8 @@
 //! What stands before the pixels of a BMP file: two headers, masks, and the palette.
 
-use crate::masks::Masks;
+use crate::masks::ChannelMasks;
 use crate::pieces::Pieces;
-use crate::pixels::Stored;
+use crate::pixels::PixelsStored;
 use crate::raster::check_size;
 use polyhaul_model::Channels;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
@@ -29,12 +29,12 @@ const MASKS: usize = 54;
 
 /// What a file says about its pixels.
 #[derive(Debug)]
-pub(super) struct Header {
+pub(super) struct BmpHeader {
     pub(super) width: usize,
     pub(super) height: usize,
     /// Whether the first row is the bottom one.
     pub(super) is_upward: bool,
-    pub(super) pixels: Pixels,
+    pub(super) pixels: BmpPixels,
     /// Whether pixels are stored in runs.
     pub(super) has_runs: bool,
     /// Where the pixels begin.
@@ -43,9 +43,9 @@ pub(super) struct Header {
 
 /// How pixels are stored.
 #[derive(Debug)]
-pub(super) enum Pixels {
-    Stored(Stored),
-    Masked(Masks),
+pub(super) enum BmpPixels {
+    Stored(PixelsStored),
+    Masked(ChannelMasks),
     Mapped(Palette),
 }
 
@@ -57,33 +57,33 @@ pub(super) struct Palette {
     pub(super) colors: Vec<[u8; 3]>,
 }
 
-impl Pixels {
+impl BmpPixels {
     pub(super) fn bits(&self) -> usize {
         match self {
-            Pixels::Stored(stored) => 8 * stored.bytes(),
-            Pixels::Masked(masks) => 8 * masks.bytes(),
-            Pixels::Mapped(palette) => palette.bits,
+            BmpPixels::Stored(stored) => 8 * stored.bytes(),
+            BmpPixels::Masked(masks) => 8 * masks.bytes(),
+            BmpPixels::Mapped(palette) => palette.bits,
         }
     }
 
     pub(super) fn channels(&self) -> Channels {
         match self {
-            Pixels::Stored(stored) => stored.channels(),
-            Pixels::Masked(masks) if masks.has_alpha() => Channels::Rgba,
-            Pixels::Masked(_) | Pixels::Mapped(_) => Channels::Rgb,
+            BmpPixels::Stored(stored) => stored.channels(),
+            BmpPixels::Masked(masks) if masks.has_alpha() => Channels::Rgba,
+            BmpPixels::Masked(_) | BmpPixels::Mapped(_) => Channels::Rgb,
         }
     }
 }
 
 /// Both headers as bytes, and how to complain about them.
-struct Raw<'p, 'a> {
+struct BmpRaw<'p, 'a> {
     /// Zeros where the second header is shorter.
     bytes: [u8; FILE_BYTES + MOST_BYTES],
     size: usize,
     pieces: &'p mut Pieces<'a>,
 }
 
-impl Raw<'_, '_> {
+impl BmpRaw<'_, '_> {
     fn word(&self, at: usize) -> u32 {
         self.bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_le_bytes(*word))
     }
@@ -132,7 +132,7 @@ impl Raw<'_, '_> {
     }
 
     /// Masks, which stand in the second header or behind it; `count` of them where they stand behind it.
-    fn masks(&mut self, bits: usize, count: usize) -> Result<Pixels> {
+    fn masks(&mut self, bits: usize, count: usize) -> Result<BmpPixels> {
         if self.size == INFO_BYTES {
             let masks = self.pieces.take(4 * count, "masks")?;
             self.bytes[MASKS..MASKS + masks.len()].copy_from_slice(&masks);
@@ -145,14 +145,14 @@ impl Raw<'_, '_> {
             return Err(self.fault(MASKS, format!("the channel masks {masks:x?} exceed the {bits} bits of a pixel")));
         }
         Ok(match (bits, masks) {
-            (32, [0x00FF_0000, 0xFF00, 0xFF, 0xFF00_0000]) => Pixels::Stored(Stored::Bgra8),
-            (16, [0x7C00, 0x03E0, 0x001F, 0]) => Pixels::Stored(Stored::Bgr5),
-            _ => Pixels::Masked(Masks::new(bits / 8, masks)),
+            (32, [0x00FF_0000, 0xFF00, 0xFF, 0xFF00_0000]) => BmpPixels::Stored(PixelsStored::Bgra8),
+            (16, [0x7C00, 0x03E0, 0x001F, 0]) => BmpPixels::Stored(PixelsStored::Bgr5),
+            _ => BmpPixels::Masked(ChannelMasks::new(bits / 8, masks)),
         })
     }
 
     /// The palette, which stands right before the pixels or before what lies between.
-    fn palette(&mut self, bits: usize, body: u64) -> Result<Pixels> {
+    fn palette(&mut self, bits: usize, body: u64) -> Result<BmpPixels> {
         let (entry, told) = if self.is_core() { (3, 0) } else { (4, self.word(COLORS)) };
         let most = 1_u32 << bits;
         let room = body.saturating_sub(self.pieces.at()) / entry;
@@ -167,18 +167,18 @@ impl Raw<'_, '_> {
         }
         let bytes = self.pieces.take(count.min(most) as usize * entry as usize, "colors")?;
         let colors = bytes.chunks_exact(entry as usize).map(|color| [color[2], color[1], color[0]]);
-        Ok(Pixels::Mapped(Palette { bits, colors: colors.collect() }))
+        Ok(BmpPixels::Mapped(Palette { bits, colors: colors.collect() }))
     }
 
-    fn pixels(&mut self, body: u64) -> Result<(Pixels, bool)> {
+    fn pixels(&mut self, body: u64) -> Result<(BmpPixels, bool)> {
         let (bits, compression) = self.kind();
         let pixels = match (compression, bits) {
             (0, 1 | 2 | 4 | 8) => self.palette(bits, body)?,
             (1, 8) | (2, 4) => return Ok((self.palette(bits, body)?, true)),
-            (4, 24) if self.is_os2() => return Ok((Pixels::Stored(Stored::Bgr8), true)),
-            (0, 16) => Pixels::Stored(Stored::Bgr5),
-            (0, 24) => Pixels::Stored(Stored::Bgr8),
-            (0, 32) => Pixels::Masked(Masks::new(4, [0x00FF_0000, 0xFF00, 0xFF, 0])),
+            (4, 24) if self.is_os2() => return Ok((BmpPixels::Stored(PixelsStored::Bgr8), true)),
+            (0, 16) => BmpPixels::Stored(PixelsStored::Bgr5),
+            (0, 24) => BmpPixels::Stored(PixelsStored::Bgr8),
+            (0, 32) => BmpPixels::Masked(ChannelMasks::new(4, [0x00FF_0000, 0xFF00, 0xFF, 0])),
             (3, 16 | 32) if !self.is_os2() => self.masks(bits, 3)?,
             (6, 16 | 32) => self.masks(bits, 4)?,
             (0, _) => {
@@ -200,9 +200,9 @@ impl Raw<'_, '_> {
 }
 
 /// Reads what stands before the pixels.
-pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
+pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<BmpHeader> {
     let head: [u8; FILE_BYTES + 4] = pieces.head("header")?;
-    let mut raw = Raw { bytes: [0; FILE_BYTES + MOST_BYTES], size: 0, pieces };
+    let mut raw = BmpRaw { bytes: [0; FILE_BYTES + MOST_BYTES], size: 0, pieces };
     raw.bytes[..head.len()].copy_from_slice(&head);
     raw.size = raw.word(FILE_BYTES) as usize;
     if !head.starts_with(b"BM") {
@@ -220,5 +220,5 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
     if body < raw.pieces.at() {
         return Err(raw.fault(10, format!("the pixels start at byte {body}, inside the header")));
     }
-    Ok(Header { width, height, is_upward, pixels, has_runs, body })
+    Ok(BmpHeader { width, height, is_upward, pixels, has_runs, body })
 }

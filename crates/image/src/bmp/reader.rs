@@ -1,11 +1,11 @@
 //! The pixels of a BMP file to an image.
 
 use super::header;
-use super::header::{Header, Palette, Pixels};
+use super::header::{BmpHeader, BmpPixels, Palette};
 use super::runs::Runs;
 use crate::pieces::Pieces;
 use crate::raster::Raster;
-use crate::rows::Rows;
+use crate::rows::ImageRows;
 use polyhaul_model::error::{Error, Result, fault};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, Samples};
@@ -18,7 +18,7 @@ use std::mem::MaybeUninit;
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let mut pieces = Pieces::new(bytes, options);
     let header = header::read(&mut pieces, &options.limits)?;
-    let Header { width, height, .. } = header;
+    let BmpHeader { width, height, .. } = header;
     let channels = header.pixels.channels();
     let raster = Raster::new(width * channels.count(), height, header.is_upward, pieces.backed())?;
     pieces.skip_to(header.body)?;
@@ -36,12 +36,12 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
 /// Reads plain rows, of which each is padded to whole words.
 fn read_rows<'a>(
     mut pieces: Pieces<'a>,
-    header: &Header,
+    header: &BmpHeader,
     raster: &Raster<u8>,
     options: &ParseOptions,
 ) -> Result<(usize, Pieces<'a>)> {
     let file = pieces.file.clone();
-    let Header { width, height, body, pixels, .. } = header;
+    let BmpHeader { width, height, body, pixels, .. } = header;
     let cut = |offset: u64| {
         fault(&file, offset, format!("unexpected end of file: the header declares {width} x {height} pixels"))
     };
@@ -50,28 +50,28 @@ fn read_rows<'a>(
     }
     let row_bits = width.checked_mul(pixels.bits()).ok_or_else(|| Error::memory("rows"))?;
     let (used, stride) = (row_bits.div_ceil(8), row_bits.div_ceil(32) * 4);
-    let rows = Rows { bytes: pieces.bytes(), body: *body, stride, used, cut: &cut };
+    let rows = ImageRows { bytes: pieces.bytes(), body: *body, stride, used, cut: &cut };
     let end = rows.end(*height);
     // A colour that there is not is found first, however the file is read.
-    if let (Some(len), false) = (rows.bytes.len(), matches!(pixels, Pixels::Mapped(_)))
+    if let (Some(len), false) = (rows.bytes.len(), matches!(pixels, BmpPixels::Mapped(_)))
         && len < end
     {
         return Err(cut(len));
     }
     let level = Level::best();
     let threads = rows.read(raster, &options.run, |offset, from, to| match pixels {
-        Pixels::Stored(stored) => {
+        BmpPixels::Stored(stored) => {
             stored.expand(level, from, to);
             Ok(())
         }
-        Pixels::Masked(masks) => {
+        BmpPixels::Masked(masks) => {
             let size = pixels.channels().count();
             for (pixel, to) in from.chunks_exact(masks.bytes()).zip(to.chunks_exact_mut(size)) {
                 masks.narrow(pixel).into_iter().zip(to).for_each(|(sample, to)| *to = MaybeUninit::new(sample));
             }
             Ok(())
         }
-        Pixels::Mapped(palette) => {
+        BmpPixels::Mapped(palette) => {
             palette.expand(from, to).map_err(|place| palette.unmapped(&file, offset + place as u64))
         }
     })?;

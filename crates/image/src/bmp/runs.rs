@@ -1,6 +1,6 @@
 //! Runs of equal pixels, and pixels as they are (RLE8 and RLE4 of numbers, RLE24 of colours), to rows.
 
-use super::header::{Header, Palette, Pixels};
+use super::header::{BmpHeader, BmpPixels, Palette};
 use crate::pieces::Pieces;
 use crate::raster::Raster;
 use polyhaul_model::error::{Diagnostic, Error, Result, fault};
@@ -20,7 +20,7 @@ const PASSED_RATIO: u64 = 4;
 pub(super) struct Runs<'h, 'a> {
     pieces: Pieces<'a>,
     window: Window,
-    header: &'h Header,
+    header: &'h BmpHeader,
     /// Where pixels are numbers; the others are blue, green and red.
     palette: Option<&'h Palette>,
     /// The pixels of a row as they are stored, a byte or three for each, as many of them as were made.
@@ -35,11 +35,11 @@ pub(super) struct Runs<'h, 'a> {
 
 impl<'h, 'a> Runs<'h, 'a> {
     /// Runs that begin where `pieces` stand.
-    pub(super) fn new(pieces: Pieces<'a>, header: &'h Header) -> Result<Runs<'h, 'a>> {
+    pub(super) fn new(pieces: Pieces<'a>, header: &'h BmpHeader) -> Result<Runs<'h, 'a>> {
         let window = Window::new(pieces.at(), CHUNK_BYTES)?;
         let palette = match &header.pixels {
-            Pixels::Mapped(palette) => Some(palette),
-            Pixels::Stored(_) | Pixels::Masked(_) => None,
+            BmpPixels::Mapped(palette) => Some(palette),
+            BmpPixels::Stored(_) | BmpPixels::Masked(_) => None,
         };
         Ok(Runs { pieces, window, header, palette, row: Vec::new(), done: 0, passed: 0, cut_runs: None })
     }
@@ -95,7 +95,7 @@ impl<'h, 'a> Runs<'h, 'a> {
     }
 
     fn cut(&self) -> Error {
-        let Header { width, height, .. } = self.header;
+        let BmpHeader { width, height, .. } = self.header;
         let offset = self.window.offset() + self.window.rest().len() as u64;
         fault(
             &self.pieces.file,

@@ -1,6 +1,6 @@
 //! The formats of pixels by their numbers in `DXGI_FORMAT`.
 
-use crate::masks::Masks;
+use crate::masks::ChannelMasks;
 use crate::texels::Texels;
 use polyhaul_model::{ColorSpace, Encoding, Texel};
 
@@ -82,7 +82,9 @@ pub(super) fn texels(number: u32) -> Option<(Texels, ColorSpace)> {
     }
     let same = SAME.iter().find(|row| row.0 == number).map(|(_, encoding, space)| (Texels::Same(*encoding), *space));
     let masked = MASKED.iter().filter(|row| row.0 == number);
-    same.or_else(|| masked.map(|(_, bytes, masks, space)| (Texels::Masked(Masks::new(*bytes, *masks)), *space)).next())
+    same.or_else(|| {
+        masked.map(|(_, bytes, masks, space)| (Texels::Masked(ChannelMasks::new(*bytes, *masks)), *space)).next()
+    })
 }
 
 /// The number of a format, where there is one.

@@ -1,7 +1,7 @@
 //! Both headers of a DDS file, read.
 
 use super::{HEADER_BYTES, MORE_BYTES, dxgi};
-use crate::masks::Masks;
+use crate::masks::ChannelMasks;
 use crate::pieces::Pieces;
 use crate::surface::Surface;
 use crate::texels::Texels;
@@ -42,7 +42,7 @@ const ALL_FACES: u32 = 0xFC00;
 const IS_VOLUME: u32 = 0x20_0000;
 
 /// What stands before the pixels.
-pub(super) struct Header {
+pub(super) struct DdsHeader {
     pub(super) surface: Surface,
     /// Whether the red of BC3 is stored as alpha.
     pub(super) has_red_as_alpha: bool,
@@ -71,7 +71,7 @@ impl PixelFormat {
 }
 
 /// Reads what stands before the pixels.
-pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Header> {
+pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<DdsHeader> {
     let header: [u8; HEADER_BYTES] = pieces.head("header")?;
     let word = |at: usize| word(&header, at);
     if !super::looks_like_dds(&header) || word(4) != 124 || word(76) != 32 {
@@ -89,7 +89,7 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
         warnings.note(options.faults, "array-size", Diagnostic::at(&pieces.file, ARRAY_SIZE as u64, message))?;
         shape.layers = 1;
     }
-    let Shape { layers, faces, is_volume } = shape;
+    let DdsShape { layers, faces, is_volume } = shape;
     let PixelFormat { texels, color_space, premultiplied, has_red_as_alpha } = format;
     let surface = Surface {
         width: word(WIDTH) as usize,
@@ -103,10 +103,10 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
         premultiplied,
     };
     surface.check(&options.limits, &pieces.file, HEIGHT as u64)?;
-    Ok(Header { surface, has_red_as_alpha })
+    Ok(DdsHeader { surface, has_red_as_alpha })
 }
 
-struct Shape {
+struct DdsShape {
     layers: usize,
     faces: usize,
     is_volume: bool,
@@ -120,15 +120,15 @@ fn unsupported(pieces: &Pieces<'_>, at: usize, message: String) -> Error {
     Diagnostic::at(&pieces.file, at as u64, message).into_error(ErrorKind::Unsupported)
 }
 
-fn older_shape(caps2: u32, pieces: &Pieces<'_>) -> Result<Shape> {
+fn older_shape(caps2: u32, pieces: &Pieces<'_>) -> Result<DdsShape> {
     let is_cube = caps2 & IS_CUBE != 0;
     if is_cube && caps2 & ALL_FACES != ALL_FACES {
         return Err(unsupported(pieces, CAPS2, "cube maps with fewer than six faces are not supported".into()));
     }
-    Ok(Shape { layers: 1, faces: if is_cube { 6 } else { 1 }, is_volume: caps2 & IS_VOLUME != 0 })
+    Ok(DdsShape { layers: 1, faces: if is_cube { 6 } else { 1 }, is_volume: caps2 & IS_VOLUME != 0 })
 }
 
-fn newer(more: &[u8; MORE_BYTES], caps2: u32, pieces: &Pieces<'_>) -> Result<(PixelFormat, Shape)> {
+fn newer(more: &[u8; MORE_BYTES], caps2: u32, pieces: &Pieces<'_>) -> Result<(PixelFormat, DdsShape)> {
     let (number, dimension, is_cube) = (word(more, 0), word(more, 4), word(more, 8) & 4 != 0);
     let Some((texels, color_space)) = dxgi::texels(number) else {
         return Err(unsupported(pieces, HEADER_BYTES, format!("DXGI_FORMAT {number} is not supported")));
@@ -140,7 +140,7 @@ fn newer(more: &[u8; MORE_BYTES], caps2: u32, pieces: &Pieces<'_>) -> Result<(Pi
     }
     let premultiplied = word(more, 16) & 7 == 2;
     let is_volume = dimension == 4 || dimension < 2 && caps2 & IS_VOLUME != 0;
-    let shape = Shape { layers: word(more, 12) as usize, faces: if is_cube { 6 } else { 1 }, is_volume };
+    let shape = DdsShape { layers: word(more, 12) as usize, faces: if is_cube { 6 } else { 1 }, is_volume };
     Ok((PixelFormat { premultiplied, ..PixelFormat::new(texels, color_space) }, shape))
 }
 
@@ -229,7 +229,7 @@ fn by_masks(bytes: usize, masks: [u32; 4], is_brightness: bool) -> PixelFormat {
         (4, [0xFFFF, 0xFFFF_0000, 0, 0]) => PixelFormat::plain(2, Texel::U16, Linear),
         (4, [0xFF, 0xFF00, 0x00FF_0000, 0xFF00_0000]) => PixelFormat::plain(4, Texel::U8, Srgb),
         _ => {
-            let masks = Masks::new(bytes, masks);
+            let masks = ChannelMasks::new(bytes, masks);
             let is_wide = masks.encoding().bytes() > 4;
             PixelFormat::new(Texels::Masked(masks), if is_wide { Linear } else { Srgb })
         }

@@ -1,7 +1,7 @@
 //! DDS files to textures and images.
 
 use super::header;
-use super::header::Header;
+use super::header::DdsHeader;
 use crate::blocks::decode;
 use crate::pieces::Pieces;
 use crate::surface::note_other_pictures;
@@ -23,7 +23,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
 /// Reads all levels of all pictures.
 pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Texture> {
     let mut pieces = Pieces::new(bytes, options);
-    let Header { surface, has_red_as_alpha } = header::read(&mut pieces, options, warnings)?;
+    let DdsHeader { surface, has_red_as_alpha } = header::read(&mut pieces, options, warnings)?;
     let texture = surface.read_by_image(&mut pieces)?;
     pieces.finish()?;
     if has_red_as_alpha { with_red_in_place(texture, &options.run) } else { Ok(texture) }

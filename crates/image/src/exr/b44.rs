@@ -4,8 +4,8 @@
 //! not support channels with fewer samples than pixels. The format is described in "Technical Introduction to
 //! OpenEXR"; the bytes come out as the rows of a block that is not packed, in the order of this machine.
 
-use super::header::Channel;
-use super::unpack::{Rows, samples_of};
+use super::header::ExrChannel;
+use super::unpack::{ExrRows, samples_of};
 use crate::samples::half::of_half;
 use exr::prelude::f16;
 use polyhaul_model::ChannelType;
@@ -35,7 +35,7 @@ const ORDER: [(usize, usize); 15] = [
 const FLAT: u8 = 13 << 2;
 
 /// Unpacks a block; `None` where its bytes do not last, or are too many.
-pub(super) fn unpack(channels: &[Channel], packed: &[u8], rows: &Rows) -> Result<Option<Vec<u8>>> {
+pub(super) fn unpack(channels: &[ExrChannel], packed: &[u8], rows: &ExrRows) -> Result<Option<Vec<u8>>> {
     let mut planes = Vec::with_capacity(channels.len());
     let mut rest = packed;
     for channel in channels {

@@ -1,6 +1,6 @@
 //! What an EXR file of an image holds: its channels in the order of their names, and the header before them.
 
-use super::header::{MAX_NAME_BYTES, STORAGE, Window};
+use super::header::{ExrWindow, MAX_NAME_BYTES, STORAGE};
 use crate::options::ImageWriteOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::names::shown;
@@ -109,9 +109,9 @@ fn check_name(name: &str, what: &str) -> Result<()> {
 }
 
 /// The pixels of an image: where the file that it comes from has them, or from the origin.
-pub(super) fn window(image: &Image) -> Result<Window> {
+pub(super) fn window(image: &Image) -> Result<ExrWindow> {
     let size = [image.width, image.height].map(|side| i32::try_from(side).unwrap_or(i32::MAX));
-    let window = declared(image, "dataWindow")?.unwrap_or(Window { min: [0, 0], max: size.map(|side| side - 1) });
+    let window = declared(image, "dataWindow")?.unwrap_or(ExrWindow { min: [0, 0], max: size.map(|side| side - 1) });
     if window.size() == [image.width, image.height] {
         Ok(window)
     } else {
@@ -120,10 +120,10 @@ pub(super) fn window(image: &Image) -> Result<Window> {
     }
 }
 
-fn declared(image: &Image, name: &str) -> Result<Option<Window>> {
+fn declared(image: &Image, name: &str) -> Result<Option<ExrWindow>> {
     let attribute = image.attributes.iter().find(|attribute| attribute.name == name);
     let invalid = || usage(format!("the attribute `{name}` is not a valid window"));
-    attribute.map(|attribute| Window::of(&attribute.value).ok_or_else(invalid)).transpose()
+    attribute.map(|attribute| ExrWindow::of(&attribute.value).ok_or_else(invalid)).transpose()
 }
 
 /// What stands before the table of blocks.

@@ -8,7 +8,7 @@
 //! reference implementation (ImfRgbaYca.h), at the edges with the nearest sample. What that implementation does behind
 //! it, which is to make colours paler that came out more saturated than those around them, is not done.
 
-use super::header::{Channel, Window};
+use super::header::{ExrChannel, ExrWindow};
 use super::plane::Plane;
 use crate::samples::half::of_half;
 use polyhaul_model::ChannelSamples;
@@ -53,7 +53,7 @@ pub(super) struct Chroma {
 
 impl Chroma {
     /// The samples of a channel in a window.
-    pub(super) fn new(channel: &Channel, samples: ChannelSamples, data: Window) -> Chroma {
+    pub(super) fn new(channel: &ExrChannel, samples: ChannelSamples, data: ExrWindow) -> Chroma {
         let first = |axis: usize| (-i64::from(data.min[axis])).rem_euclid(channel.sampling[axis] as i64) as usize;
         let (size, sampling) = (Plane::area(channel, data), channel.sampling);
         Chroma { samples, size, sampling, first: [first(0), first(1)] }

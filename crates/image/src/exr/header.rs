@@ -35,26 +35,26 @@ pub(super) const STORAGE: [&str; 9] = [
 
 /// A part of a file: an image of its own.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct ExrPart {
     /// Its name, where it has one.
     pub(super) name: String,
     /// The view that it belongs to, where it belongs to one.
     pub(super) view: String,
-    pub(super) channels: Vec<Channel>,
+    pub(super) channels: Vec<ExrChannel>,
     pub(super) compression: Compression,
     /// How pixels are cut into blocks; `None` stands for blocks of rows.
     pub(super) tiles: Option<TileDescription>,
     /// Whether pixels have many samples.
     pub(super) is_deep: bool,
     /// Where its pixels lie.
-    pub(super) data: Window,
+    pub(super) data: ExrWindow,
     /// What it declares besides.
     pub(super) attributes: Vec<ImageAttribute>,
 }
 
 /// A channel of a part.
 #[derive(Debug)]
-pub(super) struct Channel {
+pub(super) struct ExrChannel {
     pub(super) name: String,
     pub(super) kind: ChannelType,
     /// Whether lossy compression rounds by steps that do not grow with the value.
@@ -65,12 +65,12 @@ pub(super) struct Channel {
 
 /// A rectangle of pixels, first and last included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
+pub(super) struct ExrWindow {
     pub(super) min: [i32; 2],
     pub(super) max: [i32; 2],
 }
 
-impl Window {
+impl ExrWindow {
     /// Columns and rows. The window is checked.
     pub(super) fn size(self) -> [usize; 2] {
         [0, 1].map(|axis| (self.max[axis] - self.min[axis] + 1) as usize)
@@ -81,9 +81,9 @@ impl Window {
         [self.min, self.max].as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect()
     }
 
-    pub(super) fn of(value: &[u8]) -> Option<Window> {
+    pub(super) fn of(value: &[u8]) -> Option<ExrWindow> {
         let [left, top, right, bottom] = numbers(value)?;
-        let window = Window { min: [left, top], max: [right, bottom] };
+        let window = ExrWindow { min: [left, top], max: [right, bottom] };
         let is_valid = |axis: usize| {
             window.min[axis] > -MAX_COORDINATE
                 && window.max[axis] < MAX_COORDINATE
@@ -99,7 +99,7 @@ fn numbers(value: &[u8]) -> Option<[i32; 4]> {
     <[[u8; 4]; 4]>::try_from(numbers).ok().map(|numbers| numbers.map(i32::from_le_bytes))
 }
 
-impl Part {
+impl ExrPart {
     /// What messages call it.
     pub(super) fn label(&self, number: usize) -> String {
         match (self.name.as_str(), self.view.as_str()) {
@@ -162,7 +162,7 @@ impl Part {
 
 /// The parts of a file, and whether its blocks name theirs.
 pub(super) struct FileHeader {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ExrPart>,
     pub(super) is_multipart: bool,
 }
 
@@ -290,15 +290,15 @@ impl HeaderReader<'_, '_> {
         }
     }
 
-    fn part(&mut self, mut all: Vec<ImageAttribute>, is_tiled: bool, is_deep: bool) -> Result<Part> {
+    fn part(&mut self, mut all: Vec<ImageAttribute>, is_tiled: bool, is_deep: bool) -> Result<ExrPart> {
         // Of equal names the last one counts, as in other readers.
         all.reverse();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all.dedup_by(|a, b| a.name == b.name);
         let value = |name: &str| all.iter().find(|attribute| attribute.name == name).map(|it| it.value.as_slice());
         let missing = |name: &str| self.fault(format!("the attribute `{name}` is missing or invalid"));
-        let data = value("dataWindow").and_then(Window::of).ok_or_else(|| missing("dataWindow"))?;
-        if value("displayWindow").is_some_and(|value| Window::of(value).is_none()) {
+        let data = value("dataWindow").and_then(ExrWindow::of).ok_or_else(|| missing("dataWindow"))?;
+        if value("displayWindow").is_some_and(|value| ExrWindow::of(value).is_none()) {
             return Err(missing("displayWindow"));
         }
         let compression = value("compression").and_then(|value| value.first().copied());
@@ -323,12 +323,12 @@ impl HeaderReader<'_, '_> {
         if is_origin && shows_all {
             all.retain(|attribute| attribute.name != "dataWindow");
         }
-        Ok(Part { name, view, channels, compression, tiles, is_deep, data, attributes: all })
+        Ok(ExrPart { name, view, channels, compression, tiles, is_deep, data, attributes: all })
     }
 
     /// A list of channels: each a name, a type, a flag with three bytes that mean nothing, and how it is sampled.
-    fn channels(&mut self, mut value: &[u8]) -> Result<Vec<Channel>> {
-        let mut channels: Vec<Channel> = Vec::new();
+    fn channels(&mut self, mut value: &[u8]) -> Result<Vec<ExrChannel>> {
+        let mut channels: Vec<ExrChannel> = Vec::new();
         let broken = |it: &Self| it.fault("the list of channels is invalid");
         while value.first().is_some_and(|byte| *byte != 0) {
             let end = value.iter().position(|byte| *byte == 0).ok_or_else(|| broken(self))?;
@@ -351,7 +351,7 @@ impl HeaderReader<'_, '_> {
                 return Err(self.fault(format!("the channel `{}` is not in alphabetical order", shown(&name))));
             }
             let (is_linear, sampling) = (flag & 0xFF != 0, [across as usize, down as usize]);
-            try_push(&mut channels, Channel { name, kind, is_linear, sampling }, "channels")?;
+            try_push(&mut channels, ExrChannel { name, kind, is_linear, sampling }, "channels")?;
             value = rest;
         }
         if channels.is_empty() { Err(self.fault("a part has no channels")) } else { Ok(channels) }
@@ -359,9 +359,9 @@ impl HeaderReader<'_, '_> {
 }
 
 /// Whether an attribute says what holds without it.
-fn is_default(attribute: &ImageAttribute, data: Window) -> bool {
+fn is_default(attribute: &ImageAttribute, data: ExrWindow) -> bool {
     let floats: &[f32] = match attribute.name.as_str() {
-        "displayWindow" => return Window::of(&attribute.value) == Some(data) && data.min == [0, 0],
+        "displayWindow" => return ExrWindow::of(&attribute.value) == Some(data) && data.min == [0, 0],
         "pixelAspectRatio" | "screenWindowWidth" => &[1.0],
         "screenWindowCenter" => &[0.0, 0.0],
         _ => return false,

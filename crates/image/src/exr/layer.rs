@@ -6,7 +6,7 @@
 //! channels of the part are kept under their names.
 
 use super::channels::standard_names;
-use super::header::{Channel, Part};
+use super::header::{ExrChannel, ExrPart};
 use crate::options::ImageReadOptions;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result};
 use polyhaul_model::names::shown;
@@ -19,17 +19,17 @@ const MAX_NAMES: usize = 8;
 
 /// The picture of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Picture {
+pub(super) struct ExrPicture {
     /// The number of the part.
     pub(super) part: usize,
-    pub(super) colors: Colors,
+    pub(super) colors: ExrColors,
     /// Whether each channel of the part is read.
     pub(super) is_read: Vec<bool>,
 }
 
 /// The channels that make a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Colors {
+pub(super) struct ExrColors {
     pub(super) channels: Channels,
     /// For each sample of a pixel the number of its channel; `None` for a colour that is not there.
     pub(super) samples: Vec<Option<usize>>,
@@ -39,7 +39,7 @@ pub(super) struct Colors {
     prefix: String,
 }
 
-impl Colors {
+impl ExrColors {
     /// How well they make a picture, the best first.
     fn rank(&self) -> usize {
         match (self.chroma, self.samples.iter().all(Option::is_some), self.prefix.is_empty()) {
@@ -49,13 +49,13 @@ impl Colors {
     }
 
     /// What the samples of a pixel are called in a file, and their types; empty where a file of ours has the same.
-    pub(super) fn stored(&self, channels: &[Channel]) -> Vec<ColorChannel> {
+    pub(super) fn stored(&self, channels: &[ExrChannel]) -> Vec<ColorChannel> {
         let stored = self.named(channels);
         let is_usual = |(stored, name): (&ColorChannel, &&str)| stored.name == *name && stored.kind == ChannelType::F16;
         if stored.iter().zip(standard_names(self.channels)).all(is_usual) { Vec::new() } else { stored }
     }
 
-    fn named(&self, channels: &[Channel]) -> Vec<ColorChannel> {
+    fn named(&self, channels: &[ExrChannel]) -> Vec<ColorChannel> {
         if self.chroma.is_some() {
             // Halves would round what comes of them.
             let color = |name| ColorChannel { name: format!("{}{name}", self.prefix), kind: ChannelType::F32 };
@@ -67,9 +67,9 @@ impl Colors {
     }
 }
 
-fn one(channels: &[Channel], number: Option<usize>) -> ColorChannel {
+fn one(channels: &[ExrChannel], number: Option<usize>) -> ColorChannel {
     number.map_or_else(ColorChannel::default, |number| {
-        let Channel { name, kind, .. } = &channels[number];
+        let ExrChannel { name, kind, .. } = &channels[number];
         ColorChannel { name: name.clone(), kind: *kind }
     })
 }
@@ -80,7 +80,7 @@ fn split(name: &str) -> (&str, &str) {
 }
 
 /// The layers of a part, those without a name first.
-pub(super) fn layers(part: &Part) -> Vec<String> {
+pub(super) fn layers(part: &ExrPart) -> Vec<String> {
     let mut layers: Vec<String> = part.channels.iter().map(|channel| split(&channel.name).0.to_owned()).collect();
     layers.sort();
     layers.dedup();
@@ -88,14 +88,14 @@ pub(super) fn layers(part: &Part) -> Vec<String> {
 }
 
 /// Whether a channel is of a layer, or of a layer in it.
-fn is_in(channel: &Channel, layer: &str) -> bool {
+fn is_in(channel: &ExrChannel, layer: &str) -> bool {
     let found = split(&channel.name).0;
     found == layer || found.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.'))
 }
 
-impl Picture {
+impl ExrPicture {
     /// The picture that is asked for, or the first one.
-    pub(super) fn choose(parts: &[Part], asked: &ImageReadOptions, file: &Arc<str>) -> Result<Picture> {
+    pub(super) fn choose(parts: &[ExrPart], asked: &ImageReadOptions, file: &Arc<str>) -> Result<ExrPicture> {
         let chosen = asked.part.as_ref().map(|name| find_part(parts, name, file)).transpose()?;
         let numbers = || (0..parts.len()).filter(|number| chosen.is_none_or(|chosen| chosen == *number));
         let Some(layer) = &asked.layer else {
@@ -116,25 +116,25 @@ impl Picture {
 
 /// The first picture of these parts: a whole one before one that is not.
 fn first(
-    parts: &[Part],
+    parts: &[ExrPart],
     numbers: impl Iterator<Item = usize> + Clone,
-    is_wanted: impl Fn(&Channel) -> bool,
+    is_wanted: impl Fn(&ExrChannel) -> bool,
     file: &Arc<str>,
-) -> Result<Picture> {
-    let mut best: Option<(usize, Picture)> = None;
+) -> Result<ExrPicture> {
+    let mut best: Option<(usize, ExrPicture)> = None;
     for number in numbers.clone().filter(|number| !parts[*number].is_deep) {
         let channels = &parts[number].channels;
         let is_read: Vec<bool> = channels.iter().map(&is_wanted).collect();
         for colors in pictures(channels, &is_read) {
             let rank = colors.rank();
             if best.as_ref().is_none_or(|(least, _)| rank < *least) {
-                best = Some((rank, Picture { part: number, colors, is_read: is_read.clone() }));
+                best = Some((rank, ExrPicture { part: number, colors, is_read: is_read.clone() }));
             }
         }
         if best.is_none() {
             let samples = vec![is_read.iter().position(|is_read| *is_read)];
-            let colors = Colors { channels: Channels::Gray, samples, chroma: None, prefix: String::new() };
-            best = Some((usize::MAX, Picture { part: number, colors, is_read }));
+            let colors = ExrColors { channels: Channels::Gray, samples, chroma: None, prefix: String::new() };
+            best = Some((usize::MAX, ExrPicture { part: number, colors, is_read }));
         }
     }
     best.map(|(_, picture)| picture).ok_or_else(|| {
@@ -147,7 +147,7 @@ fn first(
 }
 
 /// What the channels of each layer make, layers without a name first.
-fn pictures(channels: &[Channel], is_read: &[bool]) -> Vec<Colors> {
+fn pictures(channels: &[ExrChannel], is_read: &[bool]) -> Vec<ExrColors> {
     let mut layers: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for (number, channel) in channels.iter().enumerate().filter(|(number, _)| is_read[*number]) {
         let (layer, name) = split(&channel.name);
@@ -156,7 +156,7 @@ fn pictures(channels: &[Channel], is_read: &[bool]) -> Vec<Colors> {
     }
     let colors = |(layer, names): (&str, BTreeMap<&str, usize>)| {
         let prefix = if layer.is_empty() { String::new() } else { format!("{layer}.") };
-        colors_of(&names, channels).map(|(channels, samples, chroma)| Colors { channels, samples, chroma, prefix })
+        colors_of(&names, channels).map(|(channels, samples, chroma)| ExrColors { channels, samples, chroma, prefix })
     };
     layers.into_iter().filter_map(colors).collect()
 }
@@ -169,10 +169,10 @@ fn color_name(name: &str) -> &str {
     WORDS.iter().find(is_it).map_or(name, |(letter, _)| letter)
 }
 
-type Found = (Channels, Vec<Option<usize>>, Option<[usize; 2]>);
+type ExrLayerFound = (Channels, Vec<Option<usize>>, Option<[usize; 2]>);
 
 /// The picture of channels by their names in a layer.
-fn colors_of(names: &BTreeMap<&str, usize>, channels: &[Channel]) -> Option<Found> {
+fn colors_of(names: &BTreeMap<&str, usize>, channels: &[ExrChannel]) -> Option<ExrLayerFound> {
     let of = |name| names.get(name).copied();
     let (alpha, colors) = (of("A"), ["R", "G", "B"].map(of));
     let with_alpha = |without, with| if alpha.is_some() { with } else { without };
@@ -184,7 +184,7 @@ fn colors_of(names: &BTreeMap<&str, usize>, channels: &[Channel]) -> Option<Foun
     // With X beside it Y is a coordinate.
     if let (Some(luminance), None) = (of("Y"), of("X")) {
         let is_chroma = |number: &usize| {
-            let Channel { kind, sampling, .. } = &channels[*number];
+            let ExrChannel { kind, sampling, .. } = &channels[*number];
             *kind != ChannelType::U32 && sampling.iter().all(|step| *step <= 2)
         };
         let chroma = of("RY").filter(is_chroma).zip(of("BY").filter(is_chroma));
@@ -199,7 +199,7 @@ fn colors_of(names: &BTreeMap<&str, usize>, channels: &[Channel]) -> Option<Foun
 }
 
 /// A part by its name, its number or its view.
-fn find_part(parts: &[Part], asked: &str, file: &Arc<str>) -> Result<usize> {
+fn find_part(parts: &[ExrPart], asked: &str, file: &Arc<str>) -> Result<usize> {
     let by_number = || asked.parse().ok().filter(|number| *number < parts.len());
     let by_view = || parts.iter().position(|part| !part.view.is_empty() && part.view == asked);
     let by_name = parts.iter().position(|part| !part.name.is_empty() && part.name == asked);
@@ -210,7 +210,7 @@ fn find_part(parts: &[Part], asked: &str, file: &Arc<str>) -> Result<usize> {
     })
 }
 
-fn no_layer(parts: &[Part], numbers: impl Iterator<Item = usize>, asked: &str, file: &Arc<str>) -> Error {
+fn no_layer(parts: &[ExrPart], numbers: impl Iterator<Item = usize>, asked: &str, file: &Arc<str>) -> Error {
     let mut names: Vec<String> = numbers.flat_map(|number| layers(&parts[number])).collect();
     names.retain(|name| !name.is_empty());
     names.sort();
@@ -245,9 +245,13 @@ pub(super) fn listed(names: impl Iterator<Item = String>) -> String {
 mod tests {
     use super::*;
 
-    fn channels(names: &[&str]) -> Vec<Channel> {
-        let channel =
-            |name: &&str| Channel { name: (*name).into(), kind: ChannelType::F16, is_linear: false, sampling: [1, 1] };
+    fn channels(names: &[&str]) -> Vec<ExrChannel> {
+        let channel = |name: &&str| ExrChannel {
+            name: (*name).into(),
+            kind: ChannelType::F16,
+            is_linear: false,
+            sampling: [1, 1],
+        };
         names.iter().map(channel).collect()
     }
 
@@ -255,7 +259,7 @@ mod tests {
     fn found(names: &[&str], wanted: Option<(Channels, &[Option<usize>])>) {
         let channels = channels(names);
         let mut pictures = pictures(&channels, &vec![true; channels.len()]);
-        pictures.sort_by_key(Colors::rank);
+        pictures.sort_by_key(ExrColors::rank);
         let found = pictures.first().map(|colors| (colors.channels, colors.samples.as_slice()));
         assert_eq!(found, wanted, "{names:?}");
     }

@@ -19,7 +19,7 @@ const PIECE_PIXELS: usize = 1 << 14;
 
 /// Samples and pixels that do not come back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Losses {
+pub struct ExrLosses {
     /// Samples that become infinite.
     pub infinite: u64,
     /// Other samples that become the nearest half.
@@ -30,13 +30,13 @@ pub struct Losses {
 
 /// What is lost of an image of linear floats, which were samples of the type `from`. Those of 8 bits are told apart by
 /// halves, so that none is lost.
-pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &RunOptions) -> Result<Losses> {
-    let Samples::F32(samples) = &image.samples else { return Ok(Losses::default()) };
+pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &RunOptions) -> Result<ExrLosses> {
+    let Samples::F32(samples) = &image.samples else { return Ok(ExrLosses::default()) };
     let halves = if from == SampleType::U8 { Vec::new() } else { halves(image, style) };
     if halves.is_empty() && !multiplies(image) {
-        return Ok(Losses::default());
+        return Ok(ExrLosses::default());
     }
-    let sum = Mutex::new(Losses::default());
+    let sum = Mutex::new(ExrLosses::default());
     let pieces = samples.chunks(PIECE_PIXELS * image.channels.count());
     try_for_each_item(
         run.worker_threads().min(pieces.len()),
@@ -57,9 +57,9 @@ pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &
 }
 
 /// What is lost of some pixels, of which these samples become halves.
-fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> Losses {
+fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
     let (size, multiplies) = (image.channels.count(), multiplies(image));
-    let mut losses = Losses::default();
+    let mut losses = ExrLosses::default();
     for pixel in samples.chunks_exact(size) {
         let (colors, alpha) = pixel.split_at(image.channels.colors());
         let alpha = if multiplies { alpha.first().copied().unwrap_or(1.0) } else { 1.0 };
@@ -123,11 +123,11 @@ mod tests {
             losses(image, from, &style, &RunOptions::default()).unwrap()
         };
         let found = of(&image, SampleType::F32, false);
-        assert_eq!(found, Losses { infinite: 2, rounded: 1, hidden: 1 });
-        assert_eq!(of(&image, SampleType::F32, true), Losses { hidden: 1, ..Losses::default() });
-        assert_eq!(of(&image, SampleType::U8, false), Losses { hidden: 1, ..Losses::default() });
+        assert_eq!(found, ExrLosses { infinite: 2, rounded: 1, hidden: 1 });
+        assert_eq!(of(&image, SampleType::F32, true), ExrLosses { hidden: 1, ..ExrLosses::default() });
+        assert_eq!(of(&image, SampleType::U8, false), ExrLosses { hidden: 1, ..ExrLosses::default() });
         let multiplied = Image { premultiplied: true, ..image };
-        assert_eq!(of(&multiplied, SampleType::F32, false), Losses { infinite: 2, rounded: 2, hidden: 0 });
-        assert_eq!(of(&multiplied, SampleType::F32, true), Losses::default());
+        assert_eq!(of(&multiplied, SampleType::F32, false), ExrLosses { infinite: 2, rounded: 2, hidden: 0 });
+        assert_eq!(of(&multiplied, SampleType::F32, true), ExrLosses::default());
     }
 }

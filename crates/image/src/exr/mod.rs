@@ -36,7 +36,7 @@ mod reader;
 mod unpack;
 mod writer;
 
-pub use losses::{Losses, losses};
+pub use losses::{ExrLosses, losses};
 pub use reader::read;
 pub use writer::write;
 

@@ -1,6 +1,6 @@
 //! The samples of one channel while a file is read: a plane, in the type of the file.
 
-use super::header::{Channel, Window};
+use super::header::{ExrChannel, ExrWindow};
 use super::unpack::{multiples, samples_of};
 use crate::raster::Raster;
 use crate::samples::half::of_half;
@@ -18,7 +18,7 @@ pub(super) enum Plane {
 
 impl Plane {
     /// Columns and rows of samples that a channel has in a window.
-    pub(super) fn area(channel: &Channel, data: Window) -> [usize; 2] {
+    pub(super) fn area(channel: &ExrChannel, data: ExrWindow) -> [usize; 2] {
         [0, 1].map(|axis| multiples(channel.sampling[axis], data.min[axis], data.max[axis]))
     }
 
@@ -96,7 +96,7 @@ pub(super) fn fill<'a>(
 }
 
 /// A plane with a sample for each pixel: the nearest one before it, or the first.
-pub(super) fn enlarged(plane: ChannelSamples, channel: &Channel, data: Window) -> Result<ChannelSamples> {
+pub(super) fn enlarged(plane: ChannelSamples, channel: &ExrChannel, data: ExrWindow) -> Result<ChannelSamples> {
     Ok(match plane {
         ChannelSamples::F16(samples) => ChannelSamples::F16(repeated(&samples, channel, data)?),
         ChannelSamples::U32(samples) => ChannelSamples::U32(repeated(&samples, channel, data)?),
@@ -105,7 +105,7 @@ pub(super) fn enlarged(plane: ChannelSamples, channel: &Channel, data: Window) -
     })
 }
 
-fn repeated<T: Copy + Default>(samples: &[T], channel: &Channel, data: Window) -> Result<Array<T>> {
+fn repeated<T: Copy + Default>(samples: &[T], channel: &ExrChannel, data: ExrWindow) -> Result<Array<T>> {
     let [columns, rows] = Plane::area(channel, data);
     let ([width, height], [across, down]) = (data.size(), channel.sampling);
     let index = |axis: usize, step: usize, at: usize| {

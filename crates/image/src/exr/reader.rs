@@ -6,10 +6,10 @@
 use super::chroma;
 use super::chroma::Chroma;
 use super::header;
-use super::header::{Channel, FileHeader, Part};
-use super::layer::{Picture, about, layers, listed};
+use super::header::{ExrChannel, ExrPart, FileHeader};
+use super::layer::{ExrPicture, about, layers, listed};
 use super::plane::{Plane, fill};
-use super::unpack::{BlockPlace, Rows, Unpacked, multiples, unpack};
+use super::unpack::{BlockPlace, ExrRows, Unpacked, multiples, unpack};
 use crate::options::ImageReadOptions;
 use crate::raster::{Raster, check_pixels, check_ratio, is_believed, least_file_bytes};
 use exr::compression::Compression;
@@ -61,21 +61,21 @@ fn decode(
 ) -> Result<ExrFound> {
     let mut reader = decoding.reader();
     let FileHeader { parts, is_multipart } = header::read(&mut reader, file, options, warnings)?;
-    let picture = Picture::choose(&parts, &options.own, file)?;
+    let picture = ExrPicture::choose(&parts, &options.own, file)?;
     let part = &parts[picture.part];
     check_part(part, &picture, options, file, reader.offset())?;
     check_file(&mut reader, image_bytes(part, &picture), options, file)?;
     note_losses(&parts, &picture, options, file, warnings)?;
-    let blocks = parts.iter().map(Part::block_count).fold(0, u64::saturating_add);
+    let blocks = parts.iter().map(ExrPart::block_count).fold(0, u64::saturating_add);
     skip(&mut reader, blocks.saturating_mul(8), file, decoding)?;
     // Before this there were 8 bytes of the file for each block.
-    let grid = Grid::new(part);
+    let grid = ExrGrid::new(part);
     let mut seen = Vec::new();
     seen.try_reserve_exact(grid.count()).map_err(|_| Error::memory("the blocks of an image"))?;
     seen.resize(grid.count(), false);
     let taking = Mutex::new(Taking { reader, left: blocks, missing: seen.len(), seen });
     let backed = bytes.len().filter(|_| bytes.is_backed()).unwrap_or(0);
-    let canvas = Canvas::new(part, &picture, backed)?;
+    let canvas = ExrCanvas::new(part, &picture, backed)?;
     let slot_bytes = 3 * block_bytes(part).unwrap_or(usize::MAX);
     let job = ExrJob { decoding, file, parts: &parts, number: picture.part, is_multipart, canvas, grid, taking };
     let threads = options.run.worker_threads().min(job.grid.count());
@@ -88,14 +88,14 @@ fn decode(
 
 /// An error where the picture is larger than the limits.
 fn check_part(
-    part: &Part,
-    picture: &Picture,
+    part: &ExrPart,
+    picture: &ExrPicture,
     options: &ParseOptions<ImageReadOptions>,
     file: &Arc<str>,
     at: u64,
 ) -> Result<()> {
     let [width, height] = part.data.size();
-    let is_extra = |(number, channel): &(usize, &Channel)| {
+    let is_extra = |(number, channel): &(usize, &ExrChannel)| {
         let is_color = picture.colors.samples.contains(&Some(*number)) && channel.kind != ChannelType::U32;
         let is_chroma = picture.colors.chroma.is_some_and(|chroma| chroma.contains(number));
         picture.is_read[*number] && !is_color && !is_chroma
@@ -121,14 +121,14 @@ fn check_part(
 }
 
 /// Whether a channel has a plane of its own: all that are read, but for colours whose floats are exact.
-fn has_plane(part: &Part, picture: &Picture, number: usize) -> bool {
-    let Channel { kind, sampling, .. } = &part.channels[number];
+fn has_plane(part: &ExrPart, picture: &ExrPicture, number: usize) -> bool {
+    let ExrChannel { kind, sampling, .. } = &part.channels[number];
     let is_color = picture.colors.samples.contains(&Some(number)) && *sampling == [1, 1];
     picture.is_read[number] && !(is_color && *kind != ChannelType::U32)
 }
 
 /// Bytes that an image takes in memory while it is read.
-fn image_bytes(part: &Part, picture: &Picture) -> u64 {
+fn image_bytes(part: &ExrPart, picture: &ExrPicture) -> u64 {
     let bytes = |[width, height]: [usize; 2], sample: usize| {
         (width as u64).saturating_mul(height as u64).saturating_mul(sample as u64)
     };
@@ -155,7 +155,7 @@ fn check_file(
 }
 
 /// Bytes of an unpacked block, where they can be counted.
-fn block_bytes(part: &Part) -> Option<usize> {
+fn block_bytes(part: &ExrPart) -> Option<usize> {
     let (width, height) = match part.tiles {
         Some(tiles) => (tiles.tile_size.width(), tiles.tile_size.height()),
         None => (part.data.size()[0], part.block_rows()),
@@ -166,8 +166,8 @@ fn block_bytes(part: &Part) -> Option<usize> {
 
 /// Notes what the image does not hold of the file, unless the caller chose it so.
 fn note_losses(
-    parts: &[Part],
-    picture: &Picture,
+    parts: &[ExrPart],
+    picture: &ExrPicture,
     options: &ParseOptions<ImageReadOptions>,
     file: &Arc<str>,
     warnings: &mut Warnings,
@@ -188,7 +188,7 @@ fn note_losses(
     }
     let levels = part.small_levels();
     note("left-out-levels", levels, format!("only the largest level was read; {levels} smaller ones were skipped"))?;
-    let is_enlarged = |(number, channel): &(usize, &Channel)| {
+    let is_enlarged = |(number, channel): &(usize, &ExrChannel)| {
         let is_chroma = picture.colors.chroma.is_some_and(|chroma| chroma.contains(number));
         picture.is_read[*number] && channel.sampling != [1, 1] && !is_chroma
     };
@@ -199,10 +199,10 @@ fn note_losses(
 }
 
 /// What each part holds.
-fn summaries(parts: &[Part], chosen: usize) -> Vec<ImagePart> {
-    let summary = |(number, part): (usize, &Part)| {
+fn summaries(parts: &[ExrPart], chosen: usize) -> Vec<ImagePart> {
+    let summary = |(number, part): (usize, &ExrPart)| {
         let [width, height] = part.data.size();
-        let channel = |channel: &Channel| PartChannel {
+        let channel = |channel: &ExrChannel| PartChannel {
             name: channel.name.clone(),
             kind: channel.kind,
             sampling: channel.sampling,
@@ -245,21 +245,21 @@ fn exact<const N: usize>(reader: &mut BlockReader<'_>, file: &Arc<str>) -> Resul
 }
 
 /// How blocks of the largest level are counted: row after row.
-struct Grid {
+struct ExrGrid {
     /// Pixels of a block.
     size: [usize; 2],
     columns: usize,
     rows: usize,
 }
 
-impl Grid {
-    fn new(part: &Part) -> Grid {
+impl ExrGrid {
+    fn new(part: &ExrPart) -> ExrGrid {
         let [width, height] = part.data.size();
         let size = match part.tiles {
             None => [width, part.block_rows()],
             Some(tiles) => [tiles.tile_size.width(), tiles.tile_size.height()],
         };
-        Grid { size, columns: width.div_ceil(size[0]), rows: height.div_ceil(size[1]) }
+        ExrGrid { size, columns: width.div_ceil(size[0]), rows: height.div_ceil(size[1]) }
     }
 
     fn count(&self) -> usize {
@@ -267,18 +267,18 @@ impl Grid {
     }
 
     /// The number of the block with the first pixel that is meant, and its pixels.
-    fn place(&self, part: &Part, [column, row]: [usize; 2]) -> Option<(usize, Rows)> {
+    fn place(&self, part: &ExrPart, [column, row]: [usize; 2]) -> Option<(usize, ExrRows)> {
         if column >= self.columns || row >= self.rows {
             return None;
         }
         let min = [0, 1].map(|axis| part.data.min[axis] + ([column, row][axis] * self.size[axis]) as i32);
         let last = |axis: usize| (min[axis] as i64 + self.size[axis] as i64 - 1).min(part.data.max[axis].into()) as i32;
-        Some((row * self.columns + column, Rows { min, max: [last(0), last(1)] }))
+        Some((row * self.columns + column, ExrRows { min, max: [last(0), last(1)] }))
     }
 }
 
 /// Where samples go while a file is read.
-struct Canvas {
+struct ExrCanvas {
     /// Colours, pixel by pixel.
     colors: Raster<f32>,
     /// Samples of a pixel.
@@ -291,8 +291,8 @@ struct Canvas {
     planes: Vec<Option<Plane>>,
 }
 
-impl Canvas {
-    fn new(part: &Part, picture: &Picture, backed: u64) -> Result<Canvas> {
+impl ExrCanvas {
+    fn new(part: &ExrPart, picture: &ExrPicture, backed: u64) -> Result<ExrCanvas> {
         let size = picture.colors.channels.count();
         let place = |number: usize| picture.colors.samples.iter().position(|sample| *sample == Some(number));
         let is_whole = |number: usize| part.channels[number].sampling == [1, 1];
@@ -308,11 +308,11 @@ impl Canvas {
             has_plane(part, picture, number).then(|| Plane::new(channel.kind, area, is_placed)).transpose()
         };
         let planes = (0..part.channels.len()).map(plane).collect::<Result<_>>()?;
-        Ok(Canvas { colors, size, places, empty, planes })
+        Ok(ExrCanvas { colors, size, places, empty, planes })
     }
 
     /// Makes room for the pixels of a block.
-    fn reserve(&self, part: &Part, rows: &Rows) -> Result<()> {
+    fn reserve(&self, part: &ExrPart, rows: &ExrRows) -> Result<()> {
         self.colors.reserve(multiples(1, part.data.min[1], rows.max[1]))?;
         for (channel, plane) in part.channels.iter().zip(&self.planes) {
             let count = multiples(channel.sampling[1], part.data.min[1], rows.max[1]);
@@ -325,7 +325,7 @@ impl Canvas {
     ///
     /// # Safety
     /// No two blocks have the same pixels, and this one belongs to one thread.
-    unsafe fn put(&self, part: &Part, rows: &Rows, block: &Unpacked) -> Result<()> {
+    unsafe fn put(&self, part: &ExrPart, rows: &ExrRows, block: &Unpacked) -> Result<()> {
         let mut rest = block.bytes.as_slice();
         let left = (rows.min[0] - part.data.min[0]) as usize;
         let width = multiples(1, rows.min[0], rows.max[0]);
@@ -368,8 +368,8 @@ impl Canvas {
     /// All pixels were put.
     unsafe fn finish(
         self,
-        part: &Part,
-        picture: &Picture,
+        part: &ExrPart,
+        picture: &ExrPicture,
         options: &ParseOptions<ImageReadOptions>,
         file: &Arc<str>,
     ) -> Result<Image> {
@@ -417,7 +417,7 @@ impl Canvas {
 }
 
 /// What red, green and blue of a part add to its luminance.
-fn weights(part: &Part, file: &Arc<str>) -> Result<[f64; 3]> {
+fn weights(part: &ExrPart, file: &Arc<str>) -> Result<[f64; 3]> {
     let Some(value) = part.attribute("chromaticities", "chromaticities") else {
         // Cannot be invalid: a constant.
         return Ok(chroma::luminance_weights(chroma::REC_709).unwrap_or([1.0; 3]));
@@ -439,25 +439,25 @@ struct Taking<'a> {
 struct ExrJob<'a> {
     decoding: &'a Decoding<'a>,
     file: &'a Arc<str>,
-    parts: &'a [Part],
+    parts: &'a [ExrPart],
     /// The part that is read.
     number: usize,
     is_multipart: bool,
-    canvas: Canvas,
-    grid: Grid,
+    canvas: ExrCanvas,
+    grid: ExrGrid,
     taking: Mutex<Taking<'a>>,
 }
 
 /// A block as it is stored.
 struct PackedBlock {
     bytes: Vec<u8>,
-    rows: Rows,
+    rows: ExrRows,
     /// Where it ends in the file.
     at: u64,
 }
 
 impl ExrJob<'_> {
-    fn part(&self) -> &Part {
+    fn part(&self) -> &ExrPart {
         &self.parts[self.number]
     }
 
@@ -483,7 +483,7 @@ impl ExrJob<'_> {
     }
 
     /// The block whose place comes next, where it belongs to the picture; others are passed.
-    fn block(&self, taking: &mut Taking<'_>, part: &Part, is_wanted: bool) -> Result<Option<PackedBlock>> {
+    fn block(&self, taking: &mut Taking<'_>, part: &ExrPart, is_wanted: bool) -> Result<Option<PackedBlock>> {
         let (file, reader) = (self.file, &mut taking.reader);
         let place = match part.tiles {
             Some(_) => {
@@ -518,7 +518,7 @@ impl ExrJob<'_> {
     }
 
     /// Which block has this place: a row, or the column and row of a tile.
-    fn placed(&self, place: &[i32]) -> Option<(usize, Rows)> {
+    fn placed(&self, place: &[i32]) -> Option<(usize, ExrRows)> {
         let part = self.part();
         let at = match *place {
             [row] => {

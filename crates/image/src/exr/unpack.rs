@@ -5,7 +5,7 @@
 //! all else. It knows no such channels, so it is told of a block that has the same bytes.
 
 use super::b44;
-use super::header::{Channel, Part};
+use super::header::{ExrChannel, ExrPart};
 use exr::compression::Compression;
 use exr::math::Vec2;
 use exr::meta::BlockDescription;
@@ -23,7 +23,7 @@ const DWA_BYTES: usize = 64 << 10;
 
 /// The pixels of a block: columns and rows of the space that windows lie in, first and last included.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rows {
+pub(super) struct ExrRows {
     pub(super) min: [i32; 2],
     pub(super) max: [i32; 2],
 }
@@ -53,24 +53,24 @@ pub(super) fn samples_of<const N: usize>(line: &[u8]) -> impl Iterator<Item = [u
     line.as_chunks().0.iter().copied()
 }
 
-impl Rows {
+impl ExrRows {
     pub(super) fn rows(&self) -> RangeInclusive<i32> {
         self.min[1]..=self.max[1]
     }
 
     /// Columns and rows of samples that a channel has.
-    pub(super) fn size(&self, channel: &Channel) -> [usize; 2] {
+    pub(super) fn size(&self, channel: &ExrChannel) -> [usize; 2] {
         [0, 1].map(|axis| multiples(channel.sampling[axis], self.min[axis], self.max[axis]))
     }
 
     /// Whether a channel has samples in a row.
-    pub(super) fn has_row(&self, channel: &Channel, row: i32) -> bool {
+    pub(super) fn has_row(&self, channel: &ExrChannel, row: i32) -> bool {
         i64::from(row).rem_euclid(channel.sampling[1] as i64) == 0
     }
 
     /// Bytes of the block when it is unpacked. The block is checked not to be too large.
-    pub(super) fn bytes(&self, channels: &[Channel]) -> usize {
-        let bytes = |channel: &Channel| self.size(channel).iter().product::<usize>() * channel.kind.bytes();
+    pub(super) fn bytes(&self, channels: &[ExrChannel]) -> usize {
+        let bytes = |channel: &ExrChannel| self.size(channel).iter().product::<usize>() * channel.kind.bytes();
         channels.iter().map(bytes).sum()
     }
 
@@ -79,7 +79,7 @@ impl Rows {
     }
 }
 
-impl Part {
+impl ExrPart {
     /// Whether a channel has not a sample for each pixel.
     fn is_subsampled(&self) -> bool {
         self.channels.iter().any(|channel| channel.sampling != [1, 1])
@@ -87,7 +87,7 @@ impl Part {
 }
 
 /// Unpacks a block of a part.
-pub(super) fn unpack(part: &Part, packed: Vec<u8>, rows: &Rows, place: BlockPlace<'_>) -> Result<Unpacked> {
+pub(super) fn unpack(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockPlace<'_>) -> Result<Unpacked> {
     let bytes = rows.bytes(&part.channels);
     if packed.len() == bytes {
         return Ok(Unpacked { bytes: packed, is_little: true });
@@ -106,7 +106,7 @@ pub(super) fn unpack(part: &Part, packed: Vec<u8>, rows: &Rows, place: BlockPlac
 }
 
 /// Unpacks a block in which channels have fewer samples than there are pixels.
-fn unpack_sampled(part: &Part, packed: Vec<u8>, rows: &Rows, place: BlockPlace<'_>) -> Result<Unpacked> {
+fn unpack_sampled(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockPlace<'_>) -> Result<Unpacked> {
     let bytes = rows.bytes(&part.channels);
     if bytes == 0 {
         return Ok(Unpacked { bytes: Vec::new(), is_little: true });
@@ -124,7 +124,7 @@ fn unpack_sampled(part: &Part, packed: Vec<u8>, rows: &Rows, place: BlockPlace<'
         return Ok(Unpacked { bytes, is_little: true });
     }
     let [width, height] = rows.extent();
-    let fits = |channel: &Channel| {
+    let fits = |channel: &ExrChannel| {
         let [across, down] = channel.sampling;
         rows.size(channel) == [width / across, height / down]
             && width.is_multiple_of(across)
@@ -142,7 +142,7 @@ fn unpack_sampled(part: &Part, packed: Vec<u8>, rows: &Rows, place: BlockPlace<'
 }
 
 /// The block as the library knows images.
-fn header(part: &Part, rows: &Rows) -> Header {
+fn header(part: &ExrPart, rows: &ExrRows) -> Header {
     let list = part.channels.iter().map(|channel| ChannelDescription {
         name: Text::from_bytes_unchecked(channel.name.bytes().collect()),
         sample_type: match channel.kind {
@@ -191,12 +191,12 @@ fn claims_much(packed: &[u8], max: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exr::header::Window;
+    use crate::exr::header::ExrWindow;
 
-    fn part(compression: Compression, height: i32) -> Part {
+    fn part(compression: Compression, height: i32) -> ExrPart {
         let channel =
-            |name: &str, kind, step| Channel { name: name.into(), kind, is_linear: false, sampling: [step, step] };
-        Part {
+            |name: &str, kind, step| ExrChannel { name: name.into(), kind, is_linear: false, sampling: [step, step] };
+        ExrPart {
             name: String::new(),
             view: String::new(),
             channels: vec![
@@ -207,13 +207,13 @@ mod tests {
             compression,
             tiles: None,
             is_deep: false,
-            data: Window { min: [-4, 6], max: [15, 5 + height] },
+            data: ExrWindow { min: [-4, 6], max: [15, 5 + height] },
             attributes: Vec::new(),
         }
     }
 
-    fn block(part: &Part) -> (Rows, Vec<u8>) {
-        let rows = Rows { min: part.data.min, max: part.data.max };
+    fn block(part: &ExrPart) -> (ExrRows, Vec<u8>) {
+        let rows = ExrRows { min: part.data.min, max: part.data.max };
         let bytes = (0..rows.bytes(&part.channels)).map(|at| [0x12, 0x34, (at / 64) as u8, 0x3C][at % 4]).collect();
         (rows, bytes)
     }

@@ -19,7 +19,7 @@ const MOST_SIDE: usize = 1 << 20;
 
 /// What a file says about its pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct HdrHeader {
     pub(super) width: usize,
     pub(super) height: usize,
     /// Whether the first row is the bottom one.
@@ -34,8 +34,8 @@ pub fn looks_like_hdr(head: &[u8]) -> bool {
 }
 
 /// Reads the lines, and moves the window behind them.
-pub fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<Header> {
-    let (mut lines, mut is_known) = (Lines { window, bytes, file, used: 0 }, false);
+pub fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<HdrHeader> {
+    let (mut lines, mut is_known) = (HdrLines { window, bytes, file, used: 0 }, false);
     if !lines.next()?.starts_with(b"#?") {
         let error = Diagnostic { expected: Some("`#?RADIANCE`".into()), ..Diagnostic::at(file, 0, "not an HDR file") };
         return Err(error.into_error(ErrorKind::Malformed));
@@ -67,7 +67,7 @@ pub fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Li
 }
 
 /// The lines of the header, one after another.
-struct Lines<'a> {
+struct HdrLines<'a> {
     window: &'a mut Window,
     bytes: &'a Bytes<'a>,
     file: &'a Arc<str>,
@@ -75,7 +75,7 @@ struct Lines<'a> {
     used: usize,
 }
 
-impl Lines<'_> {
+impl HdrLines<'_> {
     /// The next line without blanks at its end.
     fn next(&mut self) -> Result<&[u8]> {
         self.window.consume(std::mem::take(&mut self.used));
@@ -113,7 +113,7 @@ fn shown(line: &[u8]) -> String {
 }
 
 /// The line of the size: `-Y 480 +X 640`.
-fn size(line: &[u8]) -> std::result::Result<Header, String> {
+fn size(line: &[u8]) -> std::result::Result<HdrHeader, String> {
     let shown = shown(line);
     // What is no text is no size either.
     let text = std::str::from_utf8(line).unwrap_or_default();
@@ -121,7 +121,9 @@ fn size(line: &[u8]) -> std::result::Result<Header, String> {
     let number = |word: &str| word.parse().ok().filter(|&count: &usize| count > 0 && count <= MOST_SIDE);
     match words[..] {
         [y @ ("-Y" | "+Y"), height, x @ ("-X" | "+X"), width] => match (number(width), number(height)) {
-            (Some(width), Some(height)) => Ok(Header { width, height, is_upward: y == "+Y", is_mirrored: x == "-X" }),
+            (Some(width), Some(height)) => {
+                Ok(HdrHeader { width, height, is_upward: y == "+Y", is_mirrored: x == "-X" })
+            }
             _ => Err(format!("invalid size `{shown}`; expected two numbers from 1 to {MOST_SIDE}")),
         },
         ["-X" | "+X", _, "-Y" | "+Y", _] => {

@@ -4,9 +4,9 @@
 //! Runs and numbers are in `row`, the places of rows in `formats/raster`.
 
 use super::header;
-use super::header::Header;
+use super::header::HdrHeader;
 use super::row;
-use super::row::Fault;
+use super::row::HdrFault;
 use crate::raster::Raster;
 use crate::runs::SLACK;
 use polyhaul_model::error::{Error, Result, fault};
@@ -29,14 +29,15 @@ const CHUNK_BYTES: usize = 256 << 10;
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
     let mut window = Window::new(0, CHUNK_BYTES)?;
-    let Header { width, height, is_upward, is_mirrored } = header::read(&mut window, &bytes, &file, &options.limits)?;
+    let HdrHeader { width, height, is_upward, is_mirrored } =
+        header::read(&mut window, &bytes, &file, &options.limits)?;
     let channels = Channels::Rgb;
     let backed = bytes.len().filter(|_| bytes.is_backed()).unwrap_or(0);
     let raster = Raster::new(width * channels.count(), height, is_upward, backed)?;
     let chunk_rows = (options.run.chunk_bytes.unwrap_or(CHUNK_BYTES) / row::plane_bytes(width)).max(1);
     let threads = options.run.worker_threads().min(height.div_ceil(chunk_rows));
     let crew = Crew::new(threads, options.run.memory_limit, chunk_rows * row::plane_bytes(width));
-    let rows = Mutex::new(Rows { bytes, file, window, width });
+    let rows = Mutex::new(HdrRows { bytes, file, window, width });
     let job = HdrJob { rows, raster, width, chunk_rows, options };
     run(&job, &mut (), crew, &options.run.cancel)?;
     let HdrJob { rows, raster, .. } = job;
@@ -57,7 +58,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> 
 
 /// Rows, some at a time.
 struct HdrJob<'a> {
-    rows: Mutex<Rows<'a>>,
+    rows: Mutex<HdrRows<'a>>,
     raster: Raster<f32>,
     width: usize,
     chunk_rows: usize,
@@ -120,7 +121,7 @@ impl ChunkJob for HdrJob<'_> {
 }
 
 /// The rows of a file, one after another.
-struct Rows<'a> {
+struct HdrRows<'a> {
     bytes: Bytes<'a>,
     file: Arc<str>,
     window: Window,
@@ -130,12 +131,12 @@ struct Rows<'a> {
 /// What a run by pixels repeats.
 #[derive(Default)]
 struct Repeat {
-    pixel: Option<row::Stored>,
+    pixel: Option<row::HdrStored>,
     /// Bits that the next count is moved by.
     shift: u32,
 }
 
-impl Rows<'_> {
+impl HdrRows<'_> {
     /// Takes a row apart. Behind the planes there are [`SLACK`] bytes more, which hold anything then.
     fn next(&mut self, planes: &mut [u8]) -> Result<()> {
         self.window.ensure(4, &self.bytes)?;
@@ -157,8 +158,8 @@ impl Rows<'_> {
                 self.window.consume(used);
                 Ok(())
             }
-            Err(Fault::Cut) => Err(self.cut()),
-            Err(Fault::At(place, message)) => Err(fault(&self.file, self.window.offset() + place as u64, message)),
+            Err(HdrFault::Cut) => Err(self.cut()),
+            Err(HdrFault::At(place, message)) => Err(fault(&self.file, self.window.offset() + place as u64, message)),
         }
     }
 

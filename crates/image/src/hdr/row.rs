@@ -3,12 +3,12 @@
 //! It takes bytes and makes numbers; files and their order are in `reader` and `writer`.
 
 use crate::runs;
-use crate::runs::{Code, Done, SLACK};
+use crate::runs::{RunCode, RunsDone, SLACK};
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
 /// A pixel as it is stored: red, green, blue, and the exponent.
-pub(super) type Stored = [u8; 4];
+pub(super) type HdrStored = [u8; 4];
 
 /// What a mantissa is multiplied with, by the exponent.
 static SCALES: [f32; 256] = {
@@ -30,7 +30,7 @@ pub(super) const WIDTHS: std::ops::Range<usize> = 8..0x8000;
 
 /// Why a row is not one, and where in its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum HdrFault {
     /// The bytes end before the row does.
     Cut,
     At(usize, &'static str),
@@ -52,9 +52,9 @@ pub(super) const fn plane_bytes(width: usize) -> usize {
 }
 
 /// What the first byte of a packet says.
-struct Heads;
+struct HdrHeads;
 
-impl Code for Heads {
+impl RunCode for HdrHeads {
     #[inline(always)]
     fn of(head: u8) -> (usize, bool) {
         let is_run = head > 128;
@@ -64,17 +64,17 @@ impl Code for Heads {
 
 /// Takes a row in runs by channel apart, into four planes; returns how many bytes it has. Behind the planes there are
 /// [`SLACK`] bytes more, which hold anything then.
-pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]) -> Result<usize, Fault> {
-    let Some(&[_, _, high, low]) = bytes.first_chunk() else { return Err(Fault::Cut) };
+pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]) -> Result<usize, HdrFault> {
+    let Some(&[_, _, high, low]) = bytes.first_chunk() else { return Err(HdrFault::Cut) };
     if usize::from(u16::from_be_bytes([high, low])) != width {
-        return Err(Fault::At(0, "the width of this row differs from the width in the header"));
+        return Err(HdrFault::At(0, "the width of this row differs from the width in the header"));
     }
     let mut used = 4;
     for plane in 0..4 {
         let plane = &mut planes[plane * width..][..width + SLACK];
-        let mut done = Done { used, made: 0 };
+        let mut done = RunsDone { used, made: 0 };
         while done.made < width {
-            runs::unpack::<Heads, 1>(level, bytes, plane, &mut done);
+            runs::unpack::<HdrHeads, 1>(level, bytes, plane, &mut done);
             if done.made < width {
                 packet(bytes, &mut plane[..width], &mut done)?;
             }
@@ -85,19 +85,19 @@ pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]
 }
 
 /// Unpacks a packet that may end where one of both does.
-fn packet(bytes: &[u8], plane: &mut [u8], Done { used, made }: &mut Done) -> Result<(), Fault> {
-    let (count, is_run) = match *bytes.get(*used).ok_or(Fault::Cut)? {
-        0 => return Err(Fault::At(*used, "a run has no pixels")),
-        head => Heads::of(head),
+fn packet(bytes: &[u8], plane: &mut [u8], RunsDone { used, made }: &mut RunsDone) -> Result<(), HdrFault> {
+    let (count, is_run) = match *bytes.get(*used).ok_or(HdrFault::Cut)? {
+        0 => return Err(HdrFault::At(*used, "a run has no pixels")),
+        head => HdrHeads::of(head),
     };
     let Some(to) = plane.get_mut(*made..*made + count) else {
-        return Err(Fault::At(*used, "a run extends past the end of its row"));
+        return Err(HdrFault::At(*used, "a run extends past the end of its row"));
     };
-    let stored = bytes.get(*used + 1..).ok_or(Fault::Cut)?;
+    let stored = bytes.get(*used + 1..).ok_or(HdrFault::Cut)?;
     if is_run {
-        to.fill(*stored.first().ok_or(Fault::Cut)?);
+        to.fill(*stored.first().ok_or(HdrFault::Cut)?);
     } else {
-        to.copy_from_slice(stored.get(..count).ok_or(Fault::Cut)?);
+        to.copy_from_slice(stored.get(..count).ok_or(HdrFault::Cut)?);
     }
     *used += 1 + if is_run { 1 } else { count };
     *made += count;
@@ -125,14 +125,14 @@ pub(super) fn of_planes(level: Level, planes: &[u8], to: &mut [MaybeUninit<f32>]
 
 /// The numbers of a pixel.
 #[inline]
-pub(super) fn pixel([red, green, blue, exponent]: Stored) -> [f32; 3] {
+pub(super) fn pixel([red, green, blue, exponent]: HdrStored) -> [f32; 3] {
     let scale = SCALES[usize::from(exponent)];
     [red, green, blue].map(|mantissa| f32::from(mantissa) * scale)
 }
 
 /// The nearest pixel that can be stored: what is negative or no number becomes 0, what is too large the largest. Three
 /// mantissas of 1 would be a run in a plain row; only the darkest pixel there is has them, and becomes black.
-pub(super) fn stored(pixel: [f32; 3]) -> Stored {
+pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
     let pixel = pixel.map(|value| if value > 0.0 { f64::from(value.min(f32::MAX)) } else { 0.0 });
     let most = pixel.iter().fold(0.0_f64, |most, value| most.max(*value));
     // The largest mantissa is 128 to 255: its exponent is that of the number, and one more where it rounds up to 256.
@@ -266,7 +266,7 @@ mod tests {
             assert_eq!(planes(level, &packed, width, &mut found), Ok(packed.len()));
             assert!(found[..plain.len()] == plain);
             for size in 0..packed.len() {
-                assert_eq!(planes(level, &packed[..size], width, &mut found), Err(Fault::Cut), "{size}");
+                assert_eq!(planes(level, &packed[..size], width, &mut found), Err(HdrFault::Cut), "{size}");
             }
         }
     }
@@ -284,7 +284,7 @@ mod tests {
                 packed.resize(packed.len() + behind, 1);
                 for level in Level::all() {
                     let found = planes(level, &packed, 100, &mut [0; 400 + SLACK]);
-                    assert_eq!(found, Err(Fault::At(6, message)), "{level:?}");
+                    assert_eq!(found, Err(HdrFault::At(6, message)), "{level:?}");
                 }
             }
         }
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn every_level_makes_the_same_numbers_of_all_that_is_stored() {
         // All mantissas with all exponents, in rows of many widths.
-        let all: Vec<Stored> =
+        let all: Vec<HdrStored> =
             (0..=255).flat_map(|exponent| (0..=255_u8).map(move |m| [m, !m, m.reverse_bits(), exponent])).collect();
         for width in (1..70).chain([1000, all.len()]) {
             for stored in all.chunks(width).step_by(1 + 70 / width) {

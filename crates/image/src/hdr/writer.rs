@@ -1,7 +1,7 @@
 //! Images to HDR: rows from the top, in runs by channel where their width allows it. Rows are made side by side.
 
 use super::row;
-use super::row::Stored;
+use super::row::HdrStored;
 use crate::raster::page_of;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Channels, ColorSpace, Image, Samples};
@@ -50,7 +50,7 @@ struct HdrPages<'a> {
 struct HdrPageSlot {
     pixels: Range<usize>,
     bytes: Vec<u8>,
-    stored: Vec<Stored>,
+    stored: Vec<HdrStored>,
     plane: Vec<u8>,
 }
 

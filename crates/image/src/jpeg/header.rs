@@ -16,7 +16,7 @@ const FRAME_BYTES: usize = 8;
 
 /// What a file declares about its pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(super) struct JpegFrame {
     pub(super) width: usize,
     pub(super) height: usize,
     /// Samples of a stored pixel: 1, 3 or 4.
@@ -30,8 +30,8 @@ pub fn read(
     file: &Arc<str>,
     options: &ParseOptions,
     warnings: &mut Warnings,
-) -> Result<Frame> {
-    let mut marks = Marks { reader, file, stray: None };
+) -> Result<JpegFrame> {
+    let mut marks = JpegMarks { reader, file, stray: None };
     if marks.take()? != 0xFF || marks.take()? != 0xD8 {
         return Err(fault(file, 0, "not a JPEG file: it does not start with FF D8"));
     }
@@ -66,14 +66,14 @@ pub fn read(
 }
 
 /// The marks of a file, one after another.
-struct Marks<'a, 'r> {
+struct JpegMarks<'a, 'r> {
     reader: &'a mut BlockReader<'r>,
     file: &'a Arc<str>,
     /// Where the first byte is that belongs to no segment, and how many there are.
     stray: Option<(u64, u64)>,
 }
 
-impl Marks<'_, '_> {
+impl JpegMarks<'_, '_> {
     fn bytes(&mut self, count: usize) -> Result<&[u8]> {
         let found = self.reader.ensure(count)?.len();
         if found < count {
@@ -142,7 +142,7 @@ impl Marks<'_, '_> {
     }
 
     /// Reads a frame and passes it; says how many bytes it has behind its mark.
-    fn frame(&mut self, kind: u8, at: u64, options: &ParseOptions) -> Result<(Frame, usize)> {
+    fn frame(&mut self, kind: u8, at: u64, options: &ParseOptions) -> Result<(JpegFrame, usize)> {
         let unsupported = |what: String| Diagnostic::at(self.file, at, what).into_error(ErrorKind::Unsupported);
         let how = match kind {
             0xC0..=0xC2 => None,
@@ -176,7 +176,7 @@ impl Marks<'_, '_> {
             return Err(fault(self.file, at, "the image is empty (its width is 0)"));
         }
         check_size([width, height], &options.limits, self.file, at)?;
-        let frame = Frame { width, height, components: usize::from(components), is_progressive: kind == 0xC2 };
+        let frame = JpegFrame { width, height, components: usize::from(components), is_progressive: kind == 0xC2 };
         Ok((frame, self.skip()?))
     }
 }

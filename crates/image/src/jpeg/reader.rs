@@ -1,7 +1,7 @@
 //! The pixels of a JPEG file to an image.
 
 use super::header;
-use super::header::Frame;
+use super::header::JpegFrame;
 use crate::raster::{check_ratio, least_file_bytes};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::warnings::Warnings;
@@ -48,12 +48,12 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
         return Err(fault(&file, decoding.at(), "the image does not end with FF D9: the file is truncated or damaged"));
     }
     decoding.finish()?;
-    let Frame { width, height, .. } = frame;
+    let JpegFrame { width, height, .. } = frame;
     let channels = frame.channels();
     Ok(Image { width, height, channels, samples: Samples::U8(samples.into()), ..Image::default() })
 }
 
-impl Frame {
+impl JpegFrame {
     fn channels(&self) -> Channels {
         if self.components == 1 { Channels::Gray } else { Channels::Rgb }
     }
@@ -64,8 +64,13 @@ impl Frame {
 }
 
 /// An error where the file is too small for the pixels that it claims.
-fn check_backed(bytes: &Bytes<'_>, reader: &mut BlockReader<'_>, frame: &Frame, options: &ParseOptions) -> Result<()> {
-    let (Frame { width, height, .. }, file) = (*frame, &bytes.name().into());
+fn check_backed(
+    bytes: &Bytes<'_>,
+    reader: &mut BlockReader<'_>,
+    frame: &JpegFrame,
+    options: &ParseOptions,
+) -> Result<()> {
+    let (JpegFrame { width, height, .. }, file) = (*frame, &bytes.name().into());
     let samples = frame.sample_count() as u64;
     let least_by_ratio = usize::try_from(least_file_bytes(samples, &options.limits)).unwrap_or(usize::MAX);
     let least = (width * height / MOST_PIXELS_PER_BYTE).max(least_by_ratio);
@@ -81,7 +86,7 @@ fn check_backed(bytes: &Bytes<'_>, reader: &mut BlockReader<'_>, frame: &Frame, 
 }
 
 /// Room for the samples.
-fn room(frame: &Frame) -> Result<Vec<u8>> {
+fn room(frame: &JpegFrame) -> Result<Vec<u8>> {
     let (count, mut samples) = (frame.sample_count(), Vec::new());
     samples.try_reserve_exact(count).map_err(|_| Error::memory("an image"))?;
     advise_huge_pages(samples.as_ptr(), count);
@@ -94,7 +99,7 @@ fn room(frame: &Frame) -> Result<Vec<u8>> {
     Ok(samples)
 }
 
-fn decode(reader: BlockReader<'_>, frame: &Frame, samples: &mut [u8]) -> std::result::Result<(), DecodeErrors> {
+fn decode(reader: BlockReader<'_>, frame: &JpegFrame, samples: &mut [u8]) -> std::result::Result<(), DecodeErrors> {
     let target = if frame.channels() == Channels::Gray { ColorSpace::Luma } else { ColorSpace::RGB };
     let options = DecoderOptions::default()
         .set_strict_mode(true)

@@ -20,7 +20,7 @@ const ONE: u32 = 0x3F80_0000;
 const MINUS_ONE: u32 = 0xBF80_0000;
 
 /// Bits of a block or a pixel that are a channel.
-struct Sample {
+struct Ktx2Sample {
     begin: u16,
     bits: u8,
     channel: u8,
@@ -28,21 +28,21 @@ struct Sample {
     most: u32,
 }
 
-impl Sample {
-    fn new(begin: u16, bits: u8, channel: u8) -> Sample {
+impl Ktx2Sample {
+    fn new(begin: u16, bits: u8, channel: u8) -> Ktx2Sample {
         let most = if bits < 32 { (1 << bits) - 1 } else { u32::MAX };
-        Sample { begin, bits, channel, least: 0, most }
+        Ktx2Sample { begin, bits, channel, least: 0, most }
     }
 
     /// From -1 to 1 in whole numbers.
-    fn signed(self) -> Sample {
-        Sample { channel: self.channel | IS_SIGNED, least: 0x8000_0000, most: 0x7FFF_FFFF, ..self }
+    fn signed(self) -> Ktx2Sample {
+        Ktx2Sample { channel: self.channel | IS_SIGNED, least: 0x8000_0000, most: 0x7FFF_FFFF, ..self }
     }
 
     /// A float, which may be negative or not.
-    fn float(self, signed: bool) -> Sample {
+    fn float(self, signed: bool) -> Ktx2Sample {
         let (channel, least) = if signed { (IS_FLOAT | IS_SIGNED, MINUS_ONE) } else { (IS_FLOAT, 0) };
-        Sample { channel: self.channel | channel, least, most: ONE, ..self }
+        Ktx2Sample { channel: self.channel | channel, least, most: ONE, ..self }
     }
 }
 
@@ -60,22 +60,22 @@ fn model(encoding: Encoding) -> u8 {
     }
 }
 
-fn samples(encoding: Encoding) -> Vec<Sample> {
+fn samples(encoding: Encoding) -> Vec<Ktx2Sample> {
     match encoding {
         // Channel 1 is that of colours with pixels that may not be there.
-        Encoding::Bc1 => vec![Sample::new(0, 64, 1)],
-        Encoding::Bc2 | Encoding::Bc3 => vec![Sample::new(0, 64, ALPHA), Sample::new(64, 64, 0)],
-        Encoding::Bc4 { signed: false } => vec![Sample::new(0, 64, 0)],
-        Encoding::Bc4 { signed: true } => vec![Sample::new(0, 64, 0).signed()],
-        Encoding::Bc5 { signed: false } => vec![Sample::new(0, 64, 0), Sample::new(64, 64, 1)],
-        Encoding::Bc5 { signed: true } => vec![Sample::new(0, 64, 0).signed(), Sample::new(64, 64, 1).signed()],
-        Encoding::Bc6h { signed } => vec![Sample::new(0, 128, 0).float(signed)],
-        Encoding::Bc7 => vec![Sample::new(0, 128, 0)],
+        Encoding::Bc1 => vec![Ktx2Sample::new(0, 64, 1)],
+        Encoding::Bc2 | Encoding::Bc3 => vec![Ktx2Sample::new(0, 64, ALPHA), Ktx2Sample::new(64, 64, 0)],
+        Encoding::Bc4 { signed: false } => vec![Ktx2Sample::new(0, 64, 0)],
+        Encoding::Bc4 { signed: true } => vec![Ktx2Sample::new(0, 64, 0).signed()],
+        Encoding::Bc5 { signed: false } => vec![Ktx2Sample::new(0, 64, 0), Ktx2Sample::new(64, 64, 1)],
+        Encoding::Bc5 { signed: true } => vec![Ktx2Sample::new(0, 64, 0).signed(), Ktx2Sample::new(64, 64, 1).signed()],
+        Encoding::Bc6h { signed } => vec![Ktx2Sample::new(0, 128, 0).float(signed)],
+        Encoding::Bc7 => vec![Ktx2Sample::new(0, 128, 0)],
         Encoding::Plain { channels, texel } => {
             let bits = 8 * texel.bytes() as u8;
             let sample = |number: u8| {
                 let channel = if number == 3 { ALPHA } else { number };
-                let sample = Sample::new(u16::from(number) * u16::from(bits), bits, channel);
+                let sample = Ktx2Sample::new(u16::from(number) * u16::from(bits), bits, channel);
                 if matches!(texel, Texel::F16 | Texel::F32) { sample.float(true) } else { sample }
             };
             (0..channels).map(sample).collect()
@@ -100,7 +100,7 @@ pub(super) fn descriptor(texture: &Texture) -> Result<Vec<u8>> {
     bytes.extend_from_slice(&[model(texture.encoding), 1, if is_srgb { 2 } else { 1 }, texture.premultiplied.into()]);
     bytes.extend_from_slice(&[side, side, 0, 0]);
     bytes.extend_from_slice(&[texture.encoding.bytes() as u8, 0, 0, 0, 0, 0, 0, 0]);
-    for Sample { begin, bits, channel, least, most } in samples {
+    for Ktx2Sample { begin, bits, channel, least, most } in samples {
         // Alpha is linear always.
         let linear = if is_srgb && channel & 15 == ALPHA { IS_LINEAR } else { 0 };
         bytes.extend_from_slice(&begin.to_le_bytes());

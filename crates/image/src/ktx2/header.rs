@@ -22,16 +22,16 @@ const DESCRIPTOR: usize = 48;
 const MOST_DESCRIPTOR_BYTES: usize = 64 << 10;
 
 /// What a file says before its levels.
-pub(super) struct Header {
+pub(super) struct Ktx2Header {
     pub(super) surface: Surface,
     pub(super) packing: Option<Packing>,
     /// Each level, the largest first.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<Ktx2Entry>,
 }
 
 /// Where a level is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct Ktx2Entry {
     /// Where the file says so.
     pub(super) told_at: u64,
     pub(super) offset: u64,
@@ -52,7 +52,7 @@ fn unsupported(pieces: &Pieces<'_>, at: usize, message: impl Into<String>) -> Er
 }
 
 /// Reads what stands before the levels.
-pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
+pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
     let magic: [u8; 12] = pieces.head("header")?;
     if magic == *MAGIC_1 {
         return Err(unsupported(pieces, 0, "KTX version 1 is not supported")
@@ -99,11 +99,11 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
     })?;
     check_entries(&entries, &surface, packing, pieces)?;
     if packing.is_some() {
-        let sum = |bytes: fn(&Entry) -> u64| entries.iter().map(bytes).fold(0, u64::saturating_add);
+        let sum = |bytes: fn(&Ktx2Entry) -> u64| entries.iter().map(bytes).fold(0, u64::saturating_add);
         let (plain, packed) = (sum(|entry| entry.plain_bytes), sum(|entry| entry.bytes));
         check_ratio(plain, packed, limits, &pieces.file, LEVELS as u64)?;
     }
-    Ok(Header { surface, packing, entries })
+    Ok(Ktx2Header { surface, packing, entries })
 }
 
 fn packing(header: &[u8; HEADER_BYTES], pieces: &Pieces<'_>) -> Result<Option<Packing>> {
@@ -125,10 +125,10 @@ fn no_format(pieces: &Pieces<'_>, number: u32, descriptor: &[u8]) -> Error {
     }
 }
 
-fn entries(pieces: &mut Pieces<'_>, levels: usize) -> Result<Vec<Entry>> {
+fn entries(pieces: &mut Pieces<'_>, levels: usize) -> Result<Vec<Ktx2Entry>> {
     let begin = pieces.at();
     let index = pieces.take(levels * ENTRY_BYTES, "level index")?;
-    let entry = |(number, entry): (usize, &[u8])| Entry {
+    let entry = |(number, entry): (usize, &[u8])| Ktx2Entry {
         told_at: begin + (number * ENTRY_BYTES) as u64,
         offset: long(entry, 0),
         bytes: long(entry, 8),
@@ -149,7 +149,12 @@ fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Ve
 }
 
 /// Every level has the bytes of its size, and none lies in another or in what stands before.
-fn check_entries(entries: &[Entry], surface: &Surface, packing: Option<Packing>, pieces: &Pieces<'_>) -> Result<()> {
+fn check_entries(
+    entries: &[Ktx2Entry],
+    surface: &Surface,
+    packing: Option<Packing>,
+    pieces: &Pieces<'_>,
+) -> Result<()> {
     for (number, entry) in entries.iter().enumerate() {
         let wanted = surface.level_bytes(number)? as u64;
         if entry.plain_bytes != wanted || packing.is_none() && entry.bytes != wanted {
@@ -173,7 +178,7 @@ fn check_entries(entries: &[Entry], surface: &Surface, packing: Option<Packing>,
 }
 
 /// The entries in the order of the file.
-pub(super) fn in_order(entries: &[Entry]) -> Vec<Entry> {
+pub(super) fn in_order(entries: &[Ktx2Entry]) -> Vec<Ktx2Entry> {
     let mut sorted = entries.to_vec();
     sorted.sort_by_key(|entry| entry.offset);
     sorted

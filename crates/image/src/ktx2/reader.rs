@@ -1,7 +1,7 @@
 //! KTX 2 files to textures and images.
 
 use super::header;
-use super::header::{Header, in_order};
+use super::header::{Ktx2Header, in_order};
 use crate::blocks::decode;
 use crate::pieces::Pieces;
 use crate::surface::note_other_pictures;
@@ -24,7 +24,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
 /// Reads all levels of all pictures.
 pub fn texture(bytes: Bytes<'_>, options: &ParseOptions) -> Result<Texture> {
     let mut pieces = Pieces::new(bytes, options);
-    let Header { surface, packing, entries } = header::read(&mut pieces, &options.limits)?;
+    let Ktx2Header { surface, packing, entries } = header::read(&mut pieces, &options.limits)?;
     let mut stored = vec![Vec::new(); entries.len()];
     for entry in in_order(&entries) {
         pieces.skip_to(entry.offset)?;

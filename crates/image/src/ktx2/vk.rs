@@ -1,6 +1,6 @@
 //! The formats of pixels by their numbers in `VkFormat`.
 
-use crate::masks::Masks;
+use crate::masks::ChannelMasks;
 use crate::texels::Texels;
 use polyhaul_model::{ColorSpace, Encoding, Texel};
 
@@ -53,8 +53,8 @@ pub(super) fn texels(number: u32) -> Option<Texels> {
         84 => Texels::Three(Texel::U16),
         90 => Texels::Three(Texel::F16),
         106 => Texels::Three(Texel::F32),
-        30 | 36 => Texels::Masked(Masks::new(3, [0x00FF_0000, 0xFF00, 0xFF, 0])),
-        44 | 50 => Texels::Masked(Masks::new(4, [0x00FF_0000, 0xFF00, 0xFF, 0xFF00_0000])),
+        30 | 36 => Texels::Masked(ChannelMasks::new(3, [0x00FF_0000, 0xFF00, 0xFF, 0])),
+        44 | 50 => Texels::Masked(ChannelMasks::new(4, [0x00FF_0000, 0xFF00, 0xFF, 0xFF00_0000])),
         _ => Texels::Same(SAME.iter().find(|row| row.0 == number)?.1),
     })
 }

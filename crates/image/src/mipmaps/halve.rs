@@ -47,10 +47,10 @@ fn halve_row(channels: Channels, is_bent: bool, weighs: bool, rows: [&[u8]; 2], 
         (Channels::GrayAlpha, true, false) => bent::<2, 1>(rows, to),
         (Channels::Rgb, true, _) => bent::<3, 3>(rows, to),
         (Channels::Rgba, true, false) => bent::<4, 3>(rows, to),
-        (Channels::GrayAlpha, true, true) => weighed::<2, 1>(rows, to, Light(&BYTES)),
-        (Channels::Rgba, true, true) => weighed::<4, 3>(rows, to, Light(&BYTES)),
-        (Channels::GrayAlpha, false, true) => weighed::<2, 1>(rows, to, Plain),
-        (Channels::Rgba, false, true) => weighed::<4, 3>(rows, to, Plain),
+        (Channels::GrayAlpha, true, true) => weighed::<2, 1>(rows, to, MipmapLight(&BYTES)),
+        (Channels::Rgba, true, true) => weighed::<4, 3>(rows, to, MipmapLight(&BYTES)),
+        (Channels::GrayAlpha, false, true) => weighed::<2, 1>(rows, to, MipmapPlain),
+        (Channels::Rgba, false, true) => weighed::<4, 3>(rows, to, MipmapPlain),
     }
 }
 
@@ -96,16 +96,16 @@ fn pixel<const SIZE: usize, const COLORS: usize>(tables: &SrgbBytes, four: [&[u8
 }
 
 /// What a byte of colour stands for.
-trait Curve: Copy {
+trait MipmapCurve: Copy {
     fn light(self, code: u8) -> f32;
     fn code(self, light: f32) -> u8;
 }
 
 /// sRGB.
 #[derive(Clone, Copy)]
-struct Light(&'static SrgbBytes);
+struct MipmapLight(&'static SrgbBytes);
 
-impl Curve for Light {
+impl MipmapCurve for MipmapLight {
     #[inline(always)]
     fn light(self, code: u8) -> f32 {
         self.0.light[usize::from(code)]
@@ -119,9 +119,9 @@ impl Curve for Light {
 
 /// In proportion.
 #[derive(Clone, Copy)]
-struct Plain;
+struct MipmapPlain;
 
-impl Curve for Plain {
+impl MipmapCurve for MipmapPlain {
     #[inline(always)]
     fn light(self, code: u8) -> f32 {
         f32::from(code)
@@ -133,7 +133,7 @@ impl Curve for Plain {
     }
 }
 
-fn weighed<const SIZE: usize, const COLORS: usize>(rows: [&[u8]; 2], to: &mut [u8], curve: impl Curve) {
+fn weighed<const SIZE: usize, const COLORS: usize>(rows: [&[u8]; 2], to: &mut [u8], curve: impl MipmapCurve) {
     for (four, to) in quads::<SIZE>(rows, to) {
         let alphas = four.map(|pixel| pixel[SIZE - 1]);
         let [a, b, c, d] = alphas;

@@ -3,7 +3,7 @@
 //! The window and its numbers are those of the NVIDIA Texture Tools (`KaiserFilter`: width 3, alpha 4, stretch 1),
 //! written from James F. Kaiser's formula; weights are means over the width of a pixel.
 
-use super::{Edges, Filter};
+use super::{MipmapEdges, MipmapFilter};
 use polyhaul_model::error::{Error, Result, try_push};
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -15,10 +15,10 @@ const KAISER_ALPHA: f64 = 4.0;
 const MEAN_OF: usize = 32;
 
 /// The weights for one direction.
-pub(super) struct Kernel {
+pub(super) struct MipmapKernel {
     /// Pixels before.
     from: usize,
-    edges: Edges,
+    edges: MipmapEdges,
     /// For each pixel after: the first pixel that counts, which may lie before the edge.
     starts: Vec<isize>,
     /// As many for each pixel after as `taps`.
@@ -26,10 +26,10 @@ pub(super) struct Kernel {
     taps: usize,
 }
 
-impl Kernel {
+impl MipmapKernel {
     /// From `from` pixels to `to`.
-    pub(super) fn new(from: usize, to: usize, filter: Filter, edges: Edges) -> Result<Kernel> {
-        let is_kaiser = filter == Filter::Kaiser && from > to;
+    pub(super) fn new(from: usize, to: usize, filter: MipmapFilter, edges: MipmapEdges) -> Result<MipmapKernel> {
+        let is_kaiser = filter == MipmapFilter::Kaiser && from > to;
         let scale = from as f64 / to.max(1) as f64;
         let taps = match is_kaiser {
             true => (2.0 * KAISER_WIDTH * scale).ceil() as usize + 1,
@@ -42,7 +42,7 @@ impl Kernel {
                 }
             }
         };
-        let mut kernel = Kernel { from, edges, starts: Vec::new(), weights: Vec::new(), taps };
+        let mut kernel = MipmapKernel { from, edges, starts: Vec::new(), weights: Vec::new(), taps };
         let room = to.checked_mul(taps).ok_or_else(|| Error::memory("the weights of a filter"))?;
         kernel.weights.try_reserve_exact(room).map_err(|_| Error::memory("the weights of a filter"))?;
         for number in 0..to {
@@ -69,8 +69,8 @@ impl Kernel {
     /// The pixel that stands for one that may lie beyond the edges.
     pub(super) fn place(&self, at: isize) -> usize {
         match self.edges {
-            Edges::Clamp => at.clamp(0, self.from as isize - 1) as usize,
-            Edges::Wrap => at.rem_euclid(self.from as isize) as usize,
+            MipmapEdges::Clamp => at.clamp(0, self.from as isize - 1) as usize,
+            MipmapEdges::Wrap => at.rem_euclid(self.from as isize) as usize,
         }
     }
 
@@ -155,18 +155,18 @@ fn bessel(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn weights(from: usize, to: usize, filter: Filter) -> Vec<(isize, Vec<f32>)> {
-        let kernel = Kernel::new(from, to, filter, Edges::Clamp).unwrap();
+    fn weights(from: usize, to: usize, filter: MipmapFilter) -> Vec<(isize, Vec<f32>)> {
+        let kernel = MipmapKernel::new(from, to, filter, MipmapEdges::Clamp).unwrap();
         (0..to).map(|number| kernel.taps(number)).map(|(start, weights)| (start, weights.to_vec())).collect()
     }
 
     #[test]
     fn boxes_by_hand() {
-        assert_eq!(weights(4, 2, Filter::Box), [(0, vec![0.5, 0.5]), (2, vec![0.5, 0.5])]);
-        assert_eq!(weights(1, 1, Filter::Box), [(0, vec![1.0])]);
+        assert_eq!(weights(4, 2, MipmapFilter::Box), [(0, vec![0.5, 0.5]), (2, vec![0.5, 0.5])]);
+        assert_eq!(weights(1, 1, MipmapFilter::Box), [(0, vec![1.0])]);
         let third = 1.0 / 3.0;
-        assert_eq!(weights(3, 1, Filter::Box), [(0, vec![third; 3])]);
-        let found = weights(5, 2, Filter::Box);
+        assert_eq!(weights(3, 1, MipmapFilter::Box), [(0, vec![third; 3])]);
+        let found = weights(5, 2, MipmapFilter::Box);
         assert_eq!(found, [(0, vec![0.4, 0.4, 0.2, 0.0]), (2, vec![0.2, 0.4, 0.4, 0.0])]);
     }
 
@@ -174,7 +174,7 @@ mod tests {
     fn every_pixel_counts_the_same_in_all() {
         for from in 2..70 {
             let mut counts = vec![0.0; from];
-            for (start, weights) in weights(from, from / 2, Filter::Box) {
+            for (start, weights) in weights(from, from / 2, MipmapFilter::Box) {
                 for (at, weight) in (start..).zip(weights) {
                     if weight > 0.0 {
                         counts[at as usize] += weight;
@@ -193,7 +193,7 @@ mod tests {
         // I0(4) and I0(2), by tables of the function.
         assert!((bessel(4.0) - 11.301_921_952_136_33).abs() < 1e-9);
         assert!((bessel(2.0) - 2.279_585_302_336_067).abs() < 1e-12);
-        for (_, weights) in weights(16, 8, Filter::Kaiser) {
+        for (_, weights) in weights(16, 8, MipmapFilter::Kaiser) {
             assert!((weights.iter().sum::<f32>() - 1.0).abs() < 1e-6);
             assert!(weights.iter().any(|weight| *weight < -0.01));
         }
@@ -201,8 +201,8 @@ mod tests {
 
     #[test]
     fn beyond_the_edges() {
-        let kernel = |edges| Kernel::new(8, 4, Filter::Kaiser, edges).unwrap();
-        assert_eq!([-3, 9, 4].map(|at| kernel(Edges::Clamp).place(at)), [0, 7, 4]);
-        assert_eq!([-3, 9, 4].map(|at| kernel(Edges::Wrap).place(at)), [5, 1, 4]);
+        let kernel = |edges| MipmapKernel::new(8, 4, MipmapFilter::Kaiser, edges).unwrap();
+        assert_eq!([-3, 9, 4].map(|at| kernel(MipmapEdges::Clamp).place(at)), [0, 7, 4]);
+        assert_eq!([-3, 9, 4].map(|at| kernel(MipmapEdges::Wrap).place(at)), [5, 1, 4]);
     }
 }

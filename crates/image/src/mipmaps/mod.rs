@@ -7,8 +7,8 @@ mod coverage;
 mod halve;
 mod kernel;
 
-use crate::samples::{Store, check_image, load, sized};
-use kernel::Kernel;
+use crate::samples::{SampleStore, check_image, load, sized};
+use kernel::MipmapKernel;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Array, ColorSpace, Image, Samples};
 use polyhaul_pipeline::arrays::{Zero, zeroed};
@@ -18,7 +18,7 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 /// How pixels are mixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Filter {
+pub enum MipmapFilter {
     /// Each pixel is the mean of the area that it covers: nothing rings, and little is blurred.
     #[default]
     Box,
@@ -30,7 +30,7 @@ pub enum Filter {
 /// What lies beyond the edges of an image, for filters that reach there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Edges {
+pub enum MipmapEdges {
     /// The pixels at the edge.
     #[default]
     Clamp,
@@ -55,9 +55,9 @@ polyhaul_model::options! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct MipmapOptions {
         /// How pixels are mixed (box).
-        pub filter: Filter = Filter::default(), with_filter;
+        pub filter: MipmapFilter = MipmapFilter::default(), with_filter;
         /// What lies beyond the edges (their own pixels).
-        pub edges: Edges = Edges::default(), with_edges;
+        pub edges: MipmapEdges = MipmapEdges::default(), with_edges;
         /// What the samples are (colours).
         pub content: MipmapContent = MipmapContent::default(), with_content;
         /// Whether the colour of a pixel counts by its alpha, so that colours that nobody sees do not show; `None`:
@@ -124,18 +124,18 @@ fn check(image: &Image, options: &MipmapOptions) -> Result<()> {
 
 /// How one level becomes the next.
 #[derive(Clone, Copy)]
-struct Work {
+struct MipmapWork {
     content: MipmapContent,
     /// Whether samples are sRGB and mixed as light.
     is_bent: bool,
     weighs: bool,
 }
 
-impl Work {
-    fn of(image: &Image, options: &MipmapOptions) -> Work {
+impl MipmapWork {
+    fn of(image: &Image, options: &MipmapOptions) -> MipmapWork {
         let is_bent = image.color_space == ColorSpace::Srgb && options.content == MipmapContent::Colors;
         let has_alpha = image.channels.has_alpha() && options.content == MipmapContent::Colors;
-        Work {
+        MipmapWork {
             content: options.content,
             is_bent,
             weighs: has_alpha && options.weigh_by_alpha.unwrap_or(!image.premultiplied),
@@ -148,12 +148,12 @@ fn half_of(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<I
     let [width, height] = [image.width, image.height].map(|count| if count > 1 { count / 2 } else { count });
     let count = width.checked_mul(height).and_then(|count| count.checked_mul(image.channels.count()));
     let count = count.ok_or_else(|| Error::memory("a mip level"))?;
-    let work = Work::of(image, options);
+    let work = MipmapWork::of(image, options);
     let is_even = image.width == 2 * width && image.height == 2 * height;
     let samples = match &image.samples {
         Samples::U8(samples)
             if is_even
-                && options.filter == Filter::Box
+                && options.filter == MipmapFilter::Box
                 && work.content == MipmapContent::Colors
                 && !(work.is_bent && image.premultiplied) =>
         {
@@ -172,7 +172,7 @@ fn half_of(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<I
 /// Pixels of the smaller image that one thread takes at a time, about.
 const PIECE_PIXELS: usize = 1 << 14;
 
-fn filtered<T: Store + Zero + Send>(
+fn filtered<T: SampleStore + Zero + Send>(
     image: &Image,
     [width, height]: [usize; 2],
     count: usize,
@@ -180,15 +180,15 @@ fn filtered<T: Store + Zero + Send>(
     run: &RunOptions,
     wrap: fn(Array<T>) -> Samples,
 ) -> Result<Samples> {
-    let across = Kernel::new(image.width, width, options.filter, options.edges)?;
-    let down = Kernel::new(image.height, height, options.filter, options.edges)?;
+    let across = MipmapKernel::new(image.width, width, options.filter, options.edges)?;
+    let down = MipmapKernel::new(image.height, height, options.filter, options.edges)?;
     let mut samples = zeroed::<T>(count, "a mip level")?;
     let row = width * image.channels.count();
     let rows = (PIECE_PIXELS / width.max(1)).clamp(1, 64);
-    let job = Filtering { image, work: Work::of(image, options), across, down, row };
+    let job = Filtering { image, work: MipmapWork::of(image, options), across, down, row };
     let bands = samples.chunks_mut((row * rows).max(1)).enumerate();
     let threads = run.worker_threads().min(height.div_ceil(rows));
-    try_for_each_item(threads, &run.cancel, bands, Scratch::default, |scratch, (number, band)| {
+    try_for_each_item(threads, &run.cancel, bands, MipmapScratch::default, |scratch, (number, band)| {
         scratch.band(&job, number * rows, band)
     })?;
     Ok(wrap(samples.into()))
@@ -197,16 +197,16 @@ fn filtered<T: Store + Zero + Send>(
 /// One level to be filtered.
 struct Filtering<'a> {
     image: &'a Image,
-    work: Work,
-    across: Kernel,
-    down: Kernel,
+    work: MipmapWork,
+    across: MipmapKernel,
+    down: MipmapKernel,
     /// Samples of a row of the smaller image.
     row: usize,
 }
 
 /// Memory of one thread.
 #[derive(Default)]
-struct Scratch {
+struct MipmapScratch {
     /// A row as it was loaded.
     loaded: Vec<f32>,
     /// Rows that are filtered from left to right, the first of them for the first tap of the band.
@@ -214,9 +214,9 @@ struct Scratch {
     mixed: Vec<f32>,
 }
 
-impl Scratch {
+impl MipmapScratch {
     /// Makes the rows of a band, of which the first is `first`.
-    fn band<T: Store>(&mut self, job: &Filtering<'_>, first: usize, band: &mut [T]) -> Result<()> {
+    fn band<T: SampleStore>(&mut self, job: &Filtering<'_>, first: usize, band: &mut [T]) -> Result<()> {
         let count = band.len() / job.row;
         let reach = job.down.reach(first..first + count);
         let rows = sized(&mut self.rows, reach.len() * job.row)?;

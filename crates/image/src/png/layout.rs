@@ -5,7 +5,7 @@ use polyhaul_model::Channels;
 use polyhaul_model::error::{Error, Result};
 
 /// How pixels are stored.
-pub(super) struct Layout {
+pub(super) struct PngLayout {
     /// Bits of a sample.
     bits: usize,
     /// Samples of a stored pixel.
@@ -23,17 +23,17 @@ pub(super) struct Layout {
 pub(super) struct Unmapped(pub(super) usize);
 
 /// A type of samples, and rows that become such.
-pub(super) trait Sample: Copy + Default + Send {
+pub(super) trait PngSample: Copy + Default + Send {
     /// Samples as the bytes of a row where they are stored as they become.
     fn as_bytes(samples: &mut [Self]) -> Option<&mut [u8]>;
 
     /// Appends the pixels of a row; `to` has room for them.
-    fn expand(layout: &Layout, row: &[u8], width: usize, to: &mut Vec<Self>) -> std::result::Result<(), Unmapped>;
+    fn expand(layout: &PngLayout, row: &[u8], width: usize, to: &mut Vec<Self>) -> std::result::Result<(), Unmapped>;
 }
 
-impl Layout {
+impl PngLayout {
     /// What the chunks before the pixels say.
-    pub(super) fn new(info: &Info<'_>) -> Result<Layout> {
+    pub(super) fn new(info: &Info<'_>) -> Result<PngLayout> {
         let bits = info.bit_depth as usize;
         let trns = info.trns.as_deref();
         let (channels, with_alpha) = match info.color_type {
@@ -47,7 +47,7 @@ impl Layout {
         let palette = is_mapped.then(|| palette(info.palette.as_deref().unwrap_or(&[]), trns.unwrap_or(&[])));
         let key = trns.filter(|_| !is_mapped).map(|trns| key(trns, bits));
         let channels = if trns.is_some() { with_alpha } else { channels };
-        Ok(Layout { bits, stored, key, palette: palette.transpose()?, channels })
+        Ok(PngLayout { bits, stored, key, palette: palette.transpose()?, channels })
     }
 
     /// Whether samples have 16 bits.
@@ -106,12 +106,12 @@ fn with_alpha<const SIZE: usize, T: Copy + Into<u16>>(
     }
 }
 
-impl Sample for u8 {
+impl PngSample for u8 {
     fn as_bytes(samples: &mut [u8]) -> Option<&mut [u8]> {
         Some(samples)
     }
 
-    fn expand(layout: &Layout, row: &[u8], width: usize, to: &mut Vec<u8>) -> std::result::Result<(), Unmapped> {
+    fn expand(layout: &PngLayout, row: &[u8], width: usize, to: &mut Vec<u8>) -> std::result::Result<(), Unmapped> {
         let bits = layout.bits.min(8);
         match (&layout.palette, &layout.key) {
             (Some(palette), _) => {
@@ -137,12 +137,12 @@ impl Sample for u8 {
     }
 }
 
-impl Sample for u16 {
+impl PngSample for u16 {
     fn as_bytes(_: &mut [u16]) -> Option<&mut [u8]> {
         None
     }
 
-    fn expand(layout: &Layout, row: &[u8], _: usize, to: &mut Vec<u16>) -> std::result::Result<(), Unmapped> {
+    fn expand(layout: &PngLayout, row: &[u8], _: usize, to: &mut Vec<u16>) -> std::result::Result<(), Unmapped> {
         let samples = row.as_chunks::<2>().0.iter().map(|pair| u16::from_be_bytes(*pair));
         let Some(key) = &layout.key else {
             to.extend(samples);

@@ -27,7 +27,7 @@ mod sums;
 mod writer;
 
 pub use reader::read;
-pub use writer::{Losses, losses, write};
+pub use writer::{PngLosses, losses, write};
 
 /// What a file begins with.
 const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";

@@ -1,6 +1,6 @@
 //! The pixels of a PNG file to an image, row after row.
 
-use super::layout::{Layout, Sample, Unmapped};
+use super::layout::{PngLayout, PngSample, Unmapped};
 use super::still::{Animation, Still};
 use crate::raster::{Raster, check_ratio, check_size, least_file_bytes};
 use png::{DecodeOptions, Decoder, DecodingError, Info, Limits, Reader};
@@ -24,27 +24,27 @@ const PASSES: [[usize; 4]; 7] =
     [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
 
 /// Why reading stops.
-enum Stop {
+enum PngStop {
     Decoder(DecodingError),
     Own(Error),
     Malformed(&'static str),
 }
 
-impl From<DecodingError> for Stop {
-    fn from(error: DecodingError) -> Stop {
-        Stop::Decoder(error)
+impl From<DecodingError> for PngStop {
+    fn from(error: DecodingError) -> PngStop {
+        PngStop::Decoder(error)
     }
 }
 
-impl From<Error> for Stop {
-    fn from(error: Error) -> Stop {
-        Stop::Own(error)
+impl From<Error> for PngStop {
+    fn from(error: Error) -> PngStop {
+        PngStop::Own(error)
     }
 }
 
-impl From<Unmapped> for Stop {
-    fn from(_: Unmapped) -> Stop {
-        Stop::Malformed("a pixel refers to a color outside the palette")
+impl From<Unmapped> for PngStop {
+    fn from(_: Unmapped) -> PngStop {
+        PngStop::Malformed("a pixel refers to a color outside the palette")
     }
 }
 
@@ -52,7 +52,7 @@ impl From<Unmapped> for Stop {
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
-    let input = Input { bytes: &bytes, file: &file, options };
+    let input = PngInput { bytes: &bytes, file: &file, options };
     let animation = RefCell::default();
     let result = input.decode(decoding.reader(), &animation);
     if let Some(error) = decoding.failed() {
@@ -64,13 +64,13 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     Ok(image)
 }
 
-struct Input<'a> {
+struct PngInput<'a> {
     bytes: &'a Bytes<'a>,
     file: &'a Arc<str>,
     options: &'a ParseOptions,
 }
 
-impl Input<'_> {
+impl PngInput<'_> {
     /// An error where the file is too small for the image that its header declares.
     fn check_backed(&self, reader: &mut BlockReader<'_>) -> Result<()> {
         let Some(&[.., a, b, c, d, e, f, g, h, bits, kind]) = reader.ensure(KIND_END)?.first_chunk::<KIND_END>() else {
@@ -98,7 +98,7 @@ impl Input<'_> {
         &'a self,
         mut reader: BlockReader<'a>,
         animation: &'a RefCell<Animation>,
-    ) -> std::result::Result<Image, Stop> {
+    ) -> std::result::Result<Image, PngStop> {
         self.check_backed(&mut reader)?;
         let mut options = DecodeOptions::default();
         options.set_ignore_adler32(false);
@@ -113,26 +113,26 @@ impl Input<'_> {
         check_size([width, height], &self.options.limits, self.file, SIZE_AT)?;
         let reader = decoder.read_info()?;
         let info = reader.info();
-        let (layout, color_space) = (Layout::new(info)?, color_space(info));
+        let (layout, color_space) = (PngLayout::new(info)?, color_space(info));
         let channels = layout.channels;
-        let rows = Rows { input: self, reader, layout, width, height, row: Vec::new() };
+        let rows = PngRows { input: self, reader, layout, width, height, row: Vec::new() };
         let samples =
             if rows.layout.is_wide() { Samples::U16(rows.read()?.into()) } else { Samples::U8(rows.read()?.into()) };
         Ok(Image { width, height, channels, samples, color_space, ..Image::default() })
     }
 
     /// The error of what was found when `at` bytes were used.
-    fn error(&self, stop: Stop, at: u64) -> Error {
+    fn error(&self, stop: PngStop, at: u64) -> Error {
         match stop {
-            Stop::Own(error) => error,
-            Stop::Malformed(message) => fault(self.file, at, message),
-            Stop::Decoder(DecodingError::IoError(_)) => fault(self.file, at, "unexpected end of file"),
-            Stop::Decoder(DecodingError::LimitsExceeded) => {
+            PngStop::Own(error) => error,
+            PngStop::Malformed(message) => fault(self.file, at, message),
+            PngStop::Decoder(DecodingError::IoError(_)) => fault(self.file, at, "unexpected end of file"),
+            PngStop::Decoder(DecodingError::LimitsExceeded) => {
                 let message = "a row or chunk needs more memory than the limit (memory_limit)";
                 let error = Diagnostic::at(self.file, at, message).into_error(ErrorKind::Limit);
                 error.with_hint("raise the limit with `--memory-limit SIZE`, or `RunOptions::memory_limit` in the API")
             }
-            Stop::Decoder(error) => {
+            PngStop::Decoder(error) => {
                 let message = error.to_string();
                 // Its words about sums go on with what the decoder knows of the chunk.
                 let message = message.split(" while decoding").next().unwrap_or(&message).trim_end_matches('.');
@@ -154,19 +154,19 @@ fn color_space(info: &Info<'_>) -> ColorSpace {
 }
 
 /// The rows of a file.
-struct Rows<'a> {
-    input: &'a Input<'a>,
+struct PngRows<'a> {
+    input: &'a PngInput<'a>,
     reader: Reader<Still<'a>>,
-    layout: Layout,
+    layout: PngLayout,
     width: usize,
     height: usize,
     /// A row as it is stored.
     row: Vec<u8>,
 }
 
-impl Rows<'_> {
+impl PngRows<'_> {
     /// All samples, and the chunks behind them.
-    fn read<T: Sample>(mut self) -> std::result::Result<Vec<T>, Stop> {
+    fn read<T: PngSample>(mut self) -> std::result::Result<Vec<T>, PngStop> {
         let row = self.width * self.layout.channels.count();
         let backed = self.input.bytes.len().filter(|_| self.input.bytes.is_backed());
         let raster: Raster<T> = Raster::new(row, self.height, false, backed.unwrap_or(0))?;
@@ -194,12 +194,12 @@ impl Rows<'_> {
     }
 
     /// The next row of `width` pixels.
-    fn next<T: Sample>(&mut self, width: usize, pixels: &mut Vec<T>) -> std::result::Result<(), Stop> {
+    fn next<T: PngSample>(&mut self, width: usize, pixels: &mut Vec<T>) -> std::result::Result<(), PngStop> {
         if self.input.options.run.cancel.is_cancelled() {
             return Err(Error::cancelled().into());
         }
         let row_bytes = self.layout.row_bytes(width);
-        let cut = Stop::Malformed("the file has fewer rows than its header declares");
+        let cut = PngStop::Malformed("the file has fewer rows than its header declares");
         if self.layout.is_plain() {
             // All of it is written: what the last row left need not be cleared.
             pixels.resize(row_bytes, T::default());
@@ -213,7 +213,7 @@ impl Rows<'_> {
     }
 
     /// Rows of some pixels each, which stand apart.
-    fn passes<T: Sample>(&mut self, raster: &Raster<T>, pixels: &mut Vec<T>) -> std::result::Result<(), Stop> {
+    fn passes<T: PngSample>(&mut self, raster: &Raster<T>, pixels: &mut Vec<T>) -> std::result::Result<(), PngStop> {
         let size = self.layout.channels.count();
         for [left, top, columns, rows] in PASSES {
             let width = self.width.saturating_sub(left).div_ceil(columns);

@@ -275,7 +275,7 @@ fn divided<T: Copy + Into<u32> + Bounded>(pixel: &[T]) -> impl Iterator<Item = u
 
 /// What dividing colours by alpha loses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Losses {
+pub struct PngLosses {
     /// Pixels with alpha 0 whose colours become 0.
     pub hidden: u64,
     /// Samples above alpha, which become the highest.
@@ -285,18 +285,18 @@ pub struct Losses {
 }
 
 /// What writing an image loses; nothing where no colours are divided by alpha.
-pub fn losses(image: &Image) -> Losses {
+pub fn losses(image: &Image) -> PngLosses {
     let size = image.channels.count();
     match &image.samples {
-        _ if !divides(image) => Losses::default(),
+        _ if !divides(image) => PngLosses::default(),
         Samples::U8(samples) => lost(samples.chunks_exact(size)),
         Samples::U16(samples) => lost(samples.chunks_exact(size)),
-        Samples::F32(_) => Losses::default(),
+        Samples::F32(_) => PngLosses::default(),
     }
 }
 
-fn lost<'a, T: Copy + Into<u32> + Bounded + 'a>(pixels: impl Iterator<Item = &'a [T]>) -> Losses {
-    let mut losses = Losses::default();
+fn lost<'a, T: Copy + Into<u32> + Bounded + 'a>(pixels: impl Iterator<Item = &'a [T]>) -> PngLosses {
+    let mut losses = PngLosses::default();
     for pixel in pixels {
         let Some((alpha, colors)) = pixel.split_last() else { continue };
         let alpha: u32 = (*alpha).into();

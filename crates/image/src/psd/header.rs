@@ -21,14 +21,14 @@ const MODE: usize = 24;
 
 /// What a document says about its picture.
 #[derive(Debug)]
-pub(super) struct Header {
+pub(super) struct PsdHeader {
     pub(super) width: usize,
     pub(super) height: usize,
     /// Channels that are stored.
     pub(super) stored: usize,
     /// Bits of a sample: 1, 8, 16, or 32, which are floats.
     pub(super) bits: usize,
-    pub(super) colors: Colors,
+    pub(super) colors: PsdColors,
     /// Whether the first channel behind the colours is alpha.
     pub(super) has_alpha: bool,
     /// Whether it is a large document (PSB), whose sizes have more bits.
@@ -40,7 +40,7 @@ pub(super) struct Header {
 
 /// What the channels are.
 #[derive(Debug)]
-pub(super) enum Colors {
+pub(super) enum PsdColors {
     Gray,
     Rgb,
     Cmyk,
@@ -48,18 +48,18 @@ pub(super) enum Colors {
     Mapped(Vec<u8>),
 }
 
-impl Colors {
+impl PsdColors {
     /// Channels of colours.
     pub(super) fn count(&self) -> usize {
         match self {
-            Colors::Gray | Colors::Mapped(_) => 1,
-            Colors::Rgb => 3,
-            Colors::Cmyk => 4,
+            PsdColors::Gray | PsdColors::Mapped(_) => 1,
+            PsdColors::Rgb => 3,
+            PsdColors::Cmyk => 4,
         }
     }
 }
 
-impl Header {
+impl PsdHeader {
     /// Bytes of a row of a channel.
     pub(super) fn row_bytes(&self) -> usize {
         (self.width * self.bits).div_ceil(8)
@@ -68,8 +68,8 @@ impl Header {
     /// What a pixel has in the model.
     pub(super) fn channels(&self) -> Channels {
         match (&self.colors, self.has_alpha) {
-            (Colors::Gray, false) => Channels::Gray,
-            (Colors::Gray, true) => Channels::GrayAlpha,
+            (PsdColors::Gray, false) => Channels::Gray,
+            (PsdColors::Gray, true) => Channels::GrayAlpha,
             (_, false) => Channels::Rgb,
             (_, true) => Channels::Rgba,
         }
@@ -85,7 +85,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// Reads what stands before the pixels.
-pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
+pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
     let head: [u8; HEADER_BYTES] = pieces.head("header")?;
     let file = pieces.file.clone();
     let malformed = |at: usize, message: String| fault(&file, at as u64, message);
@@ -108,7 +108,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
     pieces.skip_to(pieces.at() + u64::from(resources))?;
     let (layers, is_transparent) = layers(pieces, is_large)?;
     let has_alpha = is_transparent && stored > colors.count() && bits > 1;
-    let has_alpha = has_alpha && !matches!(colors, Colors::Mapped(_));
+    let has_alpha = has_alpha && !matches!(colors, PsdColors::Mapped(_));
     let at = pieces.at();
     let has_packets = match short(&pieces.head::<2>("sections")?, 0) {
         0 => false,
@@ -118,21 +118,21 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
             return Err(Diagnostic::at(&file, at, message).into_error(ErrorKind::Unsupported));
         }
     };
-    Ok(Header { width, height, stored, bits, colors, has_alpha, is_large, has_packets, layers })
+    Ok(PsdHeader { width, height, stored, bits, colors, has_alpha, is_large, has_packets, layers })
 }
 
 /// What the channels are, by the number of the mode and the section behind the header.
-fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<Colors> {
+fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<PsdColors> {
     let unsupported = |pieces: &Pieces<'_>, message: &str| {
         Diagnostic::at(&pieces.file, MODE as u64, message).into_error(ErrorKind::Unsupported)
     };
     let size = u64::from(word(&pieces.head::<4>("sections")?, 0));
     let end = pieces.at() + size;
     let colors = match (mode, bits) {
-        (0, 1) | (1 | 8, 8 | 16 | 32) => Colors::Gray,
-        (3, 8 | 16 | 32) => Colors::Rgb,
-        (4, 8 | 16) => Colors::Cmyk,
-        (2, 8) if size >= 3 * COLORS as u64 => Colors::Mapped(pieces.take(3 * COLORS, "colors")?),
+        (0, 1) | (1 | 8, 8 | 16 | 32) => PsdColors::Gray,
+        (3, 8 | 16 | 32) => PsdColors::Rgb,
+        (4, 8 | 16) => PsdColors::Cmyk,
+        (2, 8) if size >= 3 * COLORS as u64 => PsdColors::Mapped(pieces.take(3 * COLORS, "colors")?),
         (2, 8) => return Err(fault(&pieces.file, HEADER_BYTES as u64, "the palette has fewer than 256 colors")),
         (7, _) => return Err(unsupported(pieces, "multichannel documents are not supported")),
         (9, _) => return Err(unsupported(pieces, "documents in Lab color are not supported")),

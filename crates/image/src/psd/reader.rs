@@ -1,7 +1,7 @@
 //! The channels of a document to an image.
 
 use super::header;
-use super::header::{Colors, Header};
+use super::header::{PsdColors, PsdHeader};
 use crate::pieces::Pieces;
 use polyhaul_model::error::{Diagnostic, Error, Result, fault};
 use polyhaul_model::warnings::Warnings;
@@ -39,12 +39,12 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     pieces.finish()?;
     let samples = samples(&header, planes)?;
     let color_space = if header.bits == 32 { ColorSpace::Linear } else { ColorSpace::Srgb };
-    let Header { width, height, .. } = header;
+    let PsdHeader { width, height, .. } = header;
     Ok(Image { width, height, channels: header.channels(), samples, color_space, ..Image::default() })
 }
 
 /// The first channels, as they are stored.
-fn plain_planes(pieces: &mut Pieces<'_>, header: &Header, wanted: usize) -> Result<Vec<Vec<u8>>> {
+fn plain_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, wanted: usize) -> Result<Vec<Vec<u8>>> {
     let size = header.row_bytes().checked_mul(header.height).ok_or_else(|| Error::memory("pixels"))?;
     pieces.check_left((size as u64).saturating_mul(header.stored as u64), "pixels")?;
     let planes = (0..wanted).map(|_| pieces.take(size, "pixels")).collect::<Result<Vec<_>>>()?;
@@ -55,7 +55,7 @@ fn plain_planes(pieces: &mut Pieces<'_>, header: &Header, wanted: usize) -> Resu
 }
 
 /// The first channels, each row of which is stored in packets (PackBits). Before them are the bytes of all rows.
-fn packed_planes(pieces: &mut Pieces<'_>, header: &Header, wanted: usize) -> Result<Vec<Vec<u8>>> {
+fn packed_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, wanted: usize) -> Result<Vec<Vec<u8>>> {
     let size_bytes = if header.is_large { 4 } else { 2 };
     let table = pieces.take(header.height * header.stored * size_bytes, "rows")?;
     let sizes = |plane: usize| {
@@ -77,14 +77,14 @@ fn packed_planes(pieces: &mut Pieces<'_>, header: &Header, wanted: usize) -> Res
 }
 
 /// What is wrong, and at which byte of the packets.
-type Fault = (usize, &'static str);
+type PsdFault = (usize, &'static str);
 
 /// Unpacks rows, of which each takes as many bytes as `sizes` says; `placed` says where a fault is.
 fn unpack(
     packed: &[u8],
     sizes: impl Iterator<Item = usize>,
     row_bytes: usize,
-    placed: impl Fn(Fault) -> Error,
+    placed: impl Fn(PsdFault) -> Error,
 ) -> Result<Vec<u8>> {
     let (mut plane, mut begin) = (Vec::new(), 0);
     for size in sizes {
@@ -98,7 +98,7 @@ fn unpack(
 }
 
 /// Unpacks a row, up to `end` bytes of the plane.
-fn unpack_row(row: &[u8], plane: &mut Vec<u8>, end: usize) -> std::result::Result<(), Fault> {
+fn unpack_row(row: &[u8], plane: &mut Vec<u8>, end: usize) -> std::result::Result<(), PsdFault> {
     let mut rest = row;
     while let Some((&head, behind)) = rest.split_first() {
         let at = row.len() - rest.len();
@@ -127,13 +127,13 @@ fn unpack_row(row: &[u8], plane: &mut Vec<u8>, end: usize) -> std::result::Resul
 }
 
 /// The samples of the image.
-fn samples(header: &Header, planes: Vec<Vec<u8>>) -> Result<Samples> {
+fn samples(header: &PsdHeader, planes: Vec<Vec<u8>>) -> Result<Samples> {
     let alpha = usize::from(header.has_alpha);
     Ok(match (&header.colors, header.bits) {
         (_, 1) => Samples::U8(expanded_bits(header, &planes[0])?.into()),
-        (Colors::Mapped(colors), _) => Samples::U8(mapped(colors, &planes[0])?.into()),
-        (Colors::Cmyk, 8) => Samples::U8(without_black(joined(&planes, |[byte]: [u8; 1]| byte)?, alpha).into()),
-        (Colors::Cmyk, _) => Samples::U16(without_black(joined(&planes, u16::from_be_bytes)?, alpha).into()),
+        (PsdColors::Mapped(colors), _) => Samples::U8(mapped(colors, &planes[0])?.into()),
+        (PsdColors::Cmyk, 8) => Samples::U8(without_black(joined(&planes, |[byte]: [u8; 1]| byte)?, alpha).into()),
+        (PsdColors::Cmyk, _) => Samples::U16(without_black(joined(&planes, u16::from_be_bytes)?, alpha).into()),
         // One channel is an image as it is.
         (_, 8) if planes.len() == 1 => Samples::U8(planes.into_iter().next().unwrap_or_default().into()),
         (_, 8) => Samples::U8(joined(&planes, |[byte]: [u8; 1]| byte)?.into()),
@@ -169,7 +169,7 @@ fn joined<const SIZE: usize, T: Copy + Default>(
 }
 
 /// Bits, of which 1 is black.
-fn expanded_bits(header: &Header, plane: &[u8]) -> Result<Vec<u8>> {
+fn expanded_bits(header: &PsdHeader, plane: &[u8]) -> Result<Vec<u8>> {
     let mut samples = room(header.width * header.height)?;
     for row in plane.chunks_exact(header.row_bytes()) {
         let bits = row.iter().flat_map(|byte| (0..8).map(move |bit| byte << bit & 0x80 != 0));
@@ -190,7 +190,7 @@ fn mapped(colors: &[u8], plane: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Cyan, magenta, yellow and black to red, green and blue. They are stored as what they leave of the white.
-fn without_black<T: Copy + Light>(mut samples: Vec<T>, alpha: usize) -> Vec<T> {
+fn without_black<T: Copy + PsdLight>(mut samples: Vec<T>, alpha: usize) -> Vec<T> {
     let (stored, size) = (4 + alpha, 3 + alpha);
     for number in 0..samples.len() / stored {
         let (from, to) = (number * stored, number * size);
@@ -207,18 +207,18 @@ fn without_black<T: Copy + Light>(mut samples: Vec<T>, alpha: usize) -> Vec<T> {
 }
 
 /// A part of the white.
-trait Light {
+trait PsdLight {
     /// A part of a part, rounded to the nearest.
     fn times(self, other: Self) -> Self;
 }
 
-impl Light for u8 {
+impl PsdLight for u8 {
     fn times(self, other: u8) -> u8 {
         ((u32::from(self) * u32::from(other) + 127) / 255) as u8
     }
 }
 
-impl Light for u16 {
+impl PsdLight for u16 {
     fn times(self, other: u16) -> u16 {
         ((u64::from(self) * u64::from(other) + 32_767) / 65_535) as u16
     }

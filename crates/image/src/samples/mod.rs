@@ -11,7 +11,7 @@ use polyhaul_model::{Array, Channels, ColorSpace, Image, ImageChannel, Samples};
 use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
-pub(super) use srgb::{BYTES, Bytes as SrgbBytes};
+pub(super) use srgb::{BYTES, SrgbBytes};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -113,7 +113,7 @@ impl Cut {
 /// # Errors
 /// [`ErrorKind::Usage`] where the samples are not as many as the size says; cancelling; a lack of memory.
 pub fn convert_samples(image: &Image, to: SampleType, space: ColorSpace, run: &RunOptions) -> Result<Adjusted> {
-    rebuilt(image, Shape { kind: to, space, channels: image.channels }, run)
+    rebuilt(image, SampleShape { kind: to, space, channels: image.channels }, run)
 }
 
 /// The same image with other channels, in samples of the same type.
@@ -126,7 +126,7 @@ pub fn convert_samples(image: &Image, to: SampleType, space: ColorSpace, run: &R
 /// Those of [`convert_samples`].
 pub fn with_channels(image: &Image, channels: Channels, run: &RunOptions) -> Result<Image> {
     let kind = SampleType::of(&image.samples);
-    Ok(rebuilt(image, Shape { kind, space: image.color_space, channels }, run)?.image)
+    Ok(rebuilt(image, SampleShape { kind, space: image.color_space, channels }, run)?.image)
 }
 
 /// Fails unless colours and channels have as many samples as the size requires.
@@ -155,13 +155,13 @@ pub fn check_image(image: &Image) -> Result<()> {
 
 /// What an image is to be.
 #[derive(Clone, Copy)]
-struct Shape {
+struct SampleShape {
     kind: SampleType,
     space: ColorSpace,
     channels: Channels,
 }
 
-fn rebuilt(image: &Image, to: Shape, run: &RunOptions) -> Result<Adjusted> {
+fn rebuilt(image: &Image, to: SampleShape, run: &RunOptions) -> Result<Adjusted> {
     check_image(image)?;
     let (samples, cut) = match to.kind {
         SampleType::U8 => made(image, to, run, Samples::U8)?,
@@ -197,9 +197,9 @@ fn copied(channels: &[ImageChannel]) -> Result<Vec<ImageChannel>> {
 }
 
 /// All samples, made side by side.
-fn made<T: Store + Zero + Send>(
+fn made<T: SampleStore + Zero + Send>(
     image: &Image,
-    to: Shape,
+    to: SampleShape,
     run: &RunOptions,
     wrap: fn(Array<T>) -> Samples,
 ) -> Result<(Samples, Cut)> {
@@ -209,7 +209,7 @@ fn made<T: Store + Zero + Send>(
     let cut = Mutex::new(Cut::default());
     let pieces = samples.chunks_mut(PIECE_PIXELS * to.channels.count()).enumerate();
     let threads = run.worker_threads().min(pixels.div_ceil(PIECE_PIXELS));
-    try_for_each_item(threads, &run.cancel, pieces, Scratch::default, |scratch, (number, piece)| {
+    try_for_each_item(threads, &run.cancel, pieces, SampleScratch::default, |scratch, (number, piece)| {
         let first = number * PIECE_PIXELS;
         let found = scratch.piece(image, to, first..first + piece.len() / to.channels.count(), piece)?;
         if found != Cut::default() {
@@ -222,14 +222,20 @@ fn made<T: Store + Zero + Send>(
 
 /// Floats of a piece, before and after its channels change.
 #[derive(Default)]
-struct Scratch {
+struct SampleScratch {
     loaded: Vec<f32>,
     changed: Vec<f32>,
 }
 
-impl Scratch {
+impl SampleScratch {
     /// Makes a piece: these pixels.
-    fn piece<T: Store>(&mut self, image: &Image, to: Shape, pixels: Range<usize>, out: &mut [T]) -> Result<Cut> {
+    fn piece<T: SampleStore>(
+        &mut self,
+        image: &Image,
+        to: SampleShape,
+        pixels: Range<usize>,
+        out: &mut [T],
+    ) -> Result<Cut> {
         let (from, size) = (image.channels, image.channels.count());
         // A brightness out of colours is one of light.
         let mixes = from.colors() > to.channels.colors();
@@ -388,7 +394,7 @@ pub(super) fn remap(from: Channels, pixels: &[f32], to: Channels, out: &mut [f32
 }
 
 /// A type of samples that floats become.
-pub(super) trait Store: Copy {
+pub(super) trait SampleStore: Copy {
     /// Turns floats into samples, whole pixels, with `encodes` colours from light to sRGB.
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [Self]) -> Result<()>;
 
@@ -422,7 +428,7 @@ fn count_rounded<T: Copy>(
     pixels.map(count).sum()
 }
 
-impl Store for u8 {
+impl SampleStore for u8 {
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [u8]) -> Result<()> {
         let tables = &*BYTES;
         // What is no number becomes 0.
@@ -446,7 +452,7 @@ impl Store for u8 {
     }
 }
 
-impl Store for u16 {
+impl SampleStore for u16 {
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [u16]) -> Result<()> {
         let plain = |v: f32| (f64::from(v) * 65535.0 + 0.5) as u16;
         if encodes {
@@ -469,7 +475,7 @@ impl Store for u16 {
     }
 }
 
-impl Store for f32 {
+impl SampleStore for f32 {
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [f32]) -> Result<()> {
         if encodes {
             each(values, channels, out, |v| srgb::code(f64::from(v)) as f32, |v| v)

@@ -39,7 +39,7 @@ const PARTS8: usize = 13 << 7;
 const PARTS16: usize = 21 << 7;
 
 /// What 8 bits need.
-pub(crate) struct Bytes {
+pub(crate) struct SrgbBytes {
     /// The light of each code.
     pub(crate) light: [f32; 256],
     /// For each part the code of its first float, in the upper half; below it what a float's place in its part must be
@@ -48,7 +48,7 @@ pub(crate) struct Bytes {
 }
 
 /// The tables of 8 bits.
-pub(crate) static BYTES: LazyLock<Bytes> = LazyLock::new(|| {
+pub(crate) static BYTES: LazyLock<SrgbBytes> = LazyLock::new(|| {
     let light = std::array::from_fn(|number| light(number as f64 / 255.0) as f32);
     let mut next = 1;
     let parts = std::array::from_fn(|part| {
@@ -60,10 +60,10 @@ pub(crate) static BYTES: LazyLock<Bytes> = LazyLock::new(|| {
         let carry = (1_u32 << PART_BITS).saturating_sub(border);
         ((next as u32 - 1) << PART_BITS) + carry
     });
-    Bytes { light, parts }
+    SrgbBytes { light, parts }
 });
 
-impl Bytes {
+impl SrgbBytes {
     /// The code that is the nearest to light; 0 for what is no number.
     #[inline(always)]
     pub(crate) fn code(&self, light: f32) -> u8 {

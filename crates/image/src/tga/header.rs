@@ -1,7 +1,7 @@
 //! What stands before the pixels of a TGA file: the header, an identification, and the colour map.
 
 use super::HEADER_BYTES;
-use crate::pixels::Stored;
+use crate::pixels::PixelsStored;
 use crate::raster::check_size;
 use polyhaul_model::Channels;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 /// What a file says about its pixels.
 #[derive(Debug)]
-pub(super) struct Header {
+pub(super) struct TgaHeader {
     pub(super) width: usize,
     pub(super) height: usize,
-    pub(super) pixels: Pixels,
+    pub(super) pixels: TgaPixels,
     pub(super) has_packets: bool,
     /// Whether the first row is the top one.
     pub(super) from_top: bool,
@@ -32,8 +32,8 @@ pub(super) struct Header {
 
 /// How pixels are stored.
 #[derive(Debug)]
-pub(super) enum Pixels {
-    Plain(Stored),
+pub(super) enum TgaPixels {
+    Plain(PixelsStored),
     Mapped(Map),
 }
 
@@ -80,19 +80,19 @@ pub(super) struct Map {
     pub(super) attributes: AlphaSeen,
 }
 
-impl Pixels {
+impl TgaPixels {
     /// Bytes of a stored pixel.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Pixels::Plain(stored) => stored.bytes(),
-            Pixels::Mapped(map) => map.index_bytes,
+            TgaPixels::Plain(stored) => stored.bytes(),
+            TgaPixels::Mapped(map) => map.index_bytes,
         }
     }
 
     pub(super) fn channels(&self) -> Channels {
         match self {
-            Pixels::Plain(stored) => stored.channels(),
-            Pixels::Mapped(map) => map.channels,
+            TgaPixels::Plain(stored) => stored.channels(),
+            TgaPixels::Mapped(map) => map.channels,
         }
     }
 
@@ -107,42 +107,42 @@ impl Pixels {
         to: &mut [MaybeUninit<u8>],
     ) -> std::result::Result<(), usize> {
         match self {
-            Pixels::Plain(stored) => {
+            TgaPixels::Plain(stored) => {
                 stored.expand(level, from, to);
                 Ok(())
             }
-            Pixels::Mapped(map) => map.expand(from, to),
+            TgaPixels::Mapped(map) => map.expand(from, to),
         }
     }
 
     /// Notes the alpha of stored pixels; of colours with 16 bits that is the highest one.
     pub(super) fn note_alpha(&self, from: &[u8], seen: &mut AlphaSeen) {
         match self {
-            Pixels::Plain(Stored::Bgra8) => {
+            TgaPixels::Plain(PixelsStored::Bgra8) => {
                 let (any, all) = from.as_chunks().0.iter().fold((0, u32::MAX), |(any, all), pixel: &[u8; 4]| {
                     let pixel = u32::from_le_bytes(*pixel);
                     (any | pixel, all & pixel)
                 });
                 seen.add((any >> 24) as u8, (all >> 24) as u8);
             }
-            Pixels::Plain(Stored::GrayAlpha8) => {
+            TgaPixels::Plain(PixelsStored::GrayAlpha8) => {
                 from.as_chunks::<2>().0.iter().for_each(|[_, alpha]| seen.add(*alpha, *alpha))
             }
-            Pixels::Plain(Stored::Bgr5 | Stored::Bgr5A1) => seen.add_highest_bits(from),
-            Pixels::Plain(Stored::Gray8 | Stored::Bgr8) => {}
-            Pixels::Mapped(map) if map.channels.has_alpha() => {
+            TgaPixels::Plain(PixelsStored::Bgr5 | PixelsStored::Bgr5A1) => seen.add_highest_bits(from),
+            TgaPixels::Plain(PixelsStored::Gray8 | PixelsStored::Bgr8) => {}
+            TgaPixels::Mapped(map) if map.channels.has_alpha() => {
                 let alphas = from.chunks_exact(map.index_bytes).filter_map(|index| map.color(index)?.last());
                 alphas.for_each(|alpha| seen.add(*alpha, *alpha));
             }
-            Pixels::Mapped(_) => {}
+            TgaPixels::Mapped(_) => {}
         }
     }
 
     /// Which of the stored pixels has a number that the colour map does not have.
     pub(super) fn unmapped(&self, from: &[u8]) -> Option<usize> {
         match self {
-            Pixels::Plain(_) => None,
-            Pixels::Mapped(map) => from.chunks_exact(map.index_bytes).position(|index| map.color(index).is_none()),
+            TgaPixels::Plain(_) => None,
+            TgaPixels::Mapped(map) => from.chunks_exact(map.index_bytes).position(|index| map.color(index).is_none()),
         }
     }
 }
@@ -166,12 +166,12 @@ impl Map {
 }
 
 /// The 18 bytes, and how to complain about them.
-struct Raw<'a> {
+struct TgaRaw<'a> {
     bytes: [u8; HEADER_BYTES],
     file: &'a Arc<str>,
 }
 
-impl Raw<'_> {
+impl TgaRaw<'_> {
     fn short(&self, at: usize) -> usize {
         usize::from(u16::from_le_bytes([self.bytes[at], self.bytes[at + 1]]))
     }
@@ -181,16 +181,16 @@ impl Raw<'_> {
     }
 
     /// How pixels of `bits` bits are stored, that are said at `at`.
-    fn stored(&self, at: usize, is_gray: bool) -> Result<Stored> {
+    fn stored(&self, at: usize, is_gray: bool) -> Result<PixelsStored> {
         let has_bit = self.bytes[17] & 15 == 1;
         Ok(match (is_gray, self.bytes[at]) {
-            (true, 8) => Stored::Gray8,
-            (true, 16) => Stored::GrayAlpha8,
-            (false, 15) => Stored::Bgr5,
-            (false, 16) if has_bit => Stored::Bgr5A1,
-            (false, 16) => Stored::Bgr5,
-            (false, 24) => Stored::Bgr8,
-            (false, 32) => Stored::Bgra8,
+            (true, 8) => PixelsStored::Gray8,
+            (true, 16) => PixelsStored::GrayAlpha8,
+            (false, 15) => PixelsStored::Bgr5,
+            (false, 16) if has_bit => PixelsStored::Bgr5A1,
+            (false, 16) => PixelsStored::Bgr5,
+            (false, 24) => PixelsStored::Bgr8,
+            (false, 32) => PixelsStored::Bgra8,
             (is_gray, bits) => {
                 let (what, known) = if is_gray { ("gray", "8 or 16") } else { ("color", "15, 16, 24 or 32") };
                 return Err(self.fault(at, format!("invalid {what} depth of {bits} bits; expected {known}")));
@@ -216,7 +216,7 @@ impl Raw<'_> {
 /// Whether a file may be one: nothing at its begin says so, but few others have such a header.
 pub fn looks_like_tga(head: &[u8]) -> bool {
     let Some(&bytes) = head.first_chunk() else { return false };
-    let raw = Raw { bytes, file: &"".into() };
+    let raw = TgaRaw { bytes, file: &"".into() };
     let Ok([is_mapped, is_gray, _]) = raw.kind() else { return false };
     let is_sound = if is_mapped {
         bytes[1] == 1 && matches!(bytes[16], 8 | 16) && raw.stored(7, false).is_ok()
@@ -227,8 +227,8 @@ pub fn looks_like_tga(head: &[u8]) -> bool {
 }
 
 /// Reads what stands before the pixels.
-pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<Header> {
-    let mut raw = Raw { bytes: [0; HEADER_BYTES], file };
+pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<TgaHeader> {
+    let mut raw = TgaRaw { bytes: [0; HEADER_BYTES], file };
     let count = bytes.read(0, &mut raw.bytes)?;
     if count < HEADER_BYTES {
         return Err(fault(file, count as u64, "unexpected end of file in the header of 18 bytes"));
@@ -246,13 +246,13 @@ pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<Heade
     let (first, map_count) = (raw.short(3), raw.short(5));
     let map_begin = HEADER_BYTES + id_size;
     let map_bytes = if map_type == 1 { map_count * usize::from(raw.bytes[7]).div_ceil(8) } else { 0 };
-    let before = Before { bytes, file }.read(map_begin, map_bytes)?;
+    let before = TgaBefore { bytes, file }.read(map_begin, map_bytes)?;
     let pixels = if !is_mapped {
-        Pixels::Plain(raw.stored(16, is_gray)?)
+        TgaPixels::Plain(raw.stored(16, is_gray)?)
     } else {
-        Pixels::Mapped(map(&raw, first, &before[id_size..])?)
+        TgaPixels::Mapped(map(&raw, first, &before[id_size..])?)
     };
-    Ok(Header {
+    Ok(TgaHeader {
         width,
         height,
         pixels,
@@ -266,12 +266,12 @@ pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<Heade
 }
 
 /// What stands between the header and the pixels.
-struct Before<'a> {
+struct TgaBefore<'a> {
     bytes: &'a Bytes<'a>,
     file: &'a Arc<str>,
 }
 
-impl Before<'_> {
+impl TgaBefore<'_> {
     /// The identification and the colour map, of at most 255 and 65,535 times 32 bytes.
     fn read(&self, map_begin: usize, map_bytes: usize) -> Result<Vec<u8>> {
         let size = map_begin - HEADER_BYTES + map_bytes;
@@ -288,7 +288,7 @@ impl Before<'_> {
 }
 
 /// The colour map out of its bytes.
-fn map(raw: &Raw<'_>, first: usize, bytes: &[u8]) -> Result<Map> {
+fn map(raw: &TgaRaw<'_>, first: usize, bytes: &[u8]) -> Result<Map> {
     let index_bytes = match raw.bytes[16] {
         8 => 1,
         15 | 16 => 2,

@@ -4,16 +4,16 @@
 //! rows and no colours: pixels come out as they are stored.
 
 use crate::runs;
-use crate::runs::{Code, Done, SLACK};
+use crate::runs::{RunCode, RunsDone, SLACK};
 use polyhaul_text::cpu::Level;
 
 /// Most bytes of a stored pixel.
 const MOST_BYTES: usize = 4;
 
 /// What the first byte of a packet says.
-struct Heads;
+struct TgaHeads;
 
-impl Code for Heads {
+impl RunCode for TgaHeads {
     #[inline(always)]
     fn of(head: u8) -> (usize, bool) {
         (usize::from(head & 0x7F) + 1, head & 0x80 != 0)
@@ -32,8 +32,8 @@ pub(super) struct Packets {
 impl Packets {
     /// Unpacks pixels of `size` bytes until `from` has no whole one left or `to` is full: but for its last [`SLACK`]
     /// bytes, which hold anything then.
-    pub(super) fn unpack(&mut self, size: usize, from: &[u8], to: &mut [u8]) -> Done {
-        let (mut done, room) = (Done::default(), to.len().saturating_sub(SLACK));
+    pub(super) fn unpack(&mut self, size: usize, from: &[u8], to: &mut [u8]) -> RunsDone {
+        let (mut done, room) = (RunsDone::default(), to.len().saturating_sub(SLACK));
         loop {
             if self.left == 0 {
                 whole(size, from, to, &mut done);
@@ -53,9 +53,9 @@ impl Packets {
     }
 
     /// Takes the begin of a packet, if it is there as a whole.
-    fn begin(&mut self, size: usize, from: &[u8], done: &mut Done) -> bool {
+    fn begin(&mut self, size: usize, from: &[u8], done: &mut RunsDone) -> bool {
         let Some((&head, rest)) = from[done.used..].split_first() else { return false };
-        let (count, is_run) = Heads::of(head);
+        let (count, is_run) = TgaHeads::of(head);
         self.run = None;
         if is_run {
             let Some(stored) = rest.get(..size) else { return false };
@@ -70,7 +70,7 @@ impl Packets {
     }
 
     /// Unpacks what there is of the packet; `false` where there was not all of it, or no room.
-    fn go_on(&mut self, size: usize, from: &[u8], to: &mut [u8], done: &mut Done) -> bool {
+    fn go_on(&mut self, size: usize, from: &[u8], to: &mut [u8], done: &mut RunsDone) -> bool {
         let (from, to) = (&from[done.used..], &mut to[done.made..]);
         let mut count = self.left.min(to.len() / size);
         match self.run {
@@ -88,13 +88,13 @@ impl Packets {
 }
 
 /// Whole packets, as long as there is more room than they need.
-fn whole(size: usize, from: &[u8], to: &mut [u8], done: &mut Done) {
+fn whole(size: usize, from: &[u8], to: &mut [u8], done: &mut RunsDone) {
     let level = Level::best();
     match size {
-        1 => runs::unpack::<Heads, 1>(level, from, to, done),
-        2 => runs::unpack::<Heads, 2>(level, from, to, done),
-        3 => runs::unpack::<Heads, 3>(level, from, to, done),
-        _ => runs::unpack::<Heads, 4>(level, from, to, done),
+        1 => runs::unpack::<TgaHeads, 1>(level, from, to, done),
+        2 => runs::unpack::<TgaHeads, 2>(level, from, to, done),
+        3 => runs::unpack::<TgaHeads, 3>(level, from, to, done),
+        _ => runs::unpack::<TgaHeads, 4>(level, from, to, done),
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
             while made < room {
                 let end = from.len().min(at + cut + stuck);
                 let done = packets.unpack(size, &from[at..end], &mut to[made..]);
-                stuck = if done == Done::default() { stuck + 1 } else { 0 };
+                stuck = if done == RunsDone::default() { stuck + 1 } else { 0 };
                 assert!(stuck < 9, "nothing goes on");
                 (at, made) = (at + done.used, made + done.made);
             }

@@ -5,11 +5,11 @@
 //! `formats/raster`.
 
 use super::header;
-use super::header::{AlphaSeen, Header, Pixels};
+use super::header::{AlphaSeen, TgaHeader, TgaPixels};
 use super::packets::Packets;
 use super::{ATTRIBUTES_AT, EXTENSION_BYTES, PREMULTIPLIED, RETAINED, SIGNATURE, TAIL_BYTES, USEFUL};
 use crate::raster::Raster;
-use crate::runs::{Done, SLACK};
+use crate::runs::{RunsDone, SLACK};
 use polyhaul_model::error::{Diagnostic, Error, Result, fault};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Channels, Image, Samples};
@@ -39,16 +39,16 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     } else {
         None
     };
-    let input = Input { bytes, file, header, raster, alpha: Mutex::default(), options };
+    let input = TgaInput { bytes, file, header, raster, alpha: Mutex::default(), options };
     let (threads, kind) = input.read(packed)?;
     input.bytes.check_end(Extent::Whole, &options.run.cancel)?;
     let alpha = input.judge_alpha(kind, warnings)?;
-    let Input { header: Header { width, height, from_right, .. }, raster, .. } = input;
+    let TgaInput { header: TgaHeader { width, height, from_right, .. }, raster, .. } = input;
     // SAFETY: all rows were read and filled.
     let samples = unsafe { raster.finish(from_right.then_some(channels.count())) };
     let (channels, samples) = match alpha {
-        Alpha::Kept => (channels, samples),
-        Alpha::Unused => opaque(channels, samples),
+        TgaAlpha::Kept => (channels, samples),
+        TgaAlpha::Unused => opaque(channels, samples),
     };
     let premultiplied = kind == Some(PREMULTIPLIED) && channels.has_alpha();
     let samples = Samples::U8(samples.into());
@@ -57,7 +57,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
 
 /// What becomes of alpha.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Alpha {
+enum TgaAlpha {
     Kept,
     /// It is 0 everywhere, and means nothing.
     Unused,
@@ -74,17 +74,17 @@ fn opaque(channels: Channels, mut samples: Vec<u8>) -> (Channels, Vec<u8>) {
     (if colors == 1 { Channels::Gray } else { Channels::Rgb }, samples)
 }
 
-struct Input<'a> {
+struct TgaInput<'a> {
     bytes: Bytes<'a>,
     file: Arc<str>,
-    header: Header,
+    header: TgaHeader,
     raster: Raster<u8>,
     /// The alpha of the pixels so far.
     alpha: Mutex<AlphaSeen>,
     options: &'a ParseOptions,
 }
 
-impl Input<'_> {
+impl TgaInput<'_> {
     /// Bytes of a row in the file, without packets.
     fn row_bytes(&self) -> usize {
         self.header.width * self.header.pixels.bytes()
@@ -92,7 +92,7 @@ impl Input<'_> {
 
     /// The file ends before its pixels do, at `offset`.
     fn cut(&self, offset: u64) -> Error {
-        let Header { width, height, .. } = self.header;
+        let TgaHeader { width, height, .. } = self.header;
         fault(&self.file, offset, format!("unexpected end of file: the header declares {width} x {height} pixels"))
     }
 
@@ -105,7 +105,7 @@ impl Input<'_> {
     fn read(&self, packed: Option<Mutex<Packed>>) -> Result<(usize, Option<u8>)> {
         let end = self.header.body + self.row_bytes() as u64 * self.raster.height() as u64;
         // Before it ends, a pixel may have a colour that there is not: that is found first however the file is read.
-        if let (Some(len), Pixels::Plain(_), None) = (self.bytes.len(), &self.header.pixels, &packed)
+        if let (Some(len), TgaPixels::Plain(_), None) = (self.bytes.len(), &self.header.pixels, &packed)
             && len < end
         {
             return Err(self.cut(len));
@@ -144,7 +144,7 @@ impl Input<'_> {
             }
             window.consume(done.used);
             made += done.made;
-            if done == Done::default() && !window.refill(&self.bytes)? {
+            if done == RunsDone::default() && !window.refill(&self.bytes)? {
                 return Err(self.cut(window.offset() + window.rest().len() as u64));
             }
         }
@@ -158,10 +158,10 @@ impl Input<'_> {
     }
 
     /// What becomes of the alpha of all pixels, of which the extension declares this type.
-    fn judge_alpha(&self, kind: Option<u8>, warnings: &mut Warnings) -> Result<Alpha> {
+    fn judge_alpha(&self, kind: Option<u8>, warnings: &mut Warnings) -> Result<TgaAlpha> {
         let seen = *self.alpha.lock().unwrap_or_else(PoisonError::into_inner);
         let AlphaSeen { any, all } = seen;
-        let Header { attribute_bits, has_attribute_bit, ref pixels, .. } = self.header;
+        let TgaHeader { attribute_bits, has_attribute_bit, ref pixels, .. } = self.header;
         let mut note = |code, message: &str| {
             warnings.note(self.options.faults, code, Diagnostic::at(&self.file, ATTRIBUTES_AT, message))
         };
@@ -172,25 +172,25 @@ impl Input<'_> {
         };
         if !pixels.channels().has_alpha() {
             let (AlphaSeen { any, all }, of) = match pixels {
-                Pixels::Plain(_) => (seen, "pixels"),
-                Pixels::Mapped(map) => (map.attributes, "color map"),
+                TgaPixels::Plain(_) => (seen, "pixels"),
+                TgaPixels::Mapped(map) => (map.attributes, "color map"),
             };
             if has_attribute_bit && any != all {
                 let why = "which varies: the header declares no attribute bits";
                 note("left-out-alpha", &format!("dropped the 16th bit of the {of}, {why}"))?;
             }
-            return Ok(Alpha::Kept);
+            return Ok(TgaAlpha::Kept);
         }
         // Programs that write 16 bits often declare the bit and leave it 0.
         let is_useful = is_declared && !(has_attribute_bit && kind.is_none());
         if any == 0 && !is_useful {
             note("unused-alpha", "alpha is 0 in every pixel and not declared as useful; read as opaque")?;
-            return Ok(Alpha::Unused);
+            return Ok(TgaAlpha::Unused);
         }
         if !is_declared && all != u8::MAX && kind != Some(RETAINED) {
             note("undeclared-alpha", "the alpha channel varies, but the file declares that it has none; kept")?;
         }
-        Ok(Alpha::Kept)
+        Ok(TgaAlpha::Kept)
     }
 
     /// The type of alpha that the extension behind the pixels declares. The pixels end at `end`, and `read` was read
@@ -220,7 +220,7 @@ struct Packed {
 
 /// Rows, some at a time.
 struct TgaJob<'a> {
-    input: &'a Input<'a>,
+    input: &'a TgaInput<'a>,
     chunk_rows: usize,
     /// Where there are packets.
     packed: Option<Mutex<Packed>>,

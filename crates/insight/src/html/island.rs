@@ -3,7 +3,7 @@
 //! Times are whole units since the first thing that is shown. Names of files are cut, and dropped where they would be
 //! most of the page. Nothing is drawn here.
 
-use super::Job;
+use super::HtmlJob;
 use crate::json::Json;
 use crate::shown::{Bar, MOST_LEVELS, What};
 use crate::words::{phase_words, plain};
@@ -18,7 +18,7 @@ const MOST_SAMPLES: usize = 1500;
 const MOST_SECTIONS: usize = 500;
 
 /// The data.
-pub(super) fn island(job: &Job<'_>) -> String {
+pub(super) fn island(job: &HtmlJob<'_>) -> String {
     let unit_ns = unit(job.extent.length_ns());
     let mut names = Names::default();
     let mut json = Json::new();
@@ -57,7 +57,7 @@ fn words(json: &mut Json) {
 /// The bars of a thread: an array per level, five numbers per bar. They are: time since the bar before ended, length,
 /// phase + 32 * lane + 128 where it is merged, file or percent covered, and bytes, chunk or spans; files and chunks
 /// are counted from 1, and 0 is none.
-fn row(json: &mut Json, job: &Job<'_>, bars: &[Bar], unit_ns: u64, names: &mut Names) {
+fn row(json: &mut Json, job: &HtmlJob<'_>, bars: &[Bar], unit_ns: u64, names: &mut Names) {
     let units = |at_ns: u64| at_ns.saturating_sub(job.extent.begin_ns) / unit_ns;
     json.array(|json| {
         for level in 0..MOST_LEVELS {
@@ -90,7 +90,7 @@ struct Names {
 
 impl Names {
     /// Which name a file has, from 1; 0 where there were too many.
-    fn number(&mut self, job: &Job<'_>, file: u32) -> u64 {
+    fn number(&mut self, job: &HtmlJob<'_>, file: u32) -> u64 {
         if let Some(number) = self.numbers.get(&file) {
             return *number;
         }
@@ -112,7 +112,7 @@ pub(super) fn shortened(name: &str, most: usize) -> String {
     std::iter::once('…').chain(name.chars().skip(chars + 1 - most)).collect()
 }
 
-fn sections(json: &mut Json, job: &Job<'_>, unit_ns: u64) {
+fn sections(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
     json.key("sections").array(|json| {
         for section in job.recording.sections.iter().take(MOST_SECTIONS) {
             json.array(|json| {
@@ -125,7 +125,7 @@ fn sections(json: &mut Json, job: &Job<'_>, unit_ns: u64) {
     });
 }
 
-fn steps(json: &mut Json, job: &Job<'_>, unit_ns: u64) {
+fn steps(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
     let steps = &job.steps;
     let list = |json: &mut Json, values: &[f64], scale: f64| {
         let is_any = values.iter().any(|value| *value > 0.0);
@@ -142,7 +142,7 @@ fn steps(json: &mut Json, job: &Job<'_>, unit_ns: u64) {
 }
 
 /// Samples, fewer where there are many: what they count is a sum until then, so nothing is lost; of memory the most.
-fn samples(json: &mut Json, job: &Job<'_>, unit_ns: u64) {
+fn samples(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
     let all = &job.recording.samples;
     let mut kept = Vec::new();
     for group in all.chunks(all.len().div_ceil(MOST_SAMPLES).max(1)) {
@@ -163,7 +163,7 @@ fn samples(json: &mut Json, job: &Job<'_>, unit_ns: u64) {
 }
 
 /// The dashed lines: of which chart, name, bytes per second.
-fn ceilings(json: &mut Json, job: &Job<'_>) {
+fn ceilings(json: &mut Json, job: &HtmlJob<'_>) {
     let Some(ceilings) = job.ceilings else { return };
     for (chart, is_output) in [("read", false), ("write", true)] {
         for (name, rate) in ceilings.lines(is_output) {

@@ -15,7 +15,7 @@ pub(super) use tables::headline;
 
 use super::chart;
 use super::shown;
-use super::shown::{Extent, Rows, Steps};
+use super::shown::{Extent, ShownRows, Steps};
 use super::words::{escaped, phase_words};
 use crate::ceilings::Ceilings;
 use crate::verdict::Verdict;
@@ -43,13 +43,13 @@ pub struct Heading {
 }
 
 /// All that a page is made of.
-pub(super) struct Job<'a> {
+pub(super) struct HtmlJob<'a> {
     recording: &'a Recording,
     heading: &'a Heading,
     verdict: Option<&'a Verdict>,
     ceilings: Option<&'a Ceilings>,
     extent: Extent,
-    rows: Rows,
+    rows: ShownRows,
     steps: Steps,
 }
 
@@ -78,7 +78,7 @@ pub fn html(
     let extent = Extent::of(recording);
     let rows = shown::rows(recording, extent, MOST_BARS);
     let steps = shown::steps(recording, extent);
-    let job = Job { recording, heading, verdict, ceilings, extent, rows, steps };
+    let job = HtmlJob { recording, heading, verdict, ceilings, extent, rows, steps };
     filled(PAGE, |name| match name {
         "title" => escaped(&heading.command),
         "style" => STYLE.to_owned(),
@@ -125,7 +125,7 @@ fn colors() -> String {
 }
 
 /// The charts, empty: their heights are known, so nothing moves when they are drawn.
-fn charts(job: &Job<'_>) -> String {
+fn charts(job: &HtmlJob<'_>) -> String {
     let mut out = String::new();
     let recording = job.recording;
     let has_spans = job.rows.rows.iter().flatten().any(|bar| bar.end_ns > bar.begin_ns);
@@ -177,7 +177,7 @@ fn row_height(rows: usize) -> usize {
     }
 }
 
-fn has_ceiling(job: &Job<'_>, id: &str) -> bool {
+fn has_ceiling(job: &HtmlJob<'_>, id: &str) -> bool {
     job.ceilings.is_some_and(|it| it.lines(id == "write").next().is_some())
 }
 
@@ -196,7 +196,7 @@ fn key(class: &str, name: &str, is_there: bool) -> String {
 }
 
 /// The phases that the bars have, to pick one of them.
-fn legend(job: &Job<'_>) -> String {
+fn legend(job: &HtmlJob<'_>) -> String {
     let mut seen = [false; polyhaul_trace::PHASE_COUNT];
     job.rows.rows.iter().flatten().for_each(|bar| seen[bar.phase as usize] = true);
     let seen = Phase::ALL.into_iter().filter(|&phase| seen[phase as usize]);

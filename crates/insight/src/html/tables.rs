@@ -2,7 +2,7 @@
 //!
 //! All of it is there without scripts. Long lists are cut, with a note. Nothing is computed here but sums.
 
-use super::Job;
+use super::HtmlJob;
 use super::island::shortened;
 use crate::ceilings::Ceilings;
 use crate::verdict::{Bound, Verdict};
@@ -55,7 +55,7 @@ fn phase_of(bound: Bound) -> Phase {
 }
 
 /// When and where: the line under the title.
-pub(super) fn facts(job: &Job<'_>) -> String {
+pub(super) fn facts(job: &HtmlJob<'_>) -> String {
     let machine = match job.ceilings {
         Some(ceilings) if job.heading.machine.is_empty() => &ceilings.machine,
         _ => &job.heading.machine,
@@ -73,7 +73,7 @@ pub(super) fn facts(job: &Job<'_>) -> String {
 }
 
 /// The verdict: its words, figures, causes and advice. Without one, what was done.
-pub(super) fn verdict(job: &Job<'_>) -> String {
+pub(super) fn verdict(job: &HtmlJob<'_>) -> String {
     let Some(verdict) = job.verdict else {
         let words = "<p class=verdict id=verdict>No verdict</p>";
         return format!("{words}<dl class=figures>{}</dl>", moved(job));
@@ -101,13 +101,13 @@ fn figure(out: &mut String, value: &str, name: &str) {
     let _ = write!(out, "<div><dt>{name}</dt><dd>{value}</dd></div>");
 }
 
-fn moved(job: &Job<'_>) -> String {
+fn moved(job: &HtmlJob<'_>) -> String {
     let mut out = String::new();
     figure(&mut out, &time(job.recording.elapsed_ns), "elapsed");
     out + &moved_bytes(job)
 }
 
-fn moved_bytes(job: &Job<'_>) -> String {
+fn moved_bytes(job: &HtmlJob<'_>) -> String {
     let mut out = String::new();
     let border = job.recording.files.iter().filter(|it| it.phase != Phase::Decompress);
     let sum = |is_output| border.clone().filter(|it| it.is_output == is_output).map(|it| it.calls.bytes as f64).sum();
@@ -140,7 +140,7 @@ fn causes(out: &mut String, verdict: &Verdict) {
 }
 
 /// The phases, those with most time first.
-pub(super) fn phases(job: &Job<'_>) -> String {
+pub(super) fn phases(job: &HtmlJob<'_>) -> String {
     let totals = job.recording.totals();
     let all = totals.sum();
     let mut rows: Vec<_> = Phase::ALL.into_iter().map(|it| (it, totals.of(it))).filter(|(_, ns)| *ns > 0).collect();
@@ -179,7 +179,7 @@ pub(super) fn phases(job: &Job<'_>) -> String {
 }
 
 /// The calls on each file, those that were waited for longest first.
-pub(super) fn files(job: &Job<'_>) -> String {
+pub(super) fn files(job: &HtmlJob<'_>) -> String {
     let mut files: Vec<_> = job.recording.files.iter().filter(|it| it.calls.calls > 0).collect();
     files.sort_by_key(|it| std::cmp::Reverse((it.calls.waiting_ns, it.calls.calls)));
     if files.is_empty() {
@@ -278,7 +278,7 @@ fn range(least: u64, largest: u64) -> String {
 }
 
 /// The best rates of the machine, where they are known.
-pub(super) fn ceilings(job: &Job<'_>) -> String {
+pub(super) fn ceilings(job: &HtmlJob<'_>) -> String {
     let Some(ceilings) = job.ceilings else { return String::new() };
     let mut out = String::from("<details><summary>Ceilings of this machine</summary><table class=ceilings><tbody>");
     let mut row = |name: &str, value: f64| {
@@ -305,7 +305,7 @@ fn measured(ceilings: &Ceilings) -> String {
 }
 
 /// What the page does not show, or not as it was.
-pub(super) fn notes(job: &Job<'_>) -> String {
+pub(super) fn notes(job: &HtmlJob<'_>) -> String {
     let (recording, rows) = (job.recording, &job.rows);
     let mut notes = Vec::new();
     if rows.merged_spans > 0 {
@@ -331,12 +331,12 @@ pub(super) fn notes(job: &Job<'_>) -> String {
 }
 
 /// What the steps of the charts are.
-pub(super) fn about_steps(job: &Job<'_>) -> String {
+pub(super) fn about_steps(job: &HtmlJob<'_>) -> String {
     format!("Rates and cores are shown in steps of {}.", time(job.steps.step_ns))
 }
 
 /// The threads in words.
-pub(super) fn about_threads(job: &Job<'_>) -> String {
+pub(super) fn about_threads(job: &HtmlJob<'_>) -> String {
     let totals = job.recording.totals();
     let mut phases: Vec<_> = Phase::ALL.into_iter().map(|it| (totals.of(it), phase_words(it))).collect();
     phases.sort_by_key(|it| std::cmp::Reverse(it.0));
@@ -346,7 +346,7 @@ pub(super) fn about_threads(job: &Job<'_>) -> String {
 }
 
 /// The cores in words.
-pub(super) fn about_cores(job: &Job<'_>) -> String {
+pub(super) fn about_cores(job: &HtmlJob<'_>) -> String {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let (computing, calling) = (mean(&job.steps.computing), mean(&job.steps.calling));
     let wanted = job.recording.wanted_threads;
@@ -354,13 +354,13 @@ pub(super) fn about_cores(job: &Job<'_>) -> String {
 }
 
 /// A rate over time in words.
-pub(super) fn about_rates(job: &Job<'_>, steps: &[f64]) -> String {
+pub(super) fn about_rates(job: &HtmlJob<'_>, steps: &[f64]) -> String {
     let most = steps.iter().copied().fold(0.0, f64::max) * 1e9 / job.steps.step_ns as f64;
     format!("{} in total, at most {} in a step of {}.", bytes(steps.iter().sum()), rate(most), time(job.steps.step_ns))
 }
 
 /// The memory in words.
-pub(super) fn about_memory(job: &Job<'_>) -> String {
+pub(super) fn about_memory(job: &HtmlJob<'_>) -> String {
     format!("At most {} resident.", bytes(most_memory(job.recording) as f64))
 }
 

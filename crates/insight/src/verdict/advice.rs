@@ -25,7 +25,7 @@ const AT_WORK: f64 = 0.8;
 const AT_RATE: f64 = 0.5;
 
 /// What is known of a job.
-struct Job<'a> {
+struct AdviceJob<'a> {
     seen: &'a Recording,
     facts: &'a Facts,
     account: &'a Account,
@@ -52,7 +52,7 @@ struct Paced<'a> {
 
 /// What limited a job, in words.
 pub(super) fn limit(bound: Bound, seen: &Recording, facts: &Facts, account: &Account) -> String {
-    let job = Job { seen, facts, account, model: None, seconds: seen.elapsed_ns as f64 / 1e9 };
+    let job = AdviceJob { seen, facts, account, model: None, seconds: seen.elapsed_ns as f64 / 1e9 };
     let way = match bound {
         Bound::Read => Way::Read,
         Bound::Write => Way::Write,
@@ -76,7 +76,7 @@ pub(super) fn of(
     ceilings: Option<&Ceilings>,
 ) -> Vec<String> {
     let model = ceilings.map(|ceilings| Model::of(seen, account, ceilings));
-    let job = Job { seen, facts, account, model, seconds: seen.elapsed_ns as f64 / 1e9 };
+    let job = AdviceJob { seen, facts, account, model, seconds: seen.elapsed_ns as f64 / 1e9 };
     let said = match bound {
         Bound::Read => match (job.held(Way::Read), is_piped(seen)) {
             (Some(held), _) if job.paced(Way::Read).is_some_and(|it| it.latency.is_some()) => vec![Some(held)],
@@ -112,7 +112,7 @@ fn not_measured(facts: &Facts, ceilings: Option<&Ceilings>) -> Option<&'static s
     unknown(&facts.writes, ceilings.write).then_some(" on the output's folder")
 }
 
-impl Job<'_> {
+impl AdviceJob<'_> {
     /// How much faster the job is where something that took `now` seconds takes `then`, if that is worth saying.
     fn gain(&self, now: f64, then: f64) -> Option<f64> {
         let left = (self.seconds - now).max(0.0) + then;

@@ -2,7 +2,7 @@
 //!
 //! Nothing here looks beyond its chunk. What becomes of the keys is in `super::part`.
 
-use super::{AHEAD, BATCH, Items, Key, prefetch};
+use super::{AHEAD, BATCH, DedupKey, Items, prefetch};
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Error, Result};
 
@@ -25,7 +25,7 @@ pub(super) struct Chunk {
 
 /// What a thread needs for a chunk.
 #[derive(Default)]
-pub(super) struct Finder {
+pub(super) struct DedupFinder {
     /// By hint: the newest item, from the start of the chunk on.
     recent: Vec<u16>,
     /// Items that are not like recent ones.
@@ -36,7 +36,7 @@ pub(super) struct Finder {
     pub(super) offsets: Vec<u16>,
 }
 
-impl Finder {
+impl DedupFinder {
     /// Finds keys, marks their items, and notes for the other items of the chunk one like them.
     pub(super) fn find(&mut self, items: &impl Items, start: usize, of_item: &mut [u32]) -> Result<()> {
         resize(&mut self.new, of_item.len())?;
@@ -85,16 +85,16 @@ impl Finder {
         self.seen.fill((0, NONE));
         resize(&mut self.keys, self.new.len())?;
         resize(&mut self.offsets, self.new.len())?;
-        let (mut count, mut batch) = (0, [Key::Skip; BATCH]);
+        let (mut count, mut batch) = (0, [DedupKey::Skip; BATCH]);
         for offsets in self.new.chunks(BATCH) {
             items.keys(start, offsets, &mut batch);
             for (&offset, &key) in offsets.iter().zip(&batch) {
                 let place = usize::from(offset);
                 let item = (start + place) as u32;
                 match key {
-                    Key::Skip => of_item[place] = NONE,
-                    Key::Alone => {}
-                    Key::Value(key) => {
+                    DedupKey::Skip => of_item[place] = NONE,
+                    DedupKey::Alone => {}
+                    DedupKey::Value(key) => {
                         let key = mix(key);
                         let seen = &mut self.seen[key as usize % SEEN];
                         if seen.0 == key && seen.1 != NONE {

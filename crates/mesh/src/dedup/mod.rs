@@ -14,8 +14,8 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use chunk::{CHUNK, Chunk, Finder};
-use part::Part;
+use chunk::{CHUNK, Chunk, DedupFinder};
+use part::DedupPart;
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_pipeline::arrays::{as_atomics, split, zeroed};
@@ -33,7 +33,7 @@ const AHEAD: usize = 128;
 
 /// What an item is for deduplication.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Key {
+pub(crate) enum DedupKey {
     /// Not an item: it gets [`NONE`].
     Skip,
     /// Equal to nothing, itself included (a NaN).
@@ -47,7 +47,7 @@ pub(crate) trait Items: Sync {
     /// How many items there are.
     fn len(&self) -> usize;
     /// The values of the items `start + offsets[i]`, as many as there are offsets, at most [`BATCH`].
-    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [Key; BATCH]);
+    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [DedupKey; BATCH]);
     /// A place whose items are often equal, as the vertex of a corner.
     fn hint(&self, item: usize) -> usize;
     /// How many places there are; 0 for no hints.
@@ -74,15 +74,15 @@ pub struct Unique {
 /// Time is linear, whatever the values are.
 #[derive(Default)]
 pub(crate) struct Dedup {
-    marks: Marks,
+    marks: DedupMarks,
     /// For values of a single chunk.
-    finder: Finder,
-    part: Part,
+    finder: DedupFinder,
+    part: DedupPart,
 }
 
 /// Which items are the first with their value.
 #[derive(Default)]
-struct Marks {
+struct DedupMarks {
     /// A bit per item.
     words: Vec<u32>,
     /// Per word: how many bits are set in the words before it.
@@ -145,12 +145,12 @@ impl Dedup {
 
         let parts = parts(items);
         let places = chunks.iter_mut().zip(out.of_item.chunks_mut(CHUNK)).enumerate();
-        try_for_each_item(threads, cancel, places, Finder::default, |finder, (index, (chunk, of_item))| {
+        try_for_each_item(threads, cancel, places, DedupFinder::default, |finder, (index, (chunk, of_item))| {
             finder.find(items, index * CHUNK, of_item)?;
             finder.sort_into(chunk, parts)
         })?;
         let of_item = as_atomics(&mut out.of_item);
-        try_for_each_item(threads, cancel, 0..parts, Part::default, |part, index| {
+        try_for_each_item(threads, cancel, 0..parts, DedupPart::default, |part, index| {
             part.gather(&chunks, index)?;
             part.merge(parts, of_item)
         })?;
@@ -206,7 +206,7 @@ fn mark(words: &mut [u32], start: usize, of_item: &[u32]) {
     }
 }
 
-impl Marks {
+impl DedupMarks {
     /// Counts the bits.
     fn count(&mut self) -> u32 {
         let mut count = 0;

@@ -1,6 +1,6 @@
 //! The keys of all chunks whose hashes begin alike: equal ones are found with a table.
 
-use super::chunk::{CHUNK, Chunk, Finder};
+use super::chunk::{CHUNK, Chunk, DedupFinder};
 use super::prefetch;
 use polyhaul_model::error::{Error, Result};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,14 +13,14 @@ const SLOTS: usize = 4;
 
 /// The keys of a part, in the order of items.
 #[derive(Default)]
-pub(super) struct Part {
+pub(super) struct DedupPart {
     keys: Vec<u64>,
     items: Vec<u32>,
     /// Open addressing. 0 is free; others are 1 + the index of a key, and above it bits of the key.
     table: Vec<u32>,
 }
 
-impl Part {
+impl DedupPart {
     /// Takes the keys of part `part` from all chunks.
     pub(super) fn gather(&mut self, chunks: &[Chunk], part: usize) -> Result<()> {
         let range = |chunk: &Chunk| {
@@ -40,7 +40,7 @@ impl Part {
     }
 
     /// Takes all keys that were found in the only chunk.
-    pub(super) fn take(&mut self, finder: &mut Finder) -> Result<()> {
+    pub(super) fn take(&mut self, finder: &mut DedupFinder) -> Result<()> {
         std::mem::swap(&mut self.keys, &mut finder.keys);
         self.items.clear();
         self.items.try_reserve_exact(finder.offsets.len()).map_err(memory)?;

@@ -3,7 +3,7 @@
 //! A key has 64 bits, so three floats take two rounds: the numbers of the first two are numbered together with
 //! the third.
 
-use super::{BATCH, Dedup, Items, Key, Unique};
+use super::{BATCH, Dedup, DedupKey, Items, Unique};
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::Cancel;
 
@@ -42,7 +42,7 @@ pub fn number_joined(
     cancel: &Cancel,
 ) -> Result<Unique> {
     let mut found = Unique::default();
-    Dedup::new().run(&Joined { numbers, count, part }, threads, cancel, &mut found)?;
+    Dedup::new().run(&DedupJoined { numbers, count, part }, threads, cancel, &mut found)?;
     Ok(found)
 }
 
@@ -53,10 +53,10 @@ fn bits(part: f32) -> Option<u32> {
     if part.is_nan() { None } else { Some((part + 0.0).to_bits()) }
 }
 
-fn key(first: Option<u32>, second: Option<u32>) -> Key {
+fn key(first: Option<u32>, second: Option<u32>) -> DedupKey {
     match (first, second) {
-        (Some(first), Some(second)) => Key::Value(u64::from(first) << 32 | u64::from(second)),
-        _ => Key::Alone,
+        (Some(first), Some(second)) => DedupKey::Value(u64::from(first) << 32 | u64::from(second)),
+        _ => DedupKey::Alone,
     }
 }
 
@@ -72,7 +72,7 @@ impl<const N: usize> Items for Pairs<'_, N> {
     }
 
     #[inline]
-    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [Key; BATCH]) {
+    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [DedupKey; BATCH]) {
         for (place, &offset) in keys.iter_mut().zip(offsets) {
             let row = &self.rows[start + usize::from(offset)];
             *place = key(bits(row[0]), bits(row[1]));
@@ -96,19 +96,19 @@ impl<const N: usize> Items for Pairs<'_, N> {
 }
 
 /// Items by a number and a part.
-struct Joined<'a, F> {
+struct DedupJoined<'a, F> {
     numbers: &'a [u32],
     count: usize,
     part: F,
 }
 
-impl<F: Fn(usize) -> Option<u32> + Sync> Items for Joined<'_, F> {
+impl<F: Fn(usize) -> Option<u32> + Sync> Items for DedupJoined<'_, F> {
     fn len(&self) -> usize {
         self.numbers.len()
     }
 
     #[inline]
-    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [Key; BATCH]) {
+    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [DedupKey; BATCH]) {
         for (place, &offset) in keys.iter_mut().zip(offsets) {
             let item = start + usize::from(offset);
             *place = key(Some(self.numbers[item]), (self.part)(item));

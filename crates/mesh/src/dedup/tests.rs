@@ -14,7 +14,7 @@ fn random(state: &mut u64) -> u64 {
 /// Keys as given; `hints` is empty or as long.
 #[derive(Default)]
 struct Given {
-    keys: Vec<Key>,
+    keys: Vec<DedupKey>,
     hints: Vec<u32>,
 }
 
@@ -23,7 +23,7 @@ impl Items for Given {
         self.keys.len()
     }
 
-    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [Key; BATCH]) {
+    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [DedupKey; BATCH]) {
         offsets.iter().zip(keys).for_each(|(&offset, key)| *key = self.keys[start + usize::from(offset)]);
     }
 
@@ -37,20 +37,20 @@ impl Items for Given {
 
     fn surely_same(&self, a: usize, b: usize) -> bool {
         match (self.keys[a], self.keys[b]) {
-            (Key::Value(x), Key::Value(y)) => x == y && !(a * b).is_multiple_of(7),
-            (Key::Skip, Key::Skip) => true,
+            (DedupKey::Value(x), DedupKey::Value(y)) => x == y && !(a * b).is_multiple_of(7),
+            (DedupKey::Skip, DedupKey::Skip) => true,
             _ => false,
         }
     }
 }
 
 impl Given {
-    fn new(count: usize, key: impl FnMut(u64) -> Key) -> Given {
+    fn new(count: usize, key: impl FnMut(u64) -> DedupKey) -> Given {
         Given { keys: (0..count as u64).map(key).collect(), hints: Vec::new() }
     }
 
     fn values(count: usize, mut value: impl FnMut(u64) -> u64) -> Given {
-        Given::new(count, |item| Key::Value(value(item)))
+        Given::new(count, |item| DedupKey::Value(value(item)))
     }
 
     fn hinted(mut self, hint: impl FnMut(u32) -> u32) -> Given {
@@ -62,14 +62,14 @@ impl Given {
 fn naive(items: &impl Items) -> Unique {
     let mut out = Unique::default();
     let mut numbers = HashMap::new();
-    let mut key = [Key::Skip; BATCH];
+    let mut key = [DedupKey::Skip; BATCH];
     for item in 0..items.len() {
         let next = out.first.len() as u32;
         items.keys(item, &[0], &mut key);
         let number = match key[0] {
-            Key::Skip => NONE,
-            Key::Alone => next,
-            Key::Value(key) => *numbers.entry(key).or_insert(next),
+            DedupKey::Skip => NONE,
+            DedupKey::Alone => next,
+            DedupKey::Value(key) => *numbers.entry(key).or_insert(next),
         };
         out.of_item.push(number);
         if number == next {
@@ -100,7 +100,9 @@ fn values_are_numbered_as_with_a_map() {
     check("distinct", &Given::values(count, |item| item));
     check("all equal", &Given::values(count, |_| 3));
     check("zeroes and ones", &Given::values(count, |item| if item % 3 == 0 { 0 } else { u64::MAX }));
-    let kind = |item: u64| [Key::Skip, Key::Alone, Key::Value(item / 5), Key::Value(item % 999)][item as usize % 4];
+    let kind = |item: u64| {
+        [DedupKey::Skip, DedupKey::Alone, DedupKey::Value(item / 5), DedupKey::Value(item % 999)][item as usize % 4]
+    };
     check("all kinds", &Given::new(count, kind));
     check("all kinds, hints", &Given::new(count, kind).hinted(|item| item / 9));
     check("hints", &Given::values(count, |item| item / 4).hinted(|item| item / 4));
@@ -116,10 +118,10 @@ fn small_counts_and_borders() {
         check("values", &Given::values(count, |item| item / 3 % 1000));
         check("hinted values", &Given::values(count, |item| item / 3).hinted(|item| item / 3));
     }
-    check("skipped", &Given::new(CHUNK + 5, |_| Key::Skip));
-    check("skipped, hints", &Given::new(CHUNK + 5, |_| Key::Skip).hinted(|item| item / 4));
-    check("alone", &Given::new(CHUNK + 5, |_| Key::Alone));
-    check("alone, hints", &Given::new(CHUNK + 5, |_| Key::Alone).hinted(|item| item / 4));
+    check("skipped", &Given::new(CHUNK + 5, |_| DedupKey::Skip));
+    check("skipped, hints", &Given::new(CHUNK + 5, |_| DedupKey::Skip).hinted(|item| item / 4));
+    check("alone", &Given::new(CHUNK + 5, |_| DedupKey::Alone));
+    check("alone, hints", &Given::new(CHUNK + 5, |_| DedupKey::Alone).hinted(|item| item / 4));
 }
 
 /// The key that [`mix`] turns into this.
@@ -166,13 +168,13 @@ impl Items for Uvs<'_> {
         self.uvs.len()
     }
 
-    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [Key; BATCH]) {
+    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [DedupKey; BATCH]) {
         for (&offset, key) in offsets.iter().zip(keys) {
             // A zero of either sign plus 0 is 0.
             let uv = self.uvs[start + usize::from(offset)];
             *key = match uv.map(|x| (!x.is_nan()).then_some(u64::from((x + 0.0).to_bits()))) {
-                [Some(u), Some(v)] => Key::Value(u << 32 | v),
-                _ => Key::Alone,
+                [Some(u), Some(v)] => DedupKey::Value(u << 32 | v),
+                _ => DedupKey::Alone,
             }
         }
     }
@@ -225,7 +227,7 @@ fn too_many_items_are_an_error() {
         fn len(&self) -> usize {
             1 << 31
         }
-        fn keys(&self, _: usize, _: &[u16], _: &mut [Key; BATCH]) {}
+        fn keys(&self, _: usize, _: &[u16], _: &mut [DedupKey; BATCH]) {}
         fn hint(&self, _: usize) -> usize {
             0
         }

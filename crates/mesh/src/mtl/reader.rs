@@ -5,7 +5,7 @@
 
 use super::MAPS;
 use super::lines::{Line, Lines};
-use super::statement::{Fault, Parsed, Statement, Weight, out_of_memory, quoted};
+use super::statement::{Fault, MtlWeight, Parsed, Statement, out_of_memory, quoted};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Illumination, Material, TextureMap};
@@ -25,7 +25,7 @@ const OPACITY_TOLERANCE: f32 = 2e-3;
 /// [`ErrorKind::Limit`] where a line or a name is longer than `options.limits` allows;
 /// [`ErrorKind::Memory`]; with `options.faults.strict`, [`ErrorKind::Malformed`] in place of the first warning.
 pub fn read(text: &[u8], file: &Arc<str>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Vec<Material>> {
-    let mut library = Library { limit: options.limits.materials, ..Library::default() };
+    let mut library = MtlLibrary { limit: options.limits.materials, ..MtlLibrary::default() };
     for line in Lines::new(text) {
         let line = line?;
         let mut report = |fault| report(fault, &line, text, file, options, warnings);
@@ -45,7 +45,7 @@ pub fn read(text: &[u8], file: &Arc<str>, options: &ParseOptions, warnings: &mut
 fn line_too_long(line: &Line<'_>, allowed: u64) -> Fault {
     let message =
         format!("line of {} bytes is longer than the limit of {allowed} bytes (line_bytes)", line.bytes.len());
-    Fault { code: "line-length", message, expected: None, marked: 0..0, weight: Weight::Limit("line_bytes") }
+    Fault { code: "line-length", message, expected: None, marked: 0..0, weight: MtlWeight::Limit("line_bytes") }
 }
 
 /// Gives a fault its place and hands it to the caller.
@@ -58,9 +58,9 @@ fn report(
     warnings: &mut Warnings,
 ) -> Result<()> {
     let hint = match fault.weight {
-        Weight::Memory => return Err(Error::memory("a material library")),
-        Weight::Limit(limit) => Some(limit_hint(limit)),
-        Weight::Note => None,
+        MtlWeight::Memory => return Err(Error::memory("a material library")),
+        MtlWeight::Limit(limit) => Some(limit_hint(limit)),
+        MtlWeight::Note => None,
     };
     let diagnostic = Diagnostic {
         message: fault.message,
@@ -71,24 +71,24 @@ fn report(
         ..Diagnostic::default()
     };
     match fault.weight {
-        Weight::Note => warnings.note(options.faults, fault.code, diagnostic),
+        MtlWeight::Note => warnings.note(options.faults, fault.code, diagnostic),
         _ => Err(diagnostic.into_error(ErrorKind::Limit)),
     }
 }
 
 /// The materials so far.
 #[derive(Default)]
-struct Library {
+struct MtlLibrary {
     materials: Vec<Material>,
     names: HashSet<String>,
-    open: Option<Open>,
+    open: Option<MtlOpen>,
     /// How many there may be.
     limit: u64,
 }
 
 /// The material that statements go to.
 #[derive(Default)]
-struct Open {
+struct MtlOpen {
     material: Material,
     /// Whether it is only read for its faults: it has no name, or one that is taken.
     discarded: bool,
@@ -96,7 +96,7 @@ struct Open {
     opacity_from_tr: bool,
 }
 
-impl Library {
+impl MtlLibrary {
     fn apply(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
         if statement.keyword().eq_ignore_ascii_case(b"newmtl") {
             return self.begin(statement);
@@ -114,7 +114,7 @@ impl Library {
     /// `newmtl`
     fn begin(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
         self.close().map_err(out_of_memory)?;
-        let open = self.open.insert(Open { discarded: true, ..Open::default() });
+        let open = self.open.insert(MtlOpen { discarded: true, ..MtlOpen::default() });
         let name = statement.name()?;
         if name.is_empty() {
             let message = "material without a name; its statements are ignored".to_owned();
@@ -130,7 +130,7 @@ impl Library {
         if self.names.len() as u64 > self.limit {
             let message = format!("more than the limit of {} materials (materials)", self.limit);
             let fault = statement.fault("material-count", statement.last_range(), message);
-            return Err(Fault { weight: Weight::Limit("materials"), ..fault });
+            return Err(Fault { weight: MtlWeight::Limit("materials"), ..fault });
         }
         open.material.name = name;
         Ok(())
@@ -152,7 +152,7 @@ fn set<T>(parameter: &mut Option<T>, value: T, statement: &mut Statement<'_>) {
     }
 }
 
-impl Open {
+impl MtlOpen {
     /// Everything but `newmtl`.
     fn parameter(&mut self, s: &mut Statement<'_>) -> Parsed<()> {
         let material = &mut self.material;

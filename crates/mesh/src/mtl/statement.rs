@@ -22,12 +22,12 @@ pub struct Fault {
     /// The bytes of the line that it is about.
     pub marked: Range<usize>,
     /// How bad it is.
-    pub weight: Weight,
+    pub weight: MtlWeight,
 }
 
 /// What a fault is for the library as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
+pub enum MtlWeight {
     /// A warning.
     Note,
     /// An error: the limit of this name was passed.
@@ -38,7 +38,7 @@ pub enum Weight {
 
 /// The fault that there was no memory, whatever it was needed for.
 pub fn out_of_memory<E>(_: E) -> Fault {
-    Fault { code: "memory", message: String::new(), expected: None, marked: 0..0, weight: Weight::Memory }
+    Fault { code: "memory", message: String::new(), expected: None, marked: 0..0, weight: MtlWeight::Memory }
 }
 
 /// The result of what may make a statement useless.
@@ -133,7 +133,7 @@ impl<'a> Statement<'a> {
 
     /// A fault in `marked`.
     pub fn fault(&self, code: &'static str, marked: Range<usize>, message: String) -> Fault {
-        Fault { code, message, expected: None, marked, weight: Weight::Note }
+        Fault { code, message, expected: None, marked, weight: MtlWeight::Note }
     }
 
     /// Says something about `marked`; once of each kind, so that a long statement stays linear work.
@@ -294,7 +294,7 @@ impl<'a> Statement<'a> {
             let message =
                 format!("name of {bytes} bytes is longer than the limit of {} bytes (name_bytes)", self.name_bytes);
             let fault = self.fault("name-length", range, message);
-            return Err(Fault { weight: Weight::Limit("name_bytes"), ..fault });
+            return Err(Fault { weight: MtlWeight::Limit("name_bytes"), ..fault });
         }
         self.decode(range)
     }

@@ -19,7 +19,7 @@ const HEADER: &[u8] = b"# polyhaul MTL File\n";
 /// # Errors
 /// A lack of memory.
 pub fn write<'a>(materials: impl IntoIterator<Item = &'a Material>, options: &ObjWriteOptions) -> Result<Vec<u8>> {
-    let mut writer = Writer { out: HEADER.to_vec() };
+    let mut writer = MtlWriter { out: HEADER.to_vec() };
     for material in materials.into_iter().filter(|material| !material.missing) {
         // Room for all of it at once: nothing below can lack memory.
         writer.out.try_reserve(most_bytes(material)).map_err(|_| Error::memory("the material library"))?;
@@ -44,11 +44,11 @@ fn most_bytes(material: &Material) -> usize {
         + material.other.iter().map(|line| line.len() + 2).sum::<usize>()
 }
 
-struct Writer {
+struct MtlWriter {
     out: Vec<u8>,
 }
 
-impl Writer {
+impl MtlWriter {
     fn material(&mut self, material: &Material, pbr: bool) {
         self.out.extend_from_slice(b"\nnewmtl ");
         self.line(&names::written(&material.name));

@@ -4,7 +4,7 @@
 //! one. Numbers and corners are not handled here.
 
 use super::curves::CurveBuilder;
-use super::parsed::{Event, EventKind};
+use super::parsed::{EventKind, ObjEvent};
 use super::reader::Reference;
 use crate::place::Placer;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push, try_string};
@@ -22,10 +22,10 @@ pub(super) struct Assembler {
     objects: Vec<Object>,
     /// A group statement that no position or element followed yet.
     open_group: Option<(Counts, String)>,
-    materials: Names,
+    materials: ObjNames,
     material_runs: Vec<Run>,
     uses: Vec<Reference>,
-    groups: Names,
+    groups: ObjNames,
     group_runs: Vec<Run>,
     smoothing_runs: Vec<Run>,
     libraries: Vec<Reference>,
@@ -35,7 +35,7 @@ pub(super) struct Assembler {
 
 /// Distinct names, numbered by first appearance.
 #[derive(Default)]
-struct Names {
+struct ObjNames {
     /// By hash, so that a file of nothing but names takes them once: where two names share one, the second is under the
     /// next number that is free.
     numbers: HashMap<u64, u32>,
@@ -57,8 +57,8 @@ pub(super) struct Sections {
 }
 
 /// A statement, its place, and the log for complaints.
-pub(super) struct Statement<'a, 'p> {
-    pub(super) event: &'a Event,
+pub(super) struct ObjAssembleStatement<'a, 'p> {
+    pub(super) event: &'a ObjEvent,
     pub(super) name: &'a [u8],
     pub(super) at: Counts,
     pub(super) place: Place,
@@ -70,7 +70,7 @@ pub(super) struct Statement<'a, 'p> {
 /// How many references keep their line to be shown.
 const EXCERPTS: usize = 100;
 
-impl<'a> Statement<'a, '_> {
+impl<'a> ObjAssembleStatement<'a, '_> {
     /// The statement's text.
     fn decoded(&mut self) -> Result<std::borrow::Cow<'a, str>> {
         names::decode(self.name, &self.place, self.options.faults, self.warnings)
@@ -120,7 +120,7 @@ impl<'a> Statement<'a, '_> {
     }
 }
 
-impl Names {
+impl ObjNames {
     /// The number of a name; `true` where it is new.
     fn number(&mut self, name: &str) -> Result<(u32, bool)> {
         let mut key = self.numbers.hasher().hash_one(name);
@@ -142,7 +142,7 @@ impl Assembler {
     /// Takes a statement with its text and the counts before it.
     pub(super) fn event(
         &mut self,
-        event: &Event,
+        event: &ObjEvent,
         name: &[u8],
         at: Counts,
         placer: &mut Placer<'_>,
@@ -151,7 +151,7 @@ impl Assembler {
     ) -> Result<()> {
         let at = Counts { curves: self.curves.len(), ..at };
         let place = placer.place(event.token.0);
-        let mut statement = Statement { event, name, at, place, placer, options, warnings };
+        let mut statement = ObjAssembleStatement { event, name, at, place, placer, options, warnings };
         match event.kind {
             EventKind::Positions => self.positions_follow(&statement),
             EventKind::Object => {
@@ -174,7 +174,7 @@ impl Assembler {
     }
 
     /// Ends the section before and begins another.
-    fn open(&mut self, name: String, kind: ObjectKind, statement: &Statement<'_, '_>) -> Result<()> {
+    fn open(&mut self, name: String, kind: ObjectKind, statement: &ObjAssembleStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
         statement.check_count("objects", self.objects.len(), statement.limits().objects)?;
         match self.objects.last_mut() {
@@ -193,7 +193,7 @@ impl Assembler {
         try_push(&mut self.objects, Object { name, kind, start: at, end: at, ..Object::default() }, "objects")
     }
 
-    fn group(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
+    fn group(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let name = statement.decoded()?;
         let value = if name.is_empty() {
@@ -212,7 +212,7 @@ impl Assembler {
 
     /// Positions follow a group statement: the group is a section of its own, as where a program
     /// writes `g` in place of `o`. Right after an `o` it is not.
-    fn positions_follow(&mut self, statement: &Statement<'_, '_>) -> Result<()> {
+    fn positions_follow(&mut self, statement: &ObjAssembleStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let Some((group_at, name)) = self.open_group.take() else { return Ok(()) };
         let in_fresh_object = self.objects.last().is_some_and(|o| o.kind == ObjectKind::Object && o.start == at);
@@ -222,7 +222,7 @@ impl Assembler {
         Ok(())
     }
 
-    fn material(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
+    fn material(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
         let name = statement.decoded()?;
         let (value, new) = self.materials.number(&name)?;
         if new {
@@ -234,7 +234,7 @@ impl Assembler {
 
     /// `#MRGB`: 8 hexadecimal digits per position, mask, red, green, blue (ZBrush). The block of
     /// lines that stand together belongs to the positions right before it.
-    fn polypaint(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
+    fn polypaint(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
         let mut found = Vec::new();
         for digits in statement.name.chunks(8) {
             let value = std::str::from_utf8(digits).ok().filter(|d| d.len() == 8);

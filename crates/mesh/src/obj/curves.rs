@@ -2,7 +2,7 @@
 //!
 //! Other kinds of curves and all surfaces are reported and left out.
 
-use super::assemble::Statement;
+use super::assemble::ObjAssembleStatement;
 use super::parsed::EventKind;
 use polyhaul_model::error::{Diagnostic, ErrorKind, Result, limit_hint, try_push};
 use polyhaul_model::warnings::Warnings;
@@ -14,7 +14,7 @@ use polyhaul_text::parse::number;
 #[derive(Default)]
 pub(super) struct CurveBuilder {
     curves: Vec<Curve>,
-    kind: Kind,
+    kind: ObjCurvesKind,
     degree: u32,
     rational: bool,
     /// Where the curve's own part of the file began: at its `cstype`, or where the one before ended.
@@ -27,7 +27,7 @@ pub(super) struct CurveBuilder {
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Kind {
+enum ObjCurvesKind {
     #[default]
     Unset,
     BSpline,
@@ -35,7 +35,7 @@ enum Kind {
 }
 
 /// Done, or what was expected.
-type Parse = std::result::Result<(), &'static str>;
+type ObjCurvesParse = std::result::Result<(), &'static str>;
 
 impl CurveBuilder {
     pub(super) fn len(&self) -> u32 {
@@ -49,14 +49,15 @@ impl CurveBuilder {
         Ok(self.curves)
     }
 
-    pub(super) fn statement(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
+    pub(super) fn statement(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
         let mut words = statement.name.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
         match statement.event.kind {
             EventKind::CurveType => {
                 self.begun = statement.at;
                 self.rational = statement.name.starts_with(b"rat ");
-                self.kind = if words.next_back() == Some(b"bspline") { Kind::BSpline } else { Kind::Other };
-                self.skipping = self.kind == Kind::Other;
+                self.kind =
+                    if words.next_back() == Some(b"bspline") { ObjCurvesKind::BSpline } else { ObjCurvesKind::Other };
+                self.skipping = self.kind == ObjCurvesKind::Other;
                 if self.skipping {
                     statement.note("unsupported-statement", "only B-spline curves are supported: curve skipped")?;
                 }
@@ -81,7 +82,7 @@ impl CurveBuilder {
         }
     }
 
-    fn degree(&mut self, word: Option<&[u8]>) -> Parse {
+    fn degree(&mut self, word: Option<&[u8]>) -> ObjCurvesParse {
         let degree = word.and_then(|word| number::u64(word).ok()).and_then(|n| u32::try_from(n).ok());
         self.degree = degree.filter(|&n| n > 0).ok_or("a degree of 1 or more")?;
         Ok(())
@@ -89,10 +90,10 @@ impl CurveBuilder {
 
     fn body<'w>(
         &mut self,
-        statement: &mut Statement<'_, '_>,
+        statement: &mut ObjAssembleStatement<'_, '_>,
         mut words: impl Iterator<Item = &'w [u8]>,
-    ) -> Result<Parse> {
-        if self.kind == Kind::Unset || self.degree == 0 {
+    ) -> Result<ObjCurvesParse> {
+        if self.kind == ObjCurvesKind::Unset || self.degree == 0 {
             return Ok(Err("`cstype` and `deg` before `curv`"));
         }
         if self.open.is_some() {
@@ -118,7 +119,7 @@ impl CurveBuilder {
         Ok(Ok(()))
     }
 
-    fn knots<'w>(&mut self, mut words: impl Iterator<Item = &'w [u8]>) -> Result<Parse> {
+    fn knots<'w>(&mut self, mut words: impl Iterator<Item = &'w [u8]>) -> Result<ObjCurvesParse> {
         let Some(curve) = &mut self.open else { return Ok(Err("`curv` before `parm`")) };
         if words.next() != Some(b"u") {
             return Ok(Err("u, then the knots"));
@@ -130,7 +131,7 @@ impl CurveBuilder {
         Ok(Ok(()))
     }
 
-    fn end(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
+    fn end(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
         self.never_ended = None;
         let begun = std::mem::replace(&mut self.begun, statement.at);
         let was_skipped = std::mem::replace(&mut self.skipping, false);

@@ -1,8 +1,8 @@
 //! Faces, lines and points as text, and the state lines between them.
 
-use super::plan::{Key, Planned, Section, since, state_runs};
-use super::text::Text;
-use super::text::{GROUP, Held, MATERIAL, SMOOTHING};
+use super::plan::{ObjKey, ObjPlanned, ObjSection, since, state_runs};
+use super::text::ObjText;
+use super::text::{GROUP, MATERIAL, ObjHeld, SMOOTHING};
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
 use polyhaul_model::{Counts, Elements, NONE};
@@ -12,25 +12,25 @@ use std::ops::Range;
 
 /// The state lines of a mesh, as a part of a piece goes through its elements.
 struct StateLines<'a> {
-    text: &'a Text<'a>,
-    section: Section<'a>,
-    key: Key,
+    text: &'a ObjText<'a>,
+    section: ObjSection<'a>,
+    key: ObjKey,
     /// What holds in the text so far.
-    now: Held,
+    now: ObjHeld,
     /// The index of the next element before which a run begins.
     next_change: u32,
 }
 
 impl<'a> StateLines<'a> {
     /// For elements from `first` on; `before` holds before the object's first element of the kind.
-    fn new(text: &'a Text<'a>, section: Section<'a>, key: Key, first: u32, before: Held) -> Self {
-        let now = if first == key(&section.object.start) { before } else { Held::at(section.mesh, key, first - 1) };
+    fn new(text: &'a ObjText<'a>, section: ObjSection<'a>, key: ObjKey, first: u32, before: ObjHeld) -> Self {
+        let now = if first == key(&section.object.start) { before } else { ObjHeld::at(section.mesh, key, first - 1) };
         StateLines { text, section, key, now, next_change: first }
     }
 
     /// Writes the state lines before element `index`.
     fn before(&mut self, index: u32, out: &mut Out) -> Result<()> {
-        let next = Held::at(self.section.mesh, self.key, index);
+        let next = ObjHeld::at(self.section.mesh, self.key, index);
         for state in [SMOOTHING, GROUP, MATERIAL] {
             for value in self.stated(state, &next, index) {
                 state_line(self.text, &self.section, state, value, out)?;
@@ -47,7 +47,7 @@ impl<'a> StateLines<'a> {
 
     /// The values of the state lines before element `index`: those of the runs that begin right there, or
     /// what holds, where the text so far means something else.
-    fn stated(&self, state: usize, next: &Held, index: u32) -> impl Iterator<Item = u32> + use<'a> {
+    fn stated(&self, state: usize, next: &ObjHeld, index: u32) -> impl Iterator<Item = u32> + use<'a> {
         let runs = state_runs(self.section.mesh)[state];
         let now = self.now.runs[state];
         let begins = next.runs[state].filter(|&run| (self.key)(&runs[run as usize].at) == index && now != Some(run));
@@ -61,7 +61,7 @@ impl<'a> StateLines<'a> {
 }
 
 /// Writes a state line, where the options ask for such.
-fn state_line(text: &Text<'_>, section: &Section<'_>, state: usize, value: u32, out: &mut Out) -> Result<()> {
+fn state_line(text: &ObjText<'_>, section: &ObjSection<'_>, state: usize, value: u32, out: &mut Out) -> Result<()> {
     let options = text.options;
     match state {
         SMOOTHING if options.export_smooth_groups => out.whole(|page| state_number(page, b"s ", value)),
@@ -71,12 +71,12 @@ fn state_line(text: &Text<'_>, section: &Section<'_>, state: usize, value: u32, 
     }
 }
 
-fn group(section: &Section<'_>, value: u32, out: &mut Out) -> Result<()> {
+fn group(section: &ObjSection<'_>, value: u32, out: &mut Out) -> Result<()> {
     let name = section.mesh.groups.get(value as usize).map_or("", String::as_str);
     out.whole(|page| state_name(page, b"g", name, value == NONE))
 }
 
-fn material(text: &Text<'_>, section: &Section<'_>, value: u32, out: &mut Out) -> Result<()> {
+fn material(text: &ObjText<'_>, section: &ObjSection<'_>, value: u32, out: &mut Out) -> Result<()> {
     let options = text.options;
     let name = text.materials.get(value as usize).map_or("", |material| material.name.as_str());
     if options.export_material_groups {
@@ -90,7 +90,7 @@ fn material(text: &Text<'_>, section: &Section<'_>, value: u32, out: &mut Out) -
 }
 
 /// Writes the state lines at the end of a mesh, which no element follows.
-pub(super) fn trailing(text: &Text<'_>, section: &Section<'_>, out: &mut Out) -> Result<()> {
+pub(super) fn trailing(text: &ObjText<'_>, section: &ObjSection<'_>, out: &mut Out) -> Result<()> {
     let Some(trailing) = section.trailing() else { return Ok(()) };
     for (state, runs) in state_runs(section.mesh).into_iter().enumerate() {
         for run in trailing[state].clone() {
@@ -101,7 +101,7 @@ pub(super) fn trailing(text: &Text<'_>, section: &Section<'_>, out: &mut Out) ->
 }
 
 /// Writes the group statements right before the one that is the object's header.
-pub(super) fn groups_before_header(text: &Text<'_>, section: &Section<'_>, out: &mut Out) -> Result<()> {
+pub(super) fn groups_before_header(text: &ObjText<'_>, section: &ObjSection<'_>, out: &mut Out) -> Result<()> {
     section.groups_before_header().iter().try_for_each(|run| state_line(text, section, GROUP, run.value, out))
 }
 
@@ -121,8 +121,8 @@ pub(super) fn state_name(page: &mut Page<'_>, keyword: &[u8], name: &str, bare: 
     page.byte(b'\n');
 }
 
-pub(super) fn faces(text: &Text<'_>, section: Section<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
-    let key: Key = |at: &Counts| at.faces;
+pub(super) fn faces(text: &ObjText<'_>, section: ObjSection<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
+    let key: ObjKey = |at: &Counts| at.faces;
     let mut state = StateLines::new(text, section, key, range.start, section.planned.entering);
     let has_uvs = text.options.export_uv && !section.mesh.faces.corner_uvs.is_empty();
     let has_normals = text.options.export_normals && !section.mesh.faces.corner_normals.is_empty();
@@ -130,16 +130,16 @@ pub(super) fn faces(text: &Text<'_>, section: Section<'_>, range: Range<u32>, ou
     each(&mut state, &corners, range, out)
 }
 
-pub(super) fn lines(text: &Text<'_>, section: Section<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
-    let key: Key = |at: &Counts| at.lines;
+pub(super) fn lines(text: &ObjText<'_>, section: ObjSection<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
+    let key: ObjKey = |at: &Counts| at.lines;
     let mut state = StateLines::new(text, section, key, range.start, section.after_faces());
     let has_uvs = text.options.export_uv && !section.mesh.lines.corner_uvs.is_empty();
     let corners = CornerText::new(b"l", &section.mesh.lines, &section.planned, has_uvs, false);
     each(&mut state, &corners, range, out)
 }
 
-pub(super) fn points(text: &Text<'_>, section: Section<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
-    let key: Key = |at: &Counts| at.points;
+pub(super) fn points(text: &ObjText<'_>, section: ObjSection<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
+    let key: ObjKey = |at: &Counts| at.points;
     let mut state = StateLines::new(text, section, key, range.start, section.after_lines());
     for point in range {
         if point >= state.next_change {
@@ -178,7 +178,7 @@ struct CornerText<'a> {
 }
 
 impl<'a> CornerText<'a> {
-    fn new(keyword: &'a [u8], elements: &'a Elements, planned: &Planned, has_uvs: bool, has_normals: bool) -> Self {
+    fn new(keyword: &'a [u8], elements: &'a Elements, planned: &ObjPlanned, has_uvs: bool, has_normals: bool) -> Self {
         CornerText { elements, has_uvs, has_normals, forms: CornerForms::new(keyword, planned.bases.add) }
     }
 

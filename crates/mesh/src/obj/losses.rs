@@ -31,7 +31,7 @@ pub fn note_left_out(
     warnings: &mut Warnings,
 ) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| scene.meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
-    let Extent { not_finite, largest } = extent(scene, run)?;
+    let ObjExtent { not_finite, largest } = extent(scene, run)?;
     let largest = f64::from(largest) * enlarged(scene, options);
     let coarse = if is_coarse(largest, options.position_digits) { sum(&|mesh| mesh.positions.len()) } else { 0 };
     // Numbers of smoothing groups say where sharp edges are, flags do not.
@@ -57,14 +57,14 @@ pub fn note_left_out(
 }
 
 /// What one pass over the numbers of a scene finds.
-struct Extent {
+struct ObjExtent {
     /// How many values are NaN or infinite.
     not_finite: u64,
     /// The largest coordinate of a position, without its sign.
     largest: f32,
 }
 
-fn extent(scene: &Scene, run: &RunOptions) -> Result<Extent> {
+fn extent(scene: &Scene, run: &RunOptions) -> Result<ObjExtent> {
     let (not_finite, largest) = (AtomicU64::new(0), AtomicU32::new(0));
     let pieces = scene.meshes.iter().flat_map(|mesh| {
         let positions = mesh.positions.as_flattened().chunks(PIECE).map(|piece| (true, piece));
@@ -82,7 +82,7 @@ fn extent(scene: &Scene, run: &RunOptions) -> Result<Extent> {
     let is_small = scene.meshes.iter().map(|mesh| mesh.positions.len() + mesh.normals.len()).sum::<usize>() < PIECE;
     let threads = if is_small { 1 } else { run.worker_threads() };
     try_for_each_item(threads, &run.cancel, pieces, || (), work)?;
-    Ok(Extent { not_finite: not_finite.into_inner(), largest: f32::from_bits(largest.into_inner()) })
+    Ok(ObjExtent { not_finite: not_finite.into_inner(), largest: f32::from_bits(largest.into_inner()) })
 }
 
 /// How many values are not finite, and the bits of the largest of the others without its sign.

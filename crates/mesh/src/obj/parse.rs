@@ -1,9 +1,9 @@
 //! A chunk of OBJ text to [`Parsed`]: runs of plain lines at once, blank lines and comments skipped at once,
 //! all other statements one by one.
 
-use super::parsed::{Corners, Parsed, Segment};
+use super::parsed::{ObjParsed, ObjParsedCorners, ObjSegment};
 use super::statement::Statement;
-use super::tokens::Line;
+use super::tokens::ObjLine;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
@@ -11,31 +11,31 @@ use polyhaul_text::parse::rows::{CornerForm, VALUE_SLACK, Window, face_rows, flo
 use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES};
 
 /// What every chunk is parsed with.
-pub(super) struct Parser<'a> {
+pub(super) struct ObjParser<'a> {
     pub(super) options: &'a ParseOptions,
     pub(super) level: Level,
 }
 
 /// The text of a chunk: `padded[start..end]`.
 #[derive(Clone, Copy)]
-pub(super) struct ChunkText<'a> {
+pub(super) struct ObjChunkText<'a> {
     pub(super) padded: &'a [u8],
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-impl<'a> ChunkText<'a> {
+impl<'a> ObjChunkText<'a> {
     /// The text alone.
     pub(super) fn bytes(&self) -> &'a [u8] {
         &self.padded[self.start..self.end]
     }
 }
 
-impl Parser<'_> {
+impl ObjParser<'_> {
     /// Parses the text into `out`, which is cleared first.
     ///
     /// Stops early where a complaint will end the reading anyway.
-    pub(super) fn parse(&self, text: ChunkText<'_>, index: &mut Index, out: &mut Parsed) -> Result<()> {
+    pub(super) fn parse(&self, text: ObjChunkText<'_>, index: &mut Index, out: &mut ObjParsed) -> Result<()> {
         out.clear();
         let mut at = text.start;
         while at < text.end {
@@ -53,7 +53,7 @@ impl Parser<'_> {
     }
 
     /// Parses the lines of a window; returns where the first line after it begins.
-    fn window(&self, text: ChunkText<'_>, index: &Index, out: &mut Parsed) -> Result<usize> {
+    fn window(&self, text: ObjChunkText<'_>, index: &Index, out: &mut ObjParsed) -> Result<usize> {
         let window = Window { padded: text.padded, index, level: self.level };
         let lines = index.lines();
         let mut line = 0;
@@ -84,8 +84,8 @@ impl Parser<'_> {
     }
 
     /// Parses the logical line at `start`, which may be any statement; returns where the next one begins.
-    fn statement(&self, text: ChunkText<'_>, start: usize, out: &mut Parsed) -> Result<usize> {
-        let line = Line::find(text.padded, start, text.end);
+    fn statement(&self, text: ObjChunkText<'_>, start: usize, out: &mut ObjParsed) -> Result<usize> {
+        let line = ObjLine::find(text.padded, start, text.end);
         Statement { text, line, options: self.options, out }.parse()?;
         // The newline behind a last line that has none is passed too.
         Ok(if line.end == text.end { text.end + 1 } else { line.next })
@@ -94,7 +94,7 @@ impl Parser<'_> {
 
 /// Where the first line begins, from the line at `start` on, that is neither blank nor a plain comment. Comments that
 /// mean something (`#MRGB`, or a backslash at the end) are left to [`Statement`].
-fn skip_blank(text: ChunkText<'_>, start: usize) -> usize {
+fn skip_blank(text: ObjChunkText<'_>, start: usize) -> usize {
     let bytes = &text.padded[..text.end];
     let mut at = start;
     loop {
@@ -131,7 +131,7 @@ fn skip_comment(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// How many lines end from where the index begins up to `next`, the newline behind the text left out.
-fn lines_until(text: ChunkText<'_>, index: &Index, next: usize) -> u64 {
+fn lines_until(text: ObjChunkText<'_>, index: &Index, next: usize) -> u64 {
     let behind = index.lines().last().is_some_and(|line| line.newline as usize == text.end);
     let indexed = index.lines().len() - usize::from(behind);
     // A statement may reach past the window: a long line, or continued ones.
@@ -141,7 +141,7 @@ fn lines_until(text: ChunkText<'_>, index: &Index, next: usize) -> u64 {
 }
 
 /// Takes the run of plain lines of one kind that begins at `line`; returns how many lines it took.
-fn rows(window: Window<'_>, line: usize, start: usize, text: ChunkText<'_>, out: &mut Parsed) -> Result<usize> {
+fn rows(window: Window<'_>, line: usize, start: usize, text: ObjChunkText<'_>, out: &mut ObjParsed) -> Result<usize> {
     let taken = match [text.padded[start], text.padded[start + 1]] {
         [b'v', b' ' | b'\t'] => {
             let mark = out.group_pending.then(|| out.counts());
@@ -174,7 +174,7 @@ fn rows(window: Window<'_>, line: usize, start: usize, text: ChunkText<'_>, out:
     Ok(taken)
 }
 
-fn faces(window: Window<'_>, line: usize, line_offset: u32, faces: &mut Corners) -> Result<usize> {
+fn faces(window: Window<'_>, line: usize, line_offset: u32, faces: &mut ObjParsedCorners) -> Result<usize> {
     let values = faces.values.spare(MAX_ENDS + VALUE_SLACK)?;
     let row_ends = faces.row_ends.spare(MAX_LINES)?;
     let taken = face_rows(window, line, b"f", values, row_ends);
@@ -188,7 +188,7 @@ fn faces(window: Window<'_>, line: usize, line_offset: u32, faces: &mut Corners)
             CornerForm::All => [true; 3],
         };
         let (stride, rows, values) = (taken.form.stride() as u8, taken.rows as u32, taken.values as u32);
-        try_push(&mut faces.segments, Segment { stride, has, rows, values, line_offset }, "faces")?;
+        try_push(&mut faces.segments, ObjSegment { stride, has, rows, values, line_offset }, "faces")?;
     }
     Ok(taken.rows)
 }
@@ -199,7 +199,7 @@ mod tests {
 
     fn skipped(text: &str) -> usize {
         let padded = [text.as_bytes(), &[b'\n'; 64]].concat();
-        skip_blank(ChunkText { padded: &padded, start: 0, end: text.len() }, 0)
+        skip_blank(ObjChunkText { padded: &padded, start: 0, end: text.len() }, 0)
     }
 
     /// A run is passed in one step, however long: no line of it is looked at by itself.

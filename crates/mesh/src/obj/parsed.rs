@@ -80,14 +80,14 @@ impl ElementKind {
 
 /// What a corner's index points at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stream {
+pub(super) enum ObjStream {
     Position,
     Uv,
     Normal,
 }
 
-impl Stream {
-    pub(super) const ALL: [Stream; 3] = [Stream::Position, Stream::Uv, Stream::Normal];
+impl ObjStream {
+    pub(super) const ALL: [ObjStream; 3] = [ObjStream::Position, ObjStream::Uv, ObjStream::Normal];
 
     pub(super) fn noun(self) -> &'static str {
         ["position", "uv", "normal"][self as usize]
@@ -96,7 +96,7 @@ impl Stream {
 
 /// A run of elements whose corners are written in one form.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Segment {
+pub(super) struct ObjSegment {
     /// Values per corner: position; position and uv; or all three.
     pub(super) stride: u8,
     /// Whether there are uvs and normals among the values.
@@ -109,15 +109,15 @@ pub(super) struct Segment {
 
 /// Elements of one kind.
 #[derive(Default)]
-pub(super) struct Corners {
+pub(super) struct ObjParsedCorners {
     /// 1-based indices as they stand in the text, 0 for none; `stride` of them per corner.
     pub(super) values: Pool<u32>,
     /// Per row: how many values of its segment come before its end.
     pub(super) row_ends: Pool<u32>,
-    pub(super) segments: Vec<Segment>,
+    pub(super) segments: Vec<ObjSegment>,
 }
 
-impl Corners {
+impl ObjParsedCorners {
     pub(super) fn rows(&self) -> usize {
         self.row_ends.len()
     }
@@ -126,7 +126,7 @@ impl Corners {
         self.segments.iter().map(|s| s.values as usize / usize::from(s.stride)).sum()
     }
 
-    pub(super) fn has(&self, stream: Stream) -> bool {
+    pub(super) fn has(&self, stream: ObjStream) -> bool {
         self.segments.iter().any(|segment| segment.has[stream as usize])
     }
 
@@ -141,7 +141,7 @@ impl Corners {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relative {
     pub(super) kind: ElementKind,
-    pub(super) stream: Stream,
+    pub(super) stream: ObjStream,
     /// Which of the values of `kind`.
     pub(super) value: u32,
     /// 1-based and relative to the count before the chunk; may be negative.
@@ -170,7 +170,7 @@ pub(super) enum EventKind {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Event {
+pub(super) struct ObjEvent {
     pub(super) kind: EventKind,
     /// The counts before it, relative to the chunk.
     pub(super) at: Counts,
@@ -182,7 +182,7 @@ pub(super) struct Event {
 
 /// Something to say about the text, placed in the chunk.
 #[derive(Clone, Debug)]
-pub(super) struct Complaint {
+pub(super) struct ObjComplaint {
     pub(super) weight: Weight,
     pub(super) code: &'static str,
     pub(super) message: String,
@@ -198,7 +198,7 @@ pub(super) type Tint = (u32, [f32; 4]);
 
 /// All of a chunk.
 #[derive(Default)]
-pub(super) struct Parsed {
+pub(super) struct ObjParsed {
     pub(super) positions: Pool<[f32; 3]>,
     pub(super) weights: Vec<(u32, f32)>,
     pub(super) colors: Vec<Tint>,
@@ -206,12 +206,12 @@ pub(super) struct Parsed {
     pub(super) uv_depths: Vec<(u32, f32)>,
     pub(super) normals: Pool<[f32; 3]>,
     /// Faces, lines, points.
-    pub(super) elements: [Corners; 3],
+    pub(super) elements: [ObjParsedCorners; 3],
     pub(super) relatives: Vec<Relative>,
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<ObjEvent>,
     pub(super) names: Vec<u8>,
     /// The first complaints; the others are only counted.
-    pub(super) complaints: Vec<Complaint>,
+    pub(super) complaints: Vec<ObjComplaint>,
     pub(super) uncounted: BTreeMap<(Weight, &'static str), u64>,
     /// Whether a complaint ends the reading: nothing after it matters.
     pub(super) over: bool,
@@ -221,7 +221,7 @@ pub(super) struct Parsed {
     pub(super) group_pending: bool,
 }
 
-impl Parsed {
+impl ObjParsed {
     pub(super) fn clear(&mut self) {
         self.positions.clear();
         self.uvs.clear();
@@ -229,7 +229,7 @@ impl Parsed {
         self.weights.clear();
         self.colors.clear();
         self.uv_depths.clear();
-        self.elements.iter_mut().for_each(Corners::clear);
+        self.elements.iter_mut().for_each(ObjParsedCorners::clear);
         self.relatives.clear();
         self.events.clear();
         self.names.clear();
@@ -269,12 +269,12 @@ impl Parsed {
         let start = self.names.len();
         self.names.try_reserve(text.len()).map_err(|_| Error::memory("names"))?;
         self.names.extend_from_slice(text);
-        let event = Event { kind, at: self.counts(), name: start..self.names.len(), token };
+        let event = ObjEvent { kind, at: self.counts(), name: start..self.names.len(), token };
         try_push(&mut self.events, event, "statements")
     }
 
     /// Keeps a complaint, or where there are many already counts it.
-    pub(super) fn complain(&mut self, complaint: Complaint, options: &ParseOptions) -> Result<()> {
+    pub(super) fn complain(&mut self, complaint: ObjComplaint, options: &ParseOptions) -> Result<()> {
         self.over |= match complaint.weight {
             Weight::Note => options.faults.strict,
             Weight::Broken => options.raises(),
@@ -292,9 +292,9 @@ impl Parsed {
         let [faces, lines, points] = &self.elements;
         let values = [faces, lines, points].map(|corners| corners.values.capacity());
         let held =
-            4 * values.iter().sum::<usize>() + self.names.capacity() + self.events.capacity() * size_of::<Event>();
+            4 * values.iter().sum::<usize>() + self.names.capacity() + self.events.capacity() * size_of::<ObjEvent>();
         if held > 4 * slot_bytes {
-            *self = Parsed::default();
+            *self = ObjParsed::default();
         }
     }
 }

@@ -3,7 +3,7 @@
 //! The plan is made from the scene and the options alone, so chunk borders and state lines do not
 //! depend on threads. It holds no text but names: the writer formats the pieces.
 
-use super::text::{GROUP, Held, Written};
+use super::text::{GROUP, ObjHeld, ObjWritten};
 use crate::options::ObjWriteOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Counts, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// Elements of one kind that stand together, of one object.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(super) struct ObjPlanPiece {
     pub(super) kind: PieceKind,
     pub(super) object: u32,
     /// Indices into the arrays of the object's mesh.
@@ -39,7 +39,7 @@ pub(super) enum PieceKind {
 
 impl PieceKind {
     /// What places runs among the elements of the kind, where state lines stand between them.
-    fn key(self) -> Option<Key> {
+    fn key(self) -> Option<ObjKey> {
         match self {
             PieceKind::Faces => Some(|at| at.faces),
             PieceKind::Lines => Some(|at| at.lines),
@@ -69,23 +69,23 @@ pub(super) fn state_runs(mesh: &Mesh) -> [&[Run]; 3] {
 
 /// An object as it is written. Small: there may be very many.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Planned {
+pub(super) struct ObjPlanned {
     pub(super) bases: Bases,
     /// What holds before its first element; its header, written by then, included.
-    pub(super) entering: Held,
+    pub(super) entering: ObjHeld,
     /// Whether no object follows.
     pub(super) is_last: bool,
 }
 
 /// An object with what is known of it.
 #[derive(Clone, Copy)]
-pub(super) struct Section<'a> {
+pub(super) struct ObjSection<'a> {
     pub(super) object: &'a Object,
     pub(super) mesh: &'a Mesh,
-    pub(super) planned: Planned,
+    pub(super) planned: ObjPlanned,
 }
 
-impl Section<'_> {
+impl ObjSection<'_> {
     /// The positions that are written inside of one of its curves.
     pub(super) fn curve_positions(&self, curve: usize) -> Range<u32> {
         curve_positions(self.object, self.mesh, curve)
@@ -104,31 +104,31 @@ impl Section<'_> {
     }
 
     /// What holds after its faces.
-    pub(super) fn after_faces(&self) -> Held {
+    pub(super) fn after_faces(&self) -> ObjHeld {
         match self.object.end.faces {
-            end if end > self.object.start.faces => Held::at(self.mesh, |at| at.faces, end - 1),
+            end if end > self.object.start.faces => ObjHeld::at(self.mesh, |at| at.faces, end - 1),
             _ => self.planned.entering,
         }
     }
 
     /// What holds after its lines.
-    pub(super) fn after_lines(&self) -> Held {
+    pub(super) fn after_lines(&self) -> ObjHeld {
         match self.object.end.lines {
-            end if end > self.object.start.lines => Held::at(self.mesh, |at| at.lines, end - 1),
+            end if end > self.object.start.lines => ObjHeld::at(self.mesh, |at| at.lines, end - 1),
             _ => self.after_faces(),
         }
     }
 
     /// What holds after its points.
-    fn after_points(&self) -> Held {
+    fn after_points(&self) -> ObjHeld {
         match self.object.end.points {
-            end if end > self.object.start.points => Held::at(self.mesh, |at| at.points, end - 1),
+            end if end > self.object.start.points => ObjHeld::at(self.mesh, |at| at.points, end - 1),
             _ => self.after_lines(),
         }
     }
 
     /// What holds after all of it.
-    fn after(&self) -> Held {
+    fn after(&self) -> ObjHeld {
         let mut held = self.after_points();
         if let Some(trailing) = self.trailing() {
             for (state, runs) in state_runs(self.mesh).into_iter().enumerate() {
@@ -199,16 +199,16 @@ pub(super) fn curve_positions(object: &Object, mesh: &Mesh, curve: usize) -> Ran
     start..if is_last { object.end.positions } else { begin(curve + 1).max(start) }
 }
 
-pub(super) struct Plan<'a> {
+pub(super) struct ObjPlan<'a> {
     scene: &'a Scene,
     options: &'a ObjWriteOptions,
     objects: &'a [Object],
-    planned: Vec<Planned>,
+    planned: Vec<ObjPlanned>,
     /// The cost of all objects before each, and at last of all.
     starts: Vec<u64>,
     /// Per mesh: what the names of state lines take, up to each run.
     names: Vec<NameCosts>,
-    written: Written,
+    written: ObjWritten,
 }
 
 /// The bytes of a mesh's state lines before each run: groups and materials. Names may be longer than all else.
@@ -239,17 +239,17 @@ fn sums(runs: &[Run], size: impl Fn(&Run) -> usize) -> Result<Vec<u64>> {
 }
 
 /// Which count of a run places it among the elements of a kind.
-pub(super) type Key = fn(&Counts) -> u32;
+pub(super) type ObjKey = fn(&Counts) -> u32;
 
 /// The run that holds for element `index`.
-pub(super) fn held(runs: &[Run], key: Key, index: u32) -> Option<u32> {
+pub(super) fn held(runs: &[Run], key: ObjKey, index: u32) -> Option<u32> {
     runs.partition_point(|run| key(&run.at) <= index).checked_sub(1).map(|run| run as u32)
 }
 
-impl Held {
+impl ObjHeld {
     /// What holds for element `index`.
-    pub(super) fn at(mesh: &Mesh, key: Key, index: u32) -> Held {
-        let mut result = Held::default();
+    pub(super) fn at(mesh: &Mesh, key: ObjKey, index: u32) -> ObjHeld {
+        let mut result = ObjHeld::default();
         for (state, runs) in state_runs(mesh).into_iter().enumerate() {
             result.runs[state] = held(runs, key, index);
             if let Some(run) = result.runs[state] {
@@ -260,7 +260,7 @@ impl Held {
     }
 
     /// What holds when the header of an object is written: it may be a group statement.
-    fn after_header(mut self, object: &Object, mesh: &Mesh) -> Held {
+    fn after_header(mut self, object: &Object, mesh: &Mesh) -> ObjHeld {
         if object.kind == ObjectKind::Group {
             let own = header_run(object, mesh);
             self.runs[GROUP] = own.map(|run| run as u32);
@@ -270,12 +270,12 @@ impl Held {
     }
 
     /// What no element means, so that the next one states everything.
-    pub(super) fn unknown() -> Held {
-        Held { runs: [None; 3], values: [UNKNOWN; 3] }
+    pub(super) fn unknown() -> ObjHeld {
+        ObjHeld { runs: [None; 3], values: [UNKNOWN; 3] }
     }
 
     /// The same text, seen from another mesh.
-    fn in_another_mesh(mut self) -> Held {
+    fn in_another_mesh(mut self) -> ObjHeld {
         self.runs = [None; 3];
         if self.values[GROUP] != NONE {
             self.values[GROUP] = OTHER_GROUP;
@@ -284,22 +284,22 @@ impl Held {
     }
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ObjPlan<'a> {
     /// The plan of objects of a scene; `written` comes before them.
     pub(super) fn new(
         scene: &'a Scene,
         objects: &'a [Object],
         materials: &[Material],
         options: &'a ObjWriteOptions,
-        mut written: Written,
-    ) -> Result<Plan<'a>> {
+        mut written: ObjWritten,
+    ) -> Result<ObjPlan<'a>> {
         let mut names = Vec::new();
         for mesh in &scene.meshes {
             try_push(&mut names, NameCosts::new(mesh, materials)?, "the plan")?;
         }
         let tiled = tiled_meshes(scene, objects)?;
         let (planned, starts) = (Vec::new(), Vec::new());
-        let mut plan = Plan { scene, options, objects, planned, starts, names, written };
+        let mut plan = ObjPlan { scene, options, objects, planned, starts, names, written };
         let count = objects.len();
         plan.planned.try_reserve_exact(count).map_err(|_| Error::memory("the plan"))?;
         plan.starts.try_reserve_exact(count + 1).map_err(|_| Error::memory("the plan"))?;
@@ -314,7 +314,7 @@ impl<'a> Plan<'a> {
             }
             let bases = bases(object, options, &mut written)?;
             let entering = written.held.after_header(object, &scene.meshes[object.mesh]);
-            plan.planned.push(Planned { bases, entering, is_last: number + 1 == count });
+            plan.planned.push(ObjPlanned { bases, entering, is_last: number + 1 == count });
             let section = plan.section(number as u32);
             section.check_curves()?;
             written.held = section.after();
@@ -326,20 +326,20 @@ impl<'a> Plan<'a> {
     }
 
     /// What the file holds after these objects.
-    pub(super) fn written(&self) -> Written {
+    pub(super) fn written(&self) -> ObjWritten {
         self.written
     }
 
     /// An object and what is known of it.
-    pub(super) fn section(&self, number: u32) -> Section<'_> {
+    pub(super) fn section(&self, number: u32) -> ObjSection<'_> {
         let object = &self.objects[number as usize];
-        Section { object, mesh: &self.scene.meshes[object.mesh], planned: self.planned[number as usize] }
+        ObjSection { object, mesh: &self.scene.meshes[object.mesh], planned: self.planned[number as usize] }
     }
 
     /// The pieces of an object, in order; some may be empty.
-    fn pieces(&self, number: u32) -> [Piece; 9] {
+    fn pieces(&self, number: u32) -> [ObjPlanPiece; 9] {
         let section = self.section(number);
-        let Section { object, mesh, .. } = section;
+        let ObjSection { object, mesh, .. } = section;
         let (Object { start, end, kind, .. }, options) = (object, self.options);
         let some = |wanted: bool, range: Range<u32>| if wanted { range } else { 0..0 };
         // The positions of a curve are written inside of it.
@@ -358,19 +358,19 @@ impl<'a> Plan<'a> {
         ];
         let mut at = self.starts[number as usize];
         parts.map(|(kind, range, cost)| {
-            let piece = Piece { kind, object: number, range, cost, start: at };
+            let piece = ObjPlanPiece { kind, object: number, range, cost, start: at };
             at += self.cost_of(&piece);
             piece
         })
     }
 
-    fn cost_of(&self, piece: &Piece) -> u64 {
+    fn cost_of(&self, piece: &ObjPlanPiece) -> u64 {
         if piece.range.is_empty() { 0 } else { self.cost_before(piece, piece.range.end) }
     }
 
     /// About how many bytes a piece takes before its element `index`: exact in corners and names, so
     /// that one element of very many corners is a chunk of its own.
-    fn cost_before(&self, piece: &Piece, index: u32) -> u64 {
+    fn cost_before(&self, piece: &ObjPlanPiece, index: u32) -> u64 {
         let object = &self.objects[piece.object as usize];
         let mesh = &self.scene.meshes[object.mesh];
         let count = u64::from(index - piece.range.start);
@@ -387,7 +387,7 @@ impl<'a> Plan<'a> {
     }
 
     /// What the state lines before the elements `from..to` of a kind take.
-    fn names_between(&self, object: &Object, key: Key, from: u32, to: u32) -> u64 {
+    fn names_between(&self, object: &Object, key: ObjKey, from: u32, to: u32) -> u64 {
         let (mesh, names) = (&self.scene.meshes[object.mesh], &self.names[object.mesh]);
         let between = |runs: &[Run], sums: &[u64]| {
             let first = runs.partition_point(|run| key(&run.at) < from);
@@ -401,7 +401,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The elements of a piece that begin in a share of the costs.
-    fn part(&self, piece: &Piece, share: &Range<u64>) -> Option<Piece> {
+    fn part(&self, piece: &ObjPlanPiece, share: &Range<u64>) -> Option<ObjPlanPiece> {
         let first_at = |cost: u64| {
             let (mut low, mut high) = (piece.range.start, piece.range.end);
             while low < high {
@@ -411,7 +411,7 @@ impl<'a> Plan<'a> {
             low
         };
         let range = first_at(share.start)..first_at(share.end);
-        (range.start < range.end).then(|| Piece { range, ..piece.clone() })
+        (range.start < range.end).then(|| ObjPlanPiece { range, ..piece.clone() })
     }
 
     /// About how many bytes the text takes.
@@ -420,7 +420,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The parts of pieces that lie in the share of chunk `number` when a chunk takes `chunk_cost`.
-    pub(super) fn chunk(&self, number: u64, chunk_cost: u64) -> impl Iterator<Item = Piece> {
+    pub(super) fn chunk(&self, number: u64, chunk_cost: u64) -> impl Iterator<Item = ObjPlanPiece> {
         let share = number.saturating_mul(chunk_cost)..(number + 1).saturating_mul(chunk_cost);
         // An object without any cost stands before the next that has some.
         let first = self.starts.partition_point(|&start| start < share.start).saturating_sub(1);
@@ -440,7 +440,7 @@ fn bytes_per_corner(elements: &Elements) -> u32 {
 ///
 /// Where the objects of a mesh cover it from end to end, its arrays are written once and keep their
 /// order, and any object may use any of it. Otherwise each object brings its own elements along.
-fn bases(object: &Object, options: &ObjWriteOptions, written: &mut Written) -> Result<Bases> {
+fn bases(object: &Object, options: &ObjWriteOptions, written: &mut ObjWritten) -> Result<Bases> {
     let (start, end) = (streams(object.start), streams(object.end));
     let exported = [true, options.export_uv, options.export_normals];
     let add = std::array::from_fn(|i| (written.counts[i] as u32).wrapping_sub(start[i]).wrapping_add(1));

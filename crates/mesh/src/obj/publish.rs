@@ -1,6 +1,6 @@
 //! The final arrays of a mesh, and the copying of a chunk's values to their places in them.
 
-use super::parsed::{Corners, ElementKind, Parsed, Stream};
+use super::parsed::{ElementKind, ObjParsed, ObjParsedCorners, ObjStream};
 use super::reader::ObjSlot;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Counts, Elements, Mesh, NONE};
@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The arrays of a mesh while chunks fill them.
-pub(super) struct Columns {
+pub(super) struct ObjColumns {
     positions: Column<[f32; 3]>,
     weights: Sparse<f32>,
     colors: Sparse<[f32; 4]>,
@@ -44,7 +44,7 @@ struct SparsePlace {
 
 /// Where the values of a chunk go.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub(super) struct ObjPlaces {
     pub(super) start: Counts,
     pub(super) end: Counts,
     pub(super) corners_start: [u32; 3],
@@ -58,7 +58,7 @@ pub(super) struct Places {
     corner_normals: [SparsePlace; 3],
 }
 
-impl Places {
+impl ObjPlaces {
     /// How many positions, uvs and normals there are up to the chunk's end.
     pub(super) fn known(&self) -> [u32; 3] {
         [self.end.positions, self.end.uvs, self.end.normals]
@@ -137,9 +137,9 @@ impl ElementColumns {
     }
 }
 
-impl Columns {
-    pub(super) fn new() -> Columns {
-        Columns {
+impl ObjColumns {
+    pub(super) fn new() -> ObjColumns {
+        ObjColumns {
             positions: Column::new("positions"),
             weights: Sparse::new("position weights", 1.0),
             colors: Sparse::new("colors", [f32::NAN; 4]),
@@ -151,7 +151,7 @@ impl Columns {
     }
 
     /// Hands out places for a chunk. Called in order, and after the limits were checked.
-    pub(super) fn place(&self, start: Counts, corners: [u32; 3], parsed: &Parsed) -> Result<Places> {
+    pub(super) fn place(&self, start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
         let overflow = || Error::new(ErrorKind::Limit, "more than 2^32 - 2 elements of one kind");
         let end = start.checked_add(parsed.counts()).ok_or_else(overflow)?;
         let mut corners_end = corners;
@@ -163,7 +163,7 @@ impl Columns {
         self.normals.reserve(end.normals as usize)?;
         let positions = start.positions as usize..end.positions as usize;
         let uvs = start.uvs as usize..end.uvs as usize;
-        let mut places = Places {
+        let mut places = ObjPlaces {
             start,
             end,
             corners_start: corners,
@@ -171,7 +171,7 @@ impl Columns {
             weights: self.weights.place(positions.clone(), !parsed.weights.is_empty())?,
             colors: self.colors.place(positions, !parsed.colors.is_empty())?,
             uv_depths: self.uv_depths.place(uvs, !parsed.uv_depths.is_empty())?,
-            ..Places::default()
+            ..ObjPlaces::default()
         };
         for kind in ElementKind::ALL {
             self.place_elements(kind, parsed, &mut places)?;
@@ -179,7 +179,7 @@ impl Columns {
         Ok(places)
     }
 
-    fn place_elements(&self, kind: ElementKind, parsed: &Parsed, places: &mut Places) -> Result<()> {
+    fn place_elements(&self, kind: ElementKind, parsed: &ObjParsed, places: &mut ObjPlaces) -> Result<()> {
         let k = kind as usize;
         let (columns, corners) = (&self.elements[k], &parsed.elements[k]);
         let own = places.corners_start[k] as usize..places.corners_end[k] as usize;
@@ -188,8 +188,8 @@ impl Columns {
             let rows = [places.end.faces, places.end.lines][k] as usize;
             columns.offsets.reserve(rows + 1)?;
         }
-        places.corner_uvs[k] = columns.uvs.place(own.clone(), corners.has(Stream::Uv))?;
-        places.corner_normals[k] = columns.normals.place(own, corners.has(Stream::Normal))?;
+        places.corner_uvs[k] = columns.uvs.place(own.clone(), corners.has(ObjStream::Uv))?;
+        places.corner_normals[k] = columns.normals.place(own, corners.has(ObjStream::Normal))?;
         Ok(())
     }
 
@@ -214,7 +214,7 @@ impl Columns {
     }
 
     /// Copies the elements of one kind; returns the largest index of each stream.
-    fn publish_elements(&self, kind: ElementKind, parsed: &Parsed, places: &Places) -> Result<[u32; 3]> {
+    fn publish_elements(&self, kind: ElementKind, parsed: &ObjParsed, places: &ObjPlaces) -> Result<[u32; 3]> {
         let k = kind as usize;
         let (columns, corners) = (&self.elements[k], &parsed.elements[k]);
         let start = places.corners_start[k] as usize;
@@ -231,10 +231,10 @@ impl Columns {
                 }
             }
             let [positions, uvs, normals] = &mut largest;
-            columns.positions.write(own, |slots| *positions = write_stream(slots, corners, Stream::Position))?;
-            columns.uvs.write(&places.corner_uvs[k], |slots| *uvs = write_stream(slots, corners, Stream::Uv))?;
+            columns.positions.write(own, |slots| *positions = write_stream(slots, corners, ObjStream::Position))?;
+            columns.uvs.write(&places.corner_uvs[k], |slots| *uvs = write_stream(slots, corners, ObjStream::Uv))?;
             let place = &places.corner_normals[k];
-            columns.normals.write(place, |slots| *normals = write_stream(slots, corners, Stream::Normal))?;
+            columns.normals.write(place, |slots| *normals = write_stream(slots, corners, ObjStream::Normal))?;
         }
         Ok(largest)
     }
@@ -275,7 +275,7 @@ fn scatter<T: Copy>(slots: &mut [MaybeUninit<T>], missing: T, values: &[(u32, T)
 }
 
 /// Writes where each row ends, in corners.
-fn write_offsets(slots: &mut [MaybeUninit<u32>], corners: &Corners, mut corner: u32) {
+fn write_offsets(slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, mut corner: u32) {
     let (mut slots, mut ends) = (slots.iter_mut(), corners.row_ends.as_slice().iter());
     for segment in &corners.segments {
         let rows = ends.by_ref().take(segment.rows as usize).zip(slots.by_ref());
@@ -291,7 +291,7 @@ fn write_offsets(slots: &mut [MaybeUninit<u32>], corners: &Corners, mut corner: 
 }
 
 /// Writes one of the index streams, 0-based, and returns the largest index, 1-based.
-fn write_stream(slots: &mut [MaybeUninit<u32>], corners: &Corners, stream: Stream) -> u32 {
+fn write_stream(slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, stream: ObjStream) -> u32 {
     let (mut slots, mut values) = (slots, corners.values.as_slice());
     let mut largest = 0;
     for segment in &corners.segments {

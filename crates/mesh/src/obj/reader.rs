@@ -5,9 +5,9 @@
 //! is parallel again ([`super::publish`]).
 
 use super::assemble::{Assembler, Sections};
-use super::parse::{ChunkText, Parser};
-use super::parsed::{Complaint, Parsed, Stream};
-use super::publish::{Columns, Places};
+use super::parse::{ObjChunkText, ObjParser};
+use super::parsed::{ObjComplaint, ObjParsed, ObjStream};
+use super::publish::{ObjColumns, ObjPlaces};
 use super::suspects;
 use super::suspects::Suspects;
 use crate::place::{Placer, excerpt};
@@ -59,15 +59,15 @@ impl Reference {
 pub(super) struct ObjSlot {
     pub(super) text: Text,
     index: Box<Index>,
-    pub(super) parsed: Parsed,
-    pub(super) places: Places,
+    pub(super) parsed: ObjParsed,
+    pub(super) places: ObjPlaces,
 }
 
 struct ObjJob<'s, 'o> {
     chunks: TextChunks<'s>,
-    parser: Parser<'o>,
+    parser: ObjParser<'o>,
     options: &'o ParseOptions,
-    columns: Columns,
+    columns: ObjColumns,
     suspects: Mutex<Suspects>,
     slot_bytes: usize,
 }
@@ -98,9 +98,9 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
     let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
     let job = ObjJob {
         chunks: text.cut(chunk_bytes, options.limits.line_bytes, PADDING),
-        parser: Parser { options, level: Level::best() },
+        parser: ObjParser { options, level: Level::best() },
         options,
-        columns: Columns::new(),
+        columns: ObjColumns::new(),
         suspects: Mutex::default(),
         slot_bytes,
     };
@@ -128,7 +128,7 @@ impl ChunkJob for ObjJob<'_, '_> {
 
     fn slot(&self) -> Result<ObjSlot> {
         let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
-        Ok(ObjSlot { text: Text::default(), index, parsed: Parsed::default(), places: Places::default() })
+        Ok(ObjSlot { text: Text::default(), index, parsed: ObjParsed::default(), places: ObjPlaces::default() })
     }
 
     fn take(&self, number: u64, slot: &mut ObjSlot) -> Result<bool> {
@@ -142,7 +142,7 @@ impl ChunkJob for ObjJob<'_, '_> {
 
     fn parse(&self, slot: &mut ObjSlot) -> Result<()> {
         let ObjSlot { text, index, parsed, .. } = slot;
-        let text = ChunkText { padded: text.padded(), start: text.start, end: text.end };
+        let text = ObjChunkText { padded: text.padded(), start: text.start, end: text.end };
         self.parser.parse(text, index, parsed)
     }
 
@@ -234,8 +234,8 @@ impl ObjJob<'_, '_> {
     }
 }
 
-fn before_start(stream: Stream, token: (u32, u32), text: &[u8]) -> Complaint {
-    Complaint {
+fn before_start(stream: ObjStream, token: (u32, u32), text: &[u8]) -> ObjComplaint {
+    ObjComplaint {
         weight: Weight::Broken,
         code: "index-out-of-range",
         message: format!("index is before the first {}", stream.noun()),
@@ -278,7 +278,7 @@ impl ObjState {
         }
     }
 
-    fn complain(&mut self, complaint: &Complaint, placer: &mut Placer<'_>, options: &ParseOptions) -> Result<()> {
+    fn complain(&mut self, complaint: &ObjComplaint, placer: &mut Placer<'_>, options: &ParseOptions) -> Result<()> {
         let diagnostic = Diagnostic {
             message: complaint.message.clone(),
             expected: complaint.expected.map(str::to_owned),

@@ -1,8 +1,8 @@
 //! Parses one statement of any kind and notation: the path that knows every rule and reports every fault.
 
-use super::parse::ChunkText;
-use super::parsed::{Complaint, ElementKind, EventKind, Parsed, Relative, Segment, Stream};
-use super::tokens::{Line, Token, Tokens, unescaped};
+use super::parse::ObjChunkText;
+use super::parsed::{ElementKind, EventKind, ObjComplaint, ObjParsed, ObjSegment, ObjStream, Relative};
+use super::tokens::{ObjLine, ObjToken, ObjTokens, unescaped};
 use crate::place::excerpt;
 use polyhaul_model::Counts;
 use polyhaul_model::error::{Result, try_push};
@@ -12,20 +12,20 @@ use polyhaul_text::parse::number::{self, IntegerError};
 
 /// A statement being parsed.
 pub(super) struct Statement<'a, 'o> {
-    pub(super) text: ChunkText<'a>,
-    pub(super) line: Line,
+    pub(super) text: ObjChunkText<'a>,
+    pub(super) line: ObjLine,
     pub(super) options: &'a ParseOptions,
-    pub(super) out: &'o mut Parsed,
+    pub(super) out: &'o mut ObjParsed,
 }
 
 /// A fault in a statement, which is skipped as a whole.
-struct Broken {
-    token: Token,
+struct ObjBroken {
+    token: ObjToken,
     message: String,
     expected: &'static str,
 }
 
-type Parse<T> = std::result::Result<T, Broken>;
+type ObjStatementParse<T> = std::result::Result<T, ObjBroken>;
 
 /// Free-form geometry and display attributes: parts of the format that are not supported. Each is a warning.
 const NOT_READ: [&[u8]; 32] = [
@@ -98,7 +98,7 @@ impl Statement<'_, '_> {
         }
     }
 
-    fn vertex(&mut self, tokens: Tokens<'_>) -> Result<Parse<()>> {
+    fn vertex(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         const EXPECTED: &str = "x y z, then w, or r g b, or r g b a";
         let (values, count) = match self.floats::<7>(tokens, 3, EXPECTED)? {
             Ok(found) => found,
@@ -122,7 +122,7 @@ impl Statement<'_, '_> {
         Ok(Ok(()))
     }
 
-    fn uv(&mut self, tokens: Tokens<'_>) -> Result<Parse<()>> {
+    fn uv(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         let (values, count) = match self.floats::<3>(tokens, 1, "u, or u v, or u v w")? {
             Ok(found) => found,
             Err(broken) => return Ok(Err(broken)),
@@ -135,7 +135,7 @@ impl Statement<'_, '_> {
         Ok(Ok(()))
     }
 
-    fn normal(&mut self, tokens: Tokens<'_>) -> Result<Parse<()>> {
+    fn normal(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         match self.floats::<3>(tokens, 3, "x y z")? {
             Ok((values, _)) => self.out.normals.push(values).map(Ok),
             Err(broken) => Ok(Err(broken)),
@@ -145,10 +145,10 @@ impl Statement<'_, '_> {
     /// `least` to `N` numbers and nothing after them.
     fn floats<const N: usize>(
         &mut self,
-        mut tokens: Tokens<'_>,
+        mut tokens: ObjTokens<'_>,
         least: usize,
         expected: &'static str,
-    ) -> Result<Parse<([f32; N], usize)>> {
+    ) -> Result<ObjStatementParse<([f32; N], usize)>> {
         let (mut values, mut count) = ([0.0; N], 0);
         for token in tokens.by_ref() {
             if count == N {
@@ -157,7 +157,7 @@ impl Statement<'_, '_> {
             let text = &self.text.padded[token.clone()];
             let Some(value) = number::f32(text) else {
                 let message = format!("`{}` is not a number", shown(text));
-                return Ok(Err(Broken { token, message, expected }));
+                return Ok(Err(ObjBroken { token, message, expected }));
             };
             if !value.is_finite() {
                 self.note("non-finite", token, "number is not finite or does not fit into a 32-bit float")?;
@@ -167,12 +167,12 @@ impl Statement<'_, '_> {
         }
         if count < least {
             let message = format!("expected at least {least} numbers, found {count}");
-            return Ok(Err(Broken { token: tokens.end(), message, expected }));
+            return Ok(Err(ObjBroken { token: tokens.end(), message, expected }));
         }
         Ok(Ok((values, count)))
     }
 
-    fn smoothing(&mut self, word: Token, mut tokens: Tokens<'_>) -> Result<Parse<()>> {
+    fn smoothing(&mut self, word: ObjToken, mut tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         const EXPECTED: &str = "a number, or off";
         let Some(token) = tokens.next() else {
             return Ok(Err(broken(tokens.end(), "missing smoothing group", EXPECTED)));
@@ -184,7 +184,7 @@ impl Statement<'_, '_> {
                 Some(value) => value,
                 None => {
                     let message = format!("invalid smoothing group `{}`", shown(text));
-                    return Ok(Err(Broken { token, message, expected: EXPECTED }));
+                    return Ok(Err(ObjBroken { token, message, expected: EXPECTED }));
                 }
             },
         };
@@ -193,14 +193,14 @@ impl Statement<'_, '_> {
     }
 
     /// A statement that is resolved in order: its text is kept unchanged.
-    fn named(&mut self, kind: EventKind, word: Token, tokens: Tokens<'_>) -> Result<Parse<()>> {
+    fn named(&mut self, kind: EventKind, word: ObjToken, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         let rest = tokens.rest();
         let name = unescaped(&self.text.padded[rest.clone()])?;
         let is_name = matches!(kind, EventKind::Object | EventKind::Group | EventKind::Material);
         if is_name && name.len() as u64 > self.options.limits.name_bytes {
             let message =
                 format!("name is longer than the limit of {} bytes (name_bytes)", self.options.limits.name_bytes);
-            let what = Broken { token: rest.start..rest.start + 1, message, expected: "" };
+            let what = ObjBroken { token: rest.start..rest.start + 1, message, expected: "" };
             return self.complain(Weight::Limit, "limit", what).map(Ok);
         }
         if let Some(nul) = memchr::memchr(0, &name) {
@@ -212,14 +212,14 @@ impl Statement<'_, '_> {
         Ok(Ok(()))
     }
 
-    fn comment(&mut self, word: Token) -> Result<Parse<()>> {
+    fn comment(&mut self, word: ObjToken) -> Result<ObjStatementParse<()>> {
         if self.line.continued {
             self.note("continued-comment", word, "backslash at the end of a comment: the next line is part of it")?;
         }
         Ok(Ok(()))
     }
 
-    fn unknown(&mut self, word: Token, text: &[u8]) -> Result<Parse<()>> {
+    fn unknown(&mut self, word: ObjToken, text: &[u8]) -> Result<ObjStatementParse<()>> {
         if NOT_READ.contains(&text) {
             let message = format!("`{}` is not supported: statement skipped", shown(text));
             return self.note("unsupported-statement", word, message).map(Ok);
@@ -232,14 +232,14 @@ impl Statement<'_, '_> {
         Ok(Err(broken(word, "not an OBJ statement", "a keyword such as v, vt, vn, f, o, g, s or usemtl")))
     }
 
-    fn note(&mut self, code: &'static str, token: Token, message: impl Into<String>) -> Result<()> {
-        let what = Broken { token, message: message.into(), expected: "" };
+    fn note(&mut self, code: &'static str, token: ObjToken, message: impl Into<String>) -> Result<()> {
+        let what = ObjBroken { token, message: message.into(), expected: "" };
         self.complain(Weight::Note, code, what)
     }
 
-    fn complain(&mut self, weight: Weight, code: &'static str, what: Broken) -> Result<()> {
+    fn complain(&mut self, weight: Weight, code: &'static str, what: ObjBroken) -> Result<()> {
         let token = local(self.text, &what.token);
-        let complaint = Complaint {
+        let complaint = ObjComplaint {
             weight,
             code,
             message: what.message,
@@ -255,7 +255,7 @@ impl Statement<'_, '_> {
 /// Faces, lines and points.
 impl Statement<'_, '_> {
     /// An element with its corners, each `position`, `position/uv`, `position//normal` or all three.
-    fn element(&mut self, kind: ElementKind, tokens: Tokens<'_>) -> Result<Parse<()>> {
+    fn element(&mut self, kind: ElementKind, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         let before = self.element_marks(kind);
         let outcome = self.corners(kind, tokens)?;
         if outcome.is_err() {
@@ -276,7 +276,7 @@ impl Statement<'_, '_> {
         self.out.relatives.truncate(relatives);
     }
 
-    fn corners(&mut self, kind: ElementKind, mut tokens: Tokens<'_>) -> Result<Parse<()>> {
+    fn corners(&mut self, kind: ElementKind, mut tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         let (least, expected) = match kind {
             ElementKind::Face => (3, "at least three corners, each v, v/vt, v//vn or v/vt/vn"),
             ElementKind::Line => (2, "at least two corners, each v or v/vt"),
@@ -313,7 +313,7 @@ impl Statement<'_, '_> {
                 ElementKind::Point => "point without a position index".to_owned(),
                 _ => format!("expected at least {least} corners, found {count}"),
             };
-            return Ok(Err(Broken { token: tokens.end(), message, expected }));
+            return Ok(Err(ObjBroken { token: tokens.end(), message, expected }));
         }
         if let Some(token) = empty {
             self.note("empty-index", token, "no index after `/`; read as absent")?;
@@ -329,11 +329,11 @@ impl Statement<'_, '_> {
     fn corner(
         &mut self,
         kind: ElementKind,
-        token: Token,
+        token: ObjToken,
         at: Counts,
         stride: usize,
-        empty: &mut Option<Token>,
-    ) -> Result<Parse<[bool; 3]>> {
+        empty: &mut Option<ObjToken>,
+    ) -> Result<ObjStatementParse<[bool; 3]>> {
         let text = &self.text.padded[token.clone()];
         let (mut parts, mut start, mut count) = ([0..0, 0..0, 0..0], token.start, 0);
         for part in text.split(|&byte| byte == b'/') {
@@ -351,7 +351,7 @@ impl Statement<'_, '_> {
             empty.get_or_insert(token);
         }
         let has = parts.clone().map(|part| !part.is_empty());
-        for (stream, part) in Stream::ALL.into_iter().zip(parts).take(stride) {
+        for (stream, part) in ObjStream::ALL.into_iter().zip(parts).take(stride) {
             let value = if part.is_empty() {
                 0
             } else {
@@ -366,14 +366,20 @@ impl Statement<'_, '_> {
     }
 
     /// One index: its 1-based value, or 0 and a [`Relative`] for one that counts backwards.
-    fn index(&mut self, kind: ElementKind, stream: Stream, part: Token, at: Counts) -> Result<Parse<u32>> {
+    fn index(
+        &mut self,
+        kind: ElementKind,
+        stream: ObjStream,
+        part: ObjToken,
+        at: Counts,
+    ) -> Result<ObjStatementParse<u32>> {
         const EXPECTED: &str = "an index: 1, 2, ..., or -1, -2, ... to count backwards";
         let text = &self.text.padded[part.clone()];
         let value = match number::i64(text) {
             Ok(value) => value,
             Err(IntegerError::Malformed) => {
                 let message = format!("invalid index `{}`", shown(text));
-                return Ok(Err(Broken { token: part, message, expected: EXPECTED }));
+                return Ok(Err(ObjBroken { token: part, message, expected: EXPECTED }));
             }
             Err(IntegerError::Overflow) => i64::MAX,
         };
@@ -382,7 +388,7 @@ impl Statement<'_, '_> {
         }
         if value.unsigned_abs() >= u64::from(u32::MAX) - 1 {
             let message = format!("index {} is out of range", shown(text));
-            return Ok(Err(Broken { token: part, message, expected: "an index below 2^32 - 2" }));
+            return Ok(Err(ObjBroken { token: part, message, expected: "an index below 2^32 - 2" }));
         }
         if value > 0 {
             return Ok(Ok(value as u32));
@@ -408,17 +414,17 @@ impl Statement<'_, '_> {
         for row in 1..=rows {
             elements.row_ends.push(row * each)?;
         }
-        let segment = Segment { stride: stride as u8, has, rows, values: stride * count, line_offset };
+        let segment = ObjSegment { stride: stride as u8, has, rows, values: stride * count, line_offset };
         try_push(&mut elements.segments, segment, "elements")
     }
 }
 
-fn broken(token: Token, message: &str, expected: &'static str) -> Broken {
-    Broken { token, message: message.to_owned(), expected }
+fn broken(token: ObjToken, message: &str, expected: &'static str) -> ObjBroken {
+    ObjBroken { token, message: message.to_owned(), expected }
 }
 
 /// A token's place in the chunk's text.
-fn local(text: ChunkText<'_>, token: &Token) -> (u32, u32) {
+fn local(text: ObjChunkText<'_>, token: &ObjToken) -> (u32, u32) {
     ((token.start - text.start.min(token.start)) as u32, token.len() as u32)
 }
 

@@ -3,9 +3,9 @@
 //! OBJ files may name what comes later. A chunk whose largest index passes what is known at its end
 //! is looked through, once and in order, while its text is still there; what is found waits here.
 
-use super::parsed::{Corners, ElementKind, Segment, Stream};
+use super::parsed::{ElementKind, ObjParsedCorners, ObjSegment, ObjStream};
 use super::reader::ObjSlot;
-use super::tokens::{Line, Tokens};
+use super::tokens::{ObjLine, ObjTokens};
 use crate::place::{Placer, excerpt};
 use polyhaul_model::Counts;
 use polyhaul_model::error::{Diagnostic, Error, Place, Result, try_push};
@@ -19,7 +19,7 @@ pub(super) const BEFORE_START: u32 = u32::MAX - 1;
 
 /// A corner's index that passes what is known. There may be one for every corner of a file.
 struct Suspect {
-    stream: Stream,
+    stream: ObjStream,
     /// 1-based.
     index: u32,
     /// The line's number, from 1.
@@ -34,7 +34,7 @@ struct Suspect {
 
 /// What was found in a chunk.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct ObjFound {
     list: Vec<Suspect>,
     /// The lines with suspects, each once. Which of them are shown is known at the end of the file only: a number
     /// of excerpts per chunk would make warnings depend on the size of chunks.
@@ -46,13 +46,13 @@ pub(super) struct Found {
 /// What was found in all chunks, and the largest index of each stream.
 #[derive(Default)]
 pub(super) struct Suspects {
-    chunks: Vec<Found>,
+    chunks: Vec<ObjFound>,
     largest: [u32; 3],
 }
 
 impl Suspects {
     /// Adds what a chunk has.
-    pub(super) fn merge(&mut self, found: Found, largest: [u32; 3]) -> Result<()> {
+    pub(super) fn merge(&mut self, found: ObjFound, largest: [u32; 3]) -> Result<()> {
         for (all, own) in self.largest.iter_mut().zip(largest) {
             *all = own.max(*all);
         }
@@ -114,13 +114,13 @@ impl Suspect {
 
 /// The corners of a chunk that point past what is known at its end. Where the first wrong one ends
 /// the reading, only those are listed that are larger than all of their stream before: it is among them.
-pub(super) fn find(slot: &ObjSlot, first_only: bool) -> Result<Found> {
+pub(super) fn find(slot: &ObjSlot, first_only: bool) -> Result<ObjFound> {
     let file: Arc<str> = "".into();
-    let mut found = Found::default();
+    let mut found = ObjFound::default();
     for kind in ElementKind::ALL {
         found.last_line = None;
         let placer = Placer::new(slot.text.bytes(), slot.text.offset, slot.places.first_line, &file);
-        let mut walk = Walk { text: slot.text.bytes(), placer, found: &mut found };
+        let mut walk = ObjWalk { text: slot.text.bytes(), placer, found: &mut found };
         walk.corners(kind, &slot.parsed.elements[kind as usize], slot.places.known(), first_only)?;
     }
     found.list.sort_unstable_by_key(|suspect| suspect.offset);
@@ -128,23 +128,29 @@ pub(super) fn find(slot: &ObjSlot, first_only: bool) -> Result<Found> {
 }
 
 /// A walk through the rows of a chunk and their text, side by side.
-struct Walk<'a, 'f> {
+struct ObjWalk<'a, 'f> {
     text: &'a [u8],
     placer: Placer<'a>,
-    found: &'f mut Found,
+    found: &'f mut ObjFound,
 }
 
 /// Where a walk is inside of a segment.
-struct Cursor<'a> {
+struct ObjCursor<'a> {
     row: usize,
-    line: Line,
+    line: ObjLine,
     /// The next corner of the row, and the tokens from there on.
     corner: usize,
-    tokens: Tokens<'a>,
+    tokens: ObjTokens<'a>,
 }
 
-impl<'a> Walk<'a, '_> {
-    fn corners(&mut self, kind: ElementKind, corners: &Corners, known: [u32; 3], first_only: bool) -> Result<()> {
+impl<'a> ObjWalk<'a, '_> {
+    fn corners(
+        &mut self,
+        kind: ElementKind,
+        corners: &ObjParsedCorners,
+        known: [u32; 3],
+        first_only: bool,
+    ) -> Result<()> {
         let mut threshold = known;
         let (mut values, mut rows) = (corners.values.as_slice(), corners.row_ends.as_slice());
         for segment in &corners.segments {
@@ -158,7 +164,7 @@ impl<'a> Walk<'a, '_> {
                 while ends[row] as usize <= at {
                     row += 1;
                 }
-                let stream = Stream::ALL[at % stride];
+                let stream = ObjStream::ALL[at % stride];
                 if value <= threshold[stream as usize] {
                     continue;
                 }
@@ -177,14 +183,14 @@ impl<'a> Walk<'a, '_> {
     /// Lists corner `corner` of line `row` of a segment. Rows and corners come in order.
     fn suspect(
         &mut self,
-        cursor: &mut Option<Cursor<'a>>,
-        segment: &Segment,
+        cursor: &mut Option<ObjCursor<'a>>,
+        segment: &ObjSegment,
         row: usize,
         corner: usize,
-        stream: Stream,
+        stream: ObjStream,
         index: u32,
     ) -> Result<()> {
-        let cursor = cursor.get_or_insert_with(|| Cursor::at(self.text, segment.line_offset as usize));
+        let cursor = cursor.get_or_insert_with(|| ObjCursor::at(self.text, segment.line_offset as usize));
         cursor.go_to(self.text, row, corner);
         // Several indices of one corner may be asked for: the tokens stay before it.
         let token = cursor.tokens.clone().next().unwrap_or(cursor.line.start..cursor.line.start + 1);
@@ -221,15 +227,15 @@ impl<'a> Walk<'a, '_> {
     }
 }
 
-impl<'a> Cursor<'a> {
-    fn at(text: &'a [u8], offset: usize) -> Cursor<'a> {
-        let line = Line::find(text, offset, text.len());
-        Cursor { row: 0, line, corner: 0, tokens: after_keyword(line, text) }
+impl<'a> ObjCursor<'a> {
+    fn at(text: &'a [u8], offset: usize) -> ObjCursor<'a> {
+        let line = ObjLine::find(text, offset, text.len());
+        ObjCursor { row: 0, line, corner: 0, tokens: after_keyword(line, text) }
     }
 
     fn go_to(&mut self, text: &'a [u8], row: usize, corner: usize) {
         while self.row < row {
-            self.line = Line::find(text, self.line.next, text.len());
+            self.line = ObjLine::find(text, self.line.next, text.len());
             self.row += 1;
             (self.corner, self.tokens) = (0, after_keyword(self.line, text));
         }
@@ -240,7 +246,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-fn after_keyword(line: Line, text: &[u8]) -> Tokens<'_> {
+fn after_keyword(line: ObjLine, text: &[u8]) -> ObjTokens<'_> {
     let mut tokens = line.tokens(text);
     tokens.next();
     tokens
@@ -265,7 +271,7 @@ pub(super) fn find_excess(text: &[u8], broken: impl Iterator<Item = u32>, before
     let mut counts = before.to_array().map(u64::from);
     let mut at = 0;
     while at < text.len() {
-        let line = Line::find(text, at, text.len());
+        let line = ObjLine::find(text, at, text.len());
         let mut tokens = line.tokens(text);
         let kind = tokens.next().map(|word| &text[word]);
         let (kind, count) = match kind {

@@ -15,20 +15,20 @@ const SLOT_FACTOR: usize = 4;
 
 /// What formatting needs to know.
 #[derive(Clone, Copy)]
-pub(super) struct Text<'a> {
+pub(super) struct ObjText<'a> {
     pub(super) materials: &'a [Material],
     pub(super) options: &'a ObjWriteOptions,
 }
 
 /// How much of each array the file holds so far, and what its state lines say.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Written {
+pub(super) struct ObjWritten {
     /// Positions, uvs, normals.
     pub(super) counts: [u64; 3],
-    pub(super) held: Held,
+    pub(super) held: ObjHeld,
 }
 
-impl Written {
+impl ObjWritten {
     /// Adds what an object brings along; indices are 32-bit numbers.
     pub(super) fn add(&mut self, counts: [usize; 3]) -> Result<()> {
         for (sum, count) in self.counts.iter_mut().zip(counts) {
@@ -88,7 +88,7 @@ pub(super) fn numbers(page: &mut Page<'_>, values: &[f32], digits: Digits) {
 
 /// The state lines of a place in the text: smoothing, group, material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct ObjHeld {
     /// Which run of the mesh holds.
     pub(super) runs: [Option<u32>; 3],
     /// What the text says so far.
@@ -100,9 +100,9 @@ pub(super) const SMOOTHING: usize = 0;
 pub(super) const GROUP: usize = 1;
 pub(super) const MATERIAL: usize = 2;
 
-impl Default for Held {
+impl Default for ObjHeld {
     /// What holds at the begin of a file: smoothing is off, and there is neither group nor material.
     fn default() -> Self {
-        Held { runs: [None; 3], values: [0, NONE, NONE] }
+        ObjHeld { runs: [None; 3], values: [0, NONE, NONE] }
     }
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// A logical line: its content, and where the next one begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct ObjLine {
     pub(super) start: usize,
     /// Where the content ends: at a newline that no backslash escapes, or at the end of the text.
     pub(super) end: usize,
@@ -15,9 +15,9 @@ pub(super) struct Line {
     pub(super) continued: bool,
 }
 
-impl Line {
+impl ObjLine {
     /// The logical line that begins at `start` of `text`, which ends at `limit`.
-    pub(super) fn find(text: &[u8], start: usize, limit: usize) -> Line {
+    pub(super) fn find(text: &[u8], start: usize, limit: usize) -> ObjLine {
         let mut from = start;
         let mut continued = false;
         while let Some(offset) = memchr::memchr2(b'\n', b'\r', &text[from..limit]) {
@@ -25,31 +25,31 @@ impl Line {
             let pair = text[newline] == b'\r' && newline + 1 < limit && text[newline + 1] == b'\n';
             let next = newline + 1 + usize::from(pair);
             if newline == start || text[newline - 1] != b'\\' {
-                return Line { start, end: newline, next, continued };
+                return ObjLine { start, end: newline, next, continued };
             }
             continued = true;
             from = next;
         }
-        Line { start, end: limit, next: limit, continued }
+        ObjLine { start, end: limit, next: limit, continued }
     }
 
-    pub(super) fn tokens(self, text: &[u8]) -> Tokens<'_> {
-        Tokens { text, at: self.start, end: self.end }
+    pub(super) fn tokens(self, text: &[u8]) -> ObjTokens<'_> {
+        ObjTokens { text, at: self.start, end: self.end }
     }
 }
 
 /// The tokens of a line, as offsets into the text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tokens<'a> {
+pub(super) struct ObjTokens<'a> {
     text: &'a [u8],
     at: usize,
     end: usize,
 }
 
 /// A token: where it begins and ends.
-pub(super) type Token = std::ops::Range<usize>;
+pub(super) type ObjToken = std::ops::Range<usize>;
 
-impl<'a> Tokens<'a> {
+impl<'a> ObjTokens<'a> {
     /// Skips white space and escaped newlines.
     fn skip_space(&mut self) {
         while self.at < self.end {
@@ -64,7 +64,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// The next token up to white space, whatever it begins with.
-    pub(super) fn next_word(&mut self) -> Option<Token> {
+    pub(super) fn next_word(&mut self) -> Option<ObjToken> {
         self.skip_space();
         let start = self.at;
         while self.at < self.end && !is_space(self.text[self.at]) && !self.at_escape() {
@@ -78,7 +78,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Everything that is left, without the white space and escaped newlines around it.
-    pub(super) fn rest(mut self) -> Token {
+    pub(super) fn rest(mut self) -> ObjToken {
         self.skip_space();
         let mut end = self.end;
         while end > self.at && (is_space(self.text[end - 1]) || self.ends_in_escape(end)) {
@@ -95,12 +95,12 @@ impl<'a> Tokens<'a> {
             && (after.is_some() || end == self.end)
     }
 
-    pub(super) fn text(&self, token: &Token) -> &'a [u8] {
+    pub(super) fn text(&self, token: &ObjToken) -> &'a [u8] {
         &self.text[token.clone()]
     }
 
     /// Where the line ends: the place of something that is missing.
-    pub(super) fn end(&self) -> Token {
+    pub(super) fn end(&self) -> ObjToken {
         let mut end = self.end;
         while end > self.at && is_space(self.text[end - 1]) {
             end -= 1;
@@ -110,10 +110,10 @@ impl<'a> Tokens<'a> {
 }
 
 /// The tokens up to a comment.
-impl Iterator for Tokens<'_> {
-    type Item = Token;
+impl Iterator for ObjTokens<'_> {
+    type Item = ObjToken;
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<ObjToken> {
         let token = self.next_word()?;
         if self.text[token.start] == b'#' {
             self.at = self.end;
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn words(text: &[u8]) -> Vec<&[u8]> {
-        let line = Line::find(text, 0, text.len());
+        let line = ObjLine::find(text, 0, text.len());
         let tokens = line.tokens(text);
         tokens.map(|token| &text[token]).collect()
     }
@@ -175,7 +175,7 @@ mod tests {
             (b"\nf", 0, 1),
         ];
         for (text, end, next) in cases {
-            let line = Line::find(text, 0, text.len());
+            let line = ObjLine::find(text, 0, text.len());
             assert_eq!((line.end, line.next), (end, next), "{:?}", String::from_utf8_lossy(text));
         }
     }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn names_keep_their_backslashes_but_not_those_of_a_continued_line() {
         let rest = |text: &'static [u8]| {
-            let mut tokens = Line::find(text, 0, text.len()).tokens(text);
+            let mut tokens = ObjLine::find(text, 0, text.len()).tokens(text);
             tokens.next_word();
             &text[tokens.rest()]
         };

@@ -3,8 +3,8 @@
 //! The order of things is in [`super::plan`], state lines and corners are in [`super::elements`];
 //! here are numbers, headers and curves.
 
-use super::plan::{Piece, PieceKind, Plan, Section};
-use super::text::{Text, Written, chunk_bytes, numbers, rows, slot_bytes};
+use super::plan::{ObjPlan, ObjPlanPiece, ObjSection, PieceKind};
+use super::text::{ObjText, ObjWritten, chunk_bytes, numbers, rows, slot_bytes};
 use super::{elements, evaluated};
 use crate::options::ObjWriteOptions;
 use polyhaul_model::error::{Error, Result, try_push};
@@ -15,14 +15,14 @@ use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
 
 struct ObjPages<'a> {
-    plan: Plan<'a>,
-    text: &'a Text<'a>,
+    plan: ObjPlan<'a>,
+    text: &'a ObjText<'a>,
     chunk_cost: u64,
 }
 
 /// A chunk in flight.
 struct ObjPageSlot {
-    pieces: Vec<Piece>,
+    pieces: Vec<ObjPlanPiece>,
     out: Out,
 }
 
@@ -39,8 +39,8 @@ pub fn write(
     writing.begin(file_header(scene, library)?);
     let objects = scene.listed_objects()?;
     writing.announce(objects.iter().map(|object| about_bytes(scene, object)).sum());
-    let text = Text { materials, options };
-    let mut written = Written::default();
+    let text = ObjText { materials, options };
+    let mut written = ObjWritten::default();
     // Blender's way and as it was read: neighbours of a kind go together.
     let flags = scene.evaluated_meshes(&objects)?;
     let evaluated = |object: &Object| flags[object.mesh];
@@ -67,12 +67,12 @@ fn about_bytes(scene: &Scene, object: &Object) -> u64 {
 fn as_read(
     scene: &Scene,
     objects: &[Object],
-    text: &Text<'_>,
+    text: &ObjText<'_>,
     run_options: &RunOptions,
-    written: Written,
+    written: ObjWritten,
     writing: &mut Writing<'_, '_>,
-) -> Result<Written> {
-    let plan = Plan::new(scene, objects, text.materials, text.options, written)?;
+) -> Result<ObjWritten> {
+    let plan = ObjPlan::new(scene, objects, text.materials, text.options, written)?;
     let chunk_bytes = chunk_bytes(run_options);
     let written = plan.written();
     let count = plan.cost() / chunk_bytes as u64 + 1;
@@ -135,9 +135,9 @@ fn file_header(scene: &Scene, library: Option<&str>) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-impl Text<'_> {
+impl ObjText<'_> {
     /// Formats a part of a piece.
-    fn piece(&self, piece: &Piece, section: Section<'_>, out: &mut Out) -> Result<()> {
+    fn piece(&self, piece: &ObjPlanPiece, section: ObjSection<'_>, out: &mut Out) -> Result<()> {
         let mesh = section.mesh;
         let range = piece.range.start as usize..piece.range.end as usize;
         match piece.kind {
@@ -215,7 +215,7 @@ impl Text<'_> {
     }
 
     /// A curve with its positions, which it names by counting backwards, as Blender writes it.
-    fn curve(&self, section: Section<'_>, index: usize, out: &mut Out) -> Result<()> {
+    fn curve(&self, section: ObjSection<'_>, index: usize, out: &mut Out) -> Result<()> {
         let curve = &section.mesh.curves[index];
         let positions = section.curve_positions(index);
         self.curve_head(curve, out)?;

@@ -13,7 +13,7 @@ polyhaul_model::options! {
         /// with a byte that no number has.
         pub comment: Option<String> = Some("#".into()), with_comment;
         /// Whether the first row has the names of the columns.
-        pub header: Header = Header::Auto, with_header;
+        pub header: TableHeader = TableHeader::Auto, with_header;
         /// Lines to skip at the beginning, comments and empty ones included.
         pub skip_lines: u64 = 0, with_skip_lines;
         /// The most rows to read; the rest of the file is not looked at.
@@ -24,9 +24,9 @@ polyhaul_model::options! {
         /// The columns to keep, in this order; all of them when `None`. Only these need to be numbers.
         pub columns: Option<Vec<ColumnName>> = None, with_columns;
         /// The types of the columns that are kept.
-        pub types: Types = Types::Auto, with_types;
+        pub types: ColumnTypes = ColumnTypes::Auto, with_types;
         /// What an empty field becomes.
-        pub missing: Missing = Missing::Error, with_missing;
+        pub missing: MissingValue = MissingValue::Error, with_missing;
     }
 }
 
@@ -43,7 +43,7 @@ pub enum Delimiter {
 /// Whether a table begins with a row of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Header {
+pub enum TableHeader {
     /// Where the first row is not all numbers, it has the names.
     #[default]
     Auto,
@@ -65,7 +65,7 @@ pub enum ColumnName {
 /// The types of columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Types {
+pub enum ColumnTypes {
     /// [`Scalar::I64`] where all values of a column are integers that fit, [`Scalar::F64`] otherwise. A zero with a
     /// minus is no integer.
     #[default]
@@ -79,7 +79,7 @@ pub enum Types {
 /// What an empty field becomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub enum Missing {
+pub enum MissingValue {
     /// An error with its place.
     #[default]
     Error,

@@ -6,9 +6,9 @@
 //! the first one and verified while they are parsed ([`EvenRowsJob`]); from the first that differs on, and in streams,
 //! they are walked in order ([`WalkRowsJob`]), and only parsing them is parallel.
 
-use super::layout::{RowEnd, Shape, Walked};
-use super::rows::{Outcome, Progress, Target};
-use super::sink::{Block, Flaw, Scratch, SinkFound};
+use super::layout::{PlyShape, RowEnd, Walked};
+use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
+use super::sink::{Flaw, PlyScratch, PlySinkBlock, SinkFound};
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy, try_push};
 use polyhaul_model::names;
@@ -27,12 +27,12 @@ const CHUNK_BYTES: usize = 512 << 10;
 const FIRST_ROW_BYTES: u64 = 64 << 10;
 
 /// What the rows of all elements are read with.
-pub(super) struct Reader<'a, 'o> {
+pub(super) struct PlyReader<'a, 'o> {
     pub(super) feed: Feed<'a>,
     pub(super) options: &'o ParseOptions,
     pub(super) warnings: &'o mut Warnings,
     pub(super) threads: usize,
-    pub(super) progress: Progress,
+    pub(super) progress: PlyRowsProgress,
 }
 
 /// A chunk in flight.
@@ -46,33 +46,33 @@ struct PlyBinarySlot {
     rows: usize,
     bases: Vec<u64>,
     totals: Vec<u64>,
-    scratch: Scratch,
+    scratch: PlyScratch,
     found: SinkFound,
 }
 
 /// What the commits settle.
 struct PlyBinaryState {
-    outcome: Outcome,
+    outcome: PlyOutcome,
     mismatch: Option<u64>,
     /// What was read from the row that is not of the shape on.
     unused: Vec<Part>,
     warnings: Warnings,
-    progress: Progress,
+    progress: PlyRowsProgress,
 }
 
 /// What both jobs have.
 struct Common<'a> {
-    target: Target<'a>,
+    target: PlyRowsTarget<'a>,
     options: &'a ParseOptions,
     name: Arc<str>,
     size: Option<u64>,
     chunk_bytes: usize,
 }
 
-impl Reader<'_, '_> {
+impl PlyReader<'_, '_> {
     /// Reads all rows of an element.
-    pub(super) fn element(&mut self, target: Target<'_>) -> Result<Outcome> {
-        let mut outcome = Outcome::new(target.sink)?;
+    pub(super) fn element(&mut self, target: PlyRowsTarget<'_>) -> Result<PlyOutcome> {
+        let mut outcome = PlyOutcome::new(target.sink)?;
         let count = target.element.count;
         if count == 0 {
             return Ok(outcome);
@@ -90,7 +90,7 @@ impl Reader<'_, '_> {
     }
 
     /// The shape that all rows may have; `None` where they cannot.
-    fn shape(&mut self, target: Target<'_>) -> Result<Option<Shape>> {
+    fn shape(&mut self, target: PlyRowsTarget<'_>) -> Result<Option<PlyShape>> {
         let layout = &target.sink.layout;
         let (at, size) = (self.feed.at(), self.feed.size().unwrap_or(0));
         let remaining = size.saturating_sub(at);
@@ -121,7 +121,7 @@ impl Reader<'_, '_> {
         Place { file: self.feed.name().clone(), offset: Some(offset), ..Place::default() }
     }
 
-    fn common<'c>(&self, target: Target<'c>, options: &'c ParseOptions) -> Common<'c> {
+    fn common<'c>(&self, target: PlyRowsTarget<'c>, options: &'c ParseOptions) -> Common<'c> {
         let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
         Common { target, options, name: self.feed.name().clone(), size: self.feed.size(), chunk_bytes }
     }
@@ -136,7 +136,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads rows of one size; returns how many there are, which is all of them where the shape is right.
-    fn even(&mut self, target: Target<'_>, shape: Shape, outcome: Outcome) -> Result<(u64, Outcome)> {
+    fn even(&mut self, target: PlyRowsTarget<'_>, shape: PlyShape, outcome: PlyOutcome) -> Result<(u64, PlyOutcome)> {
         let (rows, row_bytes) = (target.element.count, shape.row_bytes);
         target.sink.reserve_rows(rows)?;
         let totals: Vec<u64> = shape.counts.iter().map(|&(_, count)| u64::from(count) * rows).collect();
@@ -151,7 +151,7 @@ impl Reader<'_, '_> {
         let (first_piece, taken, relay) = (first_piece(&self.feed, start), Mutex::default(), Relay::default());
         let job = EvenRowsJob { common, feed: &self.feed, start, shape, chunk_rows, first_piece, taken, relay };
         let result = run(&job, &mut state, crew, &options.run.cancel);
-        let EvenRowsJob { shape: Shape { counts, .. }, relay, .. } = job;
+        let EvenRowsJob { shape: PlyShape { counts, .. }, relay, .. } = job;
         let mut unused = std::mem::take(&mut state.unused);
         unused.extend(relay.into_rests());
         let (mut outcome, mismatch) = self.settled(state);
@@ -171,7 +171,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads rows from `row` on in order.
-    fn walk(&mut self, target: Target<'_>, row: u64, outcome: Outcome) -> Result<Outcome> {
+    fn walk(&mut self, target: PlyRowsTarget<'_>, row: u64, outcome: PlyOutcome) -> Result<PlyOutcome> {
         let options = self.options;
         let common = self.common(target, options);
         let left = self.feed.size().map_or(u64::MAX, |size| size.saturating_sub(self.feed.at()));
@@ -184,21 +184,21 @@ impl Reader<'_, '_> {
         totals.try_reserve_exact(outcome.totals.len())?;
         totals.resize(outcome.totals.len(), 0);
         let mut state = self.state(outcome);
-        let line = Line { feed: &mut self.feed, row, bases, totals };
+        let line = PlyBinaryLine { feed: &mut self.feed, row, bases, totals };
         let job = WalkRowsJob { common, line: Mutex::new(line) };
         let result = run(&job, &mut state, crew, &options.run.cancel);
         let totals = job.line.into_inner().unwrap_or_else(PoisonError::into_inner).bases;
         let (outcome, _) = self.settled(state);
         result?;
-        Ok(Outcome { totals, ..outcome })
+        Ok(PlyOutcome { totals, ..outcome })
     }
 
-    fn state(&mut self, outcome: Outcome) -> PlyBinaryState {
+    fn state(&mut self, outcome: PlyOutcome) -> PlyBinaryState {
         let (warnings, progress) = (std::mem::take(self.warnings), std::mem::take(&mut self.progress));
         PlyBinaryState { outcome, mismatch: None, unused: Vec::new(), warnings, progress }
     }
 
-    fn settled(&mut self, state: PlyBinaryState) -> (Outcome, Option<u64>) {
+    fn settled(&mut self, state: PlyBinaryState) -> (PlyOutcome, Option<u64>) {
         (*self.warnings, self.progress) = (state.warnings, state.progress);
         (state.outcome, state.mismatch)
     }
@@ -226,16 +226,16 @@ impl Common<'_> {
             rows: 0,
             bases: Vec::new(),
             totals: Vec::new(),
-            scratch: Scratch::default(),
+            scratch: PlyScratch::default(),
             found: SinkFound::default(),
         }
     }
 
     /// Takes the rows of a slot apart.
-    fn publish(&self, slot: &mut PlyBinarySlot, shape: Option<&Shape>) -> Result<()> {
+    fn publish(&self, slot: &mut PlyBinarySlot, shape: Option<&PlyShape>) -> Result<()> {
         let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, found, .. } = slot;
         let (first_row, rows) = (*first_row, *rows);
-        let block = Block { bytes: &bytes[..*size], rows, first_row, bases, totals, shape };
+        let block = PlySinkBlock { bytes: &bytes[..*size], rows, first_row, bases, totals, shape };
         // SAFETY: no two chunks have the same rows, and the values before each are counted.
         *found = unsafe { self.target.sink.publish(&block, scratch)? };
         Ok(())
@@ -270,7 +270,7 @@ struct EvenRowsJob<'a, 'f> {
     feed: &'a Feed<'f>,
     /// Where the first row lies.
     start: u64,
-    shape: Shape,
+    shape: PlyShape,
     chunk_rows: usize,
     /// The piece with the first row, where the source has pieces: then those are the chunks.
     first_piece: Option<u64>,
@@ -426,7 +426,7 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
 }
 
 /// How far rows were walked.
-struct Line<'a, 'f> {
+struct PlyBinaryLine<'a, 'f> {
     feed: &'a mut Feed<'f>,
     /// The row that begins where the feed stands.
     row: u64,
@@ -439,11 +439,11 @@ struct Line<'a, 'f> {
 /// Rows in order.
 struct WalkRowsJob<'a, 'f> {
     common: Common<'a>,
-    line: Mutex<Line<'a, 'f>>,
+    line: Mutex<PlyBinaryLine<'a, 'f>>,
 }
 
 /// Why no more rows are taken.
-enum Stop {
+enum PlyStop {
     /// There are enough.
     Done,
     Row(RowEnd),
@@ -460,7 +460,7 @@ impl WalkRowsJob<'_, '_> {
     }
 
     /// How many bytes to begin with: few for few rows, since what is too much is put back.
-    fn first_bytes(&self, line: &Line<'_, '_>) -> usize {
+    fn first_bytes(&self, line: &PlyBinaryLine<'_, '_>) -> usize {
         let Common { target, chunk_bytes, .. } = &self.common;
         let least = target.sink.layout.least_row_bytes() as u64;
         let rows = (target.element.count - line.row).saturating_mul(least.saturating_mul(4)).saturating_add(4096);
@@ -468,7 +468,7 @@ impl WalkRowsJob<'_, '_> {
     }
 
     /// How many of `bytes` are whole rows, and how many rows these are.
-    fn cut(&self, line: &mut Line<'_, '_>, bytes: &[u8]) -> (usize, u64, Stop) {
+    fn cut(&self, line: &mut PlyBinaryLine<'_, '_>, bytes: &[u8]) -> (usize, u64, PlyStop) {
         let layout = &self.common.target.sink.layout;
         let most = self.common.target.element.count - line.row;
         let longest = self.longest();
@@ -476,10 +476,10 @@ impl WalkRowsJob<'_, '_> {
         if layout.lists.is_empty() {
             let size = layout.least_row_bytes();
             if size as u64 > longest {
-                return (0, 0, Stop::Length);
+                return (0, 0, PlyStop::Length);
             }
             let rows = (bytes.len() / size.max(1)) as u64;
-            let stop = if rows < most { Stop::Row(RowEnd::Cut(size as u64)) } else { Stop::Done };
+            let stop = if rows < most { PlyStop::Row(RowEnd::Cut(size as u64)) } else { PlyStop::Done };
             return (rows.min(most) as usize * size, rows.min(most), stop);
         }
         let limit = self.common.options.limits.elements.min(u64::from(NONE) - 1);
@@ -492,7 +492,7 @@ impl WalkRowsJob<'_, '_> {
                 totals[list] += u64::from(count);
                 let size = (start - at) as u64 + u64::from(count) * layout.lists[list].item.bytes() as u64;
                 let is_over = bases[list] + totals[list] > limit;
-                let found = if size > longest { Some(Stop::Length) } else { is_over.then_some(Stop::Values) };
+                let found = if size > longest { Some(PlyStop::Length) } else { is_over.then_some(PlyStop::Values) };
                 verdict = verdict.take().or(found);
             });
             let is_long = |end: usize| (end - at) as u64 > longest;
@@ -503,16 +503,16 @@ impl WalkRowsJob<'_, '_> {
                     continue;
                 }
                 (None, RowEnd::Negative(list, field)) if !is_long(field + layout.lists[list].count.bytes()) => {
-                    Stop::Row(end)
+                    PlyStop::Row(end)
                 }
-                (None, RowEnd::Cut(_)) => Stop::Row(end),
-                (None, _) => Stop::Length,
+                (None, RowEnd::Cut(_)) => PlyStop::Row(end),
+                (None, _) => PlyStop::Length,
             };
             // What the row had before its end was counted.
             self.uncount(bytes, at, totals);
             return (at, rows, stop);
         }
-        (at, rows, Stop::Done)
+        (at, rows, PlyStop::Done)
     }
 
     /// Takes back what was counted of the row at `at`.
@@ -521,19 +521,19 @@ impl WalkRowsJob<'_, '_> {
     }
 
     /// That there is more to read for a row of which nothing is whole yet, or why there is not.
-    fn go_on(&self, line: &mut Line<'_, '_>, offset: u64, stop: Stop) -> Result<()> {
+    fn go_on(&self, line: &mut PlyBinaryLine<'_, '_>, offset: u64, stop: PlyStop) -> Result<()> {
         let Common { target, options, size, .. } = &self.common;
         let place = |offset: u64| self.common.place(offset);
         let needed = match stop {
-            Stop::Row(RowEnd::Cut(needed)) if needed <= self.longest() => needed,
-            Stop::Row(RowEnd::Negative(list, at)) => {
+            PlyStop::Row(RowEnd::Cut(needed)) if needed <= self.longest() => needed,
+            PlyStop::Row(RowEnd::Negative(list, at)) => {
                 let (name, row) = (names::shown(target.list_name(list)), line.row);
                 let element = names::shown(&target.element.name);
                 let message = format!("row {row} of `{element}`: the list `{name}` has a negative count");
                 let diagnostic = Diagnostic { place: place(offset + at as u64), ..Diagnostic::new(message) };
                 return Err(diagnostic.into_error(ErrorKind::Malformed));
             }
-            Stop::Values => {
+            PlyStop::Values => {
                 let limit = options.limits.elements.min(u64::from(NONE) - 1);
                 return Err(target.too_many_values(line.row, limit, place(offset)));
             }

@@ -13,28 +13,28 @@ use std::sync::Arc;
 
 /// How the rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
+pub enum PlyHeaderEncoding {
     Ascii,
     LittleEndian,
     BigEndian,
 }
 
-impl Encoding {
+impl PlyHeaderEncoding {
     /// What it is called.
     pub fn title(self) -> &'static str {
         match self {
-            Encoding::Ascii => "PLY ascii",
-            Encoding::LittleEndian => "PLY binary little endian",
-            Encoding::BigEndian => "PLY binary big endian",
+            PlyHeaderEncoding::Ascii => "PLY ascii",
+            PlyHeaderEncoding::LittleEndian => "PLY binary little endian",
+            PlyHeaderEncoding::BigEndian => "PLY binary big endian",
         }
     }
 }
 
 /// All that a header says.
 #[derive(Clone, Debug)]
-pub struct Header {
+pub struct PlyHeader {
     /// How numbers are stored.
-    pub encoding: Encoding,
+    pub encoding: PlyHeaderEncoding,
     /// Elements in the order of the file.
     pub elements: Vec<Element>,
     /// The text behind `comment`.
@@ -101,21 +101,21 @@ enum Newline {
 }
 
 /// What parsing gave so far.
-pub(super) enum Parsed {
-    Header(Header),
+pub(super) enum PlyHeaderParsed {
+    Header(PlyHeader),
     /// More bytes are needed.
     More,
 }
 
 /// A header while its bytes arrive.
-pub(super) struct Parser<'a> {
+pub(super) struct PlyParser<'a> {
     file: Arc<str>,
     options: &'a ParseOptions,
     newline: Option<Newline>,
     /// Where the next line begins, and how many came before it.
     at: usize,
     lines: u64,
-    encoding: Option<Encoding>,
+    encoding: Option<PlyHeaderEncoding>,
     elements: Vec<Element>,
     properties: usize,
     comments: Vec<String>,
@@ -126,7 +126,7 @@ pub(super) struct Parser<'a> {
 }
 
 /// A line and its words.
-struct Line<'a> {
+struct PlyHeaderLine<'a> {
     bytes: &'a [u8],
     /// Where it begins in the file.
     start: usize,
@@ -134,7 +134,7 @@ struct Line<'a> {
     file: &'a Arc<str>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> PlyHeaderLine<'a> {
     fn words(&self) -> impl Iterator<Item = Range<usize>> + use<'a> {
         let bytes = self.bytes;
         let mut at = 0;
@@ -184,9 +184,9 @@ impl<'a> Line<'a> {
     }
 }
 
-impl<'a> Parser<'a> {
-    pub(super) fn new(file: Arc<str>, options: &'a ParseOptions) -> Parser<'a> {
-        Parser {
+impl<'a> PlyParser<'a> {
+    pub(super) fn new(file: Arc<str>, options: &'a ParseOptions) -> PlyParser<'a> {
+        PlyParser {
             file,
             options,
             newline: None,
@@ -203,14 +203,15 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes on with all bytes of the file so far; `ended` where there are no more.
-    pub(super) fn parse(&mut self, bytes: &[u8], ended: bool, warnings: &mut Warnings) -> Result<Parsed> {
+    pub(super) fn parse(&mut self, bytes: &[u8], ended: bool, warnings: &mut Warnings) -> Result<PlyHeaderParsed> {
         loop {
-            let Some((end, next)) = self.line_end(bytes, ended)? else { return Ok(Parsed::More) };
+            let Some((end, next)) = self.line_end(bytes, ended)? else { return Ok(PlyHeaderParsed::More) };
             let file = self.file.clone();
-            let line = Line { bytes: &bytes[self.at..end], start: self.at, number: self.lines + 1, file: &file };
+            let line =
+                PlyHeaderLine { bytes: &bytes[self.at..end], start: self.at, number: self.lines + 1, file: &file };
             (self.at, self.lines) = (next, self.lines + 1);
             if self.line(&line, warnings)? {
-                return self.finish(&line).map(Parsed::Header);
+                return self.finish(&line).map(PlyHeaderParsed::Header);
             }
         }
     }
@@ -253,9 +254,9 @@ impl<'a> Parser<'a> {
     }
 
     fn not_ply(&self, bytes: &[u8]) -> Error {
-        let line = Line { bytes: &bytes[..bytes.len().min(80)], start: 0, number: 1, file: &self.file };
+        let line = PlyHeaderLine { bytes: &bytes[..bytes.len().min(80)], start: 0, number: 1, file: &self.file };
         let end = line.bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.bytes.len());
-        let line = Line { bytes: &line.bytes[..end], ..line };
+        let line = PlyHeaderLine { bytes: &line.bytes[..end], ..line };
         let message = if bytes.is_empty() { "the file is empty" } else { "not a PLY file" };
         line.error(0..end, message, "a first line `ply`")
     }
@@ -280,7 +281,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes a line; `true` where it ends the header.
-    fn line(&mut self, line: &Line<'_>, warnings: &mut Warnings) -> Result<bool> {
+    fn line(&mut self, line: &PlyHeaderLine<'_>, warnings: &mut Warnings) -> Result<bool> {
         if let Some(nul) = memchr::memchr(0, line.bytes) {
             return Err(line.error(nul..nul + 1, "the header contains a NUL byte", "text"));
         }
@@ -310,7 +311,7 @@ impl<'a> Parser<'a> {
         Ok(false)
     }
 
-    fn format(&mut self, line: &Line<'_>) -> Result<()> {
+    fn format(&mut self, line: &PlyHeaderLine<'_>) -> Result<()> {
         let mut words = line.words().skip(1);
         if self.encoding.is_some() {
             return Err(line.error(0..line.bytes.len(), "the format is declared twice", "one `format` line"));
@@ -318,9 +319,9 @@ impl<'a> Parser<'a> {
         let expected = "`ascii`, `binary_little_endian` or `binary_big_endian`";
         let word = words.next().ok_or_else(|| line.wrong(None, expected))?;
         self.encoding = Some(match &line.bytes[word.clone()] {
-            b"ascii" => Encoding::Ascii,
-            b"binary_little_endian" => Encoding::LittleEndian,
-            b"binary_big_endian" => Encoding::BigEndian,
+            b"ascii" => PlyHeaderEncoding::Ascii,
+            b"binary_little_endian" => PlyHeaderEncoding::LittleEndian,
+            b"binary_big_endian" => PlyHeaderEncoding::BigEndian,
             _ => return Err(line.wrong(Some(word), expected)),
         });
         match (words.next(), words.next()) {
@@ -335,7 +336,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A comment: all that comes behind the keyword and the blank after it.
-    fn remark(&mut self, line: &Line<'_>, keyword: Range<usize>, warnings: &mut Warnings) -> Result<()> {
+    fn remark(&mut self, line: &PlyHeaderLine<'_>, keyword: Range<usize>, warnings: &mut Warnings) -> Result<()> {
         let start = (keyword.end + 1).min(line.bytes.len());
         let text = names::decode(&line.bytes[start..], &line.place(start), self.options.faults, warnings)?;
         let is_info = &line.bytes[keyword] == b"obj_info";
@@ -343,7 +344,7 @@ impl<'a> Parser<'a> {
         try_push(list, try_string(&text)?, "comments")
     }
 
-    fn element(&mut self, line: &Line<'_>, warnings: &mut Warnings) -> Result<()> {
+    fn element(&mut self, line: &PlyHeaderLine<'_>, warnings: &mut Warnings) -> Result<()> {
         let mut words = line.words().skip(1);
         let word = words.next().ok_or_else(|| line.wrong(None, "the name of an element"))?;
         let name = self.name(line, word.clone(), warnings)?;
@@ -374,7 +375,7 @@ impl<'a> Parser<'a> {
         try_push(&mut self.elements, element, "elements")
     }
 
-    fn property(&mut self, line: &Line<'_>, warnings: &mut Warnings) -> Result<()> {
+    fn property(&mut self, line: &PlyHeaderLine<'_>, warnings: &mut Warnings) -> Result<()> {
         let mut words = line.words().skip(1);
         if self.elements.is_empty() {
             return Err(line.error(0..line.bytes.len(), "property without an element", "`element` before it"));
@@ -405,12 +406,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn name(&self, line: &Line<'_>, word: Range<usize>, warnings: &mut Warnings) -> Result<String> {
+    fn name(&self, line: &PlyHeaderLine<'_>, word: Range<usize>, warnings: &mut Warnings) -> Result<String> {
         let place = line.place(word.start);
         try_string(&names::decode(&line.bytes[word], &place, self.options.faults, warnings)?)
     }
 
-    fn count_property(&mut self, line: &Line<'_>) -> Result<()> {
+    fn count_property(&mut self, line: &PlyHeaderLine<'_>) -> Result<()> {
         self.properties += 1;
         let limit = self.options.limits.properties;
         if self.properties as u64 <= limit {
@@ -422,7 +423,7 @@ impl<'a> Parser<'a> {
     }
 
     /// An element that has rows must have properties: otherwise any number of rows takes no bytes.
-    fn check_last(&self, line: &Line<'_>) -> Result<()> {
+    fn check_last(&self, line: &PlyHeaderLine<'_>) -> Result<()> {
         match self.elements.last() {
             Some(last) if last.properties.is_empty() && last.count > 0 => {
                 let message = format!("the {} rows of `{}` have no properties", last.count, names::shown(&last.name));
@@ -432,11 +433,11 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn finish(&mut self, line: &Line<'_>) -> Result<Header> {
+    fn finish(&mut self, line: &PlyHeaderLine<'_>) -> Result<PlyHeader> {
         self.check_last(line)?;
         let missing = || line.error(0..line.bytes.len(), "the header does not declare a format", "`format` before it");
         let encoding = self.encoding.ok_or_else(missing)?;
-        Ok(Header {
+        Ok(PlyHeader {
             encoding,
             elements: std::mem::take(&mut self.elements),
             comments: std::mem::take(&mut self.comments),
@@ -446,7 +447,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn type_of(line: &Line<'_>, word: Option<Range<usize>>, expected: &str) -> Result<(Scalar, Range<usize>)> {
+fn type_of(line: &PlyHeaderLine<'_>, word: Option<Range<usize>>, expected: &str) -> Result<(Scalar, Range<usize>)> {
     let Some(word) = word else { return Err(line.wrong(None, expected)) };
     match scalar(&line.bytes[word.clone()]) {
         Some(scalar) => Ok((scalar, word)),
@@ -457,7 +458,13 @@ fn type_of(line: &Line<'_>, word: Option<Range<usize>>, expected: &str) -> Resul
     }
 }
 
-fn unique(seen: &mut HashSet<String>, line: &Line<'_>, word: Range<usize>, name: &str, what: &str) -> Result<()> {
+fn unique(
+    seen: &mut HashSet<String>,
+    line: &PlyHeaderLine<'_>,
+    word: Range<usize>,
+    name: &str,
+    what: &str,
+) -> Result<()> {
     seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
     if seen.insert(try_string(name)?) {
         return Ok(());

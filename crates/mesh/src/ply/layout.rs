@@ -16,7 +16,7 @@ pub(super) struct ListType {
 
 /// What a row of an element is made of: a gap of plain numbers, a list, a gap, a list, ..., a gap.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct PlyLayout {
     /// The bytes of each gap; one more than there are lists.
     pub(super) gaps: Vec<usize>,
     pub(super) lists: Vec<ListType>,
@@ -46,7 +46,7 @@ pub(super) struct Walked {
 
 /// Rows whose lists all have the same counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct PlyShape {
     pub(super) row_bytes: usize,
     /// Where each gap begins in a row.
     pub(super) gap_starts: Vec<usize>,
@@ -54,10 +54,10 @@ pub(super) struct Shape {
     pub(super) counts: Vec<(usize, u32)>,
 }
 
-impl Layout {
+impl PlyLayout {
     /// The rows of an element; `swap` as in [`Layout::swap`].
-    pub(super) fn of(element: &Element, swap: bool) -> Result<Layout> {
-        let mut layout = Layout { gaps: Vec::new(), lists: Vec::new(), swap };
+    pub(super) fn of(element: &Element, swap: bool) -> Result<PlyLayout> {
+        let mut layout = PlyLayout { gaps: Vec::new(), lists: Vec::new(), swap };
         let room = element.properties.iter().filter(|property| property.count.is_some()).count();
         layout.gaps.try_reserve_exact(room + 1)?;
         layout.lists.try_reserve_exact(room)?;
@@ -81,8 +81,8 @@ impl Layout {
     }
 
     /// The rows whose lists have these counts; `None` where a row is larger than any file.
-    pub(super) fn shape(&self, counts: &[u32]) -> Result<Option<Shape>> {
-        let mut shape = Shape::default();
+    pub(super) fn shape(&self, counts: &[u32]) -> Result<Option<PlyShape>> {
+        let mut shape = PlyShape::default();
         shape.gap_starts.try_reserve_exact(self.gaps.len())?;
         shape.counts.try_reserve_exact(self.lists.len())?;
         let mut at = 0usize;
@@ -161,10 +161,10 @@ fn wide_count(scalar: Scalar, field: &[u8], swap: bool) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn layout() -> Layout {
+    fn layout() -> PlyLayout {
         let list = |count, item| ListType { count, item };
         let lists = vec![list(Scalar::U8, Scalar::I32), list(Scalar::I16, Scalar::U8)];
-        Layout { gaps: vec![2, 0, 1], lists, swap: cfg!(target_endian = "little") }
+        PlyLayout { gaps: vec![2, 0, 1], lists, swap: cfg!(target_endian = "little") }
     }
 
     #[test]
@@ -183,6 +183,6 @@ mod tests {
     #[test]
     fn presumed_counts_give_a_shape() {
         let shape = layout().shape(&[1, 2]).unwrap().unwrap();
-        assert_eq!(shape, Shape { row_bytes: 12, gap_starts: vec![0, 7, 11], counts: vec![(2, 1), (7, 2)] });
+        assert_eq!(shape, PlyShape { row_bytes: 12, gap_starts: vec![0, 7, 11], counts: vec![(2, 1), (7, 2)] });
     }
 }

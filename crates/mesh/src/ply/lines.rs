@@ -4,9 +4,9 @@
 //! stopped, and not why: [`super::words`] takes it from there.
 
 use super::header::Element;
-use super::layout::Layout;
-use super::rows::Target;
-use super::words::{Fed, Progress, push, words};
+use super::layout::PlyLayout;
+use super::rows::PlyRowsTarget;
+use super::words::{Fed, PlyWordsProgress, push, words};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_text::cpu::Level;
@@ -16,14 +16,14 @@ use polyhaul_text::scan::{Index, MAX_ENDS};
 use std::ops::Range;
 
 /// The rows of a file, one element after the other.
-pub(super) struct Order {
+pub(super) struct PlyLinesOrder {
     /// How many rows there are up to the end of each element.
     ends: Vec<u64>,
-    forms: Vec<Form>,
+    forms: Vec<PlyForm>,
 }
 
 /// What the lines of an element look like.
-enum Form {
+enum PlyForm {
     /// So many f32s.
     Floats(usize),
     /// Numbers: runs of one type.
@@ -36,7 +36,7 @@ enum Form {
 
 /// Consecutive rows of an element in a chunk.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Segment {
+pub(super) struct PlySegment {
     pub(super) element: usize,
     /// The number of the first row in its element.
     pub(super) first_row: u64,
@@ -54,26 +54,32 @@ pub(super) struct Segment {
 
 /// Room for the numbers of a window, kept for the next one.
 #[derive(Default)]
-pub(super) struct Numbers {
+pub(super) struct PlyNumbers {
     floats: Vec<f32>,
     integers: Vec<i32>,
 }
 
 /// What lines became.
 #[derive(Default)]
-pub(super) struct Parsed {
+pub(super) struct PlyLinesParsed {
     pub(super) rows: Vec<u8>,
-    pub(super) segments: Vec<Segment>,
+    pub(super) segments: Vec<PlySegment>,
     /// Where the first line begins that is not a row.
     pub(super) stop: Option<usize>,
     /// Where the text behind the last row begins.
     pub(super) rest: Option<usize>,
 }
 
-impl Segment {
+impl PlySegment {
     /// No rows yet, of an element from `first_row` on. `at`: where they will be in the chunk's rows, and in its text.
-    pub(super) fn new(element: usize, first_row: u64, targets: &[Target<'_>], at: (usize, usize)) -> Result<Segment> {
-        let mut segment = Segment { element, first_row, bytes: at.0..at.0, text_start: at.1, ..Segment::default() };
+    pub(super) fn new(
+        element: usize,
+        first_row: u64,
+        targets: &[PlyRowsTarget<'_>],
+        at: (usize, usize),
+    ) -> Result<PlySegment> {
+        let mut segment =
+            PlySegment { element, first_row, bytes: at.0..at.0, text_start: at.1, ..PlySegment::default() };
         let lists = targets[element].sink.lists.len();
         segment.totals.try_reserve_exact(lists)?;
         segment.totals.resize(lists, 0);
@@ -81,20 +87,20 @@ impl Segment {
     }
 
     /// Counts one more row, and what its lists have.
-    pub(super) fn count(&mut self, layout: &Layout, row: &[u8]) {
+    pub(super) fn count(&mut self, layout: &PlyLayout, row: &[u8]) {
         self.rows += 1;
         layout.walk(row, 0, |walked| self.totals[walked.list] += u64::from(walked.count));
     }
 }
 
-impl Order {
-    pub(super) fn of(targets: &[Target<'_>]) -> Result<Order> {
-        let mut order = Order { ends: Vec::new(), forms: Vec::new() };
+impl PlyLinesOrder {
+    pub(super) fn of(targets: &[PlyRowsTarget<'_>]) -> Result<PlyLinesOrder> {
+        let mut order = PlyLinesOrder { ends: Vec::new(), forms: Vec::new() };
         let mut end = 0u64;
-        for Target { element, .. } in targets {
+        for PlyRowsTarget { element, .. } in targets {
             end = end.saturating_add(element.count);
             try_push(&mut order.ends, end, "elements")?;
-            try_push(&mut order.forms, Form::of(element)?, "elements")?;
+            try_push(&mut order.forms, PlyForm::of(element)?, "elements")?;
         }
         Ok(order)
     }
@@ -113,17 +119,17 @@ impl Order {
     }
 }
 
-impl Form {
-    fn of(element: &Element) -> Result<Form> {
+impl PlyForm {
+    fn of(element: &Element) -> Result<PlyForm> {
         let properties = &element.properties;
         if let [property] = properties.as_slice()
             && let Some(count) = property.count
             && !matches!(property.item, Scalar::F32 | Scalar::F64)
         {
-            return Ok(Form::List { count, item: property.item });
+            return Ok(PlyForm::List { count, item: property.item });
         }
         if properties.iter().any(|property| property.count.is_some()) {
-            return Ok(Form::Any);
+            return Ok(PlyForm::Any);
         }
         let mut runs: Vec<(Scalar, usize)> = Vec::new();
         for property in properties {
@@ -133,24 +139,24 @@ impl Form {
             }
         }
         Ok(match runs.as_slice() {
-            [(Scalar::F32, count)] => Form::Floats(*count),
-            _ => Form::Numbers(runs),
+            [(Scalar::F32, count)] => PlyForm::Floats(*count),
+            _ => PlyForm::Numbers(runs),
         })
     }
 }
 
 /// The text of a chunk, and the row that its first line is.
 #[derive(Clone, Copy)]
-pub(super) struct Lines<'a> {
-    pub(super) order: &'a Order,
-    pub(super) targets: &'a [Target<'a>],
+pub(super) struct PlyLines<'a> {
+    pub(super) order: &'a PlyLinesOrder,
+    pub(super) targets: &'a [PlyRowsTarget<'a>],
     pub(super) padded: &'a [u8],
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) first_row: u64,
 }
 
-impl Parsed {
+impl PlyLinesParsed {
     pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.segments.clear();
@@ -158,16 +164,16 @@ impl Parsed {
     }
 }
 
-impl Lines<'_> {
+impl PlyLines<'_> {
     /// Parses as many lines as are rows into `out`, which is empty.
-    pub(super) fn parse(self, index: &mut Index, numbers: &mut Numbers, out: &mut Parsed) -> Result<()> {
+    pub(super) fn parse(self, index: &mut Index, numbers: &mut PlyNumbers, out: &mut PlyLinesParsed) -> Result<()> {
         let (mut at, mut row) = (self.start, self.first_row);
         while at < self.end {
             let Some((element, first_row, left)) = self.order.find(row) else {
                 out.rest = Some(at);
                 return Ok(());
             };
-            let mut segment = Segment::new(element, first_row, self.targets, (out.rows.len(), at))?;
+            let mut segment = PlySegment::new(element, first_row, self.targets, (out.rows.len(), at))?;
             at = self.segment(at, left, &mut segment, index, numbers, &mut out.rows)?;
             segment.bytes.end = out.rows.len();
             row += segment.rows as u64;
@@ -188,9 +194,9 @@ impl Lines<'_> {
         self,
         mut at: usize,
         left: u64,
-        segment: &mut Segment,
+        segment: &mut PlySegment,
         index: &mut Index,
-        numbers: &mut Numbers,
+        numbers: &mut PlyNumbers,
         rows: &mut Vec<u8>,
     ) -> Result<usize> {
         let level = Level::best();
@@ -228,9 +234,9 @@ impl Lines<'_> {
     }
 
     /// Parses one line that has any notation; `false`, and nothing is added, where it is not a row.
-    fn line(self, start: usize, end: usize, segment: &mut Segment, rows: &mut Vec<u8>) -> Result<bool> {
-        let Target { element, sink } = self.targets[segment.element];
-        let (before, mut progress) = (rows.len(), Progress::default());
+    fn line(self, start: usize, end: usize, segment: &mut PlySegment, rows: &mut Vec<u8>) -> Result<bool> {
+        let PlyRowsTarget { element, sink } = self.targets[segment.element];
+        let (before, mut progress) = (rows.len(), PlyWordsProgress::default());
         let mut last = Fed::Part;
         for word in words(self.padded, start, end.min(self.end)) {
             let fed = match last {
@@ -258,8 +264,8 @@ impl Lines<'_> {
         self,
         window: Window<'_>,
         lines: Range<usize>,
-        segment: &mut Segment,
-        numbers: &mut Numbers,
+        segment: &mut PlySegment,
+        numbers: &mut PlyNumbers,
         rows: &mut Vec<u8>,
     ) -> Result<usize> {
         let form = &self.order.forms[segment.element];
@@ -269,7 +275,7 @@ impl Lines<'_> {
             return Ok(0);
         }
         match form {
-            Form::Floats(count) => {
+            PlyForm::Floats(count) => {
                 let same = lines.clone().take_while(|&line| window.tokens(line).len() == *count).count();
                 numbers.make_room()?;
                 let out = &mut numbers.floats[..(same * count).min(MAX_ENDS)];
@@ -278,7 +284,7 @@ impl Lines<'_> {
                 rows.extend(numbers.floats[..whole * count].iter().flat_map(|number| number.to_ne_bytes()));
                 Ok(whole)
             }
-            Form::Numbers(runs) => {
+            PlyForm::Numbers(runs) => {
                 numbers.make_room()?;
                 let width = runs.iter().map(|(_, count)| count).sum::<usize>();
                 let mut taken = 0;
@@ -293,7 +299,7 @@ impl Lines<'_> {
                 }
                 Ok(taken)
             }
-            Form::List { count, item } => {
+            PlyForm::List { count, item } => {
                 numbers.make_room()?;
                 let out = &mut numbers.integers[..(last - first).min(MAX_ENDS)];
                 let plain = tokens::integers(window, first, out);
@@ -309,7 +315,7 @@ impl Lines<'_> {
                 }
                 Ok(taken)
             }
-            Form::Any => Ok(0),
+            PlyForm::Any => Ok(0),
         }
     }
 }
@@ -342,7 +348,7 @@ fn push_list(count: Scalar, item: Scalar, words: &[i32], rows: &mut Vec<u8>) -> 
     Ok(Some(items.len() as u64))
 }
 
-impl Numbers {
+impl PlyNumbers {
     fn make_room(&mut self) -> Result<()> {
         if self.floats.is_empty() {
             self.floats.try_reserve_exact(MAX_ENDS)?;

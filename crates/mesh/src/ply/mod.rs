@@ -44,7 +44,7 @@ mod text;
 mod words;
 mod writer;
 
-pub use header::{Header, Property};
+pub use header::{PlyHeader, Property};
 pub use reader::tables;
 pub use scene::scene;
 pub use writer::{note_remarks, write_scene, write_tables};

@@ -4,9 +4,9 @@
 //! same rows through the same core: [`super::binary`] or [`super::text`], and [`super::sink`].
 
 use super::binary;
-use super::header::{Encoding, Header, Parsed, Parser};
-use super::rows::{Outcome, Progress, Target};
-use super::sink::Sink;
+use super::header::{PlyHeader, PlyHeaderEncoding, PlyHeaderParsed, PlyParser};
+use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
+use super::sink::PlySink;
 use super::tables::{sink, table, targets};
 use polyhaul_model::Table;
 use polyhaul_model::error::{Result, try_push};
@@ -18,7 +18,7 @@ use polyhaul_pipeline::read::Extent;
 /// What reading gives beside the rows.
 pub struct Read<T> {
     pub content: T,
-    pub header: Header,
+    pub header: PlyHeader,
     pub warnings: Warnings,
     pub threads: usize,
 }
@@ -26,15 +26,15 @@ pub struct Read<T> {
 /// A file whose header was read.
 pub(super) struct Begun<'a, 'o> {
     feed: Feed<'a>,
-    pub(super) header: Header,
+    pub(super) header: PlyHeader,
     options: &'o ParseOptions,
     pub(super) warnings: Warnings,
 }
 
 /// What became of the rows.
-pub(super) struct Rows {
-    pub(super) header: Header,
-    pub(super) outcomes: Vec<Outcome>,
+pub(super) struct PlyReaderRows {
+    pub(super) header: PlyHeader,
+    pub(super) outcomes: Vec<PlyOutcome>,
     pub(super) warnings: Warnings,
     pub(super) threads: usize,
 }
@@ -42,10 +42,10 @@ pub(super) struct Rows {
 /// Reads the header.
 pub(super) fn begin<'a, 'o>(mut feed: Feed<'a>, options: &'o ParseOptions) -> Result<Begun<'a, 'o>> {
     let mut warnings = Warnings::default();
-    let mut parser = Parser::new(feed.name().clone(), options);
+    let mut parser = PlyParser::new(feed.name().clone(), options);
     loop {
         let (bytes, is_all) = feed.look_further()?;
-        if let Parsed::Header(header) = parser.parse(bytes, is_all, &mut warnings)? {
+        if let PlyHeaderParsed::Header(header) = parser.parse(bytes, is_all, &mut warnings)? {
             return Ok(Begun { feed, header, options, warnings });
         }
     }
@@ -56,34 +56,34 @@ impl Begun<'_, '_> {
     /// machine has them.
     pub(super) fn swap(&self) -> bool {
         match self.header.encoding {
-            Encoding::Ascii => false,
-            Encoding::LittleEndian => cfg!(target_endian = "big"),
-            Encoding::BigEndian => cfg!(target_endian = "little"),
+            PlyHeaderEncoding::Ascii => false,
+            PlyHeaderEncoding::LittleEndian => cfg!(target_endian = "big"),
+            PlyHeaderEncoding::BigEndian => cfg!(target_endian = "little"),
         }
     }
 
     /// Reads all rows, those of each element to its sink.
-    pub(super) fn rows(self, sinks: &[Sink]) -> Result<Rows> {
+    pub(super) fn rows(self, sinks: &[PlySink]) -> Result<PlyReaderRows> {
         let Begun { mut feed, header, options, mut warnings } = self;
         let targets = targets(&header.elements, sinks)?;
         let (outcomes, threads) = match header.encoding {
-            Encoding::Ascii => super::text::read(feed, header.body, &targets, options, &mut warnings)?,
+            PlyHeaderEncoding::Ascii => super::text::read(feed, header.body, &targets, options, &mut warnings)?,
             _ => {
                 feed.skip(header.body);
                 read_binary(feed, &targets, options, &mut warnings)?
             }
         };
-        Ok(Rows { header, outcomes, warnings, threads })
+        Ok(PlyReaderRows { header, outcomes, warnings, threads })
     }
 }
 
 fn read_binary(
     feed: Feed<'_>,
-    targets: &[Target<'_>],
+    targets: &[PlyRowsTarget<'_>],
     options: &ParseOptions,
     warnings: &mut Warnings,
-) -> Result<(Vec<Outcome>, usize)> {
-    let mut reader = binary::Reader { feed, options, warnings, threads: 1, progress: Progress::default() };
+) -> Result<(Vec<PlyOutcome>, usize)> {
+    let mut reader = binary::PlyReader { feed, options, warnings, threads: 1, progress: PlyRowsProgress::default() };
     let mut outcomes = Vec::new();
     for &target in targets {
         let outcome = reader.element(target)?;
@@ -103,7 +103,7 @@ pub fn tables(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Vec<Table>>
         try_push(&mut sinks, sink, "elements")?;
         try_push(&mut homes, home, "elements")?;
     }
-    let Rows { header, outcomes, warnings, threads } = begun.rows(&sinks)?;
+    let PlyReaderRows { header, outcomes, warnings, threads } = begun.rows(&sinks)?;
     let mut content = Vec::new();
     for (((element, sink), homes), outcome) in header.elements.iter().zip(sinks).zip(&homes).zip(&outcomes) {
         // SAFETY: reading ended well, so all rows were published.

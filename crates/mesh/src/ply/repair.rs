@@ -14,8 +14,8 @@ pub(super) fn drop_faces<'a>(
     let kept = compact(faces, 3, positions)?;
     for column in columns {
         match &mut column.offsets {
-            Some(offsets) => with_array(&mut column.values, &mut Lists { offsets: offsets.to_mut()?, kept: &kept })?,
-            None => with_array(&mut column.values, &mut Rows(&kept))?,
+            Some(offsets) => with_array(&mut column.values, &mut PlyLists { offsets: offsets.to_mut()?, kept: &kept })?,
+            None => with_array(&mut column.values, &mut PlyRepairRows(&kept))?,
         }
     }
     Ok(dropped(&kept))
@@ -52,31 +52,31 @@ fn kept(elements: &Elements, least: usize, positions: u32) -> Result<Vec<bool>> 
 }
 
 /// Something to be done to an array of any type.
-trait Work {
+trait PlyWork {
     fn on<T: Copy>(&mut self, items: &mut Vec<T>);
 }
 
-struct Rows<'a>(&'a [bool]);
+struct PlyRepairRows<'a>(&'a [bool]);
 
-struct Lists<'a> {
+struct PlyLists<'a> {
     offsets: &'a mut Vec<u32>,
     kept: &'a [bool],
 }
 
-impl Work for Rows<'_> {
+impl PlyWork for PlyRepairRows<'_> {
     fn on<T: Copy>(&mut self, items: &mut Vec<T>) {
         let mut kept = self.0.iter();
         items.retain(|_| kept.next().copied().unwrap_or(false));
     }
 }
 
-impl Work for Lists<'_> {
+impl PlyWork for PlyLists<'_> {
     fn on<T: Copy>(&mut self, items: &mut Vec<T>) {
         compact_lists(self.offsets, items, self.kept);
     }
 }
 
-fn with_array(values: &mut Values, work: &mut impl Work) -> Result<()> {
+fn with_array(values: &mut Values, work: &mut impl PlyWork) -> Result<()> {
     match values {
         Values::I8(array) => work.on(array.to_mut()?),
         Values::U8(array) => work.on(array.to_mut()?),

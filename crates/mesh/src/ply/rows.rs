@@ -3,7 +3,7 @@
 //! [`super::binary`] and [`super::text`] bring rows to the sinks; here is what both say about them.
 
 use super::header::Element;
-use super::sink::{Check, Checked, Flaw, FlawKind, Sink, SinkFound};
+use super::sink::{Check, Flaw, FlawKind, PlyChecked, PlySink, SinkFound};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint};
 use polyhaul_model::names;
@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// What became of an element's rows.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct PlyOutcome {
     /// How many values each list has in all.
     pub(super) totals: Vec<u64>,
     /// Whether a row has a flaw that is only noted: the caller leaves it out.
@@ -25,23 +25,23 @@ pub(super) struct Outcome {
 
 /// An element that is read, and where its rows go.
 #[derive(Clone, Copy)]
-pub(super) struct Target<'a> {
+pub(super) struct PlyRowsTarget<'a> {
     pub(super) element: &'a Element,
-    pub(super) sink: &'a Sink,
+    pub(super) sink: &'a PlySink,
 }
 
-impl Outcome {
-    pub(super) fn new(sink: &Sink) -> Result<Outcome> {
+impl PlyOutcome {
+    pub(super) fn new(sink: &PlySink) -> Result<PlyOutcome> {
         let mut totals = Vec::new();
         totals.try_reserve_exact(sink.lists.len())?;
         totals.resize(sink.lists.len(), 0);
-        Ok(Outcome { totals, ..Outcome::default() })
+        Ok(PlyOutcome { totals, ..PlyOutcome::default() })
     }
 
     /// Files what publishing a block found, in the order of the rows. `place` says where a flaw is.
     pub(super) fn file(
         &mut self,
-        target: Target<'_>,
+        target: PlyRowsTarget<'_>,
         found: &SinkFound,
         options: &ParseOptions,
         warnings: &mut Warnings,
@@ -67,7 +67,7 @@ impl Outcome {
     }
 }
 
-impl Target<'_> {
+impl PlyRowsTarget<'_> {
     /// What is wrong with a row.
     fn describe(&self, check: &Check, flaw: &Flaw) -> Diagnostic {
         let (name, row) = (names::shown(&self.element.name), flaw.row);
@@ -132,8 +132,8 @@ impl Target<'_> {
         let mut lists = 0;
         for property in &self.element.properties {
             match (check.of, property.count) {
-                (Checked::Pairs(_), _) => return words.nth(if whole { 0 } else { flaw.item as usize }),
-                (Checked::List(list), Some(_)) if list == lists => {
+                (PlyChecked::Pairs(_), _) => return words.nth(if whole { 0 } else { flaw.item as usize }),
+                (PlyChecked::List(list), Some(_)) if list == lists => {
                     return words.nth(if whole { 0 } else { 1 + flaw.item as usize });
                 }
                 (_, Some(_)) => {
@@ -160,11 +160,11 @@ fn shown(value: u32, check: &Check) -> Option<i64> {
 
 /// Tells the caller how far the reading is, every few megabytes.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
+pub(super) struct PlyRowsProgress {
     last: u64,
 }
 
-impl Progress {
+impl PlyRowsProgress {
     pub(super) fn report(&mut self, done: u64, size: Option<u64>, options: &ParseOptions) {
         const EVERY_BYTES: u64 = 4 << 20;
         if let Some(progress) = &options.run.progress

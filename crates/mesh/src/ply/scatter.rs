@@ -7,20 +7,20 @@ use polyhaul_model::Scalar;
 
 /// What becomes of numbers on their way.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Op {
+pub(super) enum PlyOp {
     /// So many bytes as they are.
     Copy(usize),
     /// So many numbers of a width in bytes, each turned around.
     Swap { width: usize, count: usize },
     /// One number of a type into 4 bytes; whether its bytes are turned around before.
-    Convert { from: Scalar, to: Target, swap: bool },
+    Convert { from: Scalar, to: PlyScatterTarget, swap: bool },
     /// Nothing is taken out of the row: these are the 4 bytes.
     Fill(f32),
 }
 
 /// What a number is converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum PlyScatterTarget {
     /// The nearest f32.
     Float,
     /// A part of one: the largest number of the type is 1. Floats stay as they are.
@@ -29,41 +29,40 @@ pub(super) enum Target {
     Index,
 }
 
-impl Op {
+impl PlyOp {
     /// How a number of type `from` gets into an array of the same type.
-    pub(super) fn same(from: Scalar, swap: bool) -> Op {
+    pub(super) fn same(from: Scalar, swap: bool) -> PlyOp {
         match from.bytes() {
-            width if swap && width > 1 => Op::Swap { width, count: 1 },
-            width => Op::Copy(width),
+            width if swap && width > 1 => PlyOp::Swap { width, count: 1 },
+            width => PlyOp::Copy(width),
         }
     }
 
     /// How a number of type `from` becomes what `to` says.
-    pub(super) fn to(to: Target, from: Scalar, swap: bool) -> Op {
+    pub(super) fn to(to: PlyScatterTarget, from: Scalar, swap: bool) -> PlyOp {
         match (to, from) {
             // Two's complement has -1 where it is to be.
-            (Target::Index, Scalar::I32 | Scalar::U32) | (Target::Float | Target::Unit, Scalar::F32) => {
-                Op::same(from, swap)
-            }
-            _ => Op::Convert { from, to, swap },
+            (PlyScatterTarget::Index, Scalar::I32 | Scalar::U32)
+            | (PlyScatterTarget::Float | PlyScatterTarget::Unit, Scalar::F32) => PlyOp::same(from, swap),
+            _ => PlyOp::Convert { from, to, swap },
         }
     }
 
     /// The bytes that it takes out of a row.
     pub(super) fn source_bytes(self) -> usize {
         match self {
-            Op::Copy(bytes) => bytes,
-            Op::Swap { width, count } => width * count,
-            Op::Convert { from, .. } => from.bytes(),
-            Op::Fill(_) => 0,
+            PlyOp::Copy(bytes) => bytes,
+            PlyOp::Swap { width, count } => width * count,
+            PlyOp::Convert { from, .. } => from.bytes(),
+            PlyOp::Fill(_) => 0,
         }
     }
 
     /// The same for `count` numbers side by side, where that is one step.
-    pub(super) fn times(self, count: usize) -> Option<Op> {
+    pub(super) fn times(self, count: usize) -> Option<PlyOp> {
         match self {
-            Op::Copy(bytes) => bytes.checked_mul(count).map(Op::Copy),
-            Op::Swap { width, count: own } => Some(Op::Swap { width, count: own.checked_mul(count)? }),
+            PlyOp::Copy(bytes) => bytes.checked_mul(count).map(PlyOp::Copy),
+            PlyOp::Swap { width, count: own } => Some(PlyOp::Swap { width, count: own.checked_mul(count)? }),
             _ if count == 1 => Some(self),
             _ => None,
         }
@@ -72,17 +71,17 @@ impl Op {
     /// The bytes that it writes.
     pub(super) fn target_bytes(self) -> usize {
         match self {
-            Op::Copy(_) | Op::Swap { .. } => self.source_bytes(),
+            PlyOp::Copy(_) | PlyOp::Swap { .. } => self.source_bytes(),
             _ => 4,
         }
     }
 
     /// This and what lies behind it, where both can be one step.
-    pub(super) fn joined(self, next: Op) -> Option<Op> {
+    pub(super) fn joined(self, next: PlyOp) -> Option<PlyOp> {
         match (self, next) {
-            (Op::Copy(a), Op::Copy(b)) => Some(Op::Copy(a + b)),
-            (Op::Swap { width, count }, Op::Swap { width: other, count: more }) if width == other => {
-                Some(Op::Swap { width, count: count + more })
+            (PlyOp::Copy(a), PlyOp::Copy(b)) => Some(PlyOp::Copy(a + b)),
+            (PlyOp::Swap { width, count }, PlyOp::Swap { width: other, count: more }) if width == other => {
+                Some(PlyOp::Swap { width, count: count + more })
             }
             _ => None,
         }
@@ -107,7 +106,7 @@ pub(super) struct Even {
 
 /// Rows of any size.
 #[derive(Clone, Copy)]
-pub(super) struct Listed<'a>(pub(super) &'a [u32]);
+pub(super) struct PlyListed<'a>(pub(super) &'a [u32]);
 
 impl Starts for Even {
     #[inline(always)]
@@ -116,7 +115,7 @@ impl Starts for Even {
     }
 }
 
-impl Starts for Listed<'_> {
+impl Starts for PlyListed<'_> {
     #[inline(always)]
     unsafe fn of(self, row: usize) -> usize {
         // SAFETY: the caller's promise.
@@ -136,7 +135,7 @@ pub(super) struct From<S> {
 
 /// Where they go: item by item, `step` bytes from one to the next.
 #[derive(Clone, Copy)]
-pub(super) struct To {
+pub(super) struct PlyTo {
     pub(super) bytes: *mut u8,
     pub(super) step: usize,
 }
@@ -145,27 +144,29 @@ pub(super) struct To {
 ///
 /// # Safety
 /// For each row the bytes that the operation takes are readable, those that it writes are nobody else's.
-pub(super) unsafe fn run<S: Starts>(op: Op, from: From<S>, to: To) -> bool {
+pub(super) unsafe fn run<S: Starts>(op: PlyOp, from: From<S>, to: PlyTo) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
         match op {
-            Op::Copy(1) => each::<1, 1, S>(from, to, |bytes| bytes),
-            Op::Copy(2) => each::<2, 2, S>(from, to, |bytes| bytes),
-            Op::Copy(4) => each::<4, 4, S>(from, to, |bytes| bytes),
-            Op::Copy(8) => each::<8, 8, S>(from, to, |bytes| bytes),
-            Op::Copy(12) => each::<12, 12, S>(from, to, |bytes| bytes),
-            Op::Copy(16) => each::<16, 16, S>(from, to, |bytes| bytes),
-            Op::Swap { width: 2, count: 1 } => each::<2, 2, S>(from, to, reversed),
-            Op::Swap { width: 8, count: 1 } => each::<8, 8, S>(from, to, reversed),
-            Op::Swap { width: 4, count: 1 } => each::<4, 4, S>(from, to, reversed),
-            Op::Swap { width: 4, count: 2 } => each::<8, 8, S>(from, to, words_reversed),
-            Op::Swap { width: 4, count: 3 } => each::<12, 12, S>(from, to, words_reversed),
-            Op::Swap { width: 4, count: 4 } => each::<16, 16, S>(from, to, words_reversed),
-            Op::Convert { from: scalar, to: Target::Float, swap } => return floats(scalar, swap, from, to),
-            Op::Convert { from: scalar, to: Target::Unit, swap } => return units(scalar, swap, from, to),
-            Op::Convert { from: scalar, to: Target::Index, swap } => indices(scalar, swap, from, to),
-            Op::Fill(value) => each::<0, 4, S>(from, to, |_| value.to_ne_bytes()),
-            Op::Copy(_) | Op::Swap { .. } => {
+            PlyOp::Copy(1) => each::<1, 1, S>(from, to, |bytes| bytes),
+            PlyOp::Copy(2) => each::<2, 2, S>(from, to, |bytes| bytes),
+            PlyOp::Copy(4) => each::<4, 4, S>(from, to, |bytes| bytes),
+            PlyOp::Copy(8) => each::<8, 8, S>(from, to, |bytes| bytes),
+            PlyOp::Copy(12) => each::<12, 12, S>(from, to, |bytes| bytes),
+            PlyOp::Copy(16) => each::<16, 16, S>(from, to, |bytes| bytes),
+            PlyOp::Swap { width: 2, count: 1 } => each::<2, 2, S>(from, to, reversed),
+            PlyOp::Swap { width: 8, count: 1 } => each::<8, 8, S>(from, to, reversed),
+            PlyOp::Swap { width: 4, count: 1 } => each::<4, 4, S>(from, to, reversed),
+            PlyOp::Swap { width: 4, count: 2 } => each::<8, 8, S>(from, to, words_reversed),
+            PlyOp::Swap { width: 4, count: 3 } => each::<12, 12, S>(from, to, words_reversed),
+            PlyOp::Swap { width: 4, count: 4 } => each::<16, 16, S>(from, to, words_reversed),
+            PlyOp::Convert { from: scalar, to: PlyScatterTarget::Float, swap } => {
+                return floats(scalar, swap, from, to);
+            }
+            PlyOp::Convert { from: scalar, to: PlyScatterTarget::Unit, swap } => return units(scalar, swap, from, to),
+            PlyOp::Convert { from: scalar, to: PlyScatterTarget::Index, swap } => indices(scalar, swap, from, to),
+            PlyOp::Fill(value) => each::<0, 4, S>(from, to, |_| value.to_ne_bytes()),
+            PlyOp::Copy(_) | PlyOp::Swap { .. } => {
                 for row in 0..from.rows {
                     let source = from.bytes.add(from.starts.of(row) + from.at);
                     items(op, source, 1, to.bytes.add(row * to.step));
@@ -181,18 +182,18 @@ pub(super) unsafe fn run<S: Starts>(op: Op, from: From<S>, to: To) -> bool {
 /// # Safety
 /// As for [`run`].
 #[inline]
-pub(super) unsafe fn items(op: Op, source: *const u8, count: usize, target: *mut u8) -> bool {
+pub(super) unsafe fn items(op: PlyOp, source: *const u8, count: usize, target: *mut u8) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
         match op {
-            Op::Copy(4) => {
+            PlyOp::Copy(4) => {
                 // Lists are short: a call would take longer than the loop.
                 for item in 0..count {
                     target.cast::<[u8; 4]>().add(item).write(source.cast::<[u8; 4]>().add(item).read());
                 }
             }
-            Op::Copy(bytes) => std::ptr::copy_nonoverlapping(source, target, bytes * count),
-            Op::Swap { width, count: own } => {
+            PlyOp::Copy(bytes) => std::ptr::copy_nonoverlapping(source, target, bytes * count),
+            PlyOp::Swap { width, count: own } => {
                 for item in 0..count * own {
                     for byte in 0..width {
                         *target.add(item * width + byte) = *source.add((item + 1) * width - 1 - byte);
@@ -201,7 +202,7 @@ pub(super) unsafe fn items(op: Op, source: *const u8, count: usize, target: *mut
             }
             _ => {
                 let starts = Even { first: 0, step: op.source_bytes() };
-                let to = To { bytes: target, step: op.target_bytes() };
+                let to = PlyTo { bytes: target, step: op.target_bytes() };
                 return run(op, From { bytes: source, starts, at: 0, rows: count }, to);
             }
         }
@@ -214,7 +215,7 @@ pub(super) unsafe fn items(op: Op, source: *const u8, count: usize, target: *mut
 #[inline(always)]
 unsafe fn each<const N: usize, const M: usize, S: Starts>(
     from: From<S>,
-    to: To,
+    to: PlyTo,
     mut convert: impl FnMut([u8; N]) -> [u8; M],
 ) {
     for row in 0..from.rows {
@@ -254,7 +255,7 @@ macro_rules! each_number {
 
 /// # Safety
 /// As for [`run`].
-unsafe fn floats<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: To) -> bool {
+unsafe fn floats<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo) -> bool {
     let mut rounded = false;
     // SAFETY: the caller's promise.
     unsafe {
@@ -271,7 +272,7 @@ unsafe fn floats<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: To) -
 
 /// # Safety
 /// As for [`run`].
-unsafe fn units<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: To) -> bool {
+unsafe fn units<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
         match scalar {
@@ -288,7 +289,7 @@ unsafe fn units<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: To) ->
 
 /// # Safety
 /// As for [`run`].
-unsafe fn indices<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: To) {
+unsafe fn indices<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo) {
     // SAFETY: the caller's promise.
     unsafe {
         each_number!(scalar, swap, from, to, number => {
@@ -305,17 +306,17 @@ mod tests {
     use super::*;
 
     /// Moves one number of two rows of `step` bytes.
-    fn moved(op: Op, bytes: &[u8], at: usize, step: usize) -> (Vec<u8>, bool) {
+    fn moved(op: PlyOp, bytes: &[u8], at: usize, step: usize) -> (Vec<u8>, bool) {
         let size = op.target_bytes();
         let mut out = vec![0; 2 * size];
         let starts = [0, step as u32];
-        let (bytes, to) = (bytes.as_ptr(), To { bytes: out.as_mut_ptr(), step: size });
+        let (bytes, to) = (bytes.as_ptr(), PlyTo { bytes: out.as_mut_ptr(), step: size });
         // SAFETY: two rows of `step` bytes, and two items.
         let rounded = unsafe { run(op, From { bytes, starts: Even { first: 0, step }, at, rows: 2 }, to) };
         let mut listed = vec![0; 2 * size];
-        let to = To { bytes: listed.as_mut_ptr(), step: size };
+        let to = PlyTo { bytes: listed.as_mut_ptr(), step: size };
         // SAFETY: as above.
-        let again = unsafe { run(op, From { bytes, starts: Listed(&starts), at, rows: 2 }, to) };
+        let again = unsafe { run(op, From { bytes, starts: PlyListed(&starts), at, rows: 2 }, to) };
         assert_eq!((&listed, again), (&out, rounded));
         (out, rounded)
     }
@@ -325,14 +326,14 @@ mod tests {
         let rows: Vec<u8> = (0..42).collect();
         for size in 1..=20 {
             let want: Vec<u8> = (1..1 + size).chain(22..22 + size).collect();
-            assert_eq!(moved(Op::Copy(size.into()), &rows, 1, 21).0, want);
+            assert_eq!(moved(PlyOp::Copy(size.into()), &rows, 1, 21).0, want);
         }
         for (width, count) in [(2, 1), (4, 1), (4, 2), (4, 3), (4, 4), (4, 5), (8, 1), (8, 2), (2, 3)] {
             let row = |at: u8| -> Vec<u8> {
                 let bytes: Vec<u8> = (at..at + width * count).collect();
                 bytes.chunks(width.into()).flat_map(|number| number.iter().rev().copied()).collect()
             };
-            let op = Op::Swap { width: width.into(), count: count.into() };
+            let op = PlyOp::Swap { width: width.into(), count: count.into() };
             assert_eq!(moved(op, &rows, 1, 21).0, [row(1), row(22)].concat());
         }
     }
@@ -344,15 +345,18 @@ mod tests {
             let read = |at: usize| f32::from_ne_bytes(out[at..at + 4].try_into().unwrap());
             ([read(0), read(4)], rounded)
         };
-        let convert = |from, to, swap| Op::Convert { from, to, swap };
-        assert_eq!(floats(convert(Scalar::U8, Target::Unit, false), &[255, 51], 1), ([1.0, 0.2], false));
-        assert_eq!(floats(convert(Scalar::U8, Target::Float, false), &[255, 51], 1), ([255.0, 51.0], false));
+        let convert = |from, to, swap| PlyOp::Convert { from, to, swap };
+        assert_eq!(floats(convert(Scalar::U8, PlyScatterTarget::Unit, false), &[255, 51], 1), ([1.0, 0.2], false));
+        assert_eq!(floats(convert(Scalar::U8, PlyScatterTarget::Float, false), &[255, 51], 1), ([255.0, 51.0], false));
         let bytes = [1e300f64.to_be_bytes(), 0.5f64.to_be_bytes()].concat();
         let swap = cfg!(target_endian = "little");
-        assert_eq!(floats(convert(Scalar::F64, Target::Float, swap), &bytes, 8), ([f32::INFINITY, 0.5], true));
-        assert_eq!(floats(Op::Fill(1.0), &[], 0), ([1.0, 1.0], false));
+        assert_eq!(
+            floats(convert(Scalar::F64, PlyScatterTarget::Float, swap), &bytes, 8),
+            ([f32::INFINITY, 0.5], true)
+        );
+        assert_eq!(floats(PlyOp::Fill(1.0), &[], 0), ([1.0, 1.0], false));
         let indices = |from, bytes: &[u8], step| {
-            let out = moved(convert(from, Target::Index, false), bytes, 0, step).0;
+            let out = moved(convert(from, PlyScatterTarget::Index, false), bytes, 0, step).0;
             [0, 4].map(|at| u32::from_ne_bytes(out[at..at + 4].try_into().unwrap()))
         };
         assert_eq!(indices(Scalar::I8, &[255, 254], 1), [u32::MAX, u32::MAX - 1]);

@@ -2,13 +2,13 @@
 //!
 //! What is taken for what is decided by names and types alone, before any row is read ([`plan`]).
 
-use super::header::{Element, Header, Property};
-use super::reader::{Read, Rows, begin};
-use super::rows::Outcome;
-use super::scatter::{Op, Target};
-use super::sink::{Check, Checked, ListSink, Sink};
-use super::store::{Store, paired};
-use super::tables::{Builder, Home, columns, offsets, parts, table};
+use super::header::{Element, PlyHeader, Property};
+use super::reader::{PlyReaderRows, Read, begin};
+use super::rows::PlyOutcome;
+use super::scatter::{PlyOp, PlyScatterTarget};
+use super::sink::{Check, ListSink, PlyChecked, PlySink};
+use super::store::{PlyStore, paired};
+use super::tables::{PlyBuilder, PlyTablesHome, columns, offsets, parts, table};
 use super::{repair, strips};
 use polyhaul_model::error::{Diagnostic, Error, Result, planted, try_push};
 use polyhaul_model::names;
@@ -20,7 +20,7 @@ use polyhaul_pipeline::options::ParseOptions;
 
 /// What an element is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum PlyRole {
     Table,
     /// The stores of positions, normals, uvs and colours.
     Vertices([Option<usize>; 4]),
@@ -33,22 +33,22 @@ enum Role {
 }
 
 /// An element with what it is taken for.
-struct Planned {
-    sink: Sink,
-    homes: Vec<Home>,
-    role: Role,
+struct PlyPlanned {
+    sink: PlySink,
+    homes: Vec<PlyTablesHome>,
+    role: PlyRole,
 }
 
 /// Reads a scene.
 pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     let begun = begin(feed, options)?;
     let (mut sinks, mut kept) = (Vec::new(), Vec::new());
-    for Planned { sink, homes, role } in plan(&begun.header, begun.swap())? {
+    for PlyPlanned { sink, homes, role } in plan(&begun.header, begun.swap())? {
         try_push(&mut sinks, sink, "elements")?;
         try_push(&mut kept, (homes, role), "elements")?;
     }
-    let Rows { mut header, outcomes, mut warnings, threads } = begun.rows(&sinks)?;
-    let mut made = Made::default();
+    let PlyReaderRows { mut header, outcomes, mut warnings, threads } = begun.rows(&sinks)?;
+    let mut made = PlyMade::default();
     for (((element, sink), (homes, role)), outcome) in header.elements.iter().zip(sinks).zip(&kept).zip(&outcomes) {
         // SAFETY: reading ended well, so all rows were published.
         unsafe { made.element(element, sink, homes, *role, outcome)? };
@@ -65,12 +65,12 @@ pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
 }
 
 /// What all elements are taken for.
-fn plan(header: &Header, swap: bool) -> Result<Vec<Planned>> {
+fn plan(header: &PlyHeader, swap: bool) -> Result<Vec<PlyPlanned>> {
     let vertices = header.elements.iter().find(|element| is_vertices(element));
     let has_faces = header.elements.iter().any(|element| element.name == "face" && corners(element).is_some());
     let mut all = Vec::new();
     for element in &header.elements {
-        let builder = Builder::new(element, swap)?;
+        let builder = PlyBuilder::new(element, swap)?;
         let planned = match (vertices, element.name.as_str()) {
             (Some(vertices), "vertex") if std::ptr::eq(vertices, element) => plan_vertices(builder)?,
             (Some(vertices), "face") if has_faces => plan_faces(builder, vertices)?,
@@ -121,11 +121,11 @@ fn is_edges(element: &Element) -> bool {
     }
 }
 
-fn plan_table(mut builder: Builder<'_>) -> Result<Planned> {
+fn plan_table(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     for property in &builder.element.properties {
         builder.keep(property)?;
     }
-    Ok(Planned { sink: builder.sink, homes: builder.homes, role: Role::Table })
+    Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Table })
 }
 
 /// The names that texture coordinates have.
@@ -152,7 +152,7 @@ fn uvs(element: &Element) -> Option<[usize; 2]> {
     UVS.iter().find_map(|names| group(element, names))
 }
 
-fn plan_vertices(mut builder: Builder<'_>) -> Result<Planned> {
+fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     let element = builder.element;
     let swap = builder.sink.layout.swap;
     // Of each property: its store, where in the items of it, and what it becomes.
@@ -164,19 +164,25 @@ fn plan_vertices(mut builder: Builder<'_>) -> Result<Planned> {
     for (kind, found) in [(0, position), (1, group(element, &["nx", "ny", "nz"]))] {
         let Some(found) = found else { continue };
         let name = ["positions", "normals"][kind];
-        let store = builder.store(Store::Triples(column::Column::new(name)))?;
-        found.iter().enumerate().for_each(|(at, &property)| places[property] = Some((store, 4 * at, Target::Float)));
+        let store = builder.store(PlyStore::Triples(column::Column::new(name)))?;
+        found
+            .iter()
+            .enumerate()
+            .for_each(|(at, &property)| places[property] = Some((store, 4 * at, PlyScatterTarget::Float)));
         stores[kind] = Some(store);
     }
     if let Some(found) = uvs(element) {
-        let store = builder.store(Store::Pairs(column::Column::new("uvs")))?;
-        found.iter().enumerate().for_each(|(at, &property)| places[property] = Some((store, 4 * at, Target::Float)));
+        let store = builder.store(PlyStore::Pairs(column::Column::new("uvs")))?;
+        found
+            .iter()
+            .enumerate()
+            .for_each(|(at, &property)| places[property] = Some((store, 4 * at, PlyScatterTarget::Float)));
         stores[2] = Some(store);
     }
     if let Some((found, alpha)) = colors(element) {
-        let store = builder.store(Store::Quads(column::Column::new("colors")))?;
+        let store = builder.store(PlyStore::Quads(column::Column::new("colors")))?;
         let channels = found.into_iter().chain(alpha).enumerate();
-        channels.for_each(|(at, property)| places[property] = Some((store, 4 * at, Target::Unit)));
+        channels.for_each(|(at, property)| places[property] = Some((store, 4 * at, PlyScatterTarget::Unit)));
         if alpha.is_none() {
             builder.fill(store, 12, 1.0)?;
         }
@@ -184,15 +190,15 @@ fn plan_vertices(mut builder: Builder<'_>) -> Result<Planned> {
     }
     for (property, place) in element.properties.iter().zip(places) {
         match place {
-            Some((store, to, target)) => builder.part(property, store, to, Op::to(target, property.item, swap))?,
+            Some((store, to, target)) => builder.part(property, store, to, PlyOp::to(target, property.item, swap))?,
             None => builder.keep(property)?,
         }
     }
-    Ok(Planned { sink: builder.sink, homes: builder.homes, role: Role::Vertices(stores) })
+    Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Vertices(stores) })
 }
 
 /// What indices of a type are held to.
-fn check(of: Checked, scalar: Scalar, vertices: &Element) -> Check {
+fn check(of: PlyChecked, scalar: Scalar, vertices: &Element) -> Check {
     let count = u32::try_from(vertices.count).unwrap_or(u32::MAX - 1);
     // What is negative in the file is large here.
     let limit = if scalar == Scalar::I32 { count.min(1 << 31) } else { count };
@@ -200,7 +206,7 @@ fn check(of: Checked, scalar: Scalar, vertices: &Element) -> Check {
     Check { of, scalar, limit, restarts: false, least: 0 }
 }
 
-fn plan_faces(mut builder: Builder<'_>, vertices: &Element) -> Result<Planned> {
+fn plan_faces(mut builder: PlyBuilder<'_>, vertices: &Element) -> Result<PlyPlanned> {
     let element = builder.element;
     let Some(corners) = corners(element) else { return plan_table(builder) };
     // Vertices that have uvs need no others.
@@ -212,42 +218,42 @@ fn plan_faces(mut builder: Builder<'_>, vertices: &Element) -> Result<Planned> {
     for (at, property) in element.properties.iter().enumerate() {
         let list = builder.sink.lists.len();
         if at == corners {
-            let op = Op::to(Target::Index, property.item, builder.sink.layout.swap);
-            builder.list(Store::of(Scalar::U32, "corners"), op)?;
+            let op = PlyOp::to(PlyScatterTarget::Index, property.item, builder.sink.layout.swap);
+            builder.list(PlyStore::of(Scalar::U32, "corners"), op)?;
             role.0 = list;
-            let check = check(Checked::List(list), property.item, vertices);
+            let check = check(PlyChecked::List(list), property.item, vertices);
             builder.sink.check = Some(Check { least: 3, ..check });
         } else {
             builder.keep(property)?;
             role.1 = if Some(at) == texcoord { Some(list) } else { role.1 };
         }
     }
-    Ok(Planned { sink: builder.sink, homes: builder.homes, role: Role::Faces(role.0, role.1) })
+    Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Faces(role.0, role.1) })
 }
 
-fn plan_strips(mut builder: Builder<'_>, vertices: &Element) -> Result<Planned> {
+fn plan_strips(mut builder: PlyBuilder<'_>, vertices: &Element) -> Result<PlyPlanned> {
     for property in &builder.element.properties {
-        let op = Op::to(Target::Index, property.item, builder.sink.layout.swap);
-        builder.list(Store::of(Scalar::U32, "strips"), op)?;
-        let check = check(Checked::List(0), property.item, vertices);
+        let op = PlyOp::to(PlyScatterTarget::Index, property.item, builder.sink.layout.swap);
+        builder.list(PlyStore::of(Scalar::U32, "strips"), op)?;
+        let check = check(PlyChecked::List(0), property.item, vertices);
         builder.sink.check = Some(Check { restarts: true, ..check });
     }
-    Ok(Planned { sink: builder.sink, homes: builder.homes, role: Role::Strips(0) })
+    Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Strips(0) })
 }
 
-fn plan_edges(mut builder: Builder<'_>, vertices: &Element) -> Result<Planned> {
-    let store = builder.store(Store::Pairs(column::Column::new("edges")))?;
+fn plan_edges(mut builder: PlyBuilder<'_>, vertices: &Element) -> Result<PlyPlanned> {
+    let store = builder.store(PlyStore::Pairs(column::Column::new("edges")))?;
     for (at, property) in builder.element.properties.iter().enumerate() {
-        let op = Op::to(Target::Index, property.item, builder.sink.layout.swap);
+        let op = PlyOp::to(PlyScatterTarget::Index, property.item, builder.sink.layout.swap);
         builder.part(property, store, 4 * at, op)?;
-        builder.sink.check = Some(check(Checked::Pairs(store), property.item, vertices));
+        builder.sink.check = Some(check(PlyChecked::Pairs(store), property.item, vertices));
     }
-    Ok(Planned { sink: builder.sink, homes: builder.homes, role: Role::Edges(store) })
+    Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Edges(store) })
 }
 
 /// A scene in the making.
 #[derive(Default)]
-struct Made {
+struct PlyMade {
     scene: Scene,
     mesh: Option<Mesh>,
     /// Texture coordinates of corners, as a column of faces.
@@ -258,7 +264,7 @@ struct Made {
     strips: Option<(Vec<u32>, Vec<u32>)>,
 }
 
-impl Made {
+impl PlyMade {
     /// Takes an element.
     ///
     /// # Safety
@@ -266,26 +272,26 @@ impl Made {
     unsafe fn element(
         &mut self,
         element: &Element,
-        sink: Sink,
-        homes: &[Home],
-        role: Role,
-        outcome: &Outcome,
+        sink: PlySink,
+        homes: &[PlyTablesHome],
+        role: PlyRole,
+        outcome: &PlyOutcome,
     ) -> Result<()> {
         // SAFETY: the caller's promise, in all of this.
         unsafe {
-            if role == Role::Table {
+            if role == PlyRole::Table {
                 return try_push(&mut self.scene.tables, table(element, sink, homes, outcome)?, "tables");
             }
             let (mut stores, mut lists) = parts(sink)?;
             let rows = element.count as usize;
             let mesh = self.mesh.get_or_insert_default();
             match role {
-                Role::Table => {}
-                Role::Vertices(found) => {
+                PlyRole::Table => {}
+                PlyRole::Vertices(found) => {
                     take_vertices(mesh, &mut stores, found, rows);
                     mesh.vertex_columns = columns(element, &mut stores, &mut lists, homes, outcome)?;
                 }
-                Role::Faces(corners, texcoord) => {
+                PlyRole::Faces(corners, texcoord) => {
                     let total = outcome.totals.get(corners).copied().unwrap_or(0) as usize;
                     if let Some(list) = lists.get_mut(corners).and_then(Option::take) {
                         mesh.faces = take_elements(list, rows, total)?;
@@ -299,14 +305,14 @@ impl Made {
                     mesh.face_columns = columns;
                     self.broken[0] = outcome.broken;
                 }
-                Role::Strips(list) => {
+                PlyRole::Strips(list) => {
                     let total = outcome.totals.get(list).copied().unwrap_or(0) as usize;
                     if let Some(list) = lists.get_mut(list).and_then(Option::take) {
                         self.strips = Some((offsets(list.offsets, rows)?, list.values.finish(total)));
                     }
                     self.broken[1] = outcome.broken;
                 }
-                Role::Edges(store) => {
+                PlyRole::Edges(store) => {
                     if let Some(store) = stores.get_mut(store).and_then(Option::take) {
                         mesh.lines = strips::rows_of(store.finish::<[u32; 2]>(rows).into_flattened(), 2)?;
                     }
@@ -350,7 +356,7 @@ impl Made {
 
 /// # Safety
 /// All rows were published.
-unsafe fn take_vertices(mesh: &mut Mesh, stores: &mut [Option<Store>], found: [Option<usize>; 4], rows: usize) {
+unsafe fn take_vertices(mesh: &mut Mesh, stores: &mut [Option<PlyStore>], found: [Option<usize>; 4], rows: usize) {
     let [positions, normals, uvs, colors] = found.map(|at| at.and_then(|at| stores.get_mut(at)).and_then(Option::take));
     // SAFETY: the caller's promise.
     unsafe {

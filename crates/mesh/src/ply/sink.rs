@@ -4,9 +4,9 @@
 //! the rows mean is said by who makes the sink: [`super::tables`] keeps everything as it is, [`super::scene`] makes
 //! meshes.
 
-use super::layout::{Layout, RowEnd, Shape};
-use super::scatter::{Even, From, Listed, Op, Starts, To, items, run};
-use super::store::{Pinned, Store};
+use super::layout::{PlyLayout, PlyShape, RowEnd};
+use super::scatter::{Even, From, PlyListed, PlyOp, PlyTo, Starts, items, run};
+use super::store::{Pinned, PlyStore};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::KEPT;
@@ -14,10 +14,10 @@ use polyhaul_pipeline::column::Column;
 use std::ops::Range;
 
 /// Where the rows of an element go.
-pub(super) struct Sink {
-    pub(super) layout: Layout,
+pub(super) struct PlySink {
+    pub(super) layout: PlyLayout,
     /// Arrays of one item per row.
-    pub(super) stores: Vec<Store>,
+    pub(super) stores: Vec<PlyStore>,
     /// The numbers of a row outside of lists.
     pub(super) moves: Vec<Move>,
     /// The lists of a row.
@@ -34,22 +34,22 @@ pub(super) struct Move {
     /// Which store, and where in its items.
     pub(super) store: usize,
     pub(super) to: usize,
-    pub(super) op: Op,
+    pub(super) op: PlyOp,
 }
 
 /// Where the lists of a property go.
 pub(super) struct ListSink {
     /// Where each list ends, and a 0 before.
     pub(super) offsets: Column<u32>,
-    pub(super) values: Store,
+    pub(super) values: PlyStore,
     /// What becomes of a number.
-    pub(super) op: Op,
+    pub(super) op: PlyOp,
 }
 
 /// Numbers that must be smaller than others say: indices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Check {
-    pub(super) of: Checked,
+    pub(super) of: PlyChecked,
     /// The type that they have in the file.
     pub(super) scalar: Scalar,
     /// How many there are to point at.
@@ -62,7 +62,7 @@ pub(super) struct Check {
 
 /// Which numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Checked {
+pub(super) enum PlyChecked {
     /// Those of a list.
     List(usize),
     /// The pairs of a store.
@@ -70,7 +70,7 @@ pub(super) enum Checked {
 }
 
 /// Rows of an element, one after the other.
-pub(super) struct Block<'a> {
+pub(super) struct PlySinkBlock<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) rows: usize,
     /// The number of the first one in its element.
@@ -79,7 +79,7 @@ pub(super) struct Block<'a> {
     pub(super) bases: &'a [u64],
     /// How many are in the block. With a shape that is known.
     pub(super) totals: &'a [u64],
-    pub(super) shape: Option<&'a Shape>,
+    pub(super) shape: Option<&'a PlyShape>,
 }
 
 /// What publishing found.
@@ -116,7 +116,7 @@ pub(super) enum FlawKind {
 
 /// Where lists begin and gaps are, in rows of any size: kept for the next rows.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(super) struct PlyScratch {
     /// Rows that there is room for.
     capacity: usize,
     gaps: Vec<u32>,
@@ -130,7 +130,7 @@ const TURN_BYTES: usize = 24 << 10;
 /// The most rows of a turn that are walked.
 const TURN_ROWS: usize = 512;
 
-impl Sink {
+impl PlySink {
     /// Makes room for so many rows in all.
     pub(super) fn reserve_rows(&self, rows: u64) -> Result<()> {
         let rows = usize::try_from(rows).map_err(|_| Error::memory("rows"))?;
@@ -150,7 +150,7 @@ impl Sink {
     ///
     /// # Safety
     /// The places of its rows and of its lists' values are the caller's alone.
-    pub(super) unsafe fn publish(&self, block: &Block<'_>, scratch: &mut Scratch) -> Result<SinkFound> {
+    pub(super) unsafe fn publish(&self, block: &PlySinkBlock<'_>, scratch: &mut PlyScratch) -> Result<SinkFound> {
         let mut turns = Turns::new(self, block, scratch)?;
         // SAFETY: the caller's promise.
         unsafe {
@@ -165,9 +165,9 @@ impl Sink {
 
 /// A block on its way.
 struct Turns<'a, 's> {
-    sink: &'a Sink,
-    block: &'a Block<'a>,
-    scratch: &'s mut Scratch,
+    sink: &'a PlySink,
+    block: &'a PlySinkBlock<'a>,
+    scratch: &'s mut PlyScratch,
     stores: Vec<Pinned<'a>>,
     lists: Vec<HeldList<'a>>,
     found: SinkFound,
@@ -197,7 +197,7 @@ fn internal() -> Error {
 }
 
 impl<'a, 's> Turns<'a, 's> {
-    fn new(sink: &'a Sink, block: &'a Block<'a>, scratch: &'s mut Scratch) -> Result<Self> {
+    fn new(sink: &'a PlySink, block: &'a PlySinkBlock<'a>, scratch: &'s mut PlyScratch) -> Result<Self> {
         let rows = range(block.first_row, block.rows as u64)?;
         let (mut stores, mut lists) = (Vec::new(), Vec::new());
         stores.try_reserve_exact(sink.stores.len())?;
@@ -227,7 +227,7 @@ impl<'a, 's> Turns<'a, 's> {
     ///
     /// # Safety
     /// The places are the caller's alone.
-    unsafe fn even(&mut self, shape: &Shape) -> Result<()> {
+    unsafe fn even(&mut self, shape: &PlyShape) -> Result<()> {
         let step = shape.row_bytes;
         if self.block.rows.checked_mul(step) != Some(self.block.bytes.len()) {
             return Err(internal());
@@ -259,7 +259,7 @@ impl<'a, 's> Turns<'a, 's> {
     }
 
     /// How many of the rows have lists of the shape's counts.
-    fn verified(&self, shape: &Shape, first: usize, rows: usize) -> usize {
+    fn verified(&self, shape: &PlyShape, first: usize, rows: usize) -> usize {
         let layout = &self.sink.layout;
         shape.counts.iter().zip(&layout.lists).fold(rows, |rows, (&(at, count), list)| {
             let bytes = &self.block.bytes[first + at..];
@@ -295,14 +295,14 @@ impl<'a, 's> Turns<'a, 's> {
         let from = From { bytes: self.block.bytes.as_ptr(), starts, at: step.at, rows };
         // SAFETY: `row + rows` items are held, and the step stays inside of each.
         unsafe {
-            let to = To { bytes: self.stores[step.store].start().add(row * item + step.to), step: item };
+            let to = PlyTo { bytes: self.stores[step.store].start().add(row * item + step.to), step: item };
             self.found.rounded |= run(step.op, from, to);
         }
     }
 
     /// # Safety
     /// The rows are there, and their lists have the shape's counts.
-    unsafe fn even_lists(&mut self, shape: &Shape, number: usize, first: usize, row: usize, rows: usize) {
+    unsafe fn even_lists(&mut self, shape: &PlyShape, number: usize, first: usize, row: usize, rows: usize) {
         let (at, count) = shape.counts[number];
         let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
         let start = first + at + self.sink.layout.lists[number].count.bytes();
@@ -314,7 +314,7 @@ impl<'a, 's> Turns<'a, 's> {
             match list.op.times(count as usize) {
                 _ if count == 0 => {}
                 Some(op) => {
-                    let to = To { bytes: target, step: wide };
+                    let to = PlyTo { bytes: target, step: wide };
                     self.found.rounded |= run(op, From { bytes, starts, at: 0, rows }, to);
                 }
                 None => {
@@ -347,7 +347,7 @@ impl<'a, 's> Turns<'a, 's> {
             // SAFETY: the rows were walked, so they are there; the caller's promise.
             unsafe {
                 for step in &self.sink.moves {
-                    self.go(step, Listed(scratch.gaps_of(step.gap)), row, rows);
+                    self.go(step, PlyListed(scratch.gaps_of(step.gap)), row, rows);
                 }
                 for list in 0..self.lists.len() {
                     self.walked_lists(list, &scratch, row, rows)?;
@@ -369,7 +369,7 @@ impl<'a, 's> Turns<'a, 's> {
 
     /// # Safety
     /// The rows are there as they were walked.
-    unsafe fn walked_lists(&mut self, number: usize, scratch: &Scratch, row: usize, rows: usize) -> Result<()> {
+    unsafe fn walked_lists(&mut self, number: usize, scratch: &PlyScratch, row: usize, rows: usize) -> Result<()> {
         let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
         let from = number * scratch.capacity;
         let (starts, counts) = (&scratch.starts[from..from + rows], &scratch.counts[from..from + rows]);
@@ -398,7 +398,7 @@ impl<'a, 's> Turns<'a, 's> {
         let Some(check) = self.sink.check else { return Ok(()) };
         let bytes = |number: usize| self.sink.layout.lists[number].item.bytes();
         match check.of {
-            Checked::List(number) => {
+            PlyChecked::List(number) => {
                 let held = &self.lists[number];
                 // SAFETY: the ends of these rows and all before them in the block were written.
                 let ends = unsafe { std::slice::from_raw_parts(held.offsets.start(), row + rows) };
@@ -430,7 +430,7 @@ impl<'a, 's> Turns<'a, 's> {
                     self.found.add(Flaw { row, at, item, kind })?;
                 }
             }
-            Checked::Pairs(store) => {
+            PlyChecked::Pairs(store) => {
                 let size = self.block.bytes.len() / self.block.rows.max(1);
                 // SAFETY: the pairs of these rows were written.
                 let pairs = unsafe {
@@ -486,8 +486,8 @@ impl SinkFound {
     }
 }
 
-impl Scratch {
-    fn make_room(&mut self, layout: &Layout) -> Result<()> {
+impl PlyScratch {
+    fn make_room(&mut self, layout: &PlyLayout) -> Result<()> {
         let lists = layout.lists.len();
         self.capacity = ((64 << 10) / lists.max(1)).clamp(1, TURN_ROWS);
         let sizes = [(&mut self.gaps, lists + 1), (&mut self.starts, lists), (&mut self.counts, lists)];
@@ -500,7 +500,7 @@ impl Scratch {
     }
 
     /// Walks rows from `at` on; returns where the last one ends.
-    fn walk(&mut self, layout: &Layout, bytes: &[u8], at: usize, rows: usize) -> Result<usize> {
+    fn walk(&mut self, layout: &PlyLayout, bytes: &[u8], at: usize, rows: usize) -> Result<usize> {
         if u32::try_from(bytes.len()).is_err() {
             return Err(Error::new(ErrorKind::Limit, "a row is longer than 4 GiB"));
         }

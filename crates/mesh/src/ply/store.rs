@@ -10,7 +10,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Range;
 
 /// An array that many threads fill: one of numbers of 1 to 8 bytes, or of 2 to 4 numbers of 4 bytes.
-pub(super) enum Store {
+pub(super) enum PlyStore {
     Bytes1(Column<u8>),
     Bytes2(Column<u16>),
     Bytes4(Column<u32>),
@@ -46,44 +46,44 @@ macro_rules! with {
     };
 }
 
-impl Store {
+impl PlyStore {
     /// For numbers of a type; `name` is what errors call them.
-    pub(super) fn of(scalar: Scalar, name: &'static str) -> Store {
+    pub(super) fn of(scalar: Scalar, name: &'static str) -> PlyStore {
         match scalar.bytes() {
-            1 => Store::Bytes1(Column::new(name)),
-            2 => Store::Bytes2(Column::new(name)),
-            4 => Store::Bytes4(Column::new(name)),
-            _ => Store::Bytes8(Column::new(name)),
+            1 => PlyStore::Bytes1(Column::new(name)),
+            2 => PlyStore::Bytes2(Column::new(name)),
+            4 => PlyStore::Bytes4(Column::new(name)),
+            _ => PlyStore::Bytes8(Column::new(name)),
         }
     }
 
     /// The bytes of an item.
     pub(super) fn item_bytes(&self) -> usize {
         match self {
-            Store::Bytes1(_) => 1,
-            Store::Bytes2(_) => 2,
-            Store::Bytes4(_) => 4,
-            Store::Bytes8(_) | Store::Pairs(_) => 8,
-            Store::Triples(_) => 12,
-            Store::Quads(_) => 16,
+            PlyStore::Bytes1(_) => 1,
+            PlyStore::Bytes2(_) => 2,
+            PlyStore::Bytes4(_) => 4,
+            PlyStore::Bytes8(_) | PlyStore::Pairs(_) => 8,
+            PlyStore::Triples(_) => 12,
+            PlyStore::Quads(_) => 16,
         }
     }
 
     /// Makes room for `total` items in all.
     pub(super) fn reserve(&self, total: usize) -> Result<()> {
-        with!(Store, self, column => column.reserve(total))
+        with!(PlyStore, self, column => column.reserve(total))
     }
 
     /// Holds a range that there is room for.
     pub(super) fn pin(&self, range: Range<usize>) -> Result<Pinned<'_>> {
         Ok(match self {
-            Store::Bytes1(column) => Pinned::Bytes1(column.pin(range)?),
-            Store::Bytes2(column) => Pinned::Bytes2(column.pin(range)?),
-            Store::Bytes4(column) => Pinned::Bytes4(column.pin(range)?),
-            Store::Bytes8(column) => Pinned::Bytes8(column.pin(range)?),
-            Store::Pairs(column) => Pinned::Pairs(column.pin(range)?),
-            Store::Triples(column) => Pinned::Triples(column.pin(range)?),
-            Store::Quads(column) => Pinned::Quads(column.pin(range)?),
+            PlyStore::Bytes1(column) => Pinned::Bytes1(column.pin(range)?),
+            PlyStore::Bytes2(column) => Pinned::Bytes2(column.pin(range)?),
+            PlyStore::Bytes4(column) => Pinned::Bytes4(column.pin(range)?),
+            PlyStore::Bytes8(column) => Pinned::Bytes8(column.pin(range)?),
+            PlyStore::Pairs(column) => Pinned::Pairs(column.pin(range)?),
+            PlyStore::Triples(column) => Pinned::Triples(column.pin(range)?),
+            PlyStore::Quads(column) => Pinned::Quads(column.pin(range)?),
         })
     }
 
@@ -92,9 +92,9 @@ impl Store {
     ///
     /// # Safety
     /// All of them were written.
-    pub(super) unsafe fn finish<T: Word>(self, total: usize) -> Vec<T> {
+    pub(super) unsafe fn finish<T: PlyWord>(self, total: usize) -> Vec<T> {
         // SAFETY: the caller's promise.
-        unsafe { with!(Store, self, column => recast(column.finish(total))) }
+        unsafe { with!(PlyStore, self, column => recast(column.finish(total))) }
     }
 
     /// The finished array as numbers of a type, whose size must be that of the items.
@@ -131,13 +131,13 @@ impl Pinned<'_> {
 ///
 /// # Safety
 /// Every bit pattern is valid, and there is no padding.
-pub(super) unsafe trait Word: Copy {}
+pub(super) unsafe trait PlyWord: Copy {}
 
 macro_rules! words {
     ($($type:ty),+) => {
         $(
             // SAFETY: numbers and arrays of numbers.
-            unsafe impl Word for $type {}
+            unsafe impl PlyWord for $type {}
         )+
     };
 }
@@ -145,7 +145,7 @@ macro_rules! words {
 words!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, [u32; 2], [u32; 3], [u32; 4], [f32; 2], [f32; 3], [f32; 4]);
 
 /// The same array under another type. Empty where the types differ in size or alignment, which no caller asks for.
-pub(super) fn recast<A: Word, B: Word>(items: Vec<A>) -> Vec<B> {
+pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {
     if size_of::<A>() != size_of::<B>() || align_of::<A>() != align_of::<B>() {
         debug_assert!(false, "items of other sizes");
         return Vec::new();
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn items_keep_their_bytes() {
-        let store = Store::of(Scalar::F32, "numbers");
+        let store = PlyStore::of(Scalar::F32, "numbers");
         store.reserve(2).unwrap();
         let pinned = store.pin(0..2).unwrap();
         // SAFETY: two items of four bytes are held, by this thread alone.

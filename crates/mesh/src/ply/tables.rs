@@ -1,17 +1,17 @@
 //! A PLY file as tables: every element with all of its columns, nothing converted.
 
 use super::header::{Element, Property};
-use super::layout::Layout;
-use super::rows::{Outcome, Target};
-use super::scatter::Op;
-use super::sink::{ListSink, Move, Sink};
-use super::store::Store;
+use super::layout::PlyLayout;
+use super::rows::{PlyOutcome, PlyRowsTarget};
+use super::scatter::PlyOp;
+use super::sink::{ListSink, Move, PlySink};
+use super::store::PlyStore;
 use polyhaul_model::error::{Result, try_push, try_string};
 use polyhaul_model::{Column, Table};
 
 /// Where a property is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Home {
+pub(super) enum PlyTablesHome {
     /// A store of the sink.
     Store(usize),
     /// A list of the sink.
@@ -21,61 +21,61 @@ pub(super) enum Home {
 }
 
 /// Builds the sink of an element, property by property.
-pub(super) struct Builder<'a> {
+pub(super) struct PlyBuilder<'a> {
     pub(super) element: &'a Element,
-    pub(super) sink: Sink,
+    pub(super) sink: PlySink,
     /// Of each property so far.
-    pub(super) homes: Vec<Home>,
+    pub(super) homes: Vec<PlyTablesHome>,
     /// Which gap the next number is in, and where.
     gap: usize,
     at: usize,
 }
 
-impl<'a> Builder<'a> {
-    pub(super) fn new(element: &'a Element, swap: bool) -> Result<Builder<'a>> {
-        let layout = Layout::of(element, swap)?;
-        let sink = Sink { layout, stores: Vec::new(), moves: Vec::new(), lists: Vec::new(), check: None };
-        Ok(Builder { element, sink, homes: Vec::new(), gap: 0, at: 0 })
+impl<'a> PlyBuilder<'a> {
+    pub(super) fn new(element: &'a Element, swap: bool) -> Result<PlyBuilder<'a>> {
+        let layout = PlyLayout::of(element, swap)?;
+        let sink = PlySink { layout, stores: Vec::new(), moves: Vec::new(), lists: Vec::new(), check: None };
+        Ok(PlyBuilder { element, sink, homes: Vec::new(), gap: 0, at: 0 })
     }
 
     /// Adds a store; returns its number.
-    pub(super) fn store(&mut self, store: Store) -> Result<usize> {
+    pub(super) fn store(&mut self, store: PlyStore) -> Result<usize> {
         try_push(&mut self.sink.stores, store, "columns")?;
         Ok(self.sink.stores.len() - 1)
     }
 
     /// The next property goes to a column of its own, as it is.
     pub(super) fn keep(&mut self, property: &Property) -> Result<()> {
-        let op = Op::same(property.item, self.sink.layout.swap);
+        let op = PlyOp::same(property.item, self.sink.layout.swap);
         if property.count.is_some() {
-            return self.list(Store::of(property.item, "lists"), op);
+            return self.list(PlyStore::of(property.item, "lists"), op);
         }
-        let store = self.store(Store::of(property.item, "a column"))?;
+        let store = self.store(PlyStore::of(property.item, "a column"))?;
         self.scalar(property, store, 0, op)?;
-        try_push(&mut self.homes, Home::Store(store), "columns")
+        try_push(&mut self.homes, PlyTablesHome::Store(store), "columns")
     }
 
     /// The next property is a part of the items of a store.
-    pub(super) fn part(&mut self, property: &Property, store: usize, to: usize, op: Op) -> Result<()> {
+    pub(super) fn part(&mut self, property: &Property, store: usize, to: usize, op: PlyOp) -> Result<()> {
         self.scalar(property, store, to, op)?;
-        try_push(&mut self.homes, Home::Elsewhere, "columns")
+        try_push(&mut self.homes, PlyTablesHome::Elsewhere, "columns")
     }
 
     /// The next property is a list whose values go to `values`.
-    pub(super) fn list(&mut self, values: Store, op: Op) -> Result<()> {
+    pub(super) fn list(&mut self, values: PlyStore, op: PlyOp) -> Result<()> {
         let offsets = polyhaul_pipeline::column::Column::new("list offsets");
         try_push(&mut self.sink.lists, ListSink { offsets, values, op }, "columns")?;
         (self.gap, self.at) = (self.gap + 1, 0);
-        try_push(&mut self.homes, Home::List(self.sink.lists.len() - 1), "columns")
+        try_push(&mut self.homes, PlyTablesHome::List(self.sink.lists.len() - 1), "columns")
     }
 
     /// Each item of a store has `value` at `to`.
     pub(super) fn fill(&mut self, store: usize, to: usize, value: f32) -> Result<()> {
-        let step = Move { gap: 0, at: 0, store, to, op: Op::Fill(value) };
+        let step = Move { gap: 0, at: 0, store, to, op: PlyOp::Fill(value) };
         try_push(&mut self.sink.moves, step, "columns")
     }
 
-    fn scalar(&mut self, property: &Property, store: usize, to: usize, op: Op) -> Result<()> {
+    fn scalar(&mut self, property: &Property, store: usize, to: usize, op: PlyOp) -> Result<()> {
         let step = Move { gap: self.gap, at: self.at, store, to, op };
         self.at += property.item.bytes();
         if let Some(last) = self.sink.moves.last_mut()
@@ -92,8 +92,8 @@ impl<'a> Builder<'a> {
 }
 
 /// The sink that keeps all columns of an element.
-pub(super) fn sink(element: &Element, swap: bool) -> Result<(Sink, Vec<Home>)> {
-    let mut builder = Builder::new(element, swap)?;
+pub(super) fn sink(element: &Element, swap: bool) -> Result<(PlySink, Vec<PlyTablesHome>)> {
+    let mut builder = PlyBuilder::new(element, swap)?;
     for property in &element.properties {
         builder.keep(property)?;
     }
@@ -106,22 +106,22 @@ pub(super) fn sink(element: &Element, swap: bool) -> Result<(Sink, Vec<Home>)> {
 /// All rows that the outcome counts were published.
 pub(super) unsafe fn columns(
     element: &Element,
-    stores: &mut [Option<Store>],
+    stores: &mut [Option<PlyStore>],
     lists: &mut [Option<ListSink>],
-    homes: &[Home],
-    outcome: &Outcome,
+    homes: &[PlyTablesHome],
+    outcome: &PlyOutcome,
 ) -> Result<Vec<Column>> {
     let rows = element.count as usize;
     let mut columns = Vec::new();
     for (property, home) in element.properties.iter().zip(homes) {
         let (values, offsets) = match *home {
-            Home::Elsewhere => continue,
-            Home::Store(store) => match stores.get_mut(store).and_then(Option::take) {
+            PlyTablesHome::Elsewhere => continue,
+            PlyTablesHome::Store(store) => match stores.get_mut(store).and_then(Option::take) {
                 // SAFETY: the caller's promise.
                 Some(store) => (unsafe { store.values(property.item, rows) }, None),
                 None => continue,
             },
-            Home::List(list) => match lists.get_mut(list).and_then(Option::take) {
+            PlyTablesHome::List(list) => match lists.get_mut(list).and_then(Option::take) {
                 Some(sink) => {
                     let total = outcome.totals.get(list).copied().unwrap_or(0) as usize;
                     // SAFETY: the caller's promise.
@@ -152,10 +152,10 @@ pub(super) unsafe fn offsets(column: polyhaul_pipeline::column::Column<u32>, row
 }
 
 /// The stores and the lists of a sink, each to be taken once.
-pub(super) type Parts = (Vec<Option<Store>>, Vec<Option<ListSink>>);
+pub(super) type PlyParts = (Vec<Option<PlyStore>>, Vec<Option<ListSink>>);
 
 /// Takes a sink to its parts.
-pub(super) fn parts(sink: Sink) -> Result<Parts> {
+pub(super) fn parts(sink: PlySink) -> Result<PlyParts> {
     let (mut stores, mut lists) = (Vec::new(), Vec::new());
     stores.try_reserve_exact(sink.stores.len())?;
     stores.extend(sink.stores.into_iter().map(Some));
@@ -168,7 +168,12 @@ pub(super) fn parts(sink: Sink) -> Result<Parts> {
 ///
 /// # Safety
 /// All of its rows were published.
-pub(super) unsafe fn table(element: &Element, sink: Sink, homes: &[Home], outcome: &Outcome) -> Result<Table> {
+pub(super) unsafe fn table(
+    element: &Element,
+    sink: PlySink,
+    homes: &[PlyTablesHome],
+    outcome: &PlyOutcome,
+) -> Result<Table> {
     let (mut stores, mut lists) = parts(sink)?;
     // SAFETY: the caller's promise.
     let columns = unsafe { columns(element, &mut stores, &mut lists, homes, outcome)? };
@@ -176,9 +181,9 @@ pub(super) unsafe fn table(element: &Element, sink: Sink, homes: &[Home], outcom
 }
 
 /// The targets of elements and their sinks.
-pub(super) fn targets<'a>(elements: &'a [Element], sinks: &'a [Sink]) -> Result<Vec<Target<'a>>> {
+pub(super) fn targets<'a>(elements: &'a [Element], sinks: &'a [PlySink]) -> Result<Vec<PlyRowsTarget<'a>>> {
     let mut targets = Vec::new();
     targets.try_reserve_exact(elements.len())?;
-    targets.extend(elements.iter().zip(sinks).map(|(element, sink)| Target { element, sink }));
+    targets.extend(elements.iter().zip(sinks).map(|(element, sink)| PlyRowsTarget { element, sink }));
     Ok(targets)
 }

@@ -8,10 +8,10 @@
 //! one by one and in order ([`super::words`]): that is slow, and rare. It stays in order because where a row ends
 //! depends on every word before it, the counts of lists among them: words counted side by side would not tell.
 
-use super::layout::{RowEnd, Shape};
-use super::lines::{Lines, Numbers, Order, Parsed, Segment};
-use super::rows::{Outcome, Progress, Target};
-use super::sink::{Block, Flaw, Scratch, SinkFound};
+use super::layout::{PlyShape, RowEnd};
+use super::lines::{PlyLines, PlyLinesOrder, PlyLinesParsed, PlyNumbers, PlySegment};
+use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
+use super::sink::{Flaw, PlyScratch, PlySinkBlock, SinkFound};
 use super::words;
 use super::words::{Fed, words};
 use crate::place::Placer;
@@ -43,17 +43,17 @@ struct PlyTextSlot {
     /// Where the rows begin in it, and where that is in the padded text.
     body: usize,
     index: Box<Index>,
-    numbers: Numbers,
+    numbers: PlyNumbers,
     /// Line ends in the text, and lines of rows.
     lines: u64,
     rows: u64,
     /// What came before.
     first_line: u64,
     first_row: u64,
-    parsed: Parsed,
+    parsed: PlyLinesParsed,
     /// Where the first row began, if that was in an earlier chunk.
     carried: Option<(Place, Excerpt)>,
-    scratch: Scratch,
+    scratch: PlyScratch,
     found: Vec<SinkFound>,
     /// What comes behind all that was parsed: an error, or words behind the last row.
     error: Option<Error>,
@@ -62,7 +62,7 @@ struct PlyTextSlot {
 
 /// Words in order, from the first line on that is no row.
 struct Serial {
-    progress: words::Progress,
+    progress: words::PlyWordsProgress,
     /// The next row, or the one that was begun; over all elements.
     row: u64,
     /// What was begun of it, and where.
@@ -85,19 +85,19 @@ struct PlyTextState {
     wide_line: Option<String>,
     /// Where the text ends so far.
     end: u64,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<PlyOutcome>,
     warnings: Warnings,
-    progress: Progress,
+    progress: PlyRowsProgress,
 }
 
 struct PlyTextJob<'s, 'a> {
     chunks: TextChunks<'s>,
     /// Where the rows begin in the file.
     body: u64,
-    targets: &'a [Target<'a>],
+    targets: &'a [PlyRowsTarget<'a>],
     /// Of elements without lists.
-    shapes: Vec<Option<Shape>>,
-    order: Order,
+    shapes: Vec<Option<PlyShape>>,
+    order: PlyLinesOrder,
     options: &'a ParseOptions,
     /// Whether words are taken in order: no need to parse lines.
     serial: AtomicBool,
@@ -108,10 +108,10 @@ struct PlyTextJob<'s, 'a> {
 pub(super) fn read(
     feed: Feed<'_>,
     body: u64,
-    targets: &[Target<'_>],
+    targets: &[PlyRowsTarget<'_>],
     options: &ParseOptions,
     warnings: &mut Warnings,
-) -> Result<(Vec<Outcome>, usize)> {
+) -> Result<(Vec<PlyOutcome>, usize)> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (128 << 10);
     let chunk_count = feed.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
@@ -123,14 +123,14 @@ pub(super) fn read(
         let layout = &target.sink.layout;
         let shape = if layout.lists.is_empty() { layout.shape(&[])? } else { None };
         try_push(&mut shapes, shape, "elements")?;
-        try_push(&mut outcomes, Outcome::new(target.sink)?, "elements")?;
+        try_push(&mut outcomes, PlyOutcome::new(target.sink)?, "elements")?;
     }
     let job = PlyTextJob {
         chunks: feed.into_text().cut(chunk_bytes, options.limits.line_bytes, PADDING),
         body,
         targets,
         shapes,
-        order: Order::of(targets)?,
+        order: PlyLinesOrder::of(targets)?,
         options,
         serial: AtomicBool::new(false),
         slot_bytes,
@@ -146,7 +146,7 @@ pub(super) fn read(
         end: body,
         outcomes,
         warnings: std::mem::take(warnings),
-        progress: Progress::default(),
+        progress: PlyRowsProgress::default(),
     };
     let result = run(&job, &mut state, crew, &options.run.cancel);
     *warnings = std::mem::take(&mut state.warnings);
@@ -157,7 +157,7 @@ pub(super) fn read(
 }
 
 /// Makes room for rows that the text may have: each number takes two bytes at least.
-fn reserve(size: Option<u64>, body: u64, targets: &[Target<'_>]) -> Result<()> {
+fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Result<()> {
     let Some(mut left) = size.map(|size| size.saturating_sub(body) + 1) else { return Ok(()) };
     for target in targets {
         let words = target.element.properties.len() as u64;
@@ -186,14 +186,14 @@ impl ChunkJob for PlyTextJob<'_, '_> {
             text: Text::default(),
             body: 0,
             index,
-            numbers: Numbers::default(),
+            numbers: PlyNumbers::default(),
             lines: 0,
             rows: 0,
             first_line: 0,
             first_row: 0,
-            parsed: Parsed::default(),
+            parsed: PlyLinesParsed::default(),
             carried: None,
-            scratch: Scratch::default(),
+            scratch: PlyScratch::default(),
             found: Vec::new(),
             error: None,
             extra: None,
@@ -253,7 +253,7 @@ impl PlyTextJob<'_, '_> {
         if self.serial.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let lines = Lines {
+        let lines = PlyLines {
             order: &self.order,
             targets: self.targets,
             padded: slot.text.padded(),
@@ -280,7 +280,8 @@ impl PlyTextJob<'_, '_> {
                 self.serial.store(true, Ordering::Relaxed);
                 let row = state.done;
                 state.wide_line = self.wide_line(slot, stop, row);
-                let mut serial = Serial { progress: words::Progress::default(), row, partial: Vec::new(), place: None };
+                let mut serial =
+                    Serial { progress: words::PlyWordsProgress::default(), row, partial: Vec::new(), place: None };
                 self.take_words(&mut serial, stop, slot)?;
                 state.done = serial.row;
                 state.serial = Some(serial);
@@ -321,7 +322,7 @@ impl PlyTextJob<'_, '_> {
         let mut row_start = parsed.rows.len();
         parsed.rows.try_reserve(serial.partial.len()).map_err(|_| Error::memory("a row"))?;
         parsed.rows.append(&mut serial.partial);
-        let mut segment: Option<Segment> = None;
+        let mut segment: Option<PlySegment> = None;
         // Of the row that was begun: its first word, where that is in this chunk.
         let mut begun: Option<Range<usize>> = None;
         for word in words(slot.text.padded(), from, slot.text.end) {
@@ -332,7 +333,7 @@ impl PlyTextJob<'_, '_> {
             let target = self.targets[number];
             if segment.as_ref().is_none_or(|segment| segment.element != number) {
                 close(&mut segment, row_start, &mut parsed.segments)?;
-                segment = Some(Segment::new(number, row, self.targets, (row_start, word.start))?);
+                segment = Some(PlySegment::new(number, row, self.targets, (row_start, word.start))?);
             }
             if serial.progress.is_fresh() {
                 begun = Some(word.clone());
@@ -398,9 +399,9 @@ impl PlyTextJob<'_, '_> {
     }
 
     /// The error that a word does not belong where it is.
-    fn fault(&self, slot: &PlyTextSlot, word: Range<usize>, fault: words::Fault, row: u64) -> Error {
+    fn fault(&self, slot: &PlyTextSlot, word: Range<usize>, fault: words::PlyFault, row: u64) -> Error {
         let (place, excerpt) = self.placed(slot, word);
-        let words::Fault { message, expected } = fault;
+        let words::PlyFault { message, expected } = fault;
         let (message, expected) = (format!("{message} (row {row})"), Some(expected));
         let diagnostic = Diagnostic { place, expected, excerpt: Some(excerpt), ..Diagnostic::new(message) };
         diagnostic.into_error(ErrorKind::Malformed)
@@ -465,7 +466,7 @@ impl PlyTextJob<'_, '_> {
     fn publish_rows(&self, slot: &mut PlyTextSlot) -> Result<()> {
         slot.found.clear();
         for segment in &slot.parsed.segments {
-            let block = Block {
+            let block = PlySinkBlock {
                 bytes: &slot.parsed.rows[segment.bytes.clone()],
                 rows: segment.rows,
                 first_row: segment.first_row,
@@ -498,7 +499,7 @@ impl PlyTextJob<'_, '_> {
         state.progress.report(slot.text.offset + slot.text.len() as u64, self.chunks.size(), self.options);
         slot.text.shrink(self.slot_bytes);
         if slot.parsed.rows.capacity() > 4 * self.slot_bytes {
-            slot.parsed = Parsed::default();
+            slot.parsed = PlyLinesParsed::default();
         }
         Ok(())
     }
@@ -515,7 +516,7 @@ impl PlyTextJob<'_, '_> {
     }
 
     /// Where a flaw is: the word, where the row has a line of its own, otherwise where the row begins.
-    fn place_of_flaw(&self, slot: &PlyTextSlot, segment: &Segment, flaw: &Flaw) -> (Place, Option<Excerpt>) {
+    fn place_of_flaw(&self, slot: &PlyTextSlot, segment: &PlySegment, flaw: &Flaw) -> (Place, Option<Excerpt>) {
         let row = (flaw.row - segment.first_row) as usize;
         if !segment.starts.is_empty() {
             return self.place_of_row(slot, segment, row);
@@ -529,7 +530,7 @@ impl PlyTextJob<'_, '_> {
     }
 
     /// Where a row of a segment begins.
-    fn place_of_row(&self, slot: &PlyTextSlot, segment: &Segment, row: usize) -> (Place, Option<Excerpt>) {
+    fn place_of_row(&self, slot: &PlyTextSlot, segment: &PlySegment, row: usize) -> (Place, Option<Excerpt>) {
         let padded = slot.text.padded();
         let start = match segment.starts.get(row) {
             Some(&CARRIED) => {
@@ -554,7 +555,7 @@ impl PlyTextJob<'_, '_> {
 }
 
 /// Ends a segment at `end` of the rows.
-fn close(segment: &mut Option<Segment>, end: usize, segments: &mut Vec<Segment>) -> Result<()> {
+fn close(segment: &mut Option<PlySegment>, end: usize, segments: &mut Vec<PlySegment>) -> Result<()> {
     match segment.take() {
         Some(mut segment) if segment.rows > 0 => {
             segment.bytes.end = end;

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// A row in the making.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct PlyWordsProgress {
     /// The property whose word comes next.
     property: usize,
     /// How many numbers of its list are still to come; the count came already.
@@ -31,15 +31,15 @@ pub(super) enum Fed {
 
 /// Why a word is not what belongs there.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct PlyFault {
     pub(super) message: String,
     pub(super) expected: String,
 }
 
-impl Progress {
+impl PlyWordsProgress {
     /// Whether the next word begins a row.
     pub(super) fn is_fresh(&self) -> bool {
-        *self == Progress::default()
+        *self == PlyWordsProgress::default()
     }
 
     /// Takes the next word of a row of `element`, and appends its number to `row`.
@@ -48,7 +48,7 @@ impl Progress {
         element: &Element,
         word: &[u8],
         row: &mut Vec<u8>,
-    ) -> Result<std::result::Result<Fed, Fault>> {
+    ) -> Result<std::result::Result<Fed, PlyFault>> {
         row.try_reserve(8).map_err(|_| Error::memory("a row"))?;
         let Some(property) = element.properties.get(self.property) else { return Ok(Ok(Fed::Last)) };
         let (scalar, is_count) = match (property.count, self.left) {
@@ -73,7 +73,7 @@ impl Progress {
         if self.property < element.properties.len() {
             return Ok(Ok(Fed::Part));
         }
-        *self = Progress::default();
+        *self = PlyWordsProgress::default();
         Ok(Ok(Fed::Last))
     }
 }
@@ -136,7 +136,7 @@ pub(super) fn push(scalar: Scalar, number: i64, row: &mut Vec<u8>) -> bool {
     true
 }
 
-fn fault(element: &Element, property: &Property, scalar: Scalar, is_count: bool, word: &[u8], why: Why) -> Fault {
+fn fault(element: &Element, property: &Property, scalar: Scalar, is_count: bool, word: &[u8], why: Why) -> PlyFault {
     let text = String::from_utf8_lossy(&word[..word.len().min(400)]);
     let word = names::shown(&text);
     let (element, property) = (names::shown(&element.name), names::shown(&property.name));
@@ -145,7 +145,7 @@ fn fault(element: &Element, property: &Property, scalar: Scalar, is_count: bool,
         Why::Malformed => format!("`{word}` is not a valid value for {of} of `{element}`"),
         Why::Range => format!("`{word}` does not fit into {of} of `{element}`"),
     };
-    Fault { message, expected: range_of(scalar, is_count) }
+    PlyFault { message, expected: range_of(scalar, is_count) }
 }
 
 /// Which numbers a type has.

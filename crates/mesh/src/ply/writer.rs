@@ -10,7 +10,7 @@ mod tables;
 mod text;
 
 use crate::options::{Digits, PlyEncoding, PlyWriteOptions};
-use fields::{BLOCK, Big, Little, Rows};
+use fields::{BLOCK, Little, PlyBig, PlyFieldsRows};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
 use polyhaul_model::names;
@@ -22,7 +22,7 @@ use polyhaul_pipeline::write::{Pages, Writing};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
-use text::Kind;
+use text::PlyKind;
 
 pub use scene::write as write_scene;
 pub use tables::write as write_tables;
@@ -33,20 +33,20 @@ const PAGE_BYTES: usize = 512 << 10;
 const TEXT_FACTOR: u64 = 3;
 
 /// An element as it is written.
-struct Element<'a> {
+struct PlyElement<'a> {
     name: Cow<'a, str>,
-    properties: Vec<Property<'a>>,
+    properties: Vec<PlyProperty<'a>>,
     /// The types of the properties.
-    kinds: Vec<Kind>,
+    kinds: Vec<PlyKind>,
     /// The rows, in order.
-    pieces: Vec<Rows<'a>>,
+    pieces: Vec<PlyFieldsRows<'a>>,
 }
 
 /// What each row of an element has.
 #[derive(Clone)]
-struct Property<'a> {
+struct PlyProperty<'a> {
     name: Cow<'a, str>,
-    kind: Kind,
+    kind: PlyKind,
 }
 
 /// What stands before the elements.
@@ -55,9 +55,9 @@ struct Remarks<'a> {
     infos: &'a [String],
 }
 
-impl<'a> Element<'a> {
+impl<'a> PlyElement<'a> {
     /// Properties without names get some.
-    fn new(name: &'a str, mut properties: Vec<Property<'a>>, pieces: Vec<Rows<'a>>) -> Result<Self> {
+    fn new(name: &'a str, mut properties: Vec<PlyProperty<'a>>, pieces: Vec<PlyFieldsRows<'a>>) -> Result<Self> {
         let mut taken = HashSet::new();
         taken.try_reserve(properties.len())?;
         taken.extend(properties.iter().map(|property| word(&property.name).into_owned()));
@@ -67,13 +67,13 @@ impl<'a> Element<'a> {
         let mut kinds = Vec::new();
         kinds.try_reserve_exact(properties.len())?;
         kinds.extend(properties.iter().map(|property| property.kind));
-        Ok(Element { name: name.into(), properties, kinds, pieces })
+        Ok(PlyElement { name: name.into(), properties, kinds, pieces })
     }
 }
 
-impl<'a> Property<'a> {
+impl<'a> PlyProperty<'a> {
     fn number(name: &'a str, scalar: Scalar) -> Self {
-        Property { name: name.into(), kind: Kind { scalar, count: None } }
+        PlyProperty { name: name.into(), kind: PlyKind { scalar, count: None } }
     }
 }
 
@@ -88,7 +88,7 @@ pub fn note_remarks(remarks: [&[String]; 2], output: &str, warnings: &mut Warnin
 
 /// Writes elements.
 fn write(
-    elements: &[Element<'_>],
+    elements: &[PlyElement<'_>],
     remarks: &Remarks<'_>,
     options: &PlyWriteOptions,
     run: &RunOptions,
@@ -134,9 +134,9 @@ fn unique<'a>(what: &str, all: impl ExactSizeIterator<Item = &'a str>) -> Result
 
 /// Text that is being put together.
 #[derive(Default)]
-struct Header(Vec<u8>);
+struct PlyWriterHeader(Vec<u8>);
 
-impl Header {
+impl PlyWriterHeader {
     /// Appends a line of these words.
     fn line(&mut self, words: &[&str]) -> Result<()> {
         self.0.try_reserve(words.iter().map(|word| word.len() + 1).sum()).map_err(|_| Error::memory("the header"))?;
@@ -150,7 +150,7 @@ impl Header {
         Ok(())
     }
 
-    fn property(&mut self, Property { name, kind: Kind { scalar, count } }: &Property<'_>) -> Result<()> {
+    fn property(&mut self, PlyProperty { name, kind: PlyKind { scalar, count } }: &PlyProperty<'_>) -> Result<()> {
         let (name, scalar) = (word(name), type_name(*scalar));
         match count {
             Some(count) => self.line(&["property", "list", type_name(*count), scalar, &name]),
@@ -171,8 +171,8 @@ impl Header {
     }
 }
 
-fn header(elements: &[Element<'_>], remarks: &Remarks<'_>, encoding: PlyEncoding) -> Result<Vec<u8>> {
-    let mut header = Header::default();
+fn header(elements: &[PlyElement<'_>], remarks: &Remarks<'_>, encoding: PlyEncoding) -> Result<Vec<u8>> {
+    let mut header = PlyWriterHeader::default();
     let encoding = match encoding {
         PlyEncoding::Ascii => "ascii",
         PlyEncoding::LittleEndian => "binary_little_endian",
@@ -196,7 +196,7 @@ fn header(elements: &[Element<'_>], remarks: &Remarks<'_>, encoding: PlyEncoding
 
 /// All rows of all elements, in pages.
 struct PlyPages<'a> {
-    pieces: Vec<Piece<'a>>,
+    pieces: Vec<PlyPiece<'a>>,
     cost: u64,
     page_cost: u64,
     encoding: PlyEncoding,
@@ -204,10 +204,10 @@ struct PlyPages<'a> {
 }
 
 /// Rows, and what is written before them.
-struct Piece<'a> {
-    rows: &'a Rows<'a>,
+struct PlyPiece<'a> {
+    rows: &'a PlyFieldsRows<'a>,
     /// What stands in a row, in order.
-    kinds: &'a [Kind],
+    kinds: &'a [PlyKind],
     start: u64,
 }
 
@@ -221,14 +221,14 @@ struct PlyPageSlot {
 }
 
 impl<'a> PlyPages<'a> {
-    fn new(elements: &'a [Element<'a>], options: &PlyWriteOptions, run: &RunOptions) -> Result<Self> {
+    fn new(elements: &'a [PlyElement<'a>], options: &PlyWriteOptions, run: &RunOptions) -> Result<Self> {
         let PlyWriteOptions { encoding, digits, .. } = *options;
         let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30) as u64;
         let page_cost = if encoding == PlyEncoding::Ascii { page_bytes.div_ceil(TEXT_FACTOR) } else { page_bytes };
         let mut pages = PlyPages { pieces: Vec::new(), cost: 0, page_cost, encoding, digits };
         for element in elements {
             for rows in element.pieces.iter().filter(|rows| rows.count > 0) {
-                let piece = Piece { rows, kinds: &element.kinds, start: pages.cost };
+                let piece = PlyPiece { rows, kinds: &element.kinds, start: pages.cost };
                 pages.cost += piece.cost_before(rows.count);
                 try_push(&mut pages.pieces, piece, "the plan")?;
             }
@@ -251,7 +251,7 @@ impl<'a> PlyPages<'a> {
     }
 
     /// The rows that begin in page `number`, piece by piece.
-    fn shares(&self, number: u64) -> impl Iterator<Item = (&Piece<'a>, Range<usize>)> {
+    fn shares(&self, number: u64) -> impl Iterator<Item = (&PlyPiece<'a>, Range<usize>)> {
         let share = number.saturating_mul(self.page_cost)..(number + 1).saturating_mul(self.page_cost);
         let first = self.pieces.partition_point(|piece| piece.end() <= share.start);
         let pieces = self.pieces[first..].iter().take_while(move |piece| piece.start < share.end);
@@ -264,7 +264,7 @@ impl<'a> PlyPages<'a> {
     }
 }
 
-impl Piece<'_> {
+impl PlyPiece<'_> {
     /// What is before a row: its bytes, and one, since there are rows without any.
     fn cost_before(&self, row: usize) -> u64 {
         self.rows.bytes_before(row) + row as u64
@@ -296,14 +296,14 @@ fn grow(rows: &mut Vec<u8>, len: usize) -> Result<()> {
 
 impl PlyPageSlot {
     /// Makes rows after those there are.
-    fn rows(&mut self, rows: &Rows<'_>, range: Range<usize>, is_big: bool) -> Result<()> {
+    fn rows(&mut self, rows: &PlyFieldsRows<'_>, range: Range<usize>, is_big: bool) -> Result<()> {
         let bytes = rows.bytes_before(range.end) - rows.bytes_before(range.start);
         let end = usize::try_from(bytes).ok().and_then(|bytes| self.len.checked_add(bytes));
         let end = end.ok_or_else(|| Error::memory("a page"))?;
         grow(&mut self.rows, end)?;
         let page = &mut self.rows[self.len..end];
         if is_big {
-            rows.put::<Big>(range, page)
+            rows.put::<PlyBig>(range, page)
         } else {
             rows.put::<Little>(range, page)
         }
@@ -312,7 +312,7 @@ impl PlyPageSlot {
     }
 
     /// Makes lines of rows.
-    fn lines(&mut self, piece: &Piece<'_>, range: Range<usize>, digits: Digits) -> Result<()> {
+    fn lines(&mut self, piece: &PlyPiece<'_>, range: Range<usize>, digits: Digits) -> Result<()> {
         for start in range.clone().step_by(BLOCK) {
             let block = start..range.end.min(start + BLOCK);
             self.len = 0;

@@ -5,10 +5,10 @@
 //! once. Triangles that stand on seven lines each are taken many at once ([`polyhaul_text::parse::facets`]), all others
 //! statement by statement.
 
-use super::facets::{Facet, Facets, Places, Solid, check_count};
-use super::machine::{Machine, Step};
+use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, check_count};
+use super::machine::{Machine, StlStep};
 use super::reader::StlFound;
-use super::statement::{Statement, Statements, Word};
+use super::statement::{Statements, StlStatement, StlWord};
 use crate::options::StlReadOptions;
 use crate::place::{Placer, excerpt};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
@@ -42,20 +42,20 @@ struct StlTextJob<'a, 'o> {
 struct StlTextSlot {
     text: Text,
     index: Box<Index>,
-    parsed: Parsed,
+    parsed: StlParsed,
     /// The triangle that began in a chunk before.
-    first: Option<Facet>,
-    places: Places,
+    first: Option<StlReadFacet>,
+    places: StlPlaces,
 }
 
 /// What a chunk says.
 #[derive(Default)]
-struct Parsed {
+struct StlParsed {
     /// What depends on the chunks before.
-    head: Vec<Statement>,
-    facets: Vec<Facet>,
+    head: Vec<StlStatement>,
+    facets: Vec<StlReadFacet>,
     solids: Vec<LocalSolid>,
-    complaints: Vec<Complaint>,
+    complaints: Vec<StlComplaint>,
     /// Complaints that are only counted.
     more_complaints: u64,
     /// How far the last triangle is; `None` where that depends on the chunks before.
@@ -72,7 +72,7 @@ struct LocalSolid {
 }
 
 /// A statement at a wrong place, or what is none.
-struct Complaint {
+struct StlComplaint {
     expected: &'static str,
     token: (u32, u32),
     /// How many triangles of the chunk come before.
@@ -117,7 +117,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions<StlReadOptions>) -> Res
     Ok(StlFound { scene, warnings, threads: crew.threads })
 }
 
-impl Parsed {
+impl StlParsed {
     fn clear(&mut self) {
         self.head.clear();
         self.facets.clear();
@@ -172,7 +172,7 @@ impl Parsed {
 
     /// Parses the lines of a window, many triangles at once where they have seven lines each; `false` where a
     /// complaint ends the reading.
-    fn window(&mut self, text: &Text, index: &Index, room: &mut [Facet], stops: bool) -> Result<bool> {
+    fn window(&mut self, text: &Text, index: &Index, room: &mut [StlReadFacet], stops: bool) -> Result<bool> {
         let window = Window { padded: text.padded(), index, level: Level::best() };
         let mut line = 0;
         while line < index.lines().len() && index.line_start(line) < text.end {
@@ -199,14 +199,14 @@ impl Parsed {
     fn line(&mut self, text: &Text, line: Range<usize>, stops: bool) -> Result<bool> {
         let mut machine = self.machine.unwrap_or_default();
         let mut goes_on = true;
-        for Statement { word, token } in
+        for StlStatement { word, token } in
             Statements::of_line(text.bytes(), line.start - text.start..line.end - text.start)
         {
             match machine.step(&word) {
-                Step::Fine => self.open(&word)?,
-                Step::Whole(facet) => try_push(&mut self.facets, facet, "triangles")?,
-                Step::Wrong(expected) => {
-                    self.complain(Complaint { expected, token, facets: self.facets.len() })?;
+                StlStep::Fine => self.open(&word)?,
+                StlStep::Whole(facet) => try_push(&mut self.facets, facet, "triangles")?,
+                StlStep::Wrong(expected) => {
+                    self.complain(StlComplaint { expected, token, facets: self.facets.len() })?;
                     if stops {
                         goes_on = false;
                         break;
@@ -221,21 +221,21 @@ impl Parsed {
 
     /// Notes whether a solid is open now.
     #[inline]
-    fn open(&mut self, word: &Word) -> Result<()> {
+    fn open(&mut self, word: &StlWord) -> Result<()> {
         match word {
-            Word::Solid(name) => {
+            StlWord::Solid(name) => {
                 self.is_open = Some(true);
                 let solid = LocalSolid { name: name.clone(), first: self.facets.len() };
                 try_push(&mut self.solids, solid, "solids")?;
             }
-            Word::Facet(_) => self.is_open = Some(true),
-            Word::EndSolid => self.is_open = Some(false),
+            StlWord::Facet(_) => self.is_open = Some(true),
+            StlWord::EndSolid => self.is_open = Some(false),
             _ => {}
         }
         Ok(())
     }
 
-    fn complain(&mut self, complaint: Complaint) -> Result<()> {
+    fn complain(&mut self, complaint: StlComplaint) -> Result<()> {
         if self.complaints.len() < KEPT {
             return try_push(&mut self.complaints, complaint, "complaints");
         }
@@ -246,24 +246,26 @@ impl Parsed {
 
 impl StlTextState {
     /// Settles what depends on the chunks before; returns the triangle that ends in the chunk's head.
-    fn settle(&mut self, slot: &StlTextSlot, job: &StlTextJob<'_, '_>) -> Result<Option<Facet>> {
+    fn settle(&mut self, slot: &StlTextSlot, job: &StlTextJob<'_, '_>) -> Result<Option<StlReadFacet>> {
         let StlTextSlot { text, parsed, .. } = slot;
         let file = job.chunks.name();
         let mut placer = Placer::new(text.bytes(), text.offset, self.lines, file);
         let mut first = None;
-        for Statement { word, token } in &parsed.head {
+        for StlStatement { word, token } in &parsed.head {
             match self.machine.step(word) {
-                Step::Fine => {}
-                Step::Whole(facet) => first = Some(facet),
-                Step::Wrong(expected) => {
-                    let complaint = Complaint { expected, token: *token, facets: usize::from(first.is_some()) };
+                StlStep::Fine => {}
+                StlStep::Whole(facet) => first = Some(facet),
+                StlStep::Wrong(expected) => {
+                    let complaint = StlComplaint { expected, token: *token, facets: usize::from(first.is_some()) };
                     self.complain(&complaint, text, &mut placer, job.options)?;
                 }
             }
             match word {
-                Word::Solid(name) => self.begin(name, usize::from(first.is_some()), text, &mut placer, job.options)?,
-                Word::Facet(_) => self.is_open = true,
-                Word::EndSolid => self.is_open = false,
+                StlWord::Solid(name) => {
+                    self.begin(name, usize::from(first.is_some()), text, &mut placer, job.options)?
+                }
+                StlWord::Facet(_) => self.is_open = true,
+                StlWord::EndSolid => self.is_open = false,
                 _ => {}
             }
         }
@@ -322,12 +324,12 @@ impl StlTextState {
 
     fn complain(
         &mut self,
-        complaint: &Complaint,
+        complaint: &StlComplaint,
         text: &Text,
         placer: &mut Placer<'_>,
         options: &ParseOptions<StlReadOptions>,
     ) -> Result<()> {
-        let Complaint { expected, token, facets } = *complaint;
+        let StlComplaint { expected, token, facets } = *complaint;
         // What comes first in the file is the error: too many triangles, or this.
         check_count((self.count + facets) as u64, options)?;
         if !options.raises() && self.warnings.kept().len() >= KEPT {
@@ -367,10 +369,10 @@ impl StlTextState {
     }
 }
 
-impl Complaint {
+impl StlComplaint {
     /// The same complaint, where so many more triangles come before.
-    fn after(&self, facets: usize) -> Complaint {
-        Complaint { facets: self.facets + facets, ..*self }
+    fn after(&self, facets: usize) -> StlComplaint {
+        StlComplaint { facets: self.facets + facets, ..*self }
     }
 }
 
@@ -385,7 +387,7 @@ impl ChunkJob for StlTextJob<'_, '_> {
 
     fn slot(&self) -> Result<StlTextSlot> {
         let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
-        let (text, parsed, places) = (Text::default(), Parsed::default(), Places::default());
+        let (text, parsed, places) = (Text::default(), StlParsed::default(), StlPlaces::default());
         Ok(StlTextSlot { text, index, parsed, first: None, places })
     }
 

@@ -1,6 +1,6 @@
 //! Binary STL: blocks of whole triangles, each read to its own place.
 
-use super::facets::{Facet, Facets, Places, Solid, check_count};
+use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, check_count};
 use super::reader::StlFound;
 use super::{FACET_BYTES, HEADER_BYTES};
 use crate::options::StlReadOptions;
@@ -31,7 +31,7 @@ struct StlBinarySlot {
     number: u64,
     block: Block,
     has_attributes: bool,
-    places: Places,
+    places: StlPlaces,
 }
 
 /// What was read so far.
@@ -104,7 +104,7 @@ fn settle(
 }
 
 /// The triangles of some bytes.
-fn facets(bytes: &[u8]) -> impl Iterator<Item = (Facet, u16)> + Clone {
+fn facets(bytes: &[u8]) -> impl Iterator<Item = (StlReadFacet, u16)> + Clone {
     bytes.as_chunks::<FACET_BYTES>().0.iter().map(|facet| {
         let (numbers, attribute) = facet.split_at(48);
         let mut values = [[0.0; 3]; 4];

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A triangle: its normal, then its positions.
-pub(super) type Facet = [[f32; 3]; 4];
+pub(super) type StlReadFacet = [[f32; 3]; 4];
 
 /// Where a file's triangles go.
 pub(super) struct Facets {
@@ -25,7 +25,7 @@ pub(super) struct Facets {
 
 /// The places of some triangles.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub(super) struct StlPlaces {
     pub(super) facets: Range<usize>,
     /// The places of the attributes before them, where these are the first that are not 0.
     gap: Range<usize>,
@@ -45,11 +45,11 @@ impl Facets {
     }
 
     /// Hands out places, in order; `needs_attributes` where one of them is not 0.
-    pub(super) fn place(&self, facets: Range<usize>, needs_attributes: bool) -> Result<Places> {
+    pub(super) fn place(&self, facets: Range<usize>, needs_attributes: bool) -> Result<StlPlaces> {
         self.positions.reserve(facets.end)?;
         self.normals.reserve(facets.end)?;
         let had = self.has_attributes.load(Ordering::Relaxed);
-        let mut places = Places { gap: 0..0, has_attributes: had || needs_attributes, facets };
+        let mut places = StlPlaces { gap: 0..0, has_attributes: had || needs_attributes, facets };
         if places.has_attributes {
             self.attributes.reserve(places.facets.end)?;
             self.has_attributes.store(true, Ordering::Relaxed);
@@ -72,8 +72,8 @@ impl Facets {
     /// [`Facets::place`] gave these places to the caller alone, and `facets` has as many.
     pub(super) unsafe fn publish(
         &self,
-        places: &Places,
-        facets: impl Iterator<Item = (Facet, u16)> + Clone,
+        places: &StlPlaces,
+        facets: impl Iterator<Item = (StlReadFacet, u16)> + Clone,
     ) -> Result<()> {
         let range = || places.facets.clone();
         // SAFETY: the caller's promise.

@@ -1,11 +1,11 @@
 //! The order in which the statements of a triangle must come.
 
-use super::facets::Facet;
-use super::statement::Word;
+use super::facets::StlReadFacet;
+use super::statement::StlWord;
 
 /// How far a triangle is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum State {
+enum StlState {
     /// There is none.
     #[default]
     Outside,
@@ -22,16 +22,16 @@ enum State {
 /// A triangle that is being read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Machine {
-    state: State,
-    facet: Facet,
+    state: StlState,
+    facet: StlReadFacet,
 }
 
 /// What became of a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum StlStep {
     Fine,
     /// The triangle is whole.
-    Whole(Facet),
+    Whole(StlReadFacet),
     /// It may not stand here: this may.
     Wrong(&'static str),
 }
@@ -39,54 +39,55 @@ pub(super) enum Step {
 impl Machine {
     /// Whether a triangle is begun.
     pub(super) fn is_inside(&self) -> bool {
-        matches!(self.state, State::Begun | State::Loop(_) | State::Closed)
+        matches!(self.state, StlState::Begun | StlState::Loop(_) | StlState::Closed)
     }
 
     /// Takes a statement. A broken triangle is wrong once.
     #[inline]
-    pub(super) fn step(&mut self, word: &Word) -> Step {
+    pub(super) fn step(&mut self, word: &StlWord) -> StlStep {
         match (self.state, word) {
-            (State::Loop(count @ 0..3), &Word::Vertex(vertex)) => {
+            (StlState::Loop(count @ 0..3), &StlWord::Vertex(vertex)) => {
                 self.facet[1 + count] = vertex;
-                self.state = State::Loop(count + 1);
+                self.state = StlState::Loop(count + 1);
             }
-            (State::Outside | State::Broken, &Word::Facet(normal)) => self.begin(normal),
-            (State::Begun, Word::Loop) => self.state = State::Loop(0),
-            (State::Loop(3), Word::EndLoop) => self.state = State::Closed,
-            (State::Closed, Word::EndFacet) => {
-                self.state = State::Outside;
-                return Step::Whole(self.facet);
+            (StlState::Outside | StlState::Broken, &StlWord::Facet(normal)) => self.begin(normal),
+            (StlState::Begun, StlWord::Loop) => self.state = StlState::Loop(0),
+            (StlState::Loop(3), StlWord::EndLoop) => self.state = StlState::Closed,
+            (StlState::Closed, StlWord::EndFacet) => {
+                self.state = StlState::Outside;
+                return StlStep::Whole(self.facet);
             }
-            (State::Outside | State::Broken, Word::Solid(_) | Word::EndSolid) | (State::Broken, Word::EndFacet) => {
-                self.state = State::Outside;
+            (StlState::Outside | StlState::Broken, StlWord::Solid(_) | StlWord::EndSolid)
+            | (StlState::Broken, StlWord::EndFacet) => {
+                self.state = StlState::Outside;
             }
-            (State::Broken, Word::Broken(_) | Word::Loop | Word::Vertex(_) | Word::EndLoop) => {}
-            (_, word) => return Step::Wrong(self.wrong(word)),
+            (StlState::Broken, StlWord::Broken(_) | StlWord::Loop | StlWord::Vertex(_) | StlWord::EndLoop) => {}
+            (_, word) => return StlStep::Wrong(self.wrong(word)),
         }
-        Step::Fine
+        StlStep::Fine
     }
 
     fn begin(&mut self, normal: [f32; 3]) {
         self.facet[0] = normal;
-        self.state = State::Begun;
+        self.state = StlState::Begun;
     }
 
     /// Goes on behind a statement that may not stand here; says what may.
-    fn wrong(&mut self, word: &Word) -> &'static str {
+    fn wrong(&mut self, word: &StlWord) -> &'static str {
         let expected = match (self.state, word) {
-            (_, Word::Broken(expected)) => expected,
-            (State::Begun, _) => "`outer loop`",
-            (State::Loop(0..3), _) => "`vertex`: a triangle has three",
-            (State::Loop(_), _) => "`endloop`: a triangle has three vertices",
-            (State::Closed, _) => "`endfacet`",
-            (State::Outside | State::Broken, _) => "`facet`",
+            (_, StlWord::Broken(expected)) => expected,
+            (StlState::Begun, _) => "`outer loop`",
+            (StlState::Loop(0..3), _) => "`vertex`: a triangle has three",
+            (StlState::Loop(_), _) => "`endloop`: a triangle has three vertices",
+            (StlState::Closed, _) => "`endfacet`",
+            (StlState::Outside | StlState::Broken, _) => "`facet`",
         };
         match word {
-            Word::Facet(normal) => self.begin(*normal),
-            Word::Solid(_) | Word::EndSolid => self.state = State::Outside,
+            StlWord::Facet(normal) => self.begin(*normal),
+            StlWord::Solid(_) | StlWord::EndSolid => self.state = StlState::Outside,
             // What is no statement and stands between triangles breaks none.
-            Word::Broken(_) if self.state == State::Outside => {}
-            _ => self.state = State::Broken,
+            StlWord::Broken(_) if self.state == StlState::Outside => {}
+            _ => self.state = StlState::Broken,
         }
         expected
     }
@@ -96,32 +97,33 @@ impl Machine {
 mod tests {
     use super::*;
 
-    fn run(words: &[Word]) -> Vec<Step> {
+    fn run(words: &[StlWord]) -> Vec<StlStep> {
         let mut machine = Machine::default();
-        words.iter().map(|word| machine.step(word)).filter(|step| *step != Step::Fine).collect()
+        words.iter().map(|word| machine.step(word)).filter(|step| *step != StlStep::Fine).collect()
     }
 
-    const V: Word = Word::Vertex([1.0; 3]);
-    const N: Word = Word::Facet([2.0; 3]);
-    const WHOLE: Step = Step::Whole([[2.0; 3], [1.0; 3], [1.0; 3], [1.0; 3]]);
+    const V: StlWord = StlWord::Vertex([1.0; 3]);
+    const N: StlWord = StlWord::Facet([2.0; 3]);
+    const WHOLE: StlStep = StlStep::Whole([[2.0; 3], [1.0; 3], [1.0; 3], [1.0; 3]]);
 
     #[test]
     fn a_triangle_is_whole_at_its_end() {
-        let good = [Word::Solid(0..0), N, Word::Loop, V, V, V, Word::EndLoop, Word::EndFacet, Word::EndSolid];
+        let good =
+            [StlWord::Solid(0..0), N, StlWord::Loop, V, V, V, StlWord::EndLoop, StlWord::EndFacet, StlWord::EndSolid];
         assert_eq!(run(&good), [WHOLE]);
     }
 
     #[test]
     fn a_broken_triangle_is_wrong_once_and_the_next_one_counts() {
-        let four = [N, Word::Loop, V, V, V, V, Word::EndLoop, Word::EndFacet];
-        let next = [N, Word::Loop, V, V, V, Word::EndLoop, Word::EndFacet];
-        let wrong = Step::Wrong("`endloop`: a triangle has three vertices");
+        let four = [N, StlWord::Loop, V, V, V, V, StlWord::EndLoop, StlWord::EndFacet];
+        let next = [N, StlWord::Loop, V, V, V, StlWord::EndLoop, StlWord::EndFacet];
+        let wrong = StlStep::Wrong("`endloop`: a triangle has three vertices");
         assert_eq!(run(&[four.as_slice(), &next].concat()), [wrong, WHOLE]);
         assert_eq!(
             run(&[&four[..3], next.as_slice()].concat()),
-            [Step::Wrong("`vertex`: a triangle has three"), WHOLE]
+            [StlStep::Wrong("`vertex`: a triangle has three"), WHOLE]
         );
-        let odd = [Word::Broken("x"), V, V, Word::EndFacet];
-        assert_eq!(run(&[odd.as_slice(), &next].concat()), [Step::Wrong("x"), Step::Wrong("`facet`"), WHOLE]);
+        let odd = [StlWord::Broken("x"), V, V, StlWord::EndFacet];
+        assert_eq!(run(&[odd.as_slice(), &next].concat()), [StlStep::Wrong("x"), StlStep::Wrong("`facet`"), WHOLE]);
     }
 }

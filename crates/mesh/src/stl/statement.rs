@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// What a statement says.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Word {
+pub(super) enum StlWord {
     /// A solid begins; where its name stands in the text.
     Solid(Range<u32>),
     /// A triangle begins, with its normal.
@@ -19,17 +19,17 @@ pub(super) enum Word {
     Broken(&'static str),
 }
 
-impl Word {
+impl StlWord {
     /// Whether what follows does not depend on what came before.
     pub(super) fn begins_anew(&self) -> bool {
-        matches!(self, Word::Solid(_) | Word::Facet(_) | Word::EndSolid)
+        matches!(self, StlWord::Solid(_) | StlWord::Facet(_) | StlWord::EndSolid)
     }
 }
 
 /// A statement, and the token that says where it is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Statement {
-    pub(super) word: Word,
+pub(super) struct StlStatement {
+    pub(super) word: StlWord,
     /// Where the token begins, and how long it is.
     pub(super) token: (u32, u32),
 }
@@ -103,16 +103,16 @@ impl<'a> Statements<'a> {
     }
 
     /// A statement whose numbers follow.
-    fn with_numbers(&mut self, token: (u32, u32), word: fn([f32; 3]) -> Word) -> Statement {
+    fn with_numbers(&mut self, token: (u32, u32), word: fn([f32; 3]) -> StlWord) -> StlStatement {
         match self.numbers() {
-            Ok(values) => Statement { word: word(values), token },
+            Ok(values) => StlStatement { word: word(values), token },
             Err(token) => self.broken(token, "three numbers"),
         }
     }
 
-    fn broken(&mut self, token: (u32, u32), expected: &'static str) -> Statement {
+    fn broken(&mut self, token: (u32, u32), expected: &'static str) -> StlStatement {
         self.rest_of_line();
-        Statement { word: Word::Broken(expected), token }
+        StlStatement { word: StlWord::Broken(expected), token }
     }
 
     /// A word that must follow on the line.
@@ -123,10 +123,10 @@ impl<'a> Statements<'a> {
 }
 
 impl Iterator for Statements<'_> {
-    type Item = Statement;
+    type Item = StlStatement;
 
     #[inline]
-    fn next(&mut self) -> Option<Statement> {
+    fn next(&mut self) -> Option<StlStatement> {
         while self.byte().is_some_and(|byte| Self::is_blank(byte) || matches!(byte, b'\n' | b'\r')) {
             self.at += 1;
         }
@@ -137,26 +137,26 @@ impl Iterator for Statements<'_> {
         let token = self.span(word);
         let is = |wanted: &[u8]| word.eq_ignore_ascii_case(wanted);
         Some(if is(b"vertex") {
-            self.with_numbers(token, Word::Vertex)
+            self.with_numbers(token, StlWord::Vertex)
         } else if is(b"facet") {
             match self.follows(b"normal") {
-                Ok(()) => self.with_numbers(token, Word::Facet),
+                Ok(()) => self.with_numbers(token, StlWord::Facet),
                 Err(token) => self.broken(token, "`normal`"),
             }
         } else if is(b"outer") {
             match self.follows(b"loop") {
-                Ok(()) => Statement { word: Word::Loop, token },
+                Ok(()) => StlStatement { word: StlWord::Loop, token },
                 Err(token) => self.broken(token, "`loop`"),
             }
         } else if is(b"endloop") {
-            Statement { word: Word::EndLoop, token }
+            StlStatement { word: StlWord::EndLoop, token }
         } else if is(b"endfacet") {
-            Statement { word: Word::EndFacet, token }
+            StlStatement { word: StlWord::EndFacet, token }
         } else if is(b"solid") {
-            Statement { word: Word::Solid(self.rest_of_line()), token }
+            StlStatement { word: StlWord::Solid(self.rest_of_line()), token }
         } else if is(b"endsolid") {
             self.rest_of_line();
-            Statement { word: Word::EndSolid, token }
+            StlStatement { word: StlWord::EndSolid, token }
         } else {
             self.broken(token, "an STL statement")
         })
@@ -167,7 +167,7 @@ impl Iterator for Statements<'_> {
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> Vec<Word> {
+    fn words(text: &str) -> Vec<StlWord> {
         Statements::new(text.as_bytes()).map(|statement| statement.word).collect()
     }
 
@@ -176,22 +176,22 @@ mod tests {
         let text =
             " SOLID  a b \r\n\tFacet NORMAL 0 -1 1e3 outer  loop\n\n vertex\t1 2 NaN endloop ENDFACET\rendsolid a b";
         let found = words(text);
-        assert_eq!(found[0], Word::Solid(8..11));
-        assert_eq!(found[1..3], [Word::Facet([0.0, -1.0, 1000.0]), Word::Loop]);
-        assert!(matches!(found[3], Word::Vertex([1.0, 2.0, nan]) if nan.is_nan()));
-        assert_eq!(found[4..], [Word::EndLoop, Word::EndFacet, Word::EndSolid]);
+        assert_eq!(found[0], StlWord::Solid(8..11));
+        assert_eq!(found[1..3], [StlWord::Facet([0.0, -1.0, 1000.0]), StlWord::Loop]);
+        assert!(matches!(found[3], StlWord::Vertex([1.0, 2.0, nan]) if nan.is_nan()));
+        assert_eq!(found[4..], [StlWord::EndLoop, StlWord::EndFacet, StlWord::EndSolid]);
     }
 
     #[test]
     fn what_is_wrong_is_found_at_its_token() {
         let at = |text: &str| Statements::new(text.as_bytes()).next().map(|s| (s.word, s.token)).unwrap();
-        assert_eq!(at("vertex 1 x 3"), (Word::Broken("three numbers"), (9, 1)));
-        assert_eq!(at("vertex 1 2\n3"), (Word::Broken("three numbers"), (10, 0)));
-        assert_eq!(at("facet 0 0 1"), (Word::Broken("`normal`"), (6, 1)));
-        assert_eq!(at(" bogus 1 2"), (Word::Broken("an STL statement"), (1, 5)));
+        assert_eq!(at("vertex 1 x 3"), (StlWord::Broken("three numbers"), (9, 1)));
+        assert_eq!(at("vertex 1 2\n3"), (StlWord::Broken("three numbers"), (10, 0)));
+        assert_eq!(at("facet 0 0 1"), (StlWord::Broken("`normal`"), (6, 1)));
+        assert_eq!(at(" bogus 1 2"), (StlWord::Broken("an STL statement"), (1, 5)));
         assert_eq!(
             words("bogus 1 2 3\nendloop\nouter"),
-            [Word::Broken("an STL statement"), Word::EndLoop, Word::Broken("`loop`")]
+            [StlWord::Broken("an STL statement"), StlWord::EndLoop, StlWord::Broken("`loop`")]
         );
         assert!(words("").is_empty() && words(" \r\n").is_empty());
     }

@@ -22,10 +22,10 @@ const PAGE_BYTES: usize = 512 << 10;
 const TEXT_BYTES: usize = 240;
 
 /// What is written as this format.
-pub(crate) type Job<'a> = parts::Job<'a, StlWriteOptions>;
+pub(crate) type StlJob<'a> = parts::PartsJob<'a, StlWriteOptions>;
 
 /// Writes the triangles of a scene.
-pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
+pub fn write(job: &StlJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
     note_all_left_out(job, warnings)?;
     warnings.refuse_losses(job.strict)?;
     let pages = StlPages::new(job)?;
@@ -39,7 +39,7 @@ pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnin
     writing.pages(&pages, &mut (), pages.count / pages.page_facets as u64 + 1, slot_bytes)
 }
 
-fn note_all_left_out(job: &Job<'_>, warnings: &mut Warnings) -> Result<()> {
+fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let by_corner = |mesh: &Mesh| if mesh.normal_domain == Domain::Face { 0 } else { mesh.normals.len() };
     let is_kept = |mesh: &Mesh| usize::from(!job.options.ascii && attributes(mesh).is_some());
@@ -92,7 +92,7 @@ fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
 }
 
 /// Triangles of a part.
-struct Piece<'a> {
+struct StlPiece<'a> {
     part: &'a Part<'a>,
     normals: Option<&'a Array<[f32; 3]>>,
     attributes: Option<&'a [u16]>,
@@ -101,17 +101,17 @@ struct Piece<'a> {
 }
 
 /// A triangle as it is written: its normal, then its positions.
-type Facet = [[f32; 3]; 4];
+type StlWrittenFacet = [[f32; 3]; 4];
 
-impl<'a> Piece<'a> {
+impl<'a> StlPiece<'a> {
     fn new(part: &'a Part<'a>, start: u64) -> Self {
         let has_normals = part.mesh.normal_domain == Domain::Face && !part.mesh.normals.is_empty();
         let normals = has_normals.then_some(&part.mesh.normals);
-        Piece { part, normals, attributes: attributes(part.mesh), start }
+        StlPiece { part, normals, attributes: attributes(part.mesh), start }
     }
 
     /// Up to [`BATCH`] triangles; `faces` are those of the mesh.
-    fn facets(&self, faces: Range<usize>, facets: &mut [Facet; BATCH]) {
+    fn facets(&self, faces: Range<usize>, facets: &mut [StlWrittenFacet; BATCH]) {
         let (mesh, frame) = (self.part.mesh, &self.part.frame);
         let positions = mesh.positions.as_slice();
         let position = |corner: u32| positions.get(corner as usize).copied().unwrap_or_default();
@@ -135,7 +135,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    fn own_normals(&self, normals: &[[f32; 3]], frame: Option<&Frame>, facets: &mut [Facet; BATCH]) {
+    fn own_normals(&self, normals: &[[f32; 3]], frame: Option<&Frame>, facets: &mut [StlWrittenFacet; BATCH]) {
         let Some(frame) = frame else {
             facets.iter_mut().zip(normals).for_each(|(facet, normal)| facet[0] = *normal);
             return;
@@ -161,7 +161,7 @@ fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
 
 /// All triangles, in pages.
 struct StlPages<'a> {
-    pieces: Vec<Piece<'a>>,
+    pieces: Vec<StlPiece<'a>>,
     count: u64,
     page_facets: usize,
     options: &'a StlWriteOptions,
@@ -176,12 +176,12 @@ struct StlPageSlot {
 }
 
 impl<'a> StlPages<'a> {
-    fn new(job: &Job<'a>) -> Result<Self> {
+    fn new(job: &StlJob<'a>) -> Result<Self> {
         let mut pages = StlPages { pieces: Vec::new(), count: 0, page_facets: 0, options: job.options };
         let page_bytes = job.run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
         pages.page_facets = (page_bytes / pages.facet_bytes()).max(1);
         for part in job.parts.iter().filter(|part| !part.faces.is_empty()) {
-            try_push(&mut pages.pieces, Piece::new(part, pages.count), "the plan")?;
+            try_push(&mut pages.pieces, StlPiece::new(part, pages.count), "the plan")?;
             pages.count += part.faces.len() as u64;
         }
         Ok(pages)
@@ -193,7 +193,7 @@ impl<'a> StlPages<'a> {
     }
 
     /// The triangles of page `number`, piece by piece, as places in the pieces.
-    fn shares(&self, number: u64) -> impl Iterator<Item = (&Piece<'a>, Range<usize>)> {
+    fn shares(&self, number: u64) -> impl Iterator<Item = (&StlPiece<'a>, Range<usize>)> {
         let start = number.saturating_mul(self.page_facets as u64);
         let end = start.saturating_add(self.page_facets as u64);
         let first = self.pieces.partition_point(|piece| piece.start + piece.part.faces.len() as u64 <= start);
@@ -207,7 +207,7 @@ impl<'a> StlPages<'a> {
 
 impl StlPageSlot {
     /// Makes triangles behind those there are.
-    fn binary(&mut self, piece: &Piece<'_>, range: Range<usize>) -> Result<()> {
+    fn binary(&mut self, piece: &StlPiece<'_>, range: Range<usize>) -> Result<()> {
         let end = self.len + range.len() * FACET_BYTES;
         if end > self.bytes.len() {
             self.bytes.try_reserve_exact(end - self.bytes.len()).map_err(|_| Error::memory("a page"))?;
@@ -231,7 +231,7 @@ impl StlPageSlot {
     }
 
     /// Writes triangles as text, between the lines of their solid.
-    fn lines(&mut self, piece: &Piece<'_>, range: Range<usize>, digits: Digits) -> Result<()> {
+    fn lines(&mut self, piece: &StlPiece<'_>, range: Range<usize>, digits: Digits) -> Result<()> {
         let name = name(&piece.part.object.name);
         if range.start == 0 {
             self.text.whole(|page| solid(page, b"solid", &name))?;
@@ -278,12 +278,12 @@ const VERTEX: &[u8] = b"    vertex ";
 const END: &[u8] = b"  endloop\nendfacet\n";
 
 /// Triangles whose numbers have the fewest digits.
-fn shortest(text: &mut Out, facets: &[Facet]) -> Result<()> {
+fn shortest(text: &mut Out, facets: &[StlWrittenFacet]) -> Result<()> {
     let vertex = b"\n    vertex ";
     let ends: [&[u8]; 4] = [b"\n  outer loop\n    vertex ", vertex, vertex, b"\n  endloop\nendfacet\nfacet normal "];
     let lines = NumberLines::new(3, b' ', ends);
     let numbers = facets.as_flattened().as_flattened();
-    let (mut done, facet) = (0, Facet::default().as_flattened().len());
+    let (mut done, facet) = (0, StlWrittenFacet::default().as_flattened().len());
     text.format(|page| {
         let is_between = |done: usize| done.is_multiple_of(facet);
         if is_between(done) && !page.whole(|page| page.bytes(NORMAL)) {
@@ -299,7 +299,7 @@ fn shortest(text: &mut Out, facets: &[Facet]) -> Result<()> {
 }
 
 /// Triangles whose numbers have so many digits behind the point.
-fn fixed(text: &mut Out, mut facets: &[Facet], digits: usize) -> Result<()> {
+fn fixed(text: &mut Out, mut facets: &[StlWrittenFacet], digits: usize) -> Result<()> {
     let (normals, vertices) = (FixedLine::new(NORMAL, digits), FixedLine::new(VERTEX, digits));
     text.format(|page| {
         while let [[normal, corners @ ..], others @ ..] = facets {

@@ -1,7 +1,7 @@
 //! The final columns of a table, and the copying of a chunk's values to their places in them.
 
-use super::head::{Head, Kind};
-use super::parse::Parsed;
+use super::head::{TableHead, TableHeadKind};
+use super::parse::TableParsed;
 use super::typed::{TypedColumn, with_column};
 use super::value::Wide;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -29,15 +29,15 @@ pub enum Layout {
 }
 
 /// The arrays of a table while chunks fill them.
-pub(super) struct Columns {
+pub(super) struct TableColumns {
     layout: Layout,
     /// How many columns there are.
     pub(super) count: usize,
-    arrays: Vec<Target>,
+    arrays: Vec<TableTarget>,
 }
 
 /// An array that chunks fill.
-enum Target {
+enum TableTarget {
     Typed(TypedColumn),
     /// Integers up to where floats begin, and then the bits of floats.
     Auto(Column<i64>),
@@ -45,7 +45,7 @@ enum Target {
 
 /// Which of a chunk's values an array gets: one in `step`, from `first` on.
 #[derive(Clone, Copy)]
-struct Lane {
+struct TableColumnsLane {
     first: usize,
     step: usize,
 }
@@ -54,8 +54,8 @@ struct Lane {
 #[derive(Default)]
 pub(super) struct FloatsFrom(pub(super) Vec<Option<usize>>);
 
-impl Columns {
-    pub(super) fn new(head: &Head, layout: Layout) -> Result<Columns> {
+impl TableColumns {
+    pub(super) fn new(head: &TableHead, layout: Layout) -> Result<TableColumns> {
         let kinds = match layout {
             Layout::Columns | Layout::Points => &head.kinds[..],
             // All have one type: the reader sees to that.
@@ -63,9 +63,9 @@ impl Columns {
         };
         let mut arrays = Vec::new();
         for &kind in kinds {
-            try_push(&mut arrays, Target::new(kind), "columns")?;
+            try_push(&mut arrays, TableTarget::new(kind), "columns")?;
         }
-        Ok(Columns { layout, count: head.columns(), arrays })
+        Ok(TableColumns { layout, count: head.columns(), arrays })
     }
 
     /// How many values of each row an array gets.
@@ -86,7 +86,7 @@ impl Columns {
     pub(super) fn settle(
         &self,
         row: usize,
-        parsed: &Parsed,
+        parsed: &TableParsed,
         floats: &mut FloatsFrom,
         is_float: &mut Vec<bool>,
     ) -> Result<()> {
@@ -117,7 +117,7 @@ impl Columns {
     pub(super) unsafe fn publish(
         &self,
         rows: Range<usize>,
-        parsed: &Parsed,
+        parsed: &TableParsed,
         is_float: &[bool],
         f32s: bool,
     ) -> Result<()> {
@@ -126,13 +126,13 @@ impl Columns {
         let count = rows.len() * self.count;
         for (number, array) in self.arrays.iter().enumerate() {
             let lane = match self.layout {
-                Layout::Columns | Layout::Points => Lane { first: number, step: self.count },
-                Layout::Rows => Lane { first: 0, step: 1 },
+                Layout::Columns | Layout::Points => TableColumnsLane { first: number, step: self.count },
+                Layout::Rows => TableColumnsLane { first: 0, step: 1 },
             };
             // SAFETY: the caller's promise.
             unsafe {
                 match array {
-                    Target::Typed(TypedColumn::F32(column)) if f32s => {
+                    TableTarget::Typed(TypedColumn::F32(column)) if f32s => {
                         let values = &parsed.singles[..count];
                         column.write(range.clone(), |slots| lane.fill(slots, values, |value| value))?;
                     }
@@ -177,25 +177,25 @@ impl Columns {
         let (mut singles, mut doubles) = ([MaybeUninit::uninit(); GRID_BLOCK], [MaybeUninit::uninit(); GRID_BLOCK]);
         let (singles, doubles) = (&mut singles[..count], &mut doubles[..count]);
         match self.arrays.first() {
-            Some(Target::Typed(TypedColumn::F32(_))) => grid.f32s(padded, first, singles),
+            Some(TableTarget::Typed(TypedColumn::F32(_))) => grid.f32s(padded, first, singles),
             _ => grid.f64s(padded, first, doubles),
         }
         for (number, array) in self.arrays.iter().enumerate() {
-            let lane = Lane { first: number, step: self.count };
+            let lane = TableColumnsLane { first: number, step: self.count };
             let rows = rows.clone();
             // SAFETY: the caller's promise; the values that the type of all arrays takes were just written.
             unsafe {
                 match array {
-                    Target::Typed(TypedColumn::F32(column)) => {
+                    TableTarget::Typed(TypedColumn::F32(column)) => {
                         column.write(rows, |slots| lane.fill(slots, singles, |value| value.assume_init()))?;
                     }
-                    Target::Typed(TypedColumn::F64(column)) => {
+                    TableTarget::Typed(TypedColumn::F64(column)) => {
                         column.write(rows, |slots| lane.fill(slots, doubles, |value| value.assume_init()))?;
                     }
-                    Target::Auto(column) => column.write(rows, |slots| {
+                    TableTarget::Auto(column) => column.write(rows, |slots| {
                         lane.fill(slots, doubles, |value| value.assume_init().to_bits() as i64);
                     })?,
-                    Target::Typed(_) => return Err(no_floats()),
+                    TableTarget::Typed(_) => return Err(no_floats()),
                 }
             }
         }
@@ -223,20 +223,20 @@ fn no_floats() -> Error {
     Error::new(ErrorKind::Internal, "an integer column cannot store floats")
 }
 
-impl Target {
-    fn new(kind: Kind) -> Target {
+impl TableTarget {
+    fn new(kind: TableHeadKind) -> TableTarget {
         match kind {
-            Kind::Auto => Target::Auto(Column::new("a column")),
-            Kind::F32 => Target::Typed(TypedColumn::new(Scalar::F32)),
-            Kind::F64 => Target::Typed(TypedColumn::new(Scalar::F64)),
-            Kind::Integer(scalar) => Target::Typed(TypedColumn::new(scalar)),
+            TableHeadKind::Auto => TableTarget::Auto(Column::new("a column")),
+            TableHeadKind::F32 => TableTarget::Typed(TypedColumn::new(Scalar::F32)),
+            TableHeadKind::F64 => TableTarget::Typed(TypedColumn::new(Scalar::F64)),
+            TableHeadKind::Integer(scalar) => TableTarget::Typed(TypedColumn::new(scalar)),
         }
     }
 
     fn reserve(&self, count: usize) -> Result<()> {
         match self {
-            Target::Typed(column) => column.reserve(count),
-            Target::Auto(column) => column.reserve(count),
+            TableTarget::Typed(column) => column.reserve(count),
+            TableTarget::Auto(column) => column.reserve(count),
         }
     }
 
@@ -245,17 +245,17 @@ impl Target {
     unsafe fn write(
         &self,
         range: Range<usize>,
-        lane: Lane,
+        lane: TableColumnsLane,
         values: &[f64],
         wides: &[Wide],
         is_float: bool,
     ) -> Result<()> {
         let column = match self {
             // SAFETY: the caller's promise.
-            Target::Typed(column) => unsafe {
+            TableTarget::Typed(column) => unsafe {
                 return with_column!(column, column => column.write(range, |slots| lane.put(slots, values, wides)));
             },
-            Target::Auto(column) => column,
+            TableTarget::Auto(column) => column,
         };
         // SAFETY: the caller's promise.
         unsafe {
@@ -275,15 +275,19 @@ impl Target {
         // SAFETY: the caller's promise.
         unsafe {
             match self {
-                Target::Typed(TypedColumn::F32(column)) => column.write(range, |out| grid.f32s(padded, first, out)),
-                Target::Typed(TypedColumn::F64(column)) => column.write(range, |out| grid.f64s(padded, first, out)),
-                Target::Auto(column) => column.write(range, |out| {
+                TableTarget::Typed(TypedColumn::F32(column)) => {
+                    column.write(range, |out| grid.f32s(padded, first, out))
+                }
+                TableTarget::Typed(TypedColumn::F64(column)) => {
+                    column.write(range, |out| grid.f64s(padded, first, out))
+                }
+                TableTarget::Auto(column) => column.write(range, |out| {
                     const { assert!(align_of::<i64>() == align_of::<f64>()) };
                     // SAFETY: places for as many bits, which may be those of f64s as well.
                     let out = slice::from_raw_parts_mut(out.as_mut_ptr().cast(), out.len());
                     grid.f64s(padded, first, out);
                 }),
-                Target::Typed(_) => Err(no_floats()),
+                TableTarget::Typed(_) => Err(no_floats()),
             }
         }
     }
@@ -294,8 +298,8 @@ impl Target {
         // SAFETY: the caller's promise, here and below.
         unsafe {
             match self {
-                Target::Typed(column) => column.finish(count),
-                Target::Auto(column) => match (column.finish(count), floats_from) {
+                TableTarget::Typed(column) => column.finish(count),
+                TableTarget::Auto(column) => match (column.finish(count), floats_from) {
                     (values, None) if count > 0 => Values::I64(values.into()),
                     (values, from) => Values::F64(floats(values, from.unwrap_or(0), run).into()),
                 },
@@ -305,7 +309,7 @@ impl Target {
 }
 
 /// A number that a column holds.
-trait Stored: Copy {
+trait TableStored: Copy {
     /// From an f64 that has its value, or for f32 is near it.
     fn of(value: f64) -> Self;
     /// From an integer that fits.
@@ -314,7 +318,7 @@ trait Stored: Copy {
 
 macro_rules! stored {
     ($($type:ty),*) => {$(
-        impl Stored for $type {
+        impl TableStored for $type {
             fn of(value: f64) -> Self {
                 value as $type
             }
@@ -350,7 +354,7 @@ fn floats(mut values: Vec<i64>, from: usize, run: &RunOptions) -> Vec<f64> {
     unsafe { Vec::from_raw_parts(values.as_mut_ptr().cast(), values.len(), values.capacity()) }
 }
 
-impl Lane {
+impl TableColumnsLane {
     /// Fills all slots.
     fn fill<S: Copy, T>(self, slots: &mut [MaybeUninit<T>], values: &[S], convert: impl Fn(S) -> T) {
         let values = values.get(self.first..).unwrap_or_default();
@@ -364,7 +368,7 @@ impl Lane {
     }
 
     /// Fills all slots, and puts in the integers that were not exact.
-    fn put<T: Stored>(self, slots: &mut [MaybeUninit<T>], values: &[f64], wides: &[Wide]) {
+    fn put<T: TableStored>(self, slots: &mut [MaybeUninit<T>], values: &[f64], wides: &[Wide]) {
         self.fill(slots, values, T::of);
         for wide in wides {
             let cell = wide.cell as usize;

@@ -4,10 +4,10 @@
 
 use super::TableFormat;
 use super::columns::Layout;
-use super::line::{Field, Grammar, OPEN, Quotes, is_blank};
+use super::line::{Grammar, OPEN, Quotes, TableField, is_blank};
 use super::scene;
 use super::value::check_number;
-use crate::options::{ColumnName, Delimiter, Header, Missing, TableReadOptions, Types};
+use crate::options::{ColumnName, ColumnTypes, Delimiter, MissingValue, TableHeader, TableReadOptions};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use polyhaul_model::names;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What is known before the first row of data.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct TableHead {
     pub(super) grammar: Grammar,
     /// How many fields a row has.
     pub(super) field_count: usize,
@@ -29,15 +29,15 @@ pub(super) struct Head {
     /// Whether that is all of them in their order.
     pub(super) keeps_all: bool,
     /// What the kept columns hold.
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<TableHeadKind>,
     /// Their names; empty where there is no header.
     pub(super) names: Vec<String>,
-    pub(super) missing: Missing,
+    pub(super) missing: MissingValue,
 }
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TableHeadKind {
     /// Integers as long as all values are.
     Auto,
     F32,
@@ -45,18 +45,18 @@ pub(super) enum Kind {
     Integer(Scalar),
 }
 
-impl Kind {
-    fn of(scalar: Option<Scalar>) -> Kind {
+impl TableHeadKind {
+    fn of(scalar: Option<Scalar>) -> TableHeadKind {
         match scalar {
-            None => Kind::Auto,
-            Some(Scalar::F32) => Kind::F32,
-            Some(Scalar::F64) => Kind::F64,
-            Some(integer) => Kind::Integer(integer),
+            None => TableHeadKind::Auto,
+            Some(Scalar::F32) => TableHeadKind::F32,
+            Some(Scalar::F64) => TableHeadKind::F64,
+            Some(integer) => TableHeadKind::Integer(integer),
         }
     }
 }
 
-impl Head {
+impl TableHead {
     /// How many columns are kept.
     pub(super) fn columns(&self) -> usize {
         self.kept.len()
@@ -64,12 +64,12 @@ impl Head {
 
     /// Whether all values are f32s: then nothing larger is made on the way.
     pub(super) fn is_f32(&self) -> bool {
-        self.kinds.iter().all(|kind| *kind == Kind::F32)
+        self.kinds.iter().all(|kind| *kind == TableHeadKind::F32)
     }
 }
 
 /// Looks for the head.
-pub(super) struct Finder<'o> {
+pub(super) struct TableFinder<'o> {
     format: TableFormat,
     options: &'o ParseOptions<TableReadOptions>,
     layout: Layout,
@@ -85,12 +85,12 @@ pub(super) struct Finder<'o> {
 }
 
 /// A line, and where it is.
-struct Line<'a> {
+struct TableLine<'a> {
     bytes: &'a [u8],
     place: Place,
 }
 
-impl Line<'_> {
+impl TableLine<'_> {
     fn diagnostic(&self, field: std::ops::Range<usize>, message: impl Into<String>) -> Diagnostic {
         let mut place = self.place.clone();
         place.column = place.column.map(|column| column + field.start as u64);
@@ -120,15 +120,24 @@ pub(super) fn check(options: &TableReadOptions) -> Result<()> {
     }
 }
 
-impl<'o> Finder<'o> {
+impl<'o> TableFinder<'o> {
     pub(super) fn new(
         format: TableFormat,
         layout: Layout,
         options: &'o ParseOptions<TableReadOptions>,
-    ) -> Result<Finder<'o>> {
+    ) -> Result<TableFinder<'o>> {
         check(&options.own)?;
         let comment = options.own.comment.as_deref().unwrap_or_default().as_bytes().to_vec();
-        Ok(Finder { format, options, layout, comment, lines: 0, header: None, comments: Vec::new(), declared: None })
+        Ok(TableFinder {
+            format,
+            options,
+            layout,
+            comment,
+            lines: 0,
+            header: None,
+            comments: Vec::new(),
+            declared: None,
+        })
     }
 
     /// Looks at the lines of a text that lies at `offset` of the file: the head, and where the first row begins.
@@ -138,7 +147,7 @@ impl<'o> Finder<'o> {
         offset: u64,
         file: &Arc<str>,
         warnings: &mut Warnings,
-    ) -> Result<Option<(Head, usize)>> {
+    ) -> Result<Option<(TableHead, usize)>> {
         let mut at = 0;
         while at < text.len() {
             let (end, next) = line_end(text, at);
@@ -150,8 +159,8 @@ impl<'o> Finder<'o> {
                     column: Some(1),
                     offset: Some(offset + at as u64),
                 };
-                if self.is_row(&Line { bytes: &text[at..end], place: place.clone() })? {
-                    let head = self.head(Some(&Line { bytes: &text[at..end], place }), warnings)?;
+                if self.is_row(&TableLine { bytes: &text[at..end], place: place.clone() })? {
+                    let head = self.head(Some(&TableLine { bytes: &text[at..end], place }), warnings)?;
                     return Ok(Some((head, at)));
                 }
             }
@@ -161,12 +170,12 @@ impl<'o> Finder<'o> {
     }
 
     /// The head of a text that has no row.
-    pub(super) fn end(&mut self, warnings: &mut Warnings) -> Result<Head> {
+    pub(super) fn end(&mut self, warnings: &mut Warnings) -> Result<TableHead> {
         self.head(None, warnings)
     }
 
     /// Whether a line is the first row of data. What it is otherwise is kept.
-    fn is_row(&mut self, line: &Line<'_>) -> Result<bool> {
+    fn is_row(&mut self, line: &TableLine<'_>) -> Result<bool> {
         let plain = Grammar { separator: Separator::Blanks, comment: std::mem::take(&mut self.comment) };
         let (comment, content) = (plain.comment(line.bytes), plain.content(line.bytes));
         self.comment = plain.comment;
@@ -191,9 +200,9 @@ impl<'o> Finder<'o> {
         }
         let is_header = self.header.is_none()
             && match self.options.own.header {
-                Header::Absent => false,
-                Header::Present => true,
-                Header::Auto => !self.is_numeric(content),
+                TableHeader::Absent => false,
+                TableHeader::Present => true,
+                TableHeader::Auto => !self.is_numeric(content),
             };
         if is_header {
             let mut bytes = Vec::new();
@@ -240,7 +249,7 @@ impl<'o> Finder<'o> {
         };
         let mut numbers = 0;
         let mut fields = grammar.fields(line).enumerate().filter(|(place, _)| wanted(*place));
-        let all = fields.all(|(_, Field { range, .. })| {
+        let all = fields.all(|(_, TableField { range, .. })| {
             let field = &line[range];
             let is_number = number::f64(field).is_some();
             numbers += usize::from(is_number);
@@ -249,7 +258,7 @@ impl<'o> Finder<'o> {
         all && numbers > 0
     }
 
-    fn head(&mut self, row: Option<&Line<'_>>, warnings: &mut Warnings) -> Result<Head> {
+    fn head(&mut self, row: Option<&TableLine<'_>>, warnings: &mut Warnings) -> Result<TableHead> {
         let header = self.header.take();
         let sample = match (row, &header) {
             (Some(row), _) => row.bytes,
@@ -280,7 +289,7 @@ impl<'o> Finder<'o> {
         let keeps_all = kept.len() == field_count && kept.iter().enumerate().all(|(place, &field)| place == field);
         let names = self.kept_names(&kept, names)?;
         let kinds = self.kinds(&names)?;
-        Ok(Head { grammar, field_count, kept, keeps_all, kinds, names, missing: self.options.own.missing })
+        Ok(TableHead { grammar, field_count, kept, keeps_all, kinds, names, missing: self.options.own.missing })
     }
 
     fn names(
@@ -292,7 +301,7 @@ impl<'o> Finder<'o> {
     ) -> Result<Vec<String>> {
         let limit = self.options.limits.name_bytes;
         let mut found = Vec::new();
-        for Field { range, quotes } in grammar.fields(line) {
+        for TableField { range, quotes } in grammar.fields(line) {
             if quotes == Quotes::Open {
                 let Diagnostic { mut place, .. } = diagnostic.clone();
                 place.column = place.column.map(|column| column + range.start as u64);
@@ -371,30 +380,32 @@ impl<'o> Finder<'o> {
         Ok(kept)
     }
 
-    fn kinds(&self, names: &[String]) -> Result<Vec<Kind>> {
+    fn kinds(&self, names: &[String]) -> Result<Vec<TableHeadKind>> {
         let count = names.len();
         let mut kinds = Vec::new();
         kinds.try_reserve_exact(count)?;
         match &self.options.own.types {
             _ if count == 0 => {}
-            Types::Auto if self.layout == Layout::Points || self.is_points() => {
-                let coordinate = if self.layout == Layout::Points { Kind::F32 } else { Kind::F64 };
+            ColumnTypes::Auto if self.layout == Layout::Points || self.is_points() => {
+                let coordinate = if self.layout == Layout::Points { TableHeadKind::F32 } else { TableHeadKind::F64 };
                 let is_unnamed = names.iter().all(String::is_empty);
                 let places = names.iter().enumerate();
                 kinds.extend(places.map(|(place, name)| {
-                    if is_unnamed && place < 3 || scene::is_coordinate(name) { coordinate } else { Kind::Auto }
+                    if is_unnamed && place < 3 || scene::is_coordinate(name) { coordinate } else { TableHeadKind::Auto }
                 }));
             }
-            Types::Auto => kinds.resize(count, Kind::Auto),
-            Types::All(scalar) => kinds.resize(count, Kind::of(Some(*scalar))),
-            Types::Each(scalars) if scalars.len() == count => kinds.extend(scalars.iter().map(|&it| Kind::of(it))),
-            Types::Each(scalars) => {
+            ColumnTypes::Auto => kinds.resize(count, TableHeadKind::Auto),
+            ColumnTypes::All(scalar) => kinds.resize(count, TableHeadKind::of(Some(*scalar))),
+            ColumnTypes::Each(scalars) if scalars.len() == count => {
+                kinds.extend(scalars.iter().map(|&it| TableHeadKind::of(it)))
+            }
+            ColumnTypes::Each(scalars) => {
                 let message = format!("found {count} columns, but {} types", scalars.len());
                 return Err(Error::new(ErrorKind::Usage, message));
             }
         }
-        if let Missing::Value(value) = self.options.own.missing
-            && let Some(kind) = kinds.iter().find(|&&kind| kind != Kind::F32 && !check_number(value, kind))
+        if let MissingValue::Value(value) = self.options.own.missing
+            && let Some(kind) = kinds.iter().find(|&&kind| kind != TableHeadKind::F32 && !check_number(value, kind))
         {
             let message = format!("the value {value} for empty fields does not fit a column of type {kind:?}");
             return Err(Error::new(ErrorKind::Usage, message));

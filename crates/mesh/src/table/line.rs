@@ -16,7 +16,7 @@ pub(super) const OPEN: &str = "unterminated quote";
 
 /// A field: its bytes in the line, inside the quotes where it has some.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Field {
+pub(super) struct TableField {
     pub(super) range: Range<usize>,
     pub(super) quotes: Quotes,
 }
@@ -58,27 +58,27 @@ impl Grammar {
     }
 
     /// The fields of a line without a comment.
-    pub(super) fn fields<'a>(&self, line: &'a [u8]) -> Fields<'a> {
+    pub(super) fn fields<'a>(&self, line: &'a [u8]) -> TableFields<'a> {
         let at = match self.separator {
             Separator::Blanks => Some(skip(line, 0, self.separator)).filter(|&at| at < line.len()),
             Separator::Byte(_) => (!is_blank(line, self.separator)).then_some(0),
         };
-        Fields { line, separator: self.separator, at }
+        TableFields { line, separator: self.separator, at }
     }
 }
 
 /// The fields of a line.
-pub(super) struct Fields<'a> {
+pub(super) struct TableFields<'a> {
     line: &'a [u8],
     separator: Separator,
     /// Where the next one begins, if there is one.
     at: Option<usize>,
 }
 
-impl Iterator for Fields<'_> {
-    type Item = Field;
+impl Iterator for TableFields<'_> {
+    type Item = TableField;
 
-    fn next(&mut self) -> Option<Field> {
+    fn next(&mut self) -> Option<TableField> {
         let start = skip(self.line, self.at?, self.separator);
         if let Some(found) = self.quoted(start) {
             return Some(found);
@@ -92,13 +92,13 @@ impl Iterator for Fields<'_> {
             .unwrap_or(rest.len());
         self.go_on(end);
         let size = self.line[start..end].iter().rposition(|byte| !is_space(*byte)).map_or(0, |last| last + 1);
-        Some(Field { range: start..start + size, quotes: Quotes::None })
+        Some(TableField { range: start..start + size, quotes: Quotes::None })
     }
 }
 
-impl Fields<'_> {
+impl TableFields<'_> {
     /// A field in quotes, behind which the next separator or the end follows. Inside, two quotes stand for one.
-    fn quoted(&mut self, start: usize) -> Option<Field> {
+    fn quoted(&mut self, start: usize) -> Option<TableField> {
         if self.line.get(start) != Some(&b'"') {
             return None;
         }
@@ -106,7 +106,7 @@ impl Fields<'_> {
         loop {
             let Some(found) = memchr::memchr(b'"', &self.line[end..]) else {
                 self.at = None;
-                return Some(Field { range: start..self.line.len(), quotes: Quotes::Open });
+                return Some(TableField { range: start..self.line.len(), quotes: Quotes::Open });
             };
             end += found;
             match self.line.get(end + 1) {
@@ -123,7 +123,7 @@ impl Fields<'_> {
             return None;
         }
         self.go_on(next);
-        Some(Field { range: start + 1..end, quotes: Quotes::Both })
+        Some(TableField { range: start + 1..end, quotes: Quotes::Both })
     }
 
     /// A field ended at `end`.

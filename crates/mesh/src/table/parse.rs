@@ -1,9 +1,9 @@
 //! A chunk of a table's text to values, row by row: runs of plain rows at once, all other lines one by one.
 
-use super::head::{Head, Kind, line_end};
-use super::line::{Field, OPEN, Quotes};
-use super::value::{Value, Wide, check_number, f64_of, range_of};
-use crate::options::{Missing, TableReadOptions};
+use super::head::{TableHead, TableHeadKind, line_end};
+use super::line::{OPEN, Quotes, TableField};
+use super::value::{TableValue, Wide, check_number, f64_of, range_of};
+use crate::options::{MissingValue, TableReadOptions};
 use crate::place::excerpt;
 use polyhaul_model::error::{Diagnostic, Error, Excerpt, Result, try_push};
 use polyhaul_model::names;
@@ -18,7 +18,7 @@ use std::ops::Range;
 
 /// What parsing leaves of a chunk. The memory is pooled.
 #[derive(Default)]
-pub(super) struct Parsed {
+pub(super) struct TableParsed {
     /// The kept values of all rows, where all columns are f32s.
     pub(super) singles: Vec<f32>,
     /// The kept values of all rows otherwise.
@@ -30,7 +30,7 @@ pub(super) struct Parsed {
     /// For each column, whether a value is no integer.
     pub(super) has_floats: Vec<bool>,
     pub(super) row_count: usize,
-    pub(super) complaints: Vec<Complaint>,
+    pub(super) complaints: Vec<TableComplaint>,
     /// Complaints beyond those that are kept.
     pub(super) uncounted: BTreeMap<&'static str, u64>,
     /// Whether a complaint ends the reading.
@@ -42,11 +42,11 @@ pub(super) struct Parsed {
     marks: Vec<u8>,
     /// Where the fields that are kept end.
     ends: Vec<u32>,
-    fields: Vec<Field>,
+    fields: Vec<TableField>,
 }
 
 /// A row that is left out, and why.
-pub(super) struct Complaint {
+pub(super) struct TableComplaint {
     pub(super) code: &'static str,
     /// Where in the chunk's text.
     pub(super) offset: usize,
@@ -55,21 +55,21 @@ pub(super) struct Complaint {
 }
 
 /// Parses chunks of one table.
-pub(super) struct Parser<'a> {
-    pub(super) head: &'a Head,
+pub(super) struct TableParser<'a> {
+    pub(super) head: &'a TableHead,
     pub(super) options: &'a ParseOptions<TableReadOptions>,
     pub(super) level: Level,
 }
 
 /// The text of a chunk: `padded[start..end]`, behind which a newline is.
 #[derive(Clone, Copy)]
-pub(super) struct ChunkText<'a> {
+pub(super) struct TableChunkText<'a> {
     pub(super) padded: &'a [u8],
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-impl Parsed {
+impl TableParsed {
     fn clear(&mut self, columns: usize) -> Result<()> {
         self.wides.clear();
         self.complaints.clear();
@@ -88,12 +88,12 @@ impl Parsed {
             + 4 * self.singles.len()
             + 8 * self.doubles.len()
             + size_of::<Wide>() * self.wides.capacity();
-        if held + size_of::<Field>() * self.fields.capacity() > 4 * slot_bytes {
-            *self = Parsed::default();
+        if held + size_of::<TableField>() * self.fields.capacity() > 4 * slot_bytes {
+            *self = TableParsed::default();
         }
     }
 
-    fn complain(&mut self, complaint: Complaint, options: &ParseOptions<TableReadOptions>) -> Result<()> {
+    fn complain(&mut self, complaint: TableComplaint, options: &ParseOptions<TableReadOptions>) -> Result<()> {
         self.over |= options.raises();
         if self.complaints.len() >= KEPT && !self.over {
             *self.uncounted.entry(complaint.code).or_default() += 1;
@@ -113,16 +113,16 @@ fn grow<T: Copy + Default>(values: &mut Vec<T>, wanted: usize) -> Result<()> {
     Ok(())
 }
 
-impl Parser<'_> {
+impl TableParser<'_> {
     /// Parses up to `most_rows` rows of the text into `out`, which is cleared first.
     ///
     /// Stops early where a complaint will end the reading anyway.
     pub(super) fn parse(
         &self,
-        text: ChunkText<'_>,
+        text: TableChunkText<'_>,
         most_rows: usize,
         index: &mut Index,
-        out: &mut Parsed,
+        out: &mut TableParsed,
     ) -> Result<()> {
         out.clear(self.head.columns())?;
         if most_rows == usize::MAX && self.grid(text, out)? {
@@ -146,9 +146,10 @@ impl Parser<'_> {
     }
 
     /// Takes the text as a grid, if it is one: its values need no look before they have their places.
-    fn grid(&self, text: ChunkText<'_>, out: &mut Parsed) -> Result<bool> {
+    fn grid(&self, text: TableChunkText<'_>, out: &mut TableParsed) -> Result<bool> {
         let columns = self.head.columns();
-        let is_fit = self.head.is_f32() || self.head.kinds.iter().all(|kind| matches!(kind, Kind::Auto | Kind::F64));
+        let is_fit = self.head.is_f32()
+            || self.head.kinds.iter().all(|kind| matches!(kind, TableHeadKind::Auto | TableHeadKind::F64));
         // The newline behind the text ends a last line that has none.
         let has_end = text.padded[..text.end].ends_with(b"\n");
         let range = text.start..text.end + usize::from(!has_end);
@@ -164,7 +165,13 @@ impl Parser<'_> {
     }
 
     /// Parses the lines of a window; returns where the first line after it begins.
-    fn window(&self, text: ChunkText<'_>, fields: Fields<'_>, most_rows: usize, out: &mut Parsed) -> Result<usize> {
+    fn window(
+        &self,
+        text: TableChunkText<'_>,
+        fields: Fields<'_>,
+        most_rows: usize,
+        out: &mut TableParsed,
+    ) -> Result<usize> {
         let (index, lines) = (fields.index(), fields.index().lines().len());
         let (mut line, mut equal, mut special) = (0, 0, text.start);
         while line < lines && index.line_start(line) < text.end {
@@ -196,7 +203,7 @@ impl Parser<'_> {
 
     /// The first place from `from` on that may be a quote or the begin of a comment, or `end`; none was before
     /// `known`. Fields that nobody looks at may have such, and then separators mean nothing.
-    fn special(&self, text: ChunkText<'_>, from: usize, known: usize, end: usize) -> usize {
+    fn special(&self, text: TableChunkText<'_>, from: usize, known: usize, end: usize) -> usize {
         if known > from {
             return known;
         }
@@ -208,11 +215,11 @@ impl Parser<'_> {
     /// Takes rows that have as many fields as the first one, until a value needs more care: returns how many.
     fn rows(
         &self,
-        text: ChunkText<'_>,
+        text: TableChunkText<'_>,
         fields: Fields<'_>,
         line: usize,
         rows: usize,
-        out: &mut Parsed,
+        out: &mut TableParsed,
     ) -> Result<usize> {
         let columns = self.head.columns();
         let base = out.row_count * columns;
@@ -236,7 +243,7 @@ impl Parser<'_> {
         Ok(rows)
     }
 
-    fn single_rows(&self, text: ChunkText<'_>, run: Run<'_>, out: &mut Parsed) -> Result<usize> {
+    fn single_rows(&self, text: TableChunkText<'_>, run: Run<'_>, out: &mut TableParsed) -> Result<usize> {
         let base = out.row_count * self.head.columns();
         grow(&mut out.singles, base + run.len() + FIELD_SLACK)?;
         let mut done = 0;
@@ -253,7 +260,7 @@ impl Parser<'_> {
         }
     }
 
-    fn double_rows(&self, text: ChunkText<'_>, run: Run<'_>, out: &mut Parsed) -> Result<usize> {
+    fn double_rows(&self, text: TableChunkText<'_>, run: Run<'_>, out: &mut TableParsed) -> Result<usize> {
         let columns = self.head.columns();
         let base = out.row_count * columns;
         grow(&mut out.doubles, base + run.len() + FIELD_SLACK)?;
@@ -275,12 +282,19 @@ impl Parser<'_> {
     }
 
     /// Looks at the large ones of `done` integers again: returns how many values are right.
-    fn wides(&self, text: ChunkText<'_>, run: Run<'_>, done: usize, base: usize, out: &mut Parsed) -> Result<usize> {
+    fn wides(
+        &self,
+        text: TableChunkText<'_>,
+        run: Run<'_>,
+        done: usize,
+        base: usize,
+        out: &mut TableParsed,
+    ) -> Result<usize> {
         let mut at = 0;
         while let Some(found) = memchr::memchr(WIDE, &out.marks[at..done]) {
             at += found;
             let kind = self.head.kinds[at % self.head.columns()];
-            let Some(value) = Value::of(&text.padded[run.place(at)], kind) else { return Ok(at) };
+            let Some(value) = TableValue::of(&text.padded[run.place(at)], kind) else { return Ok(at) };
             (out.doubles[base + at], out.marks[at]) = (value.number, value.mark);
             value.note_wide(base + at, &mut out.wides)?;
             at += 1;
@@ -290,10 +304,18 @@ impl Parser<'_> {
 
     /// Looks whether the values are what their columns hold, and rounds those of f32s where twice would be wrong.
     /// Returns how many rows were right.
-    fn checked(&self, text: ChunkText<'_>, run: Run<'_>, mut rows: usize, base: usize, out: &mut Parsed) -> usize {
+    fn checked(
+        &self,
+        text: TableChunkText<'_>,
+        run: Run<'_>,
+        mut rows: usize,
+        base: usize,
+        out: &mut TableParsed,
+    ) -> usize {
         let columns = self.head.columns();
         for (column, &kind) in self.head.kinds.iter().enumerate() {
-            if matches!(kind, Kind::Auto | Kind::F64) || self.are_right(kind, column, rows, base, out) {
+            if matches!(kind, TableHeadKind::Auto | TableHeadKind::F64) || self.are_right(kind, column, rows, base, out)
+            {
                 continue;
             }
             for row in 0..rows {
@@ -303,7 +325,7 @@ impl Parser<'_> {
                     continue;
                 }
                 // What is wrong with it the line finds.
-                match Value::of(&text.padded[run.place(place)], kind) {
+                match TableValue::of(&text.padded[run.place(place)], kind) {
                     Some(value) if value.wide.is_none() => *cell = value.number,
                     Some(_) => {}
                     None => {
@@ -317,12 +339,12 @@ impl Parser<'_> {
     }
 
     /// Whether all values of a column are certainly as it holds them: a look without branches.
-    fn are_right(&self, kind: Kind, column: usize, rows: usize, base: usize, out: &Parsed) -> bool {
+    fn are_right(&self, kind: TableHeadKind, column: usize, rows: usize, base: usize, out: &TableParsed) -> bool {
         let columns = self.head.columns();
         let end = rows * columns;
         let values = out.doubles[base..base + end].iter().skip(column).step_by(columns);
         match kind {
-            Kind::Integer(scalar) => {
+            TableHeadKind::Integer(scalar) => {
                 let (least, most) = range_of(scalar);
                 let (least, most) = (least as f64, most as f64);
                 let marks = out.marks[..end].iter().skip(column).step_by(columns);
@@ -336,8 +358,8 @@ impl Parser<'_> {
     }
 
     /// Notes the columns that have values which are no integers.
-    fn fold_marks(&self, rows: usize, out: &mut Parsed) {
-        let Parsed { marks, has_floats, .. } = out;
+    fn fold_marks(&self, rows: usize, out: &mut TableParsed) {
+        let TableParsed { marks, has_floats, .. } = out;
         if has_floats.iter().all(|found| *found) {
             return;
         }
@@ -353,18 +375,18 @@ impl Parser<'_> {
     }
 
     /// What stands for a field of a row that has others, if it is empty and may be.
-    fn missing(&self, text: ChunkText<'_>, field: Range<usize>) -> Option<f64> {
+    fn missing(&self, text: TableChunkText<'_>, field: Range<usize>) -> Option<f64> {
         let is_one_of_many = self.head.field_count > 1 && text.padded[field].is_empty();
-        let holds_nan = || self.head.kinds.iter().all(|kind| !matches!(kind, Kind::Integer(_)));
+        let holds_nan = || self.head.kinds.iter().all(|kind| !matches!(kind, TableHeadKind::Integer(_)));
         match self.head.missing {
-            Missing::Nan if is_one_of_many && holds_nan() => Some(f64::NAN),
-            Missing::Value(value) if is_one_of_many => Some(value),
+            MissingValue::Nan if is_one_of_many && holds_nan() => Some(f64::NAN),
+            MissingValue::Value(value) if is_one_of_many => Some(value),
             _ => None,
         }
     }
 
     /// Parses the line at `start`, whatever it is; returns where the next one begins.
-    fn line(&self, text: ChunkText<'_>, start: usize, out: &mut Parsed) -> Result<usize> {
+    fn line(&self, text: TableChunkText<'_>, start: usize, out: &mut TableParsed) -> Result<usize> {
         let (end, next) = line_end(&text.padded[..text.end], start);
         let line = &text.padded[start..end];
         let grammar = &self.head.grammar;
@@ -391,7 +413,7 @@ impl Parser<'_> {
                     let token = (offset as u32, range.len() as u32);
                     let excerpt: Option<Excerpt> = Some(excerpt(&text.padded[text.start..text.end], token));
                     let diagnostic = Diagnostic { excerpt, ..*diagnostic };
-                    out.complain(Complaint { code, offset, diagnostic }, self.options)?;
+                    out.complain(TableComplaint { code, offset, diagnostic }, self.options)?;
                 }
             }
         }
@@ -400,7 +422,7 @@ impl Parser<'_> {
     }
 
     /// Takes the fields of a line as a row.
-    fn row(&self, line: &[u8], out: &mut Parsed) -> Result<std::result::Result<(), Broken>> {
+    fn row(&self, line: &[u8], out: &mut TableParsed) -> Result<std::result::Result<(), TableBroken>> {
         let columns = self.head.columns();
         let base = out.row_count * columns;
         let wides = out.wides.len();
@@ -410,7 +432,7 @@ impl Parser<'_> {
             grow(&mut out.doubles, base + columns)?
         }
         for (column, (&field, &kind)) in self.head.kept.iter().zip(&self.head.kinds).enumerate() {
-            let Field { range, .. } = out.fields[field].clone();
+            let TableField { range, .. } = out.fields[field].clone();
             let value = match self.value(&line[range.clone()], kind) {
                 Ok(value) => value,
                 Err((code, diagnostic)) => {
@@ -433,24 +455,30 @@ impl Parser<'_> {
         Ok(Ok(()))
     }
 
-    fn value(&self, token: &[u8], kind: Kind) -> std::result::Result<Value, (&'static str, Box<Diagnostic>)> {
+    fn value(
+        &self,
+        token: &[u8],
+        kind: TableHeadKind,
+    ) -> std::result::Result<TableValue, (&'static str, Box<Diagnostic>)> {
         if token.is_empty() {
             let missing = |message, expected| ("missing-value", wanting(message, expected));
             return match (self.head.missing, kind) {
-                (Missing::Value(value), _) => Ok(f64_of(value)),
-                (Missing::Nan, Kind::Auto | Kind::F32 | Kind::F64) => Ok(f64_of(f64::NAN)),
-                (Missing::Nan, Kind::Integer(_)) => {
+                (MissingValue::Value(value), _) => Ok(f64_of(value)),
+                (MissingValue::Nan, TableHeadKind::Auto | TableHeadKind::F32 | TableHeadKind::F64) => {
+                    Ok(f64_of(f64::NAN))
+                }
+                (MissingValue::Nan, TableHeadKind::Integer(_)) => {
                     Err(missing("missing value; an integer column cannot store NaN", "an integer"))
                 }
-                (Missing::Error, _) => Err(missing("missing value", "a number")),
+                (MissingValue::Error, _) => Err(missing("missing value", "a number")),
             };
         }
-        Value::of(token, kind).ok_or_else(|| {
+        TableValue::of(token, kind).ok_or_else(|| {
             // No more than a message shows.
             let shown = String::from_utf8_lossy(&token[..token.len().min(300)]);
             let shown = names::shown(&shown);
-            let diagnostic = match (kind, Value::of(token, Kind::Auto)) {
-                (Kind::Integer(scalar), Some(_)) => {
+            let diagnostic = match (kind, TableValue::of(token, TableHeadKind::Auto)) {
+                (TableHeadKind::Integer(scalar), Some(_)) => {
                     wanting(&format!("`{shown}` does not fit the column's type"), &integers_of(scalar))
                 }
                 _ => {
@@ -463,7 +491,7 @@ impl Parser<'_> {
         })
     }
 
-    fn ragged(&self, line: &[u8], count: usize) -> Broken {
+    fn ragged(&self, line: &[u8], count: usize) -> TableBroken {
         let expected = self.head.field_count;
         let message = match count {
             1 => "this row has 1 value".to_owned(),
@@ -474,7 +502,7 @@ impl Parser<'_> {
 }
 
 /// What is wrong with a line: where in it, of which kind, and the rest.
-type Broken = (Range<usize>, &'static str, Box<Diagnostic>);
+type TableBroken = (Range<usize>, &'static str, Box<Diagnostic>);
 
 fn wanting(message: &str, expected: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic { expected: Some(expected.into()), ..Diagnostic::new(message) })

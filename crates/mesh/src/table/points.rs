@@ -6,7 +6,7 @@
 
 use super::TableFormat;
 use super::scene::{COLOR, NORMAL, POSITION};
-use super::writer::{Block, Lane, Numbers, Placed, Role, Rows};
+use super::writer::{Placed, Rows, TableBlock, TableRole, TableWriterLane, TableWriterNumbers};
 use crate::parts::{Part, homeless, homes, is_between_bytes, named, note_left_out};
 use polyhaul_model::error::{Diagnostic, Place, Result, try_push};
 use polyhaul_model::warnings::Warnings;
@@ -48,19 +48,34 @@ impl<'a> Points<'a> {
         for part in homes(parts).filter(|part| !part.mesh.positions.is_empty()) {
             let mesh = part.mesh;
             let mut lanes = Vec::new();
-            let positions = Numbers::F32(mesh.positions.as_flattened());
-            lanes.extend((0..3).map(|first| Lane { numbers: positions, first, step: 3, role: Role::Position }));
+            let positions = TableWriterNumbers::F32(mesh.positions.as_flattened());
+            lanes.extend((0..3).map(|first| TableWriterLane {
+                numbers: positions,
+                first,
+                step: 3,
+                role: TableRole::Position,
+            }));
             lanes.extend(intensity.iter().map(|(_, lane)| *lane));
-            let colors = Numbers::Unit(mesh.colors.as_flattened());
+            let colors = TableWriterNumbers::Unit(mesh.colors.as_flattened());
             let channels = 0..if has_colors { 3 } else { 0 };
-            lanes.extend(channels.map(|first| Lane { numbers: colors, first, step: 4, role: Role::Other }));
-            let normals = Numbers::F32(mesh.normals.as_flattened());
+            lanes.extend(channels.map(|first| TableWriterLane {
+                numbers: colors,
+                first,
+                step: 4,
+                role: TableRole::Other,
+            }));
+            let normals = TableWriterNumbers::F32(mesh.normals.as_flattened());
             let axes = 0..if has_normals { 3 } else { 0 };
-            lanes.extend(axes.map(|first| Lane { numbers: normals, first, step: 3, role: Role::Normal }));
+            lanes.extend(axes.map(|first| TableWriterLane {
+                numbers: normals,
+                first,
+                step: 3,
+                role: TableRole::Normal,
+            }));
             lanes.extend(others.iter().map(|(_, lane)| *lane));
             let normals = if has_normals { mesh.normals.as_slice() } else { &[] };
             let placed = part.frame.map(|frame| Placed { frame, positions: &mesh.positions, normals });
-            try_push(&mut rows.blocks, Block { row_count: mesh.positions.len(), lanes, placed }, "the plan")?;
+            try_push(&mut rows.blocks, TableBlock { row_count: mesh.positions.len(), lanes, placed }, "the plan")?;
         }
         Ok(Points { parts, format, has_colors, has_normals, columns, rows })
     }
@@ -131,7 +146,7 @@ impl ByteColors {
 }
 
 /// What else is known of the positions: in files that cannot name columns the intensity alone.
-fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, Lane<'_>)>> {
+fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, TableWriterLane<'_>)>> {
     let mut found = Vec::new();
     for column in &mesh.vertex_columns {
         let is_written = match format {
@@ -139,7 +154,12 @@ fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, Lane<'_>)>> {
             _ => true,
         };
         if is_written && column.offsets.is_none() && column.values.len() == mesh.positions.len() {
-            let lane = Lane { numbers: Numbers::of(&column.values), first: 0, step: 1, role: Role::Other };
+            let lane = TableWriterLane {
+                numbers: TableWriterNumbers::of(&column.values),
+                first: 0,
+                step: 1,
+                role: TableRole::Other,
+            };
             try_push(&mut found, (column.name.as_str(), lane), "columns")?;
         }
     }

@@ -4,11 +4,11 @@
 //! their rows in order, and are copied to them side by side ([`super::columns`]).
 
 use super::TableFormat;
-use super::columns::{Columns, FloatsFrom, Layout};
-use super::head::{Finder, Head};
-use super::parse::{ChunkText, Parsed, Parser};
+use super::columns::{FloatsFrom, Layout, TableColumns};
+use super::head::{TableFinder, TableHead};
+use super::parse::{TableChunkText, TableParsed, TableParser};
 use super::scene;
-use crate::options::{TableReadOptions, Types};
+use crate::options::{ColumnTypes, TableReadOptions};
 use crate::place::Placer;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
 use polyhaul_model::warnings::Warnings;
@@ -62,7 +62,7 @@ struct TableSlot {
     /// Why there is no text.
     failed: Option<Error>,
     index: Box<Index>,
-    parsed: Parsed,
+    parsed: TableParsed,
     /// The first of the chunk's rows, and how many it has.
     rows: std::ops::Range<usize>,
     /// Which columns are ones of floats.
@@ -70,16 +70,16 @@ struct TableSlot {
 }
 
 /// What is found once, before the first row.
-struct Plan {
-    head: Head,
-    columns: Columns,
+struct TablePlan {
+    head: TableHead,
+    columns: TableColumns,
 }
 
 struct TableJob<'s, 'o> {
     chunks: TextChunks<'s>,
     options: &'o ParseOptions<TableReadOptions>,
     layout: Layout,
-    plan: OnceLock<Plan>,
+    plan: OnceLock<TablePlan>,
     /// Whether all rows that were asked for are there.
     is_done: AtomicBool,
     slot_bytes: usize,
@@ -87,7 +87,7 @@ struct TableJob<'s, 'o> {
 
 /// What the ordered parts build.
 struct TableState<'o> {
-    finder: Finder<'o>,
+    finder: TableFinder<'o>,
     floats: FloatsFrom,
     row_count: usize,
     lines: u64,
@@ -103,7 +103,7 @@ pub fn read(
     options: &ParseOptions<TableReadOptions>,
 ) -> Result<TableText> {
     if layout == Layout::Rows
-        && matches!(&options.own.types, Types::Each(types) if types.windows(2).any(|it| it[0] != it[1]))
+        && matches!(&options.own.types, ColumnTypes::Each(types) if types.windows(2).any(|it| it[0] != it[1]))
     {
         return Err(Error::new(ErrorKind::Usage, "an array has one type, but several were given for its columns"));
     }
@@ -121,7 +121,7 @@ pub fn read(
         slot_bytes,
     };
     let mut state = TableState {
-        finder: Finder::new(format, layout, options)?,
+        finder: TableFinder::new(format, layout, options)?,
         floats: FloatsFrom::default(),
         row_count: 0,
         lines: 0,
@@ -146,7 +146,7 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
 
     fn slot(&self) -> Result<TableSlot> {
         let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
-        let (text, parsed) = (Text::default(), Parsed::default());
+        let (text, parsed) = (Text::default(), TableParsed::default());
         Ok(TableSlot { text, body: 0, is_body: false, failed: None, index, parsed, rows: 0..0, is_float: Vec::new() })
     }
 
@@ -199,10 +199,10 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
 }
 
 impl TableJob<'_, '_> {
-    fn parse_rows(&self, head: &Head, most_rows: usize, slot: &mut TableSlot) -> Result<()> {
+    fn parse_rows(&self, head: &TableHead, most_rows: usize, slot: &mut TableSlot) -> Result<()> {
         let TableSlot { text, body, index, parsed, .. } = slot;
-        let text = ChunkText { padded: text.padded(), start: *body, end: text.end };
-        Parser { head, options: self.options, level: Level::best() }.parse(text, most_rows, index, parsed)
+        let text = TableChunkText { padded: text.padded(), start: *body, end: text.end };
+        TableParser { head, options: self.options, level: Level::best() }.parse(text, most_rows, index, parsed)
     }
 
     /// Looks for the head, until it is found.
@@ -215,8 +215,8 @@ impl TableJob<'_, '_> {
         slot.body = slot.text.end;
         let (text, file) = (slot.text.bytes(), self.chunks.name());
         if let Some((head, at)) = state.finder.feed(text, slot.text.offset, file, &mut state.warnings)? {
-            let columns = Columns::new(&head, self.layout)?;
-            let _ = self.plan.set(Plan { head, columns });
+            let columns = TableColumns::new(&head, self.layout)?;
+            let _ = self.plan.set(TablePlan { head, columns });
             (slot.body, slot.is_body) = (slot.text.start + at, true);
         }
         Ok(())
@@ -230,7 +230,7 @@ impl TableJob<'_, '_> {
         if let Some(error) = slot.failed.take() {
             return Err(error);
         }
-        if let Some(Plan { head, columns }) = self.plan.get().filter(|_| slot.is_body) {
+        if let Some(TablePlan { head, columns }) = self.plan.get().filter(|_| slot.is_body) {
             let wanted = self.options.own.max_rows.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
             let left = wanted.map(|wanted| wanted - state.row_count);
             if let Some(left) = left.filter(|left| slot.parsed.row_count >= *left) {
@@ -275,7 +275,7 @@ impl TableJob<'_, '_> {
     }
 
     /// The error where there are more rows than the limit; what comes after them has no turn.
-    fn excess(&self, state: &TableState<'_>, head: &Head, slot: &mut TableSlot) -> Result<Option<Error>> {
+    fn excess(&self, state: &TableState<'_>, head: &TableHead, slot: &mut TableSlot) -> Result<Option<Error>> {
         let limit = self.options.limits.elements;
         let room = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(state.row_count);
         if slot.parsed.row_count <= room {
@@ -329,12 +329,12 @@ impl TableJob<'_, '_> {
 
 fn finish(job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> Result<TableText> {
     let TableState { mut finder, floats, row_count, mut warnings, .. } = state;
-    let Plan { head, columns } = match job.plan.into_inner() {
+    let TablePlan { head, columns } = match job.plan.into_inner() {
         Some(plan) => plan,
         None => {
             let head = finder.end(&mut warnings)?;
-            let columns = Columns::new(&head, job.layout)?;
-            Plan { head, columns }
+            let columns = TableColumns::new(&head, job.layout)?;
+            TablePlan { head, columns }
         }
     };
     if let Some((declared, place)) = &finder.declared

@@ -110,7 +110,7 @@ pub fn scene_of_table(mut table: Table, file: &Arc<str>, run: &RunOptions) -> Re
         // Text without a row does not tell what columns it has.
         return Ok(Scene { meshes: vec![Mesh::default()], axes: Axes::OBJ, ..Scene::default() });
     }
-    let mut points = Points { columns: all, row_count: table.row_count, run };
+    let mut points = TablePoints { columns: all, row_count: table.row_count, run };
     let Some(positions) = points.take(POSITION, |value| value as f32)? else {
         let message = "cannot read this table as points: it has no columns x, y and z";
         let place = Place { file: file.clone(), ..Place::default() };
@@ -129,13 +129,13 @@ pub fn scene_of_table(mut table: Table, file: &Arc<str>, run: &RunOptions) -> Re
 }
 
 /// Columns of points.
-struct Points<'o> {
+struct TablePoints<'o> {
     columns: Vec<Column>,
     row_count: usize,
     run: &'o RunOptions,
 }
 
-impl Points<'_> {
+impl TablePoints<'_> {
     fn find(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && column.offsets.is_none())
     }

@@ -1,6 +1,6 @@
 //! One value of a table: what a token is, and whether a column can hold it.
 
-use super::head::Kind;
+use super::head::TableHeadKind;
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_text::parse::fields::{MOST_EXACT, NOT_INTEGER};
@@ -8,7 +8,7 @@ use polyhaul_text::parse::number;
 
 /// A value as the parser keeps it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Value {
+pub(super) struct TableValue {
     /// The nearest f64, or f32 where the column holds such.
     pub(super) number: f64,
     /// [`NOT_INTEGER`], or 0.
@@ -34,10 +34,10 @@ impl Wide {
 }
 
 /// A float as a value: an integer where it has no fraction.
-pub(super) fn f64_of(number: f64) -> Value {
+pub(super) fn f64_of(number: f64) -> TableValue {
     let is_integer = number.trunc() == number && number.abs() <= MOST_EXACT as f64;
     let is_minus_zero = number == 0.0 && number.is_sign_negative();
-    Value { number, mark: if is_integer && !is_minus_zero { 0 } else { NOT_INTEGER }, wide: None }
+    TableValue { number, mark: if is_integer && !is_minus_zero { 0 } else { NOT_INTEGER }, wide: None }
 }
 
 /// The smallest and the largest value of an integer type.
@@ -50,42 +50,48 @@ pub(super) fn range_of(scalar: Scalar) -> (i128, i128) {
 }
 
 /// Whether a parsed number is as its column holds it, for certain.
-pub(super) fn check_number(number: f64, kind: Kind) -> bool {
+pub(super) fn check_number(number: f64, kind: TableHeadKind) -> bool {
     match kind {
-        Kind::Auto | Kind::F64 => true,
+        TableHeadKind::Auto | TableHeadKind::F64 => true,
         // Not in the middle of two f32s, and not so small that these have fewer bits.
-        Kind::F32 => number.to_bits() & 0x1FFF_FFFF != 0x1000_0000 && (number == 0.0 || number.abs() >= 1.2e-38),
-        Kind::Integer(scalar) => {
+        TableHeadKind::F32 => {
+            number.to_bits() & 0x1FFF_FFFF != 0x1000_0000 && (number == 0.0 || number.abs() >= 1.2e-38)
+        }
+        TableHeadKind::Integer(scalar) => {
             let (least, most) = range_of(scalar);
             number.trunc() == number && number.abs() < MOST_EXACT as f64 && (least..=most).contains(&(number as i128))
         }
     }
 }
 
-impl Value {
+impl TableValue {
     /// The value of a token in a column; `None` where it is none, or one that the column cannot hold.
-    pub(super) fn of(token: &[u8], kind: Kind) -> Option<Value> {
-        if kind == Kind::F32 {
-            return number::f32(token).map(|value| Value { number: f64::from(value), mark: NOT_INTEGER, wide: None });
+    pub(super) fn of(token: &[u8], kind: TableHeadKind) -> Option<TableValue> {
+        if kind == TableHeadKind::F32 {
+            return number::f32(token).map(|value| TableValue {
+                number: f64::from(value),
+                mark: NOT_INTEGER,
+                wide: None,
+            });
         }
-        let Some(value) = Value::integer(token) else {
+        let Some(value) = TableValue::integer(token) else {
             let number = number::f64(token)?;
-            return check_number(number, kind).then_some(Value { number, mark: NOT_INTEGER, wide: None });
+            return check_number(number, kind).then_some(TableValue { number, mark: NOT_INTEGER, wide: None });
         };
         let whole = value.wide.unwrap_or(value.number as i128);
         match kind {
-            Kind::Integer(scalar) => {
+            TableHeadKind::Integer(scalar) => {
                 let (least, most) = range_of(scalar);
                 (least..=most).contains(&whole).then_some(value)
             }
             // What no i64 holds makes a column one of floats.
-            _ if i64::try_from(whole).is_err() => Some(Value { mark: NOT_INTEGER, wide: None, ..value }),
+            _ if i64::try_from(whole).is_err() => Some(TableValue { mark: NOT_INTEGER, wide: None, ..value }),
             _ => Some(value),
         }
     }
 
     /// The value of a token that is an integer of at most 64 bits and a sign.
-    fn integer(token: &[u8]) -> Option<Value> {
+    fn integer(token: &[u8]) -> Option<TableValue> {
         let (negative, digits) = match token {
             [b'-', rest @ ..] => (true, rest),
             [b'+', rest @ ..] => (false, rest),
@@ -95,7 +101,7 @@ impl Value {
         let number = if negative { -(size as f64) } else { size as f64 };
         let mark = if negative && size == 0 { NOT_INTEGER } else { 0 };
         let whole = if negative { -i128::from(size) } else { i128::from(size) };
-        Some(Value { number, mark, wide: (size > MOST_EXACT).then_some(whole) })
+        Some(TableValue { number, mark, wide: (size > MOST_EXACT).then_some(whole) })
     }
 
     /// Keeps the integer of a chunk's value, where that is needed.

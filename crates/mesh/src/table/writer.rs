@@ -33,13 +33,13 @@ const TILE_ROWS: usize = 256;
 pub struct Rows<'a> {
     /// The name of each column; empty where it has none.
     pub names: Vec<&'a str>,
-    pub(crate) blocks: Vec<Block<'a>>,
+    pub(crate) blocks: Vec<TableBlock<'a>>,
 }
 
 /// Some of the rows: as many lanes as there are names.
-pub(crate) struct Block<'a> {
+pub(crate) struct TableBlock<'a> {
     pub(crate) row_count: usize,
-    pub(crate) lanes: Vec<Lane<'a>>,
+    pub(crate) lanes: Vec<TableWriterLane<'a>>,
     /// Where it stands, if its positions and normals are moved.
     pub(crate) placed: Option<Placed<'a>>,
 }
@@ -53,14 +53,14 @@ pub(crate) struct Placed<'a> {
 
 /// The positions and normals of a page where they stand in the file.
 #[derive(Default)]
-pub(super) struct Moved {
+pub(super) struct TableMoved {
     positions: Vec<[f32; 3]>,
     normals: Vec<[f32; 3]>,
 }
 
 /// What the numbers of a lane are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum TableRole {
     /// Nothing that matters here.
     #[default]
     Other,
@@ -72,16 +72,16 @@ pub(crate) enum Role {
 
 /// A column: one of `step` numbers, from `first` on.
 #[derive(Clone, Copy)]
-pub(crate) struct Lane<'a> {
-    pub(crate) numbers: Numbers<'a>,
+pub(crate) struct TableWriterLane<'a> {
+    pub(crate) numbers: TableWriterNumbers<'a>,
     pub(crate) first: usize,
     pub(crate) step: usize,
-    pub(crate) role: Role,
+    pub(crate) role: TableRole,
 }
 
 /// Numbers of a type.
 #[derive(Clone, Copy)]
-pub(crate) enum Numbers<'a> {
+pub(crate) enum TableWriterNumbers<'a> {
     I8(&'a [i8]),
     U8(&'a [u8]),
     I16(&'a [i16]),
@@ -116,7 +116,7 @@ struct TablePageSlot {
     block: usize,
     rows: Range<usize>,
     out: Out,
-    moved: Moved,
+    moved: TableMoved,
     tile32: Vec<f32>,
     tile64: Vec<f64>,
 }
@@ -144,12 +144,16 @@ impl<'a> Rows<'a> {
         let (mut names, mut lanes) = (Vec::new(), Vec::new());
         let is_normal = |name: &str| NORMAL.iter().any(|known| known.eq_ignore_ascii_case(name));
         for column in &table.columns {
-            let role = if is_normal(&column.name) { Role::Normal } else { Role::Other };
+            let role = if is_normal(&column.name) { TableRole::Normal } else { TableRole::Other };
             try_push(&mut names, column.name.as_str(), "columns")?;
-            try_push(&mut lanes, Lane { numbers: Numbers::of(&column.values), first: 0, step: 1, role }, "columns")?;
+            try_push(
+                &mut lanes,
+                TableWriterLane { numbers: TableWriterNumbers::of(&column.values), first: 0, step: 1, role },
+                "columns",
+            )?;
         }
         let mut rows = Rows { names, blocks: Vec::new() };
-        try_push(&mut rows.blocks, Block { row_count: table.row_count, lanes, placed: None }, "columns")?;
+        try_push(&mut rows.blocks, TableBlock { row_count: table.row_count, lanes, placed: None }, "columns")?;
         Ok(rows)
     }
 
@@ -159,9 +163,13 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl Block<'_> {
+impl TableBlock<'_> {
     /// The lanes of `rows`, the first of which is row 0 of them. Positions and normals are moved, into `moved`.
-    pub(super) fn lanes<'s>(&'s self, rows: Range<usize>, moved: &'s mut Moved) -> Result<Vec<Lane<'s>>> {
+    pub(super) fn lanes<'s>(
+        &'s self,
+        rows: Range<usize>,
+        moved: &'s mut TableMoved,
+    ) -> Result<Vec<TableWriterLane<'s>>> {
         let mut lanes = Vec::new();
         lanes.try_reserve_exact(self.lanes.len())?;
         if let Some(placed) = &self.placed {
@@ -169,17 +177,21 @@ impl Block<'_> {
         }
         let (is_placed, moved) = (self.placed.is_some(), &*moved);
         lanes.extend(self.lanes.iter().map(|lane| match lane.role {
-            Role::Position if is_placed => Lane { numbers: Numbers::F32(moved.positions.as_flattened()), ..*lane },
-            Role::Normal if is_placed => Lane { numbers: Numbers::F32(moved.normals.as_flattened()), ..*lane },
-            _ => Lane { first: lane.first + rows.start * lane.step, ..*lane },
+            TableRole::Position if is_placed => {
+                TableWriterLane { numbers: TableWriterNumbers::F32(moved.positions.as_flattened()), ..*lane }
+            }
+            TableRole::Normal if is_placed => {
+                TableWriterLane { numbers: TableWriterNumbers::F32(moved.normals.as_flattened()), ..*lane }
+            }
+            _ => TableWriterLane { first: lane.first + rows.start * lane.step, ..*lane },
         }));
         Ok(lanes)
     }
 }
 
-impl Moved {
+impl TableMoved {
     fn fill(&mut self, placed: &Placed<'_>, rows: Range<usize>) -> Result<()> {
-        let Moved { positions, normals } = self;
+        let TableMoved { positions, normals } = self;
         positions.clear();
         positions.try_reserve(rows.len()).map_err(|_| Error::memory("a page of rows"))?;
         let own = placed.positions.get(rows.clone()).unwrap_or_default();
@@ -197,19 +209,19 @@ impl Moved {
     }
 }
 
-impl<'a> Numbers<'a> {
-    pub(super) fn of(values: &'a Values) -> Numbers<'a> {
+impl<'a> TableWriterNumbers<'a> {
+    pub(super) fn of(values: &'a Values) -> TableWriterNumbers<'a> {
         match values {
-            Values::I8(values) => Numbers::I8(values),
-            Values::U8(values) => Numbers::U8(values),
-            Values::I16(values) => Numbers::I16(values),
-            Values::U16(values) => Numbers::U16(values),
-            Values::I32(values) => Numbers::I32(values),
-            Values::U32(values) => Numbers::U32(values),
-            Values::I64(values) => Numbers::I64(values),
-            Values::U64(values) => Numbers::U64(values),
-            Values::F32(values) => Numbers::F32(values),
-            Values::F64(values) => Numbers::F64(values),
+            Values::I8(values) => TableWriterNumbers::I8(values),
+            Values::U8(values) => TableWriterNumbers::U8(values),
+            Values::I16(values) => TableWriterNumbers::I16(values),
+            Values::U16(values) => TableWriterNumbers::U16(values),
+            Values::I32(values) => TableWriterNumbers::I32(values),
+            Values::U32(values) => TableWriterNumbers::U32(values),
+            Values::I64(values) => TableWriterNumbers::I64(values),
+            Values::U64(values) => TableWriterNumbers::U64(values),
+            Values::F32(values) => TableWriterNumbers::F32(values),
+            Values::F64(values) => TableWriterNumbers::F64(values),
         }
     }
 }
@@ -245,7 +257,7 @@ pub fn write(
     let has_header = has_header(&rows.names, format, style);
     if !has_header && let Some(block) = rows.blocks.first() {
         // Without a point a normal would be read as a colour.
-        let normals = digits.iter_mut().zip(&block.lanes).filter(|(_, lane)| lane.role == Role::Normal);
+        let normals = digits.iter_mut().zip(&block.lanes).filter(|(_, lane)| lane.role == TableRole::Normal);
         normals.filter(|(digits, _)| **digits == Digits::Fixed(0)).for_each(|(digits, _)| *digits = Digits::Fixed(1));
     }
     let row_bytes = VALUE_BYTES * count.max(1);
@@ -274,7 +286,7 @@ impl Pages for TablePages<'_> {
     type State = ();
 
     fn slot(&self) -> Result<TablePageSlot> {
-        let (out, moved) = (Out::default(), Moved::default());
+        let (out, moved) = (Out::default(), TableMoved::default());
         Ok(TablePageSlot { block: 0, rows: 0..0, out, moved, tile32: Vec::new(), tile64: Vec::new() })
     }
 
@@ -308,16 +320,16 @@ impl Pages for TablePages<'_> {
 }
 
 /// A type of floats.
-trait Float: Real + PartialEq + Default {
+trait TableFloat: Real + PartialEq + Default {
     /// The numbers, where they are of this type.
-    fn of(numbers: Numbers<'_>) -> Option<&[Self]>;
+    fn of(numbers: TableWriterNumbers<'_>) -> Option<&[Self]>;
     /// Whether it has no fraction.
     fn is_whole(self) -> bool;
 }
 
-impl Float for f32 {
-    fn of(numbers: Numbers<'_>) -> Option<&[f32]> {
-        if let Numbers::F32(values) = numbers { Some(values) } else { None }
+impl TableFloat for f32 {
+    fn of(numbers: TableWriterNumbers<'_>) -> Option<&[f32]> {
+        if let TableWriterNumbers::F32(values) = numbers { Some(values) } else { None }
     }
 
     fn is_whole(self) -> bool {
@@ -325,9 +337,9 @@ impl Float for f32 {
     }
 }
 
-impl Float for f64 {
-    fn of(numbers: Numbers<'_>) -> Option<&[f64]> {
-        if let Numbers::F64(values) = numbers { Some(values) } else { None }
+impl TableFloat for f64 {
+    fn of(numbers: TableWriterNumbers<'_>) -> Option<&[f64]> {
+        if let TableWriterNumbers::F64(values) = numbers { Some(values) } else { None }
     }
 
     fn is_whole(self) -> bool {
@@ -381,7 +393,13 @@ impl TablePages<'_> {
     }
 
     /// Writes rows of floats of this type as whole lines; `false` where they are not, or one is NaN.
-    fn tile<R: Float>(&self, lanes: &[Lane<'_>], rows: Range<usize>, tile: &mut Vec<R>, out: &mut Out) -> Result<bool> {
+    fn tile<R: TableFloat>(
+        &self,
+        lanes: &[TableWriterLane<'_>],
+        rows: Range<usize>,
+        tile: &mut Vec<R>,
+        out: &mut Out,
+    ) -> Result<bool> {
         let Some(digits) = self.same_digits else { return Ok(false) };
         let count = lanes.len();
         if !lanes.iter().all(|lane| R::of(lane.numbers).is_some()) {
@@ -458,12 +476,12 @@ impl TablePages<'_> {
     }
 
     /// Whether the values of a lane must be told from integers: those of normals where columns have no names.
-    fn wants_point(&self, lane: &Lane<'_>) -> bool {
-        !self.has_header && lane.role == Role::Normal
+    fn wants_point(&self, lane: &TableWriterLane<'_>) -> bool {
+        !self.has_header && lane.role == TableRole::Normal
     }
 
     /// Writes rows value by value.
-    fn values(&self, lanes: &[Lane<'_>], mut rows: Range<usize>, out: &mut Out) -> Result<()> {
+    fn values(&self, lanes: &[TableWriterLane<'_>], mut rows: Range<usize>, out: &mut Out) -> Result<()> {
         out.format(|page| {
             while rows.start < rows.end {
                 let row = rows.start;
@@ -491,27 +509,27 @@ impl TablePages<'_> {
         })
     }
 
-    fn value(&self, page: &mut Page<'_>, numbers: Numbers<'_>, row: usize, digits: Digits) {
+    fn value(&self, page: &mut Page<'_>, numbers: TableWriterNumbers<'_>, row: usize, digits: Digits) {
         match numbers {
-            Numbers::F32(values) => match (values[row], digits) {
+            TableWriterNumbers::F32(values) => match (values[row], digits) {
                 (value, _) if value.is_nan() => page.bytes(self.style.nan.as_bytes()),
                 (value, Digits::Shortest) => page.shortest_f32(value),
                 (value, Digits::Fixed(digits)) => page.fixed_f32(value, usize::from(digits)),
             },
-            Numbers::F64(values) => match (values[row], digits) {
+            TableWriterNumbers::F64(values) => match (values[row], digits) {
                 (value, _) if value.is_nan() => page.bytes(self.style.nan.as_bytes()),
                 (value, Digits::Shortest) => page.shortest_f64(value),
                 (value, Digits::Fixed(digits)) => page.fixed_f64(value, usize::from(digits)),
             },
-            Numbers::I8(values) => page.i32(values[row].into()),
-            Numbers::U8(values) => page.u32(values[row].into()),
-            Numbers::I16(values) => page.i32(values[row].into()),
-            Numbers::U16(values) => page.u32(values[row].into()),
-            Numbers::I32(values) => page.i32(values[row]),
-            Numbers::U32(values) => page.u32(values[row]),
-            Numbers::I64(values) => page.i64(values[row]),
-            Numbers::U64(values) => page.u64(values[row]),
-            Numbers::Unit(values) => page.u32(byte_of(values[row])),
+            TableWriterNumbers::I8(values) => page.i32(values[row].into()),
+            TableWriterNumbers::U8(values) => page.u32(values[row].into()),
+            TableWriterNumbers::I16(values) => page.i32(values[row].into()),
+            TableWriterNumbers::U16(values) => page.u32(values[row].into()),
+            TableWriterNumbers::I32(values) => page.i32(values[row]),
+            TableWriterNumbers::U32(values) => page.u32(values[row]),
+            TableWriterNumbers::I64(values) => page.i64(values[row]),
+            TableWriterNumbers::U64(values) => page.u64(values[row]),
+            TableWriterNumbers::Unit(values) => page.u32(byte_of(values[row])),
         }
     }
 }

@@ -26,9 +26,9 @@ const KEPT_CORNERS: usize = 1 << 16;
 pub(super) struct Clipper {
     /// The corners in the plane; counter-clockwise is positive.
     points: Vec<Point<2>>,
-    ring: Vec<Node>,
+    ring: Vec<EarNode>,
     /// Corners to look at: as good ears, as ears of any kind, as the least evil.
-    tiers: [VecDeque<Waiting>; 3],
+    tiers: [VecDeque<WaitingEars>; 3],
     /// The corners in the way, where there are few.
     few: u64,
     nearby: Nearby,
@@ -36,7 +36,7 @@ pub(super) struct Clipper {
 }
 
 #[derive(Clone, Copy)]
-struct Node {
+struct EarNode {
     previous: u32,
     next: u32,
     /// Rises with each change of the neighbours; [`GONE`] for a corner that was cut off.
@@ -48,13 +48,13 @@ struct Node {
 const GONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
-struct Waiting {
+struct WaitingEars {
     corner: u32,
     changes: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum EarShape {
     Convex,
     /// Convex, and so thin that its ear would be a poor triangle.
     Sliver,
@@ -96,13 +96,13 @@ impl Clipper {
 
     fn prepare(&mut self, count: usize) -> Result<()> {
         let last = count as u32 - 1;
-        self.ring.extend((0..=last).map(|i| Node {
+        self.ring.extend((0..=last).map(|i| EarNode {
             previous: if i == 0 { last } else { i - 1 },
             next: if i == last { 0 } else { i + 1 },
             changes: 0,
             blocks: false,
         }));
-        self.tiers[0].extend((0..=last).map(|corner| Waiting { corner, changes: 0 }));
+        self.tiers[0].extend((0..=last).map(|corner| WaitingEars { corner, changes: 0 }));
         self.looks_left = LOOKS_PER_CORNER * count as u64;
         self.few = 0;
         if count > FEW {
@@ -121,13 +121,13 @@ impl Clipper {
                 return Err(Error::cancelled());
             }
             let tip = self.next_tip().unwrap_or(alive);
-            let Node { previous, next, .. } = self.ring[tip as usize];
+            let EarNode { previous, next, .. } = self.ring[tip as usize];
             place.copy_from_slice(&[previous, tip, next]);
             self.cut_off(tip);
             alive = next;
         }
         if let Some(place) = last {
-            let Node { previous, next, .. } = self.ring[alive as usize];
+            let EarNode { previous, next, .. } = self.ring[alive as usize];
             place.copy_from_slice(&[previous, alive, next]);
         }
         Ok(())
@@ -143,9 +143,9 @@ impl Clipper {
                 continue;
             }
             match (tier, self.shape(corner)) {
-                (_, Shape::Flat) | (2, _) => return Some(corner),
-                (_, Shape::Hollow) => {}
-                (0, Shape::Convex) | (1, _) if !self.is_blocked(corner) => return Some(corner),
+                (_, EarShape::Flat) | (2, _) => return Some(corner),
+                (_, EarShape::Hollow) => {}
+                (0, EarShape::Convex) | (1, _) if !self.is_blocked(corner) => return Some(corner),
                 _ => self.tiers[tier + 1].push_back(waiting),
             }
         }
@@ -154,7 +154,7 @@ impl Clipper {
     /// Takes a corner out of the ring. Its neighbours go to the end of the line, so that cutting goes
     /// around and does not make a fan of slivers.
     fn cut_off(&mut self, tip: u32) {
-        let Node { previous, next, .. } = self.ring[tip as usize];
+        let EarNode { previous, next, .. } = self.ring[tip as usize];
         self.set_blocks(tip, false);
         self.ring[tip as usize].changes = GONE;
         self.ring[previous as usize].next = next;
@@ -163,7 +163,7 @@ impl Clipper {
             let changes = self.ring[corner as usize].changes + 1;
             self.ring[corner as usize].changes = changes;
             self.update_blocks(corner);
-            self.tiers[0].push_back(Waiting { corner, changes });
+            self.tiers[0].push_back(WaitingEars { corner, changes });
         }
     }
 
@@ -187,21 +187,21 @@ impl Clipper {
     }
 
     fn triangle(&self, tip: u32) -> [Point<2>; 3] {
-        let Node { previous, next, .. } = self.ring[tip as usize];
+        let EarNode { previous, next, .. } = self.ring[tip as usize];
         [previous, tip, next].map(|corner| self.points[corner as usize])
     }
 
-    fn shape(&self, corner: u32) -> Shape {
+    fn shape(&self, corner: u32) -> EarShape {
         let [a, b, c] = self.triangle(corner);
         let area = turn(a, b, c);
         let (ab, cb, ac) = (minus(a, b), minus(c, b), minus(a, c));
         if area > 0.0 {
             let sides = dot(ab, ab) + dot(cb, cb) + dot(ac, ac);
-            if area > SLIVER * sides { Shape::Convex } else { Shape::Sliver }
+            if area > SLIVER * sides { EarShape::Convex } else { EarShape::Sliver }
         } else if a == b || b == c || area == 0.0 && dot(ab, cb) > 0.0 {
-            Shape::Flat
+            EarShape::Flat
         } else {
-            Shape::Hollow
+            EarShape::Hollow
         }
     }
 

@@ -144,7 +144,7 @@ impl Triangles<'_> {
 
 /// How faces are cut, and where their triangles go.
 #[derive(Clone, Copy)]
-enum Style<'a> {
+enum TriangulateStyle<'a> {
     /// All triangles of a face in its place.
     InPlace,
     /// As Blender's exporter, with the borders of sections: see [`blender`].
@@ -192,10 +192,10 @@ enum Style<'a> {
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
 pub fn triangulate(mesh: &mut Mesh, options: &RunOptions) -> Result<TriangleMap> {
-    triangulate_as(mesh, Style::InPlace, options)
+    triangulate_as(mesh, TriangulateStyle::InPlace, options)
 }
 
-fn triangulate_as(mesh: &mut Mesh, style: Style<'_>, options: &RunOptions) -> Result<TriangleMap> {
+fn triangulate_as(mesh: &mut Mesh, style: TriangulateStyle<'_>, options: &RunOptions) -> Result<TriangleMap> {
     let threads = options.worker_threads();
     check(mesh, threads, options)?;
     index_cut_attributes(mesh)?;
@@ -206,7 +206,7 @@ fn triangulate_as(mesh: &mut Mesh, style: Style<'_>, options: &RunOptions) -> Re
     }
     let mut cut = cut_faces(mesh, count, style, options)?;
     let mut order = Vec::new();
-    if let Style::Blender(sections) = style {
+    if let TriangulateStyle::Blender(sections) = style {
         order = blender::order(&map, sections, count)?;
         cut = gathered(&order, options, |triangle| {
             let first = 3 * triangle as usize;
@@ -303,8 +303,8 @@ pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> 
 /// Triangulates all meshes; `sections` are the borders of each for [`Style::Blender`].
 fn triangulate_meshes(scene: &mut Scene, sections: Option<&[Vec<u32>]>, options: &RunOptions) -> Result<()> {
     let style = |mesh: usize| match sections {
-        Some(sections) => Style::Blender(&sections[mesh]),
-        None => Style::InPlace,
+        Some(sections) => TriangulateStyle::Blender(&sections[mesh]),
+        None => TriangulateStyle::InPlace,
     };
     let mut maps: Vec<Option<TriangleMap>> = vec![None; scene.meshes.len()];
     let is_small = |mesh: &Mesh| mesh.faces.corner_positions.len() < SMALL_CORNERS;
@@ -395,7 +395,7 @@ fn triangle_count(faces: &Elements) -> Result<usize> {
 }
 
 /// The old corner of each new one.
-fn cut_faces(mesh: &Mesh, triangles: usize, style: Style<'_>, options: &RunOptions) -> Result<Vec<u32>> {
+fn cut_faces(mesh: &Mesh, triangles: usize, style: TriangulateStyle<'_>, options: &RunOptions) -> Result<Vec<u32>> {
     let threads = options.worker_threads();
     let offsets = &mesh.faces.offsets;
     let faces = mesh.faces.len();
@@ -424,7 +424,7 @@ fn cut_faces(mesh: &Mesh, triangles: usize, style: Style<'_>, options: &RunOptio
 fn cut_face(
     positions: &[[f32; 3]],
     indices: &[u32],
-    style: Style<'_>,
+    style: TriangulateStyle<'_>,
     clipper: &mut Clipper,
     triangles: &mut [u32],
     options: &RunOptions,
@@ -435,9 +435,9 @@ fn cut_face(
         [a, b, c, d] => {
             let quad = [point(a), point(b), point(c), point(d)];
             triangles.copy_from_slice(&match style {
-                Style::Blender(_) => blender::quad_triangles(&quad),
-                Style::InPlace if cut_at_second(&quad) => [0, 1, 3, 1, 2, 3],
-                Style::InPlace => [0, 1, 2, 0, 2, 3],
+                TriangulateStyle::Blender(_) => blender::quad_triangles(&quad),
+                TriangulateStyle::InPlace if cut_at_second(&quad) => [0, 1, 3, 1, 2, 3],
+                TriangulateStyle::InPlace => [0, 1, 2, 0, 2, 3],
             });
         }
         _ => clipper.cut(indices.len(), |corner| point(indices[corner]), triangles, &options.cancel)?,

@@ -18,11 +18,11 @@ pub(super) struct Nearby {
     order: Vec<u32>,
     /// Per corner: its leaf.
     leaves: Vec<u32>,
-    nodes: Vec<Node>,
+    nodes: Vec<NearbyNode>,
 }
 
 #[derive(Clone, Copy)]
-struct Node {
+struct NearbyNode {
     low: Point<2>,
     high: Point<2>,
     active: u32,
@@ -65,7 +65,7 @@ impl Nearby {
         self.leaves.resize(points.len(), 0);
         self.nodes.clear();
         self.nodes.try_reserve(2 * leaves).map_err(memory)?;
-        self.nodes.resize(2 * leaves, Node { low: [0.0; 2], high: [0.0; 2], active: 0 });
+        self.nodes.resize(2 * leaves, NearbyNode { low: [0.0; 2], high: [0.0; 2], active: 0 });
         self.build_branch(points, self.root());
         Ok(())
     }
@@ -84,7 +84,7 @@ impl Nearby {
                 high[axis] = high[axis].max(points[corner as usize][axis]);
             }
         }
-        self.nodes[branch.node] = Node { low, high, active: 0 };
+        self.nodes[branch.node] = NearbyNode { low, high, active: 0 };
         if branch.leaves == 1 {
             for &corner in &*order {
                 self.leaves[corner as usize] = branch.first_leaf as u32;
@@ -146,7 +146,7 @@ impl Nearby {
 }
 
 /// Whether a box lies outside of a side of the triangle, or of the box around it.
-fn is_apart(triangle: &[Point<2>; 3], node: &Node) -> bool {
+fn is_apart(triangle: &[Point<2>; 3], node: &NearbyNode) -> bool {
     let [a, b, c] = *triangle;
     let beside = |axis: usize| {
         let low = a[axis].min(b[axis]).min(c[axis]);

@@ -1,11 +1,11 @@
 //! What directives make: shapes, instances, and everything that has a name and parameters.
 
 use super::super::directive::Directive;
-use super::super::event::{Complaint, Event, Said, Spot};
+use super::super::event::{PbrtComplaint, PbrtEvent, PbrtSaid, Spot};
 use super::super::versions;
-use super::super::versions::{Kind, Version};
+use super::super::versions::{PbrtKind, Version};
 use super::state::NONE;
-use super::{Scene, Where};
+use super::{PbrtScene, Where};
 use crate::MeshUse;
 use polyhaul_model::error::{Error, Result, limit_hint, planted, try_push};
 use polyhaul_model::names::shown;
@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 
 /// What is known by name.
 #[derive(Default)]
-pub(super) struct Tables {
+pub(super) struct PbrtTables {
     /// By name: the object's index, plus one.
     objects: Vec<u32>,
     /// Where each object was used first, while it is not defined.
@@ -36,10 +36,10 @@ pub(super) struct Tables {
     last_class: Option<Name>,
 }
 
-impl Scene<'_> {
+impl PbrtScene<'_> {
     /// A shape.
     #[inline]
-    pub(super) fn shape(&mut self, event: &Event, said: &Said, segment: u32) -> Result<()> {
+    pub(super) fn shape(&mut self, event: &PbrtEvent, said: &PbrtSaid, segment: u32) -> Result<()> {
         let index = self.render.shapes.len();
         if index as u64 >= self.options.limits.elements {
             return self.too_many(event.spot, "shapes");
@@ -59,7 +59,7 @@ impl Scene<'_> {
         }
         if self.entities.last_class != Some(class) {
             self.entities.last_class = Some(class);
-            let old = versions::of_class(Kind::Shape, said.text(event.a)).filter(|_| !self.warned_of_version);
+            let old = versions::of_class(PbrtKind::Shape, said.text(event.a)).filter(|_| !self.warned_of_version);
             if let Some(version) = old {
                 let what = format!("shape `{}`", shown(said.text(event.a)));
                 self.note_version(event.spot, &what, version)?;
@@ -228,7 +228,13 @@ impl Scene<'_> {
     }
 
     /// Directives with parameters, and options.
-    pub(super) fn entity(&mut self, directive: Directive, event: &Event, said: &Said, segment: u32) -> Result<()> {
+    pub(super) fn entity(
+        &mut self,
+        directive: Directive,
+        event: &PbrtEvent,
+        said: &PbrtSaid,
+        segment: u32,
+    ) -> Result<()> {
         use Directive as D;
         if directive == D::Option {
             let (name, value) = (said.name(event.a), said.name(event.b));
@@ -282,8 +288,14 @@ impl Scene<'_> {
     }
 
     /// Notes the first class that only older versions have.
-    fn warn_of_old_class(&mut self, directive: Directive, entity: &Entity, event: &Event, said: &Said) -> Result<()> {
-        let Some(kind) = Kind::of_directive(directive).filter(|_| !self.warned_of_version) else { return Ok(()) };
+    fn warn_of_old_class(
+        &mut self,
+        directive: Directive,
+        entity: &Entity,
+        event: &PbrtEvent,
+        said: &PbrtSaid,
+    ) -> Result<()> {
+        let Some(kind) = PbrtKind::of_directive(directive).filter(|_| !self.warned_of_version) else { return Ok(()) };
         let class = match directive {
             Directive::MakeNamedMaterial | Directive::MakeNamedMedium => {
                 self.render.parameters(entity).string("type").unwrap_or_default()
@@ -309,8 +321,8 @@ impl Scene<'_> {
             "the {what} is from {} and unknown to pbrt-v4; no more outdated names will be reported",
             version.name()
         );
-        let note = Complaint::at(spot, Weight::Note, "old-version", message);
-        self.complaint(&Complaint { hint: Some(version.remedy().to_owned()), ..note })
+        let note = PbrtComplaint::at(spot, Weight::Note, "old-version", message);
+        self.complaint(&PbrtComplaint { hint: Some(version.remedy().to_owned()), ..note })
     }
 
     fn option(&mut self, setting: Setting, spot: Spot) -> Result<()> {
@@ -360,7 +372,7 @@ impl Scene<'_> {
         try_push(&mut self.render.media, entity, "media")
     }
 
-    fn texture(&mut self, entity: Entity, event: &Event, said: &Said) -> Result<()> {
+    fn texture(&mut self, entity: Entity, event: &PbrtEvent, said: &PbrtSaid) -> Result<()> {
         let operand = |at: u32| said.operands.get((event.a + at) as usize).copied().unwrap_or_default();
         let is_spectrum = match said.text(operand(1)) {
             "spectrum" => true,
@@ -368,8 +380,8 @@ impl Scene<'_> {
             "color" => {
                 let message = "the texture type `color` is from pbrt-v3 and older; pbrt-v4 calls it `spectrum`";
                 let hint = format!("{}, or write `spectrum`", Version::V3OrOlder.remedy());
-                let old = Complaint::at(event.spot, Weight::Broken, "old-syntax", message.into());
-                self.complaint(&Complaint { hint: Some(hint), ..old })?;
+                let old = PbrtComplaint::at(event.spot, Weight::Broken, "old-syntax", message.into());
+                self.complaint(&PbrtComplaint { hint: Some(hint), ..old })?;
                 true
             }
             other => {
@@ -391,7 +403,7 @@ impl Scene<'_> {
         self.broken(spot, "redefined", message)
     }
 
-    fn attribute(&mut self, entity: Entity, event: &Event, said: &Said) -> Result<()> {
+    fn attribute(&mut self, entity: Entity, event: &PbrtEvent, said: &PbrtSaid) -> Result<()> {
         let targets = ["shape", "light", "material", "medium", "texture"];
         let text = said.text(event.a);
         let Some(target) = targets.iter().position(|target| *target == text) else {

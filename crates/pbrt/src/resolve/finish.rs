@@ -1,12 +1,12 @@
 //! What only the end of a scene can tell: names that are defined nowhere.
 
-use super::{Scene, Where};
+use super::{PbrtScene, Where};
 use crate::Pbrt;
 use crate::directive::Directive;
 use polyhaul_model::error::{Diagnostic, Result, try_push};
 use polyhaul_model::names::shown;
 
-impl Scene<'_> {
+impl PbrtScene<'_> {
     /// The scene as a whole, read by so many threads.
     pub(crate) fn finish(mut self, threads: usize) -> Result<Pbrt> {
         let mut missing: Vec<(u32, Where)> = Vec::new();
@@ -31,7 +31,7 @@ impl Scene<'_> {
         for (&(_, name, _), count) in Directive::ALL.iter().zip(self.directives).filter(|(_, count)| *count > 0) {
             try_push(&mut directives, (name, count), "names")?;
         }
-        let Scene { render, warnings, meshes, .. } = self;
+        let PbrtScene { render, warnings, meshes, .. } = self;
         Ok(Pbrt { render, warnings, meshes, directives, threads })
     }
 }

@@ -8,8 +8,8 @@ mod finish;
 mod state;
 
 use super::directive::{COUNT, Directive};
-use super::event::{Complaint, Event, Said, Spot, What, exactly, place};
-use super::files::{Library, MOST_DEEP, Next, Piece};
+use super::event::{EventKind, PbrtComplaint, PbrtEvent, PbrtSaid, Spot, exactly, place};
+use super::files::{FilePiece, MOST_DEEP, PbrtLibrary, PbrtNext};
 use super::reader::MeshUse;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
 use polyhaul_model::names;
@@ -29,11 +29,11 @@ struct Where {
 }
 
 /// A file that the scene is in.
-struct Frame {
+struct PbrtFrame {
     file: usize,
     /// The piece that comes next, or is gone through.
     piece: u64,
-    said: Option<Box<Said>>,
+    said: Option<Box<PbrtSaid>>,
     segment: u32,
     event: usize,
     /// How many lines ended before the piece.
@@ -69,32 +69,32 @@ struct Outer {
 }
 
 /// The scene so far.
-pub(super) struct Scene<'a> {
-    library: &'a Library<'a>,
+pub(super) struct PbrtScene<'a> {
+    library: &'a PbrtLibrary<'a>,
     options: &'a ParseOptions,
     render: Render,
     warnings: Warnings,
     meshes: Vec<MeshUse>,
     /// How often each directive was met.
     directives: [u64; COUNT],
-    frames: Vec<Frame>,
+    frames: Vec<PbrtFrame>,
     /// How many files were included.
     file_count: u64,
     /// The text of all files.
     volume: Volume,
     names: HashMap<Box<str>, u32>,
-    state: state::State,
-    entities: entities::Tables,
+    state: state::PbrtState,
+    entities: entities::PbrtTables,
     done: bool,
     warned_of_transform_begin: bool,
     /// Whether a class of an older version was noted.
     warned_of_version: bool,
 }
 
-impl<'a> Scene<'a> {
-    pub(super) fn new(main: usize, library: &'a Library<'a>, options: &'a ParseOptions) -> Scene<'a> {
-        let main = Frame::new(main, None, None);
-        Scene {
+impl<'a> PbrtScene<'a> {
+    pub(super) fn new(main: usize, library: &'a PbrtLibrary<'a>, options: &'a ParseOptions) -> PbrtScene<'a> {
+        let main = PbrtFrame::new(main, None, None);
+        PbrtScene {
             library,
             options,
             render: Render::default(),
@@ -105,8 +105,8 @@ impl<'a> Scene<'a> {
             file_count: 0,
             volume: Volume::default(),
             names: HashMap::new(),
-            state: state::State::default(),
-            entities: entities::Tables::default(),
+            state: state::PbrtState::default(),
+            entities: entities::PbrtTables::default(),
             done: false,
             warned_of_transform_begin: false,
             warned_of_version: false,
@@ -126,11 +126,11 @@ impl<'a> Scene<'a> {
                 continue;
             }
             match self.library.next(frame.file, frame.piece) {
-                Next::Wait => return Ok(()),
-                Next::End => self.leave()?,
-                Next::Refused(error) => self.refused(error)?,
-                Next::Piece(Piece::Failed(error)) => return Err(error),
-                Next::Piece(Piece::Said(said)) => self.enter(said)?,
+                PbrtNext::Wait => return Ok(()),
+                PbrtNext::End => self.leave()?,
+                PbrtNext::Refused(error) => self.refused(error)?,
+                PbrtNext::Piece(FilePiece::Failed(error)) => return Err(error),
+                PbrtNext::Piece(FilePiece::Said(said)) => self.enter(said)?,
             }
         }
         self.done = true;
@@ -138,7 +138,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Takes a piece into the model: its values as they are, its names into the table of all.
-    fn enter(&mut self, mut said: Box<Said>) -> Result<()> {
+    fn enter(&mut self, mut said: Box<PbrtSaid>) -> Result<()> {
         self.count_bytes(said.bytes)?;
         self.directives.iter_mut().zip(said.directives).for_each(|(sum, count)| *sum += u64::from(count));
         let mut all = Vec::new();
@@ -210,12 +210,12 @@ impl<'a> Scene<'a> {
     }
 
     /// Goes through the events of a piece, up to a file that is included.
-    fn events(&mut self, said: Box<Said>) -> Result<()> {
+    fn events(&mut self, said: Box<PbrtSaid>) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
         let (segment, first) = (frame.segment, frame.event);
         for (number, event) in said.events.iter().enumerate().skip(first) {
             match event.what {
-                What::Directive(Directive::Include | Directive::Import) => {
+                EventKind::Directive(Directive::Include | Directive::Import) => {
                     let depth = self.frames.len();
                     self.include(&said, number, event)?;
                     if self.frames.len() > depth {
@@ -224,9 +224,9 @@ impl<'a> Scene<'a> {
                         return Ok(());
                     }
                 }
-                What::Directive(directive) => self.directive(directive, false, event, &said, segment)?,
-                What::FullMatrix(directive) => self.directive(directive, true, event, &said, segment)?,
-                What::Complaint => self.complaint(&said.complaints[event.a as usize])?,
+                EventKind::Directive(directive) => self.directive(directive, false, event, &said, segment)?,
+                EventKind::FullMatrix(directive) => self.directive(directive, true, event, &said, segment)?,
+                EventKind::Complaint => self.complaint(&said.complaints[event.a as usize])?,
             }
         }
         for (code, count) in &said.uncounted {
@@ -240,7 +240,7 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    fn complaint(&mut self, complaint: &Complaint) -> Result<()> {
+    fn complaint(&mut self, complaint: &PbrtComplaint) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
         let mut diagnostic = complaint.diagnostic(&self.library.file_name(frame.file), frame.lines);
         self.add_chain(&mut diagnostic);
@@ -254,19 +254,19 @@ impl<'a> Scene<'a> {
     /// Something broken at a spot of the piece.
     #[cold]
     fn broken(&mut self, spot: Spot, code: &'static str, message: String) -> Result<()> {
-        self.complaint(&Complaint::at(spot, Weight::Broken, code, message))
+        self.complaint(&PbrtComplaint::at(spot, Weight::Broken, code, message))
     }
 
     /// Something that is noted at a spot of the piece.
     #[cold]
     fn note(&mut self, spot: Spot, code: &'static str, message: String) -> Result<()> {
-        self.complaint(&Complaint::at(spot, Weight::Note, code, message))
+        self.complaint(&PbrtComplaint::at(spot, Weight::Note, code, message))
     }
 
     /// A limit that is passed at a spot of the piece.
     #[cold]
     fn limit(&mut self, spot: Spot, message: String, hint: &str) -> Result<()> {
-        let mut complaint = Complaint::at(spot, Weight::Limit, "limit", message);
+        let mut complaint = PbrtComplaint::at(spot, Weight::Limit, "limit", message);
         complaint.hint = Some(hint.to_owned());
         self.complaint(&complaint)
     }
@@ -299,8 +299,8 @@ impl<'a> Scene<'a> {
     }
 
     /// Goes on in a file that an event names.
-    fn include(&mut self, said: &Said, number: usize, event: &Event) -> Result<()> {
-        let is_import = event.what == What::Directive(Directive::Import);
+    fn include(&mut self, said: &PbrtSaid, number: usize, event: &PbrtEvent) -> Result<()> {
+        let is_import = event.what == EventKind::Directive(Directive::Import);
         if is_import && !self.state.in_world {
             let message = "`Import` is allowed only after `WorldBegin`".to_owned();
             return self.broken(event.spot, "wrong-block", message);
@@ -334,7 +334,7 @@ impl<'a> Scene<'a> {
             self.state.open_from = self.state.scopes.len();
         }
         let named = Some(self.at(event.spot));
-        try_push(&mut self.frames, Frame::new(file, named, import), "files")
+        try_push(&mut self.frames, PbrtFrame::new(file, named, import), "files")
     }
 
     /// The file could not be opened.
@@ -392,9 +392,9 @@ impl<'a> Scene<'a> {
     }
 }
 
-impl Frame {
-    fn new(file: usize, named: Option<Where>, import: Option<Box<Outer>>) -> Frame {
+impl PbrtFrame {
+    fn new(file: usize, named: Option<Where>, import: Option<Box<Outer>>) -> PbrtFrame {
         let (piece, event, lines, column, segment, bytes) = (0, 0, 0, 0, 0, 0);
-        Frame { file, piece, said: None, segment, event, lines, column, bytes, named, import }
+        PbrtFrame { file, piece, said: None, segment, event, lines, column, bytes, named, import }
     }
 }

@@ -1,8 +1,8 @@
 //! The graphics state: what holds for the things that come next, and the scopes that end it.
 
 use super::super::directive::Directive;
-use super::super::event::{Event, Said, Spot};
-use super::{Scene, Where};
+use super::super::event::{PbrtEvent, PbrtSaid, Spot};
+use super::{PbrtScene, Where};
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::render::{MaterialUse, Motion, Name, Node, StepKind, Transform};
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ pub(super) struct Graphics {
 
 /// A scope that is open.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scope {
+pub(super) struct StateScope {
     graphics: Graphics,
     is_object: bool,
     /// How many transforms there were.
@@ -42,9 +42,9 @@ pub(super) struct Scope {
 }
 
 /// The state of the scene.
-pub(super) struct State {
+pub(super) struct PbrtState {
     pub(super) graphics: Graphics,
-    pub(super) scopes: Vec<Scope>,
+    pub(super) scopes: Vec<StateScope>,
     /// Scopes before this one are not those of the file that is imported.
     pub(super) open_from: usize,
     pub(super) systems: Systems,
@@ -55,7 +55,7 @@ pub(super) struct State {
     used_nodes: u32,
 }
 
-impl Default for State {
+impl Default for PbrtState {
     fn default() -> Self {
         let graphics = Graphics {
             motion: Motion::IDENTITY,
@@ -70,7 +70,7 @@ impl Default for State {
             shape_state: NONE,
         };
         let (scopes, systems) = (Vec::new(), HashMap::new());
-        State { graphics, scopes, open_from: 0, systems, in_world: false, object: None, used_nodes: 0 }
+        PbrtState { graphics, scopes, open_from: 0, systems, in_world: false, object: None, used_nodes: 0 }
     }
 }
 
@@ -106,15 +106,15 @@ fn is_misplaced(directive: Directive, in_world: bool) -> bool {
     }
 }
 
-impl Scene<'_> {
+impl PbrtScene<'_> {
     /// Does what a directive says.
     #[inline]
     pub(super) fn directive(
         &mut self,
         directive: Directive,
         full: bool,
-        event: &Event,
-        said: &Said,
+        event: &PbrtEvent,
+        said: &PbrtSaid,
         segment: u32,
     ) -> Result<()> {
         use Directive as D;
@@ -174,7 +174,7 @@ impl Scene<'_> {
     }
 
     /// Directives that only change the state.
-    fn set(&mut self, directive: Directive, event: &Event, said: &Said, segment: u32) -> Result<()> {
+    fn set(&mut self, directive: Directive, event: &PbrtEvent, said: &PbrtSaid, segment: u32) -> Result<()> {
         use Directive as D;
         let named = |number: u32| (!said.text(number).is_empty()).then(|| said.name(number));
         let graphics = &mut self.state.graphics;
@@ -236,7 +236,7 @@ impl Scene<'_> {
     #[inline]
     pub(super) fn begin(&mut self, spot: Spot, is_object: bool) -> Result<()> {
         let (at, node_count) = (self.at(spot), self.render.nodes.len() as u32);
-        let scope = Scope { graphics: self.state.graphics, is_object, node_count, at };
+        let scope = StateScope { graphics: self.state.graphics, is_object, node_count, at };
         try_push(&mut self.state.scopes, scope, "scopes")
     }
 
@@ -244,7 +244,7 @@ impl Scene<'_> {
     #[inline]
     fn end(&mut self, spot: Spot, is_object: bool) -> Result<()> {
         let scope = self.state.scopes.last().filter(|_| self.state.scopes.len() > self.state.open_from);
-        let Some(&Scope { graphics, is_object: of_object, node_count, at }) = scope else {
+        let Some(&StateScope { graphics, is_object: of_object, node_count, at }) = scope else {
             return self.unmatched(spot, is_object);
         };
         if is_object != of_object {

@@ -95,18 +95,18 @@ fn note(scene: &Scene, warnings: &mut Warnings) -> Result<()> {
 }
 
 /// The vertices of the group of faces that is made.
-struct Scratch {
+struct PbrtScratch {
     /// Per vertex of the mesh: the group that had it last, and its number there.
     seen: Vec<(u32, u32)>,
     group: u32,
 }
 
-impl Scratch {
-    fn new(count: usize) -> Result<Scratch> {
+impl PbrtScratch {
+    fn new(count: usize) -> Result<PbrtScratch> {
         let mut seen = Vec::new();
         seen.try_reserve_exact(count)?;
         seen.resize(count, (0, 0));
-        Ok(Scratch { seen, group: 0 })
+        Ok(PbrtScratch { seen, group: 0 })
     }
 }
 
@@ -185,7 +185,7 @@ impl Converter<'_> {
     /// The objects that show a mesh: as instances where they differ in their places alone.
     fn mesh(&mut self, mesh: &Mesh, objects: &[&Object]) -> Result<()> {
         let welded = weld(mesh, self.run)?;
-        let mut scratch = Scratch::new(welded.vertex_count())?;
+        let mut scratch = PbrtScratch::new(welded.vertex_count())?;
         let gives_light = |object: &Object| {
             let materials = object.materials.iter().flatten().flatten();
             materials.into_iter().any(|&it| self.looks.get(it).is_some_and(|look| look.1.area_light.is_some()))
@@ -236,7 +236,7 @@ impl Converter<'_> {
         welded: &Welded,
         object: &Object,
         transform: Transform,
-        scratch: &mut Scratch,
+        scratch: &mut PbrtScratch,
     ) -> Result<()> {
         for (material, faces) in groups(mesh, object)? {
             let state = self.state(material);
@@ -266,7 +266,7 @@ impl Converter<'_> {
         welded: &Welded,
         faces: &[Range<usize>],
         material: Option<usize>,
-        scratch: &mut Scratch,
+        scratch: &mut PbrtScratch,
     ) -> Result<Vec<Given<'static>>> {
         let corner_count: usize = faces.iter().map(|range| 3 * range.len()).sum();
         let (mut indices, mut vertices) = (Vec::new(), Vec::new());
@@ -316,11 +316,11 @@ fn gather<const N: usize>(vertices: &[u32], indices: &[u32], values: &[[f32; N]]
 }
 
 /// A material, and the faces that have it.
-type Group = (Option<usize>, Vec<Range<usize>>);
+type PbrtGroup = (Option<usize>, Vec<Range<usize>>);
 
 /// The faces of an object by material, in the order of their first faces.
-fn groups(mesh: &Mesh, object: &Object) -> Result<Vec<Group>> {
-    let mut groups: Vec<Group> = Vec::new();
+fn groups(mesh: &Mesh, object: &Object) -> Result<Vec<PbrtGroup>> {
+    let mut groups: Vec<PbrtGroup> = Vec::new();
     let mut number_of = std::collections::HashMap::new();
     let faces = object.start.faces as usize..object.end.faces as usize;
     for (material, range) in material_ranges(mesh, object, faces)? {

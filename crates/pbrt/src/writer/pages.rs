@@ -3,9 +3,9 @@
 use super::Plan;
 use super::instances::{Instances, Matrices, Stand};
 use super::places::Path;
-use super::script::{Cursor, Op, Things, What, Whose};
+use super::script::{PbrtCursor, PbrtOp, ScriptItem, Things, Whose};
 use super::text;
-use super::text::Pen;
+use super::text::PbrtPen;
 use polyhaul_model::error::{Error, ErrorKind, Result, planted, try_push};
 use polyhaul_model::render::{Entity, Motion, Parameter, ParameterValues, Parameters};
 use polyhaul_pipeline::out::Out;
@@ -26,10 +26,10 @@ const THING_BYTES: u64 = 64;
 /// The pages of one file.
 pub(super) struct PbrtPages<'a> {
     plan: &'a Plan<'a>,
-    ops: &'a [Op],
+    ops: &'a [PbrtOp],
     compact: bool,
     /// Where pages begin, and the end.
-    cuts: Vec<Cursor>,
+    cuts: Vec<PbrtCursor>,
     /// About how many bytes there are.
     pub(super) expected: u64,
 }
@@ -52,34 +52,39 @@ struct Body<'a> {
 }
 
 impl<'a> PbrtPages<'a> {
-    pub(super) fn new(plan: &'a Plan<'a>, ops: &'a [Op], compact: bool, chunk_bytes: Option<usize>) -> Result<Self> {
+    pub(super) fn new(
+        plan: &'a Plan<'a>,
+        ops: &'a [PbrtOp],
+        compact: bool,
+        chunk_bytes: Option<usize>,
+    ) -> Result<Self> {
         let page_bytes = chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30) as u64;
         let mut pages = PbrtPages { plan, ops, compact, cuts: Vec::new(), expected: 0 };
-        try_push(&mut pages.cuts, Cursor::default(), "the plan")?;
+        try_push(&mut pages.cuts, PbrtCursor::default(), "the plan")?;
         let mut filled = 0;
         for (number, op) in ops.iter().enumerate() {
             for item in 0..op.what.count() {
-                let at = Cursor { op: number as u32, item, ..Cursor::default() };
+                let at = PbrtCursor { op: number as u32, item, ..PbrtCursor::default() };
                 if filled >= page_bytes {
                     pages.cut(at, &mut filled)?;
                 }
                 pages.count_thing(op, at, page_bytes, &mut filled)?;
             }
         }
-        let end = Cursor { op: ops.len() as u32, ..Cursor::default() };
+        let end = PbrtCursor { op: ops.len() as u32, ..PbrtCursor::default() };
         pages.cut(end, &mut filled)?;
         Ok(pages)
     }
 
-    fn cut(&mut self, at: Cursor, filled: &mut u64) -> Result<()> {
+    fn cut(&mut self, at: PbrtCursor, filled: &mut u64) -> Result<()> {
         self.expected += std::mem::take(filled);
         try_push(&mut self.cuts, at, "the plan")
     }
 
     /// Counts what a thing takes; long lists are cut.
-    fn count_thing(&mut self, op: &Op, at: Cursor, page_bytes: u64, filled: &mut u64) -> Result<()> {
+    fn count_thing(&mut self, op: &PbrtOp, at: PbrtCursor, page_bytes: u64, filled: &mut u64) -> Result<()> {
         *filled += match &op.what {
-            What::Instances(..) => 4 * THING_BYTES,
+            ScriptItem::Instances(..) => 4 * THING_BYTES,
             _ => THING_BYTES,
         };
         let Some(Body { parameters: Some(parameters), own: None, .. }) = self.body(op, at.item) else { return Ok(()) };
@@ -95,7 +100,7 @@ impl<'a> PbrtPages<'a> {
             let mut next = room;
             *filled += room * VALUE_BYTES;
             while next < count {
-                self.cut(Cursor { parameter: number as u32, value: next as u32, ..at }, filled)?;
+                self.cut(PbrtCursor { parameter: number as u32, value: next as u32, ..at }, filled)?;
                 *filled += step.min(count - next) * VALUE_BYTES;
                 next += step;
             }
@@ -113,7 +118,7 @@ impl<'a> PbrtPages<'a> {
     }
 
     /// The directive of a thing; `None` where a step is none with parameters.
-    fn body(&self, op: &Op, item: u32) -> Option<Body<'a>> {
+    fn body(&self, op: &PbrtOp, item: u32) -> Option<Body<'a>> {
         let render = self.plan.render;
         let of = |word, strings: &[&'a str], entity: &'a Entity| {
             let mut all = [""; 3];
@@ -122,7 +127,7 @@ impl<'a> PbrtPages<'a> {
             Some(Body { word, strings: all, string_count: strings.len(), parameters, own: None })
         };
         match &op.what {
-            What::Entity(whose) => {
+            ScriptItem::Entity(whose) => {
                 let (word, entity) = match whose {
                     Whose::Sampler => ("Sampler", &render.sampler),
                     Whose::Film => ("Film", &render.film),
@@ -134,20 +139,20 @@ impl<'a> PbrtPages<'a> {
                 let entity = entity.as_ref()?;
                 of(word, &[render.text(entity.name)], entity)
             }
-            &What::Attribute(index) => {
+            &ScriptItem::Attribute(index) => {
                 let entity = &render.attributes.get(index as usize)?.entity;
                 of("Attribute", &[render.text(entity.name)], entity)
             }
-            &What::Material(index) => {
+            &ScriptItem::Material(index) => {
                 let material = render.materials.get(index as usize)?;
                 let word = if material.is_named { "MakeNamedMaterial" } else { "Material" };
                 of(word, &[render.text(material.entity.name)], &material.entity)
             }
-            &What::AreaLight(index) => {
+            &ScriptItem::AreaLight(index) => {
                 let light = render.area_lights.get(index as usize)?;
                 of("AreaLightSource", &[render.text(light.name)], light)
             }
-            What::Things(list, range) => {
+            ScriptItem::Things(list, range) => {
                 let index = (range.start + item) as usize;
                 match list {
                     Things::Media => {
@@ -212,11 +217,11 @@ impl<'a> PbrtPages<'a> {
 
 impl PbrtPageSlot {
     /// Text that is written as a whole; an error where a number is none.
-    fn whole(out: &mut Out, compact: bool, mut write: impl FnMut(&mut Pen<'_, '_>) -> Result<()>) -> Result<()> {
+    fn whole(out: &mut Out, compact: bool, mut write: impl FnMut(&mut PbrtPen<'_, '_>) -> Result<()>) -> Result<()> {
         let mut result = Ok(());
         let mut bad = false;
         out.whole(|page| {
-            let mut pen = Pen { page, compact, bad: false };
+            let mut pen = PbrtPen { page, compact, bad: false };
             result = write(&mut pen);
             bad = pen.bad;
         })?;
@@ -225,16 +230,16 @@ impl PbrtPageSlot {
     }
 
     /// Writes from a place on; returns where it came to, no further than `end`.
-    fn op(&mut self, pages: &PbrtPages<'_>, at: Cursor, end: Cursor) -> Result<Cursor> {
+    fn op(&mut self, pages: &PbrtPages<'_>, at: PbrtCursor, end: PbrtCursor) -> Result<PbrtCursor> {
         let Some(op) = pages.ops.get(at.op as usize) else { return Ok(end) };
-        let next = Cursor { op: at.op + 1, ..Cursor::default() };
+        let next = PbrtCursor { op: at.op + 1, ..PbrtCursor::default() };
         match &op.what {
-            What::Instances(range, is_based) => {
+            ScriptItem::Instances(range, is_based) => {
                 let last = if end.op == at.op { range.start + end.item } else { range.end };
                 self.instances(pages, op.depth, (range.start, range.end, *is_based), range.start + at.item..last)?;
                 Ok(if end.op == at.op { end } else { next })
             }
-            What::Things(list, range) => {
+            ScriptItem::Things(list, range) => {
                 let (index, first, last) = (range.start + at.item, range.start, range.end - 1);
                 let motion = pages.motion(*list, index);
                 let is_first = index == first || pages.motion(*list, index - 1) != motion;
@@ -257,9 +262,13 @@ impl PbrtPageSlot {
                         Ok(())
                     })?;
                 }
-                Ok(if index == last { next } else { Cursor { op: at.op, item: at.item + 1, ..Cursor::default() } })
+                Ok(if index == last {
+                    next
+                } else {
+                    PbrtCursor { op: at.op, item: at.item + 1, ..PbrtCursor::default() }
+                })
             }
-            What::Entity(_) | What::Attribute(_) | What::Material(_) | What::AreaLight(_) => {
+            ScriptItem::Entity(_) | ScriptItem::Attribute(_) | ScriptItem::Material(_) | ScriptItem::AreaLight(_) => {
                 Ok(if self.thing(pages, (op, op.depth), at, end)? { next } else { end })
             }
             _ => {
@@ -271,7 +280,13 @@ impl PbrtPageSlot {
     }
 
     /// A directive with parameters; `false` where the page ends in it.
-    fn thing(&mut self, pages: &PbrtPages<'_>, (op, depth): (&Op, u32), at: Cursor, end: Cursor) -> Result<bool> {
+    fn thing(
+        &mut self,
+        pages: &PbrtPages<'_>,
+        (op, depth): (&PbrtOp, u32),
+        at: PbrtCursor,
+        end: PbrtCursor,
+    ) -> Result<bool> {
         let Some(body) = pages.body(op, at.item) else { return Ok(true) };
         if (at.parameter, at.value) == (0, 0) {
             Self::whole(&mut self.out, pages.compact, |pen| {
@@ -326,7 +341,7 @@ impl PbrtPageSlot {
         if count == 0 {
             return Ok(());
         }
-        let list = List::new(count, compact, [text::new_line(depth), text::new_line(depth + 1)]);
+        let list = PbrtList::new(count, compact, [text::new_line(depth), text::new_line(depth + 1)]);
         if range.start == 0 {
             Self::whole(&mut self.out, compact, |pen| {
                 begin_parameter(pen, depth);
@@ -344,7 +359,7 @@ impl PbrtPageSlot {
         let mut bad = false;
         let mut next = range.start + usize::from(planted("pbrt-pages") && range.start > 0);
         self.out.format(|page| {
-            let mut pen = Pen { page, compact, bad: false };
+            let mut pen = PbrtPen { page, compact, bad: false };
             let done = list.values(&mut pen, &parameter.values, &mut next, range.end);
             bad |= pen.bad;
             done
@@ -406,7 +421,7 @@ impl PbrtPageSlot {
 }
 
 /// How the values of a list stand.
-struct List<'l> {
+struct PbrtList<'l> {
     /// What stands before the first value, before the first of another line, and behind the last.
     begin: &'l [u8],
     line: &'l [u8],
@@ -414,7 +429,7 @@ struct List<'l> {
     lines: NumberLines<'l>,
 }
 
-impl<'l> List<'l> {
+impl<'l> PbrtList<'l> {
     fn new(count: usize, compact: bool, [outside, inside]: [&'l [u8]; 2]) -> Self {
         let (begin, line, end): (&[u8], &[u8], &[u8]) = match (compact, count) {
             (true, _) => (b"", b"\n", b""),
@@ -422,7 +437,7 @@ impl<'l> List<'l> {
             (false, ..=ON_A_LINE) => (b" ", b"", b" "),
             _ => (inside, inside, outside),
         };
-        List { begin, line, end, lines: NumberLines::new(ON_A_LINE, b' ', [line]) }
+        PbrtList { begin, line, end, lines: NumberLines::new(ON_A_LINE, b' ', [line]) }
     }
 
     /// What stands before a value; where lines end depends on its index alone.
@@ -435,7 +450,7 @@ impl<'l> List<'l> {
     }
 
     /// Writes values up to `end`, as far as they fit; `false` where they did not.
-    fn values(&self, pen: &mut Pen<'_, '_>, values: &ParameterValues<'_>, next: &mut usize, end: usize) -> bool {
+    fn values(&self, pen: &mut PbrtPen<'_, '_>, values: &ParameterValues<'_>, next: &mut usize, end: usize) -> bool {
         match values {
             ParameterValues::Floats(values) if values.len() < MANY || !are_finite(&values[*next..end]) => {
                 self.each(pen, next, end, |pen, at| pen.single(values[at]))
@@ -479,10 +494,10 @@ impl<'l> List<'l> {
 
     fn each(
         &self,
-        pen: &mut Pen<'_, '_>,
+        pen: &mut PbrtPen<'_, '_>,
         next: &mut usize,
         end: usize,
-        write: impl Fn(&mut Pen<'_, '_>, usize),
+        write: impl Fn(&mut PbrtPen<'_, '_>, usize),
     ) -> bool {
         while *next < end {
             let before = pen.page.len();
@@ -505,7 +520,7 @@ fn are_finite(values: &[f32]) -> bool {
 }
 
 /// What stands in front of a parameter.
-fn begin_parameter(pen: &mut Pen<'_, '_>, depth: u32) {
+fn begin_parameter(pen: &mut PbrtPen<'_, '_>, depth: u32) {
     if pen.compact {
         pen.page.byte(b' ');
     } else {

@@ -4,7 +4,7 @@
 //! grows with the tree and not with its square. What the camera's inverse leads to is said with the camera's name;
 //! other inverses, and what moves and is very deep, are one matrix.
 
-use super::text::Pen;
+use super::text::PbrtPen;
 use crate::places::{Places64, places64};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::render::{Motion, Render, Step, Transform};
@@ -17,7 +17,7 @@ const DEEPEST: usize = 64;
 const PREFIX: &str = "polyhaul-";
 
 /// The places of a scene.
-pub(super) struct Places<'a> {
+pub(super) struct PbrtPlaces<'a> {
     render: &'a Render,
     /// Nodes with names, in order.
     named: Vec<u32>,
@@ -33,16 +33,16 @@ pub(super) struct Path {
 
 /// Where a path begins.
 #[derive(Clone, Copy, PartialEq)]
-enum Base {
+enum PlacesBase {
     Origin,
     Named(u32),
     Inverse(Transform),
 }
 
-impl<'a> Places<'a> {
+impl<'a> PbrtPlaces<'a> {
     /// `motions` are those of everything that stands somewhere.
-    pub(super) fn new(render: &'a Render, motions: impl Fn(&mut dyn FnMut(Motion))) -> Result<Places<'a>> {
-        let mut places = Places { render, named: Vec::new(), matrices: None };
+    pub(super) fn new(render: &'a Render, motions: impl Fn(&mut dyn FnMut(Motion))) -> Result<PbrtPlaces<'a>> {
+        let mut places = PbrtPlaces { render, named: Vec::new(), matrices: None };
         let count = render.transform_count();
         let mut depths: Vec<u32> = Vec::new();
         depths.try_reserve_exact(count).map_err(|_| Error::memory("the plan"))?;
@@ -95,7 +95,7 @@ impl<'a> Places<'a> {
     }
 
     /// Defines the named node of this number.
-    pub(super) fn name(&self, pen: &mut Pen<'_, '_>, depth: u32, number: u32, path: &mut Path) -> Result<()> {
+    pub(super) fn name(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, number: u32, path: &mut Path) -> Result<()> {
         let Some(&node) = self.named.get(number as usize) else { return Ok(()) };
         let node = self.render.transform(node as usize);
         pen.line(depth, "AttributeBegin");
@@ -109,14 +109,14 @@ impl<'a> Places<'a> {
     }
 
     /// The steps down to a node; `except` is no place to begin at.
-    fn path(&self, to: Transform, except: Option<Transform>, path: &mut Path) -> Result<Base> {
+    fn path(&self, to: Transform, except: Option<Transform>, path: &mut Path) -> Result<PlacesBase> {
         path.steps.clear();
         let mut at = to;
         while let Some((parent, step)) = self.render.step(at) {
             let number = self.render.transform_index(at).and_then(|node| self.named.binary_search(&(node as u32)).ok());
             match (number, step) {
-                (Some(number), _) if except != Some(at) => return Ok(Base::Named(number as u32)),
-                (_, Step::Inverse) => return Ok(Base::Inverse(at)),
+                (Some(number), _) if except != Some(at) => return Ok(PlacesBase::Named(number as u32)),
+                (_, Step::Inverse) => return Ok(PlacesBase::Inverse(at)),
                 _ => {}
             }
             try_push(&mut path.steps, step, "the plan")?;
@@ -125,11 +125,11 @@ impl<'a> Places<'a> {
             }
             at = parent;
         }
-        Ok(Base::Origin)
+        Ok(PlacesBase::Origin)
     }
 
     /// Goes to a place from the origin.
-    pub(super) fn go(&self, pen: &mut Pen<'_, '_>, depth: u32, motion: Motion, path: &mut Path) -> Result<()> {
+    pub(super) fn go(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, motion: Motion, path: &mut Path) -> Result<()> {
         if motion.is_animated() {
             return self.moving(pen, depth, motion, path);
         }
@@ -138,17 +138,17 @@ impl<'a> Places<'a> {
         Ok(())
     }
 
-    fn still(&self, pen: &mut Pen<'_, '_>, depth: u32, base: Base, path: &Path) {
+    fn still(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, base: PlacesBase, path: &Path) {
         match base {
-            Base::Origin => {}
-            Base::Named(number) => self.begin_at(pen, depth, &format!("{PREFIX}{number}")),
-            Base::Inverse(node) if self.is_of_camera([node, node]) => self.begin_at(pen, depth, "camera"),
-            Base::Inverse(node) => self.matrix(pen, depth, node),
+            PlacesBase::Origin => {}
+            PlacesBase::Named(number) => self.begin_at(pen, depth, &format!("{PREFIX}{number}")),
+            PlacesBase::Inverse(node) if self.is_of_camera([node, node]) => self.begin_at(pen, depth, "camera"),
+            PlacesBase::Inverse(node) => self.matrix(pen, depth, node),
         }
         path.steps.iter().rev().for_each(|step| pen.step(depth, step));
     }
 
-    fn begin_at(&self, pen: &mut Pen<'_, '_>, depth: u32, name: &str) {
+    fn begin_at(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, name: &str) {
         pen.indent(depth);
         pen.head("CoordSysTransform", &[name]);
         pen.page.byte(b'\n');
@@ -161,17 +161,17 @@ impl<'a> Places<'a> {
         parents == [Some(camera.motion.start), Some(camera.motion.end)]
     }
 
-    fn matrix(&self, pen: &mut Pen<'_, '_>, depth: u32, node: Transform) {
+    fn matrix(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, node: Transform) {
         let rows = self.matrices.as_ref().map_or([[0.0; 4]; 4], |matrices| matrices.of(self.render, node));
         let columns = std::array::from_fn(|at| rows[at % 4][at / 4]);
         pen.step(depth, &Step::Replace(columns));
     }
 
-    fn moving(&self, pen: &mut Pen<'_, '_>, depth: u32, motion: Motion, path: &mut Path) -> Result<()> {
+    fn moving(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, motion: Motion, path: &mut Path) -> Result<()> {
         let ends = [(motion.start, "ActiveTransform StartTime"), (motion.end, "ActiveTransform EndTime")];
         let bases = [self.whole(ends[0].0, path)?, self.whole(ends[1].0, path)?];
         let is_camera = match bases {
-            [Base::Inverse(start), Base::Inverse(end)] => self.is_of_camera([start, end]),
+            [PlacesBase::Inverse(start), PlacesBase::Inverse(end)] => self.is_of_camera([start, end]),
             _ => false,
         };
         if is_camera {
@@ -187,7 +187,7 @@ impl<'a> Places<'a> {
                     self.matrix(pen, depth, node);
                     continue;
                 }
-                Base::Inverse(node) if !is_camera => self.matrix(pen, depth, node),
+                PlacesBase::Inverse(node) if !is_camera => self.matrix(pen, depth, node),
                 _ => {}
             }
             path.steps.iter().rev().for_each(|step| pen.step(depth, step));
@@ -197,12 +197,12 @@ impl<'a> Places<'a> {
     }
 
     /// The steps from the origin or an inverse, named nodes included; no more than are said.
-    fn whole(&self, to: Transform, path: &mut Path) -> Result<Base> {
+    fn whole(&self, to: Transform, path: &mut Path) -> Result<PlacesBase> {
         path.steps.clear();
         let mut at = to;
         while let Some((parent, step)) = self.render.step(at) {
             if matches!(step, Step::Inverse) {
-                return Ok(Base::Inverse(at));
+                return Ok(PlacesBase::Inverse(at));
             }
             try_push(&mut path.steps, step, "the plan")?;
             if matches!(step, Step::Replace(_)) || path.steps.len() > DEEPEST {
@@ -210,6 +210,6 @@ impl<'a> Places<'a> {
             }
             at = parent;
         }
-        Ok(Base::Origin)
+        Ok(PlacesBase::Origin)
     }
 }

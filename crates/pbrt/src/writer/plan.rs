@@ -6,7 +6,7 @@
 //! scopes of a file made possible is found again; where a scene out of a program leaves no such order, things are
 //! said twice. Transforms are not part of it: whatever stands somewhere has its own short scope.
 
-use super::script::{Op, Things, What, Whose};
+use super::script::{PbrtOp, ScriptItem, Things, Whose};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::render::{Material, MaterialUse, Motion, Name, Render, ShapeState};
 use std::collections::HashSet;
@@ -38,11 +38,11 @@ enum PlanSlot {
 const SLOTS: usize = 8;
 
 /// A value that a slot is to have.
-type Wanted = (PlanSlot, u32);
+type PbrtWanted = (PlanSlot, u32);
 
 /// What holds in a scope.
 #[derive(Clone, Copy, Debug)]
-struct Scope {
+struct PlanScope {
     values: [u32; SLOTS],
     color_space: Option<Name>,
     media: [Option<Name>; 2],
@@ -61,24 +61,24 @@ struct Life {
 const NEVER: Life = Life { first: u64::MAX, last: 0, said: false };
 
 /// The last attribute that several come behind.
-struct Base {
+struct PlanBase {
     slot: PlanSlot,
     value: Option<u32>,
     seen: HashSet<u32>,
 }
 
-impl Base {
-    fn new(slot: PlanSlot) -> Base {
-        Base { slot, value: None, seen: HashSet::new() }
+impl PlanBase {
+    fn new(slot: PlanSlot) -> PlanBase {
+        PlanBase { slot, value: None, seen: HashSet::new() }
     }
 }
 
 /// The script of a scene as it grows.
 pub(super) struct Planner<'a> {
     render: &'a Render,
-    pub(super) ops: Vec<Op>,
-    scopes: Vec<Scope>,
-    now: Scope,
+    pub(super) ops: Vec<PbrtOp>,
+    scopes: Vec<PlanScope>,
+    now: PlanScope,
     materials: Vec<Life>,
     area_lights: Vec<Life>,
     attributes: Vec<Life>,
@@ -95,7 +95,7 @@ pub(super) struct Planner<'a> {
 impl<'a> Planner<'a> {
     pub(super) fn new(render: &'a Render) -> Result<Planner<'a>> {
         let now =
-            Scope { values: [NONE; SLOTS], color_space: None, media: [None; 2], reverse: false, is_object: false };
+            PlanScope { values: [NONE; SLOTS], color_space: None, media: [None; 2], reverse: false, is_object: false };
         let mut planner = Planner {
             render,
             ops: Vec::new(),
@@ -195,13 +195,13 @@ impl<'a> Planner<'a> {
         self.life(slot, value).map_or(0, |life| life.last)
     }
 
-    pub(super) fn push(&mut self, what: What) -> Result<()> {
+    pub(super) fn push(&mut self, what: ScriptItem) -> Result<()> {
         let depth = self.scopes.len() as u32;
-        try_push(&mut self.ops, Op { what, depth }, "the plan")
+        try_push(&mut self.ops, PbrtOp { what, depth }, "the plan")
     }
 
     pub(super) fn begin(&mut self) -> Result<()> {
-        self.push(What::Begin)?;
+        self.push(ScriptItem::Begin)?;
         self.open(false)
     }
 
@@ -218,7 +218,7 @@ impl<'a> Planner<'a> {
         }
         let Some(outer) = self.scopes.pop() else { return Ok(false) };
         self.now = outer;
-        self.push(What::End)?;
+        self.push(ScriptItem::End)?;
         Ok(true)
     }
 
@@ -230,7 +230,7 @@ impl<'a> Planner<'a> {
     pub(super) fn color_space(&mut self, color_space: Option<Name>) -> Result<()> {
         if self.now.color_space != color_space {
             self.now.color_space = color_space;
-            self.push(What::ColorSpace(color_space))?;
+            self.push(ScriptItem::ColorSpace(color_space))?;
         }
         Ok(())
     }
@@ -238,7 +238,7 @@ impl<'a> Planner<'a> {
     pub(super) fn media(&mut self, media: [Option<Name>; 2]) -> Result<()> {
         if self.now.media != media {
             self.now.media = media;
-            self.push(What::Media(media))?;
+            self.push(ScriptItem::Media(media))?;
         }
         Ok(())
     }
@@ -270,7 +270,7 @@ impl<'a> Planner<'a> {
 
     /// Adds an attribute to those that have a base. What was said or holds has its own before it already, so that
     /// nothing is gone through twice.
-    fn add_to(&mut self, base: &mut Base, attribute: u32) -> Result<()> {
+    fn add_to(&mut self, base: &mut PlanBase, attribute: u32) -> Result<()> {
         let (slot, mut at) = (base.slot, attribute);
         while at != NONE
             && at != self.now.values[slot as usize]
@@ -297,7 +297,7 @@ impl<'a> Planner<'a> {
     }
 
     /// What must hold so that a value can be said.
-    fn condition(&mut self, (slot, value): Wanted) -> Option<Wanted> {
+    fn condition(&mut self, (slot, value): PbrtWanted) -> Option<PbrtWanted> {
         if value == NONE || self.life(slot, value).is_none_or(|life| life.said) {
             return None;
         }
@@ -310,7 +310,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Makes slots have values: closes scopes until that is possible, and says what is new.
-    fn reach(&mut self, wanted: &[Wanted], time: u64) -> Result<()> {
+    fn reach(&mut self, wanted: &[PbrtWanted], time: u64) -> Result<()> {
         if wanted.iter().all(|&(slot, value)| self.now.values[slot as usize] == value) {
             return Ok(());
         }
@@ -341,7 +341,7 @@ impl<'a> Planner<'a> {
             _ if value == NONE || self.now.values[slot as usize] == value => Ok(()),
             PlanSlot::Material if value & NAMED != 0 => {
                 self.replace(slot, value, time)?;
-                self.push(What::NamedMaterial(Name(value & !NAMED)))
+                self.push(ScriptItem::NamedMaterial(Name(value & !NAMED)))
             }
             PlanSlot::Material => {
                 self.materials_before(value, time)?;
@@ -380,7 +380,7 @@ impl<'a> Planner<'a> {
             let Some(attribute) = self.render.attributes.get(value as usize) else { continue };
             self.replace(slot, value, time)?;
             self.color_space(attribute.entity.color_space)?;
-            self.push(What::Attribute(value))?;
+            self.push(ScriptItem::Attribute(value))?;
         }
         Ok(())
     }
@@ -394,7 +394,7 @@ impl<'a> Planner<'a> {
             self.replace(PlanSlot::Material, index, time)?;
         }
         self.color_space(material.entity.color_space)?;
-        self.push(What::Material(index))
+        self.push(ScriptItem::Material(index))
     }
 
     /// Says all materials before `end` that were not said.
@@ -424,7 +424,7 @@ impl<'a> Planner<'a> {
         self.say_attributes(PlanSlot::OfAreaLights, light.attributes.unwrap_or(NONE), time)?;
         self.replace(PlanSlot::AreaLight, index, time)?;
         self.color_space(light.color_space)?;
-        self.push(What::AreaLight(index))
+        self.push(ScriptItem::AreaLight(index))
     }
 
     fn area_lights_before(&mut self, end: u32, time: u64) -> Result<()> {
@@ -452,10 +452,10 @@ impl<'a> Planner<'a> {
     pub(super) fn settings(&mut self) -> Result<()> {
         let render = self.render;
         for index in 0..render.options.len() {
-            self.push(What::Setting(index as u32))?;
+            self.push(ScriptItem::Setting(index as u32))?;
         }
         if render.transform_times.is_some() {
-            self.push(What::TransformTimes)?;
+            self.push(ScriptItem::TransformTimes)?;
         }
         let entities = [
             (Whose::Sampler, render.sampler),
@@ -471,12 +471,12 @@ impl<'a> Planner<'a> {
             if whose == Whose::Camera {
                 self.media([None, entity.medium])?;
                 if entity.motion != Motion::IDENTITY {
-                    self.push(What::Move(entity.motion))?;
+                    self.push(ScriptItem::Move(entity.motion))?;
                 }
             }
-            self.push(What::Entity(whose))?;
+            self.push(ScriptItem::Entity(whose))?;
         }
-        self.push(What::World)
+        self.push(ScriptItem::World)
     }
 
     /// Media, textures and lights.
@@ -514,14 +514,14 @@ impl<'a> Planner<'a> {
         self.reach(&[(slot, attributes.unwrap_or(NONE))], time)?;
         self.color_space(color_space)?;
         let index = index as u32;
-        if let Some(Op { what: What::Things(last, range), .. }) = self.ops.last_mut()
+        if let Some(PbrtOp { what: ScriptItem::Things(last, range), .. }) = self.ops.last_mut()
             && *last == list
             && range.end == index
         {
             range.end += 1;
             return Ok(());
         }
-        self.push(What::Things(list, index..index + 1))
+        self.push(ScriptItem::Things(list, index..index + 1))
     }
 
     /// Shapes and definitions of objects, with the materials and lights that they have.
@@ -555,7 +555,7 @@ impl<'a> Planner<'a> {
     /// Closes scopes that the shapes of an object must not be in: none that is open now can be closed in the object.
     /// Says up to which material and light they are, and which attribute all of them come behind.
     fn make_room(&mut self, shapes: Range<usize>) -> Result<(u32, u32, u32)> {
-        let mut bases = [PlanSlot::OfShapes, PlanSlot::OfMaterials, PlanSlot::OfAreaLights].map(Base::new);
+        let mut bases = [PlanSlot::OfShapes, PlanSlot::OfMaterials, PlanSlot::OfAreaLights].map(PlanBase::new);
         let (mut material, mut light, mut last_state) = (0, 0, None);
         for shape in shapes {
             let Some(shape) = self.render.shape(shape).filter(|shape| Some(shape.state_index()) != last_state) else {
@@ -602,14 +602,14 @@ impl<'a> Planner<'a> {
         if self.life(PlanSlot::OfShapes, base).is_some_and(|life| base != NONE && !life.said) {
             self.reach(&[(PlanSlot::OfShapes, base)], time)?;
         }
-        self.push(What::ObjectBegin(index))?;
+        self.push(ScriptItem::ObjectBegin(index))?;
         self.open(true)?;
         self.runs(shapes)?;
         self.end_all()?;
         if let Some(outer) = self.scopes.pop() {
             self.now = outer;
         }
-        self.push(What::ObjectEnd)
+        self.push(ScriptItem::ObjectEnd)
     }
 
     /// Shapes of one object, or of none.
@@ -630,10 +630,10 @@ impl<'a> Planner<'a> {
                 self.media([state.inside, state.outside])?;
                 if self.now.reverse != state.reverse_orientation {
                     self.now.reverse = state.reverse_orientation;
-                    self.push(What::Reverse)?;
+                    self.push(ScriptItem::Reverse)?;
                 }
             }
-            self.push(What::Things(Things::Shapes, run.start as u32..run.end as u32))?;
+            self.push(ScriptItem::Things(Things::Shapes, run.start as u32..run.end as u32))?;
         }
         Ok(())
     }
@@ -656,7 +656,7 @@ fn say_in_order(lives: &mut [Life], end: u64) {
 }
 
 /// What a shape needs.
-fn wanted(state: &ShapeState) -> [Wanted; 3] {
+fn wanted(state: &ShapeState) -> [PbrtWanted; 3] {
     let material = match state.material {
         MaterialUse::Default => NONE,
         MaterialUse::Index(index) => index,

@@ -8,14 +8,14 @@ use std::ops::Range;
 
 /// A step of a script, and how deep in scopes it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Op {
-    pub(super) what: What,
+pub(super) struct PbrtOp {
+    pub(super) what: ScriptItem,
     pub(super) depth: u32,
 }
 
 /// What a step says.
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum ScriptItem {
     /// `Option`: an index.
     Setting(u32),
     /// A directive of the first block.
@@ -68,7 +68,7 @@ pub(super) enum Things {
 
 /// A place in a script.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Cursor {
+pub(super) struct PbrtCursor {
     pub(super) op: u32,
     /// Which thing of the operation.
     pub(super) item: u32,
@@ -78,11 +78,11 @@ pub(super) struct Cursor {
     pub(super) value: u32,
 }
 
-impl What {
+impl ScriptItem {
     /// How many things it says.
     pub(super) fn count(&self) -> u32 {
         match self {
-            What::Things(_, range) | What::Instances(range, _) => range.end - range.start,
+            ScriptItem::Things(_, range) | ScriptItem::Instances(range, _) => range.end - range.start,
             _ => 1,
         }
     }

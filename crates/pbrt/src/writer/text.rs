@@ -23,14 +23,14 @@ const REPLACE: &str = "Transform";
 const CONCAT: &str = "ConcatTransform";
 
 /// Text that goes to a page.
-pub(super) struct Pen<'p, 'b> {
+pub(super) struct PbrtPen<'p, 'b> {
     pub(super) page: &'p mut Page<'b>,
     pub(super) compact: bool,
     /// Whether a number was none.
     pub(super) bad: bool,
 }
 
-impl Pen<'_, '_> {
+impl PbrtPen<'_, '_> {
     /// The space in front of a directive.
     pub(super) fn indent(&mut self, depth: u32) {
         if !self.compact {

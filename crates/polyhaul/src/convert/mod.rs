@@ -9,7 +9,7 @@ mod fit;
 
 use crate::format::Format;
 use crate::input::{Input, Output};
-use crate::load::{Content as Loaded, Read, Shape, load_as};
+use crate::load::{Content as Loaded, ContentShape, Read, load_as};
 use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs;
@@ -99,12 +99,12 @@ pub(crate) fn convert(
 }
 
 /// What a source of this format is read as for that target.
-fn shape(from: Format, to: Format, write: &WriteOptions) -> Shape {
+fn shape(from: Format, to: Format, write: &WriteOptions) -> ContentShape {
     if from.is_image() || to.is_image() {
-        return Shape::Image;
+        return ContentShape::Image;
     }
     let over_tables = to.writers().tables.is_some_and(|writer| from.has_tables() && !(writer.wants_mesh)(write));
-    if over_tables { Shape::Tables } else { Shape::Scene }
+    if over_tables { ContentShape::Tables } else { ContentShape::Scene }
 }
 
 #[cfg(test)]
@@ -119,12 +119,12 @@ mod tests {
         for from in Format::ALL {
             for to in Format::ALL {
                 if from.is_image() || to.is_image() {
-                    assert_eq!(shape(from, to, &write), Shape::Image);
+                    assert_eq!(shape(from, to, &write), ContentShape::Image);
                     continue;
                 }
                 let [is_mesh, to_mesh] =
                     [from, to].map(|format| matches!(format, Format::Obj | Format::Stl | Format::Pbrt));
-                assert_eq!(shape(from, to, &write) == Shape::Scene, is_mesh || to_mesh, "{from:?} {to:?}");
+                assert_eq!(shape(from, to, &write) == ContentShape::Scene, is_mesh || to_mesh, "{from:?} {to:?}");
             }
         }
     }
@@ -142,14 +142,14 @@ mod tests {
         for change in changes {
             let mut write = WriteOptions::default();
             change(&mut write.ply);
-            assert_eq!(shape(Format::Ply, Format::Ply, &write), Shape::Scene);
-            assert_eq!(shape(Format::Ply, Format::Csv, &write), Shape::Tables);
+            assert_eq!(shape(Format::Ply, Format::Ply, &write), ContentShape::Scene);
+            assert_eq!(shape(Format::Ply, Format::Csv, &write), ContentShape::Tables);
             write.table.placement = write.ply.placement;
             let moves = write.table.placement != Placement::default();
-            assert_eq!(shape(Format::Ply, Format::Csv, &write) == Shape::Scene, moves);
+            assert_eq!(shape(Format::Ply, Format::Csv, &write) == ContentShape::Scene, moves);
         }
         let mut write = WriteOptions::default().with_digits(Digits::Fixed(2));
         write.ply.encoding = PlyEncoding::Ascii;
-        assert_eq!(shape(Format::Ply, Format::Ply, &write), Shape::Tables);
+        assert_eq!(shape(Format::Ply, Format::Ply, &write), ContentShape::Tables);
     }
 }

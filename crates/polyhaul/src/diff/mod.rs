@@ -26,7 +26,7 @@ mod table;
 
 use crate::format::Format;
 use crate::input::Input;
-use crate::load::{Content, Shape, load_as};
+use crate::load::{Content, ContentShape, load_as};
 use crate::loaded::Loaded;
 use crate::loaded::Tables;
 use crate::open::Opened;
@@ -100,21 +100,30 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
     let opened =
         [Opened::new(a, options)?.kept(&options.run.cancel)?, Opened::new(b, options)?.kept(&options.run.cancel)?];
     let [a, b] = &opened;
-    let (first, second) = (read(a, options, Shape::of, &mut report)?, read(b, options, Shape::of, &mut report)?);
+    let (first, second) =
+        (read(a, options, ContentShape::of, &mut report)?, read(b, options, ContentShape::of, &mut report)?);
     let formats = [first.1, second.1];
     // A table is compared with the vertices of a PLY file as a table, and with anything else as points.
     let [a, b] = match (first.0, second.0) {
         (a @ Content::Tables(_), b @ Content::Tables(_)) => [a, b],
         (table @ Content::Tables(_), Content::Scene(_)) if formats[1].has_elements() => {
-            [table, read(b, options, |_| Shape::Tables, &mut report)?.0]
+            [table, read(b, options, |_| ContentShape::Tables, &mut report)?.0]
         }
         (Content::Scene(_), table @ Content::Tables(_)) if formats[0].has_elements() => {
-            [read(a, options, |_| Shape::Tables, &mut report)?.0, table]
+            [read(a, options, |_| ContentShape::Tables, &mut report)?.0, table]
         }
-        (Content::Tables(_), scene @ Content::Scene(_)) => [read(a, options, |_| Shape::Scene, &mut report)?.0, scene],
-        (scene @ Content::Scene(_), Content::Tables(_)) => [scene, read(b, options, |_| Shape::Scene, &mut report)?.0],
-        (Content::Texture(_), image @ Content::Image(_)) => [read(a, options, |_| Shape::Image, &mut report)?.0, image],
-        (image @ Content::Image(_), Content::Texture(_)) => [image, read(b, options, |_| Shape::Image, &mut report)?.0],
+        (Content::Tables(_), scene @ Content::Scene(_)) => {
+            [read(a, options, |_| ContentShape::Scene, &mut report)?.0, scene]
+        }
+        (scene @ Content::Scene(_), Content::Tables(_)) => {
+            [scene, read(b, options, |_| ContentShape::Scene, &mut report)?.0]
+        }
+        (Content::Texture(_), image @ Content::Image(_)) => {
+            [read(a, options, |_| ContentShape::Image, &mut report)?.0, image]
+        }
+        (image @ Content::Image(_), Content::Texture(_)) => {
+            [image, read(b, options, |_| ContentShape::Image, &mut report)?.0]
+        }
         (a, b) => [a, b],
     };
     let mut found = Differences { tolerance, all: Vec::new() };
@@ -147,7 +156,7 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
 fn read(
     input: &Opened,
     options: &ReadOptions,
-    shape: impl Fn(Format) -> Shape,
+    shape: impl Fn(Format) -> ContentShape,
     report: &mut Report,
 ) -> Result<(Content, Format)> {
     let (read, own) = load_as(input, options, shape)?;

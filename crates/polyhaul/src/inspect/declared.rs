@@ -2,7 +2,7 @@
 //!
 //! Nothing here is counted or checked; reading did that.
 
-use crate::read_job::Details;
+use crate::read_job::ReadDetails;
 #[cfg(feature = "ply")]
 use polyhaul_mesh::ply;
 use polyhaul_model::error::{Result, try_push};
@@ -46,18 +46,18 @@ pub struct DeclaredProperty {
 impl Declared {
     /// What the header says, if the format has one, together with what the scene has from it.
     #[cfg(feature = "ply")]
-    pub(super) fn from_details(details: &mut Details, scene: &mut Scene) -> Result<Option<Declared>> {
+    pub(super) fn from_details(details: &mut ReadDetails, scene: &mut Scene) -> Result<Option<Declared>> {
         details.header.take().map(|header| Declared::from_ply(header, scene)).transpose()
     }
 
     /// Nothing: only PLY has a header that is shown.
     #[cfg(not(feature = "ply"))]
-    pub(super) fn from_details(_: &mut Details, _: &mut Scene) -> Result<Option<Declared>> {
+    pub(super) fn from_details(_: &mut ReadDetails, _: &mut Scene) -> Result<Option<Declared>> {
         Ok(None)
     }
 
     #[cfg(feature = "ply")]
-    fn from_ply(header: ply::Header, scene: &mut Scene) -> Result<Declared> {
+    fn from_ply(header: ply::PlyHeader, scene: &mut Scene) -> Result<Declared> {
         let mut elements = Vec::new();
         for element in header.elements {
             let mut properties = Vec::new();

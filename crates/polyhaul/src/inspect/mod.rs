@@ -25,7 +25,7 @@ pub use validate::{Validation, validate};
 
 use crate::format::Format;
 use crate::input::Input;
-use crate::load::{Content, Shape, load_as};
+use crate::load::{Content, ContentShape, load_as};
 use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::report::Report;
@@ -62,7 +62,7 @@ pub fn info(input: impl Into<Input>, options: &ReadOptions) -> Result<(Inventory
 
 fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
     let is_element = |format: Format| format.has_elements() && options.table.element.is_some();
-    let as_asked = |format| if is_element(format) { Shape::Tables } else { Shape::of(format) };
+    let as_asked = |format| if is_element(format) { ContentShape::Tables } else { ContentShape::of(format) };
     let input = Opened::new(input, options)?;
     let (read, mut report) = load_as(&input, options, as_asked)?;
     let inventory = match read.content {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// What is looked for, and the codes of what may be wrong.
 #[derive(Clone, Copy)]
-pub(super) struct Kind {
+pub(super) struct TextureKind {
     name: &'static str,
     missing: &'static str,
     outside: &'static str,
@@ -24,14 +24,14 @@ pub(super) struct Kind {
     unchecked: &'static str,
 }
 
-pub(super) const TEXTURE: Kind = Kind {
+pub(super) const TEXTURE: TextureKind = TextureKind {
     name: "texture",
     missing: "missing-texture",
     outside: "outside-texture",
     irregular: "irregular-texture",
     unchecked: "unchecked-texture",
 };
-pub(super) const MESH: Kind = Kind {
+pub(super) const MESH: TextureKind = TextureKind {
     name: "mesh",
     missing: "missing-mesh",
     outside: "outside-mesh",
@@ -41,7 +41,7 @@ pub(super) const MESH: Kind = Kind {
 
 /// What became of a file.
 #[derive(Debug, PartialEq, Eq)]
-enum Found {
+enum FoundTextures {
     /// It is there, with so many bytes; the host does not say how many.
     There(u64),
     Missing,
@@ -103,17 +103,19 @@ impl<'o> Search<'o> {
     }
 
     /// Looks each of these files up, and warns about those that cannot be read.
-    pub(super) fn look_for(&mut self, names: &[String], kind: Kind, warnings: &mut Warnings) -> Result<Looked> {
+    pub(super) fn look_for(&mut self, names: &[String], kind: TextureKind, warnings: &mut Warnings) -> Result<Looked> {
         let mut looked = Looked::default();
         for name in names {
             match self.check(name, kind, String::new, warnings)? {
-                Found::There(bytes) => {
+                FoundTextures::There(bytes) => {
                     looked.count += 1;
                     looked.bytes = looked.bytes.saturating_add(bytes);
                 }
-                Found::Missing | Found::Irregular => try_push(&mut looked.missing, try_string(name)?, "names")?,
-                Found::Outside => try_push(&mut looked.outside, try_string(name)?, "names")?,
-                Found::Unknown => {}
+                FoundTextures::Missing | FoundTextures::Irregular => {
+                    try_push(&mut looked.missing, try_string(name)?, "names")?
+                }
+                FoundTextures::Outside => try_push(&mut looked.outside, try_string(name)?, "names")?,
+                FoundTextures::Unknown => {}
             }
         }
         Ok(looked)
@@ -123,65 +125,65 @@ impl<'o> Search<'o> {
     fn check(
         &mut self,
         name: &str,
-        Kind { name: what, missing, outside, irregular, unchecked }: Kind,
+        TextureKind { name: what, missing, outside, irregular, unchecked }: TextureKind,
         of: impl FnOnce() -> String,
         warnings: &mut Warnings,
-    ) -> Result<Found> {
+    ) -> Result<FoundTextures> {
         if self.options.run.cancel.is_cancelled() {
             return Err(Error::cancelled());
         }
         let shown = names::shown(name);
         let found = self.find(name)?;
         let (code, message) = match found {
-            Found::There(_) => return Ok(found),
-            Found::Outside => (outside, format!("{what} `{shown}`{} is outside the scene's folder", of())),
-            Found::Missing => (missing, format!("{what} `{shown}`{} does not exist", of())),
-            Found::Irregular => (irregular, format!("{what} `{shown}`{} is not a regular file", of())),
-            Found::Unknown => {
+            FoundTextures::There(_) => return Ok(found),
+            FoundTextures::Outside => (outside, format!("{what} `{shown}`{} is outside the scene's folder", of())),
+            FoundTextures::Missing => (missing, format!("{what} `{shown}`{} does not exist", of())),
+            FoundTextures::Irregular => (irregular, format!("{what} `{shown}`{} is not a regular file", of())),
+            FoundTextures::Unknown => {
                 let limit = self.options.limits.files;
                 (unchecked, format!("{what} `{shown}` was not checked: more than the limit of {limit} files (files)"))
             }
         };
         let hint = match found {
-            Found::Outside => Some(OUTSIDE_HINT.to_owned()),
-            Found::Unknown => Some(limit_hint("files")),
+            FoundTextures::Outside => Some(OUTSIDE_HINT.to_owned()),
+            FoundTextures::Unknown => Some(limit_hint("files")),
             _ => None,
         };
         warnings.push(code, Diagnostic { hint, ..complaint(message, self.file).about(name) });
         Ok(found)
     }
 
-    fn find(&mut self, name: &str) -> Result<Found> {
+    fn find(&mut self, name: &str) -> Result<FoundTextures> {
         if self.resolver.has_host() {
             if self.left == 0 {
-                return Ok(Found::Unknown);
+                return Ok(FoundTextures::Unknown);
             }
             self.left -= 1;
             if self.resolver.ask(name)?.is_some() {
-                return Ok(Found::There(0));
+                return Ok(FoundTextures::There(0));
             }
         }
         Ok(self.find_file(name))
     }
 
-    fn find_file(&mut self, name: &str) -> Found {
+    fn find_file(&mut self, name: &str) -> FoundTextures {
         let path = match below(name) {
             Some(path) => path,
             None if self.options.allow_outside => slashed(name),
-            None => return Found::Outside,
+            None => return FoundTextures::Outside,
         };
         if name.len() > LONGEST_NAME_BYTES {
-            return Found::Missing;
+            return FoundTextures::Missing;
         }
-        let mut best = Found::Missing;
+        let mut best = FoundTextures::Missing;
         for number in 0..self.folders.len() {
             if self.left == 0 {
-                return Found::Unknown;
+                return FoundTextures::Unknown;
             }
             self.left -= 1;
             match self.look_at(&self.folders[number].join(&path)) {
-                Found::Missing => {}
-                found @ Found::There(_) => return found,
+                FoundTextures::Missing => {}
+                found @ FoundTextures::There(_) => return found,
                 found => best = found,
             }
         }
@@ -189,21 +191,21 @@ impl<'o> Search<'o> {
     }
 
     /// What is at a path; in an archive it is relative to the scene's folder.
-    fn look_at(&self, path: &Path) -> Found {
+    fn look_at(&self, path: &Path) -> FoundTextures {
         let allow_outside = self.options.allow_outside;
         if let Near::Archive(scene) = self.near {
             let member = scene.beside(path, allow_outside).and_then(Result::ok);
-            return member.map_or(Found::Missing, |member| Found::There(member.claimed_bytes()));
+            return member.map_or(FoundTextures::Missing, |member| FoundTextures::There(member.claimed_bytes()));
         }
-        let Ok(found) = path.metadata() else { return Found::Missing };
+        let Ok(found) = path.metadata() else { return FoundTextures::Missing };
         let is_inside = || {
             let own = self.near.path().map(folder_of).and_then(|folder| folder.canonicalize().ok());
             own.is_none_or(|own| path.canonicalize().is_ok_and(|real| real.starts_with(own)))
         };
         match found.is_file() {
-            _ if !allow_outside && !is_inside() => Found::Outside,
-            true => Found::There(found.len()),
-            false => Found::Irregular,
+            _ if !allow_outside && !is_inside() => FoundTextures::Outside,
+            true => FoundTextures::There(found.len()),
+            false => FoundTextures::Irregular,
         }
     }
 }
@@ -288,8 +290,8 @@ mod tests {
         options.limits.files = 1;
         let near = Near::File("x".into());
         let mut search = Search::new(&near, "x", [], &options).unwrap().unwrap();
-        assert_eq!(search.find_file(&"a".repeat(LONGEST_NAME_BYTES + 1)), Found::Missing);
-        assert_eq!(search.find_file("none\0.png"), Found::Missing);
-        assert_eq!(search.find_file("none.png"), Found::Unknown);
+        assert_eq!(search.find_file(&"a".repeat(LONGEST_NAME_BYTES + 1)), FoundTextures::Missing);
+        assert_eq!(search.find_file("none\0.png"), FoundTextures::Missing);
+        assert_eq!(search.find_file("none.png"), FoundTextures::Unknown);
     }
 }

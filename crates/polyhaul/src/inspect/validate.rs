@@ -5,7 +5,7 @@
 
 use super::{RenderInventory, faces, textures};
 use crate::input::Input;
-use crate::load::{Content, Shape, load_as};
+use crate::load::{Content, ContentShape, load_as};
 use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::report::Report;
@@ -61,7 +61,7 @@ pub fn validate(input: impl Into<Input>, options: &ReadOptions) -> Result<Valida
 fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
     let lenient = ReadOptions { on_error: OnError::Warn, strict: false, ..options.clone() };
-    let (mut read, mut report) = match judged(load_as(&input, &lenient, Shape::of))? {
+    let (mut read, mut report) = match judged(load_as(&input, &lenient, ContentShape::of))? {
         Ok(loaded) => loaded,
         Err(error) => return Ok(Validation { report: Report::default(), error: Some(error), valid: false }),
     };
@@ -78,7 +78,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     // Two scenes at once would be twice the memory.
     drop(read);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
-    let error = if doubtful { judged(load_as(&input, &plain, Shape::of))?.err() } else { None };
+    let error = if doubtful { judged(load_as(&input, &plain, ContentShape::of))?.err() } else { None };
     let valid = error.is_none() && (!options.strict || report.warnings.is_empty());
     Ok(Validation { report, error, valid })
 }

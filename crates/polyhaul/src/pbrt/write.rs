@@ -283,7 +283,7 @@ fn write_mesh(
     // Losses of all meshes are looked at together: which file is first is chance.
     let (comments, strict) = (&[][..], false);
     let (scene, parts) = (&scene, &parts);
-    let job = parts::Job { scene, parts, comments, materials: 0, output: &output, options: &own, run, strict };
+    let job = parts::PartsJob { scene, parts, comments, materials: 0, output: &output, options: &own, run, strict };
     let compression = compression_of(&Output::Path(path.into()), options)?;
     let mut writing = Writing::new(file(path, options)?, compression, run)?;
     ply::write_scene(&job, &mut writing, &mut warnings)?;

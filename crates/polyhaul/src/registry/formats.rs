@@ -5,8 +5,8 @@
 //! `images`.
 
 use super::{
-    IMAGE_WRITER, ImageWriter, Kind, Looks, MeshWriter, NO_READERS, NO_WRITERS, Readers, Row, SceneWriter, Strength,
-    TablesWriter, Writers,
+    FormatKind, FormatRow, IMAGE_WRITER, ImageWriter, Looks, MeshWriter, NO_READERS, NO_WRITERS, Readers, SceneWriter,
+    Strength, TablesWriter, Writers,
 };
 use crate::format::Format;
 use crate::image_job::{self, Held};
@@ -33,18 +33,18 @@ macro_rules! formats {
             pub const ALL: [Format; ROWS.len()] = [$(Format::$name,)+];
         }
 
-        pub(super) static ROWS: [Row; [$(Position::$name,)+].len()] = [$(
+        pub(super) static ROWS: [FormatRow; [$(Position::$name,)+].len()] = [$(
             #[cfg(feature = $feature)]
-            Row { $($field: $value,)+ ..$row },
+            FormatRow { $($field: $value,)+ ..$row },
             #[cfg(not(feature = $feature))]
-            Row { missing_feature: Some($feature), ..$row },
+            FormatRow { missing_feature: Some($feature), ..$row },
         )+];
     };
 }
 
 formats! {
     /// Wavefront OBJ with its material library, MTL.
-    Obj = row("obj", Kind::Scene), "obj" {
+    Obj = row("obj", FormatKind::Scene), "obj" {
         looks: Looks::Words(mesh::obj::begins_as_obj),
         read: Readers { scene: Some(crate::obj::read), ..NO_READERS },
         write: Writers {
@@ -58,7 +58,7 @@ formats! {
         },
     }
     /// PLY, the Stanford polygon format.
-    Ply = row("ply", Kind::Scene), "ply" {
+    Ply = row("ply", FormatKind::Scene), "ply" {
         looks: Looks::Signature(Strength::Strong, |head| mesh::ply::looks_like_ply(head.bytes)),
         read: Readers {
             scene: Some(|job| {
@@ -86,7 +86,7 @@ formats! {
         },
     }
     /// STL, triangles for printers.
-    Stl = row("stl", Kind::Scene), "stl" {
+    Stl = row("stl", FormatKind::Scene), "stl" {
         looks: Looks::Signature(Strength::Usual, |head| mesh::stl::looks_like_stl(head.bytes, head.size)),
         read: Readers {
             scene: Some(|job| {
@@ -110,29 +110,29 @@ formats! {
         },
     }
     /// pbrt-v4, scenes for a renderer.
-    Pbrt = row("pbrt", Kind::Scene), "pbrt" {
+    Pbrt = row("pbrt", FormatKind::Scene), "pbrt" {
         looks: Looks::Signature(Strength::Usual, |head| polyhaul_pbrt::looks_like_scene(head.text())),
         read: Readers { scene: Some(crate::pbrt::read), ..NO_READERS },
         write: Writers { scene: Some(SceneWriter::Render(crate::pbrt::save)), ..NO_WRITERS },
     }
     /// Comma-separated values.
-    Csv = row(TableFormat::Csv.name(), Kind::Table(TableFormat::Csv)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
+    Csv = row(TableFormat::Csv.name(), FormatKind::Table(TableFormat::Csv)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
     /// Tab-separated values.
-    Tsv = row(TableFormat::Tsv.name(), Kind::Table(TableFormat::Tsv)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
+    Tsv = row(TableFormat::Tsv.name(), FormatKind::Table(TableFormat::Tsv)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
     /// Values separated by blanks, or as the first rows show.
-    Txt = row(TableFormat::Txt.name(), Kind::Table(TableFormat::Txt)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
+    Txt = row(TableFormat::Txt.name(), FormatKind::Table(TableFormat::Txt)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
     /// Points as lines of `x y z` and more.
-    Xyz = row(TableFormat::Xyz.name(), Kind::Table(TableFormat::Xyz)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
+    Xyz = row(TableFormat::Xyz.name(), FormatKind::Table(TableFormat::Xyz)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
     /// Points as lines of `x y z`, intensity and colour, below a line with their count.
-    Pts = row(TableFormat::Pts.name(), Kind::Table(TableFormat::Pts)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
+    Pts = row(TableFormat::Pts.name(), FormatKind::Table(TableFormat::Pts)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
     /// An array of numpy.
-    Npy = row("npy", Kind::Table(TableFormat::Npy)), "table" {
+    Npy = row("npy", FormatKind::Table(TableFormat::Npy)), "table" {
         looks: Looks::Signature(Strength::Strong, |head| mesh::table::npy::looks_like_npy(head.bytes)),
         read: TABLE_READERS,
         write: TABLE_WRITERS,
     }
     /// TGA, images.
-    Tga = row("tga", Kind::Image), "tga" {
+    Tga = row("tga", FormatKind::Image), "tga" {
         looks: Looks::Signature(Strength::Weak, |head| image::tga::looks_like_tga(head.bytes)),
         read: Readers { image: Some(|job| image_job::read(job, image::tga::read)), ..NO_READERS },
         write: Writers {
@@ -145,7 +145,7 @@ formats! {
         },
     }
     /// Radiance HDR, images of light.
-    Hdr = row("hdr", Kind::Image), "hdr" {
+    Hdr = row("hdr", FormatKind::Image), "hdr" {
         looks: Looks::Signature(Strength::Usual, |head| image::hdr::looks_like_hdr(head.bytes)),
         read: Readers { image: Some(|job| image_job::read(job, |bytes, own, _| image::hdr::read(bytes, own))), ..NO_READERS },
         write: Writers {
@@ -162,7 +162,7 @@ formats! {
         },
     }
     /// PNG, images.
-    Png = row("png", Kind::Image), "png" {
+    Png = row("png", FormatKind::Image), "png" {
         looks: Looks::Signature(Strength::Usual, |head| image::png::looks_like_png(head.bytes)),
         read: Readers {
             image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::png::read(bytes, own, log)?, 1)))),
@@ -183,7 +183,7 @@ formats! {
         },
     }
     /// JPEG, photographs.
-    Jpeg = row("jpg", Kind::Image), "jpeg" {
+    Jpeg = row("jpg", FormatKind::Image), "jpeg" {
         other_names: &["jpeg"],
         looks: Looks::Signature(Strength::Usual, |head| image::jpeg::looks_like_jpeg(head.bytes)),
         read: Readers {
@@ -206,7 +206,7 @@ formats! {
         },
     }
     /// OpenEXR, images of light.
-    Exr = row("exr", Kind::Image), "exr" {
+    Exr = row("exr", FormatKind::Image), "exr" {
         looks: Looks::Signature(Strength::Usual, |head| image::exr::looks_like_exr(head.bytes)),
         read: Readers { image: Some(image_job::read_layer), has_layers: true, is_packed: true, ..NO_READERS },
         write: Writers {
@@ -224,12 +224,12 @@ formats! {
         },
     }
     /// Windows bitmaps; they are read-only.
-    Bmp = row("bmp", Kind::Image), "bmp" {
+    Bmp = row("bmp", FormatKind::Image), "bmp" {
         looks: Looks::Signature(Strength::Usual, |head| image::bmp::looks_like_bmp(head.bytes)),
         read: Readers { image: Some(|job| image_job::read(job, image::bmp::read)), ..NO_READERS },
     }
     /// Photoshop documents, of which the picture of all layers is read.
-    Psd = row("psd", Kind::Image), "psd" {
+    Psd = row("psd", FormatKind::Image), "psd" {
         looks: Looks::Signature(Strength::Usual, |head| image::psd::looks_like_psd(head.bytes)),
         read: Readers {
             image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::psd::read(bytes, own, log)?, 1)))),
@@ -237,7 +237,7 @@ formats! {
         },
     }
     /// DDS, textures.
-    Dds = row("dds", Kind::Texture), "dds" {
+    Dds = row("dds", FormatKind::Texture), "dds" {
         looks: Looks::Signature(Strength::Usual, |head| image::dds::looks_like_dds(head.bytes)),
         read: Readers {
             image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::dds::read(bytes, own, log)?, 1)))),
@@ -250,7 +250,7 @@ formats! {
         },
     }
     /// KTX 2, textures.
-    Ktx2 = row("ktx2", Kind::Texture), "ktx2" {
+    Ktx2 = row("ktx2", FormatKind::Texture), "ktx2" {
         looks: Looks::Signature(Strength::Usual, |head| image::ktx2::looks_like_ktx2(head.bytes)),
         read: Readers {
             image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::ktx2::read(bytes, own, log)?, 1)))),
@@ -265,8 +265,8 @@ formats! {
 }
 
 /// A row that cannot do anything.
-const fn row(name: &'static str, kind: Kind) -> Row {
-    Row {
+const fn row(name: &'static str, kind: FormatKind) -> FormatRow {
+    FormatRow {
         name,
         other_names: &[],
         kind,

@@ -186,7 +186,7 @@ mod tests {
     fn options_that_change_bytes_change_the_hash() {
         let plain = TextureOptions::default();
         let hash = |options: &TextureOptions| hash_options("a", Format::Dds, options);
-        let fast = TextureOptions { quality: polyhaul_image::blocks::Quality::Fast, ..plain.clone() };
+        let fast = TextureOptions { quality: polyhaul_image::blocks::BlockQuality::Fast, ..plain.clone() };
         let many = TextureOptions { run: plain.run.clone().with_threads(Some(7)), ..plain.clone() };
         assert_ne!(hash(&plain), hash(&fast));
         assert_eq!(hash(&plain), hash(&many));

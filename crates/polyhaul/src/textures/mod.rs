@@ -15,8 +15,8 @@ use crate::images;
 use crate::input::{Input, Output};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::report::Report;
-use polyhaul_image::blocks::{Quality, compress};
-use polyhaul_image::mipmaps::{Edges, Filter, MipmapContent, MipmapOptions, mipmaps};
+use polyhaul_image::blocks::{BlockQuality, compress};
+use polyhaul_image::mipmaps::{MipmapContent, MipmapEdges, MipmapFilter, MipmapOptions, mipmaps};
 use polyhaul_image::options::ImageWriteOptions;
 use polyhaul_image::samples::{Cut, convert_samples};
 use polyhaul_model::error::{Diagnostic, Result};
@@ -34,11 +34,11 @@ polyhaul_model::options! {
         /// they have alpha), BC7 for all others.
         pub encoding: Option<Encoding> = None, with_encoding;
         /// How much time blocks may take (normal).
-        pub quality: Quality = Quality::default(), with_quality;
+        pub quality: BlockQuality = BlockQuality::default(), with_quality;
         /// How mip levels are made; `None`: there are none (default: box).
-        pub mips: Option<Filter> = Some(Filter::Box), with_mips;
+        pub mips: Option<MipmapFilter> = Some(MipmapFilter::Box), with_mips;
         /// What lies beyond the edges for mip levels (their own pixels).
-        pub edges: Edges = Edges::default(), with_edges;
+        pub edges: MipmapEdges = MipmapEdges::default(), with_edges;
         /// Keep the share of pixels with this alpha or more in all mip levels: see [`MipmapOptions::alpha_cutoff`].
         pub alpha_cutoff: Option<f32> = None, with_alpha_cutoff;
         /// Whether it is a map of normals; `None`: where its name ends in `_n`, `_nrm`, `_normal`, `_normals` or

@@ -5,7 +5,7 @@
 //! `cargo test --release -p polyhaul --test all -- --ignored`.
 
 use polyhaul::model::{Samples, Values};
-use polyhaul::options::{Limits, RunOptions, TableReadOptions, Types};
+use polyhaul::options::{ColumnTypes, Limits, RunOptions, TableReadOptions};
 use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::images::{NO_MAP, tga};
@@ -200,7 +200,7 @@ fn text_past_4_gib_has_true_places() {
     let read = |name: &str, start: &[u8], end: &[u8]| {
         let reader = Blanks { parts: [start.to_vec(), end.to_vec()], left: blanks };
         let run = RunOptions::default().with_threads(Some(2));
-        let table = TableReadOptions::default().with_types(Types::All(polyhaul::model::Scalar::F32));
+        let table = TableReadOptions::default().with_types(ColumnTypes::All(polyhaul::model::Scalar::F32));
         let options = ReadOptions::default().with_run(run).with_table(table).with_limits(Limits::default());
         let input = Input::Reader(Box::new(reader), name.into());
         if name.ends_with("stl") {

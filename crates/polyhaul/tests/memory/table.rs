@@ -3,7 +3,7 @@
 
 use crate::alone;
 use polyhaul::model::{Column, Scalar, Table, Values};
-use polyhaul::options::{Digits, RunOptions, TableReadOptions, TableWriteOptions, Types};
+use polyhaul::options::{ColumnTypes, Digits, RunOptions, TableReadOptions, TableWriteOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::alloc;
 use std::io::Read;
@@ -35,7 +35,7 @@ fn reading_takes_the_columns_and_the_limit() {
     let _turn = alone();
     const ROW: &[u8] = b"12.345678 -0.25 7\n";
     let rows = 3_000_000;
-    let types = Types::All(Scalar::F32);
+    let types = ColumnTypes::All(Scalar::F32);
     let text = Arc::new(ROW.repeat(rows));
     for (threads, memory_limit) in [(1, MIB), (2, 4 * MIB), (7, 64 * MIB)] {
         let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);

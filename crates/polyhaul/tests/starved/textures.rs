@@ -2,11 +2,11 @@
 //! allocator.
 
 use polyhaul::model::{Channels, ColorSpace, Encoding, Image, Samples};
-use polyhaul::ops::{Filter, ImageOps, MipmapOptions, SampleType, compress};
+use polyhaul::ops::{ImageOps, MipmapFilter, MipmapOptions, SampleType, compress};
 use polyhaul::options::RunOptions;
 use polyhaul_testkit::starve::{Plan, every_allocation};
 
-fn check(test: &str, threads: usize, filter: Filter, encoding: Encoding) {
+fn check(test: &str, threads: usize, filter: MipmapFilter, encoding: Encoding) {
     let test = &format!("textures::{test}");
     // The tables of sRGB stay.
     every_allocation(Plan { kept_bytes: 1 << 20, ..Plan::of(test) }, |_| {
@@ -27,10 +27,10 @@ fn check(test: &str, threads: usize, filter: Filter, encoding: Encoding) {
 
 #[test]
 fn plain_pixels_out_of_boxes() {
-    check("plain_pixels_out_of_boxes", 1, Filter::Box, Encoding::default());
+    check("plain_pixels_out_of_boxes", 1, MipmapFilter::Box, Encoding::default());
 }
 
 #[test]
 fn blocks_out_of_a_sharp_filter() {
-    check("blocks_out_of_a_sharp_filter", 2, Filter::Kaiser, Encoding::Bc1);
+    check("blocks_out_of_a_sharp_filter", 2, MipmapFilter::Kaiser, Encoding::Bc1);
 }

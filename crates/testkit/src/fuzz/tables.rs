@@ -4,7 +4,7 @@ use super::no_fault;
 use super::trial::{Effort, RETURN_SHARE, Trial};
 use crate::output::Shared;
 use polyhaul::model::{Scalar, Table};
-use polyhaul::options::{Header, Missing, TableReadOptions, TableWriteOptions, Types};
+use polyhaul::options::{ColumnTypes, MissingValue, TableHeader, TableReadOptions, TableWriteOptions};
 use polyhaul::{Format, Input, Loaded, Output, Reader, Tables, Writer};
 
 /// Reads bytes as a table, as an array of numpy where they begin so, in many ways that must all come to the same; what
@@ -19,12 +19,12 @@ pub fn table(data: &[u8], effort: Effort) {
     let mut options = trial.options();
     let random = &mut trial.random;
     options.limits.columns = 1 + random.below(200) as u64;
-    options.table.missing = *random.pick(&[Missing::Error, Missing::Nan, Missing::Value(-1.5)]);
-    options.table.header = *random.pick(&[Header::Auto, Header::Absent, Header::Present]);
+    options.table.missing = *random.pick(&[MissingValue::Error, MissingValue::Nan, MissingValue::Value(-1.5)]);
+    options.table.header = *random.pick(&[TableHeader::Auto, TableHeader::Absent, TableHeader::Present]);
     options.table.skip_lines = random.below(3) as u64;
     options.table.max_rows = random.once_in(4).then(|| random.below(9) as u64);
     if random.once_in(3) && !is_array {
-        options.table.types = Types::All(*random.pick(&[Scalar::F32, Scalar::F64, Scalar::U8, Scalar::I64]));
+        options.table.types = ColumnTypes::All(*random.pick(&[Scalar::F32, Scalar::F64, Scalar::U8, Scalar::I64]));
     }
     match trial.read(&options, |input, options| Reader::new(input()).options(options).tables(), table_outcome) {
         Ok(loaded) if trial.draws(RETURN_SHARE) => table_comes_back(&trial, &loaded.value.tables[0]),
@@ -44,7 +44,7 @@ fn table_outcome(result: &polyhaul::Result<Loaded<Tables>>) -> String {
 /// A table with columns and rows is the same when it was written and read, its names apart.
 fn table_comes_back(trial: &Trial<'_>, table: &Table) {
     let types = table.columns.iter().map(|column| Some(column.values.scalar())).collect();
-    let bare = TableReadOptions::default().with_header(Header::Absent).with_types(Types::Each(types));
+    let bare = TableReadOptions::default().with_header(TableHeader::Absent).with_types(ColumnTypes::Each(types));
     if table.columns.is_empty() || table.row_count == 0 {
         return;
     }

@@ -3,7 +3,7 @@
 //! Its margins make bounds a matter of one check per round; that is why it may use pointers. Everything else is
 //! `mod.rs`'s.
 
-use super::table::{Entry, Kind, Symbols};
+use super::table::{Entry, InflateKind, Symbols};
 use super::{Bits, Codes, State};
 use crate::compress::decoder::Output;
 
@@ -83,7 +83,7 @@ unsafe fn rounds(cursor: &mut Cursor, in_last: usize, out_last: usize, codes: &C
                 }
                 cursor.refill();
             }
-            if entry.kind() == Kind::SECOND {
+            if entry.kind() == InflateKind::SECOND {
                 cursor.consume(entry);
                 entry = symbols.second(entry, cursor.value);
                 if entry.is_literal() {
@@ -91,16 +91,16 @@ unsafe fn rounds(cursor: &mut Cursor, in_last: usize, out_last: usize, codes: &C
                     continue;
                 }
             }
-            if entry.kind() != Kind::VALUE {
+            if entry.kind() != InflateKind::VALUE {
                 return cursor.end(entry);
             }
             let length = cursor.value_of(entry);
             let mut back = distances.first(cursor.value);
-            if back.kind() == Kind::SECOND {
+            if back.kind() == InflateKind::SECOND {
                 cursor.consume(back);
                 back = distances.second(back, cursor.value);
             }
-            if back.kind() != Kind::VALUE {
+            if back.kind() != InflateKind::VALUE {
                 return State::Invalid;
             }
             let distance = cursor.value_of(back);
@@ -185,7 +185,7 @@ impl Cursor {
     /// What to do about an entry that is neither literal nor length.
     #[cold]
     fn end(&mut self, entry: Entry) -> State {
-        if entry.kind() != Kind::END {
+        if entry.kind() != InflateKind::END {
             return State::Invalid;
         }
         self.consume(entry);

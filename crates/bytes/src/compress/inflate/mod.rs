@@ -13,7 +13,7 @@ use super::error::{Stop, corrupt, truncated};
 use crate::Buffer;
 use crate::memory::reserve;
 use std::io;
-use table::{DISTANCE_COUNT, Distances, Entry, Kind, Numbers, SYMBOL_COUNT, Symbols};
+use table::{DISTANCE_COUNT, Distances, Entry, InflateKind, Numbers, SYMBOL_COUNT, Symbols};
 
 /// How far back a match may reach.
 const WINDOW_BYTES: usize = 32 << 10;
@@ -206,7 +206,7 @@ impl Inflate {
     fn read_symbol(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
         let mut reader = BitReader::new(self.bits, input.ensure(SYMBOL_BYTES)?);
         let mut entry = self.codes.symbols.first(reader.peek());
-        if entry.kind() == Kind::SECOND {
+        if entry.kind() == InflateKind::SECOND {
             reader.take(entry.bits())?;
             entry = self.codes.symbols.second(entry, reader.peek());
         }
@@ -229,21 +229,21 @@ impl Inflate {
 
     fn read_match(&self, entry: Entry, reader: &mut BitReader<'_>) -> Result<State, Stop> {
         match entry.kind() {
-            Kind::END => {
+            InflateKind::END => {
                 reader.take(entry.bits())?;
                 return Ok(State::End);
             }
-            Kind::VALUE => {}
+            InflateKind::VALUE => {}
             _ => return reader.invalid(),
         }
         let length = entry.value_in(reader.peek());
         reader.take(entry.bits())?;
         let mut entry = self.codes.distances.first(reader.peek());
-        if entry.kind() == Kind::SECOND {
+        if entry.kind() == InflateKind::SECOND {
             reader.take(entry.bits())?;
             entry = self.codes.distances.second(entry, reader.peek());
         }
-        if entry.kind() != Kind::VALUE {
+        if entry.kind() != InflateKind::VALUE {
             return reader.invalid();
         }
         let distance = entry.value_in(reader.peek());

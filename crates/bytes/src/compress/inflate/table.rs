@@ -29,9 +29,9 @@ const END_OF_BLOCK: usize = 256;
 
 /// What an entry without literals is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind;
+pub(super) struct InflateKind;
 
-impl Kind {
+impl InflateKind {
     pub(super) const VALUE: u32 = 0;
     pub(super) const SECOND: u32 = 1;
     pub(super) const END: u32 = 2;
@@ -43,7 +43,7 @@ impl Kind {
 pub(super) struct Entry(u32);
 
 impl Entry {
-    pub(super) const INVALID: Entry = Entry::other(Kind::INVALID);
+    pub(super) const INVALID: Entry = Entry::other(InflateKind::INVALID);
     const IS_LITERAL: u32 = 1 << 15;
 
     const fn other(kind: u32) -> Entry {
@@ -55,11 +55,11 @@ impl Entry {
     }
 
     const fn value(base: u32, extra_bits: u32) -> Entry {
-        Entry(Kind::VALUE << 12 | extra_bits | base << 16)
+        Entry(InflateKind::VALUE << 12 | extra_bits | base << 16)
     }
 
     fn second(begin: usize, main_bits: u32, second_bits: u32) -> Entry {
-        Entry(Kind::SECOND << 12 | main_bits | second_bits << 8 | (begin as u32) << 16)
+        Entry(InflateKind::SECOND << 12 | main_bits | second_bits << 8 | (begin as u32) << 16)
     }
 
     /// Adds the bits of the code, which are known last.
@@ -136,7 +136,7 @@ const fn symbols() -> [Entry; SYMBOL_COUNT] {
         entries[i] = Entry::literal(i as u8);
         i += 1;
     }
-    entries[END_OF_BLOCK] = Entry::other(Kind::END);
+    entries[END_OF_BLOCK] = Entry::other(InflateKind::END);
     let (mut i, mut base) = (0, 3);
     while i < 28 {
         let extra_bits = if i < 8 { 0 } else { i / 4 - 1 };

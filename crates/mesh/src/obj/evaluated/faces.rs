@@ -1,10 +1,10 @@
 //! Faces of an evaluated mesh with their state lines, loose edges, points.
 
-use super::prepare::{Numbers, Prepared};
-use super::values::Attribute;
+use super::prepare::{ObjNumbers, Prepared};
+use super::values::ObjAttribute;
 use crate::obj::elements::{CornerForms, state_name, state_number};
 use crate::obj::plan::held;
-use crate::obj::text::Text;
+use crate::obj::text::ObjText;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
 use polyhaul_model::{Domain, NONE, Run};
@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// What the state lines before a face say; `None` where the object says nothing of the kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Said {
+struct ObjSaid {
     smoothing: Option<u32>,
     /// The group, [`NONE`] for none.
     group: Option<u32>,
@@ -23,12 +23,12 @@ struct Said {
 }
 
 /// What holds at the begin of an object: nothing is stated yet.
-const NOTHING: Said = Said { smoothing: None, group: None, material: None };
+const NOTHING: ObjSaid = ObjSaid { smoothing: None, group: None, material: None };
 
 /// Writes the faces at the places `range`.
-pub(super) fn faces(text: &Text<'_>, prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
+pub(super) fn faces(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
     let writer = FaceWriter::new(text, prepared);
-    let mut corners = Corners::default();
+    let mut corners = ObjFacesCorners::default();
     let mut said = match range.start {
         0 => NOTHING,
         start => writer.state(prepared.face(start - 1)),
@@ -56,15 +56,15 @@ pub(super) fn faces(text: &Text<'_>, prepared: &Prepared<'_>, range: Range<usize
 }
 
 struct FaceWriter<'a> {
-    text: &'a Text<'a>,
+    text: &'a ObjText<'a>,
     prepared: &'a Prepared<'a>,
     // Slices: a look into an `Array` is a call.
     offsets: &'a [u32],
     corner_positions: &'a [u32],
     smooth: &'a [u8],
     slots: &'a [i32],
-    uvs: Attribute<'a, 2>,
-    normals: Attribute<'a, 3>,
+    uvs: ObjAttribute<'a, 2>,
+    normals: ObjAttribute<'a, 3>,
     forms: CornerForms<'a>,
     has_vertex_groups: bool,
     /// Whether a corner may lack what others have.
@@ -73,14 +73,14 @@ struct FaceWriter<'a> {
 
 /// The indices of a face's corners, in the order in which they are written.
 #[derive(Default)]
-struct Corners {
+struct ObjFacesCorners {
     positions: Vec<u32>,
     uvs: Vec<u32>,
     normals: Vec<u32>,
 }
 
 impl<'a> FaceWriter<'a> {
-    fn new(text: &'a Text<'a>, prepared: &'a Prepared<'a>) -> Self {
+    fn new(text: &'a ObjText<'a>, prepared: &'a Prepared<'a>) -> Self {
         let mesh = prepared.mesh;
         FaceWriter {
             text,
@@ -100,11 +100,11 @@ impl<'a> FaceWriter<'a> {
 
     /// Writes a face; `false` where it does not fit.
     #[inline]
-    fn face(&self, page: &mut Page<'_>, face: usize, corners: &mut Corners) -> bool {
+    fn face(&self, page: &mut Page<'_>, face: usize, corners: &mut ObjFacesCorners) -> bool {
         if self.may_miss {
             return self.face_with_gaps(page, face, corners);
         }
-        let Numbers { uvs, normals, .. } = &self.prepared.numbers;
+        let ObjNumbers { uvs, normals, .. } = &self.prepared.numbers;
         let Range { start, end } = self.corners(face);
         // The first corner of a mirrored face stays the first.
         let corner = |at: usize| if self.prepared.frame.is_mirrored && at > 0 { end - at } else { start + at };
@@ -116,8 +116,8 @@ impl<'a> FaceWriter<'a> {
     }
 
     /// As [`FaceWriter::face`], of corners that need not all have a uv and a normal.
-    fn face_with_gaps(&self, page: &mut Page<'_>, face: usize, corners: &mut Corners) -> bool {
-        let Prepared { frame, numbers: Numbers { uvs, normals, .. }, .. } = self.prepared;
+    fn face_with_gaps(&self, page: &mut Page<'_>, face: usize, corners: &mut ObjFacesCorners) -> bool {
+        let Prepared { frame, numbers: ObjNumbers { uvs, normals, .. }, .. } = self.prepared;
         let range = self.corners(face);
         corners.positions.clear();
         corners.uvs.clear();
@@ -145,12 +145,12 @@ impl<'a> FaceWriter<'a> {
 
     /// What holds for a face.
     #[inline]
-    fn state(&self, face: usize) -> Said {
-        Said { smoothing: self.smoothing(face), group: self.group(face), material: self.material(face) }
+    fn state(&self, face: usize) -> ObjSaid {
+        ObjSaid { smoothing: self.smoothing(face), group: self.group(face), material: self.material(face) }
     }
 
     fn smoothing(&self, face: usize) -> Option<u32> {
-        let Prepared { mesh, numbers: Numbers { smoothing, .. }, .. } = self.prepared;
+        let Prepared { mesh, numbers: ObjNumbers { smoothing, .. }, .. } = self.prepared;
         if !self.text.options.export_smooth_groups {
             return None;
         }
@@ -187,7 +187,7 @@ impl<'a> FaceWriter<'a> {
     }
 
     /// Writes the state lines that are new.
-    fn say(&self, next: Said, said: Said, out: &mut Out) -> Result<()> {
+    fn say(&self, next: ObjSaid, said: ObjSaid, out: &mut Out) -> Result<()> {
         if let (Some(value), true) = (next.smoothing, next.smoothing != said.smoothing) {
             out.whole(|page| state_number(page, b"s ", value))?;
         }

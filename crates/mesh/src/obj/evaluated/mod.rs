@@ -17,8 +17,8 @@ mod prepare;
 mod smoothing;
 mod values;
 
-use super::text::Held;
-use super::text::{Text, Written, chunk_bytes, slot_bytes};
+use super::text::ObjHeld;
+use super::text::{ObjText, ObjWritten, chunk_bytes, slot_bytes};
 use crate::dedup::Dedup;
 use crate::transform::check_scale;
 use pages::{LargePages, SmallPages};
@@ -26,7 +26,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Mesh, Object, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
-use prepare::{Numbers, Prepared, Preparing};
+use prepare::{ObjNumbers, Prepared, Preparing};
 
 /// Objects of this weight are prepared by all threads, one after another. Others are a part of
 /// a page, which is kept in memory as a whole.
@@ -40,11 +40,11 @@ const UNIT_BYTES: usize = 128;
 pub fn write(
     scene: &Scene,
     objects: &[Object],
-    text: &Text<'_>,
+    text: &ObjText<'_>,
     run: &RunOptions,
-    mut written: Written,
+    mut written: ObjWritten,
     writing: &mut Writing<'_, '_>,
-) -> Result<Written> {
+) -> Result<ObjWritten> {
     check_scale(text.options.global_scale)?;
     objects.iter().try_for_each(|object| check_whole(scene, object))?;
     let preparing = Preparing { scene, text, cancel: &run.cancel };
@@ -60,7 +60,7 @@ pub fn write(
         }
     }
     // What the text says by now is nobody else's: the next object says all it means.
-    written.held = Held::unknown();
+    written.held = ObjHeld::unknown();
     Ok(written)
 }
 
@@ -74,11 +74,11 @@ fn write_large(
     object: &Object,
     preparing: &Preparing<'_>,
     run: &RunOptions,
-    written: &mut Written,
+    written: &mut ObjWritten,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
     let mut dedup = Dedup::new();
-    let mut prepared = Prepared::new(object, preparing, run.worker_threads(), &mut dedup, Numbers::default())?;
+    let mut prepared = Prepared::new(object, preparing, run.worker_threads(), &mut dedup, ObjNumbers::default())?;
     drop(dedup);
     prepared.bases = written.counts.map(|count| count as u32);
     written.add(prepared.counts())?;

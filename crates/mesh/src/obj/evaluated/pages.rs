@@ -1,10 +1,10 @@
 //! The text of objects, in pages: several small objects to a page, a large one in many.
 
-use super::prepare::{Numbers, Prepared, Preparing};
+use super::prepare::{ObjNumbers, Prepared, Preparing};
 use super::{faces, weight};
 use crate::dedup::Dedup;
 use crate::obj::plan::curve_positions;
-use crate::obj::text::{Text, Written, rows};
+use crate::obj::text::{ObjText, ObjWritten, rows};
 use crate::options::Digits;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::names;
@@ -18,7 +18,7 @@ const ROWS: usize = 256;
 
 /// What stands together in the text of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ObjPagesKind {
     Header,
     Curves,
     Positions,
@@ -32,14 +32,14 @@ enum Kind {
 /// The text of an object.
 #[derive(Clone, Copy)]
 struct ObjectText<'a> {
-    text: &'a Text<'a>,
+    text: &'a ObjText<'a>,
     prepared: &'a Prepared<'a>,
 }
 
 impl ObjectText<'_> {
     /// What the text consists of, in order: kind, number of elements, about how many bytes each takes.
     /// For faces in their own order the bytes are those of a corner.
-    fn kinds(&self) -> [(Kind, usize, u64); 8] {
+    fn kinds(&self) -> [(ObjPagesKind, usize, u64); 8] {
         let Prepared { mesh, object, numbers, .. } = self.prepared;
         let options = self.text.options;
         let [positions, uvs, normals] = self.prepared.counts();
@@ -56,28 +56,28 @@ impl ObjectText<'_> {
             2 + corner * mesh.faces.corner_positions.len().div_ceil(faces.max(1)) as u64
         };
         [
-            (Kind::Header, usize::from(is_named), name_bytes),
-            (Kind::Curves, curves, 4096),
-            (Kind::Positions, if curves > 0 { 0 } else { positions }, 32),
-            (Kind::Normals, normals, 24),
-            (Kind::Uvs, uvs, 24),
-            (Kind::Faces, faces, face),
-            (Kind::Lines, mesh.lines.len(), 18),
-            (Kind::Points, mesh.points.len(), 12),
+            (ObjPagesKind::Header, usize::from(is_named), name_bytes),
+            (ObjPagesKind::Curves, curves, 4096),
+            (ObjPagesKind::Positions, if curves > 0 { 0 } else { positions }, 32),
+            (ObjPagesKind::Normals, normals, 24),
+            (ObjPagesKind::Uvs, uvs, 24),
+            (ObjPagesKind::Faces, faces, face),
+            (ObjPagesKind::Lines, mesh.lines.len(), 18),
+            (ObjPagesKind::Points, mesh.points.len(), 12),
         ]
     }
 
     /// Writes elements of a kind.
-    fn write(&self, kind: Kind, range: Range<usize>, out: &mut Out) -> Result<()> {
+    fn write(&self, kind: ObjPagesKind, range: Range<usize>, out: &mut Out) -> Result<()> {
         match kind {
-            Kind::Header => self.header(out),
-            Kind::Curves => range.into_iter().try_for_each(|curve| self.curve(curve, out)),
-            Kind::Positions => self.positions(range, out),
-            Kind::Normals => self.normals(range, out),
-            Kind::Uvs => self.uvs(range, out),
-            Kind::Faces => faces::faces(self.text, self.prepared, range, out),
-            Kind::Lines => faces::lines(self.prepared, range, out),
-            Kind::Points => faces::points(self.prepared, range, out),
+            ObjPagesKind::Header => self.header(out),
+            ObjPagesKind::Curves => range.into_iter().try_for_each(|curve| self.curve(curve, out)),
+            ObjPagesKind::Positions => self.positions(range, out),
+            ObjPagesKind::Normals => self.normals(range, out),
+            ObjPagesKind::Uvs => self.uvs(range, out),
+            ObjPagesKind::Faces => faces::faces(self.text, self.prepared, range, out),
+            ObjPagesKind::Lines => faces::lines(self.prepared, range, out),
+            ObjPagesKind::Points => faces::points(self.prepared, range, out),
         }
     }
 
@@ -165,7 +165,7 @@ pub(super) struct SmallPages<'a> {
 pub(super) struct SmallSlot<'a> {
     objects: &'a [Object],
     prepared: Vec<Prepared<'a>>,
-    spare: Vec<Numbers>,
+    spare: Vec<ObjNumbers>,
     dedup: Dedup,
     out: Out,
 }
@@ -193,7 +193,7 @@ impl<'a> SmallPages<'a> {
 
 impl<'a> Pages for SmallPages<'a> {
     type Slot = SmallSlot<'a>;
-    type State = Written;
+    type State = ObjWritten;
 
     fn prepares(&self) -> bool {
         true
@@ -237,7 +237,7 @@ impl<'a> Pages for SmallPages<'a> {
         })
     }
 
-    fn order(&self, written: &mut Written, slot: &mut Self::Slot) -> Result<()> {
+    fn order(&self, written: &mut ObjWritten, slot: &mut Self::Slot) -> Result<()> {
         slot.prepared.iter_mut().try_for_each(|prepared| {
             prepared.bases = written.counts.map(|count| count as u32);
             written.add(prepared.counts())
@@ -252,15 +252,15 @@ impl<'a> Pages for SmallPages<'a> {
 /// An object that was prepared by all threads, in pages of about equal size.
 pub(super) struct LargePages<'a> {
     object: ObjectText<'a>,
-    pieces: Vec<Piece>,
+    pieces: Vec<ObjPagesPiece>,
     cost: u64,
     page_cost: u64,
 }
 
 /// All of a kind.
 #[derive(Clone, Debug)]
-struct Piece {
-    kind: Kind,
+struct ObjPagesPiece {
+    kind: ObjPagesKind,
     count: usize,
     /// About how many bytes an element takes; for faces in their own order, a corner.
     unit: u64,
@@ -269,11 +269,11 @@ struct Piece {
 }
 
 impl<'a> LargePages<'a> {
-    pub(super) fn new(prepared: &'a Prepared<'a>, text: &'a Text<'a>, page_bytes: usize) -> Result<Self> {
+    pub(super) fn new(prepared: &'a Prepared<'a>, text: &'a ObjText<'a>, page_bytes: usize) -> Result<Self> {
         let (object, pieces) = (ObjectText { text, prepared }, Vec::new());
         let mut pages = LargePages { object, pieces, cost: 0, page_cost: page_bytes as u64 };
         for (kind, count, unit) in object.kinds().into_iter().filter(|(_, count, _)| *count > 0) {
-            let piece = Piece { kind, count, unit, start: pages.cost };
+            let piece = ObjPagesPiece { kind, count, unit, start: pages.cost };
             pages.cost += pages.cost_before(&piece, count);
             try_push(&mut pages.pieces, piece, "the plan")?;
         }
@@ -281,10 +281,10 @@ impl<'a> LargePages<'a> {
     }
 
     /// About how many bytes a piece takes before its element `index`.
-    fn cost_before(&self, piece: &Piece, index: usize) -> u64 {
+    fn cost_before(&self, piece: &ObjPagesPiece, index: usize) -> u64 {
         let Prepared { mesh, numbers, .. } = self.object.prepared;
         match piece.kind {
-            Kind::Faces if numbers.order.is_empty() => {
+            ObjPagesKind::Faces if numbers.order.is_empty() => {
                 2 * index as u64 + piece.unit * u64::from(mesh.faces.offsets[index])
             }
             _ => index as u64 * piece.unit,
@@ -297,7 +297,7 @@ impl<'a> LargePages<'a> {
     }
 
     /// The first element of a piece that begins at or after `cost`.
-    fn first_at(&self, piece: &Piece, cost: u64) -> usize {
+    fn first_at(&self, piece: &ObjPagesPiece, cost: u64) -> usize {
         let (mut low, mut high) = (0, piece.count);
         while low < high {
             let middle = low + (high - low) / 2;

@@ -2,10 +2,10 @@
 //! normals, the order of its faces, their smoothing groups.
 
 use super::smoothing;
-use super::values::{Attribute, Normals, Numbering, Rounding, normals, number_normals, number_uvs, uvs};
+use super::values::{Normals, Numbering, ObjAttribute, Rounding, normals, number_normals, number_uvs, uvs};
 use crate::dedup::{Dedup, Unique};
 use crate::frame::Frame;
-use crate::obj::text::Text;
+use crate::obj::text::ObjText;
 use crate::options::Smoothing;
 use polyhaul_model::error::Result;
 use polyhaul_model::{Mesh, Object, Scene};
@@ -24,14 +24,14 @@ pub(super) struct Prepared<'a> {
     pub(super) object: &'a Object,
     pub(super) mesh: &'a Mesh,
     pub(super) frame: Frame,
-    pub(super) numbers: Numbers,
+    pub(super) numbers: ObjNumbers,
     /// What is added to indices: positions, uvs, normals.
     pub(super) bases: [u32; 3],
 }
 
 /// What is worked out for an object. Reused for others.
 #[derive(Default)]
-pub(super) struct Numbers {
+pub(super) struct ObjNumbers {
     pub(super) uvs: Unique,
     pub(super) normals: Unique,
     /// Which positions a face uses; empty where nobody asks.
@@ -46,7 +46,7 @@ pub(super) struct Numbers {
 #[derive(Clone, Copy)]
 pub(super) struct Preparing<'a> {
     pub(super) scene: &'a Scene,
-    pub(super) text: &'a Text<'a>,
+    pub(super) text: &'a ObjText<'a>,
     pub(super) cancel: &'a Cancel,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Prepared<'a> {
         preparing: &Preparing<'a>,
         threads: usize,
         dedup: &mut Dedup,
-        numbers: Numbers,
+        numbers: ObjNumbers,
     ) -> Result<Prepared<'a>> {
         let (Preparing { scene, text, cancel }, options) = (preparing, preparing.text.options);
         let mesh = &scene.meshes[object.mesh];
@@ -87,12 +87,12 @@ impl<'a> Prepared<'a> {
     }
 
     /// The uvs of the object.
-    pub(super) fn uv_values(&self) -> Attribute<'_, 2> {
+    pub(super) fn uv_values(&self) -> ObjAttribute<'_, 2> {
         uvs(self.mesh).with_used(&self.numbers.used)
     }
 
     /// The normals of the object.
-    pub(super) fn normal_values(&self, text: &Text<'_>) -> Normals<'_> {
+    pub(super) fn normal_values(&self, text: &ObjText<'_>) -> Normals<'_> {
         let attribute = normals(self.mesh).with_used(&self.numbers.used);
         Normals { attribute, frame: self.frame, rounding: Rounding::new(text.options.normal_digits) }
     }

@@ -4,7 +4,7 @@
 //! bits, normals by what their digits will be. Zero and minus zero are one value, whose sign is the
 //! first's.
 
-use crate::dedup::{BATCH, Dedup, Items, Key, Unique, prefetch};
+use crate::dedup::{BATCH, Dedup, DedupKey, Items, Unique, prefetch};
 use crate::frame::Frame;
 use crate::options::Digits;
 use polyhaul_model::error::Result;
@@ -18,7 +18,7 @@ const MODEST: f32 = 1e15;
 
 /// The values of an attribute, and where a corner finds its own.
 #[derive(Clone, Copy)]
-pub(super) struct Attribute<'a, const N: usize> {
+pub(super) struct ObjAttribute<'a, const N: usize> {
     values: &'a [[f32; N]],
     domain: Domain,
     /// The values' places, for [`Domain::Indexed`].
@@ -29,18 +29,18 @@ pub(super) struct Attribute<'a, const N: usize> {
     positions: usize,
 }
 
-pub(super) fn uvs(mesh: &Mesh) -> Attribute<'_, 2> {
-    Attribute::new(mesh, &mesh.uvs, mesh.uv_domain, &mesh.faces.corner_uvs)
+pub(super) fn uvs(mesh: &Mesh) -> ObjAttribute<'_, 2> {
+    ObjAttribute::new(mesh, &mesh.uvs, mesh.uv_domain, &mesh.faces.corner_uvs)
 }
 
-pub(super) fn normals(mesh: &Mesh) -> Attribute<'_, 3> {
-    Attribute::new(mesh, &mesh.normals, mesh.normal_domain, &mesh.faces.corner_normals)
+pub(super) fn normals(mesh: &Mesh) -> ObjAttribute<'_, 3> {
+    ObjAttribute::new(mesh, &mesh.normals, mesh.normal_domain, &mesh.faces.corner_normals)
 }
 
-impl<'a, const N: usize> Attribute<'a, N> {
+impl<'a, const N: usize> ObjAttribute<'a, N> {
     fn new(mesh: &'a Mesh, values: &'a [[f32; N]], domain: Domain, stream: &'a [u32]) -> Self {
         let Elements { corner_positions, .. } = &mesh.faces;
-        Attribute { values, domain, stream, corner_positions, used: &[], positions: mesh.positions.len() }
+        ObjAttribute { values, domain, stream, corner_positions, used: &[], positions: mesh.positions.len() }
     }
 
     /// Whether it wants to know which positions are used.
@@ -50,7 +50,7 @@ impl<'a, const N: usize> Attribute<'a, N> {
 
     /// Leaves out the values of positions that no face uses.
     pub(super) fn with_used(self, used: &'a [AtomicU8]) -> Self {
-        Attribute { used, ..self }
+        ObjAttribute { used, ..self }
     }
 
     /// How many items there are: what the domain counts.
@@ -120,7 +120,7 @@ impl<'a, const N: usize> Attribute<'a, N> {
 }
 
 /// A domain that the compiler knows, of those that large meshes have.
-pub(super) trait Place: Sync {
+pub(super) trait ObjPlace: Sync {
     const DOMAIN: Option<Domain>;
 }
 
@@ -128,44 +128,44 @@ pub(super) struct ByCorner;
 pub(super) struct ByVertex;
 pub(super) struct ByOther;
 
-impl Place for ByCorner {
+impl ObjPlace for ByCorner {
     const DOMAIN: Option<Domain> = Some(Domain::Corner);
 }
-impl Place for ByVertex {
+impl ObjPlace for ByVertex {
     const DOMAIN: Option<Domain> = Some(Domain::Vertex);
 }
-impl Place for ByOther {
+impl ObjPlace for ByOther {
     const DOMAIN: Option<Domain> = None;
 }
 
 /// Makes the keys of values.
-trait KeyBatch<const N: usize>: Fn(&[[f32; N]; BATCH], &mut [Key; BATCH]) + Sync {}
+trait KeyBatch<const N: usize>: Fn(&[[f32; N]; BATCH], &mut [DedupKey; BATCH]) + Sync {}
 
-impl<const N: usize, F: Fn(&[[f32; N]; BATCH], &mut [Key; BATCH]) + Sync> KeyBatch<N> for F {}
+impl<const N: usize, F: Fn(&[[f32; N]; BATCH], &mut [DedupKey; BATCH]) + Sync> KeyBatch<N> for F {}
 
 /// Values whose keys are made by a function, in a domain that the compiler knows.
 struct Keyed<'a, const N: usize, P, F> {
-    attribute: Attribute<'a, N>,
+    attribute: ObjAttribute<'a, N>,
     key: F,
     /// Whether the same bits surely give the same key.
     bits_decide: bool,
     place: PhantomData<P>,
 }
 
-impl<const N: usize, P: Place, F> Keyed<'_, N, P, F> {
+impl<const N: usize, P: ObjPlace, F> Keyed<'_, N, P, F> {
     #[inline(always)]
     fn domain(&self) -> Domain {
         P::DOMAIN.unwrap_or(self.attribute.domain)
     }
 }
 
-impl<const N: usize, P: Place, F: KeyBatch<N>> Items for Keyed<'_, N, P, F> {
+impl<const N: usize, P: ObjPlace, F: KeyBatch<N>> Items for Keyed<'_, N, P, F> {
     fn len(&self) -> usize {
         self.attribute.len()
     }
 
     #[inline]
-    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [Key; BATCH]) {
+    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [DedupKey; BATCH]) {
         let value = |offset: u16| self.attribute.value_in(self.domain(), start + usize::from(offset));
         let mut values = [[0.0; N]; BATCH];
         for (place, &offset) in values.iter_mut().zip(offsets) {
@@ -174,7 +174,7 @@ impl<const N: usize, P: Place, F: KeyBatch<N>> Items for Keyed<'_, N, P, F> {
         (self.key)(&values, keys);
         if matches!(self.domain(), Domain::Indexed | Domain::Vertex) {
             let without = keys.iter_mut().zip(offsets).filter(|(_, offset)| value(**offset).is_none());
-            without.for_each(|(key, _)| *key = Key::Skip);
+            without.for_each(|(key, _)| *key = DedupKey::Skip);
         }
     }
 
@@ -208,7 +208,12 @@ pub(super) struct Numbering<'a> {
 }
 
 impl Numbering<'_> {
-    fn run<const N: usize>(self, attribute: Attribute<'_, N>, bits_decide: bool, key: impl KeyBatch<N>) -> Result<()> {
+    fn run<const N: usize>(
+        self,
+        attribute: ObjAttribute<'_, N>,
+        bits_decide: bool,
+        key: impl KeyBatch<N>,
+    ) -> Result<()> {
         match attribute.domain {
             Domain::Corner => self.run_in::<N, ByCorner>(attribute, bits_decide, key),
             Domain::Vertex => self.run_in::<N, ByVertex>(attribute, bits_decide, key),
@@ -216,9 +221,9 @@ impl Numbering<'_> {
         }
     }
 
-    fn run_in<const N: usize, P: Place>(
+    fn run_in<const N: usize, P: ObjPlace>(
         self,
-        attribute: Attribute<'_, N>,
+        attribute: ObjAttribute<'_, N>,
         bits_decide: bool,
         key: impl KeyBatch<N>,
     ) -> Result<()> {
@@ -228,19 +233,19 @@ impl Numbering<'_> {
 }
 
 /// Numbers uvs: those with the same bits are one.
-pub(super) fn number_uvs(uvs: Attribute<'_, 2>, numbering: Numbering<'_>) -> Result<()> {
+pub(super) fn number_uvs(uvs: ObjAttribute<'_, 2>, numbering: Numbering<'_>) -> Result<()> {
     numbering.run(uvs, true, |uvs, keys| {
         for ([u, v], key) in uvs.iter().zip(keys) {
             // Adding 0 makes minus zero zero.
             let [high, low] = [u + 0.0, v + 0.0].map(|part| u64::from(part.to_bits()));
-            *key = if u.is_nan() || v.is_nan() { Key::Alone } else { Key::Value(high << 32 | low) };
+            *key = if u.is_nan() || v.is_nan() { DedupKey::Alone } else { DedupKey::Value(high << 32 | low) };
         }
     })
 }
 
 /// Normals, merged where their digits are the same.
 pub(super) struct Normals<'a> {
-    pub(super) attribute: Attribute<'a, 3>,
+    pub(super) attribute: ObjAttribute<'a, 3>,
     pub(super) frame: Frame,
     pub(super) rounding: Rounding,
 }
@@ -296,7 +301,7 @@ fn ceil(value: f32) -> f32 {
 /// Numbers normals: those with the same digits are one.
 pub(super) fn number_normals(normals: &Normals<'_>, numbering: Numbering<'_>) -> Result<()> {
     let Some(scale) = normals.rounding.0 else {
-        return numbering.run(normals.attribute, false, |_, keys| keys.fill(Key::Alone));
+        return numbering.run(normals.attribute, false, |_, keys| keys.fill(DedupKey::Alone));
     };
     let frame = normals.frame;
     numbering.run(normals.attribute, frame.is_within(MODEST), |normals, keys| {
@@ -307,8 +312,8 @@ pub(super) fn number_normals(normals: &Normals<'_>, numbering: Numbering<'_>) ->
         for (((key, x), y), z) in keys.iter_mut().zip(xs).zip(ys).zip(zs) {
             // Each is within a million and one: 21 bits with the sign.
             let bits = |step: f32| (step as i32 as u64) & 0x1f_ffff;
-            let value = Key::Value(bits(*x) << 42 | bits(*y) << 21 | bits(*z));
-            *key = if x.is_nan() || y.is_nan() || z.is_nan() { Key::Alone } else { value };
+            let value = DedupKey::Value(bits(*x) << 42 | bits(*y) << 21 | bits(*z));
+            *key = if x.is_nan() || y.is_nan() || z.is_nan() { DedupKey::Alone } else { value };
         }
     })
 }

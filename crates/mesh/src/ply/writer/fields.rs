@@ -13,11 +13,11 @@ use std::ops::Range;
 pub(super) const BLOCK: usize = 256;
 
 /// A part of each row, and where it comes from.
-pub(super) enum Field<'a> {
+pub(super) enum PlyField<'a> {
     /// A number. 64-bit integers are written as the 32 bits that hold them.
     Numbers(&'a Values, Pick<'a>),
     /// Positions, normals.
-    Vectors(&'a [[f32; 3]], Pick<'a>, Turn),
+    Vectors(&'a [[f32; 3]], Pick<'a>, PlyTurn),
     /// Uvs.
     Pairs(&'a [[f32; 2]], Pick<'a>),
     /// Colours, as four or three channels, as bytes or floats.
@@ -53,7 +53,7 @@ pub(super) struct Picked<'a> {
 
 /// What happens to vectors on their way.
 #[derive(Clone, Copy)]
-pub(super) enum Turn {
+pub(super) enum PlyTurn {
     Nothing,
     Position(Frame),
     Normal(Frame),
@@ -86,34 +86,34 @@ fn prefetch_all<T>(values: &[T], range: Range<usize>) {
 }
 
 /// The order of a number's bytes.
-pub(super) trait Order {
+pub(super) trait PlyFieldsOrder {
     const IS_BIG: bool;
 }
 
 /// The lowest byte first.
 pub(super) struct Little;
 /// The highest byte first.
-pub(super) struct Big;
+pub(super) struct PlyBig;
 
-impl Order for Little {
+impl PlyFieldsOrder for Little {
     const IS_BIG: bool = false;
 }
-impl Order for Big {
+impl PlyFieldsOrder for PlyBig {
     const IS_BIG: bool = true;
 }
 
 /// What a row gets.
-pub(super) trait Bytes {
+pub(super) trait PlyBytes {
     fn bytes(&self) -> &[u8];
 }
 
-impl<const N: usize> Bytes for [u8; N] {
+impl<const N: usize> PlyBytes for [u8; N] {
     #[inline(always)]
     fn bytes(&self) -> &[u8] {
         self
     }
 }
-impl<const N: usize, const M: usize> Bytes for [[u8; M]; N] {
+impl<const N: usize, const M: usize> PlyBytes for [[u8; M]; N] {
     #[inline(always)]
     fn bytes(&self) -> &[u8] {
         self.as_flattened()
@@ -121,17 +121,17 @@ impl<const N: usize, const M: usize> Bytes for [[u8; M]; N] {
 }
 
 /// A number as bytes.
-trait Number: Copy + Default {
-    type Bytes: Bytes;
-    fn to_bytes<O: Order>(self) -> Self::Bytes;
+trait PlyNumber: Copy + Default {
+    type Bytes: PlyBytes;
+    fn to_bytes<O: PlyFieldsOrder>(self) -> Self::Bytes;
 }
 
 macro_rules! numbers {
     ($($type:ident as $written:ident: $size:literal,)+) => {
-        $(impl Number for $type {
+        $(impl PlyNumber for $type {
             type Bytes = [u8; $size];
             #[inline(always)]
-            fn to_bytes<O: Order>(self) -> [u8; $size] {
+            fn to_bytes<O: PlyFieldsOrder>(self) -> [u8; $size] {
                 let value = self as $written;
                 if O::IS_BIG { value.to_be_bytes() } else { value.to_le_bytes() }
             }
@@ -150,7 +150,7 @@ pub(super) fn written_bytes(scalar: Scalar) -> usize {
 }
 
 /// Rows of a block, as far as they are written.
-struct Block<'p> {
+struct PlyFieldsBlock<'p> {
     page: &'p mut [u8],
     rows: Cursors<'p>,
 }
@@ -163,10 +163,10 @@ enum Cursors<'p> {
     Alike { stride: usize, written: usize },
 }
 
-impl Block<'_> {
+impl PlyFieldsBlock<'_> {
     /// Gives each row what stands next in it.
     #[inline(always)]
-    fn put<B: Bytes>(&mut self, rows: impl Iterator<Item = B>) {
+    fn put<B: PlyBytes>(&mut self, rows: impl Iterator<Item = B>) {
         match &mut self.rows {
             Cursors::Each(cursors) => {
                 cursors.iter_mut().zip(rows).for_each(|(at, row)| put(self.page, at, row.bytes()));
@@ -183,7 +183,7 @@ impl Block<'_> {
     }
 }
 
-impl Block<'_> {
+impl PlyFieldsBlock<'_> {
     /// Lets `write` go on with each row.
     #[inline(always)]
     fn each(&mut self, mut write: impl FnMut(&mut [u8], &mut usize)) {
@@ -210,26 +210,26 @@ fn put(page: &mut [u8], at: &mut usize, bytes: &[u8]) {
     *at += bytes.len();
 }
 
-impl Field<'_> {
+impl PlyField<'_> {
     /// The bytes that it takes in every row.
     pub(super) fn fixed_bytes(&self) -> usize {
         match self {
-            Field::Numbers(values, _) => written_bytes(values.scalar()),
-            Field::Vectors(..) => 12,
-            Field::Pairs(..) | Field::Edges { .. } => 8,
-            Field::Colors { has_alpha, as_floats, .. } => {
+            PlyField::Numbers(values, _) => written_bytes(values.scalar()),
+            PlyField::Vectors(..) => 12,
+            PlyField::Pairs(..) | PlyField::Edges { .. } => 8,
+            PlyField::Colors { has_alpha, as_floats, .. } => {
                 (3 + usize::from(*has_alpha)) * if *as_floats { 4 } else { 1 }
             }
-            Field::Lists { count, .. } | Field::Corners { count, .. } => count.bytes(),
-            Field::Zeros(count) => *count,
+            PlyField::Lists { count, .. } | PlyField::Corners { count, .. } => count.bytes(),
+            PlyField::Zeros(count) => *count,
         }
     }
 
     /// The offsets of its lists, and the bytes of a number in them.
     pub(super) fn lists(&self) -> Option<(&[u32], usize)> {
         match self {
-            Field::Lists { offsets, values, .. } => Some((offsets, written_bytes(values.scalar()))),
-            Field::Corners { offsets, .. } => Some((offsets, 4)),
+            PlyField::Lists { offsets, values, .. } => Some((offsets, written_bytes(values.scalar()))),
+            PlyField::Corners { offsets, .. } => Some((offsets, 4)),
             _ => None,
         }
     }
@@ -237,27 +237,27 @@ impl Field<'_> {
     /// Asks for what rows are made of, some time before they are.
     fn prefetch(&self, rows: Range<usize>) {
         match self {
-            Field::Numbers(values, pick) => with_values!(values, array => pick.prefetch(array, rows)),
-            Field::Vectors(vectors, pick, _) => pick.prefetch(vectors, rows),
-            Field::Pairs(pairs, pick) => pick.prefetch(pairs, rows),
-            Field::Colors { colors, pick, .. } => pick.prefetch(colors, rows),
-            Field::Corners { offsets, corners, .. } => {
+            PlyField::Numbers(values, pick) => with_values!(values, array => pick.prefetch(array, rows)),
+            PlyField::Vectors(vectors, pick, _) => pick.prefetch(vectors, rows),
+            PlyField::Pairs(pairs, pick) => pick.prefetch(pairs, rows),
+            PlyField::Colors { colors, pick, .. } => pick.prefetch(colors, rows),
+            PlyField::Corners { offsets, corners, .. } => {
                 prefetch_all(offsets, rows.clone());
                 let at = |row: usize| offsets.get(row).map_or(0, |&offset| offset as usize);
                 prefetch_all(corners, at(rows.start)..at(rows.end));
             }
-            Field::Lists { .. } | Field::Edges { .. } | Field::Zeros(_) => {}
+            PlyField::Lists { .. } | PlyField::Edges { .. } | PlyField::Zeros(_) => {}
         }
     }
 
-    fn put<O: Order>(&self, rows: Range<usize>, block: &mut Block<'_>) {
+    fn put<O: PlyFieldsOrder>(&self, rows: Range<usize>, block: &mut PlyFieldsBlock<'_>) {
         match self {
-            Field::Numbers(values, pick) => {
+            PlyField::Numbers(values, pick) => {
                 with_values!(values, array => put_numbers::<O, _>(array, *pick, rows, block))
             }
-            Field::Vectors(vectors, pick, turn) => put_vectors::<O>(vectors, *pick, *turn, rows, block),
-            Field::Pairs(pairs, pick) => put_rows::<O, 2>(pairs, *pick, rows, block),
-            Field::Colors { colors, pick, has_alpha, as_floats } => {
+            PlyField::Vectors(vectors, pick, turn) => put_vectors::<O>(vectors, *pick, *turn, rows, block),
+            PlyField::Pairs(pairs, pick) => put_rows::<O, 2>(pairs, *pick, rows, block),
+            PlyField::Colors { colors, pick, has_alpha, as_floats } => {
                 let color = |row| pick.get(row).and_then(|place| colors.get(place)).map_or([1.0; 4], whole);
                 match (as_floats, has_alpha) {
                     (true, true) => block.put(rows.map(|row| color(row).map(f32::to_bytes::<O>))),
@@ -266,14 +266,14 @@ impl Field<'_> {
                     (false, false) => block.put(rows.map(|row| rgb(color(row)).map(byte))),
                 }
             }
-            Field::Lists { offsets, values, picked, count } => {
+            PlyField::Lists { offsets, values, picked, count } => {
                 with_values!(values, array => put_lists::<O, _>(offsets, array, *picked, *count, rows, block));
             }
-            Field::Corners { offsets, corners, add, is_mirrored, count } => {
+            PlyField::Corners { offsets, corners, add, is_mirrored, count } => {
                 put_corners::<O>(offsets, corners, *add, *is_mirrored, *count, rows, block);
             }
-            Field::Edges { offsets, corners, add } => put_edges::<O>(offsets, corners, *add, rows, block),
-            Field::Zeros(count) => (0..*count).for_each(|_| block.put(rows.clone().map(|_| [0]))),
+            PlyField::Edges { offsets, corners, add } => put_edges::<O>(offsets, corners, *add, rows, block),
+            PlyField::Zeros(count) => (0..*count).for_each(|_| block.put(rows.clone().map(|_| [0]))),
         }
     }
 }
@@ -292,7 +292,12 @@ fn byte(channel: f32) -> u8 {
     (channel * 255.0 + 0.5) as u8
 }
 
-fn put_numbers<O: Order, T: Number>(values: &[T], pick: Pick<'_>, rows: Range<usize>, block: &mut Block<'_>) {
+fn put_numbers<O: PlyFieldsOrder, T: PlyNumber>(
+    values: &[T],
+    pick: Pick<'_>,
+    rows: Range<usize>,
+    block: &mut PlyFieldsBlock<'_>,
+) {
     match pick {
         Pick::Own(first) => {
             let own = values.get(first + rows.start..first + rows.end).unwrap_or_default();
@@ -305,7 +310,12 @@ fn put_numbers<O: Order, T: Number>(values: &[T], pick: Pick<'_>, rows: Range<us
     }
 }
 
-fn put_rows<O: Order, const N: usize>(values: &[[f32; N]], pick: Pick<'_>, rows: Range<usize>, block: &mut Block<'_>) {
+fn put_rows<O: PlyFieldsOrder, const N: usize>(
+    values: &[[f32; N]],
+    pick: Pick<'_>,
+    rows: Range<usize>,
+    block: &mut PlyFieldsBlock<'_>,
+) {
     match pick {
         Pick::Own(first) => {
             let own = values.get(first + rows.start..first + rows.end).unwrap_or_default();
@@ -318,12 +328,18 @@ fn put_rows<O: Order, const N: usize>(values: &[[f32; N]], pick: Pick<'_>, rows:
     }
 }
 
-fn put_vectors<O: Order>(vectors: &[[f32; 3]], pick: Pick<'_>, turn: Turn, rows: Range<usize>, block: &mut Block<'_>) {
+fn put_vectors<O: PlyFieldsOrder>(
+    vectors: &[[f32; 3]],
+    pick: Pick<'_>,
+    turn: PlyTurn,
+    rows: Range<usize>,
+    block: &mut PlyFieldsBlock<'_>,
+) {
     let vector = |row| pick.get(row).and_then(|place| vectors.get(place)).copied().unwrap_or([0.0; 3]);
     match turn {
-        Turn::Nothing => put_rows::<O, 3>(vectors, pick, rows, block),
-        Turn::Position(frame) => block.put(rows.map(|row| frame.position(vector(row)).map(f32::to_bytes::<O>))),
-        Turn::Normal(frame) => {
+        PlyTurn::Nothing => put_rows::<O, 3>(vectors, pick, rows, block),
+        PlyTurn::Position(frame) => block.put(rows.map(|row| frame.position(vector(row)).map(f32::to_bytes::<O>))),
+        PlyTurn::Normal(frame) => {
             let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
             let mut turned = [[0.0; 3]; BLOCK];
             for (turned, start) in turned.chunks_mut(BATCH).zip(rows.clone().step_by(BATCH)) {
@@ -349,7 +365,7 @@ fn face_bytes<const N: usize, const B: usize>(corners: [[u8; 4]; N]) -> [u8; B] 
 
 /// Stores how many numbers follow.
 #[inline(always)]
-fn put_count<O: Order>(page: &mut [u8], at: &mut usize, size: usize, count: Scalar) {
+fn put_count<O: PlyFieldsOrder>(page: &mut [u8], at: &mut usize, size: usize, count: Scalar) {
     match count {
         Scalar::U8 => put(page, at, &(size as u8).to_bytes::<O>()),
         Scalar::U16 => put(page, at, &(size as u16).to_bytes::<O>()),
@@ -357,13 +373,13 @@ fn put_count<O: Order>(page: &mut [u8], at: &mut usize, size: usize, count: Scal
     }
 }
 
-fn put_lists<O: Order, T: Number>(
+fn put_lists<O: PlyFieldsOrder, T: PlyNumber>(
     offsets: &[u32],
     values: &[T],
     picked: Picked<'_>,
     count: Scalar,
     rows: Range<usize>,
-    block: &mut Block<'_>,
+    block: &mut PlyFieldsBlock<'_>,
 ) {
     let mut sizes = offsets.get(rows.start..=rows.end).unwrap_or_default().windows(2).zip(rows);
     block.each(|page, at| {
@@ -377,14 +393,14 @@ fn put_lists<O: Order, T: Number>(
     });
 }
 
-fn put_corners<O: Order>(
+fn put_corners<O: PlyFieldsOrder>(
     offsets: &[u32],
     corners: &[u32],
     add: u32,
     is_mirrored: bool,
     count: Scalar,
     rows: Range<usize>,
-    block: &mut Block<'_>,
+    block: &mut PlyFieldsBlock<'_>,
 ) {
     let corner = |corner: u32| corner.wrapping_add(add).to_bytes::<O>();
     let offsets = offsets.get(rows.start..=rows.end).unwrap_or_default();
@@ -418,7 +434,13 @@ fn put_corners<O: Order>(
     });
 }
 
-fn put_edges<O: Order>(offsets: &[u32], corners: &[u32], add: u32, rows: Range<usize>, block: &mut Block<'_>) {
+fn put_edges<O: PlyFieldsOrder>(
+    offsets: &[u32],
+    corners: &[u32],
+    add: u32,
+    rows: Range<usize>,
+    block: &mut PlyFieldsBlock<'_>,
+) {
     let Some(&first) = offsets.first() else { return };
     // A line of n corners has n - 1 edges, so before line `i` there are as many as corners, less `i`.
     let edges_before = |line: usize| offsets.get(line).map_or(usize::MAX, |&end| (end - first) as usize - line);
@@ -439,22 +461,22 @@ fn put_edges<O: Order>(offsets: &[u32], corners: &[u32], add: u32, rows: Range<u
 }
 
 /// Rows of an element that come from the same arrays.
-pub(super) struct Rows<'a> {
+pub(super) struct PlyFieldsRows<'a> {
     pub(super) count: usize,
-    fields: Vec<Field<'a>>,
+    fields: Vec<PlyField<'a>>,
     /// Bytes of a row without the numbers of its lists.
     fixed_bytes: usize,
 }
 
-impl<'a> Rows<'a> {
-    pub(super) fn new(count: usize, fields: Vec<Field<'a>>) -> Self {
-        let fixed_bytes = fields.iter().map(Field::fixed_bytes).sum();
-        Rows { count, fields, fixed_bytes }
+impl<'a> PlyFieldsRows<'a> {
+    pub(super) fn new(count: usize, fields: Vec<PlyField<'a>>) -> Self {
+        let fixed_bytes = fields.iter().map(PlyField::fixed_bytes).sum();
+        PlyFieldsRows { count, fields, fixed_bytes }
     }
 
     /// The bytes of all rows before `row`.
     pub(super) fn bytes_before(&self, row: usize) -> u64 {
-        let lists = self.fields.iter().filter_map(Field::lists);
+        let lists = self.fields.iter().filter_map(PlyField::lists);
         let in_lists = lists.map(|(offsets, width)| match (offsets.first(), offsets.get(row)) {
             (Some(&first), Some(&end)) => width as u64 * u64::from(end - first),
             _ => 0,
@@ -463,7 +485,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Makes the rows `range` at the begin of `page`, which has room for them.
-    pub(super) fn put<O: Order>(&self, range: Range<usize>, mut page: &mut [u8]) {
+    pub(super) fn put<O: PlyFieldsOrder>(&self, range: Range<usize>, mut page: &mut [u8]) {
         let mut starts = [0; BLOCK];
         for start in range.clone().step_by(BLOCK) {
             let rows = start..range.end.min(start + BLOCK);
@@ -477,7 +499,7 @@ impl<'a> Rows<'a> {
                 }
             };
             let (own, rest) = page.split_at_mut_checked(end).unwrap_or_default();
-            let mut block = Block { page: own, rows: cursors };
+            let mut block = PlyFieldsBlock { page: own, rows: cursors };
             self.fields.iter().for_each(|field| field.put::<O>(rows.clone(), &mut block));
             page = rest;
         }
@@ -485,7 +507,7 @@ impl<'a> Rows<'a> {
 
     /// The bytes of each row, if it is known that all have as many, and some.
     fn stride(&self, rows: Range<usize>) -> Option<usize> {
-        let mut lists = self.fields.iter().filter_map(Field::lists);
+        let mut lists = self.fields.iter().filter_map(PlyField::lists);
         let stride = match (lists.next(), lists.next()) {
             (None, _) => self.fixed_bytes,
             (Some((offsets, width)), None) => {
@@ -507,7 +529,7 @@ impl<'a> Rows<'a> {
     /// Finds where rows begin, and where the last one ends.
     fn find_starts(&self, rows: Range<usize>, starts: &mut [usize]) -> usize {
         let mut sizes = [self.fixed_bytes; BLOCK];
-        for (offsets, width) in self.fields.iter().filter_map(Field::lists) {
+        for (offsets, width) in self.fields.iter().filter_map(PlyField::lists) {
             let lists = offsets.get(rows.start..=rows.end).unwrap_or_default().windows(2);
             sizes.iter_mut().zip(lists).for_each(|(size, list)| *size += width * (list[1] - list[0]) as usize);
         }

@@ -5,12 +5,12 @@
 //! have several uvs or normals it is split (`split`). Normals per face become `nx ny nz` of the face.
 //! What a mesh has not and another one has is 0, and white where it is a colour.
 
-use super::fields::{Field, Pick, Picked, Rows, Turn};
-use super::split::{Split, list_offsets};
+use super::fields::{Pick, Picked, PlyField, PlyFieldsRows, PlyTurn};
+use super::split::{PlySplit, list_offsets};
 use super::tables;
-use super::tables::{Need, count_type, longest};
-use super::text::Kind;
-use super::{Element, Property, Remarks};
+use super::tables::{PlyNeed, count_type, longest};
+use super::text::PlyKind;
+use super::{PlyElement, PlyProperty, Remarks};
 use crate::options::PlyWriteOptions;
 use crate::parts;
 use crate::parts::{Part, homeless, homes, is_between_bytes, named, note_left_out};
@@ -21,11 +21,11 @@ use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
 
 /// What is written as this format.
-pub(crate) type Job<'a> = parts::Job<'a, PlyWriteOptions>;
+pub(crate) type PlyJob<'a> = parts::PartsJob<'a, PlyWriteOptions>;
 
 /// Writes a scene.
-pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
-    let Job { scene, parts, options, run, .. } = *job;
+pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
+    let PlyJob { scene, parts, options, run, .. } = *job;
     let kinds = homeless(parts, job.materials);
     let depths = homes(parts).map(|part| part.mesh.uv_depths.len() as u64).sum();
     let others =
@@ -33,7 +33,7 @@ pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnin
     note_left_out("PLY", kinds.into_iter().chain(others), job.output, warnings);
     super::note_remarks([&scene.comments, &scene.infos], job.output, warnings);
     let splits = splits(job)?;
-    let vertices = Vertices::new(job, &splits, warnings)?;
+    let vertices = PlyVertices::new(job, &splits, warnings)?;
     let mut elements = Vec::new();
     let tables = tables::elements(&scene.tables)?;
     let has_vertices = vertices.homes.iter().any(|home| home.count > 0);
@@ -42,7 +42,7 @@ pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnin
     }
     if has_vertices {
         let spans = [|part: &Part<'_>| part.faces.clone(), |part: &Part<'_>| part.lines.clone()];
-        let [faces, lines] = spans.map(|range| Span::of(parts, range));
+        let [faces, lines] = spans.map(|range| PlySpan::of(parts, range));
         let (faces, lines) = (faces?, lines?);
         if !faces.is_empty() {
             try_push(&mut elements, vertices.faces(&faces, warnings)?, "the plan")?;
@@ -64,43 +64,43 @@ pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnin
 }
 
 /// How the corners of each mesh split its positions; those that several objects show, once.
-fn splits(job: &Job<'_>) -> Result<Vec<Option<Split>>> {
+fn splits(job: &PlyJob<'_>) -> Result<Vec<Option<PlySplit>>> {
     let mut splits = Vec::new();
     splits.try_reserve_exact(job.scene.meshes.len())?;
     splits.resize_with(job.scene.meshes.len(), || None);
     for part in homes(job.parts) {
         if splits[part.number].is_none() {
-            splits[part.number] = Split::of(part.mesh, job.options, job.run)?;
+            splits[part.number] = PlySplit::of(part.mesh, job.options, job.run)?;
         }
     }
     Ok(splits)
 }
 
 /// The vertices of a part, and where they are in the file.
-struct Home<'a> {
+struct PlySceneHome<'a> {
     part: &'a Part<'a>,
-    split: Option<&'a Split>,
+    split: Option<&'a PlySplit>,
     count: usize,
     /// The number of its first vertex.
     base: u32,
 }
 
 /// All vertices of the file.
-struct Vertices<'a> {
-    job: &'a Job<'a>,
-    homes: Vec<Home<'a>>,
+struct PlyVertices<'a> {
+    job: &'a PlyJob<'a>,
+    homes: Vec<PlySceneHome<'a>>,
     /// For each part, which of the homes is its own.
     home_of_part: Vec<usize>,
     has_normals: bool,
     has_uvs: bool,
     has_colors: bool,
     has_alpha: bool,
-    columns: Columns<'a>,
+    columns: PlyColumns<'a>,
     /// The type of indices.
     index: Scalar,
 }
 
-impl<'a> Home<'a> {
+impl<'a> PlySceneHome<'a> {
     /// Own values, where there is one per position.
     fn own(&self) -> Pick<'a> {
         match self.split {
@@ -110,7 +110,7 @@ impl<'a> Home<'a> {
     }
 
     /// Where the values of an attribute are; `None` where there is none for vertices.
-    fn pick(&self, domain: Domain, count: usize, listed: fn(&Split) -> &[u32]) -> Option<Pick<'a>> {
+    fn pick(&self, domain: Domain, count: usize, listed: fn(&PlySplit) -> &[u32]) -> Option<Pick<'a>> {
         match (domain, self.split) {
             (Domain::Vertex, _) if count > 0 => Some(self.own()),
             (_, Some(split)) if !listed(split).is_empty() => Some(Pick::Listed(listed(split))),
@@ -129,26 +129,26 @@ impl<'a> Home<'a> {
     }
 
     /// A vertex column; `place` is where it stands among those of the mesh.
-    fn column(&self, place: usize, column: &'a Column, count: Option<Scalar>) -> Field<'a> {
+    fn column(&self, place: usize, column: &'a Column, count: Option<Scalar>) -> PlyField<'a> {
         match (&column.offsets, count) {
             (Some(own), Some(count)) => {
                 let picked = Picked { pick: self.own(), offsets: own };
                 let offsets = list_offsets(self.split, place, column);
-                Field::Lists { offsets, values: &column.values, picked, count }
+                PlyField::Lists { offsets, values: &column.values, picked, count }
             }
-            _ => Field::Numbers(&column.values, self.own()),
+            _ => PlyField::Numbers(&column.values, self.own()),
         }
     }
 }
 
-impl<'a> Vertices<'a> {
-    fn new(job: &'a Job<'a>, splits: &'a [Option<Split>], warnings: &mut Warnings) -> Result<Self> {
+impl<'a> PlyVertices<'a> {
+    fn new(job: &'a PlyJob<'a>, splits: &'a [Option<PlySplit>], warnings: &mut Warnings) -> Result<Self> {
         let (mut all, mut home_of_part, mut base) = (Vec::new(), Vec::new(), 0u64);
         for (place, part) in job.parts.iter().enumerate() {
             if part.home == place {
                 let split = splits.get(part.number).and_then(Option::as_ref);
                 let count = split.map_or(part.mesh.positions.len(), |split| split.count(part.mesh));
-                try_push(&mut all, Home { part, split, count, base: base as u32 }, "the plan")?;
+                try_push(&mut all, PlySceneHome { part, split, count, base: base as u32 }, "the plan")?;
                 base += count as u64;
             }
             let own = if part.home == place { all.len() - 1 } else { home_of_part[part.home] };
@@ -158,9 +158,9 @@ impl<'a> Vertices<'a> {
             return Err(Error::new(ErrorKind::Limit, "cannot write PLY files with more than 2^32 - 1 vertices"));
         }
         let options = job.options;
-        let colors = Channels::of(homes(job.parts).map(|part| part.mesh).filter(|_| options.export_colors));
+        let colors = PlyChannels::of(homes(job.parts).map(|part| part.mesh).filter(|_| options.export_colors));
         colors.note(job, warnings);
-        let mut vertices = Vertices {
+        let mut vertices = PlyVertices {
             job,
             has_normals: options.export_normals && all.iter().any(|home| home.normals().is_some()),
             has_uvs: options.export_uv && all.iter().any(|home| home.uvs().is_some()),
@@ -168,17 +168,17 @@ impl<'a> Vertices<'a> {
             has_alpha: colors.has_alpha,
             homes: all,
             home_of_part,
-            columns: Columns::default(),
+            columns: PlyColumns::default(),
             index: if base > 1 << 31 { Scalar::U32 } else { Scalar::I32 },
         };
         let taken = vertices.properties()?;
         let meshes = homes(job.parts).map(|part| part.mesh.vertex_columns.as_slice());
-        vertices.columns = Columns::of(meshes, &taken, job.output, warnings)?;
+        vertices.columns = PlyColumns::of(meshes, &taken, job.output, warnings)?;
         Ok(vertices)
     }
 
     /// The properties that are not columns.
-    fn properties(&self) -> Result<Vec<Property<'a>>> {
+    fn properties(&self) -> Result<Vec<PlyProperty<'a>>> {
         let color = if self.job.options.float_colors { Scalar::F32 } else { Scalar::U8 };
         let groups: [(bool, &[&'static str], Scalar); 5] = [
             (true, &["x", "y", "z"], Scalar::F32),
@@ -190,80 +190,85 @@ impl<'a> Vertices<'a> {
         let mut properties = Vec::new();
         for (_, names, scalar) in groups.into_iter().filter(|(is_there, ..)| *is_there) {
             for name in names {
-                try_push(&mut properties, Property::number(name, scalar), "the plan")?;
+                try_push(&mut properties, PlyProperty::number(name, scalar), "the plan")?;
             }
         }
         Ok(properties)
     }
 
-    fn element(&self) -> Result<Element<'a>> {
+    fn element(&self) -> Result<PlyElement<'a>> {
         let mut properties = self.properties()?;
         self.columns.add_properties(&mut properties)?;
         let mut pieces = Vec::new();
         for home in &self.homes {
-            try_push(&mut pieces, Rows::new(home.count, self.fields(home)?), "the plan")?;
+            try_push(&mut pieces, PlyFieldsRows::new(home.count, self.fields(home)?), "the plan")?;
         }
-        Element::new("vertex", properties, pieces)
+        PlyElement::new("vertex", properties, pieces)
     }
 
-    fn fields(&self, home: &Home<'a>) -> Result<Vec<Field<'a>>> {
+    fn fields(&self, home: &PlySceneHome<'a>) -> Result<Vec<PlyField<'a>>> {
         let (part, mesh) = (home.part, home.part.mesh);
         let mut fields = Vec::new();
         fields.try_reserve_exact(4 + self.columns.all.len())?;
-        fields.push(Field::Vectors(&mesh.positions, home.own(), part.frame.map_or(Turn::Nothing, Turn::Position)));
+        fields.push(PlyField::Vectors(
+            &mesh.positions,
+            home.own(),
+            part.frame.map_or(PlyTurn::Nothing, PlyTurn::Position),
+        ));
         if self.has_normals {
-            let turn = part.frame.map_or(Turn::Nothing, Turn::Normal);
-            fields.push(home.normals().map_or(Field::Zeros(12), |pick| Field::Vectors(&mesh.normals, pick, turn)));
+            let turn = part.frame.map_or(PlyTurn::Nothing, PlyTurn::Normal);
+            fields
+                .push(home.normals().map_or(PlyField::Zeros(12), |pick| PlyField::Vectors(&mesh.normals, pick, turn)));
         }
         if self.has_uvs {
-            fields.push(home.uvs().map_or(Field::Zeros(8), |pick| Field::Pairs(&mesh.uvs, pick)));
+            fields.push(home.uvs().map_or(PlyField::Zeros(8), |pick| PlyField::Pairs(&mesh.uvs, pick)));
         }
         if self.has_colors {
             let (has_alpha, as_floats) = (self.has_alpha, self.job.options.float_colors);
-            fields.push(Field::Colors { colors: &mesh.colors, pick: home.own(), has_alpha, as_floats });
+            fields.push(PlyField::Colors { colors: &mesh.colors, pick: home.own(), has_alpha, as_floats });
         }
         self.columns
             .add_fields(&mesh.vertex_columns, &mut fields, |place, column, count| home.column(place, column, count))?;
         Ok(fields)
     }
 
-    fn home(&self, part: usize) -> &Home<'a> {
+    fn home(&self, part: usize) -> &PlySceneHome<'a> {
         &self.homes[self.home_of_part[part]]
     }
 
-    fn faces(&self, spans: &[Span], warnings: &mut Warnings) -> Result<Element<'a>> {
+    fn faces(&self, spans: &[PlySpan], warnings: &mut Warnings) -> Result<PlyElement<'a>> {
         let has_normals = self.job.options.export_normals && self.homes.iter().any(|home| by_face(home.part.mesh));
-        let sizes = |span: &Span| longest(&self.home(span.part).part.mesh.faces.offsets[span.start..=span.end]);
+        let sizes = |span: &PlySpan| longest(&self.home(span.part).part.mesh.faces.offsets[span.start..=span.end]);
         let count = count_type(spans.iter().map(sizes).max().unwrap_or(0));
         let mut properties = Vec::new();
-        let kind = Kind { scalar: self.index, count: Some(count) };
-        try_push(&mut properties, Property { name: "vertex_indices".into(), kind }, "the plan")?;
+        let kind = PlyKind { scalar: self.index, count: Some(count) };
+        try_push(&mut properties, PlyProperty { name: "vertex_indices".into(), kind }, "the plan")?;
         for name in NORMAL.iter().filter(|_| has_normals) {
-            try_push(&mut properties, Property::number(name, Scalar::F32), "the plan")?;
+            try_push(&mut properties, PlyProperty::number(name, Scalar::F32), "the plan")?;
         }
         let meshes = self.homes.iter().map(|home| home.part.mesh.face_columns.as_slice());
-        let columns = Columns::of(meshes, &properties, self.job.output, warnings)?;
+        let columns = PlyColumns::of(meshes, &properties, self.job.output, warnings)?;
         columns.add_properties(&mut properties)?;
         let mut pieces = Vec::new();
         for span in spans {
             let fields = self.face_fields(span, count, has_normals, &columns)?;
-            try_push(&mut pieces, Rows::new(span.end - span.start, fields), "the plan")?;
+            try_push(&mut pieces, PlyFieldsRows::new(span.end - span.start, fields), "the plan")?;
         }
-        Element::new("face", properties, pieces)
+        PlyElement::new("face", properties, pieces)
     }
 
     fn face_fields(
         &self,
-        span: &Span,
+        span: &PlySpan,
         count: Scalar,
         has_normals: bool,
-        columns: &Columns<'a>,
-    ) -> Result<Vec<Field<'a>>> {
+        columns: &PlyColumns<'a>,
+    ) -> Result<Vec<PlyField<'a>>> {
         let home = self.home(span.part);
         let (frame, mesh) = (home.part.frame, home.part.mesh);
         let mut fields = Vec::new();
         fields.try_reserve_exact(2 + columns.all.len())?;
-        fields.push(Field::Corners {
+        fields.push(PlyField::Corners {
             offsets: &mesh.faces.offsets[span.start..=span.end],
             corners: home.split.map_or(mesh.faces.corner_positions.as_slice(), |split| &split.corners),
             add: home.base,
@@ -271,9 +276,9 @@ impl<'a> Vertices<'a> {
             count,
         });
         if has_normals {
-            let turn = frame.map_or(Turn::Nothing, Turn::Normal);
-            let own = Field::Vectors(&mesh.normals, Pick::Own(span.start), turn);
-            fields.push(if by_face(mesh) { own } else { Field::Zeros(12) });
+            let turn = frame.map_or(PlyTurn::Nothing, PlyTurn::Normal);
+            let own = PlyField::Vectors(&mesh.normals, Pick::Own(span.start), turn);
+            fields.push(if by_face(mesh) { own } else { PlyField::Zeros(12) });
         }
         columns.add_fields(&mesh.face_columns, &mut fields, |_, column, count| {
             tables::field(column, span.start..span.end, count)
@@ -281,7 +286,7 @@ impl<'a> Vertices<'a> {
         Ok(fields)
     }
 
-    fn edges(&self, spans: &[Span]) -> Result<Element<'a>> {
+    fn edges(&self, spans: &[PlySpan]) -> Result<PlyElement<'a>> {
         let mut pieces = Vec::new();
         for span in spans {
             let home = self.home(span.part);
@@ -290,15 +295,15 @@ impl<'a> Vertices<'a> {
             let corners = offsets.last().zip(offsets.first()).map_or(0, |(end, start)| end - start);
             let count = corners as usize - (span.end - span.start);
             let mut fields = Vec::new();
-            let edges = Field::Edges { offsets, corners: &lines.corner_positions, add: home.base };
+            let edges = PlyField::Edges { offsets, corners: &lines.corner_positions, add: home.base };
             try_push(&mut fields, edges, "the plan")?;
-            try_push(&mut pieces, Rows::new(count, fields), "the plan")?;
+            try_push(&mut pieces, PlyFieldsRows::new(count, fields), "the plan")?;
         }
         let mut properties = Vec::new();
         for name in ["vertex1", "vertex2"] {
-            try_push(&mut properties, Property::number(name, self.index), "the plan")?;
+            try_push(&mut properties, PlyProperty::number(name, self.index), "the plan")?;
         }
-        Element::new("edge", properties, pieces)
+        PlyElement::new("edge", properties, pieces)
     }
 }
 
@@ -310,23 +315,23 @@ fn by_face(mesh: &Mesh) -> bool {
 }
 
 /// Elements of a part's mesh that follow one another.
-struct Span {
+struct PlySpan {
     /// A part of those that they are of: all of them have the same home.
     part: usize,
     start: usize,
     end: usize,
 }
 
-impl Span {
+impl PlySpan {
     /// The elements of all parts; those that hang together are one span.
-    fn of(parts: &[Part<'_>], range: fn(&Part<'_>) -> Range<usize>) -> Result<Vec<Span>> {
-        let mut spans: Vec<Span> = Vec::new();
+    fn of(parts: &[Part<'_>], range: fn(&Part<'_>) -> Range<usize>) -> Result<Vec<PlySpan>> {
+        let mut spans: Vec<PlySpan> = Vec::new();
         for (number, part) in parts.iter().enumerate() {
             let Range { start, end } = range(part);
             match spans.last_mut() {
                 _ if start == end => {}
                 Some(last) if parts[last.part].home == part.home && last.end == start => last.end = end,
-                _ => try_push(&mut spans, Span { part: number, start, end }, "the plan")?,
+                _ => try_push(&mut spans, PlySpan { part: number, start, end }, "the plan")?,
             }
         }
         Ok(spans)
@@ -335,7 +340,7 @@ impl Span {
 
 /// What is in the colours of meshes.
 #[derive(Default)]
-struct Channels {
+struct PlyChannels {
     any: bool,
     has_alpha: bool,
     /// Colours that the source left open.
@@ -349,9 +354,9 @@ struct Channels {
 /// How colours are kept as they are.
 const FLOATS: Option<&str> = Some("use --float-colors to keep them");
 
-impl Channels {
-    fn of<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> Channels {
-        let mut channels = Channels::default();
+impl PlyChannels {
+    fn of<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> PlyChannels {
+        let mut channels = PlyChannels::default();
         for mesh in meshes {
             channels.any |= !mesh.colors.is_empty();
             for color in &mesh.colors {
@@ -366,7 +371,7 @@ impl Channels {
         channels
     }
 
-    fn note(&self, job: &Job<'_>, warnings: &mut Warnings) {
+    fn note(&self, job: &PlyJob<'_>, warnings: &mut Warnings) {
         let [outside, rounded] = if job.options.float_colors { [0; 2] } else { [self.outside, self.rounded] };
         let kinds = [
             ("missing-color", "vertices without a color were written as white", self.missing, None),
@@ -383,19 +388,19 @@ impl Channels {
 
 /// The columns of several meshes as properties of one element.
 #[derive(Default)]
-struct Columns<'a> {
-    all: Vec<(&'a str, Need)>,
+struct PlyColumns<'a> {
+    all: Vec<(&'a str, PlyNeed)>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> PlyColumns<'a> {
     /// Columns of the same name are one. Those that have the name of another property are left out.
     fn of(
         meshes: impl Iterator<Item = &'a [Column]>,
-        taken: &[Property<'_>],
+        taken: &[PlyProperty<'_>],
         output: &str,
         warnings: &mut Warnings,
     ) -> Result<Self> {
-        let mut columns = Columns::default();
+        let mut columns = PlyColumns::default();
         for (number, mesh) in meshes.enumerate() {
             let mut left_out = 0;
             for (place, column) in mesh.iter().enumerate() {
@@ -403,7 +408,7 @@ impl<'a> Columns<'a> {
                     left_out += 1;
                     continue;
                 }
-                let need = Need::of(column)?;
+                let need = PlyNeed::of(column)?;
                 let known = if number == 0 { None } else { columns.find(place, &column.name) };
                 match known.and_then(|known| columns.all.get_mut(known)) {
                     Some((_, all)) => *all = all.join(need).ok_or_else(|| of_two_types(&column.name))?,
@@ -423,9 +428,9 @@ impl<'a> Columns<'a> {
         if is_there { Some(place) } else { self.all.iter().position(|(known, _)| *known == name) }
     }
 
-    fn add_properties(&self, properties: &mut Vec<Property<'a>>) -> Result<()> {
+    fn add_properties(&self, properties: &mut Vec<PlyProperty<'a>>) -> Result<()> {
         self.all.iter().try_for_each(|(name, need)| {
-            try_push(properties, Property { name: (*name).into(), kind: need.kind() }, "the plan")
+            try_push(properties, PlyProperty { name: (*name).into(), kind: need.kind() }, "the plan")
         })
     }
 
@@ -433,15 +438,15 @@ impl<'a> Columns<'a> {
     fn add_fields(
         &self,
         columns: &'a [Column],
-        fields: &mut Vec<Field<'a>>,
-        field: impl Fn(usize, &'a Column, Option<Scalar>) -> Field<'a>,
+        fields: &mut Vec<PlyField<'a>>,
+        field: impl Fn(usize, &'a Column, Option<Scalar>) -> PlyField<'a>,
     ) -> Result<()> {
         for (place, (name, need)) in self.all.iter().enumerate() {
             let kind = need.kind();
             let is_there = columns.get(place).is_some_and(|column| column.name == *name);
             let found = if is_there { Some(place) } else { columns.iter().position(|column| column.name == *name) };
             let zeros = kind.count.unwrap_or(kind.scalar).bytes();
-            let field = found.map_or(Field::Zeros(zeros), |found| field(found, &columns[found], kind.count));
+            let field = found.map_or(PlyField::Zeros(zeros), |found| field(found, &columns[found], kind.count));
             try_push(fields, field, "the plan")?;
         }
         Ok(())

@@ -6,20 +6,20 @@
 
 use super::tables::longest;
 use crate::options::PlyWriteOptions;
-use crate::vertices::{Stream, Vertices};
+use crate::vertices::{Vertices, VerticesStream};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Domain, Mesh, NONE};
 use polyhaul_pipeline::options::RunOptions;
 
 /// The vertices of a mesh whose corners have uvs or normals of their own.
 #[derive(Default)]
-pub(super) struct Split {
+pub(super) struct PlySplit {
     /// The position of each vertex past the positions.
     pub(super) more: Vec<u32>,
     /// The uv of each vertex.
-    pub(super) uvs: Values,
+    pub(super) uvs: PlyValues,
     /// The normal of each vertex.
-    pub(super) normals: Values,
+    pub(super) normals: PlyValues,
     /// Per vertex: the first corner that has it.
     first: Vec<u32>,
     /// Per corner: its vertex.
@@ -30,7 +30,7 @@ pub(super) struct Split {
 
 /// Where the values of an attribute are.
 #[derive(Default)]
-pub(super) enum Values {
+pub(super) enum PlyValues {
     /// There is none that corners decide.
     #[default]
     Nothing,
@@ -41,65 +41,66 @@ pub(super) enum Values {
 }
 
 /// An attribute of corners: what tells them apart, and where values are.
-struct Source<'a> {
-    stream: Stream<'a>,
+struct PlySource<'a> {
+    stream: VerticesStream<'a>,
     /// Per corner the place of its value; `None` where that is its own.
     places: Option<&'a [u32]>,
 }
 
-impl<'a> Source<'a> {
-    const NOTHING: Source<'static> = Source { stream: Stream::Nothing, places: None };
+impl<'a> PlySource<'a> {
+    const NOTHING: PlySource<'static> = PlySource { stream: VerticesStream::Nothing, places: None };
 
-    fn of(domain: Domain, own: Stream<'a>, listed: &'a [u32], of_face: &'a [u32]) -> Source<'a> {
+    fn of(domain: Domain, own: VerticesStream<'a>, listed: &'a [u32], of_face: &'a [u32]) -> PlySource<'a> {
         match domain {
-            Domain::Indexed => Source { stream: Stream::Listed(listed), places: Some(listed) },
-            Domain::Face => Source { stream: Stream::Listed(of_face), places: Some(of_face) },
-            Domain::Corner => Source { stream: own, places: None },
-            Domain::Vertex => Source::NOTHING,
+            Domain::Indexed => PlySource { stream: VerticesStream::Listed(listed), places: Some(listed) },
+            Domain::Face => PlySource { stream: VerticesStream::Listed(of_face), places: Some(of_face) },
+            Domain::Corner => PlySource { stream: own, places: None },
+            Domain::Vertex => PlySource::NOTHING,
         }
     }
 
     /// Whether corners have nothing of it.
     fn is_nothing(&self) -> bool {
-        matches!(self.stream, Stream::Nothing | Stream::Listed([]))
+        matches!(self.stream, VerticesStream::Nothing | VerticesStream::Listed([]))
     }
 
-    fn values(&self, first: &[u32]) -> Result<Values> {
+    fn values(&self, first: &[u32]) -> Result<PlyValues> {
         let Some(places) = self.places else {
-            return Ok(if self.is_nothing() { Values::Nothing } else { Values::AtCorners });
+            return Ok(if self.is_nothing() { PlyValues::Nothing } else { PlyValues::AtCorners });
         };
         let mut values = Vec::new();
         values.try_reserve_exact(first.len())?;
         values.extend(first.iter().map(|&corner| places.get(corner as usize).copied().unwrap_or(NONE)));
-        Ok(if places.is_empty() { Values::Nothing } else { Values::Listed(values) })
+        Ok(if places.is_empty() { PlyValues::Nothing } else { PlyValues::Listed(values) })
     }
 }
 
-impl Split {
+impl PlySplit {
     /// `None` where each position has one of each already.
-    pub(super) fn of(mesh: &Mesh, options: &PlyWriteOptions, run: &RunOptions) -> Result<Option<Split>> {
+    pub(super) fn of(mesh: &Mesh, options: &PlyWriteOptions, run: &RunOptions) -> Result<Option<PlySplit>> {
         let faces = &mesh.faces;
         let has_uvs = options.export_uv && !mesh.uvs.is_empty();
         let has_normals = options.export_normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;
         let of_face = if has_uvs && mesh.uv_domain == Domain::Face { by_face(mesh)? } else { Vec::new() };
         let uvs = if has_uvs {
-            Source::of(mesh.uv_domain, Stream::Pairs(&mesh.uvs), &faces.corner_uvs, &of_face)
+            PlySource::of(mesh.uv_domain, VerticesStream::Pairs(&mesh.uvs), &faces.corner_uvs, &of_face)
         } else {
-            Source::NOTHING
+            PlySource::NOTHING
         };
         let normals = if has_normals {
-            Source::of(mesh.normal_domain, Stream::Triples(&mesh.normals), &faces.corner_normals, &[])
+            PlySource::of(mesh.normal_domain, VerticesStream::Triples(&mesh.normals), &faces.corner_normals, &[])
         } else {
-            Source::NOTHING
+            PlySource::NOTHING
         };
         if uvs.is_nothing() && normals.is_nothing() {
             return Ok(None);
         }
-        let streams = [&uvs, &normals].map(|source| if source.is_nothing() { Stream::Nothing } else { source.stream });
+        let streams =
+            [&uvs, &normals].map(|source| if source.is_nothing() { VerticesStream::Nothing } else { source.stream });
         let vertices = Vertices::of(&faces.corner_positions, mesh.positions.len(), streams, run)?;
         let Vertices { first, more, of_corner: corners } = vertices;
         let (uvs, normals) = (uvs.values(&first)?, normals.values(&first)?);
-        let mut split = Split { more, uvs, normals, first, corners, lists: Vec::new() };
+        let mut split = PlySplit { more, uvs, normals, first, corners, lists: Vec::new() };
         for column in &mesh.vertex_columns {
             let offsets = column.offsets.as_ref().map(|own| split.offsets(own)).transpose()?;
             try_push(&mut split.lists, offsets, "vertices")?;
@@ -108,11 +109,11 @@ impl Split {
     }
 
     /// Where the values of an attribute are, vertex by vertex; empty where there are none.
-    pub(super) fn places<'a>(&'a self, values: &'a Values) -> &'a [u32] {
+    pub(super) fn places<'a>(&'a self, values: &'a PlyValues) -> &'a [u32] {
         match values {
-            Values::Nothing => &[],
-            Values::AtCorners => &self.first,
-            Values::Listed(places) => places,
+            PlyValues::Nothing => &[],
+            PlyValues::AtCorners => &self.first,
+            PlyValues::Listed(places) => places,
         }
     }
 
@@ -151,7 +152,7 @@ fn by_face(mesh: &Mesh) -> Result<Vec<u32>> {
 }
 
 /// The offsets of a column's lists among the vertices.
-pub(super) fn list_offsets<'a>(split: Option<&'a Split>, place: usize, column: &'a Column) -> &'a [u32] {
+pub(super) fn list_offsets<'a>(split: Option<&'a PlySplit>, place: usize, column: &'a Column) -> &'a [u32] {
     let own = column.offsets.as_ref().map_or(&[][..], Array::as_slice);
     split.and_then(|split| split.lists.get(place)?.as_deref()).unwrap_or(own)
 }

@@ -1,8 +1,8 @@
 //! Tables as elements: columns keep their names, their types and their order.
 
-use super::fields::{Field, Pick, Picked, Rows};
-use super::text::Kind;
-use super::{Element, Property, Remarks};
+use super::fields::{Pick, Picked, PlyField, PlyFieldsRows};
+use super::text::PlyKind;
+use super::{PlyElement, PlyProperty, Remarks};
 use crate::options::PlyWriteOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Scalar, Table, Values};
@@ -21,46 +21,46 @@ pub fn write(
 }
 
 /// An element for each table.
-pub(super) fn elements(tables: &[Table]) -> Result<Vec<Element<'_>>> {
+pub(super) fn elements(tables: &[Table]) -> Result<Vec<PlyElement<'_>>> {
     let mut elements = Vec::new();
     for table in tables {
         let (mut properties, mut fields) = (Vec::new(), Vec::new());
         for column in &table.columns {
-            let kind = Need::of(column)?.kind();
-            try_push(&mut properties, Property { name: column.name.as_str().into(), kind }, "the plan")?;
+            let kind = PlyNeed::of(column)?.kind();
+            try_push(&mut properties, PlyProperty { name: column.name.as_str().into(), kind }, "the plan")?;
             try_push(&mut fields, field(column, 0..table.row_count, kind.count), "the plan")?;
         }
         let mut pieces = Vec::new();
-        try_push(&mut pieces, Rows::new(table.row_count, fields), "the plan")?;
-        try_push(&mut elements, Element::new(&table.name, properties, pieces)?, "the plan")?;
+        try_push(&mut pieces, PlyFieldsRows::new(table.row_count, fields), "the plan")?;
+        try_push(&mut elements, PlyElement::new(&table.name, properties, pieces)?, "the plan")?;
     }
     Ok(elements)
 }
 
 /// Rows of a column as they are.
-pub(super) fn field<'a>(column: &'a Column, rows: std::ops::Range<usize>, count: Option<Scalar>) -> Field<'a> {
+pub(super) fn field<'a>(column: &'a Column, rows: std::ops::Range<usize>, count: Option<Scalar>) -> PlyField<'a> {
     match (&column.offsets, count) {
         (Some(offsets), Some(count)) => {
             let picked = Picked { pick: Pick::Own(rows.start), offsets };
             let offsets = offsets.get(rows.start..=rows.end).unwrap_or_default();
-            Field::Lists { offsets, values: &column.values, picked, count }
+            PlyField::Lists { offsets, values: &column.values, picked, count }
         }
-        _ => Field::Numbers(&column.values, Pick::Own(rows.start)),
+        _ => PlyField::Numbers(&column.values, Pick::Own(rows.start)),
     }
 }
 
 /// What columns that become one property need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Need {
+pub(super) struct PlyNeed {
     scalar: Scalar,
     /// The longest list.
     longest: Option<u32>,
 }
 
-impl Need {
+impl PlyNeed {
     /// # Errors
     /// [`ErrorKind::Usage`] for integers that take more than 32 bits, which PLY does not have.
-    pub(super) fn of(column: &Column) -> Result<Need> {
+    pub(super) fn of(column: &Column) -> Result<PlyNeed> {
         let scalar = match &column.values {
             Values::I64(values) => match bounds(values) {
                 (low, high) if low >= i32::MIN.into() && high <= i32::MAX.into() => Some(Scalar::I32),
@@ -74,17 +74,17 @@ impl Need {
             || format!("column `{}` has integers that need more than 32 bits, which PLY cannot store", column.name);
         let scalar =
             scalar.ok_or_else(|| Error::new(ErrorKind::Usage, message()).with_hint("convert it to 64-bit floats"))?;
-        Ok(Need { scalar, longest: column.offsets.as_ref().map(Array::as_slice).map(longest) })
+        Ok(PlyNeed { scalar, longest: column.offsets.as_ref().map(Array::as_slice).map(longest) })
     }
 
     /// What both need; `None` where they do not fit together.
-    pub(super) fn join(self, other: Need) -> Option<Need> {
+    pub(super) fn join(self, other: PlyNeed) -> Option<PlyNeed> {
         let fits = self.scalar == other.scalar && self.longest.is_some() == other.longest.is_some();
-        fits.then(|| Need { longest: self.longest.max(other.longest), ..self })
+        fits.then(|| PlyNeed { longest: self.longest.max(other.longest), ..self })
     }
 
-    pub(super) fn kind(self) -> Kind {
-        Kind { scalar: self.scalar, count: self.longest.map(count_type) }
+    pub(super) fn kind(self) -> PlyKind {
+        PlyKind { scalar: self.scalar, count: self.longest.map(count_type) }
     }
 }
 

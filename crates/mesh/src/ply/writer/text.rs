@@ -12,7 +12,7 @@ use polyhaul_text::format::{FixedLine, IndexLine, NumberLines, Page, Real};
 
 /// What stands in a row: a number, or how many follow and what they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct PlyKind {
     pub(super) scalar: Scalar,
     /// The type of the number of numbers, for lists.
     pub(super) count: Option<Scalar>,
@@ -20,9 +20,9 @@ pub(super) struct Kind {
 
 /// Appends a line for each of `count` rows, at most [`BLOCK`]. `None` in the middle of a row cannot be: sizes were
 /// counted before.
-pub(super) fn lines(out: &mut Out, kinds: &[Kind], digits: Digits, count: usize, rows: &[u8]) -> Result<()> {
+pub(super) fn lines(out: &mut Out, kinds: &[PlyKind], digits: Digits, count: usize, rows: &[u8]) -> Result<()> {
     match (kinds, digits) {
-        ([Kind { scalar: Scalar::I32 | Scalar::U32, count: Some(Scalar::U8) }], _) => faces(out, kinds, count, rows),
+        ([PlyKind { scalar: Scalar::I32 | Scalar::U32, count: Some(Scalar::U8) }], _) => faces(out, kinds, count, rows),
         (_, Digits::Fixed(digits)) if kinds.iter().all(|kind| *kind == FLOAT) => {
             floats(out, kinds.len(), digits.into(), rows)?;
             // What has too many columns, or none, goes value by value.
@@ -40,8 +40,8 @@ pub(super) fn lines(out: &mut Out, kinds: &[Kind], digits: Digits, count: usize,
 
 /// Whether rows are numbers, some of this type of floats, which holds all others: integers have the same text as
 /// floats.
-fn holds(kinds: &[Kind], float: Scalar) -> bool {
-    let is_held = |kind: &Kind| match kind.scalar {
+fn holds(kinds: &[PlyKind], float: Scalar) -> bool {
+    let is_held = |kind: &PlyKind| match kind.scalar {
         _ if kind.count.is_some() => false,
         Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 => true,
         Scalar::I32 | Scalar::U32 | Scalar::I64 | Scalar::U64 => float == Scalar::F64,
@@ -72,7 +72,7 @@ fn double(scalar: Scalar, rest: &mut &[u8]) -> f64 {
 /// Rows of numbers with their shortest digits.
 fn numbers<R: Real + Default>(
     out: &mut Out,
-    kinds: &[Kind],
+    kinds: &[PlyKind],
     mut rows: &[u8],
     number: fn(Scalar, &mut &[u8]) -> R,
 ) -> Result<()> {
@@ -101,7 +101,7 @@ fn numbers<R: Real + Default>(
 /// Numbers that are formatted together.
 const TILE: usize = 512;
 
-const FLOAT: Kind = Kind { scalar: Scalar::F32, count: None };
+const FLOAT: PlyKind = PlyKind { scalar: Scalar::F32, count: None };
 
 /// So many floats in a row are formatted side by side.
 const MOST_COLUMNS: usize = 12;
@@ -119,7 +119,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
 }
 
 /// Value by value.
-fn each(out: &mut Out, kinds: &[Kind], digits: Digits, count: usize, mut rest: &[u8]) -> Result<()> {
+fn each(out: &mut Out, kinds: &[PlyKind], digits: Digits, count: usize, mut rest: &[u8]) -> Result<()> {
     let mut left = count;
     out.format(|page| {
         while left > 0 {
@@ -133,7 +133,7 @@ fn each(out: &mut Out, kinds: &[Kind], digits: Digits, count: usize, mut rest: &
     })
 }
 
-fn line(page: &mut Page<'_>, kinds: &[Kind], digits: Digits, rest: &mut &[u8]) {
+fn line(page: &mut Page<'_>, kinds: &[PlyKind], digits: Digits, rest: &mut &[u8]) {
     for (place, kind) in kinds.iter().enumerate() {
         if place > 0 {
             page.byte(b' ');
@@ -210,7 +210,7 @@ fn rows_of_floats<const N: usize>(out: &mut Out, digits: usize, rows: &[u8]) -> 
 }
 
 /// Rows of one list of indices with a short count.
-fn faces(out: &mut Out, kinds: &[Kind], count: usize, rows: &[u8]) -> Result<()> {
+fn faces(out: &mut Out, kinds: &[PlyKind], count: usize, rows: &[u8]) -> Result<()> {
     let (three, four) = (IndexLine::new(b"3"), IndexLine::new(b"4"));
     let (mut left, mut rest) = (count, rows);
     out.format(|page| {

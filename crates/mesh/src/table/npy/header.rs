@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 /// What the numbers are, and how many.
 #[derive(Debug)]
-pub(super) struct Header {
-    pub(super) fields: Vec<Field>,
+pub(super) struct NpyHeader {
+    pub(super) fields: Vec<NpyField>,
     /// Bytes of a row, or of an element where columns are stored one after another.
     pub(super) record_bytes: usize,
     pub(super) row_count: u64,
@@ -22,7 +22,7 @@ pub(super) struct Header {
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Field {
+pub(super) struct NpyField {
     pub(super) name: String,
     /// Where in a row.
     pub(super) offset: usize,
@@ -62,7 +62,7 @@ pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
 }
 
 /// Reads the text of a header that begins at `begin` of the file.
-pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limits) -> Result<Header> {
+pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limits) -> Result<NpyHeader> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
         // Before version 3.
@@ -112,7 +112,7 @@ pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limit
             let step = if *by_columns { 0 } else { scalar.bytes() };
             let mut fields = Vec::new();
             fields.try_reserve_exact(width as usize)?;
-            let field = |place| Field { name: String::new(), offset: place * step, scalar, is_big_endian };
+            let field = |place| NpyField { name: String::new(), offset: place * step, scalar, is_big_endian };
             fields.extend((0..width as usize).map(field));
             (fields, if *by_columns { scalar.bytes() } else { width as usize * scalar.bytes() })
         }
@@ -127,11 +127,11 @@ pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limit
     };
     let is_record = matches!(descr, Literal::Items(_));
     let body = (begin + bytes.len()) as u64;
-    Ok(Header { fields, record_bytes, row_count, by_columns: *by_columns && !is_record, body })
+    Ok(NpyHeader { fields, record_bytes, row_count, by_columns: *by_columns && !is_record, body })
 }
 
 /// The fields of a record, and how many bytes it has.
-fn records(items: &[Literal], refused: &impl Fn(String) -> Error) -> Result<(Vec<Field>, usize)> {
+fn records(items: &[Literal], refused: &impl Fn(String) -> Error) -> Result<(Vec<NpyField>, usize)> {
     let (mut fields, mut offset) = (Vec::new(), 0usize);
     for item in items {
         let (name, descr) = match item {
@@ -157,7 +157,7 @@ fn records(items: &[Literal], refused: &impl Fn(String) -> Error) -> Result<(Vec
             continue;
         }
         let (scalar, is_big_endian) = scalar(descr).ok_or_else(|| refused(refusal(descr)))?;
-        try_push(&mut fields, Field { name: name.clone(), offset, scalar, is_big_endian }, "columns")?;
+        try_push(&mut fields, NpyField { name: name.clone(), offset, scalar, is_big_endian }, "columns")?;
         offset += scalar.bytes();
     }
     Ok((fields, offset))

@@ -15,14 +15,14 @@ pub(super) enum Literal {
 }
 
 /// What is wrong: where in the text, and what was expected there.
-pub(super) type Fault = (usize, &'static str);
+pub(super) type NpyFault = (usize, &'static str);
 
 /// Deeper nesting is in no header.
 const MOST_DEPTH: usize = 8;
 
 /// Reads a text that is one value and white space around it.
-pub(super) fn parse(text: &str) -> Result<std::result::Result<Literal, Fault>> {
-    let mut parser = Parser { text, at: 0 };
+pub(super) fn parse(text: &str) -> Result<std::result::Result<Literal, NpyFault>> {
+    let mut parser = NpyParser { text, at: 0 };
     let value = match parser.value(MOST_DEPTH)? {
         Ok(value) => value,
         Err(fault) => return Ok(Err(fault)),
@@ -31,7 +31,7 @@ pub(super) fn parse(text: &str) -> Result<std::result::Result<Literal, Fault>> {
     Ok(if parser.at == text.len() { Ok(value) } else { Err((parser.at, "the end of the header")) })
 }
 
-struct Parser<'a> {
+struct NpyParser<'a> {
     text: &'a str,
     at: usize,
 }
@@ -46,7 +46,7 @@ macro_rules! sound {
     };
 }
 
-impl Parser<'_> {
+impl NpyParser<'_> {
     fn rest(&self) -> &str {
         &self.text[self.at..]
     }
@@ -69,7 +69,7 @@ impl Parser<'_> {
         found
     }
 
-    fn value(&mut self, depth: usize) -> Result<std::result::Result<Literal, Fault>> {
+    fn value(&mut self, depth: usize) -> Result<std::result::Result<Literal, NpyFault>> {
         if depth == 0 {
             return Ok(Err((self.at, "fewer nested brackets")));
         }
@@ -87,7 +87,7 @@ impl Parser<'_> {
         })
     }
 
-    fn integer(&mut self) -> std::result::Result<Literal, Fault> {
+    fn integer(&mut self) -> std::result::Result<Literal, NpyFault> {
         let size = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         let value = self.rest()[..size].parse().map_err(|_| (self.at, "a 64-bit integer"))?;
         self.at += size;
@@ -96,7 +96,7 @@ impl Parser<'_> {
         Ok(Literal::Integer(value))
     }
 
-    fn string(&mut self) -> Result<std::result::Result<Literal, Fault>> {
+    fn string(&mut self) -> Result<std::result::Result<Literal, NpyFault>> {
         let start = self.at;
         let mut characters = self.rest().char_indices();
         let quote = characters.next().map_or('\'', |(_, quote)| quote);
@@ -119,7 +119,7 @@ impl Parser<'_> {
         Ok(Err((start, "the end of this string")))
     }
 
-    fn items(&mut self, close: char, depth: usize) -> Result<std::result::Result<Literal, Fault>> {
+    fn items(&mut self, close: char, depth: usize) -> Result<std::result::Result<Literal, NpyFault>> {
         self.at += 1;
         let mut items = Vec::new();
         while !self.takes(close) {
@@ -132,7 +132,7 @@ impl Parser<'_> {
         Ok(Ok(Literal::Items(items)))
     }
 
-    fn dict(&mut self, depth: usize) -> Result<std::result::Result<Literal, Fault>> {
+    fn dict(&mut self, depth: usize) -> Result<std::result::Result<Literal, NpyFault>> {
         self.at += 1;
         let mut entries = Vec::new();
         while !self.takes('}') {
@@ -173,7 +173,7 @@ fn unescape(escaped: char, rest: &mut std::str::CharIndices<'_>) -> Option<char>
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> std::result::Result<Literal, Fault> {
+    fn read(text: &str) -> std::result::Result<Literal, NpyFault> {
         parse(text).unwrap()
     }
 

@@ -1,8 +1,8 @@
 //! Bytes of an npy file to columns: chunks of rows, read side by side and by their place, or from a stream in order.
 
 use super::super::typed::TypedColumn;
-use super::header::{Field, Header, MAGIC, MOST_PREFIX, header, prefix};
-use crate::options::{ColumnName, TableReadOptions, Types};
+use super::header::{MAGIC, MOST_PREFIX, NpyField, NpyHeader, header, prefix};
+use crate::options::{ColumnName, ColumnTypes, TableReadOptions};
 use polyhaul_model as model;
 use polyhaul_model::Table;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
@@ -35,19 +35,19 @@ struct NpySlot {
 struct NpyJob<'a> {
     bytes: Bytes<'a>,
     file: Arc<str>,
-    header: Header,
+    header: NpyHeader,
     /// All records that are read.
     record_count: u64,
     chunk_records: u64,
-    columns: Vec<Target>,
+    columns: Vec<NpyTarget>,
     options: &'a ParseOptions<TableReadOptions>,
 }
 
 /// A column that is read.
-struct Target {
+struct NpyTarget {
     /// Which of the fields it is.
     place: usize,
-    field: Field,
+    field: NpyField,
     numbers: TypedColumn,
 }
 
@@ -96,7 +96,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     Ok(Npy { table, warnings, threads: crew.threads })
 }
 
-fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableReadOptions>) -> Result<Header> {
+fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableReadOptions>) -> Result<NpyHeader> {
     let mut head = [0; MOST_PREFIX];
     // A stream is not read further than it must be: the longer form is two bytes longer.
     let mut known = bytes.read(0, &mut head[..MAGIC.len() + 4])?;
@@ -117,15 +117,15 @@ fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableR
 }
 
 /// The file has fewer bytes than the header says.
-fn cut(file: &Arc<str>, len: u64, header: &Header) -> Error {
+fn cut(file: &Arc<str>, len: u64, header: &NpyHeader) -> Error {
     let what = format!("{} rows of {} columns", header.row_count, header.fields.len());
     let message = format!("unexpected end of file: the header declares {what}");
     fault(file, len, message)
 }
 
 /// The columns that are kept.
-fn targets(header: &mut Header, options: &ParseOptions<TableReadOptions>) -> Result<Vec<Target>> {
-    if options.own.types != Types::Auto {
+fn targets(header: &mut NpyHeader, options: &ParseOptions<TableReadOptions>) -> Result<Vec<NpyTarget>> {
+    if options.own.types != ColumnTypes::Auto {
         return Err(Error::new(ErrorKind::Usage, "npy files store their own types; use Types::Auto"));
     }
     let mut targets = Vec::new();
@@ -134,7 +134,7 @@ fn targets(header: &mut Header, options: &ParseOptions<TableReadOptions>) -> Res
             let message = format!("no column {place}: the number of columns is {}", header.fields.len());
             return Err(Error::new(ErrorKind::Usage, message));
         };
-        let target = Target { place, field: field.clone(), numbers: TypedColumn::new(field.scalar) };
+        let target = NpyTarget { place, field: field.clone(), numbers: TypedColumn::new(field.scalar) };
         try_push(&mut targets, target, "columns")
     };
     match &options.own.columns {
@@ -231,7 +231,7 @@ impl NpyJob<'_> {
     }
 
     /// The parts of kept columns that are in a chunk of columns one after another: their rows, and the bytes of these.
-    fn parts<'a>(&'a self, slot: &'a NpySlot) -> impl Iterator<Item = (&'a Target, Range<usize>, &'a [u8])> {
+    fn parts<'a>(&'a self, slot: &'a NpySlot) -> impl Iterator<Item = (&'a NpyTarget, Range<usize>, &'a [u8])> {
         let (rows, size) = (self.header.row_count, self.header.record_bytes as u64);
         let most = self.options.own.max_rows.unwrap_or(u64::MAX).min(rows);
         self.columns.iter().filter_map(move |target| {
@@ -263,7 +263,7 @@ impl NpyJob<'_> {
     /// All rows were written.
     unsafe fn finish(self, row_count: usize) -> Result<Table> {
         let mut columns = Vec::new();
-        for Target { field, numbers, .. } in self.columns {
+        for NpyTarget { field, numbers, .. } in self.columns {
             // SAFETY: the caller's promise.
             let values = unsafe { numbers.finish(row_count) };
             try_push(&mut columns, model::Column { name: field.name, values, offsets: None }, "columns")?;
@@ -272,7 +272,7 @@ impl NpyJob<'_> {
     }
 }
 
-impl Target {
+impl NpyTarget {
     /// Fills rows with numbers that are `step` bytes apart.
     ///
     /// # Safety

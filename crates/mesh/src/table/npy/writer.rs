@@ -1,6 +1,6 @@
 //! Rows to an npy file: an array of two dimensions where all columns have one type, of records otherwise.
 
-use super::super::writer::{Lane, Moved, Numbers, Rows};
+use super::super::writer::{Rows, TableMoved, TableWriterLane, TableWriterNumbers};
 use super::header::MAGIC;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::names;
@@ -30,7 +30,7 @@ struct NpyPages<'a> {
 struct NpyPageSlot {
     block: usize,
     rows: Range<usize>,
-    moved: Moved,
+    moved: TableMoved,
     bytes: Vec<u8>,
 }
 
@@ -63,26 +63,26 @@ pub fn is_uniform(rows: &Rows<'_>) -> bool {
 }
 
 /// The name of a type in an npy file, and its size in bytes.
-fn type_of(numbers: Numbers<'_>) -> (&'static str, usize) {
+fn type_of(numbers: TableWriterNumbers<'_>) -> (&'static str, usize) {
     match numbers {
-        Numbers::I8(_) => ("|i1", 1),
-        Numbers::U8(_) | Numbers::Unit(_) => ("|u1", 1),
-        Numbers::I16(_) => ("<i2", 2),
-        Numbers::U16(_) => ("<u2", 2),
-        Numbers::I32(_) => ("<i4", 4),
-        Numbers::U32(_) => ("<u4", 4),
-        Numbers::I64(_) => ("<i8", 8),
-        Numbers::U64(_) => ("<u8", 8),
-        Numbers::F32(_) => ("<f4", 4),
-        Numbers::F64(_) => ("<f8", 8),
+        TableWriterNumbers::I8(_) => ("|i1", 1),
+        TableWriterNumbers::U8(_) | TableWriterNumbers::Unit(_) => ("|u1", 1),
+        TableWriterNumbers::I16(_) => ("<i2", 2),
+        TableWriterNumbers::U16(_) => ("<u2", 2),
+        TableWriterNumbers::I32(_) => ("<i4", 4),
+        TableWriterNumbers::U32(_) => ("<u4", 4),
+        TableWriterNumbers::I64(_) => ("<i8", 8),
+        TableWriterNumbers::U64(_) => ("<u8", 8),
+        TableWriterNumbers::F32(_) => ("<f4", 4),
+        TableWriterNumbers::F64(_) => ("<f8", 8),
     }
 }
 
 /// Everything before the data.
-fn head(rows: &Rows<'_>, lanes: &[Lane<'_>]) -> Result<Vec<u8>> {
+fn head(rows: &Rows<'_>, lanes: &[TableWriterLane<'_>]) -> Result<Vec<u8>> {
     let first = lanes.first().map_or("<f8", |lane| type_of(lane.numbers).0);
     let is_uniform = is_uniform(rows);
-    let mut text = Text::default();
+    let mut text = NpyText::default();
     text.push("{'descr': ")?;
     if is_uniform {
         ["'", first, "'"].iter().try_for_each(|part| text.push(part))?
@@ -94,7 +94,7 @@ fn head(rows: &Rows<'_>, lanes: &[Lane<'_>]) -> Result<Vec<u8>> {
         _ => format!("({},)", rows.row_count()),
     };
     [", 'fortran_order': False, 'shape': ", &shape, ", }"].iter().try_for_each(|part| text.push(part))?;
-    let Text(text) = text;
+    let NpyText(text) = text;
     // Text of the first versions is Latin-1.
     let (version, size_bytes) = match (text.is_ascii(), text.len() + ALIGNMENT < usize::from(u16::MAX)) {
         (true, true) => (1, 2),
@@ -116,9 +116,9 @@ fn head(rows: &Rows<'_>, lanes: &[Lane<'_>]) -> Result<Vec<u8>> {
 
 /// Text whose lack of memory is an error.
 #[derive(Default)]
-struct Text(String);
+struct NpyText(String);
 
-impl Text {
+impl NpyText {
     fn push(&mut self, part: &str) -> Result<()> {
         self.0.try_reserve(part.len()).map_err(|_| Error::memory("a header"))?;
         self.0.push_str(part);
@@ -127,7 +127,7 @@ impl Text {
 }
 
 /// The fields of records. numpy wants names, each once.
-fn fields(rows: &Rows<'_>, lanes: &[Lane<'_>], text: &mut Text) -> Result<()> {
+fn fields(rows: &Rows<'_>, lanes: &[TableWriterLane<'_>], text: &mut NpyText) -> Result<()> {
     let mut seen = HashSet::new();
     for (number, (lane, name)) in lanes.iter().zip(&rows.names).enumerate() {
         let name: Cow<'_, str> = if name.is_empty() { format!("f{number}").into() } else { names::written(name) };
@@ -157,7 +157,7 @@ impl Pages for NpyPages<'_> {
     type State = ();
 
     fn slot(&self) -> Result<NpyPageSlot> {
-        Ok(NpyPageSlot { block: 0, rows: 0..0, moved: Moved::default(), bytes: Vec::new() })
+        Ok(NpyPageSlot { block: 0, rows: 0..0, moved: TableMoved::default(), bytes: Vec::new() })
     }
 
     fn take(&self, number: u64, slot: &mut NpyPageSlot) -> Result<bool> {
@@ -185,15 +185,15 @@ impl Pages for NpyPages<'_> {
     }
 }
 
-impl Lane<'_> {
+impl TableWriterLane<'_> {
     /// Stores rows in bytes that are `row_bytes` apart.
     fn store(&self, rows: Range<usize>, bytes: &mut [u8], row_bytes: usize) {
         /// One arm per type.
         macro_rules! store {
             ($($kind:ident),*) => {
                 match self.numbers {
-                    $(Numbers::$kind(values) => self.put(values, rows, bytes, row_bytes, |value| value.to_le_bytes()),)*
-                    Numbers::Unit(values) => {
+                    $(TableWriterNumbers::$kind(values) => self.put(values, rows, bytes, row_bytes, |value| value.to_le_bytes()),)*
+                    TableWriterNumbers::Unit(values) => {
                         let byte = |value| [super::super::writer::byte_of(value) as u8];
                         self.put(values, rows, bytes, row_bytes, byte);
                     }

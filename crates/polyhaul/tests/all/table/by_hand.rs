@@ -3,7 +3,7 @@
 use crate::table::support::*;
 use polyhaul::ErrorKind;
 use polyhaul::model::{Scalar, Values};
-use polyhaul::options::{ColumnName, Delimiter, Header, Missing, TableReadOptions, Types};
+use polyhaul::options::{ColumnName, ColumnTypes, Delimiter, MissingValue, TableHeader, TableReadOptions};
 
 fn options() -> TableReadOptions {
     TableReadOptions::default()
@@ -44,10 +44,10 @@ fn names_come_first() {
     }
     assert_eq!(table("\"a\" \"b c\"\n1 2\n", "x.csv"), expected);
     assert_eq!(table("\"say \"\"a,b\"\"\",2\n1,2\n", "x.csv").columns[0].name, "say \"a,b\"");
-    let named = options().with_header(Header::Present);
+    let named = options().with_header(TableHeader::Present);
     assert_eq!(with("1,2\n3,4\n", named.clone()), table_of(1, vec![column("1", ints([3])), column("2", ints([4]))]));
     assert_eq!(with("a,b", named), table_of(0, vec![column("a", floats([])), column("b", floats([]))]));
-    let bare = options().with_header(Header::Absent);
+    let bare = options().with_header(TableHeader::Absent);
     assert_eq!(complaint("a,b\n1,2", bare), "x.csv:1:1: `a` is not a number; expected a number");
     let latin = load(&b"\xe9,b\n1,2\n"[..], "x.csv", options()).unwrap();
     assert_eq!(latin.report.warnings.counts()["non-utf8-name"], 1);
@@ -67,7 +67,7 @@ fn nothing_is_a_table_too() {
 fn integers_stay_as_long_as_all_are() {
     let text = "9223372036854775807,-9223372036854775808,9007199254740993,1,-0,7,18446744073709551615\n\
                 1,2,3,1e0,0,,5\n";
-    let missing = options().with_missing(Missing::Nan);
+    let missing = options().with_missing(MissingValue::Nan);
     let columns = with(text, missing).columns;
     assert_eq!(columns[0].values, ints([i64::MAX, 1]));
     assert_eq!(columns[1].values, ints([i64::MIN, 2]));
@@ -109,7 +109,7 @@ fn numbers_are_rounded_correctly() {
         // With a column of another type all go by way of f64s.
         let mut types = vec![Some(Scalar::F32); 6];
         types.extend((!others.is_empty()).then_some(None));
-        let options = options().with_types(Types::Each(types));
+        let options = options().with_types(ColumnTypes::Each(types));
         let columns = with(&format!("{above}{others}"), options).columns;
         let found = columns.iter().filter_map(|column| match &column.values {
             Values::F32(values) => Some(values[0].to_bits()),
@@ -121,7 +121,7 @@ fn numbers_are_rounded_correctly() {
 
 #[test]
 fn types_are_what_was_asked_for() {
-    let all = |scalar| options().with_types(Types::All(scalar));
+    let all = |scalar| options().with_types(ColumnTypes::All(scalar));
     let text = "1,200\n-3,4\n";
     assert_eq!(with(text, all(Scalar::F32)).columns[1].values, Values::F32([200.0, 4.0].into()));
     assert_eq!(with(text, all(Scalar::I16)).columns[0].values, Values::I16([1, -3].into()));
@@ -141,7 +141,7 @@ fn types_are_what_was_asked_for() {
         with("18446744073709551615\n1e3\n2.0\n9007199254740992\n", all(Scalar::U64)).columns[0].values,
         Values::U64([u64::MAX, 1000, 2, 9_007_199_254_740_992].into())
     );
-    let each = options().with_types(Types::Each(vec![Some(Scalar::U8), None]));
+    let each = options().with_types(ColumnTypes::Each(vec![Some(Scalar::U8), None]));
     let columns = with("1,2\n3,4.5", each.clone()).columns;
     assert_eq!((&columns[0].values, &columns[1].values), (&Values::U8([1, 3].into()), &floats([2.0, 4.5])));
     assert_eq!(error("1\n", "x.csv", each).kind(), ErrorKind::Usage);
@@ -151,20 +151,20 @@ fn types_are_what_was_asked_for() {
 fn missing_values_are_errors_or_what_the_caller_says() {
     assert_eq!(complaint("1,2\n3,\n", options()), "x.csv:2:3: missing value; expected a number");
     assert_eq!(complaint("a,b,c\n,2,3\n", options()), "x.csv:2:1: missing value; expected a number");
-    let value = options().with_missing(Missing::Value(-1.0));
+    let value = options().with_missing(MissingValue::Value(-1.0));
     assert_eq!(with("1,\n,\"\"\n", value.clone()).columns[1].values, ints([-1, -1]));
     assert_eq!(with("1,\n\n,3\n", value.clone()).columns[0].values, ints([1, -1]));
-    let single = value.clone().with_types(Types::All(Scalar::F32));
+    let single = value.clone().with_types(ColumnTypes::All(Scalar::F32));
     assert_eq!(with("1,\n,2\n", single).columns[0].values, Values::F32([1.0, -1.0].into()));
-    let unsigned = value.with_types(Types::All(Scalar::U8));
+    let unsigned = value.with_types(ColumnTypes::All(Scalar::U8));
     assert_eq!(error("1,\n", "x.csv", unsigned.clone()).kind(), ErrorKind::Usage);
-    let nan = unsigned.with_missing(Missing::Nan);
+    let nan = unsigned.with_missing(MissingValue::Nan);
     assert_eq!(
         complaint("1,\n", nan),
         "x.csv:1:3: missing value; an integer column cannot store NaN; expected an integer"
     );
     // A line of tabs has fields, one of blanks has none.
-    let nan = options().with_missing(Missing::Nan).with_delimiter(Some(Delimiter::Byte(b'\t')));
+    let nan = options().with_missing(MissingValue::Nan).with_delimiter(Some(Delimiter::Byte(b'\t')));
     assert_eq!(with("1\t2\n\t\n  \n3\t4", nan).row_count, 3);
 }
 
@@ -180,7 +180,7 @@ fn rows_agree_on_their_columns() {
     );
     assert_eq!(complaint("a,b\n1\n", options()), "x.csv:2:1: this row has 1 value; expected 2, as in the first row");
     assert_eq!(
-        complaint("1,5;2,5\n3,5;4,5\n", options().with_header(Header::Absent)),
+        complaint("1,5;2,5\n3,5;4,5\n", options().with_header(TableHeader::Absent)),
         "x.csv:1:1: `1,5` is not a number; expected a number"
     );
     let hint = error("1;2\n1,5;2\n", "x.csv", options());
@@ -224,7 +224,8 @@ fn options_that_make_no_sense_are_refused() {
     assert_eq!(complaint("1\n2 # x\n", none), "x.csv:2:1: this row has 3 values; expected 1, as in the first row");
     let other = options().with_comment(Some("//".into()));
     assert_eq!(
-        with("// x\n1 / 2\n", other.with_delimiter(Some(Delimiter::Byte(b';'))).with_header(Header::Auto)).row_count,
+        with("// x\n1 / 2\n", other.with_delimiter(Some(Delimiter::Byte(b';'))).with_header(TableHeader::Auto))
+            .row_count,
         0
     );
 }
@@ -232,7 +233,7 @@ fn options_that_make_no_sense_are_refused() {
 #[test]
 fn quotes_and_comments_count_in_columns_that_are_not_kept() {
     let columns = Some([1, 2].map(ColumnName::Index).to_vec());
-    let options = TableReadOptions::default().with_columns(columns).with_header(Header::Absent);
+    let options = TableReadOptions::default().with_columns(columns).with_header(TableHeader::Absent);
     let text = "x,2,3\ny,5,6\n# 4,5,6\n7,8,9 # 1\n\"a,b\",10,11\nz,12,13\n";
     let columns = with(text, options.clone()).columns;
     assert_eq!((&columns[0].values, &columns[1].values), (&ints([2, 5, 8, 10, 12]), &ints([3, 6, 9, 11, 13])));

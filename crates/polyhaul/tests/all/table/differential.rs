@@ -2,7 +2,7 @@
 
 use crate::table::support::{load, only, shown};
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{ColumnName, Delimiter, Header, Missing, TableReadOptions};
+use polyhaul::options::{ColumnName, Delimiter, MissingValue, TableHeader, TableReadOptions};
 use polyhaul_testkit::random::Random;
 
 /// A number as the definition has it: an integer, or a float.
@@ -92,8 +92,8 @@ fn random_tables_are_what_the_definition_says() {
         }
         let options = TableReadOptions::default()
             .with_delimiter(Some(byte))
-            .with_header(Header::Absent)
-            .with_missing(Missing::Nan);
+            .with_header(TableHeader::Absent)
+            .with_missing(MissingValue::Nan);
         let found = load(text.as_str(), "x.csv", options.clone()).map(only);
         match (naive(&text, delimiter), &found) {
             (Some(expected), Ok(found)) => {

@@ -3,7 +3,7 @@
 use crate::table::support::{complaint, error, load, table, with};
 use polyhaul::ErrorKind;
 use polyhaul::model::{Scalar, Values};
-use polyhaul::options::{Header, Missing, TableReadOptions, Types};
+use polyhaul::options::{ColumnTypes, MissingValue, TableHeader, TableReadOptions};
 use polyhaul_testkit::growth;
 
 fn options() -> TableReadOptions {
@@ -14,7 +14,7 @@ fn options() -> TableReadOptions {
 fn ten_million_columns_are_a_limit() {
     for unit in ["1,", "x,", "1 ", ","] {
         let text = unit.repeat(10_000_000);
-        let found = error(text, "x.csv", options().with_missing(Missing::Nan));
+        let found = error(text, "x.csv", options().with_missing(MissingValue::Nan));
         assert_eq!(found.kind(), ErrorKind::Limit, "{found}");
         assert!(found.to_string().contains("more columns than the limit of 100000 (columns)"), "{found}");
     }
@@ -54,7 +54,7 @@ fn bytes_that_are_no_text() {
     assert_eq!(error(&b"\xFF\xFE1\0,\0"[..], "x.csv", options()).kind(), ErrorKind::Unsupported);
     assert_eq!(complaint("1\n2\0x\n", options()), "x.csv:2:1: `2?x` is not a number; expected a number");
     assert!(load(&b"1\n\xFF\xFF\n"[..], "x.csv", options()).is_err());
-    assert!(load(vec![0; 100_000], "x.csv", options().with_header(Header::Absent)).is_err());
+    assert!(load(vec![0; 100_000], "x.csv", options().with_header(TableHeader::Absent)).is_err());
     assert_eq!(table("1\r2\r3", "x.csv").row_count, 3);
     assert_eq!(table("1 \\\n", "x.csv").row_count, 0);
 }
@@ -65,7 +65,7 @@ fn work_is_linear() {
     // end.
     let shapes = ["1e5,1\n", "#\n", "\n", "1,\n", "12345678901234567890,2\n", "\"1\",2\n"];
     for shape in shapes {
-        let options = options().with_missing(Missing::Nan).with_header(Header::Absent);
+        let options = options().with_missing(MissingValue::Nan).with_header(TableHeader::Absent);
         let texts = [80_000, 320_000].map(|count| shape.repeat(count));
         let complaint = growth::too_fast(&texts, |text| drop(load(text.clone(), "x.csv", options.clone()).unwrap()));
         assert_eq!(complaint, None, "{shape:?}");
@@ -76,7 +76,7 @@ fn work_is_linear() {
 fn f32s_are_right_wherever_they_stand() {
     // Middles of two f32s, as many as make every batch give up.
     let text: String = (0..5000).map(|n| format!("{} {}.5\n", 16_777_217 + 2 * n, 8_388_608 + n)).collect();
-    let found = with(&text, options().with_types(Types::All(Scalar::F32)));
+    let found = with(&text, options().with_types(ColumnTypes::All(Scalar::F32)));
     let expected = |row: usize| [(16_777_217 + 2 * row) as f32, (8_388_608.0 + row as f64 + 0.5) as f32];
     for (place, column) in found.columns.iter().enumerate() {
         let Values::F32(values) = &column.values else { panic!("{column:?}") };

@@ -2,7 +2,7 @@
 
 use crate::table::support::{only, shown};
 use polyhaul::model::{Scalar, Values};
-use polyhaul::options::{Codec, Limits, Missing, OnError, TableReadOptions, Types};
+use polyhaul::options::{Codec, ColumnTypes, Limits, MissingValue, OnError, TableReadOptions};
 use polyhaul::{ErrorKind, Input, ReadOptions, Reader};
 use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
 use polyhaul_testkit::mutate;
@@ -75,18 +75,18 @@ fn rows(seed: u64, count: usize, faults: bool) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn missing(missing: Missing) -> ReadOptions {
+fn missing(missing: MissingValue) -> ReadOptions {
     ReadOptions::default().with_table(TableReadOptions::default().with_missing(missing))
 }
 
 #[test]
 fn whatever_the_threads_and_chunks() {
     for seed in 0..4 {
-        let found = check(&rows(seed, 300, false), &missing(Missing::Nan));
+        let found = check(&rows(seed, 300, false), &missing(MissingValue::Nan));
         assert!(found.starts_with("300 rows; x=F64"), "{found}");
     }
-    assert!(check(&rows(9, 300, true), &missing(Missing::Value(3.0))).starts_with("Malformed"));
-    assert!(check(&rows(8, 300, false), &missing(Missing::Error)).contains("missing value"));
+    assert!(check(&rows(9, 300, true), &missing(MissingValue::Value(3.0))).starts_with("Malformed"));
+    assert!(check(&rows(8, 300, false), &missing(MissingValue::Error)).contains("missing value"));
     // Integers to the last row but one, which is a float.
     let mut text = "123,4\n".repeat(500);
     assert!(check(text.as_bytes(), &ReadOptions::default()).starts_with("500 rows; =I64"));
@@ -96,7 +96,7 @@ fn whatever_the_threads_and_chunks() {
     check("\n#\n\na b\n\n# x\n\n1 2".as_bytes(), &ReadOptions::default());
 }
 
-const TYPES: [Types; 3] = [Types::Auto, Types::All(Scalar::F64), Types::All(Scalar::F32)];
+const TYPES: [ColumnTypes; 3] = [ColumnTypes::Auto, ColumnTypes::All(Scalar::F64), ColumnTypes::All(Scalar::F32)];
 
 /// Numbers as programs print them, which are taken at once wherever a chunk has no others.
 fn regular(seed: u64, count: usize) -> String {
@@ -152,7 +152,7 @@ fn regular_rows_are_one_array() {
 
 #[test]
 fn broken_rows_are_left_out_and_counted() {
-    let warn = missing(Missing::Nan).with_on_error(OnError::Warn);
+    let warn = missing(MissingValue::Nan).with_on_error(OnError::Warn);
     let found = check(&rows(9, 300, true), &warn);
     assert!(found.contains("not-a-number") && found.contains("ragged-row"), "{found}");
 }
@@ -162,12 +162,12 @@ fn limits_hold_to_the_row() {
     let text = rows(2, 60, true);
     for elements in [0, 1, 30, 50] {
         let limits = Limits::default().with_elements(elements);
-        let base = missing(Missing::Nan).with_limits(limits).with_on_error(OnError::Warn);
+        let base = missing(MissingValue::Nan).with_limits(limits).with_on_error(OnError::Warn);
         let found = check(&text, &base);
         assert!(found.starts_with("Limit") && found.contains("(elements)"), "{found}");
     }
     for max_rows in [0, 1, 7, 40, 1000] {
-        let mut base = missing(Missing::Nan).with_on_error(OnError::Warn);
+        let mut base = missing(MissingValue::Nan).with_on_error(OnError::Warn);
         base.table.max_rows = Some(max_rows);
         check(&text, &base);
     }
@@ -185,7 +185,7 @@ fn limits_hold_to_the_row() {
 #[test]
 fn compressed_text_is_the_same() {
     let text = rows(1, 4000, false);
-    let options = missing(Missing::Nan);
+    let options = missing(MissingValue::Nan);
     let expected = outcome(memory(&text), &options);
     for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
         let packed = pack(codec, &text, 1 << 14);
@@ -216,7 +216,7 @@ fn cut_off_text_is_a_table_of_fewer_rows_or_an_error() {
 fn one_changed_byte_breaks_nothing() {
     let text = b"# a\nx,\"y\",z\n1,2,-3.5\n4e1,,12345678901234567\r\n\n7,8,9 # b\n";
     mutate::each_byte(text, |at, byte, damaged| {
-        let base = missing(Missing::Nan).with_on_error(OnError::Warn);
+        let base = missing(MissingValue::Nan).with_on_error(OnError::Warn);
         let expected = outcome(memory(damaged), &options(1, None, &base));
         assert_eq!(expected, outcome(memory(damaged), &options(2, Some(5), &base)), "{at}: {byte}");
         assert!(!expected.starts_with("Internal"), "{expected}");

@@ -115,7 +115,7 @@ fn the_same_bytes_for_any_threads() {
                 assert_eq!(expected.get_or_insert(bytes.clone()), &bytes);
                 if digits == Digits::Shortest {
                     let single = TableReadOptions::default()
-                        .with_types(polyhaul::options::Types::All(polyhaul::model::Scalar::F32));
+                        .with_types(polyhaul::options::ColumnTypes::All(polyhaul::model::Scalar::F32));
                     let loaded = load(bytes, "x.csv", single).unwrap();
                     assert_eq!(loaded.value.comments, ["made"]);
                     assert_eq!(only(loaded), table);

@@ -7,14 +7,14 @@
 use super::{ALL_CHANNELS, bytes, floats, image, noise, threads, waves, words};
 use polyhaul::ErrorKind;
 use polyhaul::model::{Channels, ColorSpace, Encoding, Image, Samples, Texel, Texture};
-use polyhaul::ops::{ImageOps, Quality, compress};
+use polyhaul::ops::{BlockQuality, ImageOps, compress};
 
 const BC4: Encoding = Encoding::Bc4 { signed: false };
 const BC5: Encoding = Encoding::Bc5 { signed: false };
 const BC6H: Encoding = Encoding::Bc6h { signed: false };
 const BLOCKS: [Encoding; 6] = [Encoding::Bc1, Encoding::Bc3, BC4, BC5, BC6H, Encoding::Bc7];
 
-fn compressed(image: &Image, encoding: Encoding, quality: Quality) -> Texture {
+fn compressed(image: &Image, encoding: Encoding, quality: BlockQuality) -> Texture {
     compress(&[image], encoding, quality, &threads(2)).unwrap()
 }
 
@@ -77,7 +77,7 @@ fn what_is_decoded_is_near_to_what_it_was() {
     ];
     for (encoding, image, count, floor) in floors {
         let mut last = 0.0;
-        for quality in [Quality::Fast, Quality::Normal, Quality::Best] {
+        for quality in [BlockQuality::Fast, BlockQuality::Normal, BlockQuality::Best] {
             let texture = compressed(image, encoding, quality);
             let found = decoded(&texture);
             let size = found.len() / (image.width * image.height);
@@ -97,11 +97,11 @@ fn the_library_alone_makes_the_same_blocks() {
     let mut wanted = vec![0; 64 * 48 / 2];
     // SAFETY: all pixels are there, and there is room for all blocks.
     unsafe { kernel::CompressBlocksBC1_ispc(&mut surface, wanted.as_mut_ptr()) };
-    assert_eq!(compressed(&image, Encoding::Bc1, Quality::Normal).levels[0], wanted);
+    assert_eq!(compressed(&image, Encoding::Bc1, BlockQuality::Normal).levels[0], wanted);
     let mut wanted = vec![0; 64 * 48];
     // SAFETY: as above.
     unsafe { kernel::CompressBlocksBC3_ispc(&mut surface, wanted.as_mut_ptr()) };
-    assert_eq!(compressed(&image, Encoding::Bc3, Quality::Normal).levels[0], wanted);
+    assert_eq!(compressed(&image, Encoding::Bc3, BlockQuality::Normal).levels[0], wanted);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn the_same_for_any_number_of_threads() {
     let levels = image.mipmaps_with(&Default::default(), &threads(2)).unwrap();
     let all: Vec<&Image> = [&image].into_iter().chain(&levels).collect();
     for encoding in BLOCKS.into_iter().chain([Encoding::default()]) {
-        let made = |count| compress(&all, encoding, Quality::Fast, &threads(count)).unwrap();
+        let made = |count| compress(&all, encoding, BlockQuality::Fast, &threads(count)).unwrap();
         let one = made(1);
         assert_eq!(one.levels.len(), 9);
         for (number, level) in one.levels.iter().enumerate() {
@@ -130,7 +130,7 @@ fn sides_are_filled_up_with_the_last_pixels() {
         let inside = |x: usize, y: usize, number| noise(x.min(size[0] - 1), y.min(size[1] - 1), number);
         let filled = image(sides, Channels::Rgb, inside, bytes);
         for encoding in BLOCKS {
-            let [small, filled] = [&small, &filled].map(|image| compressed(image, encoding, Quality::Fast));
+            let [small, filled] = [&small, &filled].map(|image| compressed(image, encoding, BlockQuality::Fast));
             assert_eq!(small.levels, filled.levels, "{size:?} {encoding:?}");
         }
     }
@@ -144,7 +144,7 @@ fn every_kind_of_pixels_is_taken() {
             let Samples::U8(samples) = &narrow.samples else { unreachable!() };
             let wide = samples.iter().map(|&byte| u16::from(byte) * 257).collect();
             let wide = Image { samples: Samples::U16(wide), ..narrow.clone() };
-            let same = [&narrow, &wide].map(|image| compressed(image, encoding, Quality::Fast));
+            let same = [&narrow, &wide].map(|image| compressed(image, encoding, BlockQuality::Fast));
             assert_eq!(same[0], same[1], "{encoding:?} {channels:?}");
         }
     }
@@ -153,7 +153,7 @@ fn every_kind_of_pixels_is_taken() {
 #[test]
 fn opaque_blocks_are_opaque() {
     let image = image([64, 64], Channels::Rgb, noise, bytes);
-    for quality in [Quality::Fast, Quality::Normal] {
+    for quality in [BlockQuality::Fast, BlockQuality::Normal] {
         let found = decoded(&compressed(&image, Encoding::Bc7, quality));
         // Where alpha shares its last bit with colours it may miss by one.
         assert!(found.as_chunks::<4>().0.iter().all(|pixel| pixel[3] >= 254.0 / 255.0), "{quality:?}");
@@ -165,24 +165,24 @@ fn plain_pixels_are_as_they_were() {
     let of = |channels, texel| Encoding::Plain { channels, texel };
     let rgb = image([3, 2], Channels::Rgb, waves, bytes);
     let Samples::U8(samples) = &rgb.samples else { unreachable!() };
-    let plain = compressed(&rgb, of(4, Texel::U8), Quality::Fast);
+    let plain = compressed(&rgb, of(4, Texel::U8), BlockQuality::Fast);
     let wanted: Vec<u8> = samples.as_chunks().0.iter().flat_map(|&[r, g, b]| [r, g, b, 255]).collect();
     assert_eq!((plain.levels[0].to_vec(), plain.color_space), (wanted, ColorSpace::Srgb));
-    let one = compressed(&rgb, of(1, Texel::U8), Quality::Fast);
+    let one = compressed(&rgb, of(1, Texel::U8), BlockQuality::Fast);
     assert_eq!(one.levels[0].to_vec(), samples.as_chunks::<3>().0.iter().map(|pixel| pixel[0]).collect::<Vec<_>>());
     let wide = image([3, 2], Channels::Rgba, waves, words);
     let Samples::U16(samples) = &wide.samples else { unreachable!() };
     let wanted: Vec<u8> = samples.iter().flat_map(|word| word.to_le_bytes()).collect();
-    assert_eq!(compressed(&wide, of(4, Texel::U16), Quality::Fast).levels[0], wanted);
+    assert_eq!(compressed(&wide, of(4, Texel::U16), BlockQuality::Fast).levels[0], wanted);
     let light =
         Image { color_space: ColorSpace::Linear, ..image([2, 1], Channels::Gray, |x, _, _| [0.5, -2.0][x], floats) };
-    let half = compressed(&light, of(1, Texel::F16), Quality::Fast);
+    let half = compressed(&light, of(1, Texel::F16), BlockQuality::Fast);
     assert_eq!((half.levels[0].to_vec(), half.color_space), (vec![0x00, 0x38, 0x00, 0xC0], ColorSpace::Linear));
-    let float = compressed(&light, of(2, Texel::F32), Quality::Fast);
+    let float = compressed(&light, of(2, Texel::F32), BlockQuality::Fast);
     assert_eq!(float.levels[0].to_vec(), [0.5_f32, 1.0, -2.0, 1.0].map(f32::to_le_bytes).concat());
     // sRGB becomes light where samples are floats.
     let white = image([1, 1], Channels::Gray, |_, _, _| 188.0 / 255.0, bytes);
-    let light = compressed(&white, of(1, Texel::F32), Quality::Fast);
+    let light = compressed(&white, of(1, Texel::F32), BlockQuality::Fast);
     let found = f32::from_le_bytes(light.levels[0][..4].try_into().unwrap());
     assert!((found - 0.5).abs() < 0.004, "{found}");
 }
@@ -194,7 +194,7 @@ fn wild_images_are_no_harm() {
     for channels in ALL_CHANNELS {
         for encoding in BLOCKS {
             let light = image([9, 6], channels, sample, floats);
-            let found = decoded(&compressed(&light, encoding, Quality::Fast));
+            let found = decoded(&compressed(&light, encoding, BlockQuality::Fast));
             assert!(found.iter().all(|value| value.is_finite()));
         }
     }
@@ -204,7 +204,7 @@ fn wild_images_are_no_harm() {
 fn what_makes_no_sense_is_refused() {
     let image = image([8, 8], Channels::Rgb, waves, bytes);
     let refused =
-        |levels: &[&Image], encoding| compress(levels, encoding, Quality::Fast, &threads(1)).unwrap_err().kind();
+        |levels: &[&Image], encoding| compress(levels, encoding, BlockQuality::Fast, &threads(1)).unwrap_err().kind();
     assert_eq!(refused(&[], Encoding::Bc7), ErrorKind::Usage);
     assert_eq!(refused(&[&image, &image], Encoding::Bc7), ErrorKind::Usage);
     assert_eq!(refused(&[&Image::default()], Encoding::Bc7), ErrorKind::Usage);

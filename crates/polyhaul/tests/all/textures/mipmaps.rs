@@ -3,11 +3,11 @@
 use super::{ALL_CHANNELS, bytes, floats, image, noise, threads, words};
 use polyhaul::ErrorKind;
 use polyhaul::model::{Channels, ColorSpace, Image, Samples, Texture};
-use polyhaul::ops::{Edges, Filter, ImageOps, MipmapContent, MipmapOptions};
+use polyhaul::ops::{ImageOps, MipmapContent, MipmapEdges, MipmapFilter, MipmapOptions};
 
 const SIZES: [[usize; 2]; 9] = [[1, 1], [1, 7], [8, 1], [3, 5], [17, 1], [16, 16], [31, 18], [2, 2], [64, 33]];
 
-fn options(filter: Filter) -> MipmapOptions {
+fn options(filter: MipmapFilter) -> MipmapOptions {
     MipmapOptions::default().with_filter(filter)
 }
 
@@ -33,8 +33,8 @@ fn what_is_the_same_everywhere_stays_so() {
     let colour = |_: usize, _: usize, number: usize| [0.1, 0.6, 0.9, 0.3][number];
     for size in SIZES {
         for channels in ALL_CHANNELS {
-            for filter in [Filter::Box, Filter::Kaiser] {
-                for edges in [Edges::Clamp, Edges::Wrap] {
+            for filter in [MipmapFilter::Box, MipmapFilter::Kaiser] {
+                for edges in [MipmapEdges::Clamp, MipmapEdges::Wrap] {
                     let options = MipmapOptions::default().with_filter(filter).with_edges(edges);
                     for kind in [bytes, words] {
                         for level in levels(&image(size, channels, colour, kind), &options) {
@@ -106,7 +106,9 @@ fn light_is_kept() {
 
 #[test]
 fn the_same_for_any_number_of_threads() {
-    for (size, filter) in [([640, 300], Filter::Box), ([333, 257], Filter::Box), ([300, 222], Filter::Kaiser)] {
+    for (size, filter) in
+        [([640, 300], MipmapFilter::Box), ([333, 257], MipmapFilter::Box), ([300, 222], MipmapFilter::Kaiser)]
+    {
         for kind in [bytes, floats] {
             let image = image(size, Channels::Rgba, noise, kind);
             let made = |count| image.mipmaps_with(&options(filter), &threads(count)).unwrap();
@@ -124,11 +126,11 @@ fn a_sharper_filter_is_sharper_and_wraps() {
         let Samples::F32(samples) = levels(&stripes, options).swap_remove(0).samples else { unreachable!() };
         samples.to_vec()
     };
-    assert_eq!(first(&options(Filter::Box))[..5], [1.0, 1.0, 1.0, 1.0, 0.0]);
-    let kaiser = first(&options(Filter::Kaiser));
+    assert_eq!(first(&options(MipmapFilter::Box))[..5], [1.0, 1.0, 1.0, 1.0, 0.0]);
+    let kaiser = first(&options(MipmapFilter::Kaiser));
     assert!(kaiser[2] > 1.01 && kaiser[5] < -0.01, "it overshoots at edges: {kaiser:?}");
     assert!(kaiser[1] < 1.0 && kaiser[14].abs() < 1e-6);
-    let wrapped = first(&options(Filter::Kaiser).with_edges(Edges::Wrap));
+    let wrapped = first(&options(MipmapFilter::Kaiser).with_edges(MipmapEdges::Wrap));
     assert!(wrapped[0] < 0.95 && wrapped[15] > 0.05, "{wrapped:?}");
 }
 
@@ -181,7 +183,8 @@ fn wild_images_are_no_harm() {
     let wild = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -3.0, 1e38, -0.0];
     let sample = |x: usize, y: usize, number: usize| wild[(x * 3 + y + number) % wild.len()];
     for channels in ALL_CHANNELS {
-        for (filter, color_space) in [(Filter::Box, ColorSpace::Srgb), (Filter::Kaiser, ColorSpace::Linear)] {
+        for (filter, color_space) in [(MipmapFilter::Box, ColorSpace::Srgb), (MipmapFilter::Kaiser, ColorSpace::Linear)]
+        {
             let image = Image { color_space, ..image([9, 6], channels, sample, floats) };
             for premultiplied in [true, false] {
                 levels(&Image { premultiplied, ..image.clone() }, &options(filter));
@@ -220,13 +223,13 @@ fn infinity_stays_where_it_counts() {
     let samples = Samples::F32(row.into());
     let color_space = ColorSpace::Linear;
     let image = Image { width: 5, height: 1, channels: Channels::Gray, samples, color_space, ..Image::default() };
-    assert_eq!(levels(&image, &options(Filter::Box))[0].samples, Samples::F32([0.0, f32::INFINITY].into()));
+    assert_eq!(levels(&image, &options(MipmapFilter::Box))[0].samples, Samples::F32([0.0, f32::INFINITY].into()));
 }
 
 #[test]
 fn without_pixels_there_are_no_levels() {
     for (width, height) in [(0, 2), (2, 0), (0, 0)] {
         let image = Image { width, height, ..Image::default() };
-        assert_eq!(levels(&image, &options(Filter::Box)), []);
+        assert_eq!(levels(&image, &options(MipmapFilter::Box)), []);
     }
 }
