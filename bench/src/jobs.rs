@@ -11,7 +11,7 @@ use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::options::{Resolve, RunOptions};
 use polyhaul::report::Verdict;
 use polyhaul::trace::{Detail, Trace};
-use polyhaul::{HostRead, Input, Output, ReadOptions, Reader, Writer};
+use polyhaul::{HostRead, Input, ReadOptions, Reader, Writer};
 use program::Failure;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -155,7 +155,7 @@ fn judge(input: Input, resolver: Option<Resolve>, threads: usize, lock: usize) -
     let trace = Trace::new(Detail::Totals);
     let run = RunOptions::default().with_threads(Some(threads)).with_trace(Some(trace.clone()));
     let loaded = Reader::new(input).options(&ReadOptions::default().with_run(run).with_resolver(resolver)).scene()?;
-    let verdict = Verdict::of(&trace.recording(), &loaded.report.facts(), None);
+    let verdict = Verdict::from_recording(&trace.recording(), &loaded.report.facts(), None);
     let Verdict { bound, share, seconds, .. } = &verdict;
     let bound = bound.name();
     println!(

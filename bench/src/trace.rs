@@ -5,7 +5,7 @@ use crate::Failure;
 use polyhaul::options::RunOptions;
 use polyhaul::report::Sampler;
 use polyhaul::trace::{Detail, Phase, Recording, Trace, span};
-use polyhaul::{Input, Output, ReadOptions, WriteOptions};
+use polyhaul::{ReadOptions, WriteOptions};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 
 use crate::{Failure, measure, readers};
 use polyhaul::options::{Digits, StlWriteOptions};
-use polyhaul::{Output, WriteOptions};
+use polyhaul::WriteOptions;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;

@@ -65,7 +65,7 @@ impl Array {
     }
 
     /// The same values as those of an array that is shared.
-    pub(crate) fn of<T: NoUninit + Send + Sync>(values: &model::Array<T>) -> Array {
+    pub(crate) fn from_values<T: NoUninit + Send + Sync>(values: &model::Array<T>) -> Array {
         Array::new(values.clone())
     }
 }
@@ -210,9 +210,10 @@ impl<T: Row> Room<T> {
 /// or are text.
 fn native_kind(buffer: &PyUntypedBuffer) -> ElementType {
     let foreign: &[u8] = if cfg!(target_endian = "little") { b">!c" } else { b"<c" };
-    match buffer.format().to_bytes().iter().any(|byte| foreign.contains(byte)) {
-        true => ElementType::Unknown,
-        false => ElementType::from_format(buffer.format()),
+    if buffer.format().to_bytes().iter().any(|byte| foreign.contains(byte)) {
+        ElementType::Unknown
+    } else {
+        ElementType::from_format(buffer.format())
     }
 }
 

@@ -126,26 +126,30 @@ type RunRow = [u32; Counts::KINDS + 1];
 impl From<&Mesh> for MeshOut {
     fn from(mesh: &Mesh) -> MeshOut {
         MeshOut {
-            positions: Array::of(&mesh.positions),
-            position_weights: Array::of(&mesh.position_weights),
-            colors: Array::of(&mesh.colors),
-            uvs: Array::of(&mesh.uvs),
+            positions: Array::from_values(&mesh.positions),
+            position_weights: Array::from_values(&mesh.position_weights),
+            colors: Array::from_values(&mesh.colors),
+            uvs: Array::from_values(&mesh.uvs),
             uv_domain: domain_name(mesh.uv_domain),
-            uv_depths: Array::of(&mesh.uv_depths),
-            normals: Array::of(&mesh.normals),
+            uv_depths: Array::from_values(&mesh.uv_depths),
+            normals: Array::from_values(&mesh.normals),
             normal_domain: domain_name(mesh.normal_domain),
             faces: (&mesh.faces).into(),
             lines: (&mesh.lines).into(),
-            points: Array::of(&mesh.points),
+            points: Array::from_values(&mesh.points),
             curves: mesh.curves.iter().map(CurveOut::from).collect(),
             material_runs: runs_out(&mesh.material_runs),
             group_runs: runs_out(&mesh.group_runs),
             smoothing_runs: runs_out(&mesh.smoothing_runs),
             groups: mesh.groups.clone(),
-            face_materials: Array::of(&mesh.face_materials),
-            face_smooth: Array::of(&mesh.face_smooth),
-            sharp_edges: Array::of(&mesh.sharp_edges),
-            vertex_groups: mesh.vertex_groups.iter().map(|it| (it.name.clone(), Array::of(&it.weights))).collect(),
+            face_materials: Array::from_values(&mesh.face_materials),
+            face_smooth: Array::from_values(&mesh.face_smooth),
+            sharp_edges: Array::from_values(&mesh.sharp_edges),
+            vertex_groups: mesh
+                .vertex_groups
+                .iter()
+                .map(|it| (it.name.clone(), Array::from_values(&it.weights)))
+                .collect(),
             vertex_columns: tables::columns_to_python(&mesh.vertex_columns),
             face_columns: tables::columns_to_python(&mesh.face_columns),
         }
@@ -159,7 +163,8 @@ fn domain_name(domain: Domain) -> Option<&'static str> {
 impl From<&Elements> for ElementsOut {
     fn from(elements: &Elements) -> ElementsOut {
         let Elements { offsets, corner_positions, corner_uvs, corner_normals } = elements;
-        let [offsets, positions, uvs, normals] = [offsets, corner_positions, corner_uvs, corner_normals].map(Array::of);
+        let [offsets, positions, uvs, normals] =
+            [offsets, corner_positions, corner_uvs, corner_normals].map(Array::from_values);
         ElementsOut(offsets, positions, uvs, normals)
     }
 }

@@ -92,7 +92,7 @@ impl NativeProfile {
             let Some(Open { sampler, done }) = self.open().take() else { return };
             drop(sampler);
             // Nobody else has taken what was open.
-            let _ = self.ended.set(Ended::of(self.trace.recording(), &done));
+            let _ = self.ended.set(Ended::from_recording(self.trace.recording(), &done));
         });
     }
 
@@ -113,7 +113,7 @@ impl NativeProfile {
     /// The seconds of each phase that there was, summed over threads, the longest first.
     fn phases(&self) -> PyResult<Vec<(&'static str, f64)>> {
         let totals = self.ended()?.recording.totals();
-        let mut all: Vec<_> = Phase::ALL.into_iter().map(|phase| (phase, totals.of(phase))).collect();
+        let mut all: Vec<_> = Phase::ALL.into_iter().map(|phase| (phase, totals.total(phase))).collect();
         all.retain(|(_, ns)| *ns > 0);
         all.sort_by_key(|(phase, ns)| (Reverse(*ns), *phase));
         Ok(all.into_iter().map(|(phase, ns)| (phase.name(), seconds(ns))).collect())
@@ -177,9 +177,9 @@ fn current(py: Python<'_>) -> PyResult<Option<Bound<'_, NativeProfile>>> {
 }
 
 impl Ended {
-    fn of(recording: Recording, done: &Report) -> Ended {
+    fn from_recording(recording: Recording, done: &Report) -> Ended {
         let ceilings = measure::kept_for(&recording);
-        let verdict = Verdict::of(&recording, &done.facts(), ceilings.as_ref());
+        let verdict = Verdict::from_recording(&recording, &done.facts(), ceilings.as_ref());
         Ended { recording, verdict, ceilings }
     }
 }

@@ -151,7 +151,7 @@ impl NativeRender {
         let transform = transform.map_or(Motion::IDENTITY.start, |index| render.transform(index));
         let places = py.detach(|| Ok((self.places64()?, self.places32()?)));
         let (double, single) = places.map_err(|error| errors::exception(py, &error))?;
-        Ok((double.of(render, transform), single.of(render, transform)))
+        Ok((double.matrix(render, transform), single.matrix(render, transform)))
     }
 
     /// What each instance shows.
@@ -169,9 +169,12 @@ impl NativeRender {
         let render = self.render();
         let placed = || {
             let places = self.places64()?;
-            all_of(render, |instance| match closes && instance.motion.is_animated() {
-                true => places.of(render, instance.motion.end),
-                false => places.of_instance(render, instance),
+            all_of(render, |instance| {
+                if closes && instance.motion.is_animated() {
+                    places.matrix(render, instance.motion.end)
+                } else {
+                    places.of_instance(render, instance)
+                }
             })
         };
         py.detach(placed).map(Array::owned).map_err(|error| errors::exception(py, &error))
@@ -182,9 +185,12 @@ impl NativeRender {
         let render = self.render();
         let placed = || {
             let places = self.places32()?;
-            all_of(render, |instance| match closes && instance.motion.is_animated() {
-                true => places.of(render, instance.motion.end),
-                false => places.of_instance(render, instance),
+            all_of(render, |instance| {
+                if closes && instance.motion.is_animated() {
+                    places.matrix(render, instance.motion.end)
+                } else {
+                    places.of_instance(render, instance)
+                }
             })
         };
         py.detach(placed).map(Array::owned).map_err(|error| errors::exception(py, &error))

@@ -172,9 +172,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Out {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let buffer = PyUntypedBuffer::get(&object)?;
-        match !buffer.readonly() && buffer.is_c_contiguous() {
-            true => Ok(Out(buffer)),
-            false => Err(PyValueError::new_err("out is not writable or not contiguous")),
+        if !buffer.readonly() && buffer.is_c_contiguous() {
+            Ok(Out(buffer))
+        } else {
+            Err(PyValueError::new_err("out is not writable or not contiguous"))
         }
     }
 }

@@ -66,12 +66,11 @@ fn read_once(read: &Bound<'_, PyAny>, asked: usize) -> PyResult<PyBackedBytes> {
         Ok(bytes) => bytes.clone().into(),
         Err(_) => PyBytes::new(py, &PyBuffer::<u8>::get(&got).map_err(wrong)?.to_vec(py)?).into(),
     };
-    match bytes.len() <= asked {
-        true => Ok(bytes),
-        false => {
-            let message = format!("read() returned {} bytes, more than the {asked} requested", bytes.len());
-            Err(errors::host(py, &message))
-        }
+    if bytes.len() <= asked {
+        Ok(bytes)
+    } else {
+        let message = format!("read() returned {} bytes, more than the {asked} requested", bytes.len());
+        Err(errors::host(py, &message))
     }
 }
 

@@ -6,7 +6,6 @@ use crate::options::{Read, Write};
 use crate::report;
 use polyhaul::model::{Encoding, Texel};
 use polyhaul::ops::{BlockQuality, MipmapFilter};
-use polyhaul::options::RunOptions;
 use polyhaul::textures::{TextureOptions, import_texture as import};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -3,7 +3,7 @@
 use crate::Failure;
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
 use polyhaul::options::ImageWriteOptions;
-use polyhaul::{Output, WriteOptions, Writer};
+use polyhaul::{WriteOptions, Writer};
 use std::path::Path;
 
 /// A file of the benchmark.

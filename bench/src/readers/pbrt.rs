@@ -19,6 +19,7 @@ fn main_file(folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn found(scene: &Scene) -> Found {
-    let contents = Inventory::of(scene).ok().and_then(|inventory| inventory.render).unwrap_or_default().contents;
+    let contents =
+        Inventory::from_scene(scene).ok().and_then(|inventory| inventory.render).unwrap_or_default().contents;
     Found { positions: contents.positions, faces: contents.unique_triangles, model_bytes: None }
 }

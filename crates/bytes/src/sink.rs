@@ -169,7 +169,7 @@ impl<'a> Sink<'a> {
 
     fn new(name: String, kind: SinkKind<'a>) -> Self {
         let is_host = matches!(kind, SinkKind::Writer(_) | SinkKind::Host(_));
-        let counters = Arc::new(Counters::of(if is_host { Phase::Host } else { Phase::Write }));
+        let counters = Arc::new(Counters::from_phase(if is_host { Phase::Host } else { Phase::Write }));
         let is_memory = matches!(kind, SinkKind::Memory(_));
         // A pipe or a device lies on no disk.
         let is_file = matches!(&kind, SinkKind::File(file) if file.is_replacement());

@@ -87,7 +87,7 @@ enum SourceKind<'a> {
 impl<'a> Shared<'a> {
     /// `phase` is what a thread is at in its calls; `Other` where they are those of another source.
     fn new(name: String, kind: SourceKind<'a>, phase: Phase) -> Self {
-        let counters = Arc::new(Counters::of(phase));
+        let counters = Arc::new(Counters::from_phase(phase));
         let is_memory = matches!(kind, SourceKind::Memory(_));
         let is_file = matches!(kind, SourceKind::File(_));
         Trace::opened(&name, FileKind { is_output: false, is_file, is_memory }, &counters);

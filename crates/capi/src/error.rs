@@ -149,7 +149,7 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
             Error::new(ErrorKind::Internal, "internal error (a panic); please report it")
         }
     };
-    let last = Last::of(&error);
+    let last = Last::from_error(&error);
     let status = last.status;
     // While a thread ends there is no place for it any more.
     let _ = LAST.try_with(|place| place.replace(last));
@@ -164,7 +164,7 @@ pub(crate) fn free<T>(handle: Option<Box<T>>) {
 }
 
 impl Last {
-    fn of(error: &Error) -> Last {
+    fn from_error(error: &Error) -> Last {
         let (says, place) = (error.diagnostic(), error.place());
         let part = |part: &Option<String>| part.clone().unwrap_or_default();
         let text = match &says.hint {

@@ -33,7 +33,7 @@ pub struct PartOfFile {
 }
 
 impl NamedChannel {
-    pub fn of(channel: &PartChannel) -> NamedChannel {
+    pub fn from_channel(channel: &PartChannel) -> NamedChannel {
         let PartChannel { name, kind, sampling } = channel;
         NamedChannel { name: name.clone(), kind: kind.name(), sampling: (*sampling != [1, 1]).then_some(*sampling) }
     }
@@ -45,7 +45,7 @@ impl NamedChannel {
 }
 
 impl PartOfFile {
-    pub fn of(part: &ImagePart) -> PartOfFile {
+    pub fn from_part(part: &ImagePart) -> PartOfFile {
         PartOfFile {
             name: part.name.clone(),
             view: part.view.clone(),
@@ -55,7 +55,7 @@ impl PartOfFile {
             read: part.is_chosen,
             levels: part.levels,
             layers: part.layers.iter().filter(|layer| !layer.is_empty()).cloned().collect(),
-            channels: part.channels.iter().map(NamedChannel::of).collect(),
+            channels: part.channels.iter().map(NamedChannel::from_channel).collect(),
         }
     }
 

@@ -118,7 +118,7 @@ enum ContentsEnd {
 }
 
 impl ContentsEnd {
-    fn of(number: Number) -> Option<ContentsEnd> {
+    fn from_number(number: Number) -> Option<ContentsEnd> {
         match number {
             Number::Integer(value) => match i64::try_from(value) {
                 Ok(value) => Some(ContentsEnd::Signed(value)),
@@ -130,9 +130,9 @@ impl ContentsEnd {
 }
 
 impl<'a> ContentsNumbers<'a> {
-    fn of(column: &'a ColumnSummary) -> Self {
+    fn from_column(column: &'a ColumnSummary) -> Self {
         let [min, max] = match column.range {
-            Some(range) => range.map(ContentsEnd::of),
+            Some(range) => range.map(ContentsEnd::from_number),
             None => [None, None],
         };
         ContentsNumbers { name: &column.name, scalar: number_type(column.scalar), count: column.count, min, max }
@@ -183,16 +183,16 @@ impl<'a> Listed<'a> {
             texture_files: &inventory.texture_files,
             header: inventory.declared.as_ref().map(ContentsHeader::new),
             rows: (!inventory.columns.is_empty()).then_some(inventory.rows),
-            columns: inventory.columns.iter().map(ContentsNumbers::of).collect(),
-            render: inventory.render.as_ref().map(Rendered::of),
-            image: inventory.image.as_ref().map(Pixels::of),
+            columns: inventory.columns.iter().map(ContentsNumbers::from_column).collect(),
+            render: inventory.render.as_ref().map(Rendered::from_render),
+            image: inventory.image.as_ref().map(Pixels::from_image),
         }
     }
 }
 
 impl Pixels {
     /// In words that stay as they are.
-    pub fn of(image: &ImageSummary) -> Pixels {
+    pub fn from_image(image: &ImageSummary) -> Pixels {
         let &ImageSummary { width, height, bits, premultiplied, .. } = image;
         let channels = match image.channels {
             Channels::Gray => "gray",
@@ -211,10 +211,10 @@ impl Pixels {
             bits,
             color_space,
             premultiplied,
-            texture: image.texture.as_ref().map(Levels::of),
-            extra: image.extra.iter().map(NamedChannel::of).collect(),
+            texture: image.texture.as_ref().map(Levels::from_texture),
+            extra: image.extra.iter().map(NamedChannel::from_channel).collect(),
             attributes: image.attributes.clone(),
-            parts: image.parts.iter().map(PartOfFile::of).collect(),
+            parts: image.parts.iter().map(PartOfFile::from_part).collect(),
         }
     }
 
@@ -233,7 +233,7 @@ impl Pixels {
 }
 
 impl Levels {
-    fn of(texture: &TextureSummary) -> Levels {
+    fn from_texture(texture: &TextureSummary) -> Levels {
         let TextureSummary { levels, depth, layers, faces, .. } = *texture;
         Levels { encoding: encoding_name(texture.encoding), levels, depth, layers, faces }
     }
@@ -271,7 +271,7 @@ fn encoding_name(encoding: Encoding) -> String {
 }
 
 impl<'a> Rendered<'a> {
-    fn of(render: &'a RenderInventory) -> Self {
+    fn from_render(render: &'a RenderInventory) -> Self {
         let by_name =
             |counts: &'a [(String, u64)]| counts.iter().map(|(name, count)| (name.as_str(), *count)).collect();
         let files = |&FileSummary { kind, count, missing, bytes, plain_bytes }: &FileSummary| {
@@ -356,7 +356,7 @@ fn is_known(contents: &RenderContents, name: &str) -> bool {
 /// The table for people.
 pub fn table(inventory: &Inventory) -> String {
     if let Some(image) = &inventory.image {
-        let pixels = Pixels::of(image);
+        let pixels = Pixels::from_image(image);
         return format!("  {}\n", pixels.words()) + &channels::lines(&pixels.extra, &pixels.attributes, &pixels.parts);
     }
     match &inventory.render {

@@ -55,7 +55,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    fn of(render: &Render) -> Shown {
+    fn from_render(render: &Render) -> Shown {
         Shown { shapes: render.shape_count() as u64, instances: render.instances.len() as u64 }
     }
 }
@@ -70,14 +70,14 @@ pub struct ConvertRows {
 
 impl What {
     /// Of a scene or tables.
-    pub fn of(content: Content<'_>) -> What {
+    pub fn from_content(content: Content<'_>) -> What {
         match content {
             Content::Scene(scene) => {
-                let render = scene.render.as_ref().map(|render| Shown::of(render));
-                What::Scene { contents: Contents::of(scene), render }
+                let render = scene.render.as_ref().map(|render| Shown::from_render(render));
+                What::Scene { contents: Contents::from_scene(scene), render }
             }
-            Content::Tables(tables) => What::Tables { tables: tables.iter().map(ConvertRows::of).collect() },
-            Content::Image(image) => What::Image { image: Pixels::of(&ImageSummary::of(image)) },
+            Content::Tables(tables) => What::Tables { tables: tables.iter().map(ConvertRows::from_table).collect() },
+            Content::Image(image) => What::Image { image: Pixels::from_image(&ImageSummary::from_image(image)) },
             _ => What::Tables { tables: Vec::new() },
         }
     }
@@ -104,7 +104,7 @@ impl What {
 }
 
 impl ConvertRows {
-    fn of(table: &Table) -> ConvertRows {
+    fn from_table(table: &Table) -> ConvertRows {
         ConvertRows { name: table.name.clone(), rows: table.row_count, columns: table.columns.len() }
     }
 
@@ -149,7 +149,7 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Rep
     let mut content = What::Tables { tables: Vec::new() };
     let done = session.convert([&args.input, &args.output], &read, &write, |found, report| {
         session.show_warnings(report);
-        content = What::of(found);
+        content = What::from_content(found);
     })?;
     session.show_warnings(&done.writing);
     let report = done.report();

@@ -123,7 +123,7 @@ pub fn usage(message: &str, command: Option<&str>) -> String {
     let hint = |part: &str| part.strip_prefix("tip: ").map(str::to_owned);
     let message = parts.next().unwrap_or_default().lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let diagnostic = Diagnostic { hint: parts.find_map(hint), ..Diagnostic::new(message) };
-    line(&serde_json::json!({ "command": command, "error": JsonFailure::of("usage", &diagnostic) }))
+    line(&serde_json::json!({ "command": command, "error": JsonFailure::from_kind("usage", &diagnostic) }))
 }
 
 /// How an input was compressed, `null` where it was not.
@@ -171,10 +171,10 @@ impl At {
 impl JsonFailure {
     /// What an error says.
     pub fn new(error: &Error) -> JsonFailure {
-        JsonFailure::of(error.kind().name(), error.diagnostic())
+        JsonFailure::from_kind(error.kind().name(), error.diagnostic())
     }
 
-    fn of(kind: &'static str, diagnostic: &Diagnostic) -> JsonFailure {
+    fn from_kind(kind: &'static str, diagnostic: &Diagnostic) -> JsonFailure {
         JsonFailure {
             kind,
             message: diagnostic.message.clone(),

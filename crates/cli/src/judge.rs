@@ -13,7 +13,7 @@ use serde::Serialize;
 /// The verdict on what was recorded of jobs that did what `report` lists, as fast as they were allowed to.
 pub fn judge(seen: &Recording, report: &Report, throttles: &Throttles) -> Verdict {
     let facts = report.facts().throttled(throttles.read.as_ref(), throttles.write.as_ref());
-    Verdict::of(seen, &facts, measure::kept_for(seen).as_ref())
+    Verdict::from_recording(seen, &facts, measure::kept_for(seen).as_ref())
 }
 
 /// The line of a verdict behind `of`; with `verbose` its causes and advice, too. Without, a verdict that says nothing

@@ -27,7 +27,7 @@ impl<T> Choices<T> {
 
 impl<T: FromStr<Err = String>> Choices<T> {
     /// These names of a type that is parsed.
-    pub fn of(names: &'static [&'static str]) -> Choices<T> {
+    pub fn from_names(names: &'static [&'static str]) -> Choices<T> {
         Choices { names, parse: T::from_str }
     }
 }
@@ -46,12 +46,12 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Choices<T> {
 
 /// Parses a direction of an axis.
 pub fn direction() -> Choices<Direction> {
-    Choices::of(&["X", "Y", "Z", "-X", "-Y", "-Z"])
+    Choices::from_names(&["X", "Y", "Z", "-X", "-Y", "-Z"])
 }
 
 /// Parses digits after the point.
 pub fn places() -> Choices<Places> {
-    Choices::of(&["shortest"])
+    Choices::from_names(&["shortest"])
 }
 
 /// A size in bytes: `64MB` and `64M` are 64,000,000, `64MiB` is 67,108,864, `64` is 64.

@@ -11,7 +11,7 @@ use polyhaul_text::cpu::Level;
 pub(crate) trait RunCode {
     /// How many items the packet makes, and whether these are one that is repeated. No items are an error, which the
     /// caller meets.
-    fn of(head: u8) -> (usize, bool);
+    fn decode(head: u8) -> (usize, bool);
 }
 
 /// How far unpacking came: bytes taken and bytes made.
@@ -46,7 +46,7 @@ fn portable<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], done: &mu
     // A local copy stays in registers.
     let RunsDone { mut used, mut made } = *done;
     while let Some(head) = from.get(used) {
-        let (count, is_run) = C::of(*head);
+        let (count, is_run) = C::decode(*head);
         let size = count * SIZE;
         let stored = if is_run { SIZE } else { size };
         let Some(source) = from.get(used + 1..used + 1 + stored + SLACK) else { break };
@@ -80,7 +80,7 @@ mod tests {
     struct Test;
 
     impl RunCode for Test {
-        fn of(head: u8) -> (usize, bool) {
+        fn decode(head: u8) -> (usize, bool) {
             (usize::from(head & 0x7F), head & 0x80 != 0)
         }
     }
@@ -115,7 +115,7 @@ mod tests {
         let borders = |room: usize, input: usize| {
             let mut end = RunsDone::default();
             while let Some(head) = packed.get(end.used) {
-                let (count, is_run) = Test::of(*head);
+                let (count, is_run) = Test::decode(*head);
                 let used = end.used + 1 + if is_run { SIZE } else { count * SIZE };
                 if used + SLACK > input || end.made + count * SIZE + SLACK > room {
                     break;

@@ -38,7 +38,7 @@ struct Packet {
 /// The packet at `done`, if it can be unpacked here.
 #[inline(always)]
 fn packet<C: RunCode, const SIZE: usize>(from: &[u8], to: &[u8], done: RunsDone) -> Option<Packet> {
-    let (count, is_run) = C::of(*from.get(done.used)?);
+    let (count, is_run) = C::decode(*from.get(done.used)?);
     let size = count * SIZE;
     // Without a branch: what the next packet is nobody can guess.
     let stored = SIZE.wrapping_add(size.wrapping_sub(SIZE) & usize::from(is_run).wrapping_sub(1));

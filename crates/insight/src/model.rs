@@ -42,7 +42,7 @@ pub(super) struct Reading {
 
 impl Reading {
     /// The sum of all that is read; `None` where a rate is not known.
-    pub(super) fn of<'a>(list: impl IntoIterator<Item = &'a Moved>, ceilings: &Ceilings) -> Option<Reading> {
+    pub(super) fn from_moved<'a>(list: impl IntoIterator<Item = &'a Moved>, ceilings: &Ceilings) -> Option<Reading> {
         let mut sum = Reading::default();
         list.into_iter().try_for_each(|moved| sum.add(moved, ceilings))?;
         Some(sum)
@@ -91,7 +91,7 @@ pub fn load_seconds(list: &[Moved], threads: usize, rate: Option<f64>, ceilings:
     let each = formats.into_iter().map(|format| {
         let same = list.iter().filter(|it| it.format == format);
         let bytes = same.clone().map(|it| it.bytes).sum();
-        let reading = Reading::of(same, ceilings)?;
+        let reading = Reading::from_moved(same, ceilings)?;
         let disk = rate.map_or(Some(0.0), |rate| over(bytes, rate))?;
         Some(reading.cost(reading.streams, disk).at(speed(ceilings, threads)))
     });
@@ -108,8 +108,8 @@ impl Ceilings {
     /// codecs stay as they are, and so does all where the ceilings know nothing of a format.
     pub fn as_loaded(&self, list: &[Moved], seen: &Recording) -> Ceilings {
         let totals = seen.totals();
-        let seconds = READING.iter().map(|&phase| totals.of(phase)).sum::<u64>() as f64 / 1e9;
-        let faster = Reading::of(list, self).map_or(1.0, |reading| reading.parse / seconds);
+        let seconds = READING.iter().map(|&phase| totals.total(phase)).sum::<u64>() as f64 / 1e9;
+        let faster = Reading::from_moved(list, self).map_or(1.0, |reading| reading.parse / seconds);
         let is_reader = |name: &str| list.iter().filter_map(|it| reader(it.format?)).any(|(reader, _)| reader == name);
         let mut ceilings = self.clone();
         if faster.is_normal() {

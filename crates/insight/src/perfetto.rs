@@ -68,8 +68,8 @@ fn facts(json: &mut Json, recording: &Recording) {
     let totals = recording.totals();
     json.key("phases_ns").object(|json| {
         for phase in Phase::ALL {
-            if totals.of(phase) > 0 {
-                json.key(phase.name()).integer(totals.of(phase));
+            if totals.total(phase) > 0 {
+                json.key(phase.name()).integer(totals.total(phase));
             }
         }
     });

@@ -74,7 +74,7 @@ pub(super) struct Steps {
 
 impl Extent {
     /// From the first thing to the last.
-    pub(super) fn of(recording: &Recording) -> Extent {
+    pub(super) fn from_recording(recording: &Recording) -> Extent {
         let spans = recording.threads.iter().flat_map(|it| &it.spans).map(|it| (it.begin_ns, it.end_ns));
         let sections = recording.sections.iter().map(|it| (it.begin_ns, it.end_ns));
         let all = spans.chain(sections).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));

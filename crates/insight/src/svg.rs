@@ -47,7 +47,7 @@ struct Chart<'a> {
 /// assert!(picture.starts_with("<svg"));
 /// ```
 pub fn svg(recording: &Recording, heading: &Heading, verdict: Option<&Verdict>, ceilings: Option<&Ceilings>) -> String {
-    let extent = Extent::of(recording);
+    let extent = Extent::from_recording(recording);
     let rows = shown::rows(recording, extent, MOST_BARS);
     let steps = shown::steps(recording, extent);
     let sides: Vec<_> = [(false, &steps.read_bytes), (true, &steps.written_bytes)]

@@ -78,7 +78,7 @@ pub struct Times {
 
 impl Times {
     /// Those of some loads; `None` of none.
-    pub fn of(mut seconds: Vec<f64>) -> Option<Times> {
+    pub fn from_seconds(mut seconds: Vec<f64>) -> Option<Times> {
         seconds.sort_by(f64::total_cmp);
         let median = *seconds.get(seconds.len() / 2)?;
         Some(Times { least: *seconds.first()?, median, rounds: seconds.len() })
@@ -352,7 +352,7 @@ mod tests {
             for (stored, work) in [(0, 1.0), (1, 1.5)] {
                 let bytes = sweep.stored[stored].bytes as f64;
                 let disk = if let Device::Rate(rate) = device { bytes / rate as f64 } else { 0.0 };
-                let measured = Times::of(vec![disk.max(work)]);
+                let measured = Times::from_seconds(vec![disk.max(work)]);
                 let predicted_seconds = Some(disk.max(work));
                 sweep.cells.push(Cell { stored, threads: 2, device, measured, predicted_seconds, note: None });
             }
@@ -392,7 +392,7 @@ mod tests {
         for (index, cell) in sweep.cells.iter_mut().enumerate() {
             // As fast as each other but for 4 %, in turns.
             let seconds = if index % 4 == 0 || index % 4 == 3 { 1.0 } else { 1.04 };
-            cell.measured = Times::of(vec![seconds]);
+            cell.measured = Times::from_seconds(vec![seconds]);
         }
         assert!(sweep.crossings(2).is_empty());
         assert_eq!(sweep.advice(2), ["keep it as is: no other codec is 5 % faster at any of these rates"]);
@@ -429,13 +429,13 @@ mod tests {
         // From memory the packed file is the fastest, and at no rate: a codec that needs little of a core.
         let mut sweep = sample(&[2_000_000_000, 4_000_000_000]);
         let memory = |cell: &Cell| cell.device == Device::Memory;
-        let slower = |cell: &mut Cell| cell.measured = Times::of(vec![9.0]);
+        let slower = |cell: &mut Cell| cell.measured = Times::from_seconds(vec![9.0]);
         sweep.cells.iter_mut().filter(|cell| memory(cell) && cell.stored == 0).for_each(slower);
         let disk = |stored, seconds| Cell {
             stored,
             threads: 2,
             device: Device::Disk,
-            measured: Times::of(vec![seconds]),
+            measured: Times::from_seconds(vec![seconds]),
             ..Cell::default()
         };
         sweep.cells.extend([disk(0, 5.0), disk(1, 1.5)]);
@@ -462,8 +462,8 @@ mod tests {
 
     #[test]
     fn the_middle_round_counts() {
-        assert_eq!(Times::of(vec![3.0, 1.0, 2.0]), Some(Times { least: 1.0, median: 2.0, rounds: 3 }));
-        assert_eq!(Times::of(Vec::new()), None);
+        assert_eq!(Times::from_seconds(vec![3.0, 1.0, 2.0]), Some(Times { least: 1.0, median: 2.0, rounds: 3 }));
+        assert_eq!(Times::from_seconds(Vec::new()), None);
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Vertices {
     /// # Errors
     /// [`ErrorKind::Usage`] for a position out of range, [`ErrorKind::Limit`] where vertices are more than indices can
     /// name, [`ErrorKind::Memory`], [`ErrorKind::Cancelled`].
-    pub(crate) fn of(
+    pub(crate) fn from_corners(
         corners: &[u32],
         positions: usize,
         streams: [VerticesStream<'_>; 2],
@@ -236,8 +236,13 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    fn of(corners: &[u32], positions: usize, streams: [VerticesStream<'_>; 2], threads: usize) -> Result<Vertices> {
-        Vertices::of(corners, positions, streams, &RunOptions::default().with_threads(Some(threads)))
+    fn from_corners(
+        corners: &[u32],
+        positions: usize,
+        streams: [VerticesStream<'_>; 2],
+        threads: usize,
+    ) -> Result<Vertices> {
+        Vertices::from_corners(corners, positions, streams, &RunOptions::default().with_threads(Some(threads)))
     }
 
     #[test]
@@ -245,13 +250,14 @@ mod tests {
         let uvs = [[0.0, 1.0], [5.0, 5.0], [-0.0, 1.0], [2.0, 2.0], [f32::NAN, 0.0], [f32::NAN, 0.0], [2.0, 2.0]];
         let corners = [2, 0, 2, 2, 3, 3, 2];
         for threads in [1, 3] {
-            let found = of(&corners, 4, [VerticesStream::Pairs(&uvs), VerticesStream::Nothing], threads).unwrap();
+            let found =
+                from_corners(&corners, 4, [VerticesStream::Pairs(&uvs), VerticesStream::Nothing], threads).unwrap();
             assert_eq!(found.first, [1, NONE, 0, 4, 3, 5]);
             assert_eq!(found.more, [2, 3]);
             assert_eq!(found.of_corner, [2, 0, 2, 4, 3, 5, 4]);
         }
-        assert_eq!(of(&[], 0, [VerticesStream::Nothing; 2], 2).unwrap(), Vertices::default());
-        let error = of(&[0, 7], 3, [VerticesStream::Nothing; 2], 2).unwrap_err();
+        assert_eq!(from_corners(&[], 0, [VerticesStream::Nothing; 2], 2).unwrap(), Vertices::default());
+        let error = from_corners(&[0, 7], 3, [VerticesStream::Nothing; 2], 2).unwrap_err();
         assert_eq!(error.diagnostic().message, "corner 1 has position 7, but the mesh has 3 positions");
     }
 
@@ -290,7 +296,10 @@ mod tests {
             let expected = naive(&corners, positions as usize, &uvs, &normals);
             for threads in [1, 2, 7] {
                 let streams = [VerticesStream::Pairs(&uvs), VerticesStream::Triples(&normals)];
-                assert!(of(&corners, positions as usize, streams, threads).unwrap() == expected, "{kinds} {threads}");
+                assert!(
+                    from_corners(&corners, positions as usize, streams, threads).unwrap() == expected,
+                    "{kinds} {threads}"
+                );
             }
         }
     }

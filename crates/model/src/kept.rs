@@ -24,7 +24,7 @@ impl<T: Copy> Kept<T> {
     ///
     /// # Safety
     /// They are there, and nobody writes to them, as long as `owner` is.
-    pub unsafe fn of(values: NonNull<T>, count: usize, owner: Arc<dyn Send + Sync>) -> Kept<T> {
+    pub unsafe fn from_raw_parts(values: NonNull<T>, count: usize, owner: Arc<dyn Send + Sync>) -> Kept<T> {
         Kept { values, count, owner: Some(owner) }
     }
 }

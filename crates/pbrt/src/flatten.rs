@@ -166,7 +166,7 @@ impl<'a> Flattener<'a> {
         let render = self.render;
         for index in render.world_shapes().into_iter().flatten() {
             let Some(shape) = render.shape(index) else { continue };
-            let place = self.places.of(render, shape.motion().start);
+            let place = self.places.matrix(render, shape.motion().start);
             self.object(&shape, place, "")?;
         }
         Ok(())
@@ -177,7 +177,7 @@ impl<'a> Flattener<'a> {
         for object in &render.objects {
             for index in object.shapes.clone() {
                 let Some(shape) = render.shape(index) else { continue };
-                let place = self.places.of(render, shape.motion().start);
+                let place = self.places.matrix(render, shape.motion().start);
                 self.object(&shape, place, render.text(object.name))?;
             }
         }
@@ -192,7 +192,7 @@ impl<'a> Flattener<'a> {
             let name = render.text(object.name);
             for index in object.shapes.clone() {
                 let Some(shape) = render.shape(index) else { continue };
-                let inner = self.places.of(render, shape.motion().start);
+                let inner = self.places.matrix(render, shape.motion().start);
                 self.object(&shape, multiply64(outer, inner), name)?;
             }
         }

@@ -156,7 +156,7 @@ impl<'a> Expander<'a> {
         let at = match self.matrices.get(&own.0) {
             Some(&at) => at,
             None => {
-                let rows = self.places.of(self.render, own);
+                let rows = self.places.matrix(self.render, own);
                 let at = self.numbers(std::array::from_fn(|at| rows[at % 4][at / 4]))?;
                 self.matrices.try_reserve(1).map_err(|_| Error::memory("transforms"))?;
                 self.matrices.insert(own.0, at);

@@ -40,7 +40,7 @@ impl PbrtParser<'_> {
         parsed.clear();
         let mut piece = ParsePiece { lexer: Lexer::new(padded, start, end, self.level), parsed, options: self.options };
         while piece.lexer.peek() != PbrtToken::End {
-            let sizes = PbrtSizes::of(piece.parsed);
+            let sizes = PbrtSizes::from_parsed(piece.parsed);
             match piece.directive() {
                 Ok(event) => try_push(&mut piece.parsed.events, event, "directives")?,
                 Err(PbrtFault::Error(error)) => return Err(error),
@@ -61,7 +61,7 @@ impl PbrtParser<'_> {
 }
 
 impl PbrtSizes {
-    fn of(p: &PbrtParsed) -> PbrtSizes {
+    fn from_parsed(p: &PbrtParsed) -> PbrtSizes {
         let values = [p.floats.len(), p.integers.len(), p.bools.len(), p.strings.len(), p.doubles.len()];
         let [a, b, c, d, e] = values;
         PbrtSizes([a, b, c, d, e, p.parameters.len(), p.operands.len()])

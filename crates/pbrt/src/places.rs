@@ -67,7 +67,7 @@ fn with_room<T>(render: &Render) -> Result<Vec<T>> {
 
 impl Places64 {
     /// The matrix of a transform.
-    pub fn of(&self, render: &Render, transform: Transform) -> Matrix64 {
+    pub fn matrix(&self, render: &Render, transform: Transform) -> Matrix64 {
         let place = render.transform_index(transform).and_then(|index| self.0.get(index));
         place.copied().unwrap_or(IDENTITY64)
     }
@@ -76,12 +76,12 @@ impl Places64 {
     pub fn of_instance(&self, render: &Render, instance: &Instance) -> Matrix64 {
         match &instance.step {
             Some(step) => self.after(render, instance.motion.start, step),
-            None => self.of(render, instance.motion.start),
+            None => self.matrix(render, instance.motion.start),
         }
     }
 
     fn after(&self, render: &Render, parent: Transform, step: &Step) -> Matrix64 {
-        let before = || self.of(render, parent);
+        let before = || self.matrix(render, parent);
         match *step {
             Step::Replace(numbers) => columns(numbers),
             Step::Concat(numbers) => multiply64(before(), columns(numbers)),
@@ -171,7 +171,7 @@ fn inverse64(mut m: Matrix64) -> Matrix64 {
 
 impl Places32 {
     /// The matrix of a transform.
-    pub fn of(&self, render: &Render, transform: Transform) -> Matrix32 {
+    pub fn matrix(&self, render: &Render, transform: Transform) -> Matrix32 {
         self.both(render, transform)[0]
     }
 
@@ -179,7 +179,7 @@ impl Places32 {
     pub fn of_instance(&self, render: &Render, instance: &Instance) -> Matrix32 {
         match &instance.step {
             Some(step) => self.after(render, instance.motion.start, step)[0],
-            None => self.of(render, instance.motion.start),
+            None => self.matrix(render, instance.motion.start),
         }
     }
 

@@ -118,7 +118,7 @@ impl Room {
         };
         self.at += bytes;
         // SAFETY: they were put there, and nobody else ever has this part of the block.
-        Ok(unsafe { Kept::of(place, values.len(), block.clone()) })
+        Ok(unsafe { Kept::from_raw_parts(place, values.len(), block.clone()) })
     }
 }
 

@@ -74,7 +74,7 @@ enum Stage {
 
 impl Stage {
     /// The stage with this number.
-    fn of<J: ChunkJob>(number: usize) -> Stage {
+    fn from_number<J: ChunkJob>(number: usize) -> Stage {
         match number.checked_sub(usize::from(J::SCANS)) {
             None => Stage::Scan,
             Some(0) => Stage::Parse,
@@ -108,7 +108,7 @@ impl<J: ChunkJob> Job for J {
     }
 
     fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()> {
-        match Stage::of::<J>(stage) {
+        match Stage::from_number::<J>(stage) {
             Stage::Scan => self.scan(slot),
             Stage::Parse => self.parse(slot),
             Stage::Publish => self.publish(slot),
@@ -116,7 +116,7 @@ impl<J: ChunkJob> Job for J {
     }
 
     fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()> {
-        match Stage::of::<J>(stage) {
+        match Stage::from_number::<J>(stage) {
             Stage::Scan => self.number(state, slot),
             Stage::Parse => self.place(state, slot),
             Stage::Publish => self.finish(state, slot),
@@ -124,6 +124,6 @@ impl<J: ChunkJob> Job for J {
     }
 
     fn phase(&self, stage: usize) -> Phase {
-        if Stage::of::<J>(stage) == Stage::Publish { Phase::Build } else { J::PHASE }
+        if Stage::from_number::<J>(stage) == Stage::Publish { Phase::Build } else { J::PHASE }
     }
 }

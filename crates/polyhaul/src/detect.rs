@@ -38,7 +38,7 @@ impl Detected {
     /// # Errors
     ///
     /// [`ErrorKind::Usage`] where neither the options, nor the name, nor the content shows one.
-    pub(crate) fn of(plain: &Plain, path: Option<&Path>, name: &str, options: &ReadOptions) -> Result<Detected> {
+    pub(crate) fn detect(plain: &Plain, path: Option<&Path>, name: &str, options: &ReadOptions) -> Result<Detected> {
         let known = options.format.or_else(|| Format::of_path(path.unwrap_or(Path::new(name))));
         let Some(format) = known else {
             let mut head = [0; HEAD_BYTES];

@@ -61,7 +61,7 @@ impl Held {
     /// Integers as they are, and floats as 16 bits of sRGB: light has more brightnesses than bytes have.
     pub(crate) fn integers(image: &Image) -> Held {
         let Image { channels, color_space: space, .. } = *image;
-        match SampleType::of(&image.samples) {
+        match SampleType::from_samples(&image.samples) {
             SampleType::F32 => Held { kind: SampleType::U16, space: ColorSpace::Srgb, channels },
             kind => Held { kind, space, channels },
         }

@@ -33,7 +33,7 @@ pub(crate) enum ContentShape {
 
 impl ContentShape {
     /// What a file of this format is.
-    pub(crate) fn of(format: Format) -> ContentShape {
+    pub(crate) fn from_format(format: Format) -> ContentShape {
         match format.kind() {
             FormatKind::Scene => ContentShape::Scene,
             FormatKind::Table(_) => ContentShape::Tables,
@@ -141,7 +141,7 @@ pub(crate) fn timed<T>(
     read: impl Fn(&mut ReadJob<'_>) -> Result<T>,
 ) -> Result<(T, Report)> {
     // What of reading has no name of its own is parsing.
-    let clock = Clock::of("read", Phase::Parse);
+    let clock = Clock::start_in("read", Phase::Parse);
     let plain = input.plain(options);
     let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
     let is_compressed = plain.as_ref().is_ok_and(|plain| plain.source().codec().is_some());
@@ -177,7 +177,7 @@ fn read_plain<T>(
 ) -> Result<(T, Report)> {
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
-    let found = Detected::of(plain, input.near().path(), input.name(), options)?;
+    let found = Detected::detect(plain, input.near().path(), input.name(), options)?;
     let (near, format, details) = (input.near(), found.format.built()?, ReadDetails::default());
     let mut job = ReadJob { plain, near, format, options, read_mesh, report: &mut report, details };
     match read(&mut job) {

@@ -66,7 +66,7 @@ impl Clock {
     }
 
     /// The same; this thread is at `phase` until it ends.
-    pub(crate) fn of(name: &'static str, phase: trace::Phase) -> Clock {
+    pub(crate) fn start_in(name: &'static str, phase: trace::Phase) -> Clock {
         let clock = Clock::start(name);
         Clock { span: Some(trace::span_from(phase, clock.start)), ..clock }
     }
@@ -90,7 +90,7 @@ impl Report {
 
     /// Runs `work` as the phase `name`: a phase is a function.
     pub fn phase<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
-        let clock = Clock::of(name, trace::Phase::Transform);
+        let clock = Clock::start_in(name, trace::Phase::Transform);
         let result = work();
         clock.stop(self);
         result

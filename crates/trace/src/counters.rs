@@ -84,11 +84,11 @@ pub(crate) struct Sums {
 impl Counters {
     /// All zero.
     pub fn new() -> Self {
-        Self::of(Phase::Other)
+        Self::from_phase(Phase::Other)
     }
 
     /// All zero; a call is `phase` where it is traced.
-    pub fn of(phase: Phase) -> Self {
+    pub fn from_phase(phase: Phase) -> Self {
         Counters {
             bytes: AtomicU64::new(0),
             waiting_ns: AtomicU64::new(0),

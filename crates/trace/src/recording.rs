@@ -165,7 +165,7 @@ impl Totals {
     }
 
     /// The time of a phase, in nanoseconds.
-    pub fn of(&self, phase: Phase) -> u64 {
+    pub fn total(&self, phase: Phase) -> u64 {
         Lane::ALL.iter().map(|&lane| self.get(lane, phase)).sum()
     }
 

@@ -29,7 +29,7 @@ fn the_time_of_a_span_is_its_own_alone() {
     });
     let seen = trace.recording();
     let totals = seen.totals();
-    assert!(totals.of(Phase::Read) >= 8 * MS && totals.of(Phase::Parse) >= 2 * MS);
+    assert!(totals.total(Phase::Read) >= 8 * MS && totals.total(Phase::Parse) >= 2 * MS);
     // All of the time is somewhere, and none of it twice: what is left is the thread's beginning and end.
     assert!(totals.sum() <= seen.elapsed_ns && totals.of_lane(Lane::Alone) == totals.sum());
     let spans = &seen.threads[0].spans;
@@ -38,7 +38,7 @@ fn the_time_of_a_span_is_its_own_alone() {
         [(Phase::Read, 2), (Phase::Parse, 1), (Phase::Other, 0)]
     );
     let own = |at: usize| spans[at].end_ns - spans[at].begin_ns;
-    assert_eq!(totals.of(Phase::Parse), own(1) - own(0));
+    assert_eq!(totals.total(Phase::Parse), own(1) - own(0));
     assert_eq!(totals.sum(), own(2));
 }
 
@@ -80,7 +80,7 @@ fn a_thread_of_the_job_that_joins_goes_on_as_itself() {
     let totals = seen.totals();
     assert_eq!((seen.threads.len(), seen.wanted_threads), (1, 3));
     assert!(totals.get(Lane::Side, Phase::Format) > 0 && totals.get(Lane::Alone, Phase::Write) > 0);
-    assert_eq!(totals.of(Phase::Read), 0);
+    assert_eq!(totals.total(Phase::Read), 0);
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn a_loop_in_a_phase_is_part_of_it() {
         sleep(1);
     });
     let totals = trace.recording().totals();
-    assert!(totals.of(Phase::Transform) > 0 && totals.of(Phase::Format) >= MS);
-    assert_eq!(totals.of(Phase::Build), 0);
+    assert!(totals.total(Phase::Transform) > 0 && totals.total(Phase::Format) >= MS);
+    assert_eq!(totals.total(Phase::Build), 0);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_panic_and_a_forgotten_span_leave_the_times_right() {
     assert!(std::panic::catch_unwind(job).is_err());
     assert!(joint().is_none());
     let seen = trace.recording();
-    assert!(seen.totals().sum() <= seen.elapsed_ns && seen.totals().of(Phase::Read) > 0);
+    assert!(seen.totals().sum() <= seen.elapsed_ns && seen.totals().total(Phase::Read) > 0);
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Near {
     }
 
     fn hold(&mut self, thread: pid_t) {
-        let Some(before) = Processors::of(thread).zip(Processors::of(0)) else { return };
+        let Some(before) = Processors::from_thread(thread).zip(Processors::from_thread(0)) else { return };
         let Some(here) = before.0.current() else { return };
         if here.assign(thread) && here.assign(0) {
             self.held = Some(Held { thread, before: before.into() });

@@ -189,7 +189,7 @@ impl Watched {
         let row = |file| Row::new(file, &cached, here.as_deref());
         let (mut files, mut others): (Vec<_>, Vec<_>) =
             seen.files.list().iter().map(|file| (row(file), file)).partition(|(row, _)| is_listed(row.kind));
-        let total = Sum::of(files.iter().map(|(row, _)| row));
+        let total = Sum::from_rows(files.iter().map(|(row, _)| row));
         let file_count = files.len() as u64;
         let mut finish = |rows: &mut Vec<(Row, &File)>| -> Vec<Row> {
             rows.sort_by(|(one, _), (other, _)| worse(one, other));
@@ -312,7 +312,7 @@ impl Moved {
 }
 
 impl Sum {
-    fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Sum {
+    fn from_rows<'a>(rows: impl Iterator<Item = &'a Row>) -> Sum {
         rows.fold(Sum::default(), |sum, row| Sum {
             reads: sum.reads + row.reads.calls,
             bytes_read: sum.bytes_read + row.reads.bytes,
@@ -356,7 +356,7 @@ impl Names<'_> {
     /// `libc.so.6 pread64+0x14`, or the place alone where it has no name.
     fn frame(&mut self, module: u32, address: u64) -> String {
         let path = self.shelf.modules.get(module as usize).map_or("", String::as_str);
-        let name = self.symbols.entry(module).or_insert_with(|| Symbols::of(path)).name(address);
+        let name = self.symbols.entry(module).or_insert_with(|| Symbols::from_file(path)).name(address);
         let file = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
         let file = if file.is_empty() { "?".into() } else { file };
         match name {

@@ -118,7 +118,7 @@ pub struct Modules(Vec<Module>);
 
 impl Modules {
     /// What is mapped now.
-    pub fn of(process: pid_t) -> Modules {
+    pub fn from_process(process: pid_t) -> Modules {
         let text = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let mut memory = Memory::new(process);
@@ -192,7 +192,7 @@ impl Space {
             let pc = if frames.is_empty() { at.pc } else { at.pc - 1 };
             if self.modules.as_ref().is_none_or(|modules| may_look_again && modules.find(pc).is_none()) {
                 may_look_again = false;
-                *self = Space { modules: Some(Modules::of(thread)), ..Space::default() };
+                *self = Space { modules: Some(Modules::from_process(thread)), ..Space::default() };
             }
             let module = self.modules.as_ref().and_then(|modules| modules.find(pc));
             let name = module.map_or("", |module| module.name.as_str());

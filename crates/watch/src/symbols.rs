@@ -26,7 +26,7 @@ pub struct Symbols {
 
 impl Symbols {
     /// The functions of the file at a path.
-    pub fn of(path: &str) -> Symbols {
+    pub fn from_file(path: &str) -> Symbols {
         Symbols::read(path).unwrap_or_default()
     }
 
@@ -113,10 +113,12 @@ mod tests {
 
     #[test]
     fn our_own_file_has_functions_and_text_has_none() {
-        let own = Symbols::of(std::env::current_exe().unwrap().to_str().unwrap());
+        let own = Symbols::from_file(std::env::current_exe().unwrap().to_str().unwrap());
         assert!(own.functions.len() > 100 && own.functions.is_sorted());
         let (address, _, _) = own.functions[own.functions.len() / 2];
         assert!(own.name(address).is_some_and(|(name, into)| !name.is_empty() && into == 0));
-        assert!(Symbols::of(file!()).functions.is_empty() && Symbols::of("/dev/null").functions.is_empty());
+        assert!(
+            Symbols::from_file(file!()).functions.is_empty() && Symbols::from_file("/dev/null").functions.is_empty()
+        );
     }
 }

@@ -72,11 +72,11 @@ pub fn registers(thread: pid_t) -> io::Result<Registers> {
     let mut place = libc::iovec { iov_base: all.as_mut_ptr().cast(), iov_len: size_of_val(&all) };
     ptrace(libc::PTRACE_GETREGSET, thread, libc::NT_PRSTATUS as usize, (&raw mut place) as usize)?;
     // SAFETY: plain numbers, for which zeros are values too.
-    Ok(of(&unsafe { all.assume_init() }))
+    Ok(from_user_registers(&unsafe { all.assume_init() }))
 }
 
 #[cfg(target_arch = "x86_64")]
-fn of(all: &libc::user_regs_struct) -> Registers {
+fn from_user_registers(all: &libc::user_regs_struct) -> Registers {
     Registers {
         number: all.orig_rax,
         arguments: [all.rdi, all.rsi, all.rdx, all.r10, all.r8, all.r9],
@@ -89,7 +89,7 @@ fn of(all: &libc::user_regs_struct) -> Registers {
 }
 
 #[cfg(target_arch = "aarch64")]
-fn of(all: &libc::user_regs_struct) -> Registers {
+fn from_user_registers(all: &libc::user_regs_struct) -> Registers {
     let [a, b, c, d, e, f, ..] = all.regs;
     Registers {
         number: all.regs[8],
@@ -131,7 +131,7 @@ pub struct Processors(libc::cpu_set_t);
 
 impl Processors {
     /// Those of a thread; `None` where the system does not tell, or they are more than the type holds.
-    pub fn of(thread: pid_t) -> Option<Processors> {
+    pub fn from_thread(thread: pid_t) -> Option<Processors> {
         let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
         // SAFETY: the pointer is to writable memory of that size, and zeros are a value.
         unsafe {

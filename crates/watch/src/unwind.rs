@@ -471,7 +471,7 @@ mod tests {
     /// The tables of this program itself, of every function on the way to here.
     #[test]
     fn our_own_frames_have_rules() {
-        let maps = crate::stacks::Modules::of(std::process::id() as pid_t);
+        let maps = crate::stacks::Modules::from_process(std::process::id() as pid_t);
         let here = our_own_frames_have_rules as fn() as usize as u64;
         let module = maps.find(here).unwrap();
         let mut memory = Memory::new(std::process::id() as pid_t);

@@ -58,7 +58,7 @@ impl Head {
         let len = 6 + 8 * usize::from(has_content_size) + 4 * usize::from(has_dictionary);
         let (head, rest) = bytes.split_at_checked(len).ok_or_else(truncated)?;
         let &sum = rest.first().ok_or_else(truncated)?;
-        if sum != (Xxh32::of(&head[4..]) >> 8) as u8 {
+        if sum != (Xxh32::hash(&head[4..]) >> 8) as u8 {
             return Err(checksum("the checksum of a header does not match"));
         }
         if has_dictionary {
@@ -145,7 +145,7 @@ impl Lz4 {
             return Err(truncated());
         };
         let (block, sum) = block.split_at(len);
-        if sum.first_chunk().is_some_and(|sum| u32::from_le_bytes(*sum) != Xxh32::of(block)) {
+        if sum.first_chunk().is_some_and(|sum| u32::from_le_bytes(*sum) != Xxh32::hash(block)) {
             return Err(checksum("the checksum of a block does not match its data"));
         }
         self.decode(block, is_stored && !self.head.is_legacy)?;
@@ -240,7 +240,7 @@ pub(super) fn encode(plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let head = out.len();
     out.extend_from_slice(&[FLAGS, SIZES]);
     out.extend_from_slice(&(plain.len() as u64).to_le_bytes());
-    out.push((Xxh32::of(&out[head..]) >> 8) as u8);
+    out.push((Xxh32::hash(&out[head..]) >> 8) as u8);
     for block in plain.chunks(BLOCK_BYTES) {
         let begin = out.len();
         grow(out, begin + 4 + bound)?;
@@ -256,6 +256,6 @@ pub(super) fn encode(plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     }
     reserve(out, 8)?;
     out.extend_from_slice(&[0; 4]);
-    out.extend_from_slice(&Xxh32::of(plain).to_le_bytes());
+    out.extend_from_slice(&Xxh32::hash(plain).to_le_bytes());
     Ok(())
 }

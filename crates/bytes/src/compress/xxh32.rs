@@ -23,7 +23,7 @@ impl Xxh32 {
     }
 
     /// The checksum of all of `bytes`.
-    pub(super) fn of(bytes: &[u8]) -> u32 {
+    pub(super) fn hash(bytes: &[u8]) -> u32 {
         let mut hash = Xxh32::new();
         hash.update(bytes);
         hash.sum()
@@ -92,7 +92,7 @@ mod tests {
             ("abc", 0x32d1_53ff),
             ("Nobody inspects the spammish repetition", 0xe229_3b2f),
         ] {
-            assert_eq!(Xxh32::of(text.as_bytes()), expected, "{text}");
+            assert_eq!(Xxh32::hash(text.as_bytes()), expected, "{text}");
         }
     }
 
@@ -103,7 +103,7 @@ mod tests {
             let mut hash = Xxh32::new();
             hash.update(&bytes[..a]);
             hash.update(&bytes[a..]);
-            assert_eq!(hash.sum(), Xxh32::of(&bytes), "{a}");
+            assert_eq!(hash.sum(), Xxh32::hash(&bytes), "{a}");
         }
     }
 }

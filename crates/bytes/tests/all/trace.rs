@@ -73,7 +73,7 @@ fn decompressing_is_no_reading() {
     let phases: Vec<_> = seen.files.iter().map(|it| (it.phase, it.calls.bytes)).collect();
     assert!(phases.contains(&(Phase::Decompress, plain.len() as u64)), "{phases:?}");
     let totals = seen.totals();
-    assert!(totals.of(Phase::Decompress) > totals.of(Phase::Read), "{totals:?}");
+    assert!(totals.total(Phase::Decompress) > totals.total(Phase::Read), "{totals:?}");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_callback_is_the_host_s_time_and_no_call() {
         sleep(1);
     });
     let seen = trace.recording();
-    assert!(seen.totals().of(Phase::Host) >= MS);
+    assert!(seen.totals().total(Phase::Host) >= MS);
     assert_eq!((seen.host_alone.calls, seen.host_beside.calls), (0, 0));
 }
 
@@ -168,5 +168,5 @@ fn waiting_for_a_lock_of_a_host_s_is_no_work() {
         std::thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(|| joint.join(read))));
     });
     let totals = trace.recording().totals();
-    assert!(totals.of(Phase::Lock) >= MS && totals.of(Phase::Host) >= 10 * MS, "{totals:?}");
+    assert!(totals.total(Phase::Lock) >= MS && totals.total(Phase::Host) >= 10 * MS, "{totals:?}");
 }

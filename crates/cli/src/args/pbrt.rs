@@ -11,7 +11,7 @@ use std::str::FromStr;
 pub struct PbrtArgs {
     /// Where to store meshes: inline (in the text), ply (in PLY files next to the scene), or ply:N (in PLY files if
     /// they have at least N vertices) [default: unchanged]
-    #[arg(long, value_name = "WHERE", value_parser = crate::values::Choices::<MeshPlace>::of(&["inline", "ply"]), hide_possible_values = true)]
+    #[arg(long, value_name = "WHERE", value_parser = crate::values::Choices::<MeshPlace>::from_names(&["inline", "ply"]), hide_possible_values = true)]
     pub meshes: Option<MeshPlace>,
     /// Split the scene into about N files of equal size, imported by the main file
     #[arg(long, value_name = "N", allow_negative_numbers = true,

@@ -14,7 +14,7 @@ use std::str::FromStr;
 pub struct TableArgs {
     /// Delimiter of values: one character, or comma, semicolon, tab or blanks [default: detected automatically]
     #[arg(long, value_name = "SEP", allow_hyphen_values = true, hide_possible_values = true,
-          value_parser = values::Choices::<TablesSeparator>::of(&SEPARATORS))]
+          value_parser = values::Choices::<TablesSeparator>::from_names(&SEPARATORS))]
     pub delimiter: Option<TablesSeparator>,
     /// Whether the first row holds column names
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
@@ -36,7 +36,7 @@ pub struct TableArgs {
     pub element: Option<String>,
     /// Value of empty fields: a number, nan, or error to reject them
     #[arg(long, value_name = "VALUE", default_value = "error", allow_hyphen_values = true, hide_possible_values = true,
-          value_parser = values::Choices::<MissingArg>::of(&["error", "nan"]))]
+          value_parser = values::Choices::<MissingArg>::from_names(&["error", "nan"]))]
     pub missing: MissingArg,
 }
 
@@ -47,7 +47,7 @@ pub struct TableStyleArgs {
     /// Delimiter of values: one character, or comma, semicolon, tab or blank [default: comma for csv, tab for tsv,
     /// blank for other formats]
     #[arg(long, value_name = "SEP", allow_hyphen_values = true, hide_possible_values = true,
-          value_parser = values::Choices::<TablesSeparator>::of(&SEPARATORS))]
+          value_parser = values::Choices::<TablesSeparator>::from_names(&SEPARATORS))]
     pub out_delimiter: Option<TablesSeparator>,
     /// Whether to write a row of column names; auto does so for csv and tsv if there are names
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]

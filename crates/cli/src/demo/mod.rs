@@ -170,7 +170,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
         Rate::new("read", text_bytes, read_time),
         Rate::new("plain read", bytes, plain_read),
     ];
-    let contents = What::of(Content::Scene(made));
+    let contents = What::from_content(Content::Scene(made));
     let kept = args.keep.as_ref().map(|folder| folder.display().to_string());
     Ok((DemoDetails { same: true, kind: subject.kind.name(), folder: kept, bytes, rates, verdicts, contents }, report))
 }

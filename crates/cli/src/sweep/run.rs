@@ -120,7 +120,7 @@ impl Run<'_> {
             }
         }
         for (index, taken) in cells.zip(seconds) {
-            self.cells[index].measured = Times::of(taken);
+            self.cells[index].measured = Times::from_seconds(taken);
         }
         Ok(())
     }

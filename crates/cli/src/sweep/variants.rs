@@ -65,7 +65,7 @@ impl Cache {
         &self.0
     }
 
-    fn of(&self, main: &Path) -> PathBuf {
+    fn folder_of(&self, main: &Path) -> PathBuf {
         self.0.join(folder_name(&main.to_string_lossy()))
     }
 
@@ -92,7 +92,7 @@ impl Cache {
     /// Removes the copies of an asset, or of all; returns how many bytes they had.
     pub fn forget(&self, main: Option<&Path>) -> Result<u64> {
         let folders = match main {
-            Some(main) => vec![self.of(&real(main))],
+            Some(main) => vec![self.folder_of(&real(main))],
             None => self.all()?,
         };
         let ours: Vec<_> = folders.iter().filter(|folder| is_ours(folder)).collect();
@@ -127,7 +127,7 @@ impl Cache {
             let files = asset.files.iter().map(|file| file.path.clone()).collect();
             return described(storing, files, asset, read, false);
         }
-        let folder = self.of(asset.main());
+        let folder = self.folder_of(asset.main());
         let name = storing.to_string().replace(':', "-");
         let (copies, note) = (folder.join(&name), folder.join(format!("{name}.txt")));
         let files = places(asset, &copies)?;
@@ -145,7 +145,7 @@ impl Cache {
 
     /// What all copies of an asset take on the disk.
     pub fn bytes(&self, asset: &Asset) -> u64 {
-        size(&self.of(asset.main()))
+        size(&self.folder_of(asset.main()))
     }
 }
 
@@ -477,7 +477,7 @@ mod tests {
     fn a_folder_of_others_is_left_alone() {
         let scratch = Scratch::new("others");
         let cache = Cache::new(Some(&scratch.0.join("cache"))).unwrap();
-        let folder = cache.of(scratch.asset().main());
+        let folder = cache.folder_of(scratch.asset().main());
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("mine"), "mine").unwrap();
         let refused = cache.variant(&scratch.asset(), ZSTD, &ReadOptions::default()).map(drop).unwrap_err();

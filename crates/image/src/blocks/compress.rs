@@ -57,7 +57,7 @@ pub fn compress(levels: &[&Image], encoding: Encoding, quality: BlockQuality, ru
     let Some(first) = levels.first() else {
         return Err(Error::new(ErrorKind::Usage, "a texture needs at least one image"));
     };
-    let layout = BlockLayout::of(encoding)?;
+    let layout = BlockLayout::from_encoding(encoding)?;
     let mut texture = Texture {
         width: first.width,
         height: first.height,
@@ -133,7 +133,7 @@ struct BlockLayout {
 }
 
 impl BlockLayout {
-    fn of(encoding: Encoding) -> Result<BlockLayout> {
+    fn from_encoding(encoding: Encoding) -> Result<BlockLayout> {
         if let Encoding::Plain { channels, texel } = encoding {
             let is_light = matches!(texel, Texel::F16 | Texel::F32);
             let channels = usize::from(channels);

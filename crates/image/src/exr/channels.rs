@@ -123,7 +123,7 @@ pub(super) fn window(image: &Image) -> Result<ExrWindow> {
 fn declared(image: &Image, name: &str) -> Result<Option<ExrWindow>> {
     let attribute = image.attributes.iter().find(|attribute| attribute.name == name);
     let invalid = || usage(format!("the attribute `{name}` is not a valid window"));
-    attribute.map(|attribute| ExrWindow::of(&attribute.value).ok_or_else(invalid)).transpose()
+    attribute.map(|attribute| ExrWindow::from_value(&attribute.value).ok_or_else(invalid)).transpose()
 }
 
 /// What stands before the table of blocks.

@@ -81,7 +81,7 @@ impl ExrWindow {
         [self.min, self.max].as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect()
     }
 
-    pub(super) fn of(value: &[u8]) -> Option<ExrWindow> {
+    pub(super) fn from_value(value: &[u8]) -> Option<ExrWindow> {
         let [left, top, right, bottom] = numbers(value)?;
         let window = ExrWindow { min: [left, top], max: [right, bottom] };
         let is_valid = |axis: usize| {
@@ -297,8 +297,8 @@ impl HeaderReader<'_, '_> {
         all.dedup_by(|a, b| a.name == b.name);
         let value = |name: &str| all.iter().find(|attribute| attribute.name == name).map(|it| it.value.as_slice());
         let missing = |name: &str| self.fault(format!("the attribute `{name}` is missing or invalid"));
-        let data = value("dataWindow").and_then(ExrWindow::of).ok_or_else(|| missing("dataWindow"))?;
-        if value("displayWindow").is_some_and(|value| ExrWindow::of(value).is_none()) {
+        let data = value("dataWindow").and_then(ExrWindow::from_value).ok_or_else(|| missing("dataWindow"))?;
+        if value("displayWindow").is_some_and(|value| ExrWindow::from_value(value).is_none()) {
             return Err(missing("displayWindow"));
         }
         let compression = value("compression").and_then(|value| value.first().copied());
@@ -361,7 +361,7 @@ impl HeaderReader<'_, '_> {
 /// Whether an attribute says what holds without it.
 fn is_default(attribute: &ImageAttribute, data: ExrWindow) -> bool {
     let floats: &[f32] = match attribute.name.as_str() {
-        "displayWindow" => return ExrWindow::of(&attribute.value) == Some(data) && data.min == [0, 0],
+        "displayWindow" => return ExrWindow::from_value(&attribute.value) == Some(data) && data.min == [0, 0],
         "pixelAspectRatio" | "screenWindowWidth" => &[1.0],
         "screenWindowCenter" => &[0.0, 0.0],
         _ => return false,

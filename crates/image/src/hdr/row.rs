@@ -56,7 +56,7 @@ struct HdrHeads;
 
 impl RunCode for HdrHeads {
     #[inline(always)]
-    fn of(head: u8) -> (usize, bool) {
+    fn decode(head: u8) -> (usize, bool) {
         let is_run = head > 128;
         (usize::from(head) - if is_run { 128 } else { 0 }, is_run)
     }
@@ -88,7 +88,7 @@ pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]
 fn packet(bytes: &[u8], plane: &mut [u8], RunsDone { used, made }: &mut RunsDone) -> Result<(), HdrFault> {
     let (count, is_run) = match *bytes.get(*used).ok_or(HdrFault::Cut)? {
         0 => return Err(HdrFault::At(*used, "a run has no pixels")),
-        head => HdrHeads::of(head),
+        head => HdrHeads::decode(head),
     };
     let Some(to) = plane.get_mut(*made..*made + count) else {
         return Err(HdrFault::At(*used, "a run extends past the end of its row"));

@@ -132,7 +132,7 @@ struct MipmapWork {
 }
 
 impl MipmapWork {
-    fn of(image: &Image, options: &MipmapOptions) -> MipmapWork {
+    fn from_image(image: &Image, options: &MipmapOptions) -> MipmapWork {
         let is_bent = image.color_space == ColorSpace::Srgb && options.content == MipmapContent::Colors;
         let has_alpha = image.channels.has_alpha() && options.content == MipmapContent::Colors;
         MipmapWork {
@@ -148,7 +148,7 @@ fn half_of(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<I
     let [width, height] = [image.width, image.height].map(|count| if count > 1 { count / 2 } else { count });
     let count = width.checked_mul(height).and_then(|count| count.checked_mul(image.channels.count()));
     let count = count.ok_or_else(|| Error::memory("a mip level"))?;
-    let work = MipmapWork::of(image, options);
+    let work = MipmapWork::from_image(image, options);
     let is_even = image.width == 2 * width && image.height == 2 * height;
     let samples = match &image.samples {
         Samples::U8(samples)
@@ -185,7 +185,7 @@ fn filtered<T: SampleStore + Zero + Send>(
     let mut samples = zeroed::<T>(count, "a mip level")?;
     let row = width * image.channels.count();
     let rows = (PIECE_PIXELS / width.max(1)).clamp(1, 64);
-    let job = Filtering { image, work: MipmapWork::of(image, options), across, down, row };
+    let job = Filtering { image, work: MipmapWork::from_image(image, options), across, down, row };
     let bands = samples.chunks_mut((row * rows).max(1)).enumerate();
     let threads = run.worker_threads().min(height.div_ceil(rows));
     try_for_each_item(threads, &run.cancel, bands, MipmapScratch::default, |scratch, (number, band)| {

@@ -23,7 +23,7 @@ impl Default for Adler {
 
 impl Adler {
     /// The sum of these bytes.
-    pub(super) fn of(bytes: &[u8]) -> Adler {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Adler {
         let mut sum = Adler { count: bytes.len() as u64, ..Adler::default() };
         for part in bytes.chunks(ROOM) {
             // Of 16 bytes at a time: each counts as often in the high sum as bytes follow it, and itself.
@@ -74,14 +74,14 @@ mod tests {
 
     #[test]
     fn sums_of_parts_are_those_of_the_whole() {
-        assert_eq!(Adler::of(b"Wikipedia").value(), 0x11E6_0398);
+        assert_eq!(Adler::from_bytes(b"Wikipedia").value(), 0x11E6_0398);
         let bytes: Vec<u8> =
             (0..70_000_u32).map(|at| if at < 20_000 { 255 } else { (at.wrapping_mul(at) >> 7) as u8 }).collect();
         for size in [0, 1, 15, 16, 17, 5552, 5553, 11_104, 65_521, 70_000] {
-            assert_eq!(Adler::of(&bytes[..size]).value(), byte_by_byte(&bytes[..size]), "{size}");
+            assert_eq!(Adler::from_bytes(&bytes[..size]).value(), byte_by_byte(&bytes[..size]), "{size}");
             let (first, second) = bytes.split_at(size);
-            let sum = Adler::default().then(Adler::of(first)).then(Adler::of(second));
-            assert_eq!(sum, Adler::of(&bytes), "{size}");
+            let sum = Adler::default().then(Adler::from_bytes(first)).then(Adler::from_bytes(second));
+            assert_eq!(sum, Adler::from_bytes(&bytes), "{size}");
         }
     }
 }

@@ -237,7 +237,7 @@ impl Pages for PngPages<'_> {
 
     fn prepare(&self, slot: &mut PngPageSlot) -> Result<()> {
         self.filter(slot)?;
-        slot.sum = Adler::of(&slot.filtered);
+        slot.sum = Adler::from_bytes(&slot.filtered);
         self.pack(slot)
     }
 

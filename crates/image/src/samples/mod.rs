@@ -32,7 +32,7 @@ pub enum SampleType {
 
 impl SampleType {
     /// The type of these samples.
-    pub fn of(samples: &Samples) -> SampleType {
+    pub fn from_samples(samples: &Samples) -> SampleType {
         match samples {
             Samples::U8(_) => SampleType::U8,
             Samples::U16(_) => SampleType::U16,
@@ -65,7 +65,7 @@ pub struct Cut {
 
 impl Cut {
     /// What the samples hold that integers cannot.
-    pub fn of(samples: &[f32]) -> Cut {
+    pub fn from_samples(samples: &[f32]) -> Cut {
         let count = |is_out: fn(&f32) -> bool| samples.iter().filter(|sample| is_out(sample)).count() as u64;
         Cut {
             above: count(|sample| *sample > 1.0),
@@ -125,7 +125,7 @@ pub fn convert_samples(image: &Image, to: SampleType, space: ColorSpace, run: &R
 /// # Errors
 /// Those of [`convert_samples`].
 pub fn with_channels(image: &Image, channels: Channels, run: &RunOptions) -> Result<Image> {
-    let kind = SampleType::of(&image.samples);
+    let kind = SampleType::from_samples(&image.samples);
     Ok(rebuilt(image, SampleShape { kind, space: image.color_space, channels }, run)?.image)
 }
 
@@ -254,8 +254,8 @@ impl SampleScratch {
         if premultiplied && encodes {
             encode_premultiplied(values, to.channels.count());
         }
-        let mut cut = if SampleType::of(&image.samples) == SampleType::F32 && to.kind != SampleType::F32 {
-            Cut::of(values)
+        let mut cut = if SampleType::from_samples(&image.samples) == SampleType::F32 && to.kind != SampleType::F32 {
+            Cut::from_samples(values)
         } else {
             Cut::default()
         };
@@ -509,7 +509,7 @@ mod tests {
         let bytes = image(Channels::Gray, Samples::U8((0..=255).collect()), Srgb);
         let words = image(Channels::Gray, Samples::U16((0..=65535).collect()), Srgb);
         for codes in [bytes, words] {
-            let kind = SampleType::of(&codes.samples);
+            let kind = SampleType::from_samples(&codes.samples);
             let light = image(Channels::Gray, converted(&codes, SampleType::F32, Linear), Linear);
             assert_eq!(converted(&light, kind, Srgb), codes.samples);
             let floats = image(Channels::Gray, converted(&codes, SampleType::F32, Srgb), Srgb);

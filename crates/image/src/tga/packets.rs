@@ -15,7 +15,7 @@ struct TgaHeads;
 
 impl RunCode for TgaHeads {
     #[inline(always)]
-    fn of(head: u8) -> (usize, bool) {
+    fn decode(head: u8) -> (usize, bool) {
         (usize::from(head & 0x7F) + 1, head & 0x80 != 0)
     }
 }
@@ -55,7 +55,7 @@ impl Packets {
     /// Takes the begin of a packet, if it is there as a whole.
     fn begin(&mut self, size: usize, from: &[u8], done: &mut RunsDone) -> bool {
         let Some((&head, rest)) = from[done.used..].split_first() else { return false };
-        let (count, is_run) = TgaHeads::of(head);
+        let (count, is_run) = TgaHeads::decode(head);
         self.run = None;
         if is_run {
             let Some(stored) = rest.get(..size) else { return false };

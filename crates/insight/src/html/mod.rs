@@ -75,7 +75,7 @@ pub fn html(
     verdict: Option<&Verdict>,
     ceilings: Option<&Ceilings>,
 ) -> String {
-    let extent = Extent::of(recording);
+    let extent = Extent::from_recording(recording);
     let rows = shown::rows(recording, extent, MOST_BARS);
     let steps = shown::steps(recording, extent);
     let job = HtmlJob { recording, heading, verdict, ceilings, extent, rows, steps };

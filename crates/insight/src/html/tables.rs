@@ -143,7 +143,7 @@ fn causes(out: &mut String, verdict: &Verdict) {
 pub(super) fn phases(job: &HtmlJob<'_>) -> String {
     let totals = job.recording.totals();
     let all = totals.sum();
-    let mut rows: Vec<_> = Phase::ALL.into_iter().map(|it| (it, totals.of(it))).filter(|(_, ns)| *ns > 0).collect();
+    let mut rows: Vec<_> = Phase::ALL.into_iter().map(|it| (it, totals.total(it))).filter(|(_, ns)| *ns > 0).collect();
     rows.sort_by_key(|(phase, ns)| (std::cmp::Reverse(*ns), *phase));
     let Some(most) = rows.first().map(|(_, ns)| *ns) else {
         return "<p class=soft>No phases were recorded.</p>".into();
@@ -338,7 +338,7 @@ pub(super) fn about_steps(job: &HtmlJob<'_>) -> String {
 /// The threads in words.
 pub(super) fn about_threads(job: &HtmlJob<'_>) -> String {
     let totals = job.recording.totals();
-    let mut phases: Vec<_> = Phase::ALL.into_iter().map(|it| (totals.of(it), phase_words(it))).collect();
+    let mut phases: Vec<_> = Phase::ALL.into_iter().map(|it| (totals.total(it), phase_words(it))).collect();
     phases.sort_by_key(|it| std::cmp::Reverse(it.0));
     let most: Vec<_> = phases.iter().filter(|it| it.0 > 0).take(3).map(|it| it.1).collect();
     let threads = job.rows.rows.len();

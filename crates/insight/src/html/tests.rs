@@ -253,7 +253,7 @@ fn bytes_are_spread_over_the_time_that_calls_took() {
         vec![span(Phase::Read, 0, 40 * MS, 400), span(Phase::Write, 40 * MS, 1000 * MS, 960_000)],
         vec![span(Phase::Read, 10 * MS, 20 * MS, 50), span(Phase::Parse, 20 * MS, 1000 * MS, 1)],
     ]);
-    let steps = shown::steps(&job, Extent::of(&job));
+    let steps = shown::steps(&job, Extent::from_recording(&job));
     assert_eq!(steps.step_ns, 2 * MS);
     let near = |is: f64, wanted: f64| assert!((is - wanted).abs() < 1e-6, "{is} {wanted}");
     for (at, wanted) in [(0, 20.0), (5, 30.0), (9, 30.0), (10, 20.0), (20, 0.0)] {
@@ -272,12 +272,12 @@ fn time_is_that_of_the_inner_span() {
     let mut read = span(Phase::Read, 20 * MS, 60 * MS, 1);
     read.depth = 2;
     let job = recording(vec![vec![read, span(Phase::Parse, 0, 100 * MS, 7)]]);
-    let rows = shown::rows(&job, Extent::of(&job), 10).rows;
+    let rows = shown::rows(&job, Extent::from_recording(&job), 10).rows;
     assert_eq!(
         rows[0].iter().map(|it| (it.level, it.phase)).collect::<Vec<_>>(),
         [(0, Phase::Parse), (1, Phase::Read)]
     );
-    let steps = shown::steps(&job, Extent::of(&job));
+    let steps = shown::steps(&job, Extent::from_recording(&job));
     let sum = |steps: &[f64], step_ns: u64| (steps.iter().sum::<f64>() * step_ns as f64).round() as u64;
     assert_eq!([sum(&steps.computing, steps.step_ns), sum(&steps.calling, steps.step_ns)], [60 * MS, 40 * MS]);
 }

@@ -19,11 +19,11 @@ pub(super) fn write(events: &mut Events<'_>, recording: &Recording) -> io::Resul
     let end_ns = spans().map(|span| span.end_ns).max().unwrap_or(recording.elapsed_ns);
     let mut counters = Counters { events, recording, apart_ns: end_ns / STEPS };
     for (name, way) in [("bytes in", Way::In), ("bytes out", Way::Out), ("bytes decompressed", Way::Unpacked)] {
-        counters.moved(name, |file| way == Way::of(file))?;
+        counters.moved(name, |file| way == Way::from_file(file))?;
     }
     for (name, phase, of) in largest(&recording.files) {
         let label = format!("{} {name}", phase.name());
-        counters.moved(&label, |file| file.phase == phase && file.name == name && Way::of(file) == of)?;
+        counters.moved(&label, |file| file.phase == phase && file.name == name && Way::from_file(file) == of)?;
     }
     counters.chunks("chunk cut", Phase::Cut)?;
     counters.chunks("chunk placed", Phase::Place)?;
@@ -44,7 +44,7 @@ enum Way {
 }
 
 impl Way {
-    fn of(file: &FileUse) -> Way {
+    fn from_file(file: &FileUse) -> Way {
         match (file.phase, file.is_output) {
             (Phase::Decompress, _) => Way::Unpacked,
             (_, true) => Way::Out,
@@ -57,7 +57,7 @@ impl Way {
 fn largest(files: &[FileUse]) -> Vec<(&str, Phase, Way)> {
     let mut sums: BTreeMap<(&str, Phase, Way), u64> = BTreeMap::new();
     for file in files {
-        *sums.entry((&file.name, file.phase, Way::of(file))).or_default() += file.calls.bytes;
+        *sums.entry((&file.name, file.phase, Way::from_file(file))).or_default() += file.calls.bytes;
     }
     let mut sums: Vec<_> = sums.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
     sums.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));

@@ -44,7 +44,7 @@ struct Divided {
 }
 
 impl Account {
-    pub(super) fn of(seen: &Recording, cores: usize) -> Account {
+    pub(super) fn from_recording(seen: &Recording, cores: usize) -> Account {
         let totals = seen.totals();
         let threads = seen.wanted_threads.max(1);
         let recorded = totals.sum() as f64;
@@ -55,7 +55,7 @@ impl Account {
         let cold = cold(seen);
         let at_work = work(&totals) / whole.max(1.0);
         let shares = throttled(seen, &totals);
-        let throttled = shares.map(|share| share * totals.of(Phase::Throttle) as f64);
+        let throttled = shares.map(|share| share * totals.total(Phase::Throttle) as f64);
         let mut account = Account { causes: Vec::new(), whole, threads, cold, at_work, throttled };
         let divided = Divided {
             reading: reading(seen, cold > 0.0),
@@ -66,7 +66,7 @@ impl Account {
         account.add(Bound::Memory, memory);
         for phase in Phase::ALL {
             match phase {
-                Phase::Lock => account.add(Bound::Locks, totals.of(phase) as f64),
+                Phase::Lock => account.add(Bound::Locks, totals.total(phase) as f64),
                 _ if phase.is_wait() => {}
                 _ => account.give(phase, totals.get(Lane::Side, phase) as f64, &divided),
             }
@@ -172,7 +172,7 @@ fn resting(seen: &Recording, threads: usize, cores: usize) -> Option<f64> {
 
 /// The time of threads that a core is for.
 fn work(totals: &Totals) -> f64 {
-    phases().filter(|phase| !phase.is_io()).map(|phase| totals.of(phase) as f64).sum()
+    phases().filter(|phase| !phase.is_io()).map(|phase| totals.total(phase) as f64).sum()
 }
 
 /// The time in which threads did something on behalf of a lane.
@@ -189,12 +189,12 @@ fn held(totals: &Totals, threads: usize, idle: f64) -> [(Lane, f64); 3] {
     let most = |lane| (threads - 1) as f64 * own(totals, lane);
     let waits = [
         (Lane::Alone, idle),
-        (Lane::Input, totals.of(Phase::WaitInput) as f64),
-        (Lane::Turn, totals.of(Phase::WaitTurn) as f64),
+        (Lane::Input, totals.total(Phase::WaitInput) as f64),
+        (Lane::Turn, totals.total(Phase::WaitTurn) as f64),
     ];
     let mut held = waits.map(|(lane, wait)| (lane, wait.min(most(lane))));
     let sum = |of: &[(Lane, f64); 3]| of.iter().map(|(_, ns)| ns).sum::<f64>();
-    let left = sum(&waits) + totals.of(Phase::WaitEnd) as f64 - sum(&held);
+    let left = sum(&waits) + totals.total(Phase::WaitEnd) as f64 - sum(&held);
     let spare = waits.map(|(lane, wait)| (lane, most(lane) - wait.min(most(lane))));
     let part = if sum(&spare) > 0.0 { (left / sum(&spare)).min(1.0) } else { 0.0 };
     held.iter_mut().zip(spare).for_each(|((_, held), (_, spare))| *held += part * spare);
@@ -219,7 +219,7 @@ fn cause(phase: Phase) -> Bound {
 
 /// What is settled in order belongs to reading or to writing, as the work around it does.
 fn place(totals: &Totals) -> Parts {
-    let sum = |phases: &[Phase]| phases.iter().map(|&phase| totals.of(phase) as f64).sum::<f64>();
+    let sum = |phases: &[Phase]| phases.iter().map(|&phase| totals.total(phase) as f64).sum::<f64>();
     let reading = sum(&[Phase::Cut, Phase::Parse, Phase::Build, Phase::Decode]);
     let writing = sum(&[Phase::Format, Phase::Encode, Phase::Compress]);
     let share = if reading + writing > 0.0 { reading / (reading + writing) } else { 0.5 };
@@ -278,7 +278,7 @@ fn throttled(seen: &Recording, totals: &Totals) -> [f64; 2] {
 
 /// What the time in the host's calls was spent for: calls that bring little, waiting for each other, or themselves.
 fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> Parts {
-    let all = totals.of(Phase::Host) as f64;
+    let all = totals.total(Phase::Host) as f64;
     if all <= 0.0 {
         return vec![(Bound::Host, 1.0)];
     }

@@ -68,14 +68,14 @@ pub(super) fn limit(bound: Bound, seen: &Recording, facts: &Facts, account: &Acc
 }
 
 /// What to say of a job that was limited by `bound`.
-pub(super) fn of(
+pub(super) fn remedies(
     bound: Bound,
     seen: &Recording,
     facts: &Facts,
     account: &Account,
     ceilings: Option<&Ceilings>,
 ) -> Vec<String> {
-    let model = ceilings.map(|ceilings| Model::of(seen, account, ceilings));
+    let model = ceilings.map(|ceilings| Model::from_recording(seen, account, ceilings));
     let job = AdviceJob { seen, facts, account, model, seconds: seen.elapsed_ns as f64 / 1e9 };
     let said = match bound {
         Bound::Read => match (job.held(Way::Read), is_piped(seen)) {
@@ -146,7 +146,7 @@ impl AdviceJob<'_> {
 
     /// Whether being throttled took most of the time of calls one way.
     fn is_throttled(&self, way: Way) -> bool {
-        let calls = self.seen.totals().of(Phase::Throttle) as f64;
+        let calls = self.seen.totals().total(Phase::Throttle) as f64;
         calls > 0.0 && self.account.throttled[way as usize] >= 0.5 * calls
     }
 
@@ -247,7 +247,7 @@ impl AdviceJob<'_> {
     fn write_rate(&self) -> Option<String> {
         let (model, list) = (self.model.as_ref()?, &self.facts.writes);
         let totals = self.seen.totals();
-        let seconds = (totals.of(Phase::Write) + totals.of(Phase::Sync)) as f64 / 1e9;
+        let seconds = (totals.total(Phase::Write) + totals.total(Phase::Sync)) as f64 / 1e9;
         let (ceiling, whose) = if list.iter().all(|it| it.durable) {
             (model.ceilings.write_sync, "the disk's rate")
         } else {

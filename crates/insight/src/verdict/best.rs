@@ -26,7 +26,7 @@ pub(super) struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    pub(super) fn of(seen: &Recording, account: &Account, ceilings: &'a Ceilings) -> Model<'a> {
+    pub(super) fn from_recording(seen: &Recording, account: &Account, ceilings: &'a Ceilings) -> Model<'a> {
         Model { ceilings, cold: account.cold, lone: lone(seen) }
     }
 
@@ -39,7 +39,7 @@ impl<'a> Model<'a> {
     ///
     /// Streams are decompressed side by side as far as that was seen: nobody knows which of the others could have been.
     pub(super) fn read(&self, list: &[Moved]) -> Option<Cost> {
-        let reading = Reading::of(list, self.ceilings)?;
+        let reading = Reading::from_moved(list, self.ceilings)?;
         let bytes = list.iter().map(|it| it.bytes).sum();
         let disk = self.ceilings.cold_read.map_or(Some(0.0), |rate| over(bytes, rate))? * self.cold;
         Some(reading.cost(reading.streams.min(self.lone * reading.unpack), disk))
@@ -63,7 +63,7 @@ impl<'a> Model<'a> {
 /// Which share of decompressing was not done side by side; all of it where there was none.
 fn lone(seen: &Recording) -> f64 {
     let totals = seen.totals();
-    match totals.of(Phase::Decompress) {
+    match totals.total(Phase::Decompress) {
         0 => 1.0,
         all => 1.0 - totals.get(Lane::Side, Phase::Decompress) as f64 / all as f64,
     }
@@ -87,7 +87,7 @@ fn writer(format: &str) -> Option<&'static str> {
 fn transform(seen: &Recording, account: &Account) -> f64 {
     let totals = seen.totals();
     let side = totals.get(Lane::Side, Phase::Transform) as f64;
-    let alone = totals.of(Phase::Transform) as f64 - side;
+    let alone = totals.total(Phase::Transform) as f64 - side;
     (alone + side / account.threads as f64) / seen.elapsed_ns.max(1) as f64
 }
 
@@ -97,7 +97,7 @@ pub(super) fn seconds(seen: &Recording, facts: &Facts, account: &Account, ceilin
     if transform(seen, account) > UNKNOWN_WORK {
         return None;
     }
-    let model = Model::of(seen, account, ceilings);
+    let model = Model::from_recording(seen, account, ceilings);
     let speed = model.speed(usize::MAX);
     let sum = model.read(&facts.reads)?.at(speed) + model.write(&facts.writes)?.at(speed);
     (sum >= SMALL).then_some(sum.min(seen.elapsed_ns as f64 / 1e9))

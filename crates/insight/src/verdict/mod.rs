@@ -169,8 +169,8 @@ impl Verdict {
     /// Judges a recording of jobs that moved what `facts` list, beside what the machine can do at best.
     ///
     /// The recording is of the jobs alone: see [`Recording::since`].
-    pub fn of(seen: &Recording, facts: &Facts, ceilings: Option<&Ceilings>) -> Verdict {
-        let account = Account::of(seen, facts.cores);
+    pub fn from_recording(seen: &Recording, facts: &Facts, ceilings: Option<&Ceilings>) -> Verdict {
+        let account = Account::from_recording(seen, facts.cores);
         let seconds = seen.elapsed_ns as f64 / 1e9;
         let causes = account.shares();
         let (bound, share) = leader(&causes).filter(|_| seconds >= SHORT).unwrap_or((Bound::Unknown, 0.0));
@@ -184,7 +184,7 @@ impl Verdict {
             bytes_per_second: if seconds > 0.0 { facts.most_plain_bytes() as f64 / seconds } else { 0.0 },
             best_possible_seconds: best,
             times_off: best.map(|best| seconds / best),
-            advice: if is_judged { advice::of(bound, seen, facts, &account, ceilings) } else { Vec::new() },
+            advice: if is_judged { advice::remedies(bound, seen, facts, &account, ceilings) } else { Vec::new() },
             causes,
         }
     }

@@ -66,7 +66,7 @@ fn facts(read: Option<Moved>, write: Option<Moved>) -> Facts {
 }
 
 fn judge(seen: &Recording) -> Verdict {
-    Verdict::of(seen, &facts(None, None), None)
+    Verdict::from_recording(seen, &facts(None, None), None)
 }
 
 /// The cause that is found, and its share in percent.
@@ -195,7 +195,7 @@ fn being_throttled_is_reading_or_writing() {
     assert_eq!(found(&seen), (Bound::Read, 90));
     std::mem::swap(&mut facts.reads, &mut facts.writes);
     seen.sections = vec![part("read", 100)];
-    let verdict = Verdict::of(&seen, &facts, None);
+    let verdict = Verdict::from_recording(&seen, &facts, None);
     assert_eq!(verdict.advice[0], "reading was throttled to 50 MB/s on request");
 }
 
@@ -229,7 +229,7 @@ fn calls_of_a_host_that_take_longer_beside_others_wait_for_a_lock() {
     // Four threads on two cores wait for these.
     seen.host_alone.idle_ns = 2 * MS;
     assert_eq!(found(&seen).0, Bound::Locks);
-    let verdict = Verdict::of(&seen, &Facts { cores: 2, ..facts(None, None) }, None);
+    let verdict = Verdict::from_recording(&seen, &Facts { cores: 2, ..facts(None, None) }, None);
     assert_eq!(verdict.bound, Bound::Host);
     // With a core all the time: they work.
     (seen.host_alone.idle_ns, seen.host_beside.idle_ns) = (0, 0);
@@ -295,7 +295,7 @@ fn machine() -> Ceilings {
 }
 
 fn beside_machine(seen: &Recording, facts: &Facts) -> Verdict {
-    Verdict::of(seen, facts, Some(&machine()))
+    Verdict::from_recording(seen, facts, Some(&machine()))
 }
 
 #[track_caller]
@@ -452,12 +452,14 @@ fn files_of_several_formats_and_codecs_are_a_sum() {
 fn a_rate_that_is_not_known_leaves_the_best_unknown() {
     let seen = with(4, 5000, &[(Lane::Side, Phase::Parse, 7000)]);
     let obj = || Some(Moved::new("obj", 400_000_000));
-    let best = |ceilings: &Ceilings, facts: &Facts| Verdict::of(&seen, facts, Some(ceilings)).best_possible_seconds;
+    let best = |ceilings: &Ceilings, facts: &Facts| {
+        Verdict::from_recording(&seen, facts, Some(ceilings)).best_possible_seconds
+    };
     let no_writing = Ceilings { write: 0.0, write_sync: 0.0, ..machine() };
     assert_eq!(best(&no_writing, &facts(None, obj())), None);
     assert_eq!(best(&no_writing, &facts(obj(), obj())), None);
     is_near(best(&no_writing, &facts(obj(), None)), 0.35);
-    let advice = Verdict::of(&seen, &facts(obj(), obj()), Some(&no_writing)).advice;
+    let advice = Verdict::from_recording(&seen, &facts(obj(), obj()), Some(&no_writing)).advice;
     let line = "run `polyhaul limits` on the output's folder once to compare with this machine's best";
     assert_eq!(advice.last().unwrap(), line);
     let no_reading = Ceilings { cold_read: None, cached_read: 0.0, ..machine() };
@@ -567,7 +569,7 @@ fn a_latency_is_named_and_not_a_rate() {
     let of = |rate, latency_ms| {
         let throttle = Throttle::new(rate, Duration::from_millis(latency_ms));
         let facts = facts(Some(Moved::new("obj", 20_000_000)), None).throttled(Some(&throttle), None);
-        Verdict::of(&seen, &facts, None)
+        Verdict::from_recording(&seen, &facts, None)
     };
     let latency = of(None, 5);
     assert_eq!(latency.limit, "the read latency of 5 ms");

@@ -248,8 +248,8 @@ impl<'a> CornerForms<'a> {
         let (Some(has_uvs), Some(has_normals)) = (present(uvs), present(normals)) else {
             return page.whole(|page| self.mixed(page, positions, uvs, normals));
         };
-        let (uvs, normals) = (has_uvs.then_some(of(uvs)), has_normals.then_some(of(normals)));
-        self.complete(page, positions.len(), of(positions), uvs, normals)
+        let (uvs, normals) = (has_uvs.then_some(index_in(uvs)), has_normals.then_some(index_in(normals)));
+        self.complete(page, positions.len(), index_in(positions), uvs, normals)
     }
 
     /// Corners that do not all have the same indices.
@@ -277,7 +277,7 @@ impl<'a> CornerForms<'a> {
 
 /// What corners have in a stream.
 #[inline]
-fn of(stream: &[u32]) -> impl Fn(usize) -> u32 {
+fn index_in(stream: &[u32]) -> impl Fn(usize) -> u32 {
     |corner| stream.get(corner).copied().unwrap_or(NONE)
 }
 

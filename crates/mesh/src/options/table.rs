@@ -72,7 +72,7 @@ pub enum ColumnTypes {
     Auto,
     /// One type for all. A value that an integer type cannot hold is an error.
     All(Scalar),
-    /// A type for each column that is kept; `None` is as for [`Types::Auto`].
+    /// A type for each column that is kept; `None` is as for [`ColumnTypes::Auto`].
     Each(Vec<Option<Scalar>>),
 }
 

@@ -56,7 +56,7 @@ pub(super) struct PlyShape {
 
 impl PlyLayout {
     /// The rows of an element; `swap` as in [`Layout::swap`].
-    pub(super) fn of(element: &Element, swap: bool) -> Result<PlyLayout> {
+    pub(super) fn from_element(element: &Element, swap: bool) -> Result<PlyLayout> {
         let mut layout = PlyLayout { gaps: Vec::new(), lists: Vec::new(), swap };
         let room = element.properties.iter().filter(|property| property.count.is_some()).count();
         layout.gaps.try_reserve_exact(room + 1)?;

@@ -94,13 +94,13 @@ impl PlySegment {
 }
 
 impl PlyLinesOrder {
-    pub(super) fn of(targets: &[PlyRowsTarget<'_>]) -> Result<PlyLinesOrder> {
+    pub(super) fn from_targets(targets: &[PlyRowsTarget<'_>]) -> Result<PlyLinesOrder> {
         let mut order = PlyLinesOrder { ends: Vec::new(), forms: Vec::new() };
         let mut end = 0u64;
         for PlyRowsTarget { element, .. } in targets {
             end = end.saturating_add(element.count);
             try_push(&mut order.ends, end, "elements")?;
-            try_push(&mut order.forms, PlyForm::of(element)?, "elements")?;
+            try_push(&mut order.forms, PlyForm::from_element(element)?, "elements")?;
         }
         Ok(order)
     }
@@ -120,7 +120,7 @@ impl PlyLinesOrder {
 }
 
 impl PlyForm {
-    fn of(element: &Element) -> Result<PlyForm> {
+    fn from_element(element: &Element) -> Result<PlyForm> {
         let properties = &element.properties;
         if let [property] = properties.as_slice()
             && let Some(count) = property.count

@@ -94,7 +94,7 @@ pub(super) trait Starts: Copy {
     ///
     /// # Safety
     /// There is such a row.
-    unsafe fn of(self, row: usize) -> usize;
+    unsafe fn row(self, row: usize) -> usize;
 }
 
 /// Rows of one size.
@@ -110,14 +110,14 @@ pub(super) struct PlyListed<'a>(pub(super) &'a [u32]);
 
 impl Starts for Even {
     #[inline(always)]
-    unsafe fn of(self, row: usize) -> usize {
+    unsafe fn row(self, row: usize) -> usize {
         self.first + row * self.step
     }
 }
 
 impl Starts for PlyListed<'_> {
     #[inline(always)]
-    unsafe fn of(self, row: usize) -> usize {
+    unsafe fn row(self, row: usize) -> usize {
         // SAFETY: the caller's promise.
         unsafe { *self.0.get_unchecked(row) as usize }
     }
@@ -168,7 +168,7 @@ pub(super) unsafe fn run<S: Starts>(op: PlyOp, from: From<S>, to: PlyTo) -> bool
             PlyOp::Fill(value) => each::<0, 4, S>(from, to, |_| value.to_ne_bytes()),
             PlyOp::Copy(_) | PlyOp::Swap { .. } => {
                 for row in 0..from.rows {
-                    let source = from.bytes.add(from.starts.of(row) + from.at);
+                    let source = from.bytes.add(from.starts.row(row) + from.at);
                     items(op, source, 1, to.bytes.add(row * to.step));
                 }
             }
@@ -221,7 +221,7 @@ unsafe fn each<const N: usize, const M: usize, S: Starts>(
     for row in 0..from.rows {
         // SAFETY: the caller's promise.
         unsafe {
-            let bytes = from.bytes.add(from.starts.of(row) + from.at).cast::<[u8; N]>().read();
+            let bytes = from.bytes.add(from.starts.row(row) + from.at).cast::<[u8; N]>().read();
             to.bytes.add(row * to.step).cast::<[u8; M]>().write(convert(bytes));
         }
     }

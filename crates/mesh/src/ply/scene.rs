@@ -219,7 +219,7 @@ fn plan_faces(mut builder: PlyBuilder<'_>, vertices: &Element) -> Result<PlyPlan
         let list = builder.sink.lists.len();
         if at == corners {
             let op = PlyOp::to(PlyScatterTarget::Index, property.item, builder.sink.layout.swap);
-            builder.list(PlyStore::of(Scalar::U32, "corners"), op)?;
+            builder.list(PlyStore::from_scalar(Scalar::U32, "corners"), op)?;
             role.0 = list;
             let check = check(PlyChecked::List(list), property.item, vertices);
             builder.sink.check = Some(Check { least: 3, ..check });
@@ -234,7 +234,7 @@ fn plan_faces(mut builder: PlyBuilder<'_>, vertices: &Element) -> Result<PlyPlan
 fn plan_strips(mut builder: PlyBuilder<'_>, vertices: &Element) -> Result<PlyPlanned> {
     for property in &builder.element.properties {
         let op = PlyOp::to(PlyScatterTarget::Index, property.item, builder.sink.layout.swap);
-        builder.list(PlyStore::of(Scalar::U32, "strips"), op)?;
+        builder.list(PlyStore::from_scalar(Scalar::U32, "strips"), op)?;
         let check = check(PlyChecked::List(0), property.item, vertices);
         builder.sink.check = Some(Check { restarts: true, ..check });
     }

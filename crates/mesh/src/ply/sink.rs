@@ -319,7 +319,7 @@ impl<'a, 's> Turns<'a, 's> {
                 }
                 None => {
                     for row in 0..rows {
-                        let source = bytes.add(starts.of(row));
+                        let source = bytes.add(starts.row(row));
                         self.found.rounded |= items(list.op, source, count as usize, target.add(row * wide));
                     }
                 }

@@ -48,7 +48,7 @@ macro_rules! with {
 
 impl PlyStore {
     /// For numbers of a type; `name` is what errors call them.
-    pub(super) fn of(scalar: Scalar, name: &'static str) -> PlyStore {
+    pub(super) fn from_scalar(scalar: Scalar, name: &'static str) -> PlyStore {
         match scalar.bytes() {
             1 => PlyStore::Bytes1(Column::new(name)),
             2 => PlyStore::Bytes2(Column::new(name)),
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn items_keep_their_bytes() {
-        let store = PlyStore::of(Scalar::F32, "numbers");
+        let store = PlyStore::from_scalar(Scalar::F32, "numbers");
         store.reserve(2).unwrap();
         let pinned = store.pin(0..2).unwrap();
         // SAFETY: two items of four bytes are held, by this thread alone.

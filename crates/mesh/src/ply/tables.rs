@@ -33,7 +33,7 @@ pub(super) struct PlyBuilder<'a> {
 
 impl<'a> PlyBuilder<'a> {
     pub(super) fn new(element: &'a Element, swap: bool) -> Result<PlyBuilder<'a>> {
-        let layout = PlyLayout::of(element, swap)?;
+        let layout = PlyLayout::from_element(element, swap)?;
         let sink = PlySink { layout, stores: Vec::new(), moves: Vec::new(), lists: Vec::new(), check: None };
         Ok(PlyBuilder { element, sink, homes: Vec::new(), gap: 0, at: 0 })
     }
@@ -48,9 +48,9 @@ impl<'a> PlyBuilder<'a> {
     pub(super) fn keep(&mut self, property: &Property) -> Result<()> {
         let op = PlyOp::same(property.item, self.sink.layout.swap);
         if property.count.is_some() {
-            return self.list(PlyStore::of(property.item, "lists"), op);
+            return self.list(PlyStore::from_scalar(property.item, "lists"), op);
         }
-        let store = self.store(PlyStore::of(property.item, "a column"))?;
+        let store = self.store(PlyStore::from_scalar(property.item, "a column"))?;
         self.scalar(property, store, 0, op)?;
         try_push(&mut self.homes, PlyTablesHome::Store(store), "columns")
     }

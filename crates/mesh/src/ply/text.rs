@@ -130,7 +130,7 @@ pub(super) fn read(
         body,
         targets,
         shapes,
-        order: PlyLinesOrder::of(targets)?,
+        order: PlyLinesOrder::from_targets(targets)?,
         options,
         serial: AtomicBool::new(false),
         slot_bytes,

@@ -311,7 +311,7 @@ impl TableTarget {
 /// A number that a column holds.
 trait TableStored: Copy {
     /// From an f64 that has its value, or for f32 is near it.
-    fn of(value: f64) -> Self;
+    fn from_f64(value: f64) -> Self;
     /// From an integer that fits.
     fn of_wide(wide: i128) -> Self;
 }
@@ -319,7 +319,7 @@ trait TableStored: Copy {
 macro_rules! stored {
     ($($type:ty),*) => {$(
         impl TableStored for $type {
-            fn of(value: f64) -> Self {
+            fn from_f64(value: f64) -> Self {
                 value as $type
             }
 
@@ -369,7 +369,7 @@ impl TableColumnsLane {
 
     /// Fills all slots, and puts in the integers that were not exact.
     fn put<T: TableStored>(self, slots: &mut [MaybeUninit<T>], values: &[f64], wides: &[Wide]) {
-        self.fill(slots, values, T::of);
+        self.fill(slots, values, T::from_f64);
         for wide in wides {
             let cell = wide.cell as usize;
             if (self.step == 1 || cell % self.step == self.first)

@@ -46,7 +46,7 @@ pub(super) enum TableHeadKind {
 }
 
 impl TableHeadKind {
-    fn of(scalar: Option<Scalar>) -> TableHeadKind {
+    fn from_scalar(scalar: Option<Scalar>) -> TableHeadKind {
         match scalar {
             None => TableHeadKind::Auto,
             Some(Scalar::F32) => TableHeadKind::F32,
@@ -395,9 +395,9 @@ impl<'o> TableFinder<'o> {
                 }));
             }
             ColumnTypes::Auto => kinds.resize(count, TableHeadKind::Auto),
-            ColumnTypes::All(scalar) => kinds.resize(count, TableHeadKind::of(Some(*scalar))),
+            ColumnTypes::All(scalar) => kinds.resize(count, TableHeadKind::from_scalar(Some(*scalar))),
             ColumnTypes::Each(scalars) if scalars.len() == count => {
-                kinds.extend(scalars.iter().map(|&it| TableHeadKind::of(it)))
+                kinds.extend(scalars.iter().map(|&it| TableHeadKind::from_scalar(it)))
             }
             ColumnTypes::Each(scalars) => {
                 let message = format!("found {count} columns, but {} types", scalars.len());

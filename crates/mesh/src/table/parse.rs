@@ -294,7 +294,7 @@ impl TableParser<'_> {
         while let Some(found) = memchr::memchr(WIDE, &out.marks[at..done]) {
             at += found;
             let kind = self.head.kinds[at % self.head.columns()];
-            let Some(value) = TableValue::of(&text.padded[run.place(at)], kind) else { return Ok(at) };
+            let Some(value) = TableValue::from_token(&text.padded[run.place(at)], kind) else { return Ok(at) };
             (out.doubles[base + at], out.marks[at]) = (value.number, value.mark);
             value.note_wide(base + at, &mut out.wides)?;
             at += 1;
@@ -325,7 +325,7 @@ impl TableParser<'_> {
                     continue;
                 }
                 // What is wrong with it the line finds.
-                match TableValue::of(&text.padded[run.place(place)], kind) {
+                match TableValue::from_token(&text.padded[run.place(place)], kind) {
                     Some(value) if value.wide.is_none() => *cell = value.number,
                     Some(_) => {}
                     None => {
@@ -473,11 +473,11 @@ impl TableParser<'_> {
                 (MissingValue::Error, _) => Err(missing("missing value", "a number")),
             };
         }
-        TableValue::of(token, kind).ok_or_else(|| {
+        TableValue::from_token(token, kind).ok_or_else(|| {
             // No more than a message shows.
             let shown = String::from_utf8_lossy(&token[..token.len().min(300)]);
             let shown = names::shown(&shown);
-            let diagnostic = match (kind, TableValue::of(token, TableHeadKind::Auto)) {
+            let diagnostic = match (kind, TableValue::from_token(token, TableHeadKind::Auto)) {
                 (TableHeadKind::Integer(scalar), Some(_)) => {
                     wanting(&format!("`{shown}` does not fit the column's type"), &integers_of(scalar))
                 }

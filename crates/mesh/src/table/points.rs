@@ -100,7 +100,7 @@ impl<'a> Points<'a> {
         let name = self.format.name();
         note_left_out(name, homeless(parts, materials).into_iter().chain(others), output, warnings);
         if has_colors {
-            ByteColors::of(homes(parts).map(|part| part.mesh)).note(name, output, warnings);
+            ByteColors::from_meshes(homes(parts).map(|part| part.mesh)).note(name, output, warnings);
         }
     }
 }
@@ -115,7 +115,7 @@ struct ByteColors {
 }
 
 impl ByteColors {
-    fn of<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> ByteColors {
+    fn from_meshes<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> ByteColors {
         let mut found = ByteColors::default();
         for &[red, green, blue, alpha] in meshes.flat_map(|mesh| mesh.colors.iter()) {
             let color = [red, green, blue];
@@ -155,7 +155,7 @@ fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, TableWriterLane
         };
         if is_written && column.offsets.is_none() && column.values.len() == mesh.positions.len() {
             let lane = TableWriterLane {
-                numbers: TableWriterNumbers::of(&column.values),
+                numbers: TableWriterNumbers::from_values(&column.values),
                 first: 0,
                 step: 1,
                 role: TableRole::Other,

@@ -66,7 +66,7 @@ pub(super) fn check_number(number: f64, kind: TableHeadKind) -> bool {
 
 impl TableValue {
     /// The value of a token in a column; `None` where it is none, or one that the column cannot hold.
-    pub(super) fn of(token: &[u8], kind: TableHeadKind) -> Option<TableValue> {
+    pub(super) fn from_token(token: &[u8], kind: TableHeadKind) -> Option<TableValue> {
         if kind == TableHeadKind::F32 {
             return number::f32(token).map(|value| TableValue {
                 number: f64::from(value),

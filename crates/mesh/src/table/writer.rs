@@ -148,7 +148,7 @@ impl<'a> Rows<'a> {
             try_push(&mut names, column.name.as_str(), "columns")?;
             try_push(
                 &mut lanes,
-                TableWriterLane { numbers: TableWriterNumbers::of(&column.values), first: 0, step: 1, role },
+                TableWriterLane { numbers: TableWriterNumbers::from_values(&column.values), first: 0, step: 1, role },
                 "columns",
             )?;
         }
@@ -210,7 +210,7 @@ impl TableMoved {
 }
 
 impl<'a> TableWriterNumbers<'a> {
-    pub(super) fn of(values: &'a Values) -> TableWriterNumbers<'a> {
+    pub(super) fn from_values(values: &'a Values) -> TableWriterNumbers<'a> {
         match values {
             Values::I8(values) => TableWriterNumbers::I8(values),
             Values::U8(values) => TableWriterNumbers::U8(values),
@@ -322,13 +322,13 @@ impl Pages for TablePages<'_> {
 /// A type of floats.
 trait TableFloat: Real + PartialEq + Default {
     /// The numbers, where they are of this type.
-    fn of(numbers: TableWriterNumbers<'_>) -> Option<&[Self]>;
+    fn slice(numbers: TableWriterNumbers<'_>) -> Option<&[Self]>;
     /// Whether it has no fraction.
     fn is_whole(self) -> bool;
 }
 
 impl TableFloat for f32 {
-    fn of(numbers: TableWriterNumbers<'_>) -> Option<&[f32]> {
+    fn slice(numbers: TableWriterNumbers<'_>) -> Option<&[f32]> {
         if let TableWriterNumbers::F32(values) = numbers { Some(values) } else { None }
     }
 
@@ -338,7 +338,7 @@ impl TableFloat for f32 {
 }
 
 impl TableFloat for f64 {
-    fn of(numbers: TableWriterNumbers<'_>) -> Option<&[f64]> {
+    fn slice(numbers: TableWriterNumbers<'_>) -> Option<&[f64]> {
         if let TableWriterNumbers::F64(values) = numbers { Some(values) } else { None }
     }
 
@@ -402,7 +402,7 @@ impl TablePages<'_> {
     ) -> Result<bool> {
         let Some(digits) = self.same_digits else { return Ok(false) };
         let count = lanes.len();
-        if !lanes.iter().all(|lane| R::of(lane.numbers).is_some()) {
+        if !lanes.iter().all(|lane| R::slice(lane.numbers).is_some()) {
             return Ok(false);
         }
         let size = rows.len() * count;
@@ -413,7 +413,7 @@ impl TablePages<'_> {
         let tile = &mut tile[..size];
         let mut is_nan = false;
         for (number, lane) in lanes.iter().enumerate() {
-            let values = R::of(lane.numbers).and_then(|all| all.get(lane.first + rows.start * lane.step..));
+            let values = R::slice(lane.numbers).and_then(|all| all.get(lane.first + rows.start * lane.step..));
             let values = values.unwrap_or_default().iter().step_by(lane.step);
             if self.wants_point(lane) && values.clone().take(rows.len()).any(|value| value.is_whole()) {
                 return Ok(false);

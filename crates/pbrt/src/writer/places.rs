@@ -162,7 +162,7 @@ impl<'a> PbrtPlaces<'a> {
     }
 
     fn matrix(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, node: Transform) {
-        let rows = self.matrices.as_ref().map_or([[0.0; 4]; 4], |matrices| matrices.of(self.render, node));
+        let rows = self.matrices.as_ref().map_or([[0.0; 4]; 4], |matrices| matrices.matrix(self.render, node));
         let columns = std::array::from_fn(|at| rows[at % 4][at / 4]);
         pen.step(depth, &Step::Replace(columns));
     }

@@ -39,7 +39,8 @@ fn pixels(
     run: &RunOptions,
 ) -> Result<()> {
     let is_alike = !divides
-        && (SampleType::of(&a.samples), a.color_space) == (SampleType::of(&b.samples), b.color_space)
+        && (SampleType::from_samples(&a.samples), a.color_space)
+            == (SampleType::from_samples(&b.samples), b.color_space)
         && a.channels == b.channels;
     let channels = match has_alpha {
         _ if a.channels == b.channels => a.channels,
@@ -62,7 +63,8 @@ fn pixels(
 /// An image in linear floats and channels that can be compared with the other's.
 fn fitted<'a>(image: &'a Image, channels: Channels, divides: bool, run: &RunOptions) -> Result<Cow<'a, Image>> {
     let (mut fitted, divides) = (Cow::Borrowed(image), divides && image.premultiplied);
-    if divides || (SampleType::of(&image.samples), image.color_space) != (SampleType::F32, ColorSpace::Linear) {
+    if divides || (SampleType::from_samples(&image.samples), image.color_space) != (SampleType::F32, ColorSpace::Linear)
+    {
         fitted = Cow::Owned(convert_samples(&fitted, SampleType::F32, ColorSpace::Linear, run)?.image);
     }
     if image.channels != channels {

@@ -100,8 +100,10 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
     let opened =
         [Opened::new(a, options)?.kept(&options.run.cancel)?, Opened::new(b, options)?.kept(&options.run.cancel)?];
     let [a, b] = &opened;
-    let (first, second) =
-        (read(a, options, ContentShape::of, &mut report)?, read(b, options, ContentShape::of, &mut report)?);
+    let (first, second) = (
+        read(a, options, ContentShape::from_format, &mut report)?,
+        read(b, options, ContentShape::from_format, &mut report)?,
+    );
     let formats = [first.1, second.1];
     // A table is compared with the vertices of a PLY file as a table, and with anything else as points.
     let [a, b] = match (first.0, second.0) {

@@ -23,14 +23,14 @@ pub(super) fn fit<'a>(
 ) -> Result<Cow<'a, Image>> {
     let (held, run) = ((writer.held)(image), &options.run);
     let mut log = Log { holder: format.name(), output, warnings };
-    let (from, mut image) = (SampleType::of(&image.samples), Cow::Borrowed(image));
+    let (from, mut image) = (SampleType::from_samples(&image.samples), Cow::Borrowed(image));
     if held.channels != image.channels {
         if !held.channels.has_alpha() && !is_opaque(&image) {
             log.note("left-out-alpha", 1, format!("{} cannot store alpha; it was dropped", format.name()));
         }
         image = Cow::Owned(with_channels(&image, held.channels, run)?);
     }
-    if held.kind != SampleType::of(&image.samples) || held.space != image.color_space {
+    if held.kind != SampleType::from_samples(&image.samples) || held.space != image.color_space {
         let adjusted = convert_samples(&image, held.kind, held.space, run)?;
         log.cut(adjusted.cut, "1");
         if !writer.is_lossy {

@@ -103,7 +103,7 @@ pub struct Inventory {
 
 impl Contents {
     /// Counts what a scene holds.
-    pub fn of(scene: &Scene) -> Contents {
+    pub fn from_scene(scene: &Scene) -> Contents {
         let [positions, uvs, normals, faces, lines, points, curves] = scene.totals();
         let mut contents = Contents { positions, uvs, normals, faces, lines, points, curves, ..Contents::default() };
         contents.objects = scene.objects.len() as u64;
@@ -136,9 +136,9 @@ impl Inventory {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Memory`] where there is none for the names.
-    pub fn of(scene: &Scene) -> Result<Inventory> {
+    pub fn from_scene(scene: &Scene) -> Result<Inventory> {
         Ok(Inventory {
-            contents: Contents::of(scene),
+            contents: Contents::from_scene(scene),
             bounds: scene.bounds(),
             object_names: copies(scene.objects.iter().map(|object| object.name.as_str()))?,
             material_names: copies(scene.materials.iter().map(|material| material.name.as_str()))?,
@@ -147,7 +147,7 @@ impl Inventory {
             declared: None,
             columns: Vec::new(),
             rows: 0,
-            render: RenderInventory::of(scene)?,
+            render: RenderInventory::from_scene(scene)?,
             image: None,
         })
     }
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn counts_and_bounds_add_up() {
-        let one = Inventory::of(&scene()).unwrap();
-        let mut both = Inventory::of(&Scene::default()).unwrap();
+        let one = Inventory::from_scene(&scene()).unwrap();
+        let mut both = Inventory::from_scene(&Scene::default()).unwrap();
         assert_eq!(both, Inventory::default());
         both.add(&one);
         both.add(&one);
@@ -227,7 +227,7 @@ mod tests {
         let map = |file: &str| polyhaul_model::TextureMap { file: file.into(), ..Default::default() };
         let maps = ["b.png", "", "a.png", "b.png"].map(map).into();
         scene.materials.push(polyhaul_model::Material { maps, ..Default::default() });
-        let inventory = Inventory::of(&scene).unwrap();
+        let inventory = Inventory::from_scene(&scene).unwrap();
         assert_eq!((inventory.contents.textures, inventory.texture_files), (4, vec!["a.png".into(), "b.png".into()]));
     }
 }

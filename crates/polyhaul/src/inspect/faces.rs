@@ -26,7 +26,7 @@ pub(super) fn check(scene: &Scene, file: &str, cancel: &Cancel, warnings: &mut W
                 warnings.count("degenerate-face", 1);
                 continue;
             }
-            let owner = match owners.of(number, face) {
+            let owner = match owners.owner(number, face) {
                 Some(name) => format!(" (object {})", names::shown(name)),
                 None => String::new(),
             };
@@ -55,7 +55,7 @@ struct Owners<'a>(&'a [Object]);
 
 impl<'a> Owners<'a> {
     /// The name of the object that owns a face, where it has one. Faces are asked for in order.
-    fn of(&mut self, mesh: usize, face: usize) -> Option<&'a str> {
+    fn owner(&mut self, mesh: usize, face: usize) -> Option<&'a str> {
         let past = |object: &Object| (object.mesh, object.end.faces as usize) <= (mesh, face);
         while let Some((first, rest)) = self.0.split_first()
             && past(first)

@@ -46,7 +46,7 @@ pub struct TextureSummary {
 
 impl ImageSummary {
     /// Of this image.
-    pub fn of(image: &Image) -> ImageSummary {
+    pub fn from_image(image: &Image) -> ImageSummary {
         let Image { width, height, channels, color_space, premultiplied, .. } = *image;
         let bits = match image.samples {
             Samples::U8(_) => 8,

@@ -62,21 +62,21 @@ pub fn info(input: impl Into<Input>, options: &ReadOptions) -> Result<(Inventory
 
 fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
     let is_element = |format: Format| format.has_elements() && options.table.element.is_some();
-    let as_asked = |format| if is_element(format) { ContentShape::Tables } else { ContentShape::of(format) };
+    let as_asked = |format| if is_element(format) { ContentShape::Tables } else { ContentShape::from_format(format) };
     let input = Opened::new(input, options)?;
     let (read, mut report) = load_as(&input, options, as_asked)?;
     let inventory = match read.content {
         Content::Scene(mut scene) => {
             let mut details = read.details;
             let declared = Declared::from_details(&mut details, &mut scene)?;
-            let mut inventory = Inventory { declared, ..Inventory::of(&scene)? };
+            let mut inventory = Inventory { declared, ..Inventory::from_scene(&scene)? };
             if let (Some(told), Some(render), Some(files)) = (&mut inventory.render, &scene.render, details.files) {
                 told.look_around(render, files, (input.near(), input.name()), options, &mut report.warnings)?;
             }
             inventory
         }
         Content::Image(image) => {
-            let summary = ImageSummary { parts: read.details.parts, ..ImageSummary::of(&image) };
+            let summary = ImageSummary { parts: read.details.parts, ..ImageSummary::from_image(&image) };
             Inventory { image: Some(summary), ..Inventory::default() }
         }
         Content::Texture(texture) => {

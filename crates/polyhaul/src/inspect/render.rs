@@ -84,7 +84,7 @@ pub struct FileSummary {
 
 impl RenderInventory {
     /// Looks through the scene for a renderer that a scene holds.
-    pub(super) fn of(scene: &Scene) -> Result<Option<RenderInventory>> {
+    pub(super) fn from_scene(scene: &Scene) -> Result<Option<RenderInventory>> {
         let Some(render) = &scene.render else { return Ok(None) };
         let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
         for shape in render.shapes() {
@@ -94,7 +94,7 @@ impl RenderInventory {
         for (class, count) in classes {
             try_push(&mut counted, (try_string(class)?, count), "names")?;
         }
-        let contents = RenderContents::of(render, &scene.meshes)?;
+        let contents = RenderContents::from_render(render, &scene.meshes)?;
         let texture_files = texture_files(render)?;
         Ok(Some(RenderInventory { contents, classes: counted, texture_files, ..RenderInventory::default() }))
     }
@@ -172,7 +172,7 @@ impl FileSummary {
 }
 
 impl RenderContents {
-    fn of(render: &Render, meshes: &[Mesh]) -> Result<RenderContents> {
+    fn from_render(render: &Render, meshes: &[Mesh]) -> Result<RenderContents> {
         let mut contents = RenderContents {
             shapes: render.shape_count() as u64,
             definitions: render.objects.iter().filter(|object| !object.missing).count() as u64,
@@ -187,7 +187,7 @@ impl RenderContents {
         let mut triangles = Vec::new();
         triangles.try_reserve_exact(render.shape_count())?;
         for shape in render.shapes() {
-            let size = Size::of(&shape, meshes);
+            let size = Size::from_shape(&shape, meshes);
             contents.unread_meshes += u64::from(shape.class() == "plymesh" && shape.mesh().is_none());
             contents.positions += size.positions;
             contents.unique_triangles += size.triangles;
@@ -217,7 +217,7 @@ struct Size {
 }
 
 impl Size {
-    fn of(shape: &Shape<'_>, meshes: &[Mesh]) -> Size {
+    fn from_shape(shape: &Shape<'_>, meshes: &[Mesh]) -> Size {
         if let Some(mesh) = shape.mesh().and_then(|mesh| meshes.get(mesh)) {
             let corners = mesh.faces.corner_positions.len() as u64;
             let triangles = corners.saturating_sub(2 * mesh.faces.len() as u64);

@@ -61,7 +61,7 @@ pub fn validate(input: impl Into<Input>, options: &ReadOptions) -> Result<Valida
 fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
     let lenient = ReadOptions { on_error: OnError::Warn, strict: false, ..options.clone() };
-    let (mut read, mut report) = match judged(load_as(&input, &lenient, ContentShape::of))? {
+    let (mut read, mut report) = match judged(load_as(&input, &lenient, ContentShape::from_format))? {
         Ok(loaded) => loaded,
         Err(error) => return Ok(Validation { report: Report::default(), error: Some(error), valid: false }),
     };
@@ -70,7 +70,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
         faces::check(scene, input.name(), &options.run.cancel, &mut report.warnings)?;
         let place = (input.near(), input.name());
         textures::check(scene, place, options, &mut report.warnings)?;
-        let found = RenderInventory::of(scene)?;
+        let found = RenderInventory::from_scene(scene)?;
         if let (Some(mut found), Some(render), Some(files)) = (found, &scene.render, read.details.files.take()) {
             found.look_around(render, files, place, options, &mut report.warnings)?;
         }
@@ -78,7 +78,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     // Two scenes at once would be twice the memory.
     drop(read);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
-    let error = if doubtful { judged(load_as(&input, &plain, ContentShape::of))?.err() } else { None };
+    let error = if doubtful { judged(load_as(&input, &plain, ContentShape::from_format))?.err() } else { None };
     let valid = error.is_none() && (!options.strict || report.warnings.is_empty());
     Ok(Validation { report, error, valid })
 }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// Writes the scene and its library.
 pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     let MeshJob { scene, looks, output, mut links, options, report, format, .. } = job;
-    let library = Library::of(scene, looks, &output, options, &mut links)?;
+    let library = Library::from_scene(scene, looks, &output, options, &mut links)?;
     let mut files = links.finish(&mut report.warnings)?;
     let compression = compression_of(&output, options)?;
     let file_options = FileOptions::default().with_durable(options.durable);
@@ -76,7 +76,7 @@ struct Library {
 impl Library {
     /// The library keeps the name that the scene's file gave it, if that is a plain one and no other
     /// file would be overwritten; otherwise it takes the name of the file that is written.
-    fn of(
+    fn from_scene(
         scene: &Scene,
         looks: &Looks<'_>,
         output: &Output,

@@ -29,7 +29,7 @@ pub(super) fn choose(image: &Image, name: &str, options: &TextureOptions) -> Cho
     let is_data = is_normal || matches!(encoding, Encoding::Bc4 { .. } | Encoding::Bc5 { .. });
     let said = options.color_space.unwrap_or(image.color_space);
     let color_space = if is_data { ColorSpace::Linear } else { said };
-    let is_light = SampleType::of(&image.samples) == SampleType::F32;
+    let is_light = SampleType::from_samples(&image.samples) == SampleType::F32;
     // Light has too many shades for bytes in proportion.
     let is_bytes = is_bytes(encoding);
     let samples = (is_light && is_bytes && !is_data).then_some((SampleType::U8, ColorSpace::Srgb));

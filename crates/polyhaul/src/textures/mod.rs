@@ -156,7 +156,7 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
             adjusted.cut
         }
         // Data is cut off by the blocks, behind its mip levels.
-        (Samples::F32(samples), None) if chosen.is_bytes => Cut::of(samples),
+        (Samples::F32(samples), None) if chosen.is_bytes => Cut::from_samples(samples),
         _ => Cut::default(),
     };
     let cut = cut.above + cut.below + cut.not_numbers;

@@ -151,7 +151,7 @@ fn a_trace_and_the_callers_threads_are_used() {
         assert_eq!(rows::format_rows_to_vec(&format(), &columns(&records), &run).unwrap(), expected(&records));
         let seen = trace.recording();
         assert_eq!(seen.sections.iter().map(|part| part.name).collect::<Vec<_>>(), ["format"]);
-        assert!(seen.totals().of(Phase::Format) > 0 && seen.wanted_threads == threads);
+        assert!(seen.totals().total(Phase::Format) > 0 && seen.wanted_threads == threads);
         assert_eq!(asked.load(Ordering::Relaxed), usize::from(threads > 1));
     }
 }

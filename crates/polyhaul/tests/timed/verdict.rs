@@ -76,7 +76,7 @@ impl Job {
         for section in &mut seen.sections {
             (section.begin_ns, section.end_ns) = (0, seen.elapsed_ns);
         }
-        let verdict = Verdict::of(&seen, &self.report.facts(), None);
+        let verdict = Verdict::from_recording(&seen, &self.report.facts(), None);
         let sum: f64 = verdict.causes.iter().map(|(_, share)| share).sum();
         assert!((sum - 1.0).abs() < 1e-9 && verdict.seconds > 0.0, "{verdict:?}");
         verdict

@@ -26,7 +26,7 @@ pub(super) struct Decimal {
 impl Decimal {
     /// The number that is the whole of `token`, if it has up to 19 digits and no other notation than digits, one point,
     /// a sign and an exponent of one to three digits.
-    pub(super) fn of(token: &[u8]) -> Option<Decimal> {
+    pub(super) fn from_token(token: &[u8]) -> Option<Decimal> {
         let (negative, mut rest) = match token {
             [b'-', rest @ ..] => (true, rest),
             [b'+', rest @ ..] => (false, rest),

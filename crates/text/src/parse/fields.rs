@@ -224,7 +224,7 @@ fn runs<O: ?Sized>(
 
 /// A number in any notation, and its mark.
 fn any_notation(token: &[u8]) -> Option<(f64, u8)> {
-    Decimal::of(token).and_then(Decimal::marked).or_else(|| {
+    Decimal::from_token(token).and_then(Decimal::marked).or_else(|| {
         let value = number::any_f64(token)?;
         let is_whole = token.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+'));
         Some((value, if is_whole { WIDE } else { NOT_INTEGER }))

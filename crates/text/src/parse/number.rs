@@ -21,12 +21,12 @@ pub enum IntegerError {
 /// assert_eq!(number::f32(b"0x10"), None);
 /// ```
 pub fn f32(token: &[u8]) -> Option<f32> {
-    Decimal::of(token).and_then(Decimal::f32).or_else(|| any_f32(token))
+    Decimal::from_token(token).and_then(Decimal::f32).or_else(|| any_f32(token))
 }
 
 /// The nearest f64 of a decimal number that is the whole of `token`; notation as for [`f32()`].
 pub fn f64(token: &[u8]) -> Option<f64> {
-    Decimal::of(token).and_then(Decimal::f64).or_else(|| any_f64(token))
+    Decimal::from_token(token).and_then(Decimal::f64).or_else(|| any_f64(token))
 }
 
 /// Words, many digits, powers far from 1, and halves that nothing shorter decides.
@@ -66,7 +66,7 @@ pub fn u64(token: &[u8]) -> Result<u64, IntegerError> {
     if token.is_empty() || !token.iter().all(u8::is_ascii_digit) {
         return Err(IntegerError::Malformed);
     }
-    if let Some(Decimal { digits, .. }) = Decimal::of(token) {
+    if let Some(Decimal { digits, .. }) = Decimal::from_token(token) {
         return Ok(digits);
     }
     token

@@ -42,7 +42,7 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     }
     if has_vertices {
         let spans = [|part: &Part<'_>| part.faces.clone(), |part: &Part<'_>| part.lines.clone()];
-        let [faces, lines] = spans.map(|range| PlySpan::of(parts, range));
+        let [faces, lines] = spans.map(|range| PlySpan::from_parts(parts, range));
         let (faces, lines) = (faces?, lines?);
         if !faces.is_empty() {
             try_push(&mut elements, vertices.faces(&faces, warnings)?, "the plan")?;
@@ -70,7 +70,7 @@ fn splits(job: &PlyJob<'_>) -> Result<Vec<Option<PlySplit>>> {
     splits.resize_with(job.scene.meshes.len(), || None);
     for part in homes(job.parts) {
         if splits[part.number].is_none() {
-            splits[part.number] = PlySplit::of(part.mesh, job.options, job.run)?;
+            splits[part.number] = PlySplit::from_mesh(part.mesh, job.options, job.run)?;
         }
     }
     Ok(splits)
@@ -158,7 +158,7 @@ impl<'a> PlyVertices<'a> {
             return Err(Error::new(ErrorKind::Limit, "cannot write PLY files with more than 2^32 - 1 vertices"));
         }
         let options = job.options;
-        let colors = PlyChannels::of(homes(job.parts).map(|part| part.mesh).filter(|_| options.export_colors));
+        let colors = PlyChannels::from_meshes(homes(job.parts).map(|part| part.mesh).filter(|_| options.export_colors));
         colors.note(job, warnings);
         let mut vertices = PlyVertices {
             job,
@@ -173,7 +173,7 @@ impl<'a> PlyVertices<'a> {
         };
         let taken = vertices.properties()?;
         let meshes = homes(job.parts).map(|part| part.mesh.vertex_columns.as_slice());
-        vertices.columns = PlyColumns::of(meshes, &taken, job.output, warnings)?;
+        vertices.columns = PlyColumns::from_meshes(meshes, &taken, job.output, warnings)?;
         Ok(vertices)
     }
 
@@ -247,7 +247,7 @@ impl<'a> PlyVertices<'a> {
             try_push(&mut properties, PlyProperty::number(name, Scalar::F32), "the plan")?;
         }
         let meshes = self.homes.iter().map(|home| home.part.mesh.face_columns.as_slice());
-        let columns = PlyColumns::of(meshes, &properties, self.job.output, warnings)?;
+        let columns = PlyColumns::from_meshes(meshes, &properties, self.job.output, warnings)?;
         columns.add_properties(&mut properties)?;
         let mut pieces = Vec::new();
         for span in spans {
@@ -324,7 +324,7 @@ struct PlySpan {
 
 impl PlySpan {
     /// The elements of all parts; those that hang together are one span.
-    fn of(parts: &[Part<'_>], range: fn(&Part<'_>) -> Range<usize>) -> Result<Vec<PlySpan>> {
+    fn from_parts(parts: &[Part<'_>], range: fn(&Part<'_>) -> Range<usize>) -> Result<Vec<PlySpan>> {
         let mut spans: Vec<PlySpan> = Vec::new();
         for (number, part) in parts.iter().enumerate() {
             let Range { start, end } = range(part);
@@ -355,7 +355,7 @@ struct PlyChannels {
 const FLOATS: Option<&str> = Some("use --float-colors to keep them");
 
 impl PlyChannels {
-    fn of<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> PlyChannels {
+    fn from_meshes<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> PlyChannels {
         let mut channels = PlyChannels::default();
         for mesh in meshes {
             channels.any |= !mesh.colors.is_empty();
@@ -394,7 +394,7 @@ struct PlyColumns<'a> {
 
 impl<'a> PlyColumns<'a> {
     /// Columns of the same name are one. Those that have the name of another property are left out.
-    fn of(
+    fn from_meshes(
         meshes: impl Iterator<Item = &'a [Column]>,
         taken: &[PlyProperty<'_>],
         output: &str,
@@ -408,7 +408,7 @@ impl<'a> PlyColumns<'a> {
                     left_out += 1;
                     continue;
                 }
-                let need = PlyNeed::of(column)?;
+                let need = PlyNeed::from_column(column)?;
                 let known = if number == 0 { None } else { columns.find(place, &column.name) };
                 match known.and_then(|known| columns.all.get_mut(known)) {
                     Some((_, all)) => *all = all.join(need).ok_or_else(|| of_two_types(&column.name))?,

@@ -50,7 +50,7 @@ struct PlySource<'a> {
 impl<'a> PlySource<'a> {
     const NOTHING: PlySource<'static> = PlySource { stream: VerticesStream::Nothing, places: None };
 
-    fn of(domain: Domain, own: VerticesStream<'a>, listed: &'a [u32], of_face: &'a [u32]) -> PlySource<'a> {
+    fn from_domain(domain: Domain, own: VerticesStream<'a>, listed: &'a [u32], of_face: &'a [u32]) -> PlySource<'a> {
         match domain {
             Domain::Indexed => PlySource { stream: VerticesStream::Listed(listed), places: Some(listed) },
             Domain::Face => PlySource { stream: VerticesStream::Listed(of_face), places: Some(of_face) },
@@ -77,18 +77,23 @@ impl<'a> PlySource<'a> {
 
 impl PlySplit {
     /// `None` where each position has one of each already.
-    pub(super) fn of(mesh: &Mesh, options: &PlyWriteOptions, run: &RunOptions) -> Result<Option<PlySplit>> {
+    pub(super) fn from_mesh(mesh: &Mesh, options: &PlyWriteOptions, run: &RunOptions) -> Result<Option<PlySplit>> {
         let faces = &mesh.faces;
         let has_uvs = options.export_uv && !mesh.uvs.is_empty();
         let has_normals = options.export_normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;
         let of_face = if has_uvs && mesh.uv_domain == Domain::Face { by_face(mesh)? } else { Vec::new() };
         let uvs = if has_uvs {
-            PlySource::of(mesh.uv_domain, VerticesStream::Pairs(&mesh.uvs), &faces.corner_uvs, &of_face)
+            PlySource::from_domain(mesh.uv_domain, VerticesStream::Pairs(&mesh.uvs), &faces.corner_uvs, &of_face)
         } else {
             PlySource::NOTHING
         };
         let normals = if has_normals {
-            PlySource::of(mesh.normal_domain, VerticesStream::Triples(&mesh.normals), &faces.corner_normals, &[])
+            PlySource::from_domain(
+                mesh.normal_domain,
+                VerticesStream::Triples(&mesh.normals),
+                &faces.corner_normals,
+                &[],
+            )
         } else {
             PlySource::NOTHING
         };
@@ -97,7 +102,7 @@ impl PlySplit {
         }
         let streams =
             [&uvs, &normals].map(|source| if source.is_nothing() { VerticesStream::Nothing } else { source.stream });
-        let vertices = Vertices::of(&faces.corner_positions, mesh.positions.len(), streams, run)?;
+        let vertices = Vertices::from_corners(&faces.corner_positions, mesh.positions.len(), streams, run)?;
         let Vertices { first, more, of_corner: corners } = vertices;
         let (uvs, normals) = (uvs.values(&first)?, normals.values(&first)?);
         let mut split = PlySplit { more, uvs, normals, first, corners, lists: Vec::new() };

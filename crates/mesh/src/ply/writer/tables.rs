@@ -26,7 +26,7 @@ pub(super) fn elements(tables: &[Table]) -> Result<Vec<PlyElement<'_>>> {
     for table in tables {
         let (mut properties, mut fields) = (Vec::new(), Vec::new());
         for column in &table.columns {
-            let kind = PlyNeed::of(column)?.kind();
+            let kind = PlyNeed::from_column(column)?.kind();
             try_push(&mut properties, PlyProperty { name: column.name.as_str().into(), kind }, "the plan")?;
             try_push(&mut fields, field(column, 0..table.row_count, kind.count), "the plan")?;
         }
@@ -60,7 +60,7 @@ pub(super) struct PlyNeed {
 impl PlyNeed {
     /// # Errors
     /// [`ErrorKind::Usage`] for integers that take more than 32 bits, which PLY does not have.
-    pub(super) fn of(column: &Column) -> Result<PlyNeed> {
+    pub(super) fn from_column(column: &Column) -> Result<PlyNeed> {
         let scalar = match &column.values {
             Values::I64(values) => match bounds(values) {
                 (low, high) if low >= i32::MIN.into() && high <= i32::MAX.into() => Some(Scalar::I32),

@@ -260,7 +260,7 @@ fn info_tells_levels_without_decoding() {
         let told = image.texture.unwrap();
         assert_eq!((told.encoding, told.levels, told.layers, told.faces, told.depth), (Encoding::Bc7, 5, 2, 6, 1));
         let decoded = load(name, bytes, &ReadOptions::default()).unwrap();
-        let again = polyhaul::inspect::ImageSummary::of(&decoded);
+        let again = polyhaul::inspect::ImageSummary::from_image(&decoded);
         assert_eq!(again, polyhaul::inspect::ImageSummary { texture: None, ..image });
     }
 }

@@ -44,7 +44,7 @@ impl Dump<'_> {
     /// The upper three rows of each matrix that is not the identity, rounded to what is worth it.
     fn place(&self, motion: Motion) -> String {
         let rows = |transform| {
-            let matrix = self.places.of(self.render, transform);
+            let matrix = self.places.matrix(self.render, transform);
             let last = if matrix[3] == [0.0, 0.0, 0.0, 1.0] { 3 } else { 4 };
             let round = |value: f64| (value * 1e6).round() / 1e6 + 0.0;
             let rows = matrix[..last].iter().map(|row| row.map(|value| round(value).to_string()).join(" "));

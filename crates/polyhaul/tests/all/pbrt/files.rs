@@ -40,7 +40,7 @@ fn includes_and_imports_come_in_the_order_of_the_scene() {
     assert_eq!(names, ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"]);
     let places = polyhaul::ops::places64(render(loaded)).unwrap();
     let x: Vec<_> =
-        render(loaded).shapes().map(|shape| places.of(render(loaded), shape.motion().start)[0][3]).collect();
+        render(loaded).shapes().map(|shape| places.matrix(render(loaded), shape.motion().start)[0][3]).collect();
     assert_eq!(x, [0.0, 0.0, 1.0, 1.0, 1.0, 3.0, 3.0, 1.0]);
     for threads in [1, 2, 7] {
         for chunk_bytes in [1, 20, 1000] {

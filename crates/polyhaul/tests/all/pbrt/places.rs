@@ -97,7 +97,7 @@ fn moving_things_have_two_places() {
     let places = places64(render).unwrap();
     let motion = render.shape(0).unwrap().motion();
     assert!(motion.is_animated());
-    assert_eq!(moved(places.of(render, motion.start), [0.0; 3]), [1.0, 0.0, 0.0]);
-    assert_eq!(moved(places.of(render, motion.end), [0.0; 3]), [1.0, 1.0, 0.0]);
+    assert_eq!(moved(places.matrix(render, motion.start), [0.0; 3]), [1.0, 0.0, 0.0]);
+    assert_eq!(moved(places.matrix(render, motion.end), [0.0; 3]), [1.0, 1.0, 0.0]);
     assert!(!render.shape(1).unwrap().motion().is_animated());
 }

@@ -194,7 +194,7 @@ fn chains_are_the_same_bit_by_bit() {
         let loaded = text(&scene, &options(1, None)).unwrap();
         let scene = render(&loaded);
         let places = places32(scene).unwrap();
-        let shape = |at: usize| places.of(scene, scene.shape(at).unwrap().motion().start);
+        let shape = |at: usize| places.matrix(scene, scene.shape(at).unwrap().motion().start);
         let instance = places.of_instance(scene, &scene.instances().next().unwrap());
         for (found, wanted, what) in
             [(shape(1), wanted[0], "shape"), (instance, wanted[0], "instance"), (shape(0), wanted[1], "inverse")]
@@ -220,5 +220,5 @@ fn what_roundings_lose_is_added_at_the_end() {
     let loaded = text(scene, &options(1, None)).unwrap();
     let scene = render(&loaded);
     let places = places32(scene).unwrap();
-    assert_eq!(places.of(scene, scene.shape(0).unwrap().motion().start)[0][0], 1.0);
+    assert_eq!(places.matrix(scene, scene.shape(0).unwrap().motion().start)[0][0], 1.0);
 }

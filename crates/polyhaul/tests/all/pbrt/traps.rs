@@ -148,7 +148,7 @@ fn a_million_scopes_and_numbers_are_read() {
     let loaded = read(&Arc::new(text.into()), &options(2, None)).unwrap();
     let scene = render(&loaded);
     let places = polyhaul::ops::places64(scene).unwrap();
-    assert_eq!(places.of(scene, scene.shape(0).unwrap().motion().start)[3], [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(places.matrix(scene, scene.shape(0).unwrap().motion().start)[3], [0.0, 0.0, 0.0, 1.0]);
     assert_eq!(scene.transform_count(), MILLION as usize);
 }
 

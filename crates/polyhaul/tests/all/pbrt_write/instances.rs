@@ -37,8 +37,8 @@ fn instances_become_shapes_that_stand_where_they_stood() {
     for (number, instance) in before.instances().enumerate() {
         let outer = old.of_instance(before, &instance);
         for (shape, inner) in shapes[4 * number..].iter().zip(before.objects[0].shapes.clone()) {
-            let inner = old.of(before, before.shape(inner).unwrap().motion().start);
-            let place = new.of(&flat, shape.motion().start);
+            let inner = old.matrix(before, before.shape(inner).unwrap().motion().start);
+            let place = new.matrix(&flat, shape.motion().start);
             for (row, column) in (0..4).flat_map(|row| (0..4).map(move |column| (row, column))) {
                 let product: f64 = (0..4).map(|at| outer[row][at] * inner[at][column]).sum();
                 assert!((place[row][column] - product).abs() < 1e-12, "{number} {}", shape.class());
@@ -48,7 +48,7 @@ fn instances_become_shapes_that_stand_where_they_stood() {
     // What moves, and what its instance moves.
     let moves: Vec<bool> = shapes.iter().map(|shape| shape.motion().is_animated()).collect();
     assert_eq!(moves, [[false, false, false, true], [false, false, false, true], [true; 4]].concat());
-    let end = new.of(&flat, shapes[11].motion().end);
+    let end = new.matrix(&flat, shapes[11].motion().end);
     assert_eq!([end[0][3], end[1][3], end[2][3]], [1.0, 3.0, 5.0]);
     let gives_light = |render: &Render| render.shapes().any(|shape| shape.state().unwrap().area_light.is_some());
     assert_eq!((gives_light(before), gives_light(&flat)), (true, false));

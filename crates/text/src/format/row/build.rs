@@ -195,14 +195,14 @@ impl Builder {
     pub(super) fn finish(mut self) -> Result<RowFormat, Problem> {
         let format = &mut self.format;
         format.max_bytes = format.steps.iter().fold(0, |sum: usize, step| sum.saturating_add(step.max_bytes));
-        let fills = || format.steps.iter().map(|step| Source::of(step, &format.kinds));
+        let fills = || format.steps.iter().map(|step| Source::from_step(step, &format.kinds));
         let numbers = fills().flatten().filter(|source| source.is_number()).count();
         let only_cells = fills().all(|source| source.is_some());
         if numbers == 0 {
             return Ok(self.format);
         }
         for step in &mut format.steps {
-            let Some(source) = Source::of(step, &format.kinds) else { continue };
+            let Some(source) = Source::from_step(step, &format.kinds) else { continue };
             // Texts are faster as they are, unless they complete a row of cells.
             if format.fills.len() < RowFormat::MOST_CELLS && (only_cells || source.is_number()) {
                 format.fills.try_reserve(1).map_err(|_| Problem::OutOfMemory)?;
@@ -240,7 +240,7 @@ impl Step {
 
 impl Source {
     /// How cells of a step can be filled; nothing if they cannot.
-    fn of(step: &Step, kinds: &[(usize, Kind)]) -> Option<Self> {
+    fn from_step(step: &Step, kinds: &[(usize, Kind)]) -> Option<Self> {
         match &step.put {
             Put::Short(text) => Some(Self::Short(*text)),
             Put::Choice(texts) => Some(Self::Choice(*texts)),
