@@ -4,6 +4,7 @@
 //! This file only picks the chore. What each one checks is in the module of the same name (the C library is in `capi`).
 //! Nothing here is part of the library, and no chore but `header` changes a source file.
 
+mod api;
 mod bench;
 mod capi;
 mod deny;
@@ -25,6 +26,7 @@ usage: cargo xtask CHORE
   test [--quick]             run all checks: tidy, format, lints, tests, docs, cross checks
                              --quick: only tidy, format and tests
   python                     build, install and test the Python package (a step of test)
+  api                        write the public interface of the Rust crates to public-api.txt (compared by test)
   header                     generate crates/capi/include/polyhaul.h from the sources
   install-c [--prefix DIR] [--destdir DIR] [--debug]
                              build the C library and install it: headers, static and shared library, pkg-config
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         ["python"] => test::python(),
         ["header"] => capi::header(),
         ["install-c", rest @ ..] => capi::install(rest).unwrap_or_else(usage_error),
+        ["api"] => api::main(),
         ["deny"] => test::deny(),
         ["faults"] => faults::main(),
         ["fuzz", rest @ ..] => fuzz::main(rest),

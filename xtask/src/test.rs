@@ -5,7 +5,7 @@
 //! tool is not installed says so and is skipped. The last line is the sum of all tests: `N passed,
 //! N failed, N skipped`.
 
-use crate::{deny, python, root, term, tidy};
+use crate::{api, deny, python, root, term, tidy};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -90,6 +90,7 @@ pub(crate) fn main(quick: bool) -> ExitCode {
     if !quick {
         run.step("doc tests", |tally| tests(&["--doc"], tally));
         run.step("documentation", |_| documentation());
+        run.step("public interface", |_| api::step());
         run.step("licences and advisories", |_| deny::step());
         for (target, compiler) in CROSS {
             run.step(&format!("check {target}"), |_| cross(target, compiler));

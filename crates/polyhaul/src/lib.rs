@@ -86,13 +86,26 @@ pub use input::{Input, Output};
 pub use loaded::{Loaded, TableArray, Tables};
 pub use options::{ReadOptions, WriteOptions};
 pub use polyhaul_bytes::{FileOptions, HostRead, HostWrite, Sink};
-pub use polyhaul_model as model;
 pub use polyhaul_model::error::{Error, ErrorKind, Result};
 pub use polyhaul_model::{error, printable, warnings};
 pub use polyhaul_trace as trace;
 pub use reader::Reader;
 pub use report::Report;
 pub use writer::Writer;
+
+/// The data that polyhaul moves: plain arrays and small structs.
+///
+/// A [`model::Scene`] owns meshes (arrays), objects (named sections of a mesh), materials and tables (columns of
+/// numbers that no mesh has a place for); scenes for a renderer are in [`model::render`]. A [`model::Image`] and
+/// a [`model::Texture`] stand for themselves.
+pub mod model {
+    pub use polyhaul_model::{
+        Array, Axes, Axis, Bounds, ChannelSamples, ChannelType, Channels, Color, ColorChannel, ColorSpace, Column,
+        Counts, Curve, Domain, Elements, Encoding, FolderPlace, Illumination, Image, ImageAttribute, ImageChannel,
+        ImagePart, MapKind, Material, Mesh, NONE, Object, ObjectKind, PartChannel, Run, Samples, Scalar, Scene,
+        SourceFolder, Table, Texel, Texture, TextureMap, Values, VertexGroup, render,
+    };
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/rust.md")]
