@@ -22,6 +22,7 @@ AxisName: TypeAlias = Literal[
 FormatName: TypeAlias = Literal[
     "obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy",
     "tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2",
+    "off",
 ]
 
 #: How a file is compressed.
@@ -95,7 +96,7 @@ class WriteOptions(ObjOptions, total=False):
     big_endian: bool
     """Write big-endian numbers, PLY (False)."""
     float_colors: bool
-    """Write colors as floats instead of bytes, PLY (False)."""
+    """Write colors as floats instead of bytes, PLY and OFF (False)."""
     copy_assets: bool
     """Copy the files that the scene refers to (textures, meshes, spectra) into the target's folder, and refer to the copies
     (False). Files outside the scene's folder are copied only if it was read with ``allow_outside=True``."""

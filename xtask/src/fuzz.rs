@@ -35,6 +35,7 @@ const TARGETS: &[Target] = &[
     target("zip", "testdata/zip", 4096),
     target("ply", "testdata/ply", 4096),
     target("stl", "testdata/stl", 4096),
+    target("off", "testdata/off", 4096),
     target("pbrt", "testdata/pbrt", 4096),
     target("table", "testdata/table", 4096),
     target("convert", "testdata/table", 4096),

@@ -670,15 +670,15 @@ typedef struct ph_write_options {
      */
     uint8_t ascii;
     /**
-     * Leave out normals (OBJ, PLY).
+     * Leave out normals (OBJ, PLY, OFF).
      */
     uint8_t skip_normals;
     /**
-     * Leave out uvs (OBJ, PLY).
+     * Leave out uvs (OBJ, PLY, OFF).
      */
     uint8_t skip_uvs;
     /**
-     * Leave out colours of vertices (OBJ, PLY).
+     * Leave out colours of vertices (OBJ, PLY, OFF).
      */
     uint8_t skip_colors;
     /**
@@ -1389,6 +1389,11 @@ typedef struct ph_table {
  * KTX 2 textures.
  */
 #define PH_FORMAT_KTX2 19
+
+/**
+ * OFF, the object file format of Geomview.
+ */
+#define PH_FORMAT_OFF 20
 
 /**
  * Along x.

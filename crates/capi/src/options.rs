@@ -56,6 +56,8 @@ pub const PH_FORMAT_PSD: ph_format = 17;
 pub const PH_FORMAT_DDS: ph_format = 18;
 /// KTX 2 textures.
 pub const PH_FORMAT_KTX2: ph_format = 19;
+/// OFF, the object file format of Geomview.
+pub const PH_FORMAT_OFF: ph_format = 20;
 
 /// The formats in the order of their numbers, which never change: that of the registry, which grows at its end.
 const FORMATS: &[Format] = &Format::ALL;
@@ -265,11 +267,11 @@ pub struct ph_write_options {
     pub triangulate: u8,
     /// PLY and STL: write text.
     pub ascii: u8,
-    /// Leave out normals (OBJ, PLY).
+    /// Leave out normals (OBJ, PLY, OFF).
     pub skip_normals: u8,
-    /// Leave out uvs (OBJ, PLY).
+    /// Leave out uvs (OBJ, PLY, OFF).
     pub skip_uvs: u8,
-    /// Leave out colours of vertices (OBJ, PLY).
+    /// Leave out colours of vertices (OBJ, PLY, OFF).
     pub skip_colors: u8,
     /// Leave out materials and the material library (OBJ).
     pub skip_materials: u8,
@@ -560,9 +562,9 @@ mod tests {
     fn every_format_has_its_number() {
         assert!(Format::ALL.iter().all(|format| FORMATS.contains(format)));
         assert_eq!((format(PH_FORMAT_AUTO).ok(), format(PH_FORMAT_OBJ).ok()), (Some(None), Some(Some(Format::Obj))));
-        assert_eq!(format(PH_FORMAT_KTX2).ok(), Some(Some(Format::Ktx2)));
-        assert_eq!(FORMATS.len() as u32, PH_FORMAT_KTX2);
-        assert!(format(PH_FORMAT_KTX2 + 1).is_err());
+        assert_eq!(format(PH_FORMAT_OFF).ok(), Some(Some(Format::Off)));
+        assert_eq!(FORMATS.len() as u32, PH_FORMAT_OFF);
+        assert!(format(PH_FORMAT_OFF + 1).is_err());
     }
 
     #[test]

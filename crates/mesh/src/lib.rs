@@ -1,11 +1,11 @@
 //! Formats of meshes and tables of numbers, and what is done to meshes.
 //!
-//! A folder per format: `obj`, `mtl`, `ply`, `stl`, `table`. None of them names another, opens a file or starts a
-//! thread.
+//! A folder per format: `obj`, `mtl`, `ply`, `stl`, `off`, `table`. None of them names another, opens a file or starts
+//! a thread.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![cfg_attr(
-    not(all(feature = "obj", feature = "ply", feature = "stl")),
+    not(all(feature = "obj", feature = "ply", feature = "stl", feature = "off")),
     allow(dead_code, unused_imports, reason = "formats use it that are not built")
 )]
 
@@ -17,6 +17,8 @@ pub mod frame;
 pub mod mtl;
 #[cfg(feature = "obj")]
 pub mod obj;
+#[cfg(feature = "off")]
+pub mod off;
 pub mod options;
 pub mod parts;
 pub mod place;

@@ -65,7 +65,7 @@ polyhaul_model::options! {
         /// use std::time::{Duration, Instant};
         ///
         /// let slow = Throttle::new(Some(10_000_000), Duration::from_micros(100));
-        /// let run = RunOptions { read_throttle: Some(slow), ..RunOptions::default() };
+        /// let run = RunOptions::default().with_read_throttle(Some(slow));
         /// let source = run.paced_source(Source::memory(vec![b' '; 80_000]));
         /// let start = Instant::now();
         /// source.read_at(0, &mut [0; 80_000])?;

@@ -19,11 +19,38 @@ pub use images::{bmp, dds, exr, hdr, jpeg, ktx2, png, psd, tga};
 pub use numbers::numbers;
 pub use obj::{complete, mtl, obj};
 pub use pbrt::pbrt;
-pub use scans::{ply, stl};
+pub use scans::{off, ply, stl};
 pub use tables::table;
 pub use trial::Effort;
 
 use polyhaul::{Error, ErrorKind};
+
+/// What must hold for any bytes of a kind.
+pub type Body = fn(&[u8], Effort);
+
+/// The fuzz target that reads each format, and its body. A format that is added must be written down here.
+pub const TARGETS: [(&str, &str, Body); 20] = [
+    ("obj", "obj", obj),
+    ("ply", "ply", ply),
+    ("stl", "stl", stl),
+    ("pbrt", "pbrt", pbrt),
+    ("csv", "table", table),
+    ("tsv", "table", table),
+    ("txt", "table", table),
+    ("xyz", "table", table),
+    ("pts", "table", table),
+    ("npy", "table", table),
+    ("tga", "tga", tga),
+    ("hdr", "hdr", hdr),
+    ("png", "png", png),
+    ("jpg", "jpeg", jpeg),
+    ("exr", "exr", exr),
+    ("bmp", "bmp", bmp),
+    ("psd", "psd", psd),
+    ("dds", "dds", dds),
+    ("ktx2", "ktx2", ktx2),
+    ("off", "off", off),
+];
 
 /// No input may come to these.
 fn no_fault(error: &Error) {

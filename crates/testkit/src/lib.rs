@@ -2,7 +2,7 @@
 //!
 //! - [`scene`]: scenes made in memory, and the rules that every scene must keep
 //! - [`generate`]: OBJ text of any size and of hostile shapes; [`naive`]: a slow reader to compare with
-//! - [`pbrt`]: pbrt scenes of any size, and text that is built to hurt their readers
+//! - [`pbrt`]: pbrt scenes of any size, and text that is built to hurt their readers; [`off`]: OFF text
 //! - [`summary`]: a scene, a warning, an error as text that is the same on every machine
 //! - [`hostile`]: readers, writers and callbacks that do what a host may do, and what it must not do
 //! - [`mutate`]: damaged text; [`fuzz`]: what must hold for any bytes
@@ -25,6 +25,7 @@ pub mod images;
 pub mod losses;
 pub mod mutate;
 pub mod naive;
+pub mod off;
 pub mod output;
 pub mod packed;
 pub mod pbrt;

@@ -24,8 +24,11 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
             "faces, vertices, normals, colors, materials, material definitions, groups, smoothing, names, lines, points, \
              curves, weights, uv depths"
         }
+        ("obj", "off") => {
+            "colors, alpha, materials, material definitions, groups, smoothing, names, curves, weights, uv depths"
+        }
         ("obj", _) => {
-            "faces, vertices, normals, uvs, colors, materials, material definitions, groups, smoothing, names, lines, \
+            "faces, vertices, normals, uvs, colors, alpha, materials, material definitions, groups, smoothing, names, lines, \
              points, curves, weights, uv depths"
         }
         ("ply", "obj") => "alpha, columns, tables, normals, positions",
@@ -36,6 +39,14 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
         ("ply", "txt") => "faces, lines, tables, column names, columns",
         ("ply", "npy") => "faces, lines, tables, column names, columns",
         ("ply", "xyz" | "pts") => "faces, lines, tables, columns, column names, colors, alpha, normals",
+        ("ply", "off") => "normals, columns, tables",
+        ("stl", "off") => "normals, columns, names",
+        ("off", "obj") => "alpha, normals, positions",
+        ("off", "ply") => "points, colors, alpha",
+        ("off", "stl") => "faces, vertices, normals, uvs, colors, alpha, lines, points",
+        ("off", "pbrt") => "faces, vertices, normals, colors, alpha, lines, points",
+        ("off", "off") => "colors, alpha",
+        ("off", _) => "faces, vertices, normals, uvs, colors, alpha, lines, points",
         ("stl", "obj") => "columns, names, positions, normals",
         ("stl", "ply") => "names",
         ("stl", "stl") => "columns, names",
@@ -45,7 +56,7 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
         ("pbrt", "obj") => {
             "lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions"
         }
-        ("pbrt", "ply") => {
+        ("pbrt", "ply" | "off") => {
             "lights, cameras, media, settings, motion, shapes, materials, material definitions, names, columns"
         }
         ("pbrt", "stl") => {
@@ -59,7 +70,7 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
         (from, "obj") if tables.contains(&from) => "columns, alpha, normals, positions",
         (from, "stl") if tables.contains(&from) => "vertices, normals, colors, alpha, columns",
         (from, "pbrt") if tables.contains(&from) => "vertices, normals, colors, alpha, columns",
-        (from, "ply") if tables.contains(&from) => "columns",
+        (from, "ply" | "off") if tables.contains(&from) => "columns",
         (from, "csv" | "tsv") if tables.contains(&from) => "columns, column names",
         (from, "txt" | "npy") if tables.contains(&from) => "column names, columns",
         (from, "xyz" | "pts") if tables.contains(&from) => "columns, column names, colors, alpha, normals",
@@ -67,14 +78,15 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
     })
 }
 
-/// What a target adds, because its scenes cannot be without: STL has a normal for each face, PLY zeros where a part of
-/// the corners has no normal or uv, pbrt a camera, a light, film and a name for each shape; columns of
-/// points get names.
+/// What a target adds, because its scenes cannot be without: STL has a normal for each face, PLY and OFF zeros where a
+/// part of the corners has no normal or uv, pbrt a camera, a light, film, a name for each shape and zeros where a part
+/// of the corners has no uv; columns of points get names.
 pub fn added(from: &str, to: &str) -> &'static [&'static str] {
     match (from, to) {
-        (_, "pbrt") => &["lights", "cameras", "settings", "names"],
+        (_, "pbrt") => &["lights", "cameras", "settings", "names", "uvs"],
         (_, "stl") => &["normals"],
         (_, "ply") => &["normals", "uvs", "column names"],
+        (_, "off") => &["normals", "uvs"],
         (_, "xyz" | "pts") => &["column names"],
         _ => &[],
     }
@@ -91,7 +103,7 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
         }
         "uvs" => &["left-out-uvs"],
         "colors" => &["left-out-colors", "changed-colors", "clamped-color", "missing-color", "left-out-vertices"],
-        "alpha" => &["left-out-alpha", "left-out-colors"],
+        "alpha" => &["left-out-alpha", "left-out-colors", "changed-colors", "clamped-color", "missing-color"],
         "materials" => &["left-out-materials", "changed-names"],
         "material definitions" => &["left-out-materials", "changed-materials", "changed-names"],
         "groups" => &["left-out-groups"],

@@ -42,7 +42,7 @@ pub fn cuts(size: usize, all_below: usize, count: usize) -> Vec<usize> {
 }
 
 /// Words that mean something to the parsers.
-const WORDS: [&[u8]; 36] = [
+const WORDS: [&[u8]; 38] = [
     b"v 0 0 0\n",
     b"vt 0 0\n",
     b"vn 0 0 1\n",
@@ -79,6 +79,8 @@ const WORDS: [&[u8]; 36] = [
     b"vertex 0 0 0\n",
     b"endloop\n",
     b"endfacet\n",
+    b"COFF\n",
+    b"3 0 1 2\n",
 ];
 
 /// Changes a few places of `text`: bytes, words put in, parts cut out or doubled.

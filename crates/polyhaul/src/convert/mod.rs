@@ -123,7 +123,7 @@ mod tests {
                     continue;
                 }
                 let [is_mesh, to_mesh] =
-                    [from, to].map(|format| matches!(format, Format::Obj | Format::Stl | Format::Pbrt));
+                    [from, to].map(|format| matches!(format, Format::Obj | Format::Stl | Format::Pbrt | Format::Off));
                 assert_eq!(shape(from, to, &write) == ContentShape::Scene, is_mesh || to_mesh, "{from:?} {to:?}");
             }
         }

@@ -262,6 +262,32 @@ formats! {
             ..NO_WRITERS
         },
     }
+    /// OFF, the object file format of Geomview.
+    Off = row("off", FormatKind::Scene), "off" {
+        looks: Looks::Signature(Strength::Usual, |head| mesh::off::looks_like_off(head.text())),
+        read: Readers {
+            scene: Some(|job| {
+                let found = mesh::off::read(job.text(), &job.parse_options())?;
+                job.note(found.threads, found.warnings);
+                Ok(found.scene)
+            }),
+            ..NO_READERS
+        },
+        // It has the same attributes of vertices as PLY, and the same options.
+        write: Writers {
+            scene: Some(SceneWriter::Meshes(MeshWriter {
+                placement: |scene, options| {
+                    let own = options.ply.placement;
+                    let export_triangulated_mesh = own.export_triangulated_mesh && has_polygons(scene);
+                    own.with_export_triangulated_mesh(export_triangulated_mesh)
+                },
+                only_triangles: false,
+                triangulate: triangulate_scene,
+                write: |job| job.write_parts(|options| &options.ply, Comments::AreText, mesh::off::write),
+            })),
+            ..NO_WRITERS
+        },
+    }
 }
 
 /// A row that cannot do anything.

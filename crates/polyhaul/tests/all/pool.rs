@@ -91,6 +91,11 @@ fn stl() {
 }
 
 #[test]
+fn off() {
+    check("off/good", Format::Off);
+}
+
+#[test]
 fn pbrt() {
     check("pbrt/good", Format::Pbrt);
 }

@@ -22,6 +22,21 @@ fn what_ply_declares_takes_no_memory() {
 }
 
 #[test]
+fn what_off_declares_takes_no_memory() {
+    let _alone = alone();
+    for file in ["off/good", "off/bad"].iter().flat_map(|folder| samples(folder, "off")) {
+        let bytes = file.bytes();
+        for input in [Input::Memory(bytes.clone(), "x.off".into()), stream(&bytes, 3)] {
+            let run = RunOptions::default().with_threads(Some(2));
+            let options = ReadOptions::default().with_on_error(OnError::Warn).with_run(run);
+            let (result, used) = alloc::measure(|| polyhaul::Reader::new(input).options(&options).scene());
+            assert!(used.peak_bytes <= (64 << 20) + 4 * file.size, "{}: {} bytes", file.name, used.peak_bytes);
+            drop(result);
+        }
+    }
+}
+
+#[test]
 fn what_stl_declares_takes_no_memory() {
     let _alone = alone();
     let run = RunOptions::default().with_threads(Some(2));

@@ -1,5 +1,5 @@
-//! Memory beyond the model stays within the limit while PLY and STL are written and STL is read. A binary of its
-//! own, for its allocator; its counters are the process's, so there is one test.
+//! Memory beyond the model stays within the limit while PLY, STL and OFF are written and STL and OFF are read. A binary
+//! of its own, for its allocator; its counters are the process's, so there is one test.
 
 use polyhaul::model::{Column, Domain, Elements, Mesh, Scene, Values};
 use polyhaul::options::{Digits, PlyEncoding, PlyWriteOptions, RunOptions, StlWriteOptions};
@@ -37,7 +37,7 @@ fn the_limit_holds_whatever_the_size() {
     let _alone = crate::alone();
     let scene = strip(600_000);
     for encoding in [PlyEncoding::Ascii, PlyEncoding::LittleEndian] {
-        for format in [Format::Ply, Format::Stl] {
+        for format in [Format::Ply, Format::Stl, Format::Off] {
             for (threads, memory_limit) in [(1, MIB), (2, 8 * MIB), (7, 8 * MIB), (64, 64 * MIB)] {
                 let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
                 let digits = Digits::Fixed(6);
@@ -58,8 +58,8 @@ fn the_limit_holds_whatever_the_size() {
         }
     }
     let folder = polyhaul_testkit::corpus::Folder::new("memory").unwrap();
-    for ascii in [false, true] {
-        let path = folder.join("a.stl");
+    for (ascii, name) in [(false, "a.stl"), (true, "a.stl"), (true, "a.off")] {
+        let path = folder.join(name);
         let stl = StlWriteOptions::default().with_ascii(ascii);
         polyhaul::Writer::new(&path).options(&WriteOptions::default().with_stl(stl)).scene(&scene).unwrap();
         for (threads, memory_limit) in [(1, MIB), (7, 8 * MIB)] {
@@ -69,7 +69,7 @@ fn the_limit_holds_whatever_the_size() {
             let model: u64 = loaded.unwrap().value.meshes.iter().map(Mesh::heap_bytes).sum();
             // Arrays of an unknown size double as they grow.
             let most = if ascii { 2 * model } else { model };
-            assert!(used.peak_bytes <= most + memory_limit + EXTRA_BYTES, "{ascii} {threads}: {used:?} {model}");
+            assert!(used.peak_bytes <= most + memory_limit + EXTRA_BYTES, "{name} {ascii} {threads}: {used:?} {model}");
         }
     }
 }

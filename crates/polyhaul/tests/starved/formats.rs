@@ -1,5 +1,5 @@
-//! PLY, STL and converting over tables: no memory for a block is an error, never an abort. A binary of its own, for
-//! its allocator.
+//! PLY, STL, OFF and converting over tables: no memory for a block is an error, never an abort. A binary of its own,
+//! for its allocator.
 
 use polyhaul::options::{PlyEncoding, PlyWriteOptions, RunOptions, StlReadOptions, StlWriteOptions};
 use polyhaul::{Format, ReadOptions, WriteOptions};
@@ -34,6 +34,11 @@ fn ply_into_a_file() {
 }
 
 #[test]
+fn off_on_two_threads() {
+    check("off_on_two_threads", 2, false, Format::Off, true);
+}
+
+#[test]
 fn stl_as_bytes() {
     check("stl_as_bytes", 2, false, Format::Stl, false);
 }
@@ -43,7 +48,7 @@ fn stl_as_text() {
     check("stl_as_text", 1, true, Format::Stl, true);
 }
 
-/// Reads STL, welded, or PLY, of a scene that fills several chunks.
+/// Reads STL, welded, or PLY or OFF, of a scene that fills several chunks.
 fn check_reading(test: &str, threads: usize, ascii: bool, name: &'static str) {
     let test = &format!("formats::{test}");
     every_allocation(Plan::of(test), |folder| {
@@ -78,6 +83,11 @@ fn reading_ply_bytes_on_two_threads() {
 #[test]
 fn reading_ply_text() {
     check_reading("reading_ply_text", 1, true, "a.ply");
+}
+
+#[test]
+fn reading_off_on_two_threads() {
+    check_reading("reading_off_on_two_threads", 2, true, "a.off");
 }
 
 /// Converts from PLY over a table, and the table back.

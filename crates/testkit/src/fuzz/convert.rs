@@ -8,7 +8,7 @@ use polyhaul::options::{Digits, Limits, RunOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, Report, WriteOptions};
 
 /// The formats that are converted into one another; two bytes choose.
-const FORMATS: [&str; 10] = ["obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy"];
+const FORMATS: [&str; 11] = ["obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy", "off"];
 /// Those of images, where the first byte is from 128 on; the first five are written too.
 const IMAGES: [&str; 9] = ["tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2"];
 

@@ -1,4 +1,4 @@
-//! What must hold for any bytes taken as PLY or STL.
+//! What must hold for any bytes taken as PLY, STL or OFF.
 
 use super::no_fault;
 use super::trial::{Effort, RETURN_SHARE, Trial};
@@ -76,6 +76,46 @@ pub fn stl(data: &[u8], effort: Effort) {
     options.stl.weld = false;
     if let Ok(loaded) = Reader::new(trial.memory()).options(&options).scene() {
         triangles_come_back(&trial, &loaded.value);
+    }
+}
+
+/// Reads an OFF file, which must come to the same in every way; what was read must be valid, and come back when it is
+/// written, but for the steps of colors.
+pub fn off(data: &[u8], effort: Effort) {
+    let mut trial = Trial::new(data, "fuzz.off", effort);
+    let options = trial.options();
+    let text = |result: &Result<Loaded<Scene>, Error>| (outcome(result), whole(result));
+    let result = trial.read(&options, |input, options| Reader::new(input()).options(options).scene(), text);
+    result.as_ref().err().into_iter().for_each(no_fault);
+    let Ok(Loaded { value: scene, .. }) = &result else { return };
+    assert_eq!(broken_rule(scene), None);
+    if !trial.draws(RETURN_SHARE) {
+        return;
+    }
+    for float_colors in [false, true] {
+        let off = PlyWriteOptions::default().with_float_colors(float_colors);
+        let options = trial.write_options().with_format(Some(Format::Off)).with_ply(off);
+        let bytes = try_named(scene, "x.off", &options).expect("a scene that was read is written");
+        let back = Reader::new(Input::Memory(bytes, "x.off".into()))
+            .options(&trial.plain_options())
+            .scene()
+            .expect("what is written is read");
+        assert!(back.report.warnings.is_empty(), "{:?}", back.report.warnings);
+        // A NaN is any other in text, and colors may be rounded.
+        let plain = |scene: &Scene| {
+            let mut meshes = scene.meshes.clone();
+            meshes.iter_mut().for_each(|mesh| mesh.colors = Vec::new().into());
+            format!("{meshes:?} {:?}", scene.objects)
+        };
+        assert_eq!(plain(&back.value), plain(scene));
+        for (found, expected) in back.value.meshes.iter().zip(&scene.meshes) {
+            assert_eq!(found.colors.len(), expected.colors.len());
+            let channels = found.colors.as_flattened().iter().zip(expected.colors.as_flattened());
+            let step = if float_colors { 0.0 } else { 0.503 / 255.0 };
+            for (found, expected) in channels.filter(|(_, expected)| !expected.is_nan()) {
+                assert!((found - expected.clamp(0.0, 1.0)).abs() <= step, "{found} {expected} {float_colors}");
+            }
+        }
     }
 }
 

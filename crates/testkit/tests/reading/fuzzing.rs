@@ -3,6 +3,7 @@
 
 use polyhaul_testkit::corpus::{Sample, samples};
 use polyhaul_testkit::fuzz::Effort;
+use polyhaul_testkit::off::random as off_text;
 use polyhaul_testkit::packed::CODECS;
 use polyhaul_testkit::random::Random;
 use polyhaul_testkit::zip::{self as archive, METHODS};
@@ -17,7 +18,7 @@ const LARGEST_SEED_BYTES: u64 = 4000;
 
 /// The test files of one kind, those of the size that shows most.
 fn seeds(extension: &str) -> Vec<Vec<u8>> {
-    let own = ["ply", "stl", "pbrt", "tga", "hdr", "bmp", "psd", "dds", "ktx2", "png", "jpg", "exr"];
+    let own = ["ply", "stl", "off", "pbrt", "tga", "hdr", "bmp", "psd", "dds", "ktx2", "png", "jpg", "exr"];
     let folder = if own.contains(&extension) { extension } else { "obj" };
     let files = samples(folder, extension).into_iter();
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
@@ -107,6 +108,14 @@ fn stl() {
 }
 
 #[test]
+fn off() {
+    let mut random = Random::new(24);
+    let mut seeds = seeds("off");
+    seeds.extend((0..20).map(|_| off_text(&mut random, 12)));
+    run(fuzz::off, shaken(seeds, 4000));
+}
+
+#[test]
 fn pbrt() {
     run(fuzz::pbrt, shaken(seeds("pbrt"), 4000));
 }
@@ -190,16 +199,18 @@ fn numbers() {
 fn convert() {
     let kinds = ["csv", "xyz", "pts", "npy"].into_iter();
     let mut seeds: Vec<_> = kinds.flat_map(|extension| samples("table", extension)).map(|file| file.bytes()).collect();
-    seeds.extend(["obj", "ply", "stl"].into_iter().flat_map(seeds_of_pairs));
+    seeds.extend(PAIRED.into_iter().flat_map(|(extension, from)| seeds_of_pairs(extension, from)));
     seeds.extend(seeds_of_images());
     run(fuzz::convert, shaken(seeds, 500));
 }
 
+/// Formats of meshes, by the byte that says so.
+const PAIRED: [(&str, u8); 4] = [("obj", 0), ("ply", 1), ("stl", 2), ("off", 10)];
+
 /// Files behind two bytes that say which formats they go from and to.
-fn seeds_of_pairs(extension: &str) -> Vec<Vec<u8>> {
-    let from = ["obj", "ply", "stl"].iter().position(|it| *it == extension).unwrap_or(0) as u8;
+fn seeds_of_pairs(extension: &str, from: u8) -> Vec<Vec<u8>> {
     let numbered = seeds(extension).into_iter().zip(0u8..);
-    numbered.map(|(bytes, number)| [&[from, number % 10][..], &bytes].concat()).collect()
+    numbered.map(|(bytes, number)| [&[from, number % 11][..], &bytes].concat()).collect()
 }
 
 /// Images behind two such bytes: from 128 on the first one says that they are.

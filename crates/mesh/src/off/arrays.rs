@@ -1,0 +1,246 @@
+//! The arrays that the rows of an OFF file become, and the scene of them.
+//!
+//! Ordered parts hand out places, and chunks fill them side by side. Nothing here knows text.
+
+use super::header::{OffForm, OffHeader};
+use super::rows::{NO_ALPHA, OffRows};
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::{Domain, Elements, Mesh, Object, ObjectKind, Scene};
+use polyhaul_pipeline::arrays::{PIECE, multiples};
+use polyhaul_pipeline::column::Column;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+use std::ops::Range;
+
+/// Colors with a value from here on are from 0 to 255, and from 0 to 1 otherwise.
+pub(super) const LEAST_BYTE: f32 = 2.0;
+
+/// Where the rows of a file go.
+pub(super) struct OffArrays {
+    positions: Column<[f32; 3]>,
+    normals: Column<[f32; 3]>,
+    colors: Column<[f32; 4]>,
+    uvs: Column<[f32; 2]>,
+    /// Where the corners of each face end, behind a 0.
+    offsets: Column<u32>,
+    corners: Column<u32>,
+    lines: Column<[u32; 2]>,
+    points: Column<u32>,
+}
+
+/// How much of everything there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OffCounts {
+    pub(super) vertices: usize,
+    pub(super) faces: usize,
+    pub(super) corners: usize,
+    pub(super) lines: usize,
+    pub(super) points: usize,
+}
+
+impl OffCounts {
+    /// These, and what a chunk has.
+    pub(super) fn with(self, rows: &OffRows) -> OffCounts {
+        OffCounts {
+            vertices: self.vertices + rows.vertices,
+            faces: self.faces + rows.ends.len(),
+            corners: self.corners + rows.corners.len(),
+            lines: self.lines + rows.lines.len(),
+            points: self.points + rows.points.len(),
+        }
+    }
+}
+
+/// What the colors of a file are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OffColors {
+    /// Whether they are from 0 to 255.
+    pub(super) are_bytes: bool,
+    /// Whether alpha is missing somewhere.
+    pub(super) lack_alpha: bool,
+}
+
+impl OffArrays {
+    pub(super) fn new() -> OffArrays {
+        OffArrays {
+            positions: Column::new("positions"),
+            normals: Column::new("normals"),
+            colors: Column::new("colors"),
+            uvs: Column::new("uvs"),
+            offsets: Column::new("faces"),
+            corners: Column::new("corners"),
+            lines: Column::new("lines"),
+            points: Column::new("points"),
+        }
+    }
+
+    /// Makes room for what is declared, where a text of `size` bytes may have it: each number takes two at least.
+    pub(super) fn expect(&self, header: &OffHeader, size: u64) -> Result<()> {
+        let least = header.vertices.saturating_mul(2 * header.form.least_width() as u64);
+        let Some(rest) = size.checked_add(1).and_then(|size| size.checked_sub(least)) else { return Ok(()) };
+        self.reserve_vertices(header.form, header.vertices as usize)?;
+        if header.faces > 0 && header.faces.saturating_mul(8) <= rest {
+            self.offsets.reserve(header.faces as usize + 1)?;
+        }
+        Ok(())
+    }
+
+    fn reserve_vertices(&self, form: OffForm, count: usize) -> Result<()> {
+        self.positions.reserve(count)?;
+        if form.has_normals {
+            self.normals.reserve(count)?;
+        }
+        if form.has_colors {
+            self.colors.reserve(count)?;
+        }
+        if form.has_uvs {
+            self.uvs.reserve(count)?;
+        }
+        Ok(())
+    }
+
+    /// Makes room for so much of everything.
+    pub(super) fn reserve(&self, form: OffForm, counts: OffCounts) -> Result<()> {
+        self.reserve_vertices(form, counts.vertices)?;
+        if counts.faces > 0 {
+            self.offsets.reserve(counts.faces + 1)?;
+        }
+        self.corners.reserve(counts.corners)?;
+        self.lines.reserve(counts.lines)?;
+        self.points.reserve(counts.points)
+    }
+
+    /// Fills the places of a chunk, which are behind `before`.
+    ///
+    /// # Safety
+    /// [`OffArrays::reserve`] made room for them, and they belong to the caller's chunk alone.
+    pub(super) unsafe fn publish(&self, form: OffForm, before: OffCounts, rows: &OffRows) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.publish_vertices(form, before.vertices..before.vertices + rows.vertices, rows)?;
+            if before.faces == 0 && !rows.ends.is_empty() {
+                self.offsets.fill(0..1, 0)?;
+            }
+            let base = before.corners as u32;
+            let ends = before.faces + 1..before.faces + 1 + rows.ends.len();
+            self.offsets.write(ends, |slots| {
+                for (slot, end) in slots.iter_mut().zip(&rows.ends) {
+                    slot.write(base + end);
+                }
+            })?;
+            self.corners.copy(before.corners, &rows.corners)?;
+            self.lines.copy(before.lines, &rows.lines)?;
+            self.points.copy(before.points, &rows.points)
+        }
+    }
+
+    /// # Safety
+    /// As for [`OffArrays::publish`].
+    unsafe fn publish_vertices(&self, form: OffForm, places: Range<usize>, rows: &OffRows) -> Result<()> {
+        let (values, width) = (rows.values(form), form.width());
+        // SAFETY: the caller's promise.
+        unsafe {
+            if width == 3 {
+                return self.positions.copy(places.start, values.as_chunks().0);
+            }
+            take(&self.positions, places.clone(), values, (width, 0))?;
+            if form.has_normals {
+                take(&self.normals, places.clone(), values, (width, form.normal()))?;
+            }
+            if form.has_colors {
+                take(&self.colors, places.clone(), values, (width, form.color()))?;
+            }
+            if form.has_uvs {
+                take(&self.uvs, places, values, (width, form.uv()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the mesh to a scene.
+    ///
+    /// # Safety
+    /// All places before `counts` were filled.
+    pub(super) unsafe fn finish(
+        self,
+        (form, colors): (OffForm, OffColors),
+        counts: OffCounts,
+        run: &RunOptions,
+        scene: &mut Scene,
+    ) -> Result<()> {
+        let has_vertices = counts.vertices > 0;
+        let mut mesh = Mesh::default();
+        // SAFETY: the caller's promise.
+        unsafe {
+            mesh.positions = self.positions.finish(counts.vertices).into();
+            if form.has_normals && has_vertices {
+                (mesh.normals, mesh.normal_domain) = (self.normals.finish(counts.vertices).into(), Domain::Vertex);
+            }
+            if form.has_colors {
+                let mut found = self.colors.finish(counts.vertices);
+                settle_colors(&mut found, colors, run);
+                mesh.colors = found.into();
+            }
+            if form.has_uvs && has_vertices {
+                (mesh.uvs, mesh.uv_domain) = (self.uvs.finish(counts.vertices).into(), Domain::Vertex);
+            }
+            if counts.faces > 0 {
+                mesh.faces.offsets = self.offsets.finish(counts.faces + 1).into();
+                mesh.faces.corner_positions = self.corners.finish(counts.corners).into();
+            }
+            if counts.lines > 0 {
+                let corners = self.lines.finish(counts.lines).into_flattened();
+                let offsets = multiples(counts.lines + 1, 2, run.worker_threads())?;
+                mesh.lines =
+                    Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() };
+            }
+            mesh.points = self.points.finish(counts.points).into();
+        }
+        let end = mesh.counts();
+        if end != Default::default() {
+            let object = Object { kind: ObjectKind::Unnamed, end, ..Object::default() };
+            try_push(&mut scene.objects, object, "objects")?;
+        }
+        try_push(&mut scene.meshes, mesh, "meshes")
+    }
+}
+
+/// Takes `N` numbers of each row, of which all have `width`, from `at` on.
+///
+/// # Safety
+/// As for [`OffArrays::publish`].
+unsafe fn take<const N: usize>(
+    column: &Column<[f32; N]>,
+    places: Range<usize>,
+    values: &[f32],
+    (width, at): (usize, usize),
+) -> Result<()> {
+    let vectors = values.chunks_exact(width).filter_map(|row| row.get(at..)?.first_chunk::<N>());
+    // SAFETY: the caller's promise; there is a row for each place.
+    unsafe {
+        column.write(places, |slots| {
+            for (slot, vector) in slots.iter_mut().zip(vectors) {
+                slot.write(*vector);
+            }
+        })
+    }
+}
+
+/// Gives all colors the range from 0 to 1, and an alpha.
+fn settle_colors(colors: &mut [[f32; 4]], found: OffColors, run: &RunOptions) {
+    if !found.are_bytes && !found.lack_alpha {
+        return;
+    }
+    let work = |(): &mut (), colors: &mut [[f32; 4]]| {
+        for color in colors {
+            let is_missing = color[3].to_bits() == NO_ALPHA.to_bits();
+            if found.are_bytes {
+                *color = color.map(|value| value / 255.0);
+            }
+            if is_missing {
+                color[3] = 1.0;
+            }
+        }
+    };
+    for_each_item(run.worker_threads(), colors.chunks_mut(PIECE), || (), work);
+}

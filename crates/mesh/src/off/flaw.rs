@@ -1,0 +1,150 @@
+//! What is wrong with a line of OFF, or is not kept of it: found side by side, filed in order.
+//!
+//! A flaw says where it is in its chunk and little else, as there may be many of them. Only what is filed becomes text.
+//! Nothing here looks for flaws: see `rows`.
+
+use super::header::OffHeader;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push};
+use polyhaul_model::limits::FaultPolicy;
+use polyhaul_model::warnings::{KEPT, Warnings};
+
+/// Something about a line.
+#[derive(Clone, Debug)]
+pub(super) struct OffFlaw {
+    pub(super) what: OffFault,
+    /// Where the word is in the chunk's text, and its size.
+    pub(super) token: (u32, u32),
+    /// Which vertex or face the line is.
+    pub(super) row: u64,
+}
+
+/// What it is.
+#[derive(Clone, Debug)]
+pub(super) enum OffFault {
+    /// Not a row: always an error. What is wrong, and what should be there.
+    Wrong(Box<(String, String)>),
+    /// The faces up to this one have more corners than the limit.
+    Corners(u64),
+    /// A vertex that does not exist, as its number is written.
+    Index(i64),
+    /// A face without vertices.
+    Short,
+    /// So many values more than a row has; whether the row is a vertex.
+    Extra { count: u64, is_vertex: bool },
+    /// A color of a face.
+    Color,
+    /// A line behind the last row.
+    Data,
+}
+
+/// Kinds of flaws that are counted beyond those that are kept.
+const COUNTED: [&str; 3] = ["index-out-of-range", "short-face", "extra-value"];
+
+/// The flaws of a chunk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OffFlaws {
+    /// In the order of the text.
+    pub(super) kept: Vec<OffFlaw>,
+    /// How many there are of each of [`COUNTED`].
+    counts: [u64; 3],
+}
+
+impl OffFault {
+    /// Which of the kinds it is that are counted.
+    fn counted(&self) -> Option<usize> {
+        match self {
+            OffFault::Index(_) => Some(0),
+            OffFault::Short => Some(1),
+            OffFault::Extra { .. } => Some(2),
+            OffFault::Wrong(_) | OffFault::Corners(_) | OffFault::Color | OffFault::Data => None,
+        }
+    }
+
+    /// Whether it ends the reading.
+    pub(super) fn is_final(&self, faults: FaultPolicy) -> bool {
+        match self {
+            OffFault::Wrong(_) | OffFault::Corners(_) => true,
+            OffFault::Index(_) => faults.raises(),
+            OffFault::Short | OffFault::Extra { .. } | OffFault::Color | OffFault::Data => faults.strict,
+        }
+    }
+}
+
+impl OffFlaws {
+    pub(super) fn clear(&mut self) {
+        self.kept.clear();
+        self.counts = [0; 3];
+    }
+
+    /// Keeps a flaw, as long as there are not too many of its kind: the log of warnings keeps no more either.
+    pub(super) fn push(&mut self, flaw: OffFlaw) -> Result<()> {
+        if let Some(kind) = flaw.what.counted() {
+            self.counts[kind] += 1;
+            if self.counts[kind] > KEPT as u64 {
+                return Ok(());
+            }
+        }
+        try_push(&mut self.kept, flaw, "complaints")
+    }
+
+    /// Counts those that were not kept.
+    pub(super) fn count_others(&self, warnings: &mut Warnings) {
+        for (code, count) in COUNTED.into_iter().zip(self.counts) {
+            let others = count.saturating_sub(KEPT as u64);
+            if others > 0 {
+                warnings.count(code, others);
+            }
+        }
+    }
+}
+
+impl OffFlaw {
+    /// What is said of it, but for the place.
+    pub(super) fn describe(&self, header: &OffHeader) -> Diagnostic {
+        let row = self.row;
+        let with = |message: String, expected: Option<String>| Diagnostic { expected, ..Diagnostic::new(message) };
+        match &self.what {
+            OffFault::Wrong(said) => with(said.0.clone(), Some(said.1.clone())),
+            OffFault::Corners(limit) => Diagnostic::new(format!(
+                "up to face {row}, the faces have more corners than the limit of {limit} (elements)"
+            )),
+            OffFault::Index(index) => {
+                let expected = match header.vertices {
+                    0 => "no index: the file has no vertices".to_owned(),
+                    count => format!("an index from 0 to {}", count - 1),
+                };
+                with(format!("face {row}: vertex {index} does not exist"), Some(expected))
+            }
+            OffFault::Short => with(format!("face {row} has no corners; skipped"), Some("at least 1".into())),
+            OffFault::Extra { count, is_vertex: true } => {
+                let values = if *count == 1 { "1 extra value".into() } else { format!("{count} extra values") };
+                let keyword = header.form.keyword();
+                let expected = format!("{}, as the file begins with `{keyword}`", header.form.described());
+                with(format!("vertex {row} has {values}; dropped"), Some(expected))
+            }
+            OffFault::Extra { count, is_vertex: false } => {
+                let expected = "a color of up to 4 values behind the indices";
+                with(format!("face {row} has {count} values behind its indices; dropped"), Some(expected.into()))
+            }
+            OffFault::Color => Diagnostic::new("the colors of faces were dropped"),
+            OffFault::Data => Diagnostic::new("extra data after the last row"),
+        }
+    }
+
+    /// The error or the warning that it is, of which this is said.
+    pub(super) fn file(&self, said: Diagnostic, faults: FaultPolicy, warnings: &mut Warnings) -> Result<()> {
+        match self.what {
+            OffFault::Wrong(_) => Err(said.into_error(ErrorKind::Malformed)),
+            OffFault::Corners(_) => Err(too_many(said)),
+            OffFault::Index(_) => warnings.broken(faults, "index-out-of-range", said),
+            OffFault::Short => warnings.note(faults, "short-face", said),
+            OffFault::Extra { .. } => warnings.note(faults, "extra-value", said),
+            OffFault::Color => warnings.note_dropped(faults, "left-out-face-colors", 1, said),
+            OffFault::Data => warnings.note(faults, "extra-data", said),
+        }
+    }
+}
+
+fn too_many(said: Diagnostic) -> Error {
+    said.into_error(ErrorKind::Limit).with_hint(limit_hint("elements") + " (at most 2^32 - 2)")
+}

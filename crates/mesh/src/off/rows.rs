@@ -1,0 +1,415 @@
+//! A chunk of OFF text to values, line by line: runs of plain lines at once, all others word by word.
+//!
+//! Which row a line is, and with it whether it is a vertex or a face, is known before. Values go to their places when
+//! these are known: see `arrays`.
+
+use super::arrays::LEAST_BYTE;
+use super::flaw::{OffFault, OffFlaw, OffFlaws};
+use super::header::{OffForm, OffHeader, OffRow};
+use super::lines;
+use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_model::limits::FaultPolicy;
+use polyhaul_model::names;
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::number;
+use polyhaul_text::parse::rows::Window;
+use polyhaul_text::parse::tokens;
+use polyhaul_text::scan::{Index, MAX_ENDS};
+use std::ops::Range;
+
+/// In place of an alpha that a vertex does not have; no text is this NaN.
+pub(super) const NO_ALPHA: f32 = f32::from_bits(0x7FC0_0FF0);
+
+/// The most values of a face's color.
+const MOST_COLOR_VALUES: usize = 4;
+
+/// The rows of a chunk, as it is parsed.
+#[derive(Clone, Copy)]
+pub(super) struct OffChunk<'a> {
+    pub(super) header: &'a OffHeader,
+    pub(super) faults: FaultPolicy,
+    pub(super) padded: &'a [u8],
+    /// Where the text of the chunk begins, and where its rows begin and end.
+    pub(super) origin: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// The row that the first line is.
+    pub(super) first_row: u64,
+    /// How many corners its faces may have, and the limit that says so.
+    pub(super) corners: (u64, u64),
+}
+
+/// What the lines of a chunk are. The memory is pooled.
+#[derive(Default)]
+pub(super) struct OffRows {
+    /// The numbers of all vertices, row by row, and room for more.
+    values: Vec<f32>,
+    pub(super) vertices: usize,
+    /// Where the corners of each face end in `corners`.
+    pub(super) ends: Vec<u32>,
+    pub(super) corners: Vec<u32>,
+    pub(super) lines: Vec<[u32; 2]>,
+    pub(super) points: Vec<u32>,
+    pub(super) flaws: OffFlaws,
+    /// How many faces have colors.
+    pub(super) colored: u64,
+    /// Whether a flaw ends the reading, or the rows are over.
+    is_over: bool,
+    /// Integers of a window, and which of its tokens they are.
+    integers: Vec<i32>,
+    known: Range<usize>,
+    /// Numbers of vertices whose alpha is missing.
+    short_rows: Vec<f32>,
+    /// Whether alpha is missing somewhere, and whether a color says that all are from 0 to 255.
+    pub(super) lack_alpha: bool,
+    pub(super) are_bytes: bool,
+}
+
+impl OffRows {
+    /// The numbers of the vertices.
+    pub(super) fn values(&self, form: OffForm) -> &[f32] {
+        self.values.get(..self.vertices * form.width()).unwrap_or_default()
+    }
+
+    fn has_byte_colors(&self, form: OffForm) -> bool {
+        let mut rows = self.values(form).chunks_exact(form.width());
+        form.has_colors && rows.any(|row| row[form.color()..][..4].iter().any(|value| *value >= LEAST_BYTE))
+    }
+
+    /// Gives back memory that an uncommonly long line took: slots are counted as `slot_bytes` each.
+    pub(super) fn shrink(&mut self, slot_bytes: usize) {
+        if 4 * (self.values.len() + self.corners.capacity() + self.ends.capacity()) > 4 * slot_bytes {
+            *self = OffRows::default();
+        }
+    }
+
+    fn clear(&mut self) {
+        self.ends.clear();
+        self.corners.clear();
+        self.lines.clear();
+        self.points.clear();
+        self.flaws.clear();
+        (self.vertices, self.colored, self.is_over, self.lack_alpha) = (0, 0, false, false);
+    }
+
+    /// Parses the rows of a chunk; up to the first flaw that ends the reading.
+    pub(super) fn parse(&mut self, chunk: OffChunk<'_>, index: &mut Index) -> Result<()> {
+        self.clear();
+        let (level, mut at, mut row) = (Level::best(), chunk.start, chunk.first_row);
+        while at < chunk.end && !self.is_over {
+            // The newline behind the text ends a last line that has none.
+            index.scan(chunk.padded, at, chunk.end + 1, level);
+            if index.lines().is_empty() {
+                let rest = &chunk.padded[at..chunk.end];
+                let end = memchr::memchr2(b'\n', b'\r', rest).map_or(chunk.end, |size| at + size);
+                row += u64::from(self.line(chunk, at..end, row)?);
+                at = lines::behind(&chunk.padded[..chunk.end], end);
+            } else {
+                at = self.window(chunk, Window { padded: chunk.padded, index, level }, &mut row)?;
+            }
+        }
+        self.are_bytes = self.has_byte_colors(chunk.header.form);
+        Ok(())
+    }
+
+    /// Parses the lines of a window; returns where the line behind the last one begins.
+    fn window(&mut self, chunk: OffChunk<'_>, window: Window<'_>, row: &mut u64) -> Result<usize> {
+        let (index, all) = (window.index, window.index.lines().len());
+        let is_plain = !window.has_slash(0..window.tokens(all - 1).end);
+        self.known = 0..0;
+        // Lines from here on that have as many words.
+        let (mut line, mut alike) = (0, 0);
+        while line < all && index.line_start(line) < chunk.end && !self.is_over {
+            let taken = match chunk.header.row(*row) {
+                Some((OffRow::Vertex, left)) if is_plain => {
+                    if alike == 0 {
+                        alike = alike_lines(chunk.header.form, window, line);
+                    }
+                    let most = alike.min(usize::try_from(left).unwrap_or(usize::MAX));
+                    self.plain_vertices(chunk.header.form, window, line..line + most)?
+                }
+                Some((OffRow::Face, left)) if is_plain => {
+                    let most = usize::try_from(left).unwrap_or(usize::MAX);
+                    self.plain_faces(chunk, window, line..all.min(line.saturating_add(most)))?
+                }
+                _ => 0,
+            };
+            (line, *row, alike) = (line + taken, *row + taken as u64, alike.saturating_sub(taken));
+            if taken == 0 {
+                let end = (index.lines()[line].newline as usize).min(chunk.end);
+                *row += u64::from(self.line(chunk, index.line_start(line)..end, *row)?);
+                (line, alike) = (line + 1, alike.saturating_sub(1));
+            }
+        }
+        Ok(index.line_start(line))
+    }
+
+    /// Takes lines with as many words each as vertices, from the first on, while all of their words are plain numbers.
+    fn plain_vertices(&mut self, form: OffForm, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
+        if lines.is_empty() {
+            return Ok(0);
+        }
+        let first = window.tokens(lines.start).start;
+        let (found, width, start) = (window.tokens(lines.start).len(), form.width(), self.vertices * form.width());
+        grow(&mut self.values, start + lines.len() * width)?;
+        let rows = if found == width {
+            let out = &mut self.values[start..start + lines.len() * width];
+            tokens::floats(window, first, out) / width
+        } else {
+            grow(&mut self.short_rows, lines.len() * found)?;
+            let rows = tokens::floats(window, first, &mut self.short_rows[..lines.len() * found]) / found;
+            let alpha = form.color() + 3;
+            let short_rows = self.short_rows.chunks_exact(found).take(rows);
+            for (row, short) in self.values[start..].chunks_exact_mut(width).zip(short_rows) {
+                with_alpha(row, short, alpha);
+            }
+            self.lack_alpha |= rows > 0;
+            rows
+        };
+        self.vertices += rows;
+        Ok(rows)
+    }
+
+    /// Takes lines of faces from the first on, while all of their words are plain integers that may be there.
+    fn plain_faces(&mut self, chunk: OffChunk<'_>, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
+        let (first, last) = (window.tokens(lines.start).start, window.tokens(lines.end - 1).end);
+        if !self.known.contains(&first) {
+            grow(&mut self.integers, MAX_ENDS)?;
+            let count = (last - first).min(MAX_ENDS);
+            let plain = tokens::integers(window, first, &mut self.integers[..count]);
+            self.known = first..first + plain;
+        }
+        let integers = self.integers.get(..self.known.len()).unwrap_or_default();
+        self.corners.try_reserve(integers.len())?;
+        self.ends.try_reserve(lines.len())?;
+        let room = usize::try_from(chunk.corners.0).unwrap_or(usize::MAX);
+        // Numbers of up to 8 digits: what is not negative is below this.
+        let vertices = chunk.header.vertices.min(1 << 31) as u32;
+        let mut taken = 0;
+        for line in lines {
+            let words = window.tokens(line);
+            let own = integers.get(words.start - self.known.start..words.end - self.known.start);
+            let Some((&[size], indices)) = own.and_then(|own| own.split_first_chunk()) else { break };
+            let Some((indices, color)) = usize::try_from(size).ok().and_then(|size| indices.split_at_checked(size))
+            else {
+                break;
+            };
+            // The first face with a color has a place.
+            let is_odd_color = !color.is_empty() && (color.len() > MOST_COLOR_VALUES || self.colored == 0);
+            let is_whole = indices.iter().fold(true, |all, &index| all & ((index as u32) < vertices));
+            if !is_whole || is_odd_color || self.corners.len() + indices.len() > room {
+                break;
+            }
+            match *indices {
+                [] => break,
+                [point] => try_push(&mut self.points, point as u32, "points")?,
+                [from, to] => try_push(&mut self.lines, [from as u32, to as u32], "lines")?,
+                [a, b, c] => {
+                    self.corners.extend_from_slice(&[a as u32, b as u32, c as u32]);
+                    self.ends.push(self.corners.len() as u32);
+                }
+                _ => {
+                    self.corners.extend(indices.iter().map(|&index| index as u32));
+                    self.ends.push(self.corners.len() as u32);
+                }
+            }
+            self.colored += u64::from(!color.is_empty());
+            taken += 1;
+        }
+        Ok(taken)
+    }
+
+    /// Takes a line of any kind; whether it is a row.
+    fn line(&mut self, chunk: OffChunk<'_>, line: Range<usize>, row: u64) -> Result<bool> {
+        let words = || lines::words(chunk.padded, line.clone());
+        let Some(first) = words().next() else { return Ok(false) };
+        match chunk.header.row(row) {
+            Some((OffRow::Vertex, _)) => self.vertex(chunk, words, row)?,
+            Some((OffRow::Face, _)) => self.face(chunk, words, row - chunk.header.vertices)?,
+            None => {
+                self.flaw(chunk, OffFault::Data, first, 0)?;
+                self.is_over = true;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Notes a flaw of a row.
+    fn flaw(&mut self, chunk: OffChunk<'_>, what: OffFault, word: Range<usize>, row: u64) -> Result<()> {
+        self.is_over |= what.is_final(chunk.faults);
+        let token = ((word.start - chunk.origin) as u32, word.len() as u32);
+        self.flaws.push(OffFlaw { what, token, row })
+    }
+
+    /// Notes what ends the reading: what is wrong with a word or a line, and what should be there.
+    fn wrong(
+        &mut self,
+        chunk: OffChunk<'_>,
+        (message, expected): (String, &str),
+        word: Range<usize>,
+        row: u64,
+    ) -> Result<()> {
+        self.flaw(chunk, OffFault::Wrong(Box::new((message, expected.to_owned()))), word, row)
+    }
+
+    /// Takes a vertex word by word.
+    fn vertex<W: Iterator<Item = Range<usize>>>(
+        &mut self,
+        chunk: OffChunk<'_>,
+        words: impl Fn() -> W,
+        row: u64,
+    ) -> Result<()> {
+        let form = chunk.header.form;
+        let (width, least, found) = (form.width(), form.least_width(), words().count());
+        let used = if found < width { least } else { width };
+        grow(&mut self.short_rows, width)?;
+        for (place, word) in words().take(used).enumerate() {
+            let Some(number) = number::f32(&chunk.padded[word.clone()]) else {
+                let message = format!("`{}` is not a number (vertex {row})", chunk.shown(&word));
+                return self.wrong(chunk, (message, "a decimal number"), word, row);
+            };
+            self.short_rows[place] = number;
+        }
+        if found < least {
+            let has = if found == 1 { "1 value".into() } else { format!("{found} values") };
+            let said = (format!("vertex {row} has {has}"), &*format!("{} on one line", form.described()));
+            return self.wrong(chunk, said, span(words()), row);
+        }
+        let start = self.vertices * width;
+        grow(&mut self.values, start + width)?;
+        let place = &mut self.values[start..start + width];
+        if used == width {
+            place.copy_from_slice(&self.short_rows[..width]);
+        } else {
+            with_alpha(place, &self.short_rows[..used], form.color() + 3);
+            self.lack_alpha = true;
+        }
+        self.vertices += 1;
+        match words().nth(used) {
+            Some(extra) => {
+                let what = OffFault::Extra { count: (found - used) as u64, is_vertex: true };
+                self.flaw(chunk, what, extra, row)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a face word by word.
+    fn face<W: Iterator<Item = Range<usize>>>(
+        &mut self,
+        chunk: OffChunk<'_>,
+        words: impl Fn() -> W,
+        row: u64,
+    ) -> Result<()> {
+        let mut rest = words();
+        let Some(first) = rest.next() else { return Ok(()) };
+        let Ok(size) = number::u64(&chunk.padded[first.clone()]) else {
+            let message = format!("`{}` is not a number of corners (face {row})", chunk.shown(&first));
+            return self.wrong(chunk, (message, "an integer from 0 on"), first, row);
+        };
+        let (start, mut found, mut is_whole) = (self.corners.len(), 0, true);
+        for word in rest.by_ref().take(usize::try_from(size).unwrap_or(usize::MAX)) {
+            found += 1;
+            match number::i64(&chunk.padded[word.clone()]) {
+                Ok(index) if u64::try_from(index).is_ok_and(|index| index < chunk.header.vertices) => {
+                    try_push(&mut self.corners, index as u32, "corners")?;
+                }
+                // One for each face, which is left out as a whole.
+                Ok(_) if !is_whole => {}
+                Ok(index) => {
+                    is_whole = false;
+                    self.flaw(chunk, OffFault::Index(index), word, row)?;
+                }
+                Err(_) => {
+                    let message = format!("`{}` is not an index (face {row})", chunk.shown(&word));
+                    return self.wrong(chunk, (message, "an integer"), word, row);
+                }
+            }
+        }
+        if found < size {
+            let said = (format!("face {row} has {size} corners, but {found} indices"), "all indices on one line");
+            return self.wrong(chunk, said, span(words()), row);
+        }
+        self.color(chunk, rest, row)?;
+        if !is_whole || self.is_over {
+            self.corners.truncate(start);
+            return Ok(());
+        }
+        self.add_face(chunk, start, first, row)
+    }
+
+    /// Looks at what follows the indices of a face.
+    fn color(&mut self, chunk: OffChunk<'_>, words: impl Iterator<Item = Range<usize>>, row: u64) -> Result<()> {
+        let (mut count, mut first) = (0, None);
+        for word in words {
+            if number::f32(&chunk.padded[word.clone()]).is_none() {
+                let message = format!("`{}` is not a color value (face {row})", chunk.shown(&word));
+                return self.wrong(chunk, (message, "a number, or a line end"), word, row);
+            }
+            count += 1;
+            first.get_or_insert(word);
+        }
+        let Some(first) = first else { return Ok(()) };
+        if count > MOST_COLOR_VALUES {
+            let what = OffFault::Extra { count: count as u64, is_vertex: false };
+            return self.flaw(chunk, what, first, row);
+        }
+        self.colored += 1;
+        if self.colored == 1 { self.flaw(chunk, OffFault::Color, first, row) } else { Ok(()) }
+    }
+
+    /// Makes the corners from `start` on a face, or what it is with fewer than three.
+    fn add_face(&mut self, chunk: OffChunk<'_>, start: usize, first: Range<usize>, row: u64) -> Result<()> {
+        match self.corners[start..] {
+            [] => return self.flaw(chunk, OffFault::Short, first, row),
+            [point] => try_push(&mut self.points, point, "points")?,
+            [from, to] => try_push(&mut self.lines, [from, to], "lines")?,
+            _ if self.corners.len() as u64 > chunk.corners.0 => {
+                return self.flaw(chunk, OffFault::Corners(chunk.corners.1), first, row);
+            }
+            _ => return try_push(&mut self.ends, self.corners.len() as u32, "faces"),
+        }
+        self.corners.truncate(start);
+        Ok(())
+    }
+}
+
+impl OffChunk<'_> {
+    /// A word as messages show it.
+    fn shown(&self, word: &Range<usize>) -> String {
+        let text = String::from_utf8_lossy(&self.padded[word.start..word.end.min(word.start + 400)]);
+        names::shown(&text).into_owned()
+    }
+}
+
+/// From the first of some words to the end of the last.
+fn span(mut words: impl Iterator<Item = Range<usize>>) -> Range<usize> {
+    let first = words.next().unwrap_or_default();
+    first.start..words.last().map_or(first.end, |last| last.end)
+}
+
+/// How many lines from `line` on have as many words each, if vertices have so many.
+fn alike_lines(form: OffForm, window: Window<'_>, line: usize) -> usize {
+    let count = window.tokens(line).len();
+    if !(form.least_width()..=form.width()).contains(&count) {
+        return 0;
+    }
+    (line..window.index.lines().len()).take_while(|&line| window.tokens(line).len() == count).count()
+}
+
+/// Fills a row from one without alpha.
+fn with_alpha(row: &mut [f32], short: &[f32], alpha: usize) {
+    row[..alpha].copy_from_slice(&short[..alpha]);
+    row[alpha] = NO_ALPHA;
+    row[alpha + 1..].copy_from_slice(&short[alpha..]);
+}
+
+/// Makes room for numbers up to `wanted`; they are always initialized, so this happens seldom.
+fn grow<T: Copy + Default>(values: &mut Vec<T>, wanted: usize) -> Result<()> {
+    if wanted > values.len() {
+        let more = wanted + wanted / 4 - values.len();
+        values.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
+        values.resize(values.len() + more, T::default());
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! Every format of the registry beside the lists of the test kit: none is forgotten there.
+
+use polyhaul::Format;
+use polyhaul_testkit::corpus;
+use polyhaul_testkit::fuzz;
+use polyhaul_testkit::losses::lost;
+
+#[test]
+fn every_format_has_a_fuzz_target() {
+    let names: Vec<&str> = Format::ALL.into_iter().map(Format::name).collect();
+    for name in &names {
+        let Some((_, target, _)) = fuzz::TARGETS.iter().find(|(format, ..)| format == name) else {
+            panic!("{name} has no row in the targets of the test kit");
+        };
+        let fuzz = corpus::root().join("../fuzz");
+        for file in [format!("fuzz_targets/{target}.rs"), format!("dictionaries/{target}.dict")] {
+            assert!(fuzz.join(&file).exists(), "{file}");
+        }
+    }
+    assert!(fuzz::TARGETS.iter().all(|(format, ..)| names.contains(format)), "a target of no format");
+}
+
+#[test]
+fn every_pair_of_formats_has_its_losses() {
+    let all = || Format::ALL.into_iter().filter(|format| !format.is_image());
+    for from in all() {
+        for to in all().filter(|to| to.is_written()) {
+            assert!(lost(from.name(), to.name()).is_some(), "{from:?} to {to:?} has no row in the losses");
+        }
+    }
+}
+
+#[test]
+fn every_format_has_files() {
+    // All tables are in one folder, and not all kinds of them have files.
+    let tables = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
+    for format in Format::ALL.into_iter().filter(|format| !tables.contains(&format.name())) {
+        let name = format.name();
+        assert!(!corpus::samples(&format!("{name}/good"), name).is_empty(), "{name} has no good file");
+    }
+}
