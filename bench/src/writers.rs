@@ -2,8 +2,8 @@
 //! file, which is checked and then removed.
 
 use crate::{Failure, measure, readers};
-use polyhaul::options::{Digits, StlWriteOptions};
 use polyhaul::WriteOptions;
+use polyhaul::options::{Digits, StlWriteOptions};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;

@@ -150,7 +150,7 @@ fn clippy() -> Outcome {
 
 /// The library builds with some of its formats alone, and whoever reads OBJ gets no library of images.
 fn features() -> Outcome {
-    let alone = ["", "obj", "ply", "stl", "table", "pbrt", "tga", "png", "exr", "dds"];
+    let alone = ["", "obj", "ply", "stl", "off", "table", "pbrt", "tga", "png", "exr", "dds"];
     let library = ["-p", "polyhaul", "--no-default-features", "--features"];
     let builds = |features: &&str| root::runs(root::cargo().arg("check").args(library).arg(features));
     if !alone.iter().all(builds) {
