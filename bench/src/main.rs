@@ -35,6 +35,7 @@ usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|st
        bench-obj numbers|records ROUNDS
        bench-obj images make FOLDER | measure FOLDER ROUNDS
        bench-obj trace|throttle FILE FOLDER ROUNDS
+       bench-obj whole PROGRAM ARGUMENTS...
        bench-obj level";
 
 fn main() -> ExitCode {
@@ -62,6 +63,7 @@ fn run(args: &[&str]) -> Result<(), Failure> {
         ["images", "measure", folder, rounds] => images::main(Path::new(folder), rounds.parse()?),
         ["trace", file, folder, rounds] => trace::main(Path::new(file), Path::new(folder), rounds.parse()?),
         ["throttle", file, folder, rounds] => throttle::main(Path::new(file), Path::new(folder), rounds.parse()?),
+        ["whole", program, args @ ..] => measure::whole(program, args),
         ["level"] => program::level(),
         _ => Err(USAGE.into()),
     }

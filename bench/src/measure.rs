@@ -1,5 +1,7 @@
 //! Wall time, CPU time and peak memory of this process, and the line that tells them.
 
+use crate::program::Failure;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// What a piece of work took.
@@ -12,11 +14,12 @@ pub struct Timing {
 
 /// Runs `work` and measures it.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Timing) {
-    let cpu = cpu_seconds();
+    let own = || cpu_seconds(&usage(libc::RUSAGE_SELF));
+    let cpu = own();
     let start = Instant::now();
     let result = work();
     let seconds = start.elapsed().as_secs_f64();
-    (result, Timing { seconds, cpu_seconds: cpu_seconds() - cpu })
+    (result, Timing { seconds, cpu_seconds: own() - cpu })
 }
 
 /// Prints the one line that a measurement leaves.
@@ -33,7 +36,7 @@ pub fn print(timing: Timing, fields: &[(&str, u64)]) {
 /// The most memory that this process held at once, since its start or the last
 /// [`reset_peak_memory`].
 pub fn peak_memory_bytes() -> u64 {
-    high_water_bytes().unwrap_or_else(max_rss_bytes)
+    high_water_bytes().unwrap_or_else(|| max_rss_bytes(&usage(libc::RUSAGE_SELF)))
 }
 
 /// Gives freed memory back and lets the peak begin anew, where the system can do that.
@@ -56,22 +59,35 @@ fn high_water_bytes() -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-fn max_rss_bytes() -> u64 {
-    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
-    usage().ru_maxrss as u64 * unit
+/// Runs a program that has no measurement of its own, as a whole process, and prints what it took.
+pub fn whole(program: &str, args: &[&str]) -> Result<(), Failure> {
+    let start = Instant::now();
+    let status = Command::new(program).args(args).stdout(Stdio::null()).status()?;
+    let seconds = start.elapsed().as_secs_f64();
+    if !status.success() {
+        return Err(format!("{program}: {status}").into());
+    }
+    let usage = usage(libc::RUSAGE_CHILDREN);
+    let (cpu_seconds, peak) = (cpu_seconds(&usage), max_rss_bytes(&usage));
+    println!("bench seconds={seconds:.6} cpu_seconds={cpu_seconds:.6} peak_rss_bytes={peak}");
+    Ok(())
 }
 
-fn cpu_seconds() -> f64 {
+fn max_rss_bytes(usage: &libc::rusage) -> u64 {
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    usage.ru_maxrss as u64 * unit
+}
+
+fn cpu_seconds(usage: &libc::rusage) -> f64 {
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
-    let usage = usage();
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-fn usage() -> libc::rusage {
+fn usage(whose: libc::c_int) -> libc::rusage {
     // SAFETY: zeros are a valid `rusage`, and the call fills the one it is given.
     unsafe {
         let mut usage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        libc::getrusage(whose, &mut usage);
         usage
     }
 }

@@ -48,6 +48,8 @@ struct Options {
     /// Where the record goes.
     record: Option<PathBuf>,
     install_peers: bool,
+    /// Where ready programs of peers are.
+    programs: Option<PathBuf>,
 }
 
 /// Measures, or prints the README's table from the latest record.
@@ -82,6 +84,7 @@ fn parse(args: &[&str]) -> Option<Options> {
         data: None,
         record: None,
         install_peers: false,
+        programs: None,
     };
     let mut without = Vec::new();
     let mut rest = args.iter();
@@ -89,6 +92,7 @@ fn parse(args: &[&str]) -> Option<Options> {
         match arg {
             "--readme" => options.readme = true,
             "--without" => without.push(Part::named(rest.next()?)?),
+            "--programs" => options.programs = Some(std::path::absolute(rest.next()?).ok()?),
             "--install-peers" => options.install_peers = true,
             "--size" => options.megabytes = rest.next()?.parse().ok().filter(|&size| size > 0)?,
             "--rounds" => options.rounds = rest.next()?.parse().ok().filter(|&count| count > 0)?,
@@ -118,7 +122,7 @@ fn record_folder(options: &Options) -> PathBuf {
 fn measure(options: &Options) -> Result<bool, String> {
     let data = data_folder(options);
     make_folder(&data.join("out"))?;
-    let tools = build::tools(&options.parts, options.install_peers)?;
+    let tools = build::tools(&options.parts, options.install_peers, options.programs.as_deref())?;
     let mut outcomes = Vec::new();
     let (mut kernels, mut pictures, mut judged, mut sweeps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for &part in &options.parts {

@@ -4,7 +4,7 @@ use super::part::Part;
 use super::python::{self, Pythons};
 use crate::root;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Peers in C++: program, Debian package, and what the linker needs.
@@ -32,6 +32,8 @@ const CRATES: &[&str] = &[
 ];
 
 /// Why pbrt scenes are read beside limits alone.
+/// Peers that no registry has.
+const NO_PROGRAMS: &str = "fast_obj and rapidobj (C++): in no package registry; measured with --programs DIR";
 const NO_PBRT_PEERS: &str = "pbrt-v4, minipbrt and pbrt-parser (C++): in no package registry; the crate pbrt4 0.2 prints \
                              every token and takes no Option with a plain name: not measured here";
 
@@ -45,6 +47,8 @@ pub(super) struct Tools {
     pub(super) command: PathBuf,
     pub(super) tinyobj: Option<PathBuf>,
     pub(super) assimp: Option<PathBuf>,
+    /// Where ready programs of peers are, called like them.
+    pub(super) programs: Option<PathBuf>,
     /// FreeImage and stb_image.
     pub(super) images: Option<PathBuf>,
     pub(super) pythons: Pythons,
@@ -59,7 +63,7 @@ pub(super) struct Tools {
 }
 
 /// Builds what `parts` need.
-pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
+pub(super) fn tools(parts: &[Part], install: bool, programs_of_peers: Option<&Path>) -> Result<Tools, String> {
     let has_peers = parts.iter().any(|part| *part != Part::Verdicts);
     let programs = bench(has_peers)?;
     let jobs = programs.join("bench-jobs");
@@ -69,6 +73,7 @@ pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
         command: PathBuf::new(),
         tinyobj: None,
         assimp: None,
+        programs: programs_of_peers.map(Path::to_path_buf),
         images: None,
         pythons: Pythons::default(),
         prefix: real_time(),
@@ -82,8 +87,9 @@ pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
     if parts.contains(&Part::Obj) {
         let [tinyobj, assimp] = [0, 1].map(|index| cpp(index, &mut tools));
         (tools.tinyobj, tools.assimp) = (tinyobj, assimp);
-        let absent = "fast_obj and rapidobj (C++): in no package registry, not measured here";
-        tools.notes.push(absent.into());
+        if programs_of_peers.is_none() {
+            tools.notes.push(NO_PROGRAMS.into());
+        }
     }
     if parts.contains(&Part::Images) {
         tools.images = cpp(2, &mut tools);

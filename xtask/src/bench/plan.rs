@@ -31,6 +31,8 @@ pub(super) const ONE_THREAD: &str = "polyhaul, 1 thread";
 pub(super) const TWO_THREADS: &str = "polyhaul, 2 threads";
 pub(super) const TOBJ: &str = "tobj";
 pub(super) const LIMIT_LINES: &str = "limit: read once, count lines";
+/// The same as processes, from their start to their end, as peers without a measurement of their own are measured.
+const WHOLE: [&str; 2] = ["polyhaul as a process, 1 thread", "polyhaul as a process, 2 threads"];
 const LIMIT_ONCE: &str = "limit: read once";
 pub(super) const LIMIT_MEMORY: &str = "limit: read into fresh memory";
 pub(super) const LIMIT_WRITE: &str = "limit: plain write";
@@ -196,6 +198,23 @@ fn reader(tools: &Tools, name: &'static str, reader: &str, file: &Path, threads:
 fn writer(tools: &Tools, name: &'static str, writer: &str, file: &Path, output: PathBuf, threads: usize) -> Contestant {
     let args = ["write".into(), writer.into(), file.into(), output.into(), threads.to_string().into()];
     Contestant::new(name, command(tools, &tools.bench, args))
+}
+
+/// A ready program of a peer, as a whole process, and polyhaul's reader as one beside it.
+fn ready(tools: &Tools, peer: &'static str, own: &str, file: &Path, input: &Path) -> Vec<Contestant> {
+    let Some(program) = tools.programs.as_ref().map(|folder| folder.join(peer)).filter(|program| program.exists())
+    else {
+        return Vec::new();
+    };
+    let whole = |name, args: Vec<OsString>| {
+        let args = [OsString::from("whole")].into_iter().chain(args);
+        Contestant::new(name, command(tools, &tools.bench, args))
+    };
+    let polyhaul = |threads: &str| {
+        let args: [OsString; 5] = [tools.bench.clone().into(), "read".into(), own.into(), input.into(), threads.into()];
+        args.to_vec()
+    };
+    vec![whole(peer, vec![program.into(), file.into()]), whole(WHOLE[0], polyhaul("1")), whole(WHOLE[1], polyhaul("2"))]
 }
 
 /// A script of the benchmark.

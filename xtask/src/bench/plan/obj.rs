@@ -2,7 +2,7 @@
 
 use super::{
     Contestant, Group, Input, LIMIT_LINES, LIMIT_MEMORY, LIMIT_WRITE, ONE_THREAD, TOBJ, TWO_THREADS, command,
-    generated, large, output, reader, writer,
+    generated, large, output, reader, ready, writer,
 };
 use crate::bench::build::Tools;
 use std::path::Path;
@@ -32,6 +32,11 @@ fn reading(tools: &Tools, key: &'static str, input: &Input, slow_peers: bool) ->
         read("obj-rs", "obj-rs", 1),
         read(TOBJ, "tobj", 1),
     ];
+    for (index, peer) in ["rapidobj", "fast_obj"].into_iter().enumerate() {
+        let contestants_of_peer = ready(tools, peer, "polyhaul", &input.path, &input.path);
+        // polyhaul stands beside the first.
+        contestants.extend(contestants_of_peer.into_iter().take(if index == 0 { 3 } else { 1 }));
+    }
     let mut add = |name, program: &Path| {
         let command = command(tools, program, [input.path.clone().into()]);
         contestants.push(Contestant::new(name, command));

@@ -4,7 +4,7 @@
 //! Scenes are larger than other inputs, 500 MB of text unless told; `--size 1200` makes them 2 GB.
 
 use super::{Contestant, Group, INFLATE, Input, LIMIT_MEMORY, ONE_THREAD, PARSE, TWO_THREADS};
-use super::{compressed, made, reader};
+use super::{compressed, made, reader, ready};
 use crate::bench::build::Tools;
 use std::fs;
 use std::path::Path;
@@ -71,12 +71,13 @@ fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
 
 fn plain(tools: &Tools, key: &'static str, input: &Input) -> Group {
     let read = |name, kind, threads| reader(tools, name, kind, &input.path, threads);
-    let contestants = vec![
+    let mut contestants = vec![
         read(CAT, "limit-cat", 1),
         read(LIMIT_MEMORY, "limit-memory", 1),
         read(ONE_THREAD, "polyhaul-pbrt", 1),
         read(TWO_THREADS, "polyhaul-pbrt", 2),
     ];
+    contestants.extend(ready(tools, "minipbrt", "polyhaul-pbrt", &input.path.join("scene.pbrt"), &input.path));
     group(key, input, CAT, contestants)
 }
 

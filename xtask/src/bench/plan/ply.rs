@@ -5,7 +5,7 @@
 
 use super::{
     Contestant, Group, Input, LIMIT_LINES, LIMIT_MEMORY, LIMIT_ONCE, LIMIT_WRITE, ONE_THREAD, PYTHON_ROUNDS, Peer,
-    TRIMESH, TWO_THREADS, command, made, output, reader, script, scripted, writer,
+    TRIMESH, TWO_THREADS, command, made, output, reader, ready, script, scripted, writer,
 };
 use crate::bench::build::Tools;
 use std::path::Path;
@@ -82,6 +82,7 @@ fn reading(
         read(TABLES_TWO, "polyhaul-tables", 2),
     ];
     contestants.extend(rust.iter().map(|&(name, kind)| read(name, kind, 1)));
+    contestants.extend(ready(tools, "miniply", "polyhaul", &input.path, &input.path));
     let file = [input.path.as_path()];
     contestants.extend(python.iter().filter_map(|&peer| scripted(tools, "read.py", peer, &file)));
     Group {
