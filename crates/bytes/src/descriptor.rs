@@ -1,5 +1,5 @@
-//! The few things about unix descriptors that std does not offer. Beside these only the inner loop of inflate and the
-//! system calls of `trace/usage.rs` and `trace/process.rs` are `unsafe` in this crate.
+//! The few operations on Unix descriptors that std does not offer. Beside these, only the inner loop of inflate is
+//! `unsafe` in this crate.
 //!
 //! It never decides what to read or write: see `source` and `layer` for that.
 
@@ -77,8 +77,9 @@ pub(crate) fn wait(file: &File, events: libc::c_short, timeout: Duration) -> io:
 pub(crate) fn names_in(folder: &Path) -> Vec<OsString> {
     let mut names = Vec::new();
     let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return names };
-    // SAFETY: `path` is a string that ends with NUL. The stream is used by this function alone and closed once. What
-    // `readdir` returns is valid until its next call, and its name ends with NUL.
+    // SAFETY: `path` ends with NUL and lives through the call. `stream` is not null, is used by this thread alone, and
+    // is closed once, after the loop. A record that `readdir` returns is valid until its next call, and its name ends
+    // with NUL.
     unsafe {
         let stream = libc::opendir(path.as_ptr());
         if stream.is_null() {

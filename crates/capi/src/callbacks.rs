@@ -10,13 +10,14 @@ use std::ffi::{CString, c_void};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What the callbacks are called with. The library calls from any of its threads.
+/// The pointer that callbacks are called with. The library calls them from any of its threads.
 #[derive(Clone, Copy)]
 struct User(*mut c_void);
 
-// SAFETY: the header says that callbacks are called from any thread; nothing here looks at what is behind it.
+// SAFETY: the pointer is only handed back to the host's callbacks, which the header says are called from any thread;
+// nothing here reads through it.
 unsafe impl Send for User {}
-// SAFETY: as above.
+// SAFETY: as for `Send`: nothing here reads through it.
 unsafe impl Sync for User {}
 
 /// The number below 0 with which a callback failed.
@@ -80,7 +81,8 @@ impl Release {
 impl Drop for Release {
     fn drop(&mut self) {
         if let Some(release) = self.0.take() {
-            // SAFETY: the host's function, with what the host gave for it.
+            // SAFETY: the host set `release` and `user` together, as the header describes them. `take` lets the call
+            // happen once.
             unsafe { release(self.1.0) }
         }
     }
@@ -110,14 +112,15 @@ impl Reader {
 
 impl HostRead for Reader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        // SAFETY: the host's function, with what the host gave for it, and room for as many bytes as it is told.
+        // SAFETY: the host set `read` and `user` together; `out` is borrowed for the call and has the `out.len()` bytes
+        // that the function is told.
         let count = unsafe { (self.read)(self.release.1.0, out.as_mut_ptr().cast(), out.len()) };
         transferred(count)
     }
 
     fn seek(&mut self, offset: u64) -> io::Result<bool> {
         let Some(seek) = self.seek else { return Ok(false) };
-        // SAFETY: the host's function, with what the host gave for it.
+        // SAFETY: the host set `seek` and `user` together, and has not been told to release them.
         match unsafe { seek(self.release.1.0, offset) } {
             0 => Ok(true),
             code if code > 0 => Ok(false),
@@ -126,7 +129,7 @@ impl HostRead for Reader {
     }
 
     fn size(&mut self) -> Option<u64> {
-        // SAFETY: the host's function, with what the host gave for it.
+        // SAFETY: the host set `size` and `user` together, and has not been told to release them.
         self.size.and_then(|size| u64::try_from(unsafe { size(self.release.1.0) }).ok())
     }
 }
@@ -156,7 +159,7 @@ impl Writer {
 
     fn finish(&self, step: ph_finish_fn) -> io::Result<()> {
         let Some(step) = step else { return Ok(()) };
-        // SAFETY: the host's function, with what the host gave for it.
+        // SAFETY: the host set `step` and `user` together, and has not been told to release them.
         match unsafe { step(self.release.1.0) } {
             code if code < 0 => Err(failed(code.into())),
             _ => Ok(()),
@@ -166,7 +169,8 @@ impl Writer {
 
 impl HostWrite for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // SAFETY: the host's function, with what the host gave for it, and as many bytes as it is told.
+        // SAFETY: the host set `write` and `user` together; `bytes` is borrowed for the call and has the `bytes.len()`
+        // bytes that the function is told.
         let count = unsafe { (self.write)(self.release.1.0, bytes.as_ptr().cast(), bytes.len()) };
         transferred(count)
     }
@@ -187,10 +191,12 @@ pub(crate) fn resolver(resolve: ph_resolve_fn, user: *mut c_void) -> Option<Reso
         let user = user;
         let Ok(asked) = CString::new(name) else { return Ok(None) };
         let mut answer = ph_input::empty();
-        // SAFETY: the host's function, with what the host gave for it, a text, and a struct of its size.
+        // SAFETY: the host set `resolve` and `user` together. `asked` ends with a zero byte and `answer` has its size
+        // set; both live through the call.
         match unsafe { resolve(user.0, asked.as_ptr(), &raw mut answer) } {
             0 => {
-                // SAFETY: the host filled it in as the header says, for as long as it is used.
+                // SAFETY: a host that returned 0 has filled `answer` in by the header's rules, which make it valid
+                // until it is released. `answer` itself lives to the end of this call.
                 let (input, held) = unsafe { source::input(&raw const answer) }.map_err(|e| broken(e.to_string()))?;
                 drop(held); // A path is copied.
                 Ok(Some(input))
@@ -211,7 +217,8 @@ pub(crate) fn progress(progress: ph_progress_fn, user: *mut c_void, cancel: &Can
         let user = user;
         let mut most = locked(&most);
         *most = done.max(*most);
-        // SAFETY: the host's function, with what the host gave for it.
+        // SAFETY: the host set `progress` and `user` together, and the header asks that they stay valid for the job,
+        // which owns this closure.
         if unsafe { progress(user.0, *most, total.unwrap_or(u64::MAX)) } != 0 {
             cancel.cancel();
         }
@@ -225,7 +232,8 @@ pub(crate) fn pool(pool: ph_pool_fn, user: *mut c_void) -> Option<ThreadPool> {
     let run = move |count: usize, task: &(dyn Fn(usize) + Sync)| {
         let user = user;
         let round = Round::begin(task, count);
-        // SAFETY: the host's function, with what the host gave for it; a round is never freed.
+        // SAFETY: the host set `pool` and `user` together, for the job, which owns this closure. The context is a
+        // `Round`, which is never freed, so that a late call of `run_task` is valid too.
         unsafe { pool(user.0, count, Some(run_task), (&raw const *round).cast_mut().cast()) }
         round.end();
     };
@@ -256,7 +264,7 @@ struct RoundState {
 #[derive(Clone, Copy)]
 struct Task(*const (dyn Fn(usize) + Sync));
 
-// SAFETY: what it points at may be called by any thread.
+// SAFETY: the pointee is `Sync`, so any thread may call it; how long it lives is the business of `Round`.
 unsafe impl Send for Task {}
 
 impl Round {
@@ -264,7 +272,8 @@ impl Round {
     fn begin<'t>(task: &'t (dyn Fn(usize) + Sync + 't), count: usize) -> &'static Round {
         let round = locked(&IDLE).pop().unwrap_or_else(|| Box::leak(Box::default()));
         type Pointer<'t> = *const (dyn Fn(usize) + Sync + 't);
-        // SAFETY: only the lifetime changes. `end` waits for all who run the task, and lets nobody begin after that.
+        // SAFETY: only the lifetime in the type changes. `end` takes the task away and waits for every call that has
+        // begun, and it is called before `task` goes out of scope in `pool`.
         let task = Task(unsafe { std::mem::transmute::<Pointer<'t>, Pointer<'static>>(task) });
         *locked(&round.state) = RoundState { task: Some(task), count, begun: 0, ended: 0 };
         round
@@ -277,7 +286,8 @@ impl Round {
         let Some(Task(task)) = state.task.filter(|_| state.begun < state.count) else { return };
         state.begun += 1;
         drop(state);
-        // SAFETY: the task lives until its round is over, which waits for this call to be counted below.
+        // SAFETY: the task was still set under the lock when `begun` was counted, and `end` returns only when `ended`
+        // has caught up, which happens below, after the call.
         unsafe { (*task)(index) };
         let mut state = locked(&self.state);
         state.ended += 1;
@@ -299,9 +309,10 @@ impl Round {
 /// What the host's threads call.
 ///
 /// # Safety
-/// `context` is that of a round.
+/// `context` is that of a [`Round`], which [`pool`] handed out.
 unsafe extern "C" fn run_task(context: *mut c_void, index: usize) {
-    // SAFETY: the caller's promise, and that rounds are never freed.
+    // SAFETY: `context` points to a `Round`, this function's condition, which came from `Box::leak`: it is never freed,
+    // and is only shared.
     let round = unsafe { &*context.cast_const().cast::<Round>() };
     // The library catches the panics of its tasks.
     round.run(index);

@@ -48,7 +48,8 @@ pub unsafe extern "C" fn ph_scene_add_mesh(
             PH_BORROW => true,
             other => return Err(usage(format!("{other} is neither PH_COPY nor PH_BORROW"))),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: `mesh` is null or valid by the header's rules, its arrays too; borrowed ones outlive the scene, which
+        // `PH_BORROW` demands.
         let mesh = unsafe { mesh::mesh(&raw::need(mesh)?, borrow) }?;
         scene.scene.meshes.try_reserve(1)?;
         scene.scene.meshes.push(mesh);
@@ -66,7 +67,7 @@ pub unsafe extern "C" fn ph_scene_add_mesh(
 pub unsafe extern "C" fn ph_scene_add_object(scene: Option<&mut ph_scene>, object: *const ph_object) -> ph_status {
     guard(|| {
         let scene = handle_mut(scene, "the scene")?;
-        // SAFETY: the caller's promise.
+        // SAFETY: `object` is null or valid by the header's rules, its name and slots too, which are copied here.
         let object = unsafe { owned(&scene.scene, &raw::need(object)?) }?;
         scene.scene.objects.try_reserve(1)?;
         scene.scene.objects.push(object);
@@ -77,29 +78,30 @@ pub unsafe extern "C" fn ph_scene_add_object(scene: Option<&mut ph_scene>, objec
 /// The object that the caller describes.
 ///
 /// # Safety
-/// It is what [`ph_object`] says.
+/// `given.name` and `given.material_slots` are valid for their sizes, or null and empty, as [`ph_object`] says.
 unsafe fn owned(scene: &Scene, given: &ph_object) -> Result<Object> {
     let mesh = scene.meshes.get(given.mesh).ok_or_else(|| no_such("mesh", given.mesh, scene.meshes.len()))?;
     let end = if given.end == ph_counts::default() { mesh.counts() } else { given.end.into() };
     let mut transform = [[0.0; 4]; 4];
     transform.iter_mut().flatten().zip(given.transform).for_each(|(to, from)| *to = from);
     Ok(Object {
-        // SAFETY: the caller's promise.
+        // SAFETY: `given.name` is text of its size or empty, this function's condition.
         name: unsafe { text::owned(given.name, "the name of an object") }?,
         mesh: given.mesh,
         start: given.start.into(),
         end,
         transform: (given.has_transform != 0).then_some(transform),
-        // SAFETY: the caller's promise.
+        // SAFETY: `slots` has this function's condition.
         materials: unsafe { slots(given) }?,
         ..Object::default()
     })
 }
 
 /// # Safety
-/// As [`owned`].
+/// As for [`owned`].
 unsafe fn slots(given: &ph_object) -> Result<Option<Vec<Option<usize>>>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `material_slots` points to `material_slot_count` numbers, this function's condition; `slice` checks null
+    // and alignment.
     let given = unsafe { raw::slice(given.material_slots, given.material_slot_count, "material_slots") }?;
     let mut slots = Vec::new();
     slots.try_reserve_exact(given.len())?;

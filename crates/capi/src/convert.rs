@@ -21,12 +21,12 @@ pub unsafe extern "C" fn ph_convert(
     guard(|| {
         let report = ReportOut::new(report)?;
         // Both are taken over before one is found wrong: each is released.
-        // SAFETY: the caller's promise.
+        // SAFETY: both are null or valid by the header's rules until this call returns, and the job ends before that.
         let (input, target) = unsafe { (source::input(input), source::output(output)) };
         let ((input, _held), (target, _held_too)) = (input?, target?);
-        // SAFETY: the caller's promise.
+        // SAFETY: the same `output`: null or valid by the header's rules until this call returns.
         let named = unsafe { source::format_named(output) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: both are null or valid by the header's rules until this call returns, and the job ends before that.
         let (reading, mut writing) = unsafe { (options::read(reading)?, options::write(writing)?) };
         writing.format = writing.format.or(named);
         report.give(

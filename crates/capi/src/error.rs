@@ -74,7 +74,7 @@ pub struct ph_error {
     pub offset: u64,
 }
 
-// SAFETY: it begins with its size, and holds numbers and pointers.
+// SAFETY: `repr(C)`, `struct_size` first, then integers and pointers: any bytes are values.
 unsafe impl Record for ph_error {
     const NAME: &'static str = "ph_error";
 }
@@ -108,7 +108,8 @@ pub unsafe extern "C" fn ph_last_error(error: *mut ph_error) -> ph_status {
         ph_error { struct_size, status, host_code, text, message, expected, hint, file, line, column, offset }
     };
     let found = LAST.try_with(|last| told(&last.borrow())).map_err(|_| raw::usage("the thread is ending"));
-    // SAFETY: the caller's promise. A failure here is a new error.
+    // SAFETY: `error` is null or valid by the header's rules: then `struct_size` bytes are there, which is what `put`
+    // requires. (A failure here is a new error.)
     guard(|| unsafe { raw::put(error, found?) })
 }
 

@@ -47,7 +47,7 @@ pub struct ph_pixels {
     pub premultiplied: u32,
 }
 
-// SAFETY: it begins with its size, and holds numbers and pointers.
+// SAFETY: `repr(C)`, `struct_size` first, then integers and pointers: any bytes are values.
 unsafe impl Record for ph_pixels {
     const NAME: &'static str = "ph_pixels";
 }
@@ -66,10 +66,11 @@ pub unsafe extern "C" fn ph_image_read(
 ) -> ph_status {
     guard(|| {
         let (image, report) = (Out::new(image), ReportOut::new(report));
-        // SAFETY: the caller's promise.
+        // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
         let (image, report) = (image?, report?);
-        // SAFETY: the caller's promise.
+        // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
+        // that.
         let options = unsafe { options::read(options) }?;
         let loaded = polyhaul::Reader::new(input).options(&options).image()?;
         options::not_cancelled(&options)?;
@@ -103,7 +104,8 @@ pub unsafe extern "C" fn ph_image_get(image: Option<&ph_image>, pixels: *mut ph_
             },
             premultiplied: image.premultiplied.into(),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: `pixels` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
+        // `put` requires.
         unsafe { raw::put(pixels, told) }
     })
 }
@@ -120,14 +122,17 @@ pub unsafe extern "C" fn ph_image_write(
 ) -> ph_status {
     guard(|| {
         let report = ReportOut::new(report)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: `output` is null or valid by the header's rules until this call returns, and the job ends before
+        // that.
         let (target, _held) = unsafe { source::output(output) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the same `output`: null or valid by the header's rules until this call returns.
         let named = unsafe { source::format_named(output) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
+        // that.
         let mut options = unsafe { options::write(options) }?;
         options.format = options.format.or(named);
-        // SAFETY: the caller's promise; the image is dropped before this returns.
+        // SAFETY: `pixels` is null or valid by the header's rules until this call returns, its samples too; the image
+        // that borrows them is dropped before.
         let image = unsafe { image(&raw::need(pixels)?) }?;
         report.give(polyhaul::Writer::new(target).options(&options).image(&image)?);
         Ok(())
@@ -143,11 +148,11 @@ pub extern "C" fn ph_image_free(image: Option<Box<ph_image>>) {
 /// The image that the caller describes.
 ///
 /// # Safety
-/// It is what [`ph_pixels`] says, as long as the image is there.
+/// `given.samples` is valid for the rows that the other fields describe, as long as the image lives.
 unsafe fn image(given: &ph_pixels) -> Result<Image> {
     let channels = given.channels.checked_sub(1).and_then(|index| CHANNELS.get(index as usize).copied());
     let channels = channels.ok_or_else(|| usage(format!("cannot store pixels with {} channels", given.channels)))?;
-    // SAFETY: the caller's promise.
+    // SAFETY: `rows` has this function's condition.
     let samples = unsafe {
         match given.scalar {
             PH_SCALAR_U8 => Samples::U8(rows(given, channels)?),
@@ -169,7 +174,7 @@ unsafe fn image(given: &ph_pixels) -> Result<Image> {
 /// The samples, without what is between the rows.
 ///
 /// # Safety
-/// As [`image`].
+/// As for [`image`].
 unsafe fn rows<T: Copy + Send + Sync + 'static>(given: &ph_pixels, channels: Channels) -> Result<Array<T>> {
     let too_large = || usage("an image of this size does not fit into memory");
     let row = given.width.checked_mul(channels.count()).ok_or_else(too_large)?;
@@ -178,7 +183,8 @@ unsafe fn rows<T: Copy + Send + Sync + 'static>(given: &ph_pixels, channels: Cha
     let count = row.checked_mul(given.height).ok_or_else(too_large)?;
     let samples = given.samples.cast::<T>();
     if step == tight || count == 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: without gaps between the rows, the samples are `count` in one piece, valid as long as the image
+        // lives: this function's condition.
         return unsafe { raw::array(samples, count, "samples", true) };
     }
     if step < tight || !step.is_multiple_of(align_of::<T>()) {
@@ -187,7 +193,7 @@ unsafe fn rows<T: Copy + Send + Sync + 'static>(given: &ph_pixels, channels: Cha
     }
     let step = step / size_of::<T>();
     let all = step.checked_mul(given.height - 1).and_then(|all| all.checked_add(row)).ok_or_else(too_large)?;
-    // SAFETY: the caller's promise: the last row may end with its last sample.
+    // SAFETY: the rows take `all` samples, the last one without its gap: valid by this function's condition.
     let all = unsafe { raw::slice(samples, all, "samples") }?;
     let mut copy = Vec::new();
     copy.try_reserve_exact(count).map_err(|_| Error::memory("the samples"))?;

@@ -4,8 +4,8 @@
 //! callbacks into what the library calls (`callbacks.rs`), and errors and panics into numbers (`error.rs`). Names are
 //! those of C. Comments of what is public are the text of the header: they are written for readers of C.
 //!
-//! That what is passed by pointer is what the header says is the caller's promise, for all of these functions: the
-//! head of the header says it once.
+//! The rules at the start of the header are the safety contract of all these functions: a pointer that is not null is
+//! valid for what it points to. `SAFETY` comments call them the header's rules.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![allow(non_camel_case_types, reason = "names as C has them")]

@@ -161,12 +161,12 @@ pub struct ph_texture {
     pub scale: [f32; 3],
 }
 
-// SAFETY: it begins with its size, and holds numbers and texts.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers and texts (a pointer and a size): any bytes are values.
 unsafe impl Record for ph_material {
     const NAME: &'static str = "ph_material";
 }
 
-// SAFETY: as above.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers and texts: any bytes are values.
 unsafe impl Record for ph_texture {
     const NAME: &'static str = "ph_texture";
 }
@@ -213,7 +213,7 @@ fn numbers<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut f32, &'
 
 /// A material as C sees it. Colours other than red, green and blue are omitted.
 fn lend(material: &Material) -> ph_material {
-    // SAFETY: all zeros are a value of it: see `Record`.
+    // SAFETY: `ph_material` is a `Record`, of which all zeros are a value.
     let mut told: ph_material = unsafe { std::mem::zeroed() };
     let mut copy = Material { name: String::new(), maps: Vec::new(), other: Vec::new(), ..material.clone() };
     let mut has = 0;
@@ -238,9 +238,9 @@ fn lend(material: &Material) -> ph_material {
 /// The material that the caller describes.
 ///
 /// # Safety
-/// The name is text.
+/// `given.name` is text of its size, or null and empty.
 unsafe fn owned(mut given: ph_material) -> Result<Material> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `given.name` is valid for its size, this function's condition.
     let name = unsafe { text::owned(given.name, "the name of a material") }?;
     let mut material = Material { name, ..Material::default() };
     let has = given.has;
@@ -265,7 +265,8 @@ pub unsafe extern "C" fn ph_scene_material(
     guard(|| {
         let materials = &handle(scene, "the scene")?.scene.materials;
         let found = materials.get(index).ok_or_else(|| no_such("material", index, materials.len()))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: `material` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
+        // `put` requires.
         unsafe { raw::put(material, lend(found)) }
     })
 }
@@ -291,7 +292,8 @@ pub unsafe extern "C" fn ph_scene_texture(
             offset: map.offset.unwrap_or_default(),
             scale: map.scale.unwrap_or([1.0; 3]),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: `texture` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
+        // `put` requires.
         unsafe { raw::put(texture, told) }
     })
 }
@@ -304,7 +306,7 @@ pub unsafe extern "C" fn ph_scene_add_material(
 ) -> ph_status {
     guard(|| {
         let materials = &mut handle_mut(scene, "the scene")?.scene.materials;
-        // SAFETY: the caller's promise.
+        // SAFETY: `material` is null or valid by the header's rules, its name too, which is copied here.
         let material = unsafe { owned(raw::need(material)?) }?;
         materials.try_reserve(1)?;
         materials.push(material);
@@ -323,12 +325,13 @@ pub unsafe extern "C" fn ph_scene_add_texture(
         let materials = &mut handle_mut(scene, "the scene")?.scene.materials;
         let count = materials.len();
         let maps = &mut materials.get_mut(material).ok_or_else(|| no_such("material", material, count))?.maps;
-        // SAFETY: the caller's promise.
+        // SAFETY: `texture` is null or valid by the header's rules: then `struct_size` bytes are there, as `need`
+        // requires.
         let given = unsafe { raw::need(texture) }?;
         let kind = given.map.checked_sub(1).and_then(|index| KINDS.get(index as usize));
         let map = TextureMap {
             kind: *kind.ok_or_else(|| usage(format!("{} is not a kind of map (PH_MAP_)", given.map)))?,
-            // SAFETY: the caller's promise.
+            // SAFETY: `file` of a valid `ph_texture` is text of its size or empty, by the header's rules.
             file: unsafe { text::owned(given.file, "the file of a texture") }?,
             offset: (given.has_offset != 0).then_some(given.offset),
             scale: (given.has_scale != 0).then_some(given.scale),

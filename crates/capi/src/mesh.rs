@@ -134,7 +134,7 @@ pub struct ph_mesh {
     pub face_column_count: usize,
 }
 
-// SAFETY: it begins with its size, and holds numbers and pointers.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers and pointers: any bytes are values.
 unsafe impl Record for ph_mesh {
     const NAME: &'static str = "ph_mesh";
 }
@@ -229,12 +229,14 @@ fn domain(number: ph_domain) -> Result<Domain> {
 /// The mesh that the caller describes. Its indices are checked where it is written.
 ///
 /// # Safety
-/// It is what [`ph_mesh`] says; what is borrowed outlives the mesh.
+/// Every array of `given` is null or valid for its count, as [`ph_mesh`] says. With `borrow`, it stays so, unchanged,
+/// as long as the mesh and its clones.
 pub(crate) unsafe fn mesh(given: &ph_mesh, borrow: bool) -> Result<Mesh> {
     let (positions, uvs, normals) = (given.position_count, given.uv_count, given.normal_count);
     let faces = given.faces.count;
     let counted = |pointer: bool, count: usize| if pointer { 0 } else { count };
-    // SAFETY: the caller's promise, for this and all below.
+    // SAFETY: each array gets the count that `ph_mesh` names for it, for which it is valid, this function's condition;
+    // an optional one counts 0 where it is null. `array` checks null and alignment.
     let mut mesh = unsafe {
         Mesh {
             positions: raw::array(given.positions.cast::<[f32; 3]>(), positions, "positions", borrow)?,
@@ -257,15 +259,15 @@ pub(crate) unsafe fn mesh(given: &ph_mesh, borrow: bool) -> Result<Mesh> {
             ..Mesh::default()
         }
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: `groups` points to `group_count` texts, this function's condition.
     let names = unsafe { raw::slice(given.groups, given.group_count, "groups") }?;
     mesh.groups.try_reserve_exact(names.len())?;
     for &name in names {
-        // SAFETY: the caller's promise.
+        // SAFETY: each name is text of its size, a part of this function's condition.
         mesh.groups.push(unsafe { text::owned(name, "the name of a group") }?);
     }
     let end = mesh.counts();
-    // SAFETY: the caller's promise.
+    // SAFETY: each array of runs is valid for its own count, this function's condition.
     unsafe {
         mesh.material_runs = runs(given.material_runs, given.material_run_count, "material_runs", end)?;
         mesh.smoothing_runs = runs(given.smoothing_runs, given.smoothing_run_count, "smoothing_runs", end)?;
@@ -275,12 +277,13 @@ pub(crate) unsafe fn mesh(given: &ph_mesh, borrow: bool) -> Result<Mesh> {
 }
 
 /// # Safety
-/// As [`mesh`].
+/// As for [`mesh`].
 unsafe fn elements(given: &ph_elements, what: &str, borrow: bool) -> Result<Elements> {
     let offset_count = if given.count == 0 { 0 } else { given.count.saturating_add(1) };
     let corners = given.corner_count;
     let counted = |pointer: *const u32| if pointer.is_null() { 0 } else { corners };
-    // SAFETY: the caller's promise.
+    // SAFETY: `offsets` has `count + 1` elements and each index stream `corner_count`, for which they are valid, this
+    // function's condition; an optional one counts 0 where it is null.
     unsafe {
         Ok(Elements {
             offsets: raw::array(given.offsets, offset_count, what, borrow)?,
@@ -294,9 +297,9 @@ unsafe fn elements(given: &ph_elements, what: &str, borrow: bool) -> Result<Elem
 /// Runs of the model: what they hold for comes after all positions, uvs and normals, and after no line.
 ///
 /// # Safety
-/// As [`mesh`].
+/// `given` is null or valid for `count` runs.
 unsafe fn runs(given: *const ph_run, count: usize, what: &str, end: Counts) -> Result<Vec<Run>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `given` is valid for `count` runs, this function's condition; `slice` checks null and alignment.
     let given = unsafe { raw::slice(given, count, what) }?;
     let mut runs = Vec::new();
     runs.try_reserve_exact(given.len())?;

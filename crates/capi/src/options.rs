@@ -292,12 +292,13 @@ pub struct ph_write_options {
     pub reserved: [u8; 6],
 }
 
-// SAFETY: it begins with its size, and holds numbers, pointers, and functions that may be null.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers, pointers, and functions as `Option`, of which null is `None`:
+// what C puts there are values.
 unsafe impl Record for ph_read_options {
     const NAME: &'static str = "ph_read_options";
 }
 
-// SAFETY: as above.
+// SAFETY: as for `ph_read_options`.
 unsafe impl Record for ph_write_options {
     const NAME: &'static str = "ph_write_options";
 }
@@ -378,14 +379,15 @@ impl Run {
     /// As the library takes them.
     ///
     /// # Safety
-    /// `cancel` is null or a flag.
+    /// `cancel` is null, or points to a flag that lives through the call.
     unsafe fn options(self) -> RunOptions {
         let mut options = RunOptions::default();
         if self.threads > 0 {
             options.threads = Some(self.threads as usize);
         }
         set(&mut options.memory_limit, self.memory_limit);
-        // SAFETY: the caller's promise.
+        // SAFETY: `cancel` is null or points to a living flag, this function's condition; the flag is only shared, and
+        // cloned here.
         if let Some(ph_cancel(flag)) = unsafe { self.cancel.as_ref() } {
             options.cancel = flag.clone();
         }
@@ -405,9 +407,9 @@ fn set(place: &mut u64, value: u64) {
 /// How to read.
 ///
 /// # Safety
-/// `given` is null or what [`ph_read_options`] says, until the job is over.
+/// `given` is null or valid as [`ph_read_options`] says, until the job is over.
 pub(crate) unsafe fn read(given: *const ph_read_options) -> Result<ReadOptions> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `given` is null or has `struct_size` bytes, a part of this function's condition.
     let Some(given) = unsafe { raw::take(given) }? else { return Ok(ReadOptions::default()) };
     let run = Run {
         threads: given.threads,
@@ -432,7 +434,7 @@ pub(crate) unsafe fn read(given: *const ph_read_options) -> Result<ReadOptions> 
     set(&mut options.limits.instanced_elements, given.max_instanced_elements);
     set(&mut options.limits.instanced_objects, given.max_instanced_objects);
     options.stl.weld = given.weld != 0;
-    // SAFETY: the caller's promise.
+    // SAFETY: `layer` and `part` of valid options are null or end with a zero byte; both are copied below.
     let [layer, part] = unsafe { [raw::text(given.layer, "the layer")?, raw::text(given.part, "the part")?] };
     let [layer, part] = [layer, part].map(|name| (!name.is_empty()).then(|| name.to_owned()));
     options.image = ImageReadOptions::default().with_layer(layer).with_part(part);
@@ -476,9 +478,9 @@ fn limits(given: &ph_limits) -> Limits {
 /// How to write.
 ///
 /// # Safety
-/// `given` is null or what [`ph_write_options`] says, until the job is over.
+/// `given` is null or valid as [`ph_write_options`] says, until the job is over.
 pub(crate) unsafe fn write(given: *const ph_write_options) -> Result<WriteOptions> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `given` is null or has `struct_size` bytes, a part of this function's condition.
     let Some(given) = unsafe { raw::take(given) }? else { return Ok(WriteOptions::default()) };
     let run = Run {
         threads: given.threads,

@@ -1,7 +1,8 @@
-//! Memory of C: structs with their sizes, strings, arrays, handles. All that is unsafe of arguments is here.
+//! Memory of C: structs with their sizes, strings, arrays, handles. Everything that is unsafe about arguments is here.
 //!
-//! What can be seen to be wrong (null, a wrong size, a wrong alignment, text that is no UTF-8) is an error of
-//! [`ErrorKind::Usage`]; that a pointer which is not null may be read is the caller's promise.
+//! What can be checked (null, a wrong size, a wrong alignment, text that is not UTF-8) is an error of
+//! [`ErrorKind::Usage`]. That a pointer which is not null is valid cannot be checked: it is a rule of the header, and
+//! the `# Safety` sections here say for how many bytes.
 
 use polyhaul::model::Array;
 use polyhaul::{Error, ErrorKind, Result};
@@ -42,15 +43,17 @@ fn check_size<T: Record>(size: usize) -> Result<()> {
 /// What the caller says in a struct; `None` for a null pointer.
 ///
 /// # Safety
-/// `given` is null, or points to as many bytes as its first field says.
+/// `given` is null, or points to a `usize` and to as many bytes as that says.
 pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
     if given.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller's promise; no alignment is asked for.
+    // SAFETY: `given` is not null, so it points to a `usize`, this function's condition; `read_unaligned` needs no
+    // alignment.
     let size = unsafe { given.cast::<usize>().read_unaligned() };
     check_size::<T>(size)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: `size` is that first field, so that many bytes are there, this function's condition; `check_size` bounds
+    // it by `MOST_BYTES`.
     let all = unsafe { std::slice::from_raw_parts(given.cast::<u8>(), size) };
     let (known, later) = all.split_at(size.min(size_of::<T>()));
     if later.iter().any(|&byte| byte != 0) {
@@ -60,7 +63,8 @@ pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
         ));
     }
     let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: there is room for as many bytes as `T` has; zeros and any other bytes are values: see `Record`.
+    // SAFETY: `known` has at most the bytes of `T`, so that the copy stays in `value`. By the contract of `Record`, the
+    // bytes of C and the zeros after them are values.
     unsafe {
         value.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(known.as_ptr(), known.len());
         Ok(Some(value.assume_init()))
@@ -70,25 +74,27 @@ pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
 /// As [`take`], and null is an error.
 ///
 /// # Safety
-/// As [`take`].
+/// As for [`take`].
 pub(crate) unsafe fn need<T: Record>(given: *const T) -> Result<T> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `take` has this function's condition.
     unsafe { take(given) }?.ok_or_else(|| null(T::NAME))
 }
 
-/// Fills in the caller's struct; its size stays, and what a later header has on top is 0.
+/// Fills in the caller's struct. Its size stays, and fields of a later header are set to 0.
 ///
 /// # Safety
-/// `out` is null, or points to as many bytes as its first field says.
+/// `out` is null, or points to a `usize` and to as many bytes, all writable, as that says.
 pub(crate) unsafe fn put<T: Record>(out: *mut T, value: T) -> Result<()> {
     if out.is_null() {
         return Err(null(T::NAME));
     }
-    // SAFETY: the caller's promise; no alignment is asked for.
+    // SAFETY: `out` is not null, so it points to a `usize`, this function's condition; `read_unaligned` needs no
+    // alignment.
     let size = unsafe { out.cast::<usize>().read_unaligned() };
     check_size::<T>(size)?;
     let known = size.min(size_of::<T>());
-    // SAFETY: the caller's promise: `size` bytes are there, of which `known` are of `T`.
+    // SAFETY: `size` bytes are writable at `out`, this function's condition. `known` is at most that and the bytes of
+    // `value`, which is a local variable and does not overlap.
     unsafe {
         out.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), known);
         out.cast::<u8>().add(known).write_bytes(0, size - known);
@@ -132,18 +138,19 @@ impl<'o, T> Out<'o, T> {
 /// Text that ends with a zero byte; `None` for a null pointer.
 ///
 /// # Safety
-/// `given` is null, or points to text that ends with a zero byte and lives as long as `'t`.
+/// `given` is null, or points to text that ends with a zero byte and stays unchanged as long as `'t`.
 pub(crate) unsafe fn bytes_of<'t>(given: *const c_char) -> Option<&'t [u8]> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `given` is not null where the closure runs, so it points to text that ends with a zero byte, this
+    // function's condition.
     (!given.is_null()).then(|| unsafe { CStr::from_ptr(given) }.to_bytes())
 }
 
 /// As [`bytes_of`], and the text is UTF-8; empty for a null pointer.
 ///
 /// # Safety
-/// As [`bytes_of`].
+/// As for [`bytes_of`].
 pub(crate) unsafe fn text<'t>(given: *const c_char, what: &str) -> Result<&'t str> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `bytes_of` has this function's condition.
     let bytes = unsafe { bytes_of(given) }.unwrap_or_default();
     std::str::from_utf8(bytes).map_err(|_| usage(format!("{what} is not UTF-8")))
 }
@@ -151,7 +158,7 @@ pub(crate) unsafe fn text<'t>(given: *const c_char, what: &str) -> Result<&'t st
 /// The elements of an array; none where `count` is 0.
 ///
 /// # Safety
-/// `data` is null, or points to `count` elements that live and stay as they are as long as `'s`.
+/// `data` is null, or points to `count` elements that stay unchanged as long as `'s`.
 pub(crate) unsafe fn slice<'s, T: Copy>(data: *const T, count: usize, what: &str) -> Result<&'s [T]> {
     if count == 0 {
         return Ok(&[]);
@@ -166,21 +173,24 @@ pub(crate) unsafe fn slice<'s, T: Copy>(data: *const T, count: usize, what: &str
     if !fits {
         return Err(usage(format!("{what}: a count of {count} is too large")));
     }
-    // SAFETY: the caller's promise; what it must hold for besides was looked at.
+    // SAFETY: null, alignment and size were checked above; `count` elements are there, unchanged as long as `'s`, this
+    // function's condition.
     Ok(unsafe { std::slice::from_raw_parts(data, count) })
 }
 
 /// An array of the caller's, which is not copied.
 struct Borrowed<T>(*const T, usize);
 
-// SAFETY: it is only read, by whichever thread, and the caller promised that nobody writes to it meanwhile.
+// SAFETY: other threads only read the elements, which are `Sync`. The condition of [`array`], which makes this, is that
+// they stay unchanged as long as any clone.
 unsafe impl<T: Sync> Send for Borrowed<T> {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl<T: Sync> Sync for Borrowed<T> {}
 
 impl<T> AsRef<[T]> for Borrowed<T> {
     fn as_ref(&self) -> &[T] {
-        // SAFETY: it was a slice when it was made, and the caller promised that it stays one.
+        // SAFETY: pointer and length came from a slice in `array`, whose condition is that it stays valid and unchanged
+        // as long as this value.
         unsafe { std::slice::from_raw_parts(self.0, self.1) }
     }
 }
@@ -188,12 +198,13 @@ impl<T> AsRef<[T]> for Borrowed<T> {
 /// The caller's array: its memory itself where `borrow` says so, else a copy.
 ///
 /// # Safety
-/// As [`slice`]; what is borrowed lives and stays as it is as long as the result and its clones.
+/// As for [`slice`]; with `borrow`, the elements stay unchanged as long as the result and its clones.
 pub(crate) unsafe fn array<T>(data: *const T, count: usize, what: &str, borrow: bool) -> Result<Array<T>>
 where
     T: Copy + Send + Sync + 'static,
 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `slice` has this function's condition; the slice is dropped or copied before this returns, or kept as
+    // `Borrowed`.
     let elements = unsafe { slice(data, count, what) }?;
     if borrow {
         return Ok(Array::shared(Arc::new(Borrowed(elements.as_ptr(), elements.len()))));

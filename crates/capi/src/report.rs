@@ -53,12 +53,12 @@ pub struct ph_warning {
     pub offset: u64,
 }
 
-// SAFETY: it begins with its size, and holds numbers.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers: any bytes are values.
 unsafe impl Record for ph_report_info {
     const NAME: &'static str = "ph_report_info";
 }
 
-// SAFETY: it begins with its size, and holds numbers and texts.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers and texts (a pointer and a size): any bytes are values.
 unsafe impl Record for ph_warning {
     const NAME: &'static str = "ph_warning";
 }
@@ -78,7 +78,8 @@ pub unsafe extern "C" fn ph_report_get(report: Option<&ph_report>, info: *mut ph
             warning_count: report.warnings.total(),
             kept_warning_count: report.warnings.kept().len() as u64,
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: `info` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
+        // `put` requires.
         unsafe { raw::put(info, found) }
     })
 }
@@ -106,7 +107,8 @@ pub unsafe extern "C" fn ph_report_warning(
             column: place.column.unwrap_or(PH_UNKNOWN),
             offset: place.offset.unwrap_or(PH_UNKNOWN),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: `warning` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
+        // `put` requires.
         unsafe { raw::put(warning, told) }
     })
 }

@@ -78,12 +78,12 @@ pub struct ph_object {
     pub material_slot_count: usize,
 }
 
-// SAFETY: it begins with its size, and holds numbers.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers: any bytes are values.
 unsafe impl Record for ph_scene_info {
     const NAME: &'static str = "ph_scene_info";
 }
 
-// SAFETY: it begins with its size, and holds numbers, pointers and texts.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers, pointers and texts: any bytes are values.
 unsafe impl Record for ph_object {
     const NAME: &'static str = "ph_object";
 }
@@ -133,10 +133,11 @@ pub unsafe extern "C" fn ph_scene_read(
 ) -> ph_status {
     guard(|| {
         let (scene, report) = (Out::new(scene), ReportOut::new(report));
-        // SAFETY: the caller's promise.
+        // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
         let (scene, report) = (scene?, report?);
-        // SAFETY: the caller's promise.
+        // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
+        // that.
         let options = unsafe { options::read(options) }?;
         let loaded = Reader::new(input).options(&options).scene()?.flattened(&options.limits)?;
         options::not_cancelled(&options)?;
@@ -158,11 +159,13 @@ pub unsafe extern "C" fn ph_scene_write(
 ) -> ph_status {
     guard(|| {
         let report = ReportOut::new(report)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: `output` is null or valid by the header's rules until this call returns, and the job ends before
+        // that.
         let (target, _held) = unsafe { source::output(output) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the same `output`: null or valid by the header's rules until this call returns.
         let named = unsafe { source::format_named(output) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
+        // that.
         let mut options = unsafe { options::write(options) }?;
         options.format = options.format.or(named);
         report.give(polyhaul::Writer::new(target).options(&options).scene(&handle(scene, "the scene")?.scene)?);
@@ -195,7 +198,8 @@ pub unsafe extern "C" fn ph_scene_get(scene: Option<&ph_scene>, info: *mut ph_sc
             bounds_min: min,
             bounds_max: max,
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: `info` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
+        // `put` requires.
         unsafe { raw::put(info, found) }
     })
 }
@@ -212,7 +216,8 @@ pub unsafe extern "C" fn ph_scene_mesh(scene: Option<&ph_scene>, index: usize, m
         let scene = handle(scene, "the scene")?;
         let found = scene.scene.meshes.get(index).zip(scene.meshes.get(index));
         let (model, view) = found.ok_or_else(|| no_such("mesh", index, scene.meshes.len()))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: `mesh` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
+        // `put` requires.
         unsafe { raw::put(mesh, view.lend(model)) }
     })
 }
@@ -229,7 +234,8 @@ pub unsafe extern "C" fn ph_scene_vertex_column(
     guard(|| {
         let meshes = &handle(scene, "the scene")?.scene.meshes;
         let columns = &meshes.get(mesh).ok_or_else(|| no_such("mesh", mesh, meshes.len()))?.vertex_columns;
-        // SAFETY: the caller's promise.
+        // SAFETY: `column` is null or valid by the header's rules: then `struct_size` bytes are there, as `put_column`
+        // requires.
         unsafe { table::put_column(columns, index, column) }
     })
 }
@@ -246,7 +252,8 @@ pub unsafe extern "C" fn ph_scene_face_column(
     guard(|| {
         let meshes = &handle(scene, "the scene")?.scene.meshes;
         let columns = &meshes.get(mesh).ok_or_else(|| no_such("mesh", mesh, meshes.len()))?.face_columns;
-        // SAFETY: the caller's promise.
+        // SAFETY: `column` is null or valid by the header's rules: then `struct_size` bytes are there, as `put_column`
+        // requires.
         unsafe { table::put_column(columns, index, column) }
     })
 }
@@ -271,7 +278,8 @@ pub unsafe extern "C" fn ph_scene_object(scene: Option<&ph_scene>, index: usize,
             material_slots: raw::pointer(slots),
             material_slot_count: slots.len(),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: `object` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
+        // `put` requires.
         unsafe { raw::put(object, told) }
     })
 }

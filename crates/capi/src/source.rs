@@ -99,12 +99,13 @@ pub struct ph_output {
     pub name: *const c_char,
 }
 
-// SAFETY: it begins with its size, and holds numbers, pointers, and functions that may be null.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers, pointers, and functions as `Option`, of which null is `None`:
+// what C puts there are values.
 unsafe impl Record for ph_input {
     const NAME: &'static str = "ph_input";
 }
 
-// SAFETY: as above.
+// SAFETY: as for `ph_input`.
 unsafe impl Record for ph_output {
     const NAME: &'static str = "ph_output";
 }
@@ -127,18 +128,19 @@ type Held<T> = (T, Option<Release>);
 /// What to read from. The second part is dropped when the job is over.
 ///
 /// # Safety
-/// `given` is null or what [`ph_input`] says, until the job is over.
+/// `given` is null or valid as [`ph_input`] says, until the job is over.
 pub(crate) unsafe fn input(given: *const ph_input) -> Result<Held<Input>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `given` is null or has `struct_size` bytes, a part of this function's condition.
     let given = unsafe { raw::need(given) }?;
     let release = Release::new(given.release, given.user);
-    // SAFETY: the caller's promise.
+    // SAFETY: `name` of a valid input is null or ends with a zero byte.
     let name = unsafe { raw::text(given.name, "the name of the input") }?;
     match (given.path.is_null(), given.memory.is_null(), given.read) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `path` is not null in this arm, and that of a valid input ends with a zero byte.
         (false, true, None) => Ok((Input::Path(unsafe { path(given.path) }?), Some(release))),
         (true, false, None) => {
-            // SAFETY: the caller's promise: it lives until it is released, which `Memory` does when it is dropped.
+            // SAFETY: `memory_size` bytes are there and stay unchanged until they are released, which `Memory` does
+            // when it is dropped: after the last use of `bytes`, its own field.
             let bytes = unsafe { raw::slice(given.memory.cast::<u8>(), given.memory_size, "the memory") }?;
             Ok((Input::Shared(Arc::new(Memory { bytes, _release: release }), name.into()), None))
         }
@@ -153,15 +155,15 @@ pub(crate) unsafe fn input(given: *const ph_input) -> Result<Held<Input>> {
 /// What to write to. The second part is dropped when the job is over.
 ///
 /// # Safety
-/// `given` is null or what [`ph_output`] says, until the job is over.
+/// `given` is null or valid as [`ph_output`] says, until the job is over.
 pub(crate) unsafe fn output(given: *const ph_output) -> Result<Held<Output>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `given` is null or has `struct_size` bytes, a part of this function's condition.
     let given = unsafe { raw::need(given) }?;
     let release = Release::new(given.release, given.user);
-    // SAFETY: the caller's promise.
+    // SAFETY: `name` of a valid output is null or ends with a zero byte.
     let name = unsafe { raw::text(given.name, "the name of the output") }?;
     match (given.path.is_null(), given.write) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `path` is not null in this arm, and that of a valid output ends with a zero byte.
         (false, None) => Ok((Output::Path(unsafe { path(given.path) }?), Some(release))),
         (true, Some(write)) => {
             let writer = Writer::new(write, given.flush, given.close, release);
@@ -174,11 +176,11 @@ pub(crate) unsafe fn output(given: *const ph_output) -> Result<Held<Output>> {
 /// What the name says of the format, for outputs that are no files.
 ///
 /// # Safety
-/// As [`output`].
+/// As for [`output`].
 pub(crate) unsafe fn format_named(given: *const ph_output) -> Result<Option<polyhaul::Format>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `given` is null or has `struct_size` bytes, a part of this function's condition.
     let given = unsafe { raw::need(given) }?;
-    // SAFETY: the caller's promise.
+    // SAFETY: `name` of a valid output is null or ends with a zero byte.
     let name = unsafe { raw::text(given.name, "the name of the output") }?;
     Ok(polyhaul::Format::of_path(name.as_ref()).filter(|_| given.path.is_null()))
 }
@@ -186,12 +188,12 @@ pub(crate) unsafe fn format_named(given: *const ph_output) -> Result<Option<poly
 /// A path.
 ///
 /// # Safety
-/// `given` points to text that ends with a zero byte.
+/// `given` is null, or points to text that ends with a zero byte.
 #[cfg(unix)]
 unsafe fn path(given: *const c_char) -> Result<PathBuf> {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
-    // SAFETY: the caller's promise.
+    // SAFETY: `bytes_of` has this function's condition; the text is copied into the path.
     let bytes = unsafe { raw::bytes_of(given) }.unwrap_or_default();
     Ok(OsStr::from_bytes(bytes).into())
 }
@@ -199,9 +201,9 @@ unsafe fn path(given: *const c_char) -> Result<PathBuf> {
 /// A path.
 ///
 /// # Safety
-/// `given` points to text that ends with a zero byte.
+/// `given` is null, or points to text that ends with a zero byte.
 #[cfg(not(unix))]
 unsafe fn path(given: *const c_char) -> Result<PathBuf> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `raw::text` has this function's condition; the text is copied into the path.
     unsafe { raw::text(given, "the path") }.map(PathBuf::from)
 }

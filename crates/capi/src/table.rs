@@ -75,12 +75,12 @@ pub struct ph_column {
     pub scalar: ph_scalar,
 }
 
-// SAFETY: it begins with its size, and holds numbers and texts.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers and texts: any bytes are values.
 unsafe impl Record for ph_table {
     const NAME: &'static str = "ph_table";
 }
 
-// SAFETY: it begins with its size, and holds numbers, pointers and texts.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers, pointers and texts: any bytes are values.
 unsafe impl Record for ph_column {
     const NAME: &'static str = "ph_column";
 }
@@ -95,10 +95,11 @@ pub unsafe extern "C" fn ph_tables_read(
 ) -> ph_status {
     guard(|| {
         let (tables, report) = (Out::new(tables), ReportOut::new(report));
-        // SAFETY: the caller's promise.
+        // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
         let (tables, report) = (tables?, report?);
-        // SAFETY: the caller's promise.
+        // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
+        // that.
         let options = unsafe { options::read(options) }?;
         let loaded = polyhaul::Reader::new(input).options(&options).tables()?;
         options::not_cancelled(&options)?;
@@ -126,7 +127,8 @@ pub unsafe extern "C" fn ph_tables_table(tables: Option<&ph_tables>, index: usiz
             row_count: found.row_count,
             column_count: found.columns.len(),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: `table` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
+        // `put` requires.
         unsafe { raw::put(table, told) }
     })
 }
@@ -142,7 +144,8 @@ pub unsafe extern "C" fn ph_tables_column(
     guard(|| {
         let tables = &handle(tables, "the tables")?.0;
         let found = tables.get(table).ok_or_else(|| no_such("table", table, tables.len()))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: `column` is null or valid by the header's rules: then `struct_size` bytes are there, as `put_column`
+        // requires.
         unsafe { put_column(&found.columns, index, column) }
     })
 }
@@ -169,7 +172,8 @@ pub(crate) unsafe fn put_column(columns: &[Column], index: usize, out: *mut ph_c
         row_count: found.row_count(),
         scalar,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: `out` is null or valid by the header's rules: then `struct_size` bytes are there, which is what `put`
+    // requires.
     unsafe { raw::put(out, told) }
 }
 

@@ -22,7 +22,8 @@ pub struct ph_string {
 pub unsafe extern "C" fn ph_text(text: *const c_char) -> ph_string {
     let mut result = view("");
     let _: ph_status = guard(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: `text` is null or ends with a zero byte, by the header's rules; the result points into it and is not
+        // read here.
         let bytes = unsafe { raw::bytes_of(text) }.unwrap_or_default();
         result = ph_string { data: bytes.as_ptr().cast(), size: bytes.len() };
         Ok(())
@@ -38,9 +39,9 @@ pub(crate) fn view(text: &str) -> ph_string {
 /// A copy of the caller's text.
 ///
 /// # Safety
-/// It is text, or null and empty.
+/// `text.data` is null, or points to `text.size` bytes.
 pub(crate) unsafe fn owned(text: ph_string, what: &str) -> Result<String> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `text.data` is valid for `text.size` bytes, this function's condition; they are copied below.
     let bytes = unsafe { raw::slice(text.data.cast::<u8>(), text.size, what) }?;
     let checked = std::str::from_utf8(bytes).map_err(|_| raw::usage(format!("{what} is not UTF-8")))?;
     let mut copy = String::new();

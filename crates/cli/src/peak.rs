@@ -20,7 +20,7 @@ fn high_water_mark() -> Option<u64> {
 #[cfg(unix)]
 fn usage() -> Option<u64> {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
-    // SAFETY: the pointer is to writable memory of the right type, which the call fills on success.
+    // SAFETY: `usage` is a writable `rusage`, which the call fills as a whole if it returns 0; only then it is read.
     let usage = unsafe {
         if libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) != 0 {
             return None;

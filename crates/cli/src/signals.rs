@@ -151,7 +151,8 @@ impl Signals {
 impl Other {
     fn new(process: i32) -> Other {
         use std::os::fd::{FromRawFd, OwnedFd};
-        // SAFETY: the call takes numbers; a descriptor that it returns is new and belongs to nobody else.
+        // SAFETY: `pidfd_open` takes numbers only. A descriptor that it returns (0 or above) is new, so that `OwnedFd`
+        // is its only owner.
         let descriptor = unsafe {
             let descriptor = libc::syscall(libc::SYS_pidfd_open, process, 0);
             i32::try_from(descriptor).ok().filter(|it| *it >= 0).map(|it| OwnedFd::from_raw_fd(it))
@@ -163,7 +164,7 @@ impl Other {
     /// be met, but a system gives that to a new process only after all other ids.
     fn terminate(&self) {
         use std::os::fd::AsRawFd;
-        // SAFETY: the calls take numbers, and no pointer but a null.
+        // SAFETY: the calls take numbers, and a null where a pointer is allowed to be one.
         unsafe {
             match &self.descriptor {
                 Some(descriptor) => {

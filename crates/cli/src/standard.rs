@@ -20,7 +20,7 @@ static LOOK: extern "C" fn() = look;
 #[cfg(unix)]
 extern "C" fn look() {
     for descriptor in 0..3 {
-        // SAFETY: the call takes numbers alone, and changes nothing.
+        // SAFETY: `F_GETFD` takes numbers only and changes nothing; for a descriptor that is closed it fails.
         let is_closed = unsafe { libc::fcntl(descriptor, libc::F_GETFD) } < 0;
         CLOSED.fetch_or(u8::from(is_closed) << descriptor, Ordering::Relaxed);
     }

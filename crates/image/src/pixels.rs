@@ -71,7 +71,8 @@ pub(crate) fn store(channels: Channels, from: &[u8], to: &mut Vec<u8>) {
     let count = from.len().min(to.capacity() - to.len());
     // Turning the channels round twice is as if nothing was done.
     stored.expand(Level::best(), &from[..count], &mut to.spare_capacity_mut()[..count]);
-    // SAFETY: whole pixels were handed in, and all were written.
+    // SAFETY: the capacity has room for `count` more bytes, and `expand` wrote all whole pixels of these: stored pixels
+    // and those of the model have the same size for these four.
     unsafe { to.set_len(to.len() + count / stored.bytes() * stored.bytes()) };
 }
 

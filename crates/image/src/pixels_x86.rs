@@ -18,9 +18,9 @@ pub(super) fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) 
     let (from, to) = (&from[..count], &mut to[..count]);
     match level.min(Level::best()) {
         Level::Portable => 0,
-        // SAFETY: the CPU has these instructions, and both have the same length.
+        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; both slices were cut to `count`.
         Level::Avx2 => unsafe { swap_avx2(from, to) },
-        // SAFETY: as above.
+        // SAFETY: `Level::best()` bounds the level, and AVX-512 here includes VBMI; both slices were cut to `count`.
         Level::Avx512 => unsafe { swap_avx512(from, to) },
     }
 }
@@ -28,7 +28,7 @@ pub(super) fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) 
 /// Eight pixels a step.
 ///
 /// # Safety
-/// The CPU has AVX2, and both slices have the same length.
+/// The CPU has AVX2, and `to` is at least as long as `from`.
 #[target_feature(enable = "avx2")]
 unsafe fn swap_avx2(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     #[rustfmt::skip]
@@ -38,7 +38,8 @@ unsafe fn swap_avx2(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     let mut done = 0;
     // The last four bytes of each half are written over by the next.
     while done + 28 <= from.len() {
-        // SAFETY: 28 bytes are left of both.
+        // SAFETY: `done + 28 <= from.len()`, and `to` is as long: the loads and the stores take 16 bytes at `done` and
+        // at `done + 12`.
         unsafe {
             let (low, high) = (from.as_ptr().add(done), from.as_ptr().add(done + 12));
             let pixels = _mm256_set_m128i(_mm_loadu_si128(high.cast()), _mm_loadu_si128(low.cast()));
@@ -55,19 +56,20 @@ unsafe fn swap_avx2(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
 /// 21 pixels a step.
 ///
 /// # Safety
-/// The CPU has AVX-512 F and VBMI, and both slices have the same length.
+/// The CPU has AVX-512 F and VBMI, and `to` is at least as long as `from`.
 #[target_feature(enable = "avx512f,avx512vbmi")]
 unsafe fn swap_avx512(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     let mut order = [63_u8; 64];
     for (place, byte) in order.iter_mut().enumerate().take(63) {
         *byte = (place / 3 * 3 + 2 - place % 3) as u8;
     }
-    // SAFETY: the array has 64 bytes.
+    // SAFETY: `order` is an array of 64 bytes, as many as the load reads.
     let order: __m512i = unsafe { _mm512_loadu_si512(order.as_ptr().cast()) };
     let mut done = 0;
     // The last byte is written over by the next step.
     while done + 64 <= from.len() {
-        // SAFETY: 64 bytes are left of both. What is asked for ahead need not be there.
+        // SAFETY: `done + 64 <= from.len()`, and `to` is as long: load and store take 64 bytes at `done`. A prefetch
+        // never faults, and `wrapping_add` may leave the slice.
         unsafe {
             let turned = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(from.as_ptr().add(done).cast()));
             let target = to.as_mut_ptr().add(done);

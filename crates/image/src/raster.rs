@@ -113,16 +113,16 @@ impl<T: Copy + Send> Raster<T> {
     /// Hands out row `number` of the file, which there is room for, to be filled as a whole.
     ///
     /// # Safety
-    /// No other thread uses the same row at the same time.
+    /// No other thread uses row `number` while this runs.
     pub(crate) unsafe fn row(&self, number: usize, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: a part that is the whole row: `part` has this function's condition.
         unsafe { self.part(number, 0..self.row, fill) }
     }
 
     /// As [`Raster::row`], the samples `part` of it alone; `part` ends in the row.
     ///
     /// # Safety
-    /// No other thread uses the same part at the same time.
+    /// No other thread uses `part` of row `number` while this runs.
     pub(crate) unsafe fn part(
         &self,
         number: usize,
@@ -131,17 +131,18 @@ impl<T: Copy + Send> Raster<T> {
     ) -> Result<()> {
         let place = if self.is_placed && self.is_upward { self.height - 1 - number } else { number };
         let start = place * self.row;
-        // SAFETY: rows do not overlap, and the caller uses this part alone.
+        // SAFETY: different rows have different places, and `part` of this row is the caller's alone, this function's
+        // condition. `Column::write` checks the end of the range against the capacity.
         unsafe { self.samples.write(start + part.start..start + part.end, fill) }
     }
 
     /// The samples, from the top left. `mirrored` has the samples of a pixel where rows begin at the right.
     ///
     /// # Safety
-    /// All rows were filled.
+    /// All `height` rows were filled as a whole.
     pub(crate) unsafe fn finish(self, mirrored: Option<usize>) -> Vec<T> {
         let Raster { samples, row, height, is_upward, is_placed } = self;
-        // SAFETY: the caller's promise.
+        // SAFETY: all `row * height` samples were written, this function's condition.
         let mut samples = unsafe { samples.finish(row * height) };
         if is_upward && !is_placed && !planted("image-upward") {
             turn_round(&mut samples, row);

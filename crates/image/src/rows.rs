@@ -116,7 +116,7 @@ impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
                 return Err((self.rows.cut)(self.rows.place(slot.rows.start) + slot.bytes.len() as u64));
             };
             let mut result = Ok(());
-            // SAFETY: a row belongs to one chunk, and a chunk to one thread.
+            // SAFETY: a row is in one chunk (`take` cuts them by number), and a chunk is parsed by one thread.
             unsafe {
                 self.raster.row(number, |to| result = (self.turn)(self.rows.place(number), from, to))?;
             }

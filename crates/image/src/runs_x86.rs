@@ -18,9 +18,10 @@ pub(super) fn unpack<C: RunCode, const SIZE: usize>(
 ) -> bool {
     match level.min(Level::best()) {
         Level::Portable => return false,
-        // SAFETY: the CPU has these instructions.
+        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; `runs::unpack` checked `done.made + SLACK <=
+        // to.len()`.
         Level::Avx2 => unsafe { unpack_avx2::<C, SIZE>(from, to, done) },
-        // SAFETY: as above.
+        // SAFETY: `Level::best()` bounds the level, and AVX-512 here includes VBMI; `runs::unpack` checked the room.
         Level::Avx512 => unsafe { unpack_avx512::<C, SIZE>(from, to, done) },
     }
     true
@@ -58,20 +59,21 @@ const fn orders<const SIZE: usize, const COUNT: usize>() -> [[u8; COUNT]; 2] {
 }
 
 /// # Safety
-/// The CPU has AVX-512 F and VBMI. There are [`SLACK`] bytes of `to` behind `done`.
+/// The CPU has AVX-512 F and VBMI, and `end.made + SLACK <= to.len()`.
 #[target_feature(enable = "avx512f,avx512vbmi")]
 unsafe fn unpack_avx512<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut RunsDone) {
     // Whole items.
     let step = 64 - 64 % SIZE;
-    // SAFETY: an order has 64 bytes.
+    // SAFETY: an order is an array of 64 bytes, as many as the load reads.
     let orders: [__m512i; 2] = orders::<SIZE, 64>().map(|order| unsafe { _mm512_loadu_si512(order.as_ptr().cast()) });
     let mut done = *end;
     while let Some(Packet { is_run, stored, size }) = packet::<C, SIZE>(from, to, done) {
         let order = orders[usize::from(is_run)];
         let mut at = 0;
         loop {
-            // SAFETY: before a step less than `size` bytes are done: behind these there are 64 more of `to`. Of `from`
-            // 64 bytes are read behind less than those that are stored.
+            // SAFETY: `packet` checked `made + size + SLACK <= to.len()` and `used + 1 + stored + SLACK <= from.len()`,
+            // and `SLACK` is 64. Here `at < size`, and at the source `at < stored` or 0, so that load and store of 64
+            // bytes stay inside.
             unsafe {
                 let source = from.as_ptr().add(done.used + 1 + (at & usize::from(is_run).wrapping_sub(1)));
                 let bytes = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(source.cast()));
@@ -88,12 +90,12 @@ unsafe fn unpack_avx512<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8
 }
 
 /// # Safety
-/// The CPU has AVX2. There are [`SLACK`] bytes of `to` behind `done`.
+/// The CPU has AVX2, and `end.made + SLACK <= to.len()`.
 #[target_feature(enable = "avx2")]
 unsafe fn unpack_avx2<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut RunsDone) {
     // Whole items.
     let step = 16 - 16 % SIZE;
-    // SAFETY: an order has 16 bytes.
+    // SAFETY: an order is an array of 16 bytes, as many as the load reads.
     let orders: [__m128i; 2] = orders::<SIZE, 16>().map(|order| unsafe { _mm_loadu_si128(order.as_ptr().cast()) });
     let mut done = *end;
     while let Some(Packet { is_run, stored, size }) = packet::<C, SIZE>(from, to, done) {
@@ -102,8 +104,9 @@ unsafe fn unpack_avx2<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8],
         let mut at = 0;
         loop {
             for part in [0, step, 2 * step, 3 * step] {
-                // SAFETY: before a step less than `size` bytes are done: behind these there are 64 more of `to`, and a
-                // step ends there. Of `from` 64 bytes are read behind less than those that are stored.
+                // SAFETY: `packet` checked `made + size + SLACK <= to.len()` and `used + 1 + stored + SLACK <=
+                // from.len()`, and `SLACK` is 64. Here `at < size`, a part is at most 48 and a vector 16 bytes: 64 from
+                // `at`, at the target and at the source.
                 unsafe {
                     let source = from.as_ptr().add(done.used + 1 + ((at + part) & moved));
                     let bytes = _mm_shuffle_epi8(_mm_loadu_si128(source.cast()), order);

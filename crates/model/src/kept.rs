@@ -14,16 +14,17 @@ pub struct Kept<T> {
     owner: Option<Arc<dyn Send + Sync>>,
 }
 
-// SAFETY: a kept array is a shared slice with an owner.
+// SAFETY: a `Kept` only gives out `&[T]`, which other threads may have if `T: Sync`. Its owner is `Send + Sync`, so any
+// thread may drop it.
 unsafe impl<T: Sync> Send for Kept<T> {}
-// SAFETY: the same.
+// SAFETY: as for `Send`: a shared `Kept` gives out the same `&[T]`.
 unsafe impl<T: Sync> Sync for Kept<T> {}
 
 impl<T: Copy> Kept<T> {
     /// An array of `count` values that lie in the memory of `owner`.
     ///
     /// # Safety
-    /// They are there, and nobody writes to them, as long as `owner` is.
+    /// As long as `owner` lives, `values` points to `count` initialized and aligned values, which nobody writes to.
     pub unsafe fn from_raw_parts(values: NonNull<T>, count: usize, owner: Arc<dyn Send + Sync>) -> Kept<T> {
         Kept { values, count, owner: Some(owner) }
     }
@@ -48,7 +49,8 @@ impl<T> Deref for Kept<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: so many values lie there, nobody writes to them, and their owner is there as long as this is.
+        // SAFETY: `Kept::of` requires `count` values that live, unchanged, as long as `owner`, which `self` holds. A
+        // vector in an `Arc` fulfills that, and a dangling pointer is valid for none.
         unsafe { slice::from_raw_parts(self.values.as_ptr(), self.count) }
     }
 }

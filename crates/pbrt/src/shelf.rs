@@ -46,9 +46,10 @@ struct PbrtLast {
     total: usize,
 }
 
-// SAFETY: a block is memory that each owner writes only in its room, before anybody reads there.
+// SAFETY: a `PbrtBlock` owns its memory, and its fields never change. Each `Room` writes only its own part, before the
+// `Kept` that gives out references to that part exists.
 unsafe impl Send for PbrtBlock {}
-// SAFETY: the same.
+// SAFETY: as for `Send`.
 unsafe impl Sync for PbrtBlock {}
 /// The bytes that an array takes of a room.
 pub(super) fn room_of<T>(values: &[T]) -> usize {
@@ -59,7 +60,7 @@ impl PbrtBlock {
     fn new(bytes: usize) -> Result<Arc<PbrtBlock>> {
         let alignment = if bytes >= HUGE_BYTES { HUGE_BYTES } else { ALIGNMENT };
         let layout = Layout::from_size_align(bytes.max(1), alignment).map_err(|_| Error::memory("values"))?;
-        // SAFETY: the size is not zero.
+        // SAFETY: `bytes.max(1)` is the size, so it is not zero.
         let start = NonNull::new(unsafe { alloc(layout) }).ok_or_else(|| Error::memory("values"))?;
         advise_huge_pages(start.as_ptr(), bytes);
         Ok(Arc::new(PbrtBlock { start, layout }))
@@ -68,7 +69,7 @@ impl PbrtBlock {
 
 impl Drop for PbrtBlock {
     fn drop(&mut self) {
-        // SAFETY: it was allocated so.
+        // SAFETY: `start` came from `alloc` with this layout in `Block::new`, and nothing else frees it.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }
@@ -109,15 +110,17 @@ impl Room {
         let Some(block) = block else {
             return Err(Error::new(ErrorKind::Internal, "out of space for parameter values"));
         };
-        // SAFETY: the room is a part of the block, and nobody else has it; it begins at a multiple of the alignment,
-        // as blocks and all that was put there do.
+        // SAFETY: `at + bytes <= end` was checked, and `end` is inside the block. `Shelf::room` gives each part of a
+        // block to one room, so nobody else writes or reads here. Blocks begin at multiples of `ALIGNMENT`, and so does
+        // `at`, as long as rooms are sums of `room_of`.
         let place = unsafe {
             let place = block.start.add(self.at).cast::<T>();
             place.copy_from_nonoverlapping(NonNull::from(values).cast(), values.len());
             place
         };
         self.at += bytes;
-        // SAFETY: they were put there, and nobody else ever has this part of the block.
+        // SAFETY: the values were just written at `place`. `self.at` has moved past them, so that nobody writes here
+        // again, and `block` keeps the memory.
         Ok(unsafe { Kept::from_raw_parts(place, values.len(), block.clone()) })
     }
 }

@@ -17,17 +17,17 @@ pub const PIECE: usize = 1 << 15;
 /// All bytes zero must be a valid value, and dropping it must do nothing.
 pub unsafe trait Zero: Copy {}
 
-// SAFETY: zero bytes are the number zero.
+// SAFETY: all bytes zero are the number 0, and numbers are not dropped.
 unsafe impl Zero for u8 {}
-// SAFETY: as above.
+// SAFETY: as for `u8`.
 unsafe impl Zero for u16 {}
-// SAFETY: as above.
+// SAFETY: as for `u8`.
 unsafe impl Zero for u32 {}
-// SAFETY: as above.
+// SAFETY: as for `u8`.
 unsafe impl Zero for u64 {}
-// SAFETY: as above.
+// SAFETY: all bytes zero are the number 0.0.
 unsafe impl Zero for f32 {}
-// SAFETY: as above.
+// SAFETY: an array of f32s whose bytes are all zero holds zeros.
 unsafe impl<const N: usize> Zero for [f32; N] {}
 
 /// `count` zeroes. The system hands out zeroed pages at their first use, so the threads that fill
@@ -37,14 +37,14 @@ pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     if layout.size() == 0 {
         return Ok(Vec::new());
     }
-    // SAFETY: the size is not zero.
+    // SAFETY: a layout of size 0 returned above.
     let start = unsafe { alloc_zeroed(layout) }.cast::<T>();
     if start.is_null() {
         return Err(Error::memory(what));
     }
     advise_huge_pages(start, count);
-    // SAFETY: the block is from the global allocator, has room for exactly `count` values, and zero
-    // bytes are a value by the contract of `Zero`.
+    // SAFETY: `start` is from the global allocator with the layout of `count` values of type `T`, which is that of a
+    // vector of this capacity. The bytes are zero, which the contract of `Zero` makes values.
     Ok(unsafe { Vec::from_raw_parts(start, count, count) })
 }
 
@@ -68,7 +68,8 @@ pub fn multiples(count: usize, step: u32, threads: usize) -> Result<Vec<u32>> {
 /// The same numbers, for threads that store into places of their own which are no slice.
 pub fn as_atomics(values: &mut [u32]) -> &[AtomicU32] {
     const { assert!(align_of::<AtomicU32>() == align_of::<u32>()) };
-    // SAFETY: both types have the same size, alignment and values, and the borrow is exclusive.
+    // SAFETY: `AtomicU32` has the size and bit validity of `u32`, and the alignment was checked above. The exclusive
+    // borrow lasts as long as the result, so nobody accesses the numbers without atomics.
     unsafe { &*(std::ptr::from_mut(values) as *const [AtomicU32]) }
 }
 

@@ -22,8 +22,9 @@ pub struct Column<T> {
 /// An element that may be written through a shared reference and may not be initialised yet.
 type Cell<T> = UnsafeCell<MaybeUninit<T>>;
 
-// SAFETY: elements are plain data that only [`Column::write`] touches, whose caller hands each
-// range to one thread.
+// SAFETY: a shared `Column` writes elements only in `write`, whose caller hands each range to one thread, and through
+// the pointer of a `Pin`, with the same rule. Elements are `Copy`, so none is dropped, and `Send`, so any thread may
+// write them.
 unsafe impl<T: Copy + Send> Sync for Column<T> {}
 
 /// Arrays of this many bytes or more ask for huge pages: smaller ones would waste most of one.
@@ -49,7 +50,8 @@ impl<T: Copy + Send> Column<T> {
         }
         // Doubling: each growth leaves a border where no huge page fits.
         let wanted = total.max(2 * filled);
-        // SAFETY: cells need not be initialised, and up to the capacity all are allocated.
+        // SAFETY: `filled` is the capacity, so all these cells are allocated, and a `MaybeUninit` need not be
+        // initialized.
         unsafe { items.set_len(filled) };
         if items.try_reserve_exact(wanted - filled).is_err() {
             items.try_reserve_exact(total - filled).map_err(|_| Error::memory(self.name))?;
@@ -61,7 +63,7 @@ impl<T: Copy + Send> Column<T> {
     /// Hands out `range`, which [`Column::reserve`] made room for, to be filled as a whole.
     ///
     /// # Safety
-    /// No other thread uses a part of `range` at the same time.
+    /// While `fill` runs, no other thread reads or writes an element of `range`.
     pub unsafe fn write(&self, range: Range<usize>, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
         if range.start >= range.end {
@@ -70,8 +72,9 @@ impl<T: Copy + Send> Column<T> {
         if range.end > items.capacity() {
             return Err(Error::new(ErrorKind::Internal, format!("no space was reserved for these {}", self.name)));
         }
-        // SAFETY: the range lies in the allocation, the read lock keeps it in place, cells may be
-        // written through a shared pointer, and the caller promises that nobody else uses it.
+        // SAFETY: `range.end <= capacity` was checked, so the range is in the allocation, which the read lock keeps in
+        // place. `UnsafeCell` allows the write through a shared reference, and by this function's condition nobody else
+        // uses the range.
         fill(unsafe { slice::from_raw_parts_mut(items.as_ptr().add(range.start) as *mut MaybeUninit<T>, range.len()) });
         Ok(())
     }
@@ -79,9 +82,9 @@ impl<T: Copy + Send> Column<T> {
     /// Copies `values` to the place that begins at `start`.
     ///
     /// # Safety
-    /// As for [`Column::write`].
+    /// As for [`Column::write`], of as many elements as `values` has.
     pub unsafe fn copy(&self, start: usize, values: &[T]) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's condition is that of `write` for the same range.
         unsafe {
             self.write(start..start + values.len(), |slots| {
                 for (slot, value) in slots.iter_mut().zip(values) {
@@ -96,20 +99,21 @@ impl<T: Copy + Send> Column<T> {
     /// # Safety
     /// As for [`Column::write`].
     pub unsafe fn fill(&self, range: Range<usize>, value: T) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's condition is that of `write` for the same range.
         unsafe { self.write(range, |slots| slots.fill(MaybeUninit::new(value))) }
     }
 
     /// The finished array.
     ///
     /// # Safety
-    /// All of the first `total` elements were written.
+    /// The first `total` elements were all written.
     pub unsafe fn finish(self, total: usize) -> Vec<T> {
         let items = self.items.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut items = ManuallyDrop::new(items);
         let (start, capacity) = (items.as_mut_ptr().cast::<T>(), items.capacity());
-        // SAFETY: a cell has the layout of its element; the first `total` are initialised by the
-        // caller's promise, and the old vector is not dropped.
+        // SAFETY: `UnsafeCell<MaybeUninit<T>>` has the layout of `T`, so pointer and capacity are those of a `Vec<T>`.
+        // The first `total` elements were written, this function's condition. `ManuallyDrop` keeps the old vector from
+        // freeing them.
         let mut items = unsafe { Vec::from_raw_parts(start, total.min(capacity), capacity) };
         items.shrink_to_fit();
         items
@@ -126,8 +130,8 @@ pub fn advise_huge_pages<T>(start: *const T, count: usize) {
         // then it cannot be moved without a copy when it grows (twice the page faults, measured).
         let from = start as usize / PAGE * PAGE;
         let end = (start as usize + bytes).next_multiple_of(PAGE);
-        // SAFETY: all pages hold memory of ours or of the allocator; the advice changes no contents.
-        // A kernel that does not know it says no, and nothing is lost.
+        // SAFETY: the pages hold this array or other memory of the same allocator, and `MADV_HUGEPAGE` changes no
+        // contents. A kernel that does not know the advice returns an error, which changes nothing either.
         unsafe { libc::madvise(from as *mut libc::c_void, end - from, libc::MADV_HUGEPAGE) };
     }
 }

@@ -82,13 +82,14 @@ fn note(bytes: i64) -> bool {
     true
 }
 
-// SAFETY: every call goes to the system's allocator as it came, or says that there is no memory.
+// SAFETY: every call goes to the system's allocator with its arguments unchanged, or returns null, which means that
+// there is no memory. Counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !note(layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of `alloc` is that of `System::alloc`, and `layout` is unchanged.
         unsafe { System.alloc(layout) }
     }
 
@@ -96,13 +97,13 @@ unsafe impl GlobalAlloc for Counting {
         if !note(layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of `alloc_zeroed` is that of `System::alloc_zeroed`, and `layout` is unchanged.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         note(-(layout.size() as i64));
-        // SAFETY: the caller's promise.
+        // SAFETY: `block` came from `System` with this layout, since every allocation does.
         unsafe { System.dealloc(block, layout) }
     }
 
@@ -110,7 +111,7 @@ unsafe impl GlobalAlloc for Counting {
         if !note(size as i64 - layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `block` came from `System` with this layout, since every allocation does; `size` is unchanged.
         unsafe { System.realloc(block, layout, size) }
     }
 }
@@ -155,13 +156,13 @@ fn fails(size: usize) -> bool {
     fails
 }
 
-// SAFETY: every call goes to the system's allocator as it came, or says that there is no memory.
+// SAFETY: as for `Counting`: unchanged arguments, or null.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if fails(layout.size()) || !note(layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of `alloc` is that of `System::alloc`, and `layout` is unchanged.
         unsafe { System.alloc(layout) }
     }
 
@@ -169,13 +170,13 @@ unsafe impl GlobalAlloc for Failing {
         if fails(layout.size()) || !note(layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of `alloc_zeroed` is that of `System::alloc_zeroed`, and `layout` is unchanged.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         note(-(layout.size() as i64));
-        // SAFETY: the caller's promise.
+        // SAFETY: `block` came from `System` with this layout, since every allocation does.
         unsafe { System.dealloc(block, layout) }
     }
 
@@ -183,7 +184,7 @@ unsafe impl GlobalAlloc for Failing {
         if size > layout.size() && fails(size) || !note(size as i64 - layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `block` came from `System` with this layout, since every allocation does; `size` is unchanged.
         unsafe { System.realloc(block, layout, size) }
     }
 }

@@ -12,7 +12,7 @@ const LONG: Duration = Duration::from_millis(100);
 #[cfg(target_os = "linux")]
 fn processor_time() -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: it writes the time, and nothing else.
+    // SAFETY: `time` is a writable `timespec` that lives through the call.
     let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     (result == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }

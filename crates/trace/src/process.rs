@@ -43,7 +43,7 @@ mod system {
 
     impl Process {
         pub(super) fn this() -> Process {
-            // SAFETY: the call takes a number and gives one.
+            // SAFETY: `sysconf` takes a number and returns one.
             let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
             let memory = File::open("/proc/self/statm").ok();
             Process { memory, page_bytes: u64::try_from(page_bytes).unwrap_or(4096) }

@@ -143,7 +143,8 @@ mod system {
 
     pub(super) fn usage() -> Option<Usage> {
         let mut usage = MaybeUninit::<libc::rusage>::uninit();
-        // SAFETY: the pointer is to writable memory of the right type, which the call fills on success.
+        // SAFETY: `usage` is a writable `rusage`, which the call fills as a whole if it returns 0; only then it is
+        // read.
         let usage = unsafe {
             if libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) != 0 {
                 return None;
@@ -162,7 +163,7 @@ mod system {
 
     pub(super) fn thread_cpu_ns() -> Option<u64> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the pointer is to writable memory of the right type.
+        // SAFETY: `time` is a writable `timespec` that lives through the call.
         let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
         (result == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }

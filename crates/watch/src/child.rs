@@ -55,7 +55,8 @@ impl Child {
         };
         let pointers: Vec<_> = program.iter().map(|part| part.as_ptr()).chain([std::ptr::null()]).collect();
         let ends = [wait.as_raw_fd(), go.as_raw_fd(), report.as_raw_fd()];
-        // SAFETY: the child makes system calls only, until it becomes something else or ends.
+        // SAFETY: between `fork` and `exec` or `_exit` the child runs `live` only, which makes system calls and neither
+        // allocates nor takes a lock.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => live(work, &pointers, filter, ends),
@@ -99,8 +100,8 @@ const PROGRAM: u8 = 2;
 
 /// The life of the process, which ends here.
 fn live(work: &Work, program: &[*const c_char], filter: &Filter, [wait, go, report]: [c_int; 3]) -> ! {
-    // SAFETY: plain system calls on descriptors and memory that are there; `execvp` of the systems'
-    // libraries takes no lock. Pointers end with a null.
+    // SAFETY: `byte` is writable for the one byte that is read. `program` has pointers to strings that end with NUL,
+    // and a null at its end; both were made before the fork. `execvp` of the systems' libraries takes no lock.
     unsafe {
         libc::close(go);
         let mut byte = 0u8;
@@ -130,7 +131,7 @@ fn live(work: &Work, program: &[*const c_char], filter: &Filter, [wait, go, repo
 fn fail(report: c_int, step: u8, error: &io::Error) -> ! {
     let [a, b, c, d] = error.raw_os_error().unwrap_or(0).to_ne_bytes();
     let words = [step, a, b, c, d];
-    // SAFETY: the pointer and the length are those of `words`.
+    // SAFETY: pointer and length are those of `words`, which lives through the call.
     unsafe {
         libc::write(report, words.as_ptr().cast(), words.len());
         libc::_exit(127)

@@ -152,7 +152,8 @@ impl Filter {
     /// to do so the thread gives up setuid programs, which the kernel asks for. Allocates nothing.
     pub fn install(&self) -> io::Result<()> {
         let program = libc::sock_fprog { len: self.program.len() as u16, filter: self.program.as_ptr().cast_mut() };
-        // SAFETY: `program` and what it points to live through both calls, which only read them.
+        // SAFETY: `program` is a valid `sock_fprog` whose pointer and length are those of `self.program`; both live
+        // through the calls, which only read them.
         unsafe {
             let install = || libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program);
             if install() == 0 {

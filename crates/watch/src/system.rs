@@ -16,8 +16,8 @@ pub type Request = libc::c_uint;
 
 /// Asks something of a stopped thread, or resumes it. `data` is a number or an address, as the request has it.
 pub fn ptrace(request: Request, thread: pid_t, address: usize, data: usize) -> io::Result<()> {
-    // SAFETY: requests of this program pass numbers, but for `registers` and `message` below, whose
-    // addresses are those of memory that is theirs.
+    // SAFETY: all callers pass numbers, which the kernel checks, but for `message` and `registers`: they pass the
+    // address of a local variable that the kernel may write, of the size that the request has.
     let result = unsafe { libc::ptrace(request, thread, address as *mut c_void, data as *mut c_void) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -34,7 +34,7 @@ pub fn message(thread: pid_t) -> io::Result<u64> {
 pub fn wait(process: pid_t, flags: c_int) -> io::Result<Option<(pid_t, c_int)>> {
     loop {
         let mut status = 0;
-        // SAFETY: the pointer is to a writable number.
+        // SAFETY: `status` is a writable `c_int` that lives through the call.
         let thread = unsafe { libc::waitpid(process, &raw mut status, libc::__WALL | flags) };
         if thread >= 0 {
             return Ok((thread > 0).then_some((thread, status)));
@@ -71,7 +71,8 @@ pub fn registers(thread: pid_t) -> io::Result<Registers> {
     let mut all = MaybeUninit::<libc::user_regs_struct>::zeroed();
     let mut place = libc::iovec { iov_base: all.as_mut_ptr().cast(), iov_len: size_of_val(&all) };
     ptrace(libc::PTRACE_GETREGSET, thread, libc::NT_PRSTATUS as usize, (&raw mut place) as usize)?;
-    // SAFETY: plain numbers, for which zeros are values too.
+    // SAFETY: zeroed above, and filled as far as the kernel had registers; `user_regs_struct` has only integers,
+    // from_user_registers which zeros are values.
     Ok(from_user_registers(&unsafe { all.assume_init() }))
 }
 
@@ -106,7 +107,8 @@ fn from_user_registers(all: &libc::user_regs_struct) -> Registers {
 pub fn memory(process: pid_t, address: u64, into: &mut [u8]) -> usize {
     let here = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let there = libc::iovec { iov_base: address as *mut c_void, iov_len: into.len() };
-    // SAFETY: `here` is all of `into`; the kernel checks `there` itself.
+    // SAFETY: `here` is all of `into`, which is borrowed exclusively. The kernel checks `there`, an address of another
+    // process.
     let count = unsafe { libc::process_vm_readv(process, &raw const here, 1, &raw const there, 1, 0) };
     usize::try_from(count).unwrap_or(0)
 }
@@ -115,13 +117,13 @@ pub fn memory(process: pid_t, address: u64, into: &mut [u8]) -> usize {
 pub fn share_descriptors(one: pid_t, other: pid_t) -> bool {
     /// `KCMP_FILES` of linux/kcmp.h.
     const FILES: c_int = 2;
-    // SAFETY: the call takes numbers.
+    // SAFETY: the call takes numbers only.
     unsafe { libc::syscall(libc::SYS_kcmp, one, other, FILES, 0, 0) == 0 }
 }
 
 /// Lets a signal pass by this program.
 pub fn ignore(signal: c_int) {
-    // SAFETY: no handler is installed.
+    // SAFETY: `SIG_IGN` installs no handler, so that no code runs on a signal.
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
@@ -133,7 +135,8 @@ impl Processors {
     /// Those of a thread; `None` where the system does not tell, or they are more than the type holds.
     pub fn from_thread(thread: pid_t) -> Option<Processors> {
         let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
-        // SAFETY: the pointer is to writable memory of that size, and zeros are a value.
+        // SAFETY: `set` has the size that is passed, and lives through the call; a `cpu_set_t` has only integers, of
+        // which zeros are values.
         unsafe {
             let result = libc::sched_getaffinity(thread, size_of::<libc::cpu_set_t>(), set.as_mut_ptr());
             (result == 0).then(|| Processors(set.assume_init()))
@@ -142,7 +145,8 @@ impl Processors {
 
     /// The one on which this program runs now, where it is among these and not the only one.
     pub fn current(&self) -> Option<Processors> {
-        // SAFETY: the functions look at and change memory that is theirs; `number` is in the set.
+        // SAFETY: `number` was checked against `CPU_SETSIZE` before the set is indexed; the sets are local variables or
+        // `self`.
         unsafe {
             let number = usize::try_from(libc::sched_getcpu()).ok()?;
             if number >= libc::CPU_SETSIZE as usize || !libc::CPU_ISSET(number, &self.0) || libc::CPU_COUNT(&self.0) < 2
@@ -157,7 +161,7 @@ impl Processors {
 
     /// Lets a thread run on these alone; whether that worked.
     pub fn assign(&self, thread: pid_t) -> bool {
-        // SAFETY: the pointer and the size are those of the set.
+        // SAFETY: pointer and size are those of `self.0`, which the call only reads.
         unsafe { libc::sched_setaffinity(thread, size_of::<libc::cpu_set_t>(), &raw const self.0) == 0 }
     }
 }

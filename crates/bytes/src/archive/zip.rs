@@ -1,7 +1,11 @@
 //! The directory of a zip archive (PKWARE's APPNOTE 6.3.10, sections 4.3 and 4.4), zip64 included.
 //!
-//! It is the directory that counts: of the head in front of a member only its length is looked at. Nothing that the
-//! file says about sizes is trusted further than the file reaches.
+//! Only the directory counts: of the header in front of a member only the length is read. No size that the file
+//! declares is trusted further than the file reaches.
+//!
+//! The file is read from its end: the end record (22 bytes and a comment, so it is searched for backwards), a locator
+//! of 20 bytes before it if there is a zip64 end record (56 bytes), and then the directory, a record of 46 bytes and
+//! three texts for each member.
 
 use crate::compress::entry::{Entry, Method};
 use crate::compress::{DecompressError, DecompressErrorKind as Kind, DecompressLimit};
@@ -78,7 +82,7 @@ struct End {
     limit: u64,
 }
 
-/// A little-endian number of 2, 4 or 8 bytes at `at`; 0 behind the end, where nobody looks who checked the length.
+/// A little-endian number of 2, 4 or 8 bytes at `at`; 0 past the end, which callers that checked the length never see.
 fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
     let part = bytes.get(at..at + len).unwrap_or_default();
     part.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
@@ -111,7 +115,7 @@ fn tail(source: &Source<'_>, len: u64) -> io::Result<(Vec<u8>, u64)> {
 
 fn find_end(source: &Source<'_>, len: u64) -> Result<End, Fault> {
     let (bytes, begin) = tail(source, len)?;
-    // The comment behind it reaches to the end of the file.
+    // The comment behind the end record reaches to the end of the file: a signature inside a comment does not match.
     let is_end = |&at: &usize| {
         let end = &bytes[at..];
         end.starts_with(END) && end.len() == END_BYTES + number(end, 20, 2) as usize

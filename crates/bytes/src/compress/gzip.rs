@@ -1,8 +1,20 @@
-//! gzip members (RFC 1952): heads, checksums, and the sizes that some writers leave in the head. The data itself is
-//! `inflate`'s.
+//! gzip members (RFC 1952): headers, checksums, and the sizes that some writers leave in the header. The data itself
+//! is up to `inflate`.
 //!
-//! A head may say how large its member is: BGZF does (subfield `BC`, as the SAM specification has it), and so does our
-//! encoder (subfield `PH`). What a head says is checked, since readers in parallel rely on it.
+//! | offset | bytes | header (RFC 1952, 2.3) |
+//! |---|---|---|
+//! | 0 | 2 | 1F 8B |
+//! | 2 | 1 | method: 8 is deflate |
+//! | 3 | 1 | flags: which of the parts below follow |
+//! | 4 | 6 | time, hints for the compressor, operating system: not read |
+//! | 10 | 2 + n | `HAS_EXTRA`: a size, then subfields of 2 letters, a size of 2 bytes and a value |
+//! | | | `HAS_NAME`, `HAS_COMMENT`: text that ends with a 0 |
+//! | | 2 | `HAS_CRC`: the lower half of the CRC-32 of the header so far |
+//!
+//! The data is followed by its CRC-32 and its size modulo 2^32. Numbers are little-endian.
+//!
+//! A header may declare the size of its member: BGZF does (subfield `BC`: the size less 1, as the SAM specification
+//! defines it), and so does our encoder (subfield `PH`). This size is checked, since parallel readers rely on it.
 
 use super::decoder::{Member, Output, skip};
 use super::error::{Stop, checksum, corrupt, truncated, unsupported};
@@ -17,18 +29,18 @@ const HAS_NAME: u8 = 8;
 const HAS_COMMENT: u8 = 16;
 const RESERVED: u8 = 0xe0;
 
-/// Bytes of a head without optional fields.
+/// Bytes of a header without optional fields.
 const HEAD_BYTES: usize = 10;
 /// Bytes of checksum and size after the data.
 pub(super) const TAIL_BYTES: usize = 8;
-/// Bytes of the head that [`head`] makes.
+/// Bytes of the header that [`head`] makes.
 pub(super) const OWN_HEAD_BYTES: usize = HEAD_BYTES + 10;
 
 pub(super) fn is_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
-/// A head that says how large the whole member is, if that fits.
+/// A header that declares the size of the whole member, if 32 bits hold it.
 pub(super) fn head(member_bytes: usize) -> ([u8; OWN_HEAD_BYTES], usize) {
     const UNKNOWN_SYSTEM: u8 = 255;
     let mut head = [0; OWN_HEAD_BYTES];
@@ -42,7 +54,7 @@ pub(super) fn head(member_bytes: usize) -> ([u8; OWN_HEAD_BYTES], usize) {
     (head, OWN_HEAD_BYTES)
 }
 
-/// How large the member is that begins with `head`, if that is told by its first field.
+/// The size of the member that begins with `head`, if its header declares one.
 pub(super) fn member_bytes(head: &[u8]) -> Option<u64> {
     let fixed = head.first_chunk::<HEAD_BYTES>()?;
     if !is_magic(fixed) || fixed[2] != 8 || fixed[3] & (HAS_EXTRA | RESERVED) != HAS_EXTRA {
@@ -53,7 +65,7 @@ pub(super) fn member_bytes(head: &[u8]) -> Option<u64> {
     told_bytes(&extra[..extra.len().min(len)])
 }
 
-/// What a known subfield says.
+/// The size that a known subfield declares.
 fn told_bytes(mut extra: &[u8]) -> Option<u64> {
     while let Some(([a, b, low, high], rest)) = extra.split_first_chunk::<4>() {
         let len = usize::from(u16::from_le_bytes([*low, *high]));
@@ -134,7 +146,7 @@ impl Member for Gzip {
     fn restart(&mut self) {}
 }
 
-/// Reads a head and gives what it says about the size of its member.
+/// Reads a header and returns the size that it declares for its member.
 fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, Stop> {
     let mut crc = Crc::new();
     let fixed = *take::<HEAD_BYTES>(input, &mut crc)?;

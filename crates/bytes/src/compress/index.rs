@@ -1,9 +1,9 @@
 //! Where the members of a file lie, found without decoding them, so that threads can decode different ones at the same
 //! time.
 //!
-//! Members count only if their heads say how large they are, packed and plain: BGZF and our own gzip members, zstd and
+//! Members count only if their headers declare their sizes, packed and plain: BGZF and our own gzip members, zstd and
 //! lz4 frames with content sizes. Anything else, damage included, means no index: then the file is read as a stream,
-//! which has the better messages. What the heads say is checked when the members are decoded.
+//! which has the better messages. The declared sizes are checked when the members are decoded.
 //!
 //! The walk makes one small read per member or block, and keeps 16 bytes per [`GROUP_BYTES`] of data; of small members
 //! no more than 16 per [`BYTES_PER_LOOK`]. A zstd file may tell at its end what the walk would find ([`seek`]).
@@ -23,8 +23,8 @@ const MEMBER_LIMIT_BYTES: u64 = 4 << 20;
 /// Where the memory does not hold this many groups, a stream makes more of it: readers hold some whole groups each.
 const GROUPS_IN_MEMORY: u64 = 16;
 
-/// A file of many tiny members or blocks is not worth the walk, which stops after so many reads, and one per so many
-/// bytes.
+/// A file of many tiny members or blocks is not worth the walk, which stops after this many reads, and one more for
+/// each [`BYTES_PER_LOOK`] of the file.
 const FREE_LOOKS: u64 = 1000;
 const BYTES_PER_LOOK: u64 = 1024;
 
@@ -178,7 +178,8 @@ impl Walk<'_, '_> {
     fn gzip(&mut self) -> io::Result<bool> {
         /// Enough for the fields in front of the sizes that are known.
         const LOOK_BYTES: usize = 48;
-        /// More than deflate can make of a byte.
+        /// No deflate stream expands by more: a match of 258 bytes takes at least two bits, one of length and one of
+        /// distance.
         const EXPANSION: u64 = 1032;
         let mut bytes = [0; gzip::TAIL_BYTES + LOOK_BYTES];
         let mut told = gzip::member_bytes(self.look(0, &mut bytes)?);

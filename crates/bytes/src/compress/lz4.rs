@@ -1,5 +1,15 @@
-//! lz4 frames and the older format (as the lz4 project's frame description has them): heads, block sizes, checksums.
-//! Blocks are the lz4 library's.
+//! lz4 frames and the legacy format, as the lz4 project's frame format description defines them: headers, block sizes,
+//! checksums. The blocks are up to the lz4 library.
+//!
+//! | offset | bytes | header of a frame |
+//! |---|---|---|
+//! | 0 | 4 | magic 04 22 4D 18 |
+//! | 4 | 1 | flags: version 01 (bits 6 and 7), independent blocks (5), block checksums (4), content size (3), |
+//! | | | checksum of the content (2), dictionary (0) |
+//! | 5 | 1 | bits 4 to 6: blocks of 2^(8 + 2n) bytes, n from 4 to 7 |
+//! | 6 | 8 | content size, if its flag is set |
+//! | | 4 | dictionary, if its flag is set |
+//! | | 1 | the second byte of the XXH32 of all from offset 4 |
 //!
 //! A block is decoded as a whole into a window that keeps the 64 KiB before it, then handed out.
 
@@ -14,12 +24,12 @@ use std::io;
 const MAGIC: u32 = 0x184d_2204;
 const LEGACY_MAGIC: u32 = 0x184c_2102;
 const LEGACY_BLOCK_BYTES: usize = 8 << 20;
-/// How far back a block may refer to earlier blocks.
+/// How far back a linked block may refer to earlier blocks.
 const HISTORY_BYTES: usize = 64 << 10;
-/// The longest head of a frame.
+/// The longest header of a frame.
 pub(super) const HEAD_BYTES: usize = 19;
 const IS_STORED: u32 = 1 << 31;
-/// A byte of a block stands for at most so many.
+/// A byte of a block stands for at most this many: one more byte of a length adds up to 255.
 const EXPANSION: usize = 255;
 
 pub(super) fn is_magic(bytes: &[u8]) -> bool {
@@ -30,7 +40,7 @@ fn magic(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-/// What the head of a frame says.
+/// What the header of a frame declares.
 #[derive(Clone)]
 pub(super) struct Head {
     pub(super) bytes: usize,
@@ -44,7 +54,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Parses the head that `bytes` begin with.
+    /// Parses the header that `bytes` begin with.
     pub(super) fn parse(bytes: &[u8]) -> Result<Head, Stop> {
         if magic(bytes) == Some(LEGACY_MAGIC) {
             return Ok(Head::legacy());
@@ -88,9 +98,9 @@ impl Head {
         }
     }
 
-    /// Most bytes that a block may take in the file.
+    /// The most bytes that a block may take in the file.
     fn packed_limit(&self) -> usize {
-        // The older format stores nothing: what cannot be compressed gets longer.
+        // The legacy format stores nothing: incompressible blocks grow, by lz4's bound.
         if self.is_legacy { self.block_bytes + self.block_bytes / 255 + 16 } else { self.block_bytes }
     }
 }

@@ -1,17 +1,25 @@
-//! Where the frames of a zstd file begin, told at its end: the zstd project's seekable format
-//! (contrib/seekable_format/zstd_seekable_compression_format.md). It is a skippable frame, which every decoder passes.
+//! Where the frames of a zstd file begin, listed at its end: the zstd project's seekable format
+//! (contrib/seekable_format/zstd_seekable_compression_format.md). It is a skippable frame, which every decoder skips.
 //!
-//! Without it a reader looks at the head of each block, of which a MiB has at least eight, and that holds up a load
-//! from a slow disk. Sizes are only told here; who decodes checks them.
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 8 | magic 5E 2A 4D 18, and the bytes that follow |
+//! | 8 | 8 or 12 each | packed and plain bytes of a frame, and its checksum if the flag says so |
+//! | end - 9 | 4 | number of frames |
+//! | end - 5 | 1 | flags |
+//! | end - 4 | 4 | magic B1 EA 92 8F |
+//!
+//! Without it a reader looks at the header of each block, of which a MiB has at least eight: that delays reading from a
+//! slow disk. Sizes are only declared here; the decoder checks them.
 
 use crate::Source;
 use crate::memory::grow;
 use std::io;
 
-/// What the frame and the file begin and end with.
+/// The magic numbers at the start of the frame and at the end of the file.
 const FRAME_MAGIC: u32 = 0x184d_2a5e;
 const FILE_MAGIC: u32 = 0x8f92_eab1;
-/// The head of the frame, an entry, and what comes last: the number of entries, a byte of flags, the magic.
+/// Bytes of the start of the frame, of an entry, and of the end: the number of entries, the flags, the magic.
 const HEAD_BYTES: usize = 8;
 const ENTRY_BYTES: usize = 8;
 const FOOTER_BYTES: usize = 9;

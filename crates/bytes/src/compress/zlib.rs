@@ -1,5 +1,5 @@
-//! zlib data (RFC 1950): a head of two bytes, deflate, and a checksum. Blocks inside of other formats have it, never a
-//! whole file, so it is no [`Codec`](super::Codec).
+//! zlib data (RFC 1950): a header of two bytes, deflate, and the Adler-32 of the plain bytes, big-endian. Blocks inside
+//! other formats (PNG, EXR) have it, never a whole file, so it is not a [`Codec`](super::Codec).
 
 use super::decoder::Output;
 use super::error::{Stop, checksum, corrupt, limit, truncated};
@@ -31,9 +31,11 @@ pub fn inflated(packed: &[u8], most_bytes: usize) -> io::Result<Vec<u8>> {
 
 fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
     let &[method, flags] = input.ensure(2)?.first_chunk().ok_or_else(truncated)?;
+    // CM is 8 and CINFO at most 7 (a window of 32 KiB); the two bytes are a multiple of 31 (RFC 1950, 2.2).
     if method & 15 != 8 || method >> 4 > 7 || u16::from_be_bytes([method, flags]) % 31 != 0 {
         return Err(corrupt("it has no valid zlib header"));
     }
+    // FDICT.
     if flags & 0x20 != 0 {
         return Err(corrupt("it needs a dictionary, which is not supported"));
     }
@@ -46,7 +48,7 @@ fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
         if begin > most_bytes {
             return Err(limit(DecompressLimit::Bytes, format!("it decompresses to more than {most_bytes} bytes")));
         }
-        // One byte more tells whether there is more.
+        // One byte more than the limit shows whether there is more.
         grow(&mut plain, begin + STEP_BYTES.min((most_bytes - begin).saturating_add(1)))?;
         let mut out = Output { bytes: &mut plain[begin..], filled: 0 };
         is_end = inflate.decode(input, &mut out)?;

@@ -1,5 +1,16 @@
-//! zstd frames (RFC 8878): heads are looked at here, so that limits and sizes are known; the data is the zstd
-//! library's.
+//! zstd frames (RFC 8878): headers are parsed here, so that limits and sizes are known; the data is up to the zstd
+//! library.
+//!
+//! | bytes | header of a frame (RFC 8878, 3.1.1) |
+//! |---|---|
+//! | 4 | magic 28 B5 2F FD |
+//! | 1 | descriptor: bytes of the content size (bits 6, 7), single segment (5), checksum (2), bytes of the dictionary |
+//! | | (0, 1) |
+//! | 1 | window, unless it is a single segment: exponent in bits 3 to 7, mantissa in eighths in bits 0 to 2 |
+//! | 0, 1, 2 or 4 | dictionary |
+//! | 0, 1, 2, 4 or 8 | content size; 2 bytes count from 256 |
+//!
+//! A block has a header of 3 bytes: last block in bit 0, type in bits 1 and 2, size above.
 
 use super::decoder::{Member, Output};
 use super::error::{DecompressLimit, Stop, checksum, corrupt, limit, truncated, unsupported};
@@ -7,14 +18,14 @@ use crate::Buffer;
 use std::io;
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
-/// The longest head of a frame.
+/// The longest header of a frame.
 pub(super) const HEAD_BYTES: usize = 18;
 
 pub(super) fn is_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
 }
 
-/// What the head of a frame says.
+/// What the header of a frame declares.
 pub(super) struct Head {
     pub(super) bytes: usize,
     /// Plain bytes of the frame, if told.
@@ -54,7 +65,7 @@ impl Head {
     }
 }
 
-/// Whether a block is the last of its frame, and how many bytes follow its head of 3 bytes.
+/// Whether a block is the last of its frame, and how many bytes follow its header of 3 bytes: one for a run (RLE).
 pub(super) fn block_bytes([a, b, c]: [u8; 3]) -> (bool, u64) {
     let word = u32::from_le_bytes([a, b, c, 0]);
     let is_repeat = word >> 1 & 3 == 1;

@@ -127,7 +127,7 @@ impl BlockGrid<'_> {
             let _span = span(Phase::Decode);
             let begin = number * share_rows * SIDE;
             let end = height.min(begin + share_rows * SIDE);
-            // SAFETY: the rows of a share belong to it alone.
+            // SAFETY: share `number` writes rows `begin..end`, which no other share has.
             unsafe {
                 samples.write(begin * row..end * row, |slots| {
                     let pixels = cleared(slots);
@@ -138,7 +138,8 @@ impl BlockGrid<'_> {
                 })
             }
         })?;
-        // SAFETY: all rows were cleared at least.
+        // SAFETY: `bytes` has a block for each 4 x 4 pixels, so that the shares cover all rows, and each share clears
+        // its rows before it decodes.
         Ok(unsafe { samples.finish(row * height) })
     }
 
@@ -171,7 +172,7 @@ impl BlockGrid<'_> {
 /// Memory that may be read.
 fn cleared<T: Copy + Default>(slots: &mut [MaybeUninit<T>]) -> &mut [T] {
     slots.fill(MaybeUninit::new(T::default()));
-    // SAFETY: all elements were just initialised.
+    // SAFETY: `fill` has just written every element, and `MaybeUninit<T>` has the layout of `T`.
     unsafe { &mut *(slots as *mut [MaybeUninit<T>] as *mut [T]) }
 }
 

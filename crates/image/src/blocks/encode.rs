@@ -73,8 +73,9 @@ mod kernels {
             stride: strip.stride_bytes as i32,
         };
         let (from, to) = (&raw mut surface, blocks.as_mut_ptr());
-        // SAFETY: the surface has 4 rows of `width` pixels of the kernel's kind, which the caller checked, and the
-        // kernels write a block for each 4 x 4 of them, for which there is room. They keep nothing.
+        // SAFETY: `super::encode`, the only caller, checked that `bytes` holds 4 rows of `width` pixels of the kernel's
+        // kind, `stride` apart and aligned, and that `blocks` holds just the blocks of these. The kernels only read the
+        // pixels, and keep no pointer.
         unsafe {
             match encoding {
                 Encoding::Bc1 => kernel::CompressBlocksBC1_ispc(from, to),

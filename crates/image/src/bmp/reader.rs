@@ -28,7 +28,8 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
         read_rows(pieces, &header, &raster, options)?
     };
     pieces.finish()?;
-    // SAFETY: all rows were filled.
+    // SAFETY: both ways of reading returned no error, and fill every row or fail: `read_rows` in its job, `Runs::read`
+    // by `end_row`.
     let samples = Samples::U8(unsafe { raster.finish(None) }.into());
     Ok((Image { width, height, channels, samples, ..Image::default() }, threads))
 }

@@ -181,7 +181,7 @@ impl<'h, 'a> Runs<'h, 'a> {
         self.pass(self.header.width - self.column())?;
         raster.reserve(self.done + 1)?;
         let (palette, row, mut is_mapped) = (self.palette, &self.row, true);
-        // SAFETY: this is the one thread that there is.
+        // SAFETY: rows with runs are decoded by this one thread.
         unsafe {
             raster.row(self.done, |to| {
                 let to = to.as_chunks_mut::<3>().0.iter_mut();

@@ -42,11 +42,11 @@ impl Plane {
     /// Puts the samples of a line into `part` of a row.
     ///
     /// # Safety
-    /// No other thread uses the same part at the same time.
+    /// No other thread uses `part` of the row while this runs.
     pub(super) unsafe fn put(&self, row: usize, part: Range<usize>, line: &[u8], is_little: bool) -> Result<()> {
         let half = |bytes| if is_little { u16::from_le_bytes(bytes) } else { u16::from_ne_bytes(bytes) };
         let word = |bytes| if is_little { u32::from_le_bytes(bytes) } else { u32::from_ne_bytes(bytes) };
-        // SAFETY: the caller's promise.
+        // SAFETY: `Raster::part` has this function's condition.
         unsafe {
             match self {
                 Plane::F16(raster) => raster.part(row, part, |to| copy(to, samples_of(line).map(half))),
@@ -61,9 +61,9 @@ impl Plane {
     /// The samples.
     ///
     /// # Safety
-    /// All rows were put.
+    /// All rows were put as a whole.
     pub(super) unsafe fn finish(self) -> ChannelSamples {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Raster::finish` has this function's condition.
         unsafe {
             match self {
                 Plane::F16(raster) => ChannelSamples::F16(raster.finish(None).into()),

@@ -81,7 +81,8 @@ fn decode(
     let threads = options.run.worker_threads().min(job.grid.count());
     let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
     run(&job, &mut (), crew, &options.run.cancel)?;
-    // SAFETY: each block was there once, and they cover the image.
+    // SAFETY: `run` returned no error, so that every block of the grid was taken once (`seen`, `missing`) and put;
+    // together they cover the image.
     let image = unsafe { job.canvas.finish(part, &picture, options, file) }?;
     Ok(ExrFound { image, parts: summaries(&parts, picture.part), threads: crew.threads })
 }
@@ -324,7 +325,8 @@ impl ExrCanvas {
     /// Puts the samples of a block where they belong.
     ///
     /// # Safety
-    /// No two blocks have the same pixels, and this one belongs to one thread.
+    /// No other thread puts a block with the same pixels. `block` has the bytes of `rows` for all channels: [`unpack`]
+    /// checks that.
     unsafe fn put(&self, part: &ExrPart, rows: &ExrRows, block: &Unpacked) -> Result<()> {
         let mut rest = block.bytes.as_slice();
         let left = (rows.min[0] - part.data.min[0]) as usize;
@@ -336,7 +338,7 @@ impl ExrCanvas {
                 let clear = |to: &mut [MaybeUninit<f32>]| {
                     to.iter_mut().skip(*place).step_by(self.size).for_each(|to| *to = MaybeUninit::new(0.0));
                 };
-                // SAFETY: the caller's promise.
+                // SAFETY: the pixels of this block are this thread's alone, this function's condition.
                 unsafe { self.colors.part(top, pixels.clone(), clear)? };
             }
             for (number, channel) in part.channels.iter().enumerate().filter(|it| rows.has_row(it.1, row)) {
@@ -347,14 +349,14 @@ impl ExrCanvas {
                     let fill = |to: &mut [MaybeUninit<f32>]| {
                         fill(channel.kind, line, block.is_little, to.iter_mut().skip(place).step_by(self.size));
                     };
-                    // SAFETY: the caller's promise.
+                    // SAFETY: the pixels of this block are this thread's alone, this function's condition.
                     unsafe { self.colors.part(top, pixels.clone(), fill)? };
                 }
                 if let Some(plane) = &self.planes[number] {
                     let [across, down] = channel.sampling;
                     let top = multiples(down, part.data.min[1], row) - 1;
                     let left = multiples(across, part.data.min[0], rows.min[0] - 1);
-                    // SAFETY: the caller's promise.
+                    // SAFETY: the samples of this block in a plane are this thread's alone, as its pixels are.
                     unsafe { plane.put(top, left..left + count, line, block.is_little)? };
                 }
             }
@@ -365,7 +367,7 @@ impl ExrCanvas {
     /// The image.
     ///
     /// # Safety
-    /// All pixels were put.
+    /// Every block of the image was put.
     unsafe fn finish(
         self,
         part: &ExrPart,
@@ -374,11 +376,12 @@ impl ExrCanvas {
         file: &Arc<str>,
     ) -> Result<Image> {
         let ([width, height], size) = (part.data.size(), self.size);
-        // SAFETY: the caller's promise.
+        // SAFETY: every block was put, this function's condition, and a block fills all colors of its pixels: those
+        // that no channel has are cleared.
         let mut samples = unsafe { self.colors.finish(None) };
         let mut planes = Vec::new();
         for plane in self.planes {
-            // SAFETY: the caller's promise.
+            // SAFETY: every block was put, this function's condition, and with it all samples of the plane.
             planes.push(plane.map(|plane| unsafe { plane.finish() }));
         }
         if let Some(chroma) = picture.colors.chroma {
@@ -568,7 +571,8 @@ impl ChunkJob for ExrJob<'_> {
     fn parse(&self, slot: &mut Self::Slot) -> Result<()> {
         let Some(PackedBlock { bytes, rows, at }) = slot.take() else { return Ok(()) };
         let block = unpack(self.part(), bytes, &rows, BlockPlace { file: self.file, at })?;
-        // SAFETY: no two blocks have the same pixels, and a block belongs to one thread.
+        // SAFETY: `next` hands out each block of the grid once, so that no two slots have the same pixels; `unpack`
+        // returned all bytes of the block.
         unsafe { self.canvas.put(self.part(), &rows, &block) }
     }
 

@@ -50,7 +50,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> 
         rows.window.consume(rows.window.rest().len());
     }
     rows.bytes.check_end(Extent::Whole, &options.run.cancel)?;
-    // SAFETY: all rows were filled.
+    // SAFETY: `run` returned no error, so every row was taken, and `of_planes` filled it.
     let samples = Samples::F32(unsafe { raster.finish(is_mirrored.then_some(channels.count())) }.into());
     let image = Image { width, height, channels, samples, color_space: ColorSpace::Linear, ..Image::default() };
     Ok((image, crew.threads))
@@ -106,7 +106,7 @@ impl ChunkJob for HdrJob<'_> {
         let level = Level::best();
         let rows = slot.rows.clone().zip(slot.planes.chunks_exact(row::plane_bytes(self.width)));
         for (number, planes) in rows {
-            // SAFETY: a row belongs to one chunk, and a chunk to one thread.
+            // SAFETY: `take` gives each row to one chunk, and a chunk is parsed by one thread.
             unsafe { self.raster.row(number, |to| row::of_planes(level, planes, to))? };
         }
         Ok(())

@@ -25,9 +25,9 @@ pub(super) fn of_planes(level: Level, planes: [&[u8]; 4], to: &mut [Pixel]) -> u
     let (planes, to) = (planes.map(|plane| &plane[..count]), &mut to[..count]);
     match level.min(Level::best()) {
         Level::Portable => 0,
-        // SAFETY: the CPU has these instructions, and all have the same length.
+        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; planes and `to` were cut to `count`.
         Level::Avx2 => unsafe { of_planes_avx2(planes, to) },
-        // SAFETY: as above.
+        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX-512 F; planes and `to` were cut to `count`.
         Level::Avx512 => unsafe { of_planes_avx512(planes, to) },
     }
 }
@@ -35,7 +35,7 @@ pub(super) fn of_planes(level: Level, planes: [&[u8]; 4], to: &mut [Pixel]) -> u
 /// Sixteen pixels a step.
 ///
 /// # Safety
-/// The CPU has AVX-512 F, and the planes and `to` have the same length.
+/// The CPU has AVX-512 F, and each plane has at least as many bytes as `to` has pixels.
 #[target_feature(enable = "avx512f")]
 unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     // Where the 48 numbers of a step come from: red and green out of two registers at once, blue where its bits are.
@@ -46,13 +46,13 @@ unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
         blue[place / 16][place % 16] = pixel as u32;
         is_blue[place / 16] |= u16::from(channel == 2) << (place % 16);
     }
-    // SAFETY: each of them has 64 bytes.
+    // SAFETY: each order is an array of 16 `u32`s, the 64 bytes that the load reads.
     let [two, blue]: [[__m512i; 3]; 2] =
         [two, blue].map(|orders| orders.map(|order| unsafe { _mm512_loadu_si512(order.as_ptr().cast()) }));
     let mut done = 0;
     while done + 16 <= to.len() {
         let [red, green, blues, exponent]: [__m512; 4] = planes.map(|plane| {
-            // SAFETY: 16 bytes are left of each plane.
+            // SAFETY: `done + 16 <= to.len()`, and each plane is as long: 16 bytes are left at `done`.
             let bytes = unsafe { _mm_loadu_si128(plane.as_ptr().add(done).cast()) };
             _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))
         });
@@ -62,7 +62,8 @@ unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
         for part in 0..3 {
             let numbers = _mm512_permutex2var_ps(red, two[part], green);
             let numbers = _mm512_mask_permutexvar_ps(numbers, is_blue[part], blue[part], blues);
-            // SAFETY: 16 pixels of three numbers are left. What is asked for ahead need not be there.
+            // SAFETY: `done + 16 <= to.len()`: from `done` on are 48 numbers, of which part 0 to 2 has 16. A prefetch
+            // never faults, and `wrapping_add` may leave the slice.
             unsafe {
                 let target = to.as_mut_ptr().add(done).cast::<f32>().add(16 * part);
                 _mm_prefetch::<_MM_HINT_ET0>(target.wrapping_add(AHEAD).cast());
@@ -87,7 +88,7 @@ fn scales(exponents: __m256i) -> __m256i {
 /// Eight pixels a step.
 ///
 /// # Safety
-/// The CPU has AVX2, and the planes and `to` have the same length.
+/// The CPU has AVX2, and each plane has at least as many bytes as `to` has pixels.
 #[target_feature(enable = "avx2")]
 unsafe fn of_planes_avx2(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     // Which pixels the 24 numbers of a step are of.
@@ -99,7 +100,7 @@ unsafe fn of_planes_avx2(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     let mut done = 0;
     while done + 8 <= to.len() {
         let [red, green, blue, exponent] = planes.map(|plane| {
-            // SAFETY: eight bytes are left of each plane.
+            // SAFETY: `done + 8 <= to.len()`, and each plane is as long: eight bytes are left at `done`.
             _mm256_cvtepu8_epi32(unsafe { _mm_loadl_epi64(plane.as_ptr().add(done).cast()) })
         });
         let scale = _mm256_castsi256_ps(scales(exponent));
@@ -113,7 +114,7 @@ unsafe fn of_planes_avx2(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
             _mm256_blend_ps::<0x92>(_mm256_blend_ps::<0x49>(red[2], green[2]), blue[2]),
         ];
         for (place, part) in parts.into_iter().enumerate() {
-            // SAFETY: eight pixels of three numbers are left.
+            // SAFETY: `done + 8 <= to.len()`: from `done` on are 24 numbers, of which place 0 to 2 has 8.
             unsafe { _mm256_storeu_ps(to.as_mut_ptr().add(done).cast::<f32>().add(8 * place), part) };
         }
         done += 8;

@@ -184,12 +184,13 @@ impl PngRows<'_> {
             for number in 0..self.height {
                 self.next(self.width, &mut pixels)?;
                 raster.reserve(number + 1)?;
-                // SAFETY: this is the one thread that there is.
+                // SAFETY: rows are decoded by this one thread.
                 unsafe { raster.row(number, |to| copy(&pixels, to))? };
             }
         }
         self.reader.finish()?;
-        // SAFETY: all rows were filled: the passes have each pixel once.
+        // SAFETY: every row was filled above: by `width` pixels each, or by the seven passes of Adam7, which have each
+        // pixel once.
         Ok(unsafe { raster.finish(None) })
     }
 
@@ -225,7 +226,7 @@ impl PngRows<'_> {
                     let places = to.chunks_exact_mut(size).skip(left).step_by(columns);
                     places.zip(pixels.chunks_exact(size)).for_each(|(to, pixel)| copy(pixel, to));
                 };
-                // SAFETY: this is the one thread that there is.
+                // SAFETY: rows are decoded by this one thread; the passes of a row follow each other.
                 unsafe { raster.row(number, scatter)? };
             }
         }

@@ -300,7 +300,8 @@ fn map(raw: &TgaRaw<'_>, first: usize, bytes: &[u8]) -> Result<Map> {
     let mut colors: Vec<u8> = Vec::new();
     colors.try_reserve_exact(size).map_err(|_| Error::memory("a color map"))?;
     stored.expand(Level::best(), bytes, &mut colors.spare_capacity_mut()[..size]);
-    // SAFETY: so many colours were written.
+    // SAFETY: `size` is `channels` bytes for each whole pixel of `bytes`, and `expand` writes all of these; the
+    // capacity was reserved.
     unsafe { colors.set_len(size) };
     let mut attributes = AlphaSeen::default();
     attributes.add_highest_bits(bytes);

@@ -44,7 +44,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     input.bytes.check_end(Extent::Whole, &options.run.cancel)?;
     let alpha = input.judge_alpha(kind, warnings)?;
     let TgaInput { header: TgaHeader { width, height, from_right, .. }, raster, .. } = input;
-    // SAFETY: all rows were read and filled.
+    // SAFETY: `read` returned no error, so every row was in a chunk whose `parse` filled it.
     let samples = unsafe { raster.finish(from_right.then_some(channels.count())) };
     let (channels, samples) = match alpha {
         TgaAlpha::Kept => (channels, samples),
@@ -290,7 +290,7 @@ impl ChunkJob for TgaJob<'_> {
                 pixels.note_alpha(from, &mut seen);
             }
             let mut result = Ok(());
-            // SAFETY: a row belongs to one chunk, and a chunk to one thread.
+            // SAFETY: each row is in one chunk, and a chunk is parsed by one thread.
             unsafe {
                 self.input.raster.row(number, |to| result = pixels.expand(level, from, to))?;
             }

@@ -23,15 +23,16 @@ mod linux {
 
     /// Asks the system to drop what it has of the file in memory; what the disk does not have yet stays.
     pub(crate) fn forget_cached(file: &File) {
-        // SAFETY: the descriptor is open as long as `file` is borrowed; the call touches no memory of ours. It is
-        // advice: whether it was followed shows when the file is read.
+        // SAFETY: the descriptor is open as long as `file` is borrowed, and the call takes numbers only. It is advice:
+        // whether it was followed shows when the file is read.
         let _ = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     }
 
     /// Whether reads of the file pass the system's memory by from now on; `false` where the file system refuses.
     pub(crate) fn set_direct(file: &File, direct: bool) -> bool {
         let descriptor = file.as_raw_fd();
-        // SAFETY: the descriptor is open as long as `file` is borrowed; both calls take and give plain numbers.
+        // SAFETY: the descriptor is open as long as `file` is borrowed; `F_GETFL` and `F_SETFL` take and return
+        // numbers.
         unsafe {
             let flags = libc::fcntl(descriptor, libc::F_GETFL);
             let wanted = if direct { flags | libc::O_DIRECT } else { flags & !libc::O_DIRECT };
@@ -42,8 +43,8 @@ mod linux {
     /// Bytes that this user can still write to the file system of the file.
     pub(crate) fn free_bytes(file: &File) -> Option<u64> {
         let mut found = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-        // SAFETY: the descriptor is open as long as `file` is borrowed; the pointer is to writable memory of the right
-        // type, which the call fills on success.
+        // SAFETY: the descriptor is open as long as `file` is borrowed. `found` is a writable `statvfs`, which the call
+        // fills as a whole if it returns 0; only then it is read.
         let found = unsafe {
             if libc::fstatvfs(file.as_raw_fd(), found.as_mut_ptr()) != 0 {
                 return None;

@@ -286,7 +286,7 @@ pub(crate) fn prefetch<T>(values: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(value) = values.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: it changes nothing but caches, and the place is in the slice.
+        // SAFETY: a prefetch never faults and changes nothing but caches; `value` is a reference into the slice.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

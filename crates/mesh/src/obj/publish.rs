@@ -84,9 +84,9 @@ impl<T: Copy + Send> Sparse<T> {
     /// Fills a chunk's places: the gap with `missing`, its own by `fill`, which fills all of them.
     ///
     /// # Safety
-    /// `place` belongs to the caller's chunk alone.
+    /// No other thread uses the places in `place`: [`Sparse::place`] returned it to the caller's chunk.
     unsafe fn write(&self, place: &SparsePlace, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the gap and the chunk's own places are the caller's alone, this function's condition.
         unsafe {
             self.column.fill(place.gap.clone(), self.missing)?;
             self.column.write(place.own.clone(), fill)
@@ -103,7 +103,8 @@ impl<T: Copy + Send> Sparse<T> {
             return Ok(Vec::new());
         }
         self.column.reserve(total)?;
-        // SAFETY: nobody else is left; the rest becomes `missing`, everything before was written.
+        // SAFETY: `self` is owned, so that no other thread is left. All up to `placed` was written, this function's
+        // condition, and the rest is filled here.
         unsafe {
             self.column.fill(placed..total, self.missing)?;
             Ok(self.column.finish(total))
@@ -122,10 +123,11 @@ impl ElementColumns {
     }
 
     /// # Safety
-    /// All places that were handed out were written.
+    /// All places that were handed out were written, for `rows` rows and `corners` corners.
     unsafe fn finish(self, rows: u32, corners: u32, has_offsets: bool) -> Result<Elements> {
         let offsets = if rows > 0 && has_offsets { rows as usize + 1 } else { 0 };
-        // SAFETY: the caller's promise.
+        // SAFETY: places were handed out for all corners and rows, and for the 0 before the first row; all were
+        // written, this function's condition.
         unsafe {
             Ok(Elements {
                 offsets: self.offsets.finish(offsets).into(),
@@ -196,7 +198,8 @@ impl ObjColumns {
     /// Copies a chunk's values to their places; returns the largest index of each stream, 1-based.
     pub(super) fn publish(&self, slot: &ObjSlot) -> Result<[u32; 3]> {
         let (parsed, places) = (&slot.parsed, &slot.places);
-        // SAFETY: `Columns::place` gave these places to this chunk alone.
+        // SAFETY: `Columns::place`, called in order, gave `slot.places` to this chunk alone; the parsed arrays are as
+        // long as the places.
         unsafe {
             self.positions.copy(places.start.positions as usize, parsed.positions.as_slice())?;
             self.uvs.copy(places.start.uvs as usize, parsed.uvs.as_slice())?;
@@ -220,7 +223,8 @@ impl ObjColumns {
         let start = places.corners_start[k] as usize;
         let own = start..places.corners_end[k] as usize;
         let mut largest = [0; 3];
-        // SAFETY: `Columns::place` gave these places to this chunk alone.
+        // SAFETY: `Columns::place`, called in order, gave these places to this chunk alone. The place before the first
+        // row belongs to the only chunk whose rows begin at 0.
         unsafe {
             if kind != ElementKind::Point && corners.rows() > 0 {
                 let first_row = [places.start.faces, places.start.lines][k] as usize;
@@ -246,7 +250,8 @@ impl ObjColumns {
     pub(super) unsafe fn finish(self, counts: Counts, corners: [u32; 3]) -> Result<Mesh> {
         let [faces, lines, points] = self.elements;
         let (positions, uvs) = (counts.positions as usize, counts.uvs as usize);
-        // SAFETY: the caller's promise.
+        // SAFETY: `counts` and `corners` are the sums of what was placed, so that all those places were written, this
+        // function's condition.
         unsafe {
             Ok(Mesh {
                 positions: self.positions.finish(positions).into(),

@@ -304,7 +304,8 @@ fn finish(job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Obj> {
     let file: &Arc<str> = job.chunks.name();
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
     let broken = suspects.check(counts, file, job.options, &mut warnings)?;
-    // SAFETY: every chunk was committed and published, so all places that were handed out are filled.
+    // SAFETY: the run ended without an error, so that every chunk that was placed was published too; `counts` and
+    // `corners` are the last chunk's ends.
     let mut mesh: Mesh = unsafe { job.columns.finish(counts, corners)? };
     let mut sections = assembler.finish(&mut mesh, counts, job.options, &mut warnings)?;
     if broken {

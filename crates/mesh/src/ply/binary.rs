@@ -236,7 +236,8 @@ impl Common<'_> {
         let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, found, .. } = slot;
         let (first_row, rows) = (*first_row, *rows);
         let block = PlySinkBlock { bytes: &bytes[..*size], rows, first_row, bases, totals, shape };
-        // SAFETY: no two chunks have the same rows, and the values before each are counted.
+        // SAFETY: chunks have different rows. The values of their lists come after those of the rows before: `bases`
+        // where rows are walked, and the shape's counts times the row where all are of one size.
         *found = unsafe { self.target.sink.publish(&block, scratch)? };
         Ok(())
     }

@@ -1,16 +1,16 @@
-//! The tight loops that take numbers out of rows: copied, turned around, or converted.
+//! The tight loops that take numbers out of rows: copied, byte-swapped, or converted.
 //!
-//! A loop takes one number, or a few that lie side by side, out of many rows, and puts them into one array. What goes
-//! where is said elsewhere ([`super::sink`]); nothing here looks at more than what it moves.
+//! A loop takes one number, or a few adjacent ones, out of many rows, and puts them into one array. Which numbers go
+//! where is decided in [`super::sink`]; nothing here reads or writes more than what it moves.
 
 use polyhaul_model::Scalar;
 
 /// What becomes of numbers on their way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum PlyOp {
-    /// So many bytes as they are.
+    /// Bytes that are copied as they are.
     Copy(usize),
-    /// So many numbers of a width in bytes, each turned around.
+    /// Numbers of a width in bytes, each byte-swapped.
     Swap { width: usize, count: usize },
     /// One number of a type into 4 bytes; whether its bytes are turned around before.
     Convert { from: Scalar, to: PlyScatterTarget, swap: bool },
@@ -93,7 +93,7 @@ pub(super) trait Starts: Copy {
     /// Where row `row` begins.
     ///
     /// # Safety
-    /// There is such a row.
+    /// There is a row `row`.
     unsafe fn row(self, row: usize) -> usize;
 }
 
@@ -118,7 +118,7 @@ impl Starts for Even {
 impl Starts for PlyListed<'_> {
     #[inline(always)]
     unsafe fn row(self, row: usize) -> usize {
-        // SAFETY: the caller's promise.
+        // SAFETY: there is a row `row`, this function's condition, and the slice has an element for each.
         unsafe { *self.0.get_unchecked(row) as usize }
     }
 }
@@ -143,9 +143,11 @@ pub(super) struct PlyTo {
 /// Moves a number of each row. `true` where one of them was rounded.
 ///
 /// # Safety
-/// For each row the bytes that the operation takes are readable, those that it writes are nobody else's.
+/// - For each row, `op.source_bytes()` bytes are readable from its start plus `from.at` on.
+/// - For each row, `op.target_bytes()` bytes are writable at its item, and no other thread uses them.
 pub(super) unsafe fn run<S: Starts>(op: PlyOp, from: From<S>, to: PlyTo) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: each arm reads `source_bytes` and writes `target_bytes` of its operation, once for each row: this
+    // function's conditions.
     unsafe {
         match op {
             PlyOp::Copy(1) => each::<1, 1, S>(from, to, |bytes| bytes),
@@ -180,10 +182,12 @@ pub(super) unsafe fn run<S: Starts>(op: PlyOp, from: From<S>, to: PlyTo) -> bool
 /// Moves `count` numbers, or groups of them, that lie side by side: those of a list. `true` where one was rounded.
 ///
 /// # Safety
-/// As for [`run`].
+/// `count * op.source_bytes()` bytes are readable at `source`, `count * op.target_bytes()` writable at `target`. The
+/// two do not overlap, and no other thread uses the latter.
 #[inline]
 pub(super) unsafe fn items(op: PlyOp, source: *const u8, count: usize, target: *mut u8) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: a copy and a swap read and write as many bytes, `source_bytes` for each of `count` items; `run` gets an
+    // item for each row. An array of bytes has an alignment of 1.
     unsafe {
         match op {
             PlyOp::Copy(4) => {
@@ -211,7 +215,7 @@ pub(super) unsafe fn items(op: PlyOp, source: *const u8, count: usize, target: *
 }
 
 /// # Safety
-/// As for [`run`], with `N` bytes to read and `M` to write.
+/// As for [`run`], with `N` bytes to read and `M` bytes to write for each row.
 #[inline(always)]
 unsafe fn each<const N: usize, const M: usize, S: Starts>(
     from: From<S>,
@@ -219,7 +223,8 @@ unsafe fn each<const N: usize, const M: usize, S: Starts>(
     mut convert: impl FnMut([u8; N]) -> [u8; M],
 ) {
     for row in 0..from.rows {
-        // SAFETY: the caller's promise.
+        // SAFETY: `N` bytes are readable at the row's number and `M` writable at its item, this function's conditions.
+        // An array of bytes has an alignment of 1.
         unsafe {
             let bytes = from.bytes.add(from.starts.row(row) + from.at).cast::<[u8; N]>().read();
             to.bytes.add(row * to.step).cast::<[u8; M]>().write(convert(bytes));
@@ -254,10 +259,10 @@ macro_rules! each_number {
 }
 
 /// # Safety
-/// As for [`run`].
+/// As for [`run`], for a conversion of `scalar`.
 unsafe fn floats<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo) -> bool {
     let mut rounded = false;
-    // SAFETY: the caller's promise.
+    // SAFETY: `each` reads the bytes of `scalar` and writes 4, as the conversion does.
     unsafe {
         each_number!(scalar, swap, from, to, number => {
             let float = number as f32;
@@ -271,9 +276,9 @@ unsafe fn floats<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo
 }
 
 /// # Safety
-/// As for [`run`].
+/// As for [`run`], for a conversion of `scalar`.
 unsafe fn units<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: `each` reads the bytes of `scalar` and writes 4, as the conversion does.
     unsafe {
         match scalar {
             Scalar::U8 => each::<1, 4, S>(from, to, |[byte]| (f32::from(byte) / 255.0).to_ne_bytes()),
@@ -288,9 +293,9 @@ unsafe fn units<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo)
 }
 
 /// # Safety
-/// As for [`run`].
+/// As for [`run`], for a conversion of `scalar`.
 unsafe fn indices<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `each` reads the bytes of `scalar` and writes 4, as the conversion does.
     unsafe {
         each_number!(scalar, swap, from, to, number => {
             match number as i128 {

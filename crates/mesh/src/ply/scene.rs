@@ -50,7 +50,8 @@ pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     let PlyReaderRows { mut header, outcomes, mut warnings, threads } = begun.rows(&sinks)?;
     let mut made = PlyMade::default();
     for (((element, sink), (homes, role)), outcome) in header.elements.iter().zip(sinks).zip(&kept).zip(&outcomes) {
-        // SAFETY: reading ended well, so all rows were published.
+        // SAFETY: `begun.rows` returned no error, so that all rows of all elements were published to their sinks, and
+        // `outcome` has their counts.
         unsafe { made.element(element, sink, homes, *role, outcome)? };
         if outcome.rounded {
             let message = format!("numbers of `{}` were rounded to 32-bit floats", names::shown(&element.name));
@@ -268,7 +269,7 @@ impl PlyMade {
     /// Takes an element.
     ///
     /// # Safety
-    /// All of its rows were published.
+    /// All rows of the element were published to the sink, with as many list values as `outcome` counts.
     unsafe fn element(
         &mut self,
         element: &Element,
@@ -277,7 +278,8 @@ impl PlyMade {
         role: PlyRole,
         outcome: &PlyOutcome,
     ) -> Result<()> {
-        // SAFETY: the caller's promise, in all of this.
+        // SAFETY: everything that is finished here has its `rows` items, or its `total` list values and offsets,
+        // written: this function's condition.
         unsafe {
             if role == PlyRole::Table {
                 return try_push(&mut self.scene.tables, table(element, sink, homes, outcome)?, "tables");
@@ -355,10 +357,10 @@ impl PlyMade {
 }
 
 /// # Safety
-/// All rows were published.
+/// The first `rows` items of each store were written.
 unsafe fn take_vertices(mesh: &mut Mesh, stores: &mut [Option<PlyStore>], found: [Option<usize>; 4], rows: usize) {
     let [positions, normals, uvs, colors] = found.map(|at| at.and_then(|at| stores.get_mut(at)).and_then(Option::take));
-    // SAFETY: the caller's promise.
+    // SAFETY: each store has `rows` items written, this function's condition.
     unsafe {
         if let Some(store) = positions {
             mesh.positions = store.finish::<[f32; 3]>(rows).into();
@@ -378,9 +380,9 @@ unsafe fn take_vertices(mesh: &mut Mesh, stores: &mut [Option<PlyStore>], found:
 }
 
 /// # Safety
-/// All rows and values were published.
+/// The first `total` values were written, and if `rows` is not 0, the first `rows + 1` offsets.
 unsafe fn take_elements(list: ListSink, rows: usize, total: usize) -> Result<Elements> {
-    // SAFETY: the caller's promise.
+    // SAFETY: both conditions are this function's.
     let (offsets, corners) = unsafe { (offsets(list.offsets, rows)?, list.values.finish::<u32>(total)) };
     let offsets = if rows == 0 { Vec::new() } else { offsets };
     Ok(Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() })

@@ -1,8 +1,12 @@
 //! Where the numbers of an element go, and how blocks of rows get there.
 //!
-//! Blocks are published side by side: each has places of its own in the arrays, which were handed out before. What
-//! the rows mean is said by who makes the sink: [`super::tables`] keeps everything as it is, [`super::scene`] makes
-//! meshes.
+//! Blocks are published in parallel: each has places of its own in the arrays, which were handed out before. The maker
+//! of a sink decides what the rows mean: [`super::tables`] keeps everything as it is, [`super::scene`] makes meshes.
+//!
+//! Three invariants hold for every sink, and the unsafe code here relies on them. A [`Move`] reads inside its gap and
+//! writes inside an item of its store, since `tables::Builder` adds up their sizes. The items of a list's values have
+//! the size that its operation writes. The values of a list are at most 2^32 - 2 in all, which the jobs check before
+//! they hand out places.
 
 use super::layout::{PlyLayout, PlyShape, RowEnd};
 use super::scatter::{Even, From, PlyListed, PlyOp, PlyTo, Starts, items, run};
@@ -149,10 +153,11 @@ impl PlySink {
     /// Puts a block's numbers into the arrays, where there is room for them.
     ///
     /// # Safety
-    /// The places of its rows and of its lists' values are the caller's alone.
+    /// No other thread uses the places of the block's rows, or those of its lists' values (from `bases` on), while this
+    /// runs.
     pub(super) unsafe fn publish(&self, block: &PlySinkBlock<'_>, scratch: &mut PlyScratch) -> Result<SinkFound> {
         let mut turns = Turns::new(self, block, scratch)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: both methods have this function's condition.
         unsafe {
             match block.shape {
                 Some(shape) => turns.even(shape)?,
@@ -214,7 +219,8 @@ impl<'a, 's> Turns<'a, 's> {
             let offsets = list.offsets.pin(rows.start + 1..rows.end + 1)?;
             let values = list.values.pin(range(base, total)?)?;
             if rows.start == 0 {
-                // SAFETY: there is a place before the first row's end, and the first row is the caller's.
+                // SAFETY: `offsets` begins at place 1 here, so place 0 is before it, in the same allocation. It belongs
+                // to the first row, which is this block's.
                 unsafe { offsets.start().sub(1).write(0) };
             }
             let item_bytes = list.values.item_bytes();
@@ -226,7 +232,7 @@ impl<'a, 's> Turns<'a, 's> {
     /// Rows of one size.
     ///
     /// # Safety
-    /// The places are the caller's alone.
+    /// As for [`Sink::publish`].
     unsafe fn even(&mut self, shape: &PlyShape) -> Result<()> {
         let step = shape.row_bytes;
         if self.block.rows.checked_mul(step) != Some(self.block.bytes.len()) {
@@ -238,7 +244,8 @@ impl<'a, 's> Turns<'a, 's> {
             let announced = turn_rows.min(self.block.rows - row);
             let first = row * step;
             let rows = self.verified(shape, first, announced);
-            // SAFETY: `first + rows * step` bytes are there; the caller's promise.
+            // SAFETY: `rows * step == bytes.len()` was checked for all rows, so that these are inside `bytes`;
+            // `verified` found the shape's counts in each. The places are this block's alone.
             unsafe {
                 for step in &self.sink.moves {
                     let starts = Even { first: first + shape.gap_starts[step.gap], step: shape.row_bytes };
@@ -289,11 +296,13 @@ impl<'a, 's> Turns<'a, 's> {
     }
 
     /// # Safety
-    /// The rows that `starts` names are there.
+    /// `starts` names `rows` rows whose gap `step.gap` is inside the block, and `row + rows` is at most the block's
+    /// rows.
     unsafe fn go<S: Starts>(&mut self, step: &Move, starts: S, row: usize, rows: usize) {
         let item = self.sink.stores[step.store].item_bytes();
         let from = From { bytes: self.block.bytes.as_ptr(), starts, at: step.at, rows };
-        // SAFETY: `row + rows` items are held, and the step stays inside of each.
+        // SAFETY: the store is pinned for the block's rows, so that items `row` to `row + rows` are held. A `Move`
+        // stays inside its gap and its item (see the head of the file), and the places are this block's alone.
         unsafe {
             let to = PlyTo { bytes: self.stores[step.store].start().add(row * item + step.to), step: item };
             self.found.rounded |= run(step.op, from, to);
@@ -301,14 +310,16 @@ impl<'a, 's> Turns<'a, 's> {
     }
 
     /// # Safety
-    /// The rows are there, and their lists have the shape's counts.
+    /// Rows `row` to `row + rows` are inside the block, the first at byte `first`, and their lists have the shape's
+    /// counts.
     unsafe fn even_lists(&mut self, shape: &PlyShape, number: usize, first: usize, row: usize, rows: usize) {
         let (at, count) = shape.counts[number];
         let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
         let start = first + at + self.sink.layout.lists[number].count.bytes();
         let wide = count as usize * held.item_bytes;
         let (bytes, starts) = (self.block.bytes.as_ptr(), Even { first: start, step: shape.row_bytes });
-        // SAFETY: the rows are there; the held values are `count` for each of the block's rows.
+        // SAFETY: the numbers of each list are inside its row, this function's condition. The pinned values are `count`
+        // for each row of the block, and the pinned offsets one, so that `row + rows` of both are held.
         unsafe {
             let target = held.values.start().add(row * wide);
             match list.op.times(count as usize) {
@@ -336,7 +347,7 @@ impl<'a, 's> Turns<'a, 's> {
     /// Rows of any size.
     ///
     /// # Safety
-    /// The places are the caller's alone.
+    /// As for [`Sink::publish`].
     unsafe fn walked(&mut self) -> Result<()> {
         self.scratch.make_room(&self.sink.layout)?;
         let (mut row, mut at) = (0, 0);
@@ -344,7 +355,8 @@ impl<'a, 's> Turns<'a, 's> {
             let rows = self.scratch.capacity.min(self.block.rows - row);
             at = self.scratch.walk(&self.sink.layout, self.block.bytes, at, rows)?;
             let scratch = std::mem::take(self.scratch);
-            // SAFETY: the rows were walked, so they are there; the caller's promise.
+            // SAFETY: `walk` found each row whole, so gaps and lists are inside `bytes`; the scratch has `capacity`
+            // places for each gap, and `rows` is at most that. The places are this block's alone.
             unsafe {
                 for step in &self.sink.moves {
                     self.go(step, PlyListed(scratch.gaps_of(step.gap)), row, rows);
@@ -368,7 +380,7 @@ impl<'a, 's> Turns<'a, 's> {
     }
 
     /// # Safety
-    /// The rows are there as they were walked.
+    /// `scratch` holds the starts and counts of the block's rows `row` to `row + rows`, which are whole.
     unsafe fn walked_lists(&mut self, number: usize, scratch: &PlyScratch, row: usize, rows: usize) -> Result<()> {
         let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
         let from = number * scratch.capacity;
@@ -378,7 +390,8 @@ impl<'a, 's> Turns<'a, 's> {
             return Err(internal());
         }
         let bytes = self.block.bytes.as_ptr();
-        // SAFETY: the values that are held are at least as many; the rows are there.
+        // SAFETY: `done + added <= total` was checked, and `total` values are pinned. The numbers of each list are
+        // inside `bytes`, as they were walked, and `row + rows` offsets are pinned.
         unsafe {
             let mut target = held.values.start().add(held.done as usize * held.item_bytes);
             let mut end = (held.base + held.done) as u32;
@@ -400,12 +413,15 @@ impl<'a, 's> Turns<'a, 's> {
         match check.of {
             PlyChecked::List(number) => {
                 let held = &self.lists[number];
-                // SAFETY: the ends of these rows and all before them in the block were written.
+                // SAFETY: the offsets of rows 0 to `row + rows` of this block were written before this check, and are
+                // pinned.
                 let ends = unsafe { std::slice::from_raw_parts(held.offsets.start(), row + rows) };
                 let first = if row == 0 { held.base as u32 } else { ends[row - 1] };
                 let (ends, from) = (&ends[row..], u64::from(first) - held.base);
                 let written = ends.last().map_or(0, |end| (end - first) as usize);
-                // SAFETY: as many values were written behind those of the rows before.
+                // SAFETY: `written` values behind `from` were written with these rows, and are pinned. A check of lists
+                // belongs to a store of `u32`s, so they are aligned. `base` fits 32 bits (at most 2^32 - 2 values), so
+                // `from` did not wrap.
                 let values = unsafe {
                     std::slice::from_raw_parts(held.values.start().cast::<u32>().add(from as usize), written)
                 };
@@ -432,7 +448,8 @@ impl<'a, 's> Turns<'a, 's> {
             }
             PlyChecked::Pairs(store) => {
                 let size = self.block.bytes.len() / self.block.rows.max(1);
-                // SAFETY: the pairs of these rows were written.
+                // SAFETY: the pairs of rows `row` to `row + rows` were just written, and are pinned. The store holds
+                // `[u32; 2]`s, so they are aligned.
                 let pairs = unsafe {
                     let start = self.stores[store].start().cast::<u32>().add(2 * row);
                     std::slice::from_raw_parts(start, 2 * rows)

@@ -1,6 +1,6 @@
-//! Arrays of any type that rows are spread into, known by the size of their items alone.
+//! Arrays of any type that rows are spread into, known only by the size of their items.
 //!
-//! A number is written as bytes, whatever it is; only the finished array has a type. Nothing here knows PLY.
+//! A number is written as bytes, whatever its type; only the finished array has one. Nothing here knows PLY.
 
 use polyhaul_model::error::Result;
 use polyhaul_model::{Scalar, Values};
@@ -87,22 +87,21 @@ impl PlyStore {
         })
     }
 
-    /// The finished array: `total` items as `N`-tuples of `T`, where these have the size and the alignment of the
-    /// items.
+    /// The finished array: `total` items as `T`. Empty if `T` does not have the size and the alignment of the items.
     ///
     /// # Safety
-    /// All of them were written.
+    /// The first `total` items were all written.
     pub(super) unsafe fn finish<T: PlyWord>(self, total: usize) -> Vec<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Column::finish` has this function's condition.
         unsafe { with!(PlyStore, self, column => recast(column.finish(total))) }
     }
 
     /// The finished array as numbers of a type, whose size must be that of the items.
     ///
     /// # Safety
-    /// All of the `total` items were written.
+    /// The first `total` items were all written.
     pub(super) unsafe fn values(self, scalar: Scalar, total: usize) -> Values {
-        // SAFETY: the caller's promise.
+        // SAFETY: `finish` has this function's condition, and only one arm runs.
         unsafe {
             match scalar {
                 Scalar::I8 => Values::I8(self.finish(total).into()),
@@ -121,13 +120,13 @@ impl PlyStore {
 }
 
 impl Pinned<'_> {
-    /// The first byte of the range. Who writes there must be the only one who uses those bytes.
+    /// The first byte of the range. Only one thread may use a byte of the range at a time.
     pub(super) fn start(&self) -> *mut u8 {
         with!(Pinned, self, pin => pin.start().cast())
     }
 }
 
-/// A type that any bytes are a value of.
+/// A type of which any bytes are a value.
 ///
 /// # Safety
 /// Every bit pattern is valid, and there is no padding.
@@ -136,7 +135,7 @@ pub(super) unsafe trait PlyWord: Copy {}
 macro_rules! words {
     ($($type:ty),+) => {
         $(
-            // SAFETY: numbers and arrays of numbers.
+            // SAFETY: integers, floats and arrays of them have no padding, and every bit pattern is a value.
             unsafe impl PlyWord for $type {}
         )+
     };
@@ -144,7 +143,7 @@ macro_rules! words {
 
 words!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, [u32; 2], [u32; 3], [u32; 4], [f32; 2], [f32; 3], [f32; 4]);
 
-/// The same array under another type. Empty where the types differ in size or alignment, which no caller asks for.
+/// The same array under another type. Empty if the types differ in size or alignment, which no caller asks for.
 pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {
     if size_of::<A>() != size_of::<B>() || align_of::<A>() != align_of::<B>() {
         debug_assert!(false, "items of other sizes");
@@ -152,7 +151,9 @@ pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {
     }
     let mut items = ManuallyDrop::new(items);
     let (start, len, capacity) = (items.as_mut_ptr().cast::<B>(), items.len(), items.capacity());
-    // SAFETY: sizes and alignments are equal, any bytes are values of B, and the old vector is not dropped.
+    // SAFETY: sizes and alignments are equal, checked above, so the allocation has the layout of a `Vec<B>` of this
+    // capacity; by the contract of `Word` any bytes are values of `B`. `ManuallyDrop` keeps the old vector from freeing
+    // it.
     unsafe { Vec::from_raw_parts(start, len, capacity) }
 }
 
@@ -163,7 +164,8 @@ pub(super) fn paired(mut numbers: Vec<f32>) -> Result<Vec<[f32; 2]>> {
     if numbers.capacity().is_multiple_of(2) {
         let mut numbers = ManuallyDrop::new(numbers);
         let (start, len, capacity) = (numbers.as_mut_ptr().cast(), numbers.len() / 2, numbers.capacity() / 2);
-        // SAFETY: a pair has the alignment of a number and twice its size; the old vector is not dropped.
+        // SAFETY: a pair has the alignment of a number and twice its size, and capacity and length are even, so that
+        // their halves describe the same allocation. `ManuallyDrop` keeps the old vector from freeing it.
         return Ok(unsafe { Vec::from_raw_parts(start, len, capacity) });
     }
     let mut pairs = Vec::new();

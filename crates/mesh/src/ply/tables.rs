@@ -103,7 +103,7 @@ pub(super) fn sink(element: &Element, swap: bool) -> Result<(PlySink, Vec<PlyTab
 /// The columns of an element that went to stores and lists of their own, in the file's order.
 ///
 /// # Safety
-/// All rows that the outcome counts were published.
+/// All rows of the element were published to these stores and lists, with as many list values as `outcome` counts.
 pub(super) unsafe fn columns(
     element: &Element,
     stores: &mut [Option<PlyStore>],
@@ -117,14 +117,15 @@ pub(super) unsafe fn columns(
         let (values, offsets) = match *home {
             PlyTablesHome::Elsewhere => continue,
             PlyTablesHome::Store(store) => match stores.get_mut(store).and_then(Option::take) {
-                // SAFETY: the caller's promise.
+                // SAFETY: a value for each of the `rows` rows was written, a part of this function's condition.
                 Some(store) => (unsafe { store.values(property.item, rows) }, None),
                 None => continue,
             },
             PlyTablesHome::List(list) => match lists.get_mut(list).and_then(Option::take) {
                 Some(sink) => {
                     let total = outcome.totals.get(list).copied().unwrap_or(0) as usize;
-                    // SAFETY: the caller's promise.
+                    // SAFETY: `total` values, and an offset for each row with the 0 before them, were written, a part
+                    // of this function's condition.
                     let (values, offsets) =
                         unsafe { (sink.values.values(property.item, total), offsets(sink.offsets, rows)?) };
                     (values, Some(offsets.into()))
@@ -140,14 +141,14 @@ pub(super) unsafe fn columns(
 /// The offsets of `rows` lists.
 ///
 /// # Safety
-/// All of them were written.
+/// If `rows` is not 0, the first `rows + 1` offsets were written.
 pub(super) unsafe fn offsets(column: polyhaul_pipeline::column::Column<u32>, rows: usize) -> Result<Vec<u32>> {
     if rows == 0 {
         let mut none = Vec::new();
         try_push(&mut none, 0, "list offsets")?;
         return Ok(none);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `rows` is not 0 here, so `rows + 1` offsets were written, this function's condition.
     Ok(unsafe { column.finish(rows + 1) })
 }
 
@@ -175,7 +176,7 @@ pub(super) unsafe fn table(
     outcome: &PlyOutcome,
 ) -> Result<Table> {
     let (mut stores, mut lists) = parts(sink)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: `columns` has this function's condition, for the same stores and lists.
     let columns = unsafe { columns(element, &mut stores, &mut lists, homes, outcome)? };
     Ok(Table { name: try_string(&element.name)?, row_count: element.count as usize, columns })
 }

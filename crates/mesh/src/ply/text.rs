@@ -474,7 +474,8 @@ impl PlyTextJob<'_, '_> {
                 totals: &segment.totals,
                 shape: self.shapes[segment.element].as_ref(),
             };
-            // SAFETY: no two segments have the same rows, and the values before each are counted.
+            // SAFETY: `hand_out` (or `cut_short`) gave the segment its rows in order and its `bases` as the values of
+            // all segments before, so that no two segments share places.
             let found = unsafe { self.targets[segment.element].sink.publish(&block, &mut slot.scratch)? };
             try_push(&mut slot.found, found, "complaints")?;
         }

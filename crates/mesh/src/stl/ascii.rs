@@ -112,7 +112,8 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions<StlReadOptions>) -> Res
         solids.try_reserve(1)?;
         solids.insert(0, Solid { name: String::new(), first: 0 });
     }
-    // SAFETY: every chunk was placed and published.
+    // SAFETY: the run ended without an error, so that every chunk was placed and published; `count` is the sum of their
+    // triangles.
     let scene = unsafe { job.facets.finish(count, solids, options)? };
     Ok(StlFound { scene, warnings, threads: crew.threads })
 }
@@ -401,7 +402,7 @@ impl ChunkJob for StlTextJob<'_, '_> {
 
     fn publish(&self, slot: &mut StlTextSlot) -> Result<()> {
         let facets = slot.first.iter().chain(&slot.parsed.facets).map(|facet| (*facet, 0));
-        // SAFETY: `Facets::place` gave these places to this chunk alone.
+        // SAFETY: `place` stored what `Facets::place` returned for this chunk alone.
         unsafe { self.facets.publish(&slot.places, facets) }
     }
 

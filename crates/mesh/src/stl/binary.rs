@@ -70,7 +70,8 @@ pub fn read(
     let whole = settle(&state, count, size, &name, options, &mut warnings)?;
     let mut solids = Vec::new();
     try_push(&mut solids, Solid { name: String::new(), first: 0 }, "the scene")?;
-    // SAFETY: all blocks up to the last whole triangle were placed and published.
+    // SAFETY: the run ended without an error, so that every block was placed and published; `whole` is at most the
+    // number of their triangles.
     let scene = unsafe { job.facets.finish(whole as usize, solids, options)? };
     Ok(StlFound { scene, warnings, threads: crew.threads })
 }
@@ -155,7 +156,7 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
     }
 
     fn publish(&self, slot: &mut StlBinarySlot) -> Result<()> {
-        // SAFETY: `Facets::place` gave these places to this block alone.
+        // SAFETY: `place` stored what `Facets::place` returned for this block alone.
         unsafe { self.facets.publish(&slot.places, facets(self.own(slot))) }
     }
 

@@ -69,14 +69,15 @@ impl Facets {
     /// Fills places.
     ///
     /// # Safety
-    /// [`Facets::place`] gave these places to the caller alone, and `facets` has as many.
+    /// [`Facets::place`] returned `places` to the caller alone.
     pub(super) unsafe fn publish(
         &self,
         places: &StlPlaces,
         facets: impl Iterator<Item = (StlReadFacet, u16)> + Clone,
     ) -> Result<()> {
         let range = || places.facets.clone();
-        // SAFETY: the caller's promise.
+        // SAFETY: `place` hands out each range once and in order, so that no other thread uses these places, this
+        // function's condition. The gap is 0 or all places before the first attribute, whose chunks write none.
         unsafe {
             self.positions.write(range(), |slots| fill(slots, facets.clone().map(|([_, a, b, c], _)| [a, b, c])))?;
             self.normals.write(range(), |slots| fill(slots, facets.clone().map(|([normal, ..], _)| normal)))?;
@@ -91,7 +92,7 @@ impl Facets {
     /// The scene.
     ///
     /// # Safety
-    /// The places `0..count` were handed out and filled.
+    /// The places `0..count` were all handed out and published.
     pub(super) unsafe fn finish(
         self,
         count: usize,
@@ -99,7 +100,8 @@ impl Facets {
         options: &ParseOptions<StlReadOptions>,
     ) -> Result<Scene> {
         let has_attributes = self.has_attributes.into_inner();
-        // SAFETY: the caller's promise; attributes are there from the first on that is not 0.
+        // SAFETY: positions and normals of `0..count` were published, this function's condition. From the first
+        // attribute on every chunk writes its own, and the gap of that chunk is all places before.
         let (positions, normals, attributes) = unsafe {
             let attributes = if has_attributes { self.attributes.finish(count) } else { Vec::new() };
             (self.positions.finish(count), self.normals.finish(count), attributes)

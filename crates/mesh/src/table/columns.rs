@@ -113,7 +113,7 @@ impl TableColumns {
     /// Copies the values of a chunk to the places of `rows`.
     ///
     /// # Safety
-    /// The rows belong to the caller's chunk alone.
+    /// No other thread uses the places of `rows`, and `parsed` has as many rows.
     pub(super) unsafe fn publish(
         &self,
         rows: Range<usize>,
@@ -129,7 +129,8 @@ impl TableColumns {
                 Layout::Columns | Layout::Points => TableColumnsLane { first: number, step: self.count },
                 Layout::Rows => TableColumnsLane { first: 0, step: 1 },
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: the places of `rows` are this chunk's alone, this function's condition; `range` is those rows of
+            // the array.
             unsafe {
                 match array {
                     TableTarget::Typed(TypedColumn::F32(column)) if f32s => {
@@ -146,7 +147,7 @@ impl TableColumns {
     /// Converts the values of a chunk that is a grid: straight to their places where there is one array.
     ///
     /// # Safety
-    /// The rows belong to the caller's chunk alone.
+    /// No other thread uses the places of `rows`, and `grid` has as many rows.
     pub(super) unsafe fn publish_grid(&self, rows: Range<usize>, padded: &[u8], grid: &Grid) -> Result<()> {
         let step = match self.arrays.len() {
             0 | 1 => rows.len(),
@@ -156,7 +157,7 @@ impl TableColumns {
         while row < rows.end {
             let end = rows.end.min(row + step);
             let first = (row - rows.start) * self.count;
-            // SAFETY: the caller's promise.
+            // SAFETY: `row..end` is a part of `rows`, whose places are this chunk's alone, this function's condition.
             unsafe {
                 match &self.arrays[..] {
                     [array] => array.write_grid(row * self.width()..end * self.width(), padded, first, grid)?,
@@ -171,7 +172,7 @@ impl TableColumns {
     /// Converts a few rows, whose values begin at `first`, and parts them.
     ///
     /// # Safety
-    /// The rows belong to the caller's chunk alone.
+    /// No other thread uses the places of `rows`, of which there are at most [`GRID_BLOCK`] values.
     unsafe fn publish_block(&self, rows: Range<usize>, padded: &[u8], first: usize, grid: &Grid) -> Result<()> {
         let count = rows.len() * self.count;
         let (mut singles, mut doubles) = ([MaybeUninit::uninit(); GRID_BLOCK], [MaybeUninit::uninit(); GRID_BLOCK]);
@@ -183,7 +184,9 @@ impl TableColumns {
         for (number, array) in self.arrays.iter().enumerate() {
             let lane = TableColumnsLane { first: number, step: self.count };
             let rows = rows.clone();
-            // SAFETY: the caller's promise; the values that the type of all arrays takes were just written.
+            // SAFETY: the places are this chunk's alone, this function's condition. A grid is only parsed where all
+            // columns are f32s or none is (`is_fit` in `parse.rs`), so that all values that the arrays take were just
+            // written.
             unsafe {
                 match array {
                     TableTarget::Typed(TypedColumn::F32(column)) => {
@@ -205,13 +208,13 @@ impl TableColumns {
     /// The finished arrays of so many rows.
     ///
     /// # Safety
-    /// All rows were published.
+    /// The first `rows` rows were all published.
     pub(super) unsafe fn finish(self, rows: usize, floats: FloatsFrom, run: &RunOptions) -> Result<Vec<Values>> {
         let count = rows * self.width();
         let mut values = Vec::new();
         let mut from = floats.0.into_iter();
         for array in self.arrays {
-            // SAFETY: the caller's promise.
+            // SAFETY: an array gets `width` values of each row, so `count` were written, this function's condition.
             try_push(&mut values, unsafe { array.finish(count, from.next().flatten(), run) }, "columns")?;
         }
         Ok(values)
@@ -241,7 +244,7 @@ impl TableTarget {
     }
 
     /// # Safety
-    /// The range belongs to the caller's chunk alone.
+    /// No other thread uses the places of `range`.
     unsafe fn write(
         &self,
         range: Range<usize>,
@@ -251,13 +254,13 @@ impl TableTarget {
         is_float: bool,
     ) -> Result<()> {
         let column = match self {
-            // SAFETY: the caller's promise.
+            // SAFETY: the places of `range` are this chunk's alone, this function's condition.
             TableTarget::Typed(column) => unsafe {
                 return with_column!(column, column => column.write(range, |slots| lane.put(slots, values, wides)));
             },
             TableTarget::Auto(column) => column,
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the places of `range` are this chunk's alone, this function's condition.
         unsafe {
             if is_float {
                 column.write(range, |slots| lane.fill(slots, values, |value| value.to_bits() as i64))
@@ -270,9 +273,9 @@ impl TableTarget {
     /// Converts the values of a grid from `first` on to the places of `range`.
     ///
     /// # Safety
-    /// The range belongs to the caller's chunk alone.
+    /// No other thread uses the places of `range`.
     unsafe fn write_grid(&self, range: Range<usize>, padded: &[u8], first: usize, grid: &Grid) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the places of `range` are this chunk's alone, this function's condition.
         unsafe {
             match self {
                 TableTarget::Typed(TypedColumn::F32(column)) => {
@@ -283,7 +286,8 @@ impl TableTarget {
                 }
                 TableTarget::Auto(column) => column.write(range, |out| {
                     const { assert!(align_of::<i64>() == align_of::<f64>()) };
-                    // SAFETY: places for as many bits, which may be those of f64s as well.
+                    // SAFETY: `out` is a slice of as many `MaybeUninit<i64>`s, which have the size of f64s and, as
+                    // checked above, their alignment. Any bits may be in a `MaybeUninit`.
                     let out = slice::from_raw_parts_mut(out.as_mut_ptr().cast(), out.len());
                     grid.f64s(padded, first, out);
                 }),
@@ -293,9 +297,9 @@ impl TableTarget {
     }
 
     /// # Safety
-    /// All of the first `count` values were written.
+    /// The first `count` values were all written.
     unsafe fn finish(self, count: usize, floats_from: Option<usize>, run: &RunOptions) -> Values {
-        // SAFETY: the caller's promise, here and below.
+        // SAFETY: `Column::finish` and `TypedColumn::finish` have this function's condition.
         unsafe {
             match self {
                 TableTarget::Typed(column) => column.finish(count),
@@ -349,8 +353,8 @@ fn floats(mut values: Vec<i64>, from: usize, run: &RunOptions) -> Vec<f64> {
     );
     const { assert!(align_of::<i64>() == align_of::<f64>()) };
     let mut values = ManuallyDrop::new(values);
-    // SAFETY: the memory is that of a vector that is not dropped, of elements with the same size and alignment; any
-    // bits are an f64.
+    // SAFETY: pointer, length and capacity are those of a vector that `ManuallyDrop` does not free. i64 and f64 have
+    // the same size and, as checked above, alignment; any bits are an f64.
     unsafe { Vec::from_raw_parts(values.as_mut_ptr().cast(), values.len(), values.capacity()) }
 }
 

@@ -185,7 +185,7 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
     fn publish(&self, slot: &mut TableSlot) -> Result<()> {
         let Some(plan) = self.plan.get().filter(|_| slot.is_body && !slot.rows.is_empty()) else { return Ok(()) };
         let TableSlot { rows, text, parsed, is_float, .. } = slot;
-        // SAFETY: the rows were given to this chunk alone.
+        // SAFETY: `settle`, in order, gave `rows` to this chunk alone, and counted them by what `parsed` holds.
         unsafe {
             match parsed.grid.len() {
                 0 => plan.columns.publish(rows.clone(), parsed, is_float, plan.head.is_f32())?,
@@ -344,7 +344,8 @@ fn finish(job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> Resul
         let message = format!("the first line declares {declared} points, found {row_count}");
         warnings.broken(job.options.faults, "point-count", at(place.clone(), message))?;
     }
-    // SAFETY: every chunk was settled and published, so all rows are there.
+    // SAFETY: the run ended without an error, so that every chunk was settled and published: all `row_count` rows are
+    // written.
     let values = unsafe { columns.finish(row_count, floats, &job.options.run)? };
     Ok(TableText { names: head.names, values, row_count, comments: finder.comments, warnings, threads })
 }

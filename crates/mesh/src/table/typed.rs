@@ -62,9 +62,9 @@ impl TypedColumn {
     /// The finished numbers.
     ///
     /// # Safety
-    /// All of the first `count` were written.
+    /// The first `count` values were all written.
     pub(super) unsafe fn finish(self, count: usize) -> Values {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Column::finish` has this function's condition.
         unsafe {
             match self {
                 TypedColumn::I8(column) => Values::I8(column.finish(count).into()),

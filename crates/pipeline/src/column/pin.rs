@@ -1,7 +1,7 @@
-//! A column held in place, for who writes to many columns in turns.
+//! A column that is held in place while one thread writes to many columns in turn.
 //!
-//! [`Column::write`] looks after one range at a time. Rows that are spread over dozens of columns go there a few rows
-//! at a time, while these are in the nearest cache: the columns are held once for all of these turns.
+//! [`Column::write`] takes the lock for one range at a time. Rows that are spread over dozens of columns are written a
+//! few rows at a time, while these are in the nearest cache: the columns are locked once for all of these turns.
 
 use super::{Cell, Column};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -26,9 +26,11 @@ impl<T: Copy + Send> Column<T> {
 }
 
 impl<T> Pin<'_, T> {
-    /// The first place of the range. Who writes there must be the only one who uses that place, and stay in the range.
+    /// The first element of the range. Only one thread may use an element of the range at a time, and the pointer is
+    /// valid for the range only.
     pub fn start(&self) -> *mut T {
-        // SAFETY: the range lies in the allocation; cells may be written through a shared pointer.
+        // SAFETY: `pin` checked `range.end <= capacity`, so the offset is in the allocation, and the guard in `items`
+        // keeps that in place. `UnsafeCell` allows writes through a pointer from a shared reference.
         unsafe { self.items.as_ptr().add(self.range.start) as *mut T }
     }
 }

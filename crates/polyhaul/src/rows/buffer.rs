@@ -100,7 +100,8 @@ impl Work<'_> {
     fn alone(&self, line: &Line<'_>) {
         while let Some(block) = line.take() {
             let Some(start) = line.wait(block) else { return };
-            // SAFETY: there is one thread, and what it has of the buffer ends with this round.
+            // SAFETY: `alone` runs on one thread, and `page` is not used after this round, so that nobody else has this
+            // part of the buffer.
             let mut page = Page::new(unsafe { line.from(start) });
             let done = self.format(block, &mut page);
             if done.is_ok_and(|count| count < self.count(block)) {
@@ -172,7 +173,8 @@ struct Line<'a> {
     _out: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: threads write to `out` only where their block belongs, and no two blocks overlap.
+// SAFETY: blocks get consecutive places, each handed on with the turn, so that threads write to disjoint parts of
+// `out`. The other fields may be shared.
 unsafe impl Sync for Line<'_> {}
 
 impl<'a> Line<'a> {
@@ -237,7 +239,8 @@ impl<'a> Line<'a> {
     fn copy(&self, start: usize, text: &[u8]) {
         let _span = trace::span(Phase::Build);
         if start.checked_add(text.len()).is_some_and(|end| end <= self.room) {
-            // SAFETY: it is inside the buffer, which is borrowed as a whole; no other block is there.
+            // SAFETY: `start + text.len() <= room` was checked, and `room` bytes at `out` are borrowed exclusively as
+            // long as `self`. Only this block has the turn's place `start`, and `text` is in the thread's own buffer.
             unsafe { self.out.add(start).copy_from_nonoverlapping(text.as_ptr(), text.len()) };
         }
     }
@@ -245,11 +248,12 @@ impl<'a> Line<'a> {
     /// The buffer from `start` on; nothing if it ends before.
     ///
     /// # Safety
-    /// Nobody else uses that part.
+    /// Until the result is dropped, nobody else uses the buffer from `start` on.
     #[allow(clippy::mut_from_ref)]
     unsafe fn from(&self, start: usize) -> &mut [u8] {
         let start = start.min(self.room);
-        // SAFETY: it is inside the buffer, which is borrowed as a whole.
+        // SAFETY: `start` was cut to `room`, so the slice is inside the buffer, which is borrowed exclusively as long
+        // as `self`. Nobody else uses this part, this function's condition.
         unsafe { std::slice::from_raw_parts_mut(self.out.add(start), self.room - start) }
     }
 

@@ -18,7 +18,7 @@ use super::significant;
 #[cold]
 #[inline(never)]
 pub(super) unsafe fn fixed(pen: Pen, negative: bool, value: f64, digits: usize) -> Pen {
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: a word has at most 4 bytes; a sign advances by at most 1, which leaves what `magnitude` requires.
     unsafe {
         if !value.is_finite() {
             return pen.copy(nonfinite(value.is_nan(), negative));
@@ -30,10 +30,11 @@ pub(super) unsafe fn fixed(pen: Pen, negative: bool, value: f64, digits: usize) 
 /// Stores a finite value of zero or above with up to 384 digits.
 ///
 /// # Safety
-/// 309 bytes of room (39 where the value fits an f32), for a point, the digits, and 32 more.
+/// Room for the whole part (309 bytes; 39 where the value fits an f32), a point, the digits, and 32 bytes more.
 pub(super) unsafe fn magnitude(pen: Pen, magnitude: f64, digits: usize) -> Pen {
     let (significand, exponent) = split_bits(magnitude);
-    // SAFETY: the caller vouches for the room; the longest text is that of the largest value.
+    // SAFETY: below 2^53 · 2^11 the whole part has at most 20 digits: `integer::u64` stores one byte past them and
+    // `put_fraction` at most 25 from there, within this function's room. `digits <= significant::MAX`, which is 19.
     unsafe {
         if exponent <= 11 && digits <= significant::MAX {
             let (whole, fraction) = whole_and_fraction(significand, exponent, digits);
@@ -51,7 +52,8 @@ pub(super) unsafe fn magnitude(pen: Pen, magnitude: f64, digits: usize) -> Pen {
 unsafe fn all_digits(pen: Pen, magnitude: f64, digits: usize) -> Pen {
     let text = Digits::with_decimals(magnitude, digits);
     let (whole, fraction) = text.parts();
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: `whole` has at most 309 digits and `fraction` has `digits`; both are stored exactly, with a point between
+    // them.
     unsafe {
         let pen = pen.copy(whole);
         if digits == 0 { pen } else { pen.put([b'.'], 1).copy(fraction) }
@@ -93,9 +95,9 @@ fn whole_and_fraction(significand: u64, exponent: i32, digits: usize) -> (u64, u
 /// Stores the point and `digits` digits of `fraction`, or nothing for no digits.
 ///
 /// # Safety
-/// 25 bytes of room; at most 19 digits, and `fraction` has no more.
+/// 25 bytes of room. `digits` is at most 19, and `fraction` below 10^`digits`.
 unsafe fn put_fraction(pen: Pen, fraction: u64, digits: usize) -> Pen {
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: the point advances by 1 and the array that follows has 24 bytes: 25 in all. `digits` is at most 19.
     unsafe {
         if digits == 0 {
             return pen;

@@ -124,10 +124,10 @@ static SCALES: [Scale; MAX_DIGITS + 1] = {
 /// Stores `value`: at most `MAX_FIXED_BYTES`, and at most `SLACK` bytes past the text.
 ///
 /// # Safety
-/// `MAX_FIXED_BYTES + SLACK` bytes from `pen` must be inside its buffer.
+/// Room for the text of `value`, which is at most `MAX_FIXED_BYTES`, and `SLACK` bytes more.
 #[inline]
 pub(super) unsafe fn fixed<R: Real>(pen: Pen, value: R, scale: &Scale) -> Pen {
-    // SAFETY: the group count is the scale's own, and the caller vouches for the room.
+    // SAFETY: each arm has `G == scale.groups()` (4 is the most), and the room is this function's condition.
     unsafe {
         match scale.groups() {
             0 => fixed_in_groups::<0, R>(pen, value, scale),
@@ -152,7 +152,8 @@ pub(super) unsafe fn fixed_in_groups<const G: usize, R: Real>(pen: Pen, value: R
     // Infinities, NaN and products of 2^52 or more all come out at 2^52 or above.
     let rounded = shifted.to_bits() - SHIFTER.to_bits();
     let tie = R::PRODUCT_IS_ROUNDED && ((shifted - SHIFTER) - scaled).abs() == 0.5;
-    // SAFETY: the caller vouches for the room, and for `G`.
+    // SAFETY: the room is that of `fixed`. `exact::fixed` gets a sign, a whole part, a point and at most 12 digits of
+    // it, with 32 bytes of `SLACK`. `rounded < 2^52` and `lift <= 100` bound what `scaled_integer` gets.
     unsafe {
         if rounded >= 1 << 52 || tie {
             return exact::fixed(pen, value.is_negative(), value.magnitude(), scale.digits);
@@ -165,11 +166,14 @@ pub(super) unsafe fn fixed_in_groups<const G: usize, R: Real>(pen: Pen, value: R
 /// Stores `lifted / 1000^G` with `digits` digits.
 ///
 /// # Safety
-/// `lifted` below 100 · 2^52, `digits` in `3G-2..=3G`, room for 16 digits, a point and 16 bytes.
+/// `lifted` is below 100 · 2^52 and `digits` in `3G-2..=3G` (0 where `G` is 0). Room for 16 digits, a point and 16
+/// bytes.
 #[inline(always)]
 unsafe fn scaled_integer<const G: usize>(pen: Pen, lifted: u64, digits: usize) -> Pen {
     let unit = const { 1000u64.pow(G as u32) };
-    // SAFETY: all groups are quotients or remainders below 1000; the caller vouches for the room.
+    // SAFETY: groups are quotients below 1000 (checked, or of `lifted < 10^9`) or remainders. `lifted` bounds the whole
+    // part to 16 digits, for which `integer::u64` has its 21 bytes; then come a point, `3G` digits and one byte past
+    // them: 14 at most.
     unsafe {
         if G == 2 && lifted < 1_000_000_000 {
             let [whole, first, second] = integer::thousands(lifted as u32);
@@ -192,10 +196,11 @@ unsafe fn scaled_integer<const G: usize>(pen: Pen, lifted: u64, digits: usize) -
 /// Stores `fraction` (below 1000^G) as `3 * G` digits.
 ///
 /// # Safety
-/// `3 * G + 1` bytes of room, `fraction` below 1000^G.
+/// `3 * G + 1` bytes of room, and `fraction` below 1000^G.
 #[inline(always)]
 unsafe fn groups<const G: usize>(pen: Pen, fraction: u64) {
-    // SAFETY: all groups are below 1000; the caller vouches for the room.
+    // SAFETY: `fraction < 1000^G`, so that each quotient and remainder is a group below 1000. `G` advances of 3 bytes
+    // and a store of 4 are `3 * G + 1` bytes.
     unsafe {
         match G {
             0 => pen,

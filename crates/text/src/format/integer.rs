@@ -11,7 +11,8 @@ use super::pen::Pen;
 /// 11 bytes from `pen` must be inside its buffer.
 #[inline(always)]
 pub(super) unsafe fn u32(pen: Pen, value: u32) -> Pen {
-    // SAFETY: groups are quotients or remainders below 1000, and the caller vouches for the room.
+    // SAFETY: both helpers get a `value` below their limit, and 10 bytes or fewer of the 11. Otherwise `head` gets at
+    // most 4, advances by 1 and stores 4 bytes, and `groups3` needs the 10 bytes that are left.
     unsafe {
         if value < 1_000_000 {
             return below_million(pen, value);
@@ -31,7 +32,8 @@ pub(super) unsafe fn u32(pen: Pen, value: u32) -> Pen {
 #[inline]
 pub(super) unsafe fn u64(pen: Pen, value: u64) -> Pen {
     const BILLION: u64 = 1_000_000_000;
-    // SAFETY: each part is below 10^9 (the first below 19), and the caller vouches for the room.
+    // SAFETY: quotients and remainders of 10^9 are below 10^9, the first part is at most 18. The longest way is 2
+    // digits, then 9, then 10 bytes: 21.
     unsafe {
         if value < BILLION {
             return u32(pen, value as u32);
@@ -53,7 +55,7 @@ pub(super) unsafe fn u64(pen: Pen, value: u64) -> Pen {
 /// 12 bytes from `pen` must be inside its buffer.
 #[inline(always)]
 pub(super) unsafe fn i32(pen: Pen, value: i32) -> Pen {
-    // SAFETY: the sign takes 1 byte and the magnitude at most 10, as the caller vouches.
+    // SAFETY: the sign advances by at most 1 byte, which leaves the 11 that `u32` needs.
     unsafe { u32(pen.put([b'-'], usize::from(value < 0)), value.unsigned_abs()) }
 }
 
@@ -63,7 +65,8 @@ pub(super) unsafe fn i32(pen: Pen, value: i32) -> Pen {
 /// 21 bytes from `pen` must be inside its buffer.
 #[inline(always)]
 pub(super) unsafe fn i64(pen: Pen, value: i64) -> Pen {
-    // SAFETY: the sign takes 1 byte and the magnitude at most 19, as the caller vouches.
+    // SAFETY: the sign advances by at most 1 byte. A magnitude is at most 2^63, which has 19 digits, and `u64` stores
+    // one byte past the text: 1 + 19 + 1 is 21.
     unsafe { u64(pen.put([b'-'], usize::from(value < 0)), value.unsigned_abs()) }
 }
 
@@ -71,7 +74,8 @@ pub(super) unsafe fn i64(pen: Pen, value: i64) -> Pen {
 /// 7 bytes of room and `value` below 10^6.
 #[inline(always)]
 unsafe fn below_million(pen: Pen, value: u32) -> Pen {
-    // SAFETY: both groups are below 1000, and the caller vouches for the room.
+    // SAFETY: `value < 10^6`, so both groups are below 1000. `head` advances by at most 3 bytes and each store has 4: 7
+    // in all.
     unsafe {
         if value < 1000 {
             return pen.head(value as usize);
@@ -85,7 +89,8 @@ unsafe fn below_million(pen: Pen, value: u32) -> Pen {
 #[inline(always)]
 unsafe fn below_billion(pen: Pen, value: u32) -> Pen {
     let [first, second, third] = thousands(value);
-    // SAFETY: all groups are below 1000, and the caller vouches for the room.
+    // SAFETY: `value < 10^9`, so `thousands` returns three groups below 1000. Two advances of at most 3 bytes and a
+    // store of 4 are the 10 bytes.
     unsafe { pen.head(first).group(second, 3).group(third, 3) }
 }
 
@@ -96,7 +101,8 @@ unsafe fn below_billion(pen: Pen, value: u32) -> Pen {
 #[inline(always)]
 pub(super) unsafe fn groups3(pen: Pen, value: u32) -> Pen {
     let [first, second, third] = thousands(value);
-    // SAFETY: all groups are below 1000, and the caller vouches for the room.
+    // SAFETY: `value < 10^9`, so `thousands` returns three groups below 1000. Two advances of 3 bytes and a store of 4
+    // are the 10 bytes.
     unsafe { pen.group(first, 3).group(second, 3).group(third, 3) }
 }
 

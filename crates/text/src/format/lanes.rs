@@ -349,15 +349,15 @@ static LAYOUT: [[u8; 32]; LAYOUTS] = {
 /// Stores values and what stands behind them.
 ///
 /// # Safety
-/// Room for each value and what stands behind it, and `SLACK`, must be inside `pen`'s buffer, and the CPU must have
-/// [`Level::Avx512`](crate::cpu::Level).
+/// - Room for [`MAX_SHORTEST_F64`] bytes for each value and what stands behind it, and `SLACK` bytes more.
+/// - The CPU has [`Level::Avx512`](crate::cpu::Level).
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
 unsafe fn put_all<R: Float, const E: usize>(mut pen: Pen, values: &[R], walk: &mut Walk<'_, '_, E>) -> Pen {
     let mut found = Texts::EMPTY;
     for values in values.chunks(LANES) {
         if values.len() < FEW {
-            // SAFETY: the same demand.
+            // SAFETY: room for the value and what stands behind it is left, the first condition; `SLACK` too.
             values.iter().for_each(|&value| pen = unsafe { walk.step(put_one(pen, value)) });
             continue;
         }
@@ -365,7 +365,9 @@ unsafe fn put_all<R: Float, const E: usize>(mut pen: Pen, values: &[R], walk: &m
         lanes[..values.len()].copy_from_slice(values);
         texts(&lanes, &mut found);
         for (lane, &value) in values.iter().enumerate() {
-            // SAFETY: the caller vouches for the room and the CPU.
+            // SAFETY: the value has `MAX_SHORTEST_F64` bytes and `SLACK` left, the first condition, and `step` its text
+            // and `SLACK`. `texts` sets `layouts` to at most 15 + 6, below `LAYOUTS`. The CPU is as the second
+            // condition says.
             unsafe {
                 if found.kinds[lane] == PLAIN {
                     pen = put_digits(pen, &found, lane, usize::from(found.layouts[lane]));
@@ -382,13 +384,15 @@ unsafe fn put_all<R: Float, const E: usize>(mut pen: Pen, values: &[R], walk: &m
 /// Stores the sign and the digits of a value.
 ///
 /// # Safety
-/// As for [`put_all`]; `layout` is one of [`LAYOUT`].
+/// As for [`put_all`], for one value; `layout` is below [`LAYOUTS`].
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512vbmi")]
 unsafe fn put_digits(pen: Pen, found: &Texts, lane: usize, layout: usize) -> Pen {
     use std::arch::x86_64::*;
-    // SAFETY: the caller vouches for the room and the layout.
+    // SAFETY: `layout < LAYOUTS` indexes the table. Its rows and `parts` have 32 bytes each, as many as the loads read;
+    // `__m256i` and `[u8; 32]` have the same size. A sign and 32 bytes are stored, within `SLACK`, and 1 + 23 passed at
+    // most.
     unsafe {
         let parts = _mm256_loadu_si256(found.parts[lane].as_ptr().cast());
         let text = _mm256_permutexvar_epi8(_mm256_loadu_si256(LAYOUT.get_unchecked(layout).as_ptr().cast()), parts);
@@ -400,12 +404,13 @@ unsafe fn put_digits(pen: Pen, found: &Texts, lane: usize, layout: usize) -> Pen
 /// Stores a value that is not plain.
 ///
 /// # Safety
-/// As for [`put_all`].
+/// As for [`put_all`], for one value.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512vl,avx512vbmi")]
 unsafe fn put_unusual<R: Float>(pen: Pen, found: &Texts, lane: usize, value: R) -> Pen {
-    // SAFETY: the caller vouches for the room and the CPU; exponents of floats are below 1000.
+    // SAFETY: a value that is `SCIENTIFIC` has layout 6 (`shown` is 0). The exponents of finite floats are below 1000,
+    // as `head` requires, and its 4 bytes are within `SLACK`. `put_one` has its 24 bytes.
     unsafe {
         if found.kinds[lane] == SCIENTIFIC {
             let exponent = found.exponents[lane];
@@ -422,7 +427,8 @@ unsafe fn put_unusual<R: Float>(pen: Pen, found: &Texts, lane: usize, value: R) 
 /// [`MAX_SHORTEST_F64`] bytes of room.
 #[cfg(target_arch = "x86_64")]
 unsafe fn put_one<R: Float>(pen: Pen, value: R) -> Pen {
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: `MAX_SHORTEST_F64` bytes are enough for both; `Float` is implemented for f32 and f64 alone, whose
+    // exponents have 8 and 11 bits.
     unsafe {
         match R::EXPONENT_BITS {
             8 => shortest::put_f32(pen, f32::from_bits(value.bits() as u32)),
@@ -446,7 +452,8 @@ pub(super) fn lines<R: Real, const E: usize>(
         if count == 0 {
             break;
         }
-        // SAFETY: the room was counted, and the CPU asked.
+        // SAFETY: `fitting` counted `MAX_SHORTEST_F64` bytes for each of `count` values, what stands behind them, and
+        // `SLACK`. The loop runs only where `Level::best()` is AVX-512. `end` came from this page's pen.
         unsafe {
             let end = put_all(page.pen(), &left[..count], &mut lines.walk(place + done));
             page.take(end);

@@ -88,7 +88,8 @@ impl<'p> FixedLine<'p> {
     /// `room_bytes(N)` bytes from `pen` must be inside its buffer; `G` must be `scale.groups()`.
     #[inline(always)]
     unsafe fn row<const G: usize, const N: usize, R: Real>(&self, pen: Pen, values: &[R; N]) -> Pen {
-        // SAFETY: the caller vouches for prefix, values with one byte after each, and slack.
+        // SAFETY: `room_bytes(N)` is the prefix, `MAX_FIXED_BYTES` and one byte for each value, and `SLACK`: what is
+        // left of it is enough for each call. `G` is the second condition.
         unsafe {
             let mut pen = self.prefix.put(pen);
             for &value in values {
@@ -104,7 +105,8 @@ impl<'p> FixedLine<'p> {
     /// One byte of room; `count` values, each with a separator, must have been stored.
     #[inline(always)]
     pub(super) unsafe fn finish(&self, pen: Pen, count: usize) -> Pen {
-        // SAFETY: with at least one value the byte before is its separator.
+        // SAFETY: for no value, one byte of room, the first condition. Otherwise the byte before `pen` is the separator
+        // of the last value, which the second condition says was stored.
         unsafe {
             if count == 0 {
                 return pen.put([self.end], 1);
@@ -130,8 +132,8 @@ impl<'p> FixedLine<'p> {
         macro_rules! all_rows {
             ($groups:literal) => {
                 for row in rows {
-                    // SAFETY: the caller vouches for the room of each row; the count is the scale's
-                    // own.
+                    // SAFETY: `room_bytes(N)` bytes are left for this row, since each row before it took at most that.
+                    // The arm is that of `scale.groups()`; 4 groups are the most that `Scale` has.
                     pen = unsafe { self.row::<$groups, N, R>(pen, row) };
                 }
             };
@@ -157,11 +159,11 @@ impl<'p> FixedLine<'p> {
         if let Some(plan) = &self.plan
             && rows.len() > 1
         {
-            // SAFETY: a plan exists only where the CPU has its instructions; the caller vouches for
-            // the room.
+            // SAFETY: `Plan::if_possible` made the plan, so the CPU has its instructions. The room is this function's
+            // condition.
             return unsafe { plan.rows(pen, self, rows) };
         }
-        // SAFETY: the same demand.
+        // SAFETY: the room is this function's condition.
         unsafe { self.portable_rows(pen, rows) }
     }
 }
@@ -187,7 +189,8 @@ pub(super) fn fixed_lines<const N: usize, R: Real>(
             continue;
         }
         let (batch, rest) = left.split_at(count);
-        // SAFETY: the room was counted above, and no line takes more than its share of it.
+        // SAFETY: `count * room_bytes <= page.room()` in both arms above, which is the condition of `rows`; `end` came
+        // from the pen of this page.
         unsafe {
             let end = line.rows(page.pen(), batch);
             page.take(end);
@@ -259,7 +262,9 @@ impl<'p> IndexLine<'p> {
     /// Room for the group, and `SLACK` more.
     #[inline(always)]
     unsafe fn group<const K: usize>(&self, pen: Pen, indices: [u32; K]) -> Pen {
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: a group is a space, `K` indices of up to `MAX_U32` bytes and the joints between them. The room for
+        // these is this function's condition, and the bytes past the text (1 of an integer, 1 of a joint) are within
+        // `SLACK`.
         unsafe {
             let mut pen = pen.put([b' '], 1);
             for (place, index) in indices.into_iter().enumerate() {
@@ -285,7 +290,8 @@ pub(super) fn index_line<const K: usize>(
         let written = index_line_if_it_fits(page.rest(), line, &mut corners.take(count));
         return page.accept(written);
     }
-    // SAFETY: the room was counted above; `take` holds the iterator to the length it gave.
+    // SAFETY: `max_bytes(count, K) + SLACK` bytes are left, checked above: the prefix, `count` groups and the line
+    // feed. `take` stops an iterator that is longer than its `len()` said.
     unsafe {
         let mut pen = line.prefix.put(page.pen());
         for indices in corners.take(count) {
@@ -343,7 +349,8 @@ impl<'p> Prefix<'p> {
     /// Room for the text, and `SLACK` more.
     #[inline(always)]
     pub(super) unsafe fn put(&self, pen: Pen) -> Pen {
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: `put` stores 16 bytes and advances by at most 16, within text and `SLACK`; a longer text is copied as
+        // it is.
         unsafe {
             if self.text.len() <= self.head.len() {
                 return pen.put(self.head, self.text.len());

@@ -77,7 +77,8 @@ impl<const E: usize> Walk<'_, '_, E> {
     #[inline(always)]
     pub(super) unsafe fn step(&mut self, pen: Pen) -> Pen {
         self.left -= 1;
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: a separator is one byte. `Prefix::put` needs room for its text, at most the longest end, and `SLACK`:
+        // this function's condition.
         unsafe {
             if self.left > 0 {
                 return pen.put([self.lines.separator], 1);
@@ -130,7 +131,9 @@ pub(super) fn integers<const E: usize>(
         }
         let mut walk = lines.walk(place + done);
         let mut pen = page.pen();
-        // SAFETY: the room was counted.
+        // SAFETY: `fitting` counted `MAX_I32` bytes and a separator for each of `count` numbers, the ends of all lines
+        // that they complete, and `SLACK`. So `integer::i32` has its 12 bytes and `step` its room each time; `pen` came
+        // from this page.
         unsafe {
             for &value in &left[..count] {
                 pen = walk.step(integer::i32(pen, value));

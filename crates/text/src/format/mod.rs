@@ -192,28 +192,28 @@ impl<'a> Page<'a> {
     /// Appends an integer in decimal.
     #[inline]
     pub fn u32(&mut self, value: u32) {
-        // SAFETY: `integer::u32` stores at most `MAX_U32` bytes and one more.
+        // SAFETY: `integer::u32` needs 11 bytes of room, `MAX_U32 + 1`, and stores no further.
         unsafe { self.append::<{ MAX_U32 + 1 }>(|pen| integer::u32(pen, value)) }
     }
 
     /// Appends an integer in decimal.
     #[inline]
     pub fn u64(&mut self, value: u64) {
-        // SAFETY: `integer::u64` stores at most `MAX_U64` bytes and one more.
+        // SAFETY: `integer::u64` needs 21 bytes of room, `MAX_U64 + 1`, and stores no further.
         unsafe { self.append::<{ MAX_U64 + 1 }>(|pen| integer::u64(pen, value)) }
     }
 
     /// Appends an integer in decimal, with a `-` in front if it is negative.
     #[inline]
     pub fn i32(&mut self, value: i32) {
-        // SAFETY: `integer::i32` stores at most `MAX_I32` bytes and one more.
+        // SAFETY: `integer::i32` needs 12 bytes of room, `MAX_I32 + 1`, and stores no further.
         unsafe { self.append::<{ MAX_I32 + 1 }>(|pen| integer::i32(pen, value)) }
     }
 
     /// Appends an integer in decimal, with a `-` in front if it is negative.
     #[inline]
     pub fn i64(&mut self, value: i64) {
-        // SAFETY: `integer::i64` stores at most `MAX_I64` bytes and one more.
+        // SAFETY: `integer::i64` needs 21 bytes of room, `MAX_I64 + 1`, and stores no further.
         unsafe { self.append::<{ MAX_I64 + 1 }>(|pen| integer::i64(pen, value)) }
     }
 
@@ -233,7 +233,7 @@ impl<'a> Page<'a> {
     #[inline]
     pub fn fixed_f32(&mut self, value: f32, digits: usize) {
         let scale = Scale::new(digits);
-        // SAFETY: `fixed` stores at most this many bytes.
+        // SAFETY: `fixed` needs `MAX_FIXED_BYTES + SLACK` bytes for an f32, and stores no further.
         unsafe { self.append::<{ MAX_FIXED_F32 + SLACK }>(|pen| fixed::fixed(pen, value, scale)) }
     }
 
@@ -250,7 +250,7 @@ impl<'a> Page<'a> {
     #[inline]
     pub fn fixed_f64(&mut self, value: f64, digits: usize) {
         let scale = Scale::new(digits);
-        // SAFETY: `fixed` stores at most this many bytes.
+        // SAFETY: `fixed` needs `MAX_FIXED_BYTES + SLACK` bytes for an f64, and stores no further.
         unsafe { self.append::<{ MAX_FIXED_F64 + SLACK }>(|pen| fixed::fixed(pen, value, scale)) }
     }
 
@@ -357,12 +357,11 @@ impl<'a> Page<'a> {
     /// Appends what `write` stores.
     ///
     /// # Safety
-    /// `write` must store at most `MAX` bytes from the pen it is given, and return a pen within
-    /// them.
+    /// `write` must store at most `MAX` bytes from its pen, and return a pen that is at most `MAX` bytes further.
     #[inline(always)]
     unsafe fn append<const MAX: usize>(&mut self, write: impl FnOnce(Pen) -> Pen) {
         if self.room() < MAX {
-            // SAFETY: the same demand on `write`.
+            // SAFETY: its condition on `write` is this function's.
             let written = unsafe { append_if_it_fits::<MAX>(self.rest(), write) };
             return self.accept(written);
         }

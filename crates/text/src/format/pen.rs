@@ -30,7 +30,8 @@ impl Pen {
     /// `max(K, advance)` bytes from here must be inside the buffer.
     #[inline(always)]
     pub(super) unsafe fn put<const K: usize>(self, bytes: [u8; K], advance: usize) -> Self {
-        // SAFETY: the caller vouches for the room; an array of bytes has no alignment.
+        // SAFETY: `max(K, advance)` bytes are inside the buffer: `K` for the store, `advance` for the new position. A
+        // byte array has an alignment of 1.
         unsafe {
             self.0.cast::<[u8; K]>().write(bytes);
             Self(self.0.add(advance))
@@ -43,7 +44,7 @@ impl Pen {
     /// `count` bytes from here must be inside the buffer.
     #[inline(always)]
     pub(super) unsafe fn advance(self, count: usize) -> Self {
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: `count` bytes from here are inside the buffer, so that the new position is inside it or at its end.
         Self(unsafe { self.0.add(count) })
     }
 
@@ -53,8 +54,8 @@ impl Pen {
     /// `bytes.len()` bytes from here must be inside the buffer.
     #[inline(always)]
     pub(super) unsafe fn copy(self, bytes: &[u8]) -> Self {
-        // SAFETY: the caller vouches for the room; `bytes` cannot overlap the exclusively borrowed
-        // buffer.
+        // SAFETY: `bytes.len()` bytes from here are inside the buffer. That is borrowed exclusively by the page, so
+        // `bytes` cannot overlap it.
         unsafe {
             self.0.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
             Self(self.0.add(bytes.len()))
@@ -67,7 +68,8 @@ impl Pen {
     /// `bytes.len()` bytes from here must be inside the buffer.
     #[inline(always)]
     pub(super) unsafe fn copy_short(self, bytes: &[u8]) -> Self {
-        // SAFETY: the caller vouches for the room; both ends are stored, which overlap or meet.
+        // SAFETY: `count` is `bytes.len()`, and that many bytes are inside the buffer. The first store ends at 16, 8 or
+        // 4, which is at most `count`; the second begins at `count` minus as many and ends at `count`.
         unsafe {
             let count = bytes.len();
             if let (Some(&first), Some(&last), 16..=32) = (bytes.first_chunk::<16>(), bytes.last_chunk::<16>(), count) {
@@ -92,7 +94,7 @@ impl Pen {
     /// At least one byte must have been stored by this pen.
     #[inline(always)]
     pub(super) unsafe fn replace_last(self, byte: u8) {
-        // SAFETY: the caller vouches that the byte before is inside the buffer.
+        // SAFETY: this pen has stored the byte before here, so it is inside the buffer.
         unsafe { self.0.sub(1).write(byte) }
     }
 
@@ -102,7 +104,8 @@ impl Pen {
     /// 4 bytes from here must be inside the buffer, and `group` below 1000.
     #[inline(always)]
     pub(super) unsafe fn head(self, group: usize) -> Self {
-        // SAFETY: `group` is an index of the table, the caller vouches for it and for the room.
+        // SAFETY: `group < 1000` is an index of `HEADS`, and `put` stores the 4 bytes that are inside the buffer. The
+        // top byte, by which it advances, is 1 to 3.
         unsafe {
             let entry = *HEADS.get_unchecked(group);
             self.put(entry.to_le_bytes(), (entry >> 24) as usize)
@@ -112,10 +115,11 @@ impl Pen {
     /// Stores `group` (< 1000) as three digits, and moves on by `advance`.
     ///
     /// # Safety
-    /// 4 bytes from here must be inside the buffer, and `group` below 1000.
+    /// `max(4, advance)` bytes from here must be inside the buffer, and `group` below 1000.
     #[inline(always)]
     pub(super) unsafe fn group(self, group: usize, advance: usize) -> Self {
-        // SAFETY: `group` is an index of the table, the caller vouches for it and for the room.
+        // SAFETY: `group < 1000` is an index of `GROUPS`, and `max(4, advance)` bytes are inside the buffer, as `put`
+        // requires.
         unsafe { self.put(GROUPS.get_unchecked(group).to_le_bytes(), advance) }
     }
 
@@ -125,7 +129,7 @@ impl Pen {
     /// 4 bytes from here must be inside the buffer, and `group` below 1000.
     #[inline(always)]
     pub(super) unsafe fn pair(self, group: usize) -> Self {
-        // SAFETY: `group` is an index of the table, the caller vouches for it and for the room.
+        // SAFETY: `group < 1000` is an index of `GROUPS`, and `put` stores the 4 bytes that are inside the buffer.
         unsafe { self.put((GROUPS.get_unchecked(group) >> 8).to_le_bytes(), 2) }
     }
 
@@ -135,7 +139,8 @@ impl Pen {
     /// They must have been stored by this pen, and `gap` bytes from here must be inside the buffer.
     #[inline]
     pub(super) unsafe fn open_gap(self, count: usize, gap: usize, fill: u8) -> Self {
-        // SAFETY: the caller vouches for both ends.
+        // SAFETY: this pen stored the `count` bytes before here, so `start` is inside the buffer. Moved by `gap` they
+        // end at `gap` bytes from here, which is inside too. `copy_to` allows the overlap.
         unsafe {
             let start = self.0.sub(count);
             start.copy_to(start.add(gap), count);

@@ -20,11 +20,12 @@ pub(super) struct Style {
 /// One digit before the point, and an exponent: as `%e`.
 ///
 /// # Safety
-/// `precision` + 7 bytes of room and 24 more; the value finite and not negative.
+/// The value is finite and not negative. Room for `precision` + 7 bytes, the longest text, and 24 more.
 #[inline]
 pub(super) unsafe fn scientific(pen: Pen, magnitude: f64, style: Style) -> Pen {
     let digits = style.precision + 1;
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: up to 19 digits: the arrays of 8 or 24 bytes at `after`, one byte on, end within 25 bytes. Then at most
+    // `precision` + 2 bytes are passed, and `put_exponent` has the 7 bytes it requires.
     unsafe {
         if digits > significant::MAX {
             return long_scientific(pen, magnitude, style);
@@ -49,11 +50,11 @@ pub(super) unsafe fn scientific(pen: Pen, magnitude: f64, style: Style) -> Pen {
 /// The shorter of fixed and scientific notation, without zeros at the end: as `%g`.
 ///
 /// # Safety
-/// `precision` + 8 bytes of room and 32 more; the value finite and not negative.
+/// The value is finite and not negative. Room for `precision` + 8 bytes, the longest text, and 32 more.
 #[inline]
 pub(super) unsafe fn general(pen: Pen, magnitude: f64, style: Style) -> Pen {
     let digits = style.precision.max(1);
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: each helper has this function's conditions; `digits` fits the word of its arm (8 and 16 bytes).
     unsafe {
         match digits {
             ..=8 => {
@@ -81,7 +82,7 @@ pub(super) unsafe fn general(pen: Pen, magnitude: f64, style: Style) -> Pen {
 #[inline(never)]
 unsafe fn long_scientific(pen: Pen, magnitude: f64, style: Style) -> Pen {
     let (text, exponent) = long(magnitude, style.precision + 1);
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: `with_point` needs the digits and one byte, `precision` + 2; `put_exponent` the 7 bytes after them.
     unsafe { put_exponent(with_point(pen, text.all(), style.alternate), exponent, style.upper) }
 }
 
@@ -92,7 +93,7 @@ unsafe fn long_scientific(pen: Pen, magnitude: f64, style: Style) -> Pen {
 #[inline(never)]
 unsafe fn long_general(pen: Pen, magnitude: f64, style: Style) -> Pen {
     let (text, exponent) = long(magnitude, style.precision);
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: `lay_out` has the conditions of this function, and `text` has `style.precision` digits.
     unsafe { lay_out(pen, text.all(), exponent, style) }
 }
 
@@ -100,7 +101,7 @@ unsafe fn long_general(pen: Pen, magnitude: f64, style: Style) -> Pen {
 macro_rules! general_in {
     ($name:ident, $word:ty) => {
         /// # Safety
-        /// As for [`general`].
+        /// As for [`general`]; `count` is at most the bytes of the word.
         #[inline(always)]
         unsafe fn $name(pen: Pen, digits: $word, count: usize, exponent: i32, style: Style) -> Pen {
             const BYTES: usize = size_of::<$word>();
@@ -108,7 +109,8 @@ macro_rules! general_in {
             let needed =
                 if style.alternate { count } else { BYTES - (digits.leading_zeros() as usize / 8).min(BYTES - 1) };
             let text = digits | ZEROS;
-            // SAFETY: the caller vouches for the room.
+            // SAFETY: the last store ends 33 bytes from `pen` at the latest (16 digits, a point, 16 bytes), within
+            // `precision` + 40. `put_exponent` comes after at most `count` + 1 bytes, so it has the 7 that it requires.
             unsafe {
                 if exponent < -4 || exponent >= count as i32 {
                     pen.advance(1).put(text.to_le_bytes(), 0);
@@ -138,13 +140,14 @@ general_in!(general_in_16, u128);
 /// [`general`] from its digits, of which there are `style.precision`.
 ///
 /// # Safety
-/// As for [`general`].
+/// As for [`general`]; at least one digit.
 unsafe fn lay_out(pen: Pen, digits: &[u8], exponent: i32, style: Style) -> Pen {
     let plain = exponent >= -4 && exponent < digits.len() as i32;
     let whole = if plain { exponent.max(-1) + 1 } else { 1 } as usize;
     let zeros = digits.iter().rev().take_while(|&&digit| digit == b'0').count();
     let needed = if style.alternate { digits.len() } else { (digits.len() - zeros).max(whole) };
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: all slices are parts of `digits`, together no longer; with `0.000` (8 bytes stored), a point or an
+    // exponent (7 bytes) they are within `precision` + 8 and the 32 bytes more.
     unsafe {
         if !plain {
             return put_exponent(with_point(pen, &digits[..needed], style.alternate), exponent, style.upper);
@@ -171,7 +174,7 @@ fn long(magnitude: f64, digits: usize) -> (Digits, i32) {
 /// One byte more of room than there are digits, of which there is at least one.
 unsafe fn with_point(pen: Pen, digits: &[u8], always: bool) -> Pen {
     let (first, rest) = digits.split_at(1.min(digits.len()));
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: `first` and `rest` are all digits, with a point between them: one byte more than there are digits.
     unsafe {
         let pen = pen.copy(first);
         if rest.is_empty() && !always { pen } else { pen.put([b'.'], 1).copy(rest) }
@@ -181,12 +184,12 @@ unsafe fn with_point(pen: Pen, digits: &[u8], always: bool) -> Pen {
 /// `e`, the sign, and two digits or three.
 ///
 /// # Safety
-/// 7 bytes of room; the exponent between -999 and 999.
+/// 7 bytes of room. The exponent is between -999 and 999.
 #[inline(always)]
 pub(super) unsafe fn put_exponent(pen: Pen, exponent: i32, upper: bool) -> Pen {
     let letter = if upper { b'E' } else { b'e' };
     let sign = if exponent < 0 { b'-' } else { b'+' };
-    // SAFETY: the caller vouches for the room and the exponent.
+    // SAFETY: 2 bytes for letter and sign, then `group` and `pair` store 4: 6 bytes. Both need a number below 1000.
     unsafe {
         let pen = pen.put([letter, sign], 2);
         let exponent = exponent.unsigned_abs() as usize;

@@ -102,8 +102,8 @@ impl Plan {
     /// Stores lines.
     ///
     /// # Safety
-    /// The room that [`FixedLine::portable_rows`] asks for. A plan proves that the CPU has the
-    /// instructions.
+    /// The room that [`FixedLine::portable_rows`] asks for, and a CPU with the features that `target_feature` names:
+    /// [`Plan::if_possible`] proves them.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
     pub(super) unsafe fn rows<const N: usize, R: Real>(
@@ -117,7 +117,9 @@ impl Plan {
         let mut groups = rows.chunks_exact(rows_together);
         for group in &mut groups {
             let values = quads(group, quads_per_row);
-            // SAFETY: the caller vouches for the room of each row.
+            // SAFETY: each row of the group has its `room_bytes(N)` left. `store` passes at most 16 bytes per value,
+            // fewer than `room_bytes` counts, and stores 64, which are within `SLACK` behind the text; prefix and end
+            // are counted too.
             unsafe {
                 let Some(texts) = self.texts::<R>(values) else {
                     pen = line.portable_rows(pen, group);
@@ -132,7 +134,7 @@ impl Plan {
                 }
             }
         }
-        // SAFETY: the same demand.
+        // SAFETY: the rows before used at most their share of the room, so that of the remainder is left.
         unsafe { line.portable_rows(pen, groups.remainder()) }
     }
 
@@ -250,7 +252,7 @@ impl Plan {
         for ((bytes, text), first) in parts.into_iter().zip(texts).zip(&mut firsts) {
             *first = self.belonging(bytes);
             let filled = _mm512_mask_mov_epi8(bytes, !*first, _mm512_set1_epi8(b'-' as i8));
-            // SAFETY: both are 64 bytes without invalid values.
+            // SAFETY: `__m512i` and `[u8; 64]` have the same size, and every bit pattern is valid for bytes.
             *text = unsafe { std::mem::transmute::<__m512i, [u8; 64]>(filled) };
         }
         Some(firsts)
@@ -268,12 +270,13 @@ impl Text {
     /// Stores the first `count` values, each with a separator.
     ///
     /// # Safety
-    /// 64 bytes from `pen` must be inside its buffer.
+    /// 64 bytes from `pen` must be inside its buffer, and the CPU has the features that `target_feature` names.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
     unsafe fn store(self, pen: Pen, count: usize) -> Pen {
         let kept = _bzhi_u64(self.kept, 16 * count as u32);
-        // SAFETY: both are 64 bytes without invalid values; the caller vouches for the room.
+        // SAFETY: `__m512i` and `[u8; 64]` have the same size, and every bit pattern is valid for bytes. 64 bytes from
+        // `pen` are inside the buffer; `kept` has at most 64 bits, so that the pen stays within them.
         unsafe {
             let packed: [u8; 64] = std::mem::transmute(_mm512_maskz_compress_epi8(kept, self.bytes));
             pen.put(packed, kept.count_ones() as usize)
@@ -290,7 +293,7 @@ fn quads<const N: usize, R: Real>(rows: &[[R; N]], quads_per_row: usize) -> [__m
         let (row, first) = (index / quads_per_row, index % quads_per_row * QUAD);
         if row < rows.len() {
             let values = &rows[row][first..];
-            // SAFETY: no more than there are.
+            // SAFETY: `values` is the rest of a row, and `count` at most its length.
             *quad = unsafe { load(values.as_ptr(), values.len().min(QUAD)) };
         }
     }
@@ -300,12 +303,13 @@ fn quads<const N: usize, R: Real>(rows: &[[R; N]], quads_per_row: usize) -> [__m
 /// Loads `count` (at most 4) values as f64; the lanes left over are zero.
 ///
 /// # Safety
-/// `count` values must be readable at `values`.
+/// `count` values must be readable at `values`, and the CPU has the features that `target_feature` names.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
 unsafe fn load<R: Real>(values: *const R, count: usize) -> __m256d {
     let lanes = !(0xFF << count) & 0xF;
-    // SAFETY: only the lanes in the mask are read; `Real` is f32 or f64, told apart by their size.
+    // SAFETY: a masked load reads only the lanes in its mask: the first `count`, which are readable. `Real` is sealed
+    // to f32 and f64, which their size tells apart.
     unsafe {
         if size_of::<R>() == size_of::<f32>() {
             _mm256_cvtps_pd(_mm_maskz_loadu_ps(lanes, values.cast()))
@@ -318,7 +322,7 @@ unsafe fn load<R: Real>(values: *const R, count: usize) -> __m256d {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn vector(bytes: &Bytes) -> __m512i {
-    // SAFETY: 64 aligned bytes.
+    // SAFETY: `Bytes` is 64 bytes and `repr(align(64))`, as the aligned load requires.
     unsafe { _mm512_load_si512(bytes.0.as_ptr().cast()) }
 }
 

@@ -68,10 +68,10 @@ pub fn face_rows(
     match window.level.usable() {
         _ if !window.fits() => FaceRows::default(),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the CPU has the features of a usable level; the index fits.
+        // SAFETY: `usable()` returns only what this CPU has, and the first arm has returned where `fits()` is false.
         Level::Avx512 => unsafe { face_rows_avx512(window, line, keyword, values, row_ends) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
+        // SAFETY: as for `Avx512` above.
         Level::Avx2 => unsafe { face_rows_avx2(window, line, keyword, values, row_ends) },
         _ => {
             face_rows_with(window, line, keyword, values, row_ends, |tokens, out| convert_portable(window, tokens, out))
@@ -80,7 +80,7 @@ pub fn face_rows(
 }
 
 /// # Safety
-/// The CPU has the features of [`Level::Avx512`], and the index fits the text.
+/// The CPU has the features of [`Level::Avx512`], and `window.fits()`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn face_rows_avx512(
@@ -92,13 +92,15 @@ unsafe fn face_rows_avx512(
 ) -> FaceRows {
     let text = window.padded.as_ptr();
     face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
-        // SAFETY: the ends are offsets of the index, at least PADDING into the text and within it.
+        // SAFETY: `Batch::tokens` takes ends from the index and at most 7 behind `end_count`, which `Index::close` set
+        // to `start`. All are at least 64 (PADDING), and `fits()` puts them inside the text. The features are this
+        // function's.
         convert_with(tokens, out, |ends, keep, out| unsafe { x86::indices_avx512(text, ends, keep, out) })
     })
 }
 
 /// # Safety
-/// The CPU has the features of [`Level::Avx2`], and the index fits the text.
+/// The CPU has the features of [`Level::Avx2`], and `window.fits()`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn face_rows_avx2(
@@ -110,7 +112,7 @@ unsafe fn face_rows_avx2(
 ) -> FaceRows {
     let text = window.padded.as_ptr();
     face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
-        // SAFETY: the ends are offsets of the index, at least PADDING into the text and within it.
+        // SAFETY: as in `face_rows_avx512`: every end is at least 64 bytes into the text and inside it.
         convert_with(tokens, out, |ends, keep, out| unsafe { x86::indices_avx2(text, ends, keep, out) })
     })
 }

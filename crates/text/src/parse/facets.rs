@@ -140,8 +140,8 @@ fn convert(window: Window<'_>, ends: &mut [u32], count: usize, out: &mut [Facet]
             before: Before::Token,
             level: window.level.usable(),
         };
-        // SAFETY: the index fits: its ends are at least PADDING into the text and within it; `values` is as long as
-        // `ends`.
+        // SAFETY: `facets` checked `fits()`, and `find` took ends of whole lines of the index: they are at least 64
+        // (PADDING) bytes into the text and inside it. `usable()` returned the level.
         done += unsafe { numbers.f32s(&mut values[start..]) } / NUMBERS;
         let start = NUMBERS * done;
         if done < count {
@@ -159,7 +159,7 @@ fn convert(window: Window<'_>, ends: &mut [u32], count: usize, out: &mut [Facet]
 
 /// Converts the numbers of one facet, whatever their notation; `false` where one is none.
 fn any(numbers: Numbers<'_>, values: &mut [f32]) -> bool {
-    // SAFETY: the caller's numbers are those of an index that fits, and there are as many values as ends.
+    // SAFETY: `convert` passes ends that it took from the same index, as above.
     let done = unsafe { numbers.long_f32s(values) };
     let rest = values.iter_mut().zip(&numbers.ends[..NUMBERS]).skip(done);
     let converted = rest.map_while(|(value, &end)| {

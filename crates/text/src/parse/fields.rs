@@ -150,9 +150,10 @@ impl Run<'_> {
         runs(
             count,
             out,
-            // SAFETY: the ends are of an index that fits: at least PADDING into the text and within it.
+            // SAFETY: `Fields::scan` made the level usable. Wanted ends are below `index.end_count` (`all`, `pick`):
+            // `fits()` and `Index::begin` put them at 64 (PADDING) or more and inside `padded`.
             |out, done| unsafe { self.numbers(from + done, from + count).f32s(&mut out[done..]) },
-            // SAFETY: as above.
+            // SAFETY: as above: a part of the same ends.
             |out, done, stop| unsafe { self.numbers(from + done, from + stop).long_f32s(&mut out[done..]) },
             |out, done| number::f32(self.token(from + done)).map(|value| out[done] = value).is_some(),
         )
@@ -167,11 +168,11 @@ impl Run<'_> {
         runs(
             count,
             &mut (out, marks),
-            // SAFETY: as above.
+            // SAFETY: as in `f32s`: `numbers` yields the same ends.
             |(out, marks), done| unsafe {
                 self.numbers(from + done, from + count).f64s(&mut out[done..], &mut marks[done..])
             },
-            // SAFETY: as above.
+            // SAFETY: as above: a part of the same ends.
             |(out, marks), done, stop| unsafe {
                 self.numbers(from + done, from + stop).long_f64s(&mut out[done..], &mut marks[done..])
             },

@@ -103,7 +103,9 @@ impl Grid {
         self.check(padded, first, out.len());
         #[cfg(target_arch = "x86_64")]
         if !out.is_empty() {
-            // SAFETY: only a kernel finds a grid with numbers, so the CPU has the features; all are in the text.
+            // SAFETY: `out` is not empty, so `check` proved `count > 0`: `scan` sets that only where `has_kernel` found
+            // AVX-512. `check` also proved `first + out.len() <= count` and that `padded` has 64 bytes after `limit`,
+            // the bound of all ends.
             unsafe { x86::f64s(self, padded, first, out) };
         }
     }
@@ -116,7 +118,7 @@ impl Grid {
         self.check(padded, first, out.len());
         #[cfg(target_arch = "x86_64")]
         if !out.is_empty() {
-            // SAFETY: as above.
+            // SAFETY: as in `f64s`: `check` proved the same of `first`, `out` and `padded`.
             unsafe { x86::f32s(self, padded, first, out) };
         }
     }
@@ -167,7 +169,8 @@ fn has_kernel(level: Level) -> bool {
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: Shape) -> usize {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the CPU has the level of the kernel.
+    // SAFETY: `scan` calls this only after `has_kernel`, which is true only where `usable()` is AVX-512; it also
+    // checked that `padded` has PADDING (64) bytes after `range.end`.
     return unsafe { x86::find(grid, padded, range, shape) };
     #[cfg(not(target_arch = "x86_64"))]
     return 0;

@@ -34,7 +34,7 @@ struct Walk {
 /// Finds the numbers of `padded[range]` if it is a grid; how many there are, or 0.
 ///
 /// # Safety
-/// The CPU has the features; 64 bytes are readable behind the range.
+/// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: Shape) -> usize {
     let newlines = newlines(shape.columns);
@@ -74,7 +74,7 @@ fn newlines(columns: usize) -> u128 {
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn marks(block: &[u8; 64], separator: u8, inside: u64) -> Marks {
-    // SAFETY: a block is 64 bytes.
+    // SAFETY: `block` is a reference to 64 bytes, as many as the load reads; it needs no alignment.
     let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
     let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8)) & inside;
     let digit = _mm512_cmple_epu8_mask(_mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8)), _mm512_set1_epi8(9));
@@ -114,19 +114,23 @@ struct Kernel {
 /// Converts as many numbers as `out` has places, from `first` on.
 ///
 /// # Safety
-/// The CPU has the features; the numbers were found in the text, behind which 64 bytes are.
+/// - The CPU has the features that `target_feature` names.
+/// - `first + out.len() <= grid.count`, and `grid.ends` has 16 places after the last end, as [`Grid::scan`] leaves
+/// them.
+/// - Every end in `grid.ends`, these 16 included, is less than `padded.len() - 64`.
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
 pub(super) unsafe fn f64s(grid: &Grid, padded: &[u8], first: usize, out: &mut [MaybeUninit<f64>]) {
     let kernel = Kernel::new(grid, padded, &TENS);
     let (eights, rest) = out.as_chunks_mut::<TOGETHER>();
     let mut at = first;
     for out in eights {
-        // SAFETY: the caller's promise; eight f64s fit.
+        // SAFETY: `at < first + out.len() <= grid.count`, the second condition, so `Kernel::f64s` may take number `at`.
+        // `out` is a reference to eight places of 8 bytes; `storeu` needs no alignment.
         unsafe { _mm512_storeu_pd(out.as_mut_ptr().cast(), kernel.f64s(grid, at)) };
         at += TOGETHER;
     }
     if !rest.is_empty() {
-        // SAFETY: as above; a number is there.
+        // SAFETY: `rest` is not empty, so that number `at` exists: `at < grid.count`, as above.
         let last = values(unsafe { kernel.f64s(grid, at) });
         rest.iter_mut().zip(last).for_each(|(out, value)| _ = out.write(value));
     }
@@ -135,16 +139,17 @@ pub(super) unsafe fn f64s(grid: &Grid, padded: &[u8], first: usize, out: &mut [M
 /// As [`f64s`].
 ///
 /// # Safety
-/// As there.
+/// As for [`f64s`].
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
 pub(super) unsafe fn f32s(grid: &Grid, padded: &[u8], first: usize, out: &mut [MaybeUninit<f32>]) {
     let kernel = Kernel::new(grid, padded, &TENTHS);
     for (step, out) in out.chunks_mut(TOGETHER).enumerate() {
         let at = first + step * TOGETHER;
-        // SAFETY: the caller's promise.
+        // SAFETY: `chunks_mut` yields no empty chunk, so `at < first + out.len() <= grid.count`, the second condition
+        // of this function.
         let (products, unsure) = unsafe { kernel.f32s(grid, at) };
         let near = _mm512_cvtpd_ps(products);
-        // SAFETY: the places are there.
+        // SAFETY: the mask has `out.len()` bits (1 to 8), so that only the places of this chunk are written.
         unsafe { _mm256_mask_storeu_ps(out.as_mut_ptr().cast(), u8::MAX >> (TOGETHER - out.len()), near) };
         if unsure != 0 {
             for (lane, out) in out.iter_mut().enumerate().filter(|(lane, _)| unsure >> lane & 1 == 1) {
@@ -162,7 +167,7 @@ fn nearest(grid: &Grid, padded: &[u8], at: usize) -> f32 {
 }
 
 fn values(vector: __m512d) -> [f64; 8] {
-    // SAFETY: the same bits, of which all are f64s.
+    // SAFETY: `__m512d` and `[f64; 8]` are both 64 bytes, and every bit pattern is an f64.
     unsafe { std::mem::transmute(vector) }
 }
 
@@ -172,7 +177,7 @@ impl Kernel {
     fn new(grid: &Grid, padded: &[u8], powers: &[f64; 32]) -> Kernel {
         let point = 15 - grid.places as i8;
         let order: [i8; 16] = std::array::from_fn(|at| at as i8 - i8::from(at as i8 <= point));
-        // SAFETY: 16 bytes.
+        // SAFETY: `order` is an array of 16 bytes, as many as the load reads.
         let order = unsafe { _mm_loadu_si128(order.as_ptr().cast()) };
         let power = _mm512_set1_pd(powers[grid.places & 31]);
         Kernel { text: padded.as_ptr(), order: _mm512_broadcast_i32x4(order), power }
@@ -181,11 +186,13 @@ impl Kernel {
     /// The quotients of eight numbers, each rounded once.
     ///
     /// # Safety
-    /// The CPU has the features; number `at` is in the text or just behind the last one.
+    /// - The CPU has the features that `target_feature` names, and `self` was made of `grid` and its text.
+    /// - `at < grid.count`, and `grid.ends` is as the function `f64s` requires: 16 places after the last end, all more
+    /// than 64 bytes before the end of the text.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
     #[inline]
     unsafe fn f64s(&self, grid: &Grid, at: usize) -> __m512d {
-        // SAFETY: the caller's promise.
+        // SAFETY: both conditions are this function's.
         let (whole, negative) = unsafe { self.digits(grid, at) };
         let values = _mm512_div_pd(whole, self.power);
         _mm512_mask_xor_pd(values, negative, values, _mm512_set1_pd(-0.0))
@@ -198,7 +205,7 @@ impl Kernel {
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
     #[inline]
     unsafe fn f32s(&self, grid: &Grid, at: usize) -> (__m512d, u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: both conditions are this function's.
         let (whole, negative) = unsafe { self.digits(grid, at) };
         let products = _mm512_mul_pd(whole, self.power);
         let near = _mm512_add_epi64(_mm512_castpd_si512(products), _mm512_set1_epi64(MARGIN as i64));
@@ -214,14 +221,15 @@ impl Kernel {
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
     #[inline]
     unsafe fn digits(&self, grid: &Grid, at: usize) -> (__m512d, u8) {
-        // SAFETY: behind the last end are places for more than eight.
+        // SAFETY: `at < grid.count`, and `grid.ends` has `count + 1 + 16` places.
         let ends = unsafe { grid.ends.as_ptr().add(at) };
-        // SAFETY: as above.
+        // SAFETY: the loads read `ends[at..at + 9]`; `at + 9 <= count + 8`, inside the `count + 17` places.
         let (before, end) = unsafe { (_mm256_loadu_si256(ends.cast()), _mm256_loadu_si256(ends.add(1).cast())) };
         // The characters that numbers have less than 16.
         let short = _mm256_sub_epi32(_mm256_add_epi32(before, _mm256_set1_epi32(17)), end);
         // Every second number in each vector: packing the two puts them in order.
-        // SAFETY: the caller's promise; the begins of eight numbers are in the text.
+        // SAFETY: `load` reads ends `at` to `at + 7`, inside the 16 places after the last end; each is more than 64
+        // bytes before the end of the text.
         let bytes = unsafe { [self.load(ends), self.load(ends.add(1))] };
         let fours = [self.fours(bytes[0], short, 0), self.fours(bytes[1], short, 4)];
         let eights = _mm512_madd_epi16(_mm512_packus_epi32(fours[0], fours[1]), _mm512_set1_epi32(0x0001_2710));
@@ -235,11 +243,13 @@ impl Kernel {
     /// 16 bytes from the begin of each of four numbers on: the one behind the end at `ends`, and each second one.
     ///
     /// # Safety
-    /// As for [`Kernel::f64s`].
+    /// The CPU has the features that `target_feature` names. `ends[0]`, `ends[2]`, `ends[4]` and `ends[6]` are readable
+    /// and more than 17 bytes before the end of the text.
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
     unsafe fn load(&self, ends: *const u32) -> __m512i {
-        // SAFETY: the caller's promise.
+        // SAFETY: called with 0, 2, 4 and 6, which this function's condition names; the 16 bytes behind such an end are
+        // in the text.
         let load = |number: usize| unsafe { _mm_loadu_si128(self.text.add(*ends.add(number) as usize + 1).cast()) };
         let pair = |number: usize| _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(load(number)), load(number + 2));
         _mm512_inserti64x4::<1>(_mm512_castsi256_si512(pair(0)), pair(4))

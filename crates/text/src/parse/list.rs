@@ -210,7 +210,8 @@ impl Kind for Singles {
     type Value = f32;
 
     fn plain(numbers: Numbers<'_>, out: &mut [f32]) -> Run {
-        // SAFETY: the level is usable; ends lie in the padded text, PADDING bytes into it.
+        // SAFETY: `level` came from `Lists::new`, which calls `usable()`. `ends` came from `find` over `start..=end`,
+        // for which `has_room` checked `start >= PADDING` (64) and `padded.len() >= end + PADDING`.
         unsafe { numbers.list_f32s(out) }
     }
 
@@ -227,7 +228,7 @@ impl Kind for Doubles {
     type Value = f64;
 
     fn plain(numbers: Numbers<'_>, out: &mut [f64]) -> Run {
-        // SAFETY: as above.
+        // SAFETY: as in `Singles::plain`: the same `Numbers` of `Lists::convert`.
         unsafe { numbers.list_f64s::<{ MOST_ENDS + SLACK }>(out) }
     }
 
@@ -249,10 +250,11 @@ impl Kind for Integers {
         let ends = numbers.wanted();
         let done = match level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
+            // SAFETY: as in `Singles::plain`: `has_room` put 64 bytes before every end, and `usable()` in `Lists::new`
+            // returned this level.
             Level::Avx512 => unsafe { x86::i32s_avx512(padded, ends, out) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
+            // SAFETY: as for `Avx512` above.
             Level::Avx2 => unsafe { x86::i32s_avx2(padded, ends, out) },
             _ => portable(ends, out, |end| swar::integer(padded, end)),
         };
@@ -342,10 +344,10 @@ fn skip_blanks(padded: &[u8], at: usize, end: usize) -> usize {
 fn find(padded: &[u8], at: usize, end: usize, level: Level, found: &mut Ends) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the level is usable.
+        // SAFETY: `level` is that of `Lists::new`, which calls `usable()`: this CPU has its features.
         Level::Avx512 => unsafe { x86::find_avx512(padded, at, end, found) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
+        // SAFETY: as for `Avx512` above.
         Level::Avx2 => unsafe { x86::find_avx2(padded, at, end, found) },
         _ => find_blocks(padded, at, end, found, masks, spread),
     }

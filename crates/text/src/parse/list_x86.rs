@@ -15,11 +15,11 @@ const STOPS: [u8; 16] = *b"\xFF\0\"#\0\0\0\0\0\0\0[\x0C]\0/";
 /// Finds where tokens end, see [`super::list`].
 ///
 /// # Safety
-/// The CPU has the features.
+/// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn find_avx512(padded: &[u8], at: usize, end: usize, found: &mut Ends) -> usize {
     let masks = |block: &[u8; 64]| {
-        // SAFETY: a block is 64 bytes.
+        // SAFETY: `block` is a reference to 64 bytes, as many as the load reads; it needs no alignment.
         let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
         let space = lookup_avx512(&SPACES, bytes);
         let tab = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(0x0B));
@@ -31,12 +31,13 @@ pub(super) unsafe fn find_avx512(padded: &[u8], at: usize, end: usize, found: &m
 /// As [`find_avx512`].
 ///
 /// # Safety
-/// The CPU has the features.
+/// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn find_avx2(padded: &[u8], at: usize, end: usize, found: &mut Ends) -> usize {
     let masks = |block: &[u8; 64]| {
         let from = block.as_ptr().cast::<__m256i>();
-        // SAFETY: a block is 64 bytes.
+        // SAFETY: `block` is a reference to 64 bytes: the two loads read bytes 0 to 31 and 32 to 63, and need no
+        // alignment.
         let [low, high] = unsafe { [_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1))] };
         let tab = _mm256_set1_epi8(0x0B);
         let tab = movemask(_mm256_cmpeq_epi8(low, tab), _mm256_cmpeq_epi8(high, tab));
@@ -49,7 +50,7 @@ pub(super) unsafe fn find_avx2(padded: &[u8], at: usize, end: usize, found: &mut
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn lookup_avx512(table: &[u8; 16], bytes: __m512i) -> u64 {
-    // SAFETY: the table is 16 bytes.
+    // SAFETY: `table` is a reference to 16 bytes, as many as the load reads.
     let table = _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(table.as_ptr().cast()) });
     _mm512_cmpeq_epi8_mask(_mm512_shuffle_epi8(table, bytes), bytes)
 }
@@ -57,7 +58,7 @@ fn lookup_avx512(table: &[u8; 16], bytes: __m512i) -> u64 {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn lookup_avx2(table: &[u8; 16], low: __m256i, high: __m256i) -> u64 {
-    // SAFETY: the table is 16 bytes.
+    // SAFETY: `table` is a reference to 16 bytes, as many as the load reads.
     let table = _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(table.as_ptr().cast()) });
     let find = |bytes: __m256i| _mm256_cmpeq_epi8(_mm256_shuffle_epi8(table, bytes), bytes);
     movemask(find(low), find(high))
@@ -79,11 +80,12 @@ pub(super) fn before_avx2(low: __m256i, high: __m256i) -> u64 {
 /// Plain integers that end at `ends`, eight at a time: returns how many were converted.
 ///
 /// # Safety
-/// The CPU has the features; 64 bytes before each end are in `padded`.
+/// The CPU has the features that `target_feature` names, and every end is at least 64 and at most `padded.len()`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 pub(super) unsafe fn i32s_avx512(padded: &[u8], ends: &[u32], out: &mut [i32]) -> usize {
     eights(padded, ends, out, |ends, out| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the closure gets elements of this function's `ends`, 64 bytes into `padded` by its second condition;
+        // the features of `indices_avx512` are a part of its first.
         let found = unsafe { x86::indices_avx512(padded.as_ptr(), ends, 0xFF, out) };
         found.bad | found.empty
     })
@@ -92,11 +94,12 @@ pub(super) unsafe fn i32s_avx512(padded: &[u8], ends: &[u32], out: &mut [i32]) -
 /// As [`i32s_avx512`].
 ///
 /// # Safety
-/// As there.
+/// The CPU has the features that `target_feature` names, and every end is at least 16 and at most `padded.len()`.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) unsafe fn i32s_avx2(padded: &[u8], ends: &[u32], out: &mut [i32]) -> usize {
     eights(padded, ends, out, |ends, out| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the closure gets elements of this function's `ends`, 16 bytes into `padded` by its second condition;
+        // the features of `indices_avx2` are its first.
         let found = unsafe { x86::indices_avx2(padded.as_ptr(), ends, 0xFF, out) };
         found.bad | found.empty
     })

@@ -8,28 +8,28 @@ use std::arch::x86_64::*;
 /// Converts numbers to the nearest f32s until one is not plain enough.
 ///
 /// # Safety
-/// What [`Numbers`] says of the text, and the CPU has the features.
+/// The CPU has the features that `target_feature` names, and the wanted ends are as [`Numbers`] requires.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn f32s(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
     let take = |at: usize, decimal: Decimal| {
         let place = out.get_mut(at).zip(decimal.f32());
         place.map(|(out, value)| *out = value).is_some()
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: both conditions of `each` are this function's.
     unsafe { each(numbers, take) }
 }
 
 /// The same as f64s with their marks.
 ///
 /// # Safety
-/// As there.
+/// As for [`f32s`].
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn f64s(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
     let take = |at: usize, decimal: Decimal| {
         let place = out.get_mut(at).zip(marks.get_mut(at)).zip(decimal.marked());
         place.map(|((out, mark), (value, found))| (*out, *mark) = (value, found)).is_some()
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: both conditions of `each` are this function's.
     unsafe { each(numbers, take) }
 }
 
@@ -41,7 +41,8 @@ pub(super) unsafe fn f64s(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline]
 unsafe fn each(numbers: Numbers<'_>, mut take: impl FnMut(usize, Decimal) -> bool) -> usize {
-    // SAFETY: 64 bytes before each end are in the text.
+    // SAFETY: called with `end`, `last` and `last - 1`. A wanted end is at least 64 and inside `padded`; `last` is at
+    // most 5 bytes before it (`behind_letter < 5`), so that the 32 bytes read start at 64 - 6 - 32 = 26 or later.
     let load = |end: usize| unsafe { _mm256_loadu_si256(numbers.padded.as_ptr().add(end - 32).cast()) };
     let zero = _mm256_set1_epi8(b'0' as i8);
     for (at, &end) in numbers.wanted().iter().enumerate() {
@@ -116,6 +117,6 @@ fn iota() -> __m256i {
         }
         table
     };
-    // SAFETY: 32 bytes.
+    // SAFETY: `IOTA` has 32 bytes, as many as the load reads.
     unsafe { _mm256_loadu_si256(IOTA.as_ptr().cast()) }
 }

@@ -34,15 +34,16 @@ pub(super) enum Before {
     List,
 }
 
-/// Numbers in a text.
+/// Numbers in a text, and what the unsafe functions below rely on: every wanted end is at least 64 and below
+/// `padded.len()`, and `level` came from [`Level::usable`].
 #[derive(Clone, Copy)]
 pub(super) struct Numbers<'a> {
-    /// The text. 64 bytes before each end are there, and the end itself.
+    /// The text. It has 64 bytes before each wanted end, and the byte at the end.
     pub(super) padded: &'a [u8],
-    /// Where they end, and [`TOGETHER`] more.
+    /// Where the wanted numbers end, and [`TOGETHER`] more ends, which are counted but not read from.
     pub(super) ends: &'a [u32],
     pub(super) before: Before,
-    /// A usable one.
+    /// A level that [`Level::usable`] returned.
     pub(super) level: Level,
 }
 
@@ -58,7 +59,7 @@ impl Numbers<'_> {
         &self.ends[..self.count()]
     }
 
-    /// Converts numbers that may be longer, one by one; none where this CPU has no quick way.
+    /// Converts numbers that may be longer, one by one. Converts none where this CPU has no fast kernel.
     ///
     /// # Safety
     /// As for [`Numbers::f32s`].
@@ -66,7 +67,7 @@ impl Numbers<'_> {
     pub(super) unsafe fn long_f32s(self, out: &mut [f32]) -> usize {
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the caller's promise.
+            // SAFETY: `level` is usable, so the CPU has AVX2; the ends are as this function requires.
             Level::Avx2 | Level::Avx512 => unsafe { long_x86::f32s(self, out) },
             _ => 0,
         }
@@ -80,7 +81,7 @@ impl Numbers<'_> {
     pub(super) unsafe fn long_f64s(self, out: &mut [f64], marks: &mut [u8]) -> usize {
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the caller's promise.
+            // SAFETY: `level` is usable, so the CPU has AVX2; the ends are as this function requires.
             Level::Avx2 | Level::Avx512 => unsafe { long_x86::f64s(self, out, marks) },
             _ => 0,
         }
@@ -89,15 +90,16 @@ impl Numbers<'_> {
     /// Converts plain numbers to the nearest f32s.
     ///
     /// # Safety
-    /// The text is as [`Numbers`] says, and this CPU has the level.
+    /// - Every wanted end is at least 64 and below `padded.len()`.
+    /// - `level` came from [`Level::usable`].
     pub(super) unsafe fn f32s(self, out: &mut [f32]) -> usize {
         debug_assert!(self.count() == 0 || out.len() >= self.ends.len() - 1);
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the caller's promise.
+            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
             Level::Avx512 => unsafe { x86::f32s_avx512(self, out) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the same.
+            // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
             Level::Avx2 => unsafe { x86::f32s_avx2(self, out) },
             _ => {
                 let ends = self.ends[..self.count()].iter();
@@ -116,10 +118,10 @@ impl Numbers<'_> {
         debug_assert!(self.count() == 0 || out.len().min(marks.len()) >= self.ends.len() - 1);
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the caller's promise.
+            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
             Level::Avx512 => unsafe { x86::f64s_avx512(self, out, marks) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the same.
+            // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
             Level::Avx2 => unsafe { x86::f64s_avx2(self, out, marks) },
             _ => {
                 let ends = self.ends[..self.count()].iter();
@@ -131,31 +133,31 @@ impl Numbers<'_> {
         }
     }
 
-    /// As [`Numbers::f32s`], of a list; it says what it stopped at.
+    /// As [`Numbers::f32s`], of a list; also returns where it stopped.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`Numbers::f32s`].
     pub(super) unsafe fn list_f32s(self, out: &mut [f32]) -> Run {
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the caller's promise.
+            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
             Level::Avx512 => unsafe { x86::list_f32s_avx512(self, out) },
-            // SAFETY: the same.
+            // SAFETY: both conditions of `f32s` are this function's.
             _ => Run { done: unsafe { self.f32s(out) }, odd: ALL_ODD },
         }
     }
 
-    /// As [`Numbers::list_f32s`], as f64s of which none is in the middle of two f32s.
+    /// As [`Numbers::list_f32s`], as f64s of which none is in the middle of two f32s. `out` has at most `MOST` places.
     ///
     /// # Safety
-    /// As there; there are no more than `MOST` places in `out`.
+    /// As for [`Numbers::f32s`].
     pub(super) unsafe fn list_f64s<const MOST: usize>(self, out: &mut [f64]) -> Run {
         #[cfg(target_arch = "x86_64")]
         if self.level == Level::Avx512 {
-            // SAFETY: the caller's promise.
+            // SAFETY: `level` is usable and AVX-512; the ends are as this function requires.
             return unsafe { x86::list_f64s_avx512(self, out) };
         }
-        // SAFETY: the same.
+        // SAFETY: both conditions of `f64s` are this function's.
         let count = unsafe { self.f64s(out, &mut [0; MOST]) };
         let is_middle = |value: &f64| value.to_bits() & BELOW_SINGLE == HALF_SINGLE;
         Run { done: out[..count].iter().position(is_middle).unwrap_or(count), odd: ALL_ODD }

@@ -20,21 +20,21 @@ static TENTHS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENTHS);
 /// Converts plain numbers to f32s, eight at a time and up to seven at last.
 ///
 /// # Safety
-/// What [`Numbers`] says of the text, and the CPU has the features.
+/// The CPU has the features that `target_feature` names, and the wanted ends are as [`Numbers`] requires.
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
 pub(super) unsafe fn f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
     let convert = |eight: &Eight, at: usize| {
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
         eight.odd == 0 && eight.f32s(out) == 0
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: both conditions of `eights` are this function's.
     unsafe { eights(numbers, convert) }
 }
 
 /// As [`f32s_avx512`], as f64s with a mark for each.
 ///
 /// # Safety
-/// As there.
+/// As for [`f32s_avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
 pub(super) unsafe fn f64s_avx512(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
     let convert = |eight: &Eight, at: usize| {
@@ -45,14 +45,14 @@ pub(super) unsafe fn f64s_avx512(numbers: Numbers<'_>, out: &mut [f64], marks: &
         }
         eight.odd == 0
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: both conditions of `eights` are this function's.
     unsafe { eights(numbers, convert) }
 }
 
 /// As [`f32s_avx512`], of lists: it also says which of the eight are odd that it stops at, and converts the others.
 ///
 /// # Safety
-/// As there.
+/// As for [`f32s_avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
 pub(super) unsafe fn list_f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> Run {
     let mut odd = ALL_ODD;
@@ -62,7 +62,7 @@ pub(super) unsafe fn list_f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> 
         odd = eight.odd | eight.f32s(out);
         odd == 0
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: both conditions of `eights` are this function's; `before` is not among them.
     let done = unsafe { eights(Numbers { before: Before::List, ..numbers }, convert) };
     Run { done, odd }
 }
@@ -70,7 +70,7 @@ pub(super) unsafe fn list_f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> 
 /// As [`list_f32s_avx512`], as f64s; one in the middle of two f32s is odd.
 ///
 /// # Safety
-/// As there.
+/// As for [`f32s_avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
 pub(super) unsafe fn list_f64s_avx512(numbers: Numbers<'_>, out: &mut [f64]) -> Run {
     let mut odd = ALL_ODD;
@@ -81,7 +81,7 @@ pub(super) unsafe fn list_f64s_avx512(numbers: Numbers<'_>, out: &mut [f64]) -> 
         odd = eight.odd | _mm512_cmpeq_epi64_mask(below, _mm512_set1_epi64(HALF_SINGLE as i64));
         odd == 0
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: both conditions of `eights` are this function's; `before` is not among them.
     let done = unsafe { eights(Numbers { before: Before::List, ..numbers }, convert) };
     Run { done, odd }
 }
@@ -96,19 +96,20 @@ unsafe fn eights(numbers: Numbers<'_>, mut convert: impl FnMut(&Eight, usize) ->
     let text = numbers.padded.as_ptr();
     match numbers.before {
         Before::Token => numbers.batches(|at, ends| {
-            // SAFETY: the caller's promise.
+            // SAFETY: `batches` hands on wanted ends only (the last one again where there are fewer than eight): each
+            // has 64 bytes before it in `text`, and `load` reads 16. The features are this function's.
             convert(&unsafe { Eight::load(text, ends, |bytes| separator_mask(bytes)) }, at)
         }),
         Before::List => numbers.batches(|at, ends| {
-            // SAFETY: the caller's promise.
+            // SAFETY: as above: wanted ends, with 64 bytes before each.
             convert(&unsafe { Eight::load(text, ends, |bytes| list_x86::before_avx512(bytes)) }, at)
         }),
         Before::Field(Separator::Blanks) => numbers.batches(|at, ends| {
-            // SAFETY: the caller's promise.
+            // SAFETY: as above: wanted ends, with 64 bytes before each.
             convert(&unsafe { Eight::load(text, ends, |bytes| space_mask(bytes)) }, at)
         }),
         Before::Field(Separator::Byte(byte)) => numbers.batches(|at, ends| {
-            // SAFETY: the caller's promise.
+            // SAFETY: as above: wanted ends, with 64 bytes before each.
             convert(&unsafe { Eight::load(text, ends, |bytes| before_mask(bytes, byte)) }, at)
         }),
     }
@@ -129,12 +130,12 @@ impl Eight {
     /// Eight numbers that end at `ends`. `spaces` finds what may be before one.
     ///
     /// # Safety
-    /// The CPU has the features; 16 bytes before each end are readable.
+    /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
     #[inline]
     unsafe fn load(text: *const u8, ends: &[u32; 8], spaces: impl Fn(__m512i) -> u64) -> Eight {
         // Every second number in each vector: packing the two puts them in order.
-        // SAFETY: the caller's promise.
+        // SAFETY: `load_four_avx512` reads the 16 bytes before each end, this function's condition.
         let bytes = unsafe {
             [
                 x86::load_four_avx512(text, [ends[0], ends[2], ends[4], ends[6]]),
@@ -165,7 +166,7 @@ impl Eight {
         let near = _mm512_and_si512(near, _mm512_set1_epi64(MIDDLE_MASK as i64));
         let (values, minus) = (_mm512_cvtpd_ps(products), _mm256_set1_ps(-0.0));
         let values = _mm256_mask_xor_ps(values, _mm_test_epi16_mask(self.signs, self.signs), values, minus);
-        // SAFETY: eight f32s fit.
+        // SAFETY: `out` is a reference to eight f32s, as many as the store writes.
         unsafe { _mm256_storeu_ps(out.as_mut_ptr(), values) };
         _mm512_cmpeq_epi64_mask(near, _mm512_set1_epi64(MIDDLE as i64))
     }
@@ -176,7 +177,7 @@ impl Eight {
     fn f64s(&self, out: &mut [f64; 8]) -> __m512d {
         let (values, minus) = (_mm512_div_pd(self.whole, self.by_point(&TENS_BY_ZEROS)), _mm512_set1_pd(-0.0));
         let values = _mm512_mask_xor_pd(values, _mm_test_epi16_mask(self.signs, self.signs), values, minus);
-        // SAFETY: eight f64s fit.
+        // SAFETY: `out` is a reference to eight f64s, as many as the store writes.
         unsafe { _mm512_storeu_pd(out.as_mut_ptr(), values) };
         values
     }
@@ -188,7 +189,7 @@ impl Eight {
         // A zero with a minus is its sign and nothing else.
         let minus_zero = _mm512_cmpeq_epi64_mask(_mm512_castpd_si512(values), _mm512_set1_epi64(i64::MIN));
         let no_integers = _mm_test_epi16_mask(self.points, self.points) | minus_zero;
-        // SAFETY: eight bytes fit.
+        // SAFETY: `marks` is a reference to eight bytes, as many as `_mm_storel_epi64` writes.
         unsafe { _mm_storel_epi64(marks.as_mut_ptr().cast(), _mm_maskz_set1_epi8(no_integers.into(), 1)) };
     }
 
@@ -197,7 +198,8 @@ impl Eight {
     #[inline]
     fn by_point(&self, by_zeros: &[f64; 16]) -> __m512d {
         let zeros = _mm512_lzcnt_epi64(_mm512_cvtepu16_epi64(self.points));
-        // SAFETY: the table is twice eight f64s.
+        // SAFETY: `by_zeros` is a reference to 16 f64s: the loads read elements 0 to 7 and 8 to 15, and need no
+        // alignment.
         let (few, many) = unsafe { (_mm512_loadu_pd(by_zeros.as_ptr()), _mm512_loadu_pd(by_zeros.as_ptr().add(8))) };
         _mm512_permutex2var_pd(few, zeros, many)
     }
@@ -232,21 +234,21 @@ fn join_eights(eights: __m512i) -> __m512d {
 /// Converts plain numbers to f32s, four at a time and up to three at last.
 ///
 /// # Safety
-/// As for [`f32s_avx512`].
+/// The CPU has the features that `target_feature` names, and the wanted ends are as [`Numbers`] requires.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 pub(super) unsafe fn f32s_avx2(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
     let convert = |four: &Four, at: usize| {
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<4>()) else { return false };
         x86::floats_of_avx2(four).map(|values| *out = values).is_some()
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: both conditions of `fours` are this function's.
     unsafe { fours(numbers, convert) }
 }
 
 /// As [`f64s_avx512`].
 ///
 /// # Safety
-/// As there.
+/// As for [`f32s_avx2`].
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 pub(super) unsafe fn f64s_avx2(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
     let convert = |four: &Four, at: usize| {
@@ -255,36 +257,37 @@ pub(super) unsafe fn f64s_avx2(numbers: Numbers<'_>, out: &mut [f64], marks: &mu
         store(four, x86::by_point_avx2(four.point, &TENS), out, marks);
         true
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: both conditions of `fours` are this function's.
     unsafe { fours(numbers, convert) }
 }
 
 /// As [`eights`].
 ///
 /// # Safety
-/// As there.
+/// As for [`f32s_avx2`].
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 #[inline]
 unsafe fn fours(numbers: Numbers<'_>, mut convert: impl FnMut(&Four, usize) -> bool) -> usize {
     let text = numbers.padded.as_ptr();
     match numbers.before {
         Before::Token => numbers.batches(|at, ends| {
-            // SAFETY: the caller's promise.
+            // SAFETY: `batches` hands on wanted ends only (the last one again where there are fewer than four): each
+            // has 64 bytes before it in `text`, and `four_avx2` reads 16. The features are this function's.
             let four = unsafe { x86::four_avx2(text, *ends, |low, high| movemask(separators(low), separators(high))) };
             four.is_some_and(|four| convert(&four, at))
         }),
         Before::List => numbers.batches(|at, ends| {
-            // SAFETY: the caller's promise.
+            // SAFETY: as above: wanted ends, with 64 bytes before each.
             let four = unsafe { x86::four_avx2(text, *ends, |low, high| list_x86::before_avx2(low, high)) };
             four.is_some_and(|four| convert(&four, at))
         }),
         Before::Field(Separator::Blanks) => numbers.batches(|at, ends| {
-            // SAFETY: the caller's promise.
+            // SAFETY: as above: wanted ends, with 64 bytes before each.
             let four = unsafe { x86::four_avx2(text, *ends, |low, high| movemask(spaces(low), spaces(high))) };
             four.is_some_and(|four| convert(&four, at))
         }),
         Before::Field(Separator::Byte(byte)) => numbers.batches(|at, ends| {
-            // SAFETY: the caller's promise.
+            // SAFETY: as above: wanted ends, with 64 bytes before each.
             let four = unsafe { x86::four_avx2(text, *ends, |low, high| before_mask_avx2(low, high, byte)) };
             four.is_some_and(|four| convert(&four, at))
         }),
@@ -301,7 +304,7 @@ fn before(space: u64, end: u64) -> u64 {
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn space_mask(bytes: __m512i) -> u64 {
-    // SAFETY: the table is 16 bytes.
+    // SAFETY: `SPACES` has 16 bytes, as many as the load reads.
     let table = _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(SPACES.as_ptr().cast()) });
     _mm512_cmpeq_epi8_mask(_mm512_shuffle_epi8(table, bytes), bytes)
 }
@@ -316,7 +319,7 @@ fn before_mask(bytes: __m512i, separator: u8) -> u64 {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn spaces(bytes: __m256i) -> __m256i {
-    // SAFETY: the table is 16 bytes.
+    // SAFETY: `SPACES` has 16 bytes, as many as the load reads.
     let table = _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(SPACES.as_ptr().cast()) });
     _mm256_cmpeq_epi8(_mm256_shuffle_epi8(table, bytes), bytes)
 }
@@ -347,6 +350,6 @@ fn store(four: &Four, power: __m256d, out: &mut [f64; 4], marks: &mut [u8; 4]) {
     let pointed = _pext_u64((four.point + (TOPS - (TOPS >> 15))) & TOPS, TOPS);
     let found = _pdep_u64(pointed | minus_zero, 0x0101_0101) as u32;
     *marks = found.to_le_bytes();
-    // SAFETY: four f64s fit.
+    // SAFETY: `out` is a reference to four f64s, as many as the store writes.
     unsafe { _mm256_storeu_pd(out.as_mut_ptr(), values) };
 }

@@ -82,10 +82,10 @@ pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8
     match window.level.usable() {
         _ if !window.fits() => 0,
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the CPU has the features of a usable level; the index fits.
+        // SAFETY: `usable()` returns only what this CPU has, and the first arm has returned where `fits()` is false.
         Level::Avx512 => unsafe { float_rows_avx512(window, line, keyword, out) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
+        // SAFETY: as for `Avx512` above.
         Level::Avx2 => unsafe { float_rows_avx2(window, line, keyword, out) },
         _ => float_rows_portable(window, line, keyword, out),
     }
@@ -111,7 +111,7 @@ fn float_rows_portable<const N: usize>(
 }
 
 /// # Safety
-/// The CPU has the features of [`Level::Avx512`], and the index fits the text.
+/// The CPU has the features of [`Level::Avx512`], and `window.fits()`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn float_rows_avx512<const N: usize>(
@@ -121,12 +121,13 @@ unsafe fn float_rows_avx512<const N: usize>(
     out: &mut [[f32; N]],
 ) -> usize {
     let text = window.padded.as_ptr();
-    // SAFETY: the ends are of tokens of the index, at least PADDING into the text and within it.
+    // SAFETY: `Window::rows` returns ends of whole lines of the index, and `batches` picks from those: they are at
+    // least 64 (PADDING) bytes into the text, and inside it because `fits()`. The features are this function's.
     float_rows_with(window, line, keyword, out, |ends| unsafe { x86::floats_avx512(text, ends) })
 }
 
 /// # Safety
-/// The CPU has the features of [`Level::Avx2`], and the index fits the text.
+/// The CPU has the features of [`Level::Avx2`], and `window.fits()`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn float_rows_avx2<const N: usize>(
@@ -136,7 +137,7 @@ unsafe fn float_rows_avx2<const N: usize>(
     out: &mut [[f32; N]],
 ) -> usize {
     let text = window.padded.as_ptr();
-    // SAFETY: the ends are of tokens of the index, at least PADDING into the text and within it.
+    // SAFETY: as in `float_rows_avx512`: every end is at least 64 bytes into the text and inside it.
     float_rows_with(window, line, keyword, out, |ends| unsafe { x86::floats_avx2(text, ends) })
 }
 

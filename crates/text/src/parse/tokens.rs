@@ -52,7 +52,8 @@ pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
         before: Before::Token,
         level: window.level.usable(),
     };
-    // SAFETY: the index fits: its ends are at least PADDING into the text and within it.
+    // SAFETY: `fits()` and `Index::begin` put the wanted ends at 64 (PADDING) or more and inside `padded`: they are
+    // below `end_count`, the others are only counted. `level` is usable.
     let done = unsafe { numbers.f32s(out) };
     let rest = out[done..].iter_mut().zip(&ends[done..]);
     let plain = rest.map_while(|(out, &end)| swar::float(window.padded, end as usize).map(|number| *out = number));

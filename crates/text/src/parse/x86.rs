@@ -22,11 +22,11 @@ pub(super) struct Four {
 /// Four floats that end at `ends`; `None` where one of them is not plain.
 ///
 /// # Safety
-/// The CPU has the features; 16 bytes before each end are readable.
+/// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
 #[inline]
 pub(super) unsafe fn floats_avx512(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `load_four_avx512` reads the 16 bytes before each end, this function's condition.
     let bytes = unsafe { load_four_avx512(text, ends) };
     let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
     let values = _mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8));
@@ -50,11 +50,11 @@ pub(super) unsafe fn floats_avx512(text: *const u8, ends: [u32; 4]) -> Option<[f
 /// The 16 bytes before each of four ends, reversed.
 ///
 /// # Safety
-/// The CPU has the features; they are readable.
+/// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) unsafe fn load_four_avx512(text: *const u8, ends: [u32; 4]) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: `load_pair` reads the 16 bytes before each end, this function's condition; AVX-512 F includes AVX2.
     let (low, high) = unsafe { (load_pair(text, [ends[0], ends[1]]), load_pair(text, [ends[2], ends[3]])) };
     let bytes = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
     _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(constant(&REVERSE)))
@@ -90,7 +90,7 @@ static TENTHS_BY_ZEROS: [f64; 16] = by_zeros(&TENTHS);
 fn by_point_avx512(point: u64, by_zeros: &[f64; 16]) -> __m256d {
     let points = _mm256_cvtepu16_epi64(_mm_cvtsi64_si128(point as i64));
     let zeros = _mm512_castsi256_si512(_mm256_lzcnt_epi64(points));
-    // SAFETY: the table is twice eight f64s.
+    // SAFETY: `by_zeros` is a reference to 16 f64s: the loads read elements 0 to 7 and 8 to 15, and need no alignment.
     let (few, many) = unsafe { (_mm512_loadu_pd(by_zeros.as_ptr()), _mm512_loadu_pd(by_zeros.as_ptr().add(8))) };
     _mm512_castpd512_pd256(_mm512_permutex2var_pd(few, zeros, many))
 }
@@ -98,11 +98,11 @@ fn by_point_avx512(point: u64, by_zeros: &[f64; 16]) -> __m256d {
 /// As [`floats_avx512`].
 ///
 /// # Safety
-/// The CPU has the features; 16 bytes before each end are readable.
+/// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 #[inline]
 pub(super) unsafe fn floats_avx2(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `four_avx2` reads the 16 bytes before each end, this function's condition.
     let four = unsafe { four_avx2(text, ends, |low, high| movemask(separators(low), separators(high))) }?;
     floats_of_avx2(&four)
 }
@@ -117,7 +117,7 @@ pub(super) fn floats_of_avx2(four: &Four) -> Option<[f32; 4]> {
 /// Four numbers that end at `ends`; `None` where one of them is not plain. `spaces` finds what may stand before one.
 ///
 /// # Safety
-/// The CPU has the features; 16 bytes before each end are readable.
+/// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 #[inline]
 pub(super) unsafe fn four_avx2(
@@ -126,7 +126,7 @@ pub(super) unsafe fn four_avx2(
     spaces: impl Fn(__m256i, __m256i) -> u64,
 ) -> Option<Four> {
     let reverse = _mm256_broadcastsi128_si256(constant(&REVERSE));
-    // SAFETY: the caller's promise.
+    // SAFETY: `load_pair` reads the 16 bytes before each end, this function's condition.
     let (low, high) = unsafe { (load_pair(text, [ends[0], ends[1]]), load_pair(text, [ends[2], ends[3]])) };
     let (low, high) = (_mm256_shuffle_epi8(low, reverse), _mm256_shuffle_epi8(high, reverse));
     let equal = |byte: u8| {
@@ -193,11 +193,11 @@ pub(super) fn by_point_avx2(point: u64, by_places: &[f64; 32]) -> __m256d {
 /// The 16 bytes before two ends.
 ///
 /// # Safety
-/// The CPU has AVX2; they are readable.
+/// The CPU has AVX2. For each end, `text[end - 16..end]` is readable.
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn load_pair(text: *const u8, ends: [u32; 2]) -> __m256i {
-    // SAFETY: the caller's promise.
+    // SAFETY: called with the two ends: the 16 bytes before each are readable, and the load needs no alignment.
     let load = |end: u32| unsafe { _mm_loadu_si128(text.add(end as usize - 16).cast()) };
     _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(load(ends[0])), load(ends[1]))
 }
@@ -205,7 +205,7 @@ unsafe fn load_pair(text: *const u8, ends: [u32; 2]) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn constant(bytes: &[u8; 16]) -> __m128i {
-    // SAFETY: 16 bytes.
+    // SAFETY: `bytes` is a reference to 16 bytes, as many as the load reads.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
@@ -233,7 +233,7 @@ fn round(whole: __m256d, tenths: __m256d, negative: u64) -> Option<[f32; 4]> {
     let signs = _mm_unpacklo_epi16(_mm_setzero_si128(), _mm_cvtsi64_si128(signs as i64));
     let values = _mm_xor_ps(_mm256_cvtpd_ps(products), _mm_castsi128_ps(signs));
     let mut result = [0.0; 4];
-    // SAFETY: four floats fit.
+    // SAFETY: `result` is an array of four f32s, as many as the store writes.
     unsafe { _mm_storeu_ps(result.as_mut_ptr(), values) };
     Some(result)
 }
@@ -241,11 +241,11 @@ fn round(whole: __m256d, tenths: __m256d, negative: u64) -> Option<[f32; 4]> {
 /// Eight indices that end at `ends`: writes those that `keep` has a bit for, one after the other.
 ///
 /// # Safety
-/// The CPU has the features; 64 bytes before each end are readable.
+/// The CPU has the features that `target_feature` names. For each end, `text[end - 64..end]` is readable.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 #[inline]
 pub(super) unsafe fn indices_avx512(text: *const u8, ends: &[u32; 8], keep: u8, out: &mut [u32; 8]) -> Found {
-    // SAFETY: the caller's promise.
+    // SAFETY: `load_eight_avx512` has this function's conditions.
     let bytes = unsafe { load_eight_avx512(text, ends) };
     let values = _mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8));
     let digit = _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9));
@@ -256,32 +256,34 @@ pub(super) unsafe fn indices_avx512(text: *const u8, ends: &[u32; 8], keep: u8, 
     let excess = _mm512_mul_epu32(_mm512_srli_epi64::<32>(fours), _mm512_set1_epi64((1 << 32) - 10_000));
     let result = _mm512_cvtepi64_epi32(_mm512_sub_epi64(fours, excess));
     let kept = _mm256_maskz_compress_epi32(keep, result);
-    // SAFETY: `out` has eight places.
+    // SAFETY: `out` is a reference to eight `u32`s, the 32 bytes that the store writes.
     unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), kept) };
     let zeros = _mm256_testn_epi32_mask(result, result);
-    // SAFETY: the caller's promise.
+    // SAFETY: `judge` reads one byte 9 before an end, which is among the 64 that this function's condition covers.
     unsafe { judge(text, ends, &parts, zeros) }
 }
 
 /// The eight bytes before each of eight ends, reversed.
 ///
 /// # Safety
-/// The CPU has the features; 64 bytes before each end are readable.
+/// The CPU has the features that `target_feature` names. For each end, `text[end - 64..end]` is readable.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
 unsafe fn load_eight_avx512(text: *const u8, ends: &[u32; 8]) -> __m512i {
     const LANE: i64 = NARROW as i64;
     let last = ends[7];
-    // SAFETY: eight ends are 32 bytes.
+    // SAFETY: `ends` is a reference to eight `u32`s, the 32 bytes that the load reads.
     let at = unsafe { _mm256_loadu_si256(ends.as_ptr().cast()) };
     if last.wrapping_sub(ends[0]) > 56 {
-        // SAFETY: the caller's promise; offsets are unsigned.
+        // SAFETY: each lane reads `text[end - 8..end]`, which this function's condition covers. `cvtepu32` extends
+        // without a sign, so that offsets from 2^31 on stay positive.
         let bytes = unsafe { _mm512_i64gather_epi64::<1>(_mm512_cvtepu32_epi64(at), text.sub(8).cast()) };
         let backwards = _mm_set_epi64x(0x0809_0A0B_0C0D_0E0F, 0x0001_0203_0405_0607);
         return _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(backwards));
     }
     // All are in one vector, which is cheaper than eight loads.
-    // SAFETY: the caller's promise.
+    // SAFETY: `text[last - 64..last]`: `last` is one of the ends, and this function's condition covers 64 bytes before
+    // each.
     let bytes = unsafe { _mm512_loadu_si512(text.add(last as usize - 64).cast()) };
     // Byte i of a token is at its end - 1 - i; that of the vector is at `last` - 64.
     let fours = _mm512_set_epi64(28 * LANE, 24 * LANE, 20 * LANE, 16 * LANE, 12 * LANE, 8 * LANE, 4 * LANE, 0);
@@ -293,11 +295,11 @@ unsafe fn load_eight_avx512(text: *const u8, ends: &[u32; 8]) -> __m512i {
 /// As [`indices_avx512`].
 ///
 /// # Safety
-/// The CPU has the features; 16 bytes before each end are readable.
+/// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 #[inline]
 pub(super) unsafe fn indices_avx2(text: *const u8, ends: &[u32; 8], keep: u8, out: &mut [u32; 8]) -> Found {
-    // SAFETY: the caller's promise.
+    // SAFETY: `load_four` reads the eight bytes before each end, which this function's condition covers.
     let bytes = unsafe {
         [load_four(text, [ends[0], ends[1], ends[2], ends[3]]), load_four(text, [ends[4], ends[5], ends[6], ends[7]])]
     };
@@ -313,24 +315,26 @@ pub(super) unsafe fn indices_avx2(text: *const u8, ends: &[u32; 8], keep: u8, ou
     let packed = _mm256_packus_epi32(fours(0), fours(1));
     let eights = _mm256_madd_epi16(packed, _mm256_set1_epi32(0x2710_0001));
     let result = _mm256_permute4x64_epi64::<0b11_01_10_00>(eights);
-    // SAFETY: a row of the table is 8 bytes, `out` has eight places.
+    // SAFETY: a row of `PLACES` has 8 bytes, as many as `_mm_loadl_epi64` reads; `out` has eight `u32`s, as many as the
+    // store writes.
     unsafe {
         let places = _mm256_cvtepu8_epi32(_mm_loadl_epi64(PLACES[usize::from(keep)].as_ptr().cast()));
         _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm256_permutevar8x32_epi32(result, places));
     }
     let zeros = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(result, _mm256_setzero_si256())));
-    // SAFETY: the caller's promise.
+    // SAFETY: `judge` reads one byte 9 before an end, which is among the 16 that this function's condition covers.
     unsafe { judge(text, ends, &parts, zeros as u8) }
 }
 
 /// The eight bytes before each of four ends, reversed.
 ///
 /// # Safety
-/// The CPU has AVX2; they are readable.
+/// The CPU has AVX2. For each end, `text[end - 8..end]` is readable.
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn load_four(text: *const u8, ends: [u32; 4]) -> __m256i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the eight bytes before an end are readable, this function's condition; `read_unaligned` needs no
+    // alignment.
     let load = |end: u32| unsafe { text.add(end as usize - 8).cast::<u64>().read_unaligned().swap_bytes() as i64 };
     _mm256_set_epi64x(load(ends[3]), load(ends[2]), load(ends[1]), load(ends[0]))
 }
@@ -338,7 +342,7 @@ unsafe fn load_four(text: *const u8, ends: [u32; 4]) -> __m256i {
 /// What is wrong or absent in eight indices.
 ///
 /// # Safety
-/// The CPU has BMI2; 16 bytes before each end are readable.
+/// The CPU has BMI2. For each end, `text[end - 9]` is readable.
 #[target_feature(enable = "bmi1,bmi2")]
 #[inline]
 unsafe fn judge(text: *const u8, ends: &[u32; 8], parts: &Indices, zeros: u8) -> Found {
@@ -347,7 +351,8 @@ unsafe fn judge(text: *const u8, ends: &[u32; 8], parts: &Indices, zeros: u8) ->
     let mut full = parts.full;
     while full != 0 {
         let lane = full.trailing_zeros() as usize / 8;
-        // SAFETY: the caller's promise.
+        // SAFETY: `full` has at most the top bit of each of eight bytes, so `lane` is 0 to 7, and `text[end - 9]` is
+        // readable.
         let before = unsafe { *text.add(ends[lane] as usize - 9) };
         bad |= u64::from(!separates(before)) << lane;
         full &= full - 1;

@@ -1,11 +1,10 @@
-//! Where tokens and lines end: an index of a window of text, made before anything is parsed.
+//! Finds where tokens and lines end: an index of a window of text, made before anything is parsed.
 //!
-//! A parser that takes one number at a time cannot begin a number before it has found the end of
-//! the one before. The index breaks that chain: it is made 64 bytes at a time, and then many
-//! numbers can be converted at once ([`crate::parse::rows`]). This module converts nothing.
-//!
-//! A *token* ends at the first of a run of white space (as C's `isspace`) or at a `/`; in a table, where
-//! [`Separator`] says.
+//! A parser that takes one number at a time cannot begin a number before it has found the end of the previous one. The
+//! index breaks that chain: it is made 64 bytes at a time, and then many numbers can be converted at once
+//! ([`crate::parse::rows`]). This module converts nothing.
+//! A *token* ends at the first byte of a run of white space (as C's `isspace`) or at a `/`. In a table, a [`Separator`]
+//! ends it.
 
 mod portable;
 #[cfg(target_arch = "x86_64")]
@@ -116,7 +115,8 @@ impl Index {
         one.try_reserve_exact(1)?;
         one.push(Index::new());
         let one: *mut [Index] = Box::into_raw(one.into_boxed_slice());
-        // SAFETY: the memory of a slice with one element is that of the element.
+        // SAFETY: `one` came from `Box::into_raw` of a slice of length 1, which has the size and alignment of one
+        // `Index`, and nothing else owns it: `from_raw` takes the allocation back exactly once.
         Ok(unsafe { Box::from_raw(one.cast()) })
     }
 
@@ -131,10 +131,10 @@ impl Index {
         }
         match level.usable() {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU has the features of a usable level.
+            // SAFETY: `usable()` returns at most `Level::best()`, which `Level::detect` found on this CPU.
             Level::Avx512 => unsafe { x86::scan_avx512(self, padded, start, end) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
+            // SAFETY: as for `Avx512` above: `usable()` returned this level.
             Level::Avx2 => unsafe { x86::scan_avx2(self, padded, start, end) },
             _ => portable::scan(self, padded, start, end),
         }
@@ -151,10 +151,10 @@ impl Index {
         }
         match level.usable() {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU has the features of a usable level.
+            // SAFETY: `usable()` returns at most `Level::best()`, which `Level::detect` found on this CPU.
             Level::Avx512 => unsafe { x86::scan_fields_avx512(self, padded, start, end, separator) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
+            // SAFETY: as for `Avx512` above: `usable()` returned this level.
             Level::Avx2 => unsafe { x86::scan_fields_avx2(self, padded, start, end, separator) },
             _ => portable::scan_fields(self, padded, start, end, separator),
         }
@@ -290,7 +290,7 @@ fn line_ends(mut newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 
                 tokens: origin.tokens + (ends & through).count_ones(),
             };
             // Volatile, or compilers put vectors of four lines together: that takes longer (a sixth of a scan).
-            // SAFETY: the place is borrowed for this write.
+            // SAFETY: `slot` is an element of `out`, borrowed exclusively by this loop: valid for one aligned write.
             unsafe { (&raw mut *slot).write_volatile(line) };
             newlines &= newlines.wrapping_sub(1);
         }

@@ -10,17 +10,17 @@ const SEPARATORS: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0/";
 /// Scans with AVX-512 (F, BW, VBMI2), BMI2 and POPCNT.
 ///
 /// # Safety
-/// The CPU has these features.
+/// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan_avx512(index: &mut Index, padded: &[u8], start: usize, end: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's condition is that of `scan_avx512_with`, whose features are the same.
     unsafe { scan_avx512_with(index, padded, (start, end), |block| masks_avx512(block)) }
 }
 
 /// As [`scan_avx512`], for fields.
 ///
 /// # Safety
-/// The CPU has these features.
+/// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan_fields_avx512(
     index: &mut Index,
@@ -29,7 +29,8 @@ pub(super) unsafe fn scan_fields_avx512(
     end: usize,
     separator: Separator,
 ) {
-    // SAFETY: the caller's promise; a block is 64 bytes.
+    // SAFETY: this function's condition is that of `scan_avx512_with`, whose features are the same. `block` is a
+    // reference to 64 bytes, as many as `_mm512_loadu_si512` reads; it needs no alignment.
     unsafe {
         match separator {
             Separator::Blanks => {
@@ -47,7 +48,7 @@ pub(super) unsafe fn scan_fields_avx512(
 }
 
 /// # Safety
-/// The CPU has these features.
+/// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt,lzcnt")]
 #[inline]
 unsafe fn scan_avx512_with(index: &mut Index, padded: &[u8], range: (usize, usize), masks: impl Fn(&Block) -> Masks) {
@@ -66,7 +67,8 @@ unsafe fn scan_avx512_with(index: &mut Index, padded: &[u8], range: (usize, usiz
 /// Asks for the text some blocks ahead: text that is not in the cache is scanned twice as fast so.
 #[inline(always)]
 fn prefetch(block: &Block) {
-    // SAFETY: a prefetch reads nothing: any address will do.
+    // SAFETY: a prefetch never faults and reads nothing into the program, so any address is valid; `wrapping_add` may
+    // leave the text.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(1024).cast()) };
 }
 
@@ -74,7 +76,7 @@ fn prefetch(block: &Block) {
 #[inline]
 fn masks_avx512(block: &Block) -> Masks {
     prefetch(block);
-    // SAFETY: a block is 64 bytes.
+    // SAFETY: `block` is a reference to 64 bytes, as many as the load reads; it needs no alignment.
     let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
     let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
     let slash = equal(b'/');
@@ -86,7 +88,7 @@ fn masks_avx512(block: &Block) -> Masks {
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(crate) fn separator_mask(bytes: __m512i) -> u64 {
-    // SAFETY: the table is 16 bytes.
+    // SAFETY: `SEPARATORS` has 16 bytes, as many as the load reads.
     let table = unsafe { _mm_loadu_si128(SEPARATORS.as_ptr().cast()) };
     let found = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), bytes);
     _mm512_cmpeq_epi8_mask(found, bytes)
@@ -95,12 +97,12 @@ pub(crate) fn separator_mask(bytes: __m512i) -> u64 {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 #[inline]
 pub(crate) fn spread_avx512(bits: u64, base: u32, out: &mut [u32; 64]) {
-    // SAFETY: the table is 64 bytes.
+    // SAFETY: `IOTA` has 64 bytes, as many as the load reads.
     let offsets = _mm512_maskz_compress_epi8(bits, unsafe { _mm512_loadu_si512(IOTA.as_ptr().cast()) });
     let origin = _mm512_set1_epi32(base as i32);
     let mut store = |part: usize, offsets: __m128i| {
         let wide = _mm512_add_epi32(_mm512_cvtepu8_epi32(offsets), origin);
-        // SAFETY: four parts of 16 are in `out`.
+        // SAFETY: `part` is 0 to 3 in all four calls below: the store of 16 places begins at 48 of 64 at most.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(16 * part).cast(), wide) };
     };
     // Text seldom has more than 32 tokens in 64 bytes: that branch is foreseen, one at 16 is not.
@@ -116,7 +118,7 @@ pub(crate) fn spread_avx512(bits: u64, base: u32, out: &mut [u32; 64]) {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,popcnt")]
 #[inline]
 fn line_ends_avx512(newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 64]) {
-    // SAFETY: the table is 64 bytes.
+    // SAFETY: `IOTA` has 64 bytes, as many as the load reads.
     let mut places = _mm512_maskz_compress_epi8(newlines, unsafe { _mm512_loadu_si512(IOTA.as_ptr().cast()) });
     let origin = _mm512_set1_epi64((u64::from(origin.tokens) << 32 | u64::from(origin.newline)) as i64);
     let ends = _mm512_set1_epi64(ends as i64);
@@ -126,7 +128,8 @@ fn line_ends_avx512(newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEn
         let behind = _mm512_sllv_epi64(_mm512_set1_epi64(-2), newline);
         let tokens = _mm512_popcnt_epi64(_mm512_andnot_si512(behind, ends));
         let lines = _mm512_add_epi64(origin, _mm512_or_si512(newline, _mm512_slli_epi64::<32>(tokens)));
-        // SAFETY: eight lines are 64 bytes, `newline` before `tokens`.
+        // SAFETY: `slots` is a reference to eight `LineEnd`s. `LineEnd` is `repr(C)` with two `u32`s, `newline` first,
+        // so that they are 64 bytes without padding, and each lane holds a valid value.
         unsafe { _mm512_storeu_si512(slots.as_mut_ptr().cast(), lines) };
         if newlines.count_ones() as usize <= 8 * (step + 1) {
             break;
@@ -148,17 +151,17 @@ static IOTA: [u8; 64] = {
 /// Scans with AVX2 and BMI2.
 ///
 /// # Safety
-/// The CPU has these features.
+/// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan_avx2(index: &mut Index, padded: &[u8], start: usize, end: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's condition is that of `scan_avx2_with`, whose features are the same.
     unsafe { scan_avx2_with(index, padded, (start, end), |block| masks_avx2(block)) }
 }
 
 /// As [`scan_avx2`], for fields.
 ///
 /// # Safety
-/// The CPU has these features.
+/// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan_fields_avx2(
     index: &mut Index,
@@ -167,7 +170,7 @@ pub(super) unsafe fn scan_fields_avx2(
     end: usize,
     separator: Separator,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's condition is that of `scan_avx2_with`, whose features are the same.
     unsafe {
         match separator {
             Separator::Blanks => {
@@ -187,7 +190,7 @@ pub(super) unsafe fn scan_fields_avx2(
 }
 
 /// # Safety
-/// The CPU has these features.
+/// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 #[inline]
 unsafe fn scan_avx2_with(index: &mut Index, padded: &[u8], range: (usize, usize), masks: impl Fn(&Block) -> Masks) {
@@ -209,7 +212,7 @@ unsafe fn scan_avx2_with(index: &mut Index, padded: &[u8], range: (usize, usize)
 fn load_avx2(block: &Block) -> [__m256i; 2] {
     prefetch(block);
     let at = block.as_ptr().cast::<__m256i>();
-    // SAFETY: a block is 64 bytes.
+    // SAFETY: `block` is a reference to 64 bytes: the two loads read bytes 0 to 31 and 32 to 63, and need no alignment.
     unsafe { [_mm256_loadu_si256(at), _mm256_loadu_si256(at.add(1))] }
 }
 
@@ -230,7 +233,7 @@ fn masks_avx2(block: &Block) -> Masks {
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(crate) fn separators(bytes: __m256i) -> __m256i {
-    // SAFETY: the table is 16 bytes.
+    // SAFETY: `SEPARATORS` has 16 bytes, as many as the load reads.
     let table = unsafe { _mm_loadu_si128(SEPARATORS.as_ptr().cast()) };
     _mm256_cmpeq_epi8(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), bytes), bytes)
 }
@@ -250,7 +253,8 @@ pub(crate) fn spread_avx2(bits: u64, base: u32, out: &mut [u32; 64]) {
     let mut origin = _mm256_set1_epi32(base as i32);
     for (step, byte) in bits.to_le_bytes().into_iter().enumerate() {
         let before = bits & ((1 << (8 * step)) - 1);
-        // SAFETY: a row of the table is 8 bytes; up to 8 places per step were written before.
+        // SAFETY: a row of `PLACES` has 8 bytes, as many as `_mm_loadl_epi64` reads. `before` has only the bits of
+        // earlier steps, at most 8 · 7 = 56, so the store of eight places ends at 64 of 64 at most.
         unsafe {
             let places = _mm_loadl_epi64(PLACES[usize::from(byte)].as_ptr().cast());
             let wide = _mm256_add_epi32(_mm256_cvtepu8_epi32(places), origin);

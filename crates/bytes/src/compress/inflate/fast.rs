@@ -1,7 +1,10 @@
 //! The inner loop of inflate: symbols for as long as neither input nor output are near their ends.
 //!
-//! Its margins make bounds a matter of one check per round; that is why it may use pointers. Everything else is
-//! `mod.rs`'s.
+//! Its margins reduce all bounds to one check per round, which is why it may use pointers. Everything else is up to
+//! `mod.rs`.
+//!
+//! A round relies on three bounds of `table.rs`: a literal entry has one or two literals, a length is at most 258, and
+//! a distance at least 1.
 
 use super::table::{Entry, InflateKind, Symbols};
 use super::{Bits, Codes, State};
@@ -21,7 +24,8 @@ pub(super) fn decode(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes:
     }
     #[cfg(target_arch = "x86_64")]
     if std::is_x86_feature_detected!("bmi2") {
-        // SAFETY: the CPU has the instructions that the function may use.
+        // SAFETY: `run_bmi2` needs BMI2, which was just detected, and BMI1 and LZCNT, which came with or before it in
+        // Intel's and AMD's processors and are not checked.
         return unsafe { run_bmi2(input, out, bits, codes) };
     }
     run(input, out, bits, codes)
@@ -45,8 +49,9 @@ fn run(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (u
         count: bits.count,
     };
     let (in_last, out_last) = (input.len() - IN_MARGIN, out.bytes.len() - OUT_MARGIN);
-    // SAFETY: the caller has seen to it that input and output are longer than their margins, and the rounds go on as
-    // long as they are.
+    // SAFETY: `decode`, the only caller, checked that the input has `IN_MARGIN` bytes, so `in_last` did not wrap and
+    // that many are behind it. In the same way `OUT_MARGIN` bytes are behind `out_last`, and `out.filled` is at most
+    // that.
     let state = unsafe { rounds(&mut cursor, in_last, out_last, codes) };
     out.filled = cursor.to;
     // Whole bytes go back to the input.
@@ -58,18 +63,20 @@ fn run(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (u
 /// Decodes until `cursor` is past `in_last` or `out_last`, or something else than a symbol is met.
 ///
 /// # Safety
-/// Behind `in_last` are [`IN_MARGIN`] readable bytes, behind `out_last` [`OUT_MARGIN`] writable ones, and all before is
-/// valid too.
+/// - `in_last + IN_MARGIN` bytes of `source` are readable, and `cursor.at` is at most `in_last`.
+/// - `out_last + OUT_MARGIN` bytes of `target` are readable and writable, in one allocation.
 #[inline(always)]
 unsafe fn rounds(cursor: &mut Cursor, in_last: usize, out_last: usize, codes: &Codes) -> State {
     let Codes { symbols, distances } = codes;
-    // SAFETY: a round loads at most twice and moves `at` by at most 7 each time; it writes at most three pairs of
-    // literals and a match, which reads what is written already: one that reaches further back ends the rounds.
+    // SAFETY: a round begins with `at <= in_last` and refills at most twice, the first time moving `at` by at most 7:
+    // it reads up to `in_last + 15`. It begins with `to <= out_last`, and stores three pairs, or two and a match of at
+    // most 258 + 15 bytes, `OUT_MARGIN` at most. A match has `distance <= to`, checked above its copy.
     unsafe {
         cursor.refill();
         let mut entry = symbols.first(cursor.value);
         while cursor.at <= in_last && cursor.to <= out_last {
-            // Here are at least 56 bits: enough for three looks, or for a length and a distance of 48 bits.
+            // At least 56 bits are here: enough for three codes of 11 bits, or for a length (15 + 5 bits) and a
+            // distance (15 + 13), 48 bits.
             if entry.is_literal() {
                 cursor.literals(entry);
                 entry = symbols.first(cursor.value);
@@ -133,10 +140,10 @@ impl Cursor {
     /// Loads up to 56 bits or more.
     ///
     /// # Safety
-    /// 8 bytes are readable at `at`.
+    /// `source[at..at + 8]` is readable.
     #[inline(always)]
     unsafe fn refill(&mut self) {
-        // SAFETY: as above.
+        // SAFETY: `source[at..at + 8]` is readable, this function's condition; `read_unaligned` needs no alignment.
         let word = unsafe { self.source.add(self.at).cast::<u64>().read_unaligned() };
         self.value |= u64::from_le(word) << (self.count & 63);
         self.at += (!self.count >> 3 & 7) as usize;
@@ -158,11 +165,11 @@ impl Cursor {
     }
 
     /// # Safety
-    /// 2 bytes are writable at `to`.
+    /// `target[to..to + 2]` is writable.
     #[inline(always)]
     unsafe fn literals(&mut self, entry: Entry) {
         let pair = (entry.literals() as u16).to_le();
-        // SAFETY: as above.
+        // SAFETY: `target[to..to + 2]` is writable, this function's condition; `write_unaligned` needs no alignment.
         unsafe { self.target.add(self.to).cast::<u16>().write_unaligned(pair) };
         self.to += entry.literal_count();
         self.consume(entry);
@@ -171,10 +178,10 @@ impl Cursor {
     /// The last literals of a round, and the entry for the next one.
     ///
     /// # Safety
-    /// 2 bytes are writable at `to`, and 8 bytes readable at `at`.
+    /// `target[to..to + 2]` is writable, and `source[at..at + 8]` readable.
     #[inline(always)]
     unsafe fn last_literals(&mut self, entry: Entry, symbols: &Symbols) -> Entry {
-        // SAFETY: as above.
+        // SAFETY: the first condition is that of `literals`, the second that of `refill`.
         unsafe {
             self.literals(entry);
             self.refill();
@@ -196,11 +203,13 @@ impl Cursor {
 /// Copies `length` bytes from `distance` bytes before `to`, and writes up to 15 bytes more.
 ///
 /// # Safety
-/// The `distance` bytes before `to` are readable, and `length + 15` bytes from `to` on writable, in one allocation.
+/// The `distance` bytes before `to` are readable, and `length + 15` bytes from `to` on are readable and writable, in
+/// one allocation.
 #[inline(always)]
 unsafe fn copy_match(to: *mut u8, distance: usize, length: usize) {
-    // SAFETY: reads begin before `to + length` and end, as writes do, at most 15 bytes behind it. What a copy reads was
-    // written before it, or lies behind the match and does not matter.
+    // SAFETY: every copy begins below `to + length` and has at most 16 bytes, so that it ends at `to + length + 15` at
+    // most; reads begin at `from`, which is `distance` bytes before `to`. A copy reads all before it writes, so overlap
+    // is fine.
     unsafe {
         let from = to.sub(distance);
         if distance >= length.min(16) {
@@ -211,6 +220,7 @@ unsafe fn copy_match(to: *mut u8, distance: usize, length: usize) {
                 done += 16;
             }
         } else if distance >= 8 {
+            // With at least 8 bytes between them, a copy of 8 reads only bytes that earlier ones have written.
             let mut done = 0;
             while done < length {
                 copy::<8>(from.add(done), to.add(done));
@@ -219,6 +229,7 @@ unsafe fn copy_match(to: *mut u8, distance: usize, length: usize) {
         } else if distance == 1 {
             to.write_bytes(*from, length);
         } else {
+            // Each byte may be the one that was just written: a pattern of 2 to 7 bytes repeats.
             for i in 0..length {
                 *to.add(i) = *from.add(i);
             }
@@ -227,9 +238,9 @@ unsafe fn copy_match(to: *mut u8, distance: usize, length: usize) {
 }
 
 /// # Safety
-/// `N` bytes from `from` on are readable, and from `to` on writable.
+/// `N` bytes from `from` on are readable, and `N` from `to` on writable.
 #[inline(always)]
 unsafe fn copy<const N: usize>(from: *const u8, to: *mut u8) {
-    // SAFETY: as above.
+    // SAFETY: `N` bytes are readable and writable, this function's condition. A byte array has an alignment of 1.
     unsafe { to.cast::<[u8; N]>().write_unaligned(from.cast::<[u8; N]>().read_unaligned()) }
 }

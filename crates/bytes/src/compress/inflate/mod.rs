@@ -1,9 +1,12 @@
 //! Deflate (RFC 1951), decoded from pending bytes straight into the caller's buffer.
 //!
-//! Our own, because no crate is near ISA-L on the text of meshes; see `compress/mod.rs`. What makes it fast: tables
-//! that give several literals at a look (`table.rs`), 64 bits of input at a time, and copies of 16 bytes (`fast.rs`).
-//! The careful steps here do the rest: heads of blocks, the ends of input and output, and matches that reach back into
-//! an earlier buffer.
+//! It is our own, because no crate comes near ISA-L on the text of meshes; see `compress/mod.rs`. It is fast for three
+//! reasons: tables that give up to two literals per look-up (`table.rs`), 64 bits of input at a time, and copies of 16
+//! bytes (`fast.rs`). The careful steps here do the rest: block headers, the ends of input and output, and matches that
+//! reach back into an earlier buffer.
+//!
+//! Where the fast loop and the careful steps meet must not show: how the input and output are divided changes neither
+//! the bytes nor the error.
 
 mod fast;
 mod table;
@@ -15,11 +18,12 @@ use crate::memory::reserve;
 use std::io;
 use table::{DISTANCE_COUNT, Distances, Entry, InflateKind, Numbers, SYMBOL_COUNT, Symbols};
 
-/// How far back a match may reach.
+/// How far back a match may reach (RFC 1951, 2).
 const WINDOW_BYTES: usize = 32 << 10;
-/// The longest head of a block: 3 + 14 + 19 * 3 bits, and 320 lengths of up to 14 bits.
+/// The longest header of a dynamic block (RFC 1951, 3.2.7), rounded up: 3 + 14 + 19 · 3 bits, and 320 lengths of up to
+/// 14 bits.
 const HEAD_BYTES: usize = 640;
-/// The longest symbol with its distance: 15 + 5 + 15 + 13 bits.
+/// The longest symbol with its distance: 15 + 5 + 15 + 13 bits, each at its maximum.
 const SYMBOL_BYTES: usize = 8;
 
 /// A decoder that can stop at any byte of output.
@@ -33,7 +37,7 @@ pub(super) struct Inflate {
     history: Vec<u8>,
 }
 
-/// What the bits of a block mean.
+/// The codes of the current block.
 struct Codes {
     symbols: Symbols,
     distances: Distances,
@@ -50,12 +54,13 @@ enum State {
         length: usize,
         distance: usize,
     },
-    /// A symbol that means nothing was met.
+    /// A code that stands for nothing, met by the fast loop.
     Invalid,
     End,
 }
 
-/// Bits taken from the input that are not used yet: fewer than 8 between steps.
+/// Bits taken from the input but not used yet: fewer than 8 between steps, so that the rest of the input is whole
+/// bytes.
 #[derive(Clone, Copy, Default)]
 struct Bits {
     value: u64,
@@ -117,6 +122,7 @@ impl Inflate {
 
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
         let mut reader = BitReader::new(self.bits, input.ensure(HEAD_BYTES)?);
+        // BFINAL, then BTYPE (3.2.3).
         self.is_last_block = reader.take(1)? == 1;
         self.state = match reader.take(2)? {
             0 => State::Stored { left: reader.stored_len()? },
@@ -140,6 +146,7 @@ impl Inflate {
     }
 
     fn build_fixed(&mut self) -> Result<(), Stop> {
+        // The fixed codes of 3.2.6.
         let mut lengths = [8; SYMBOL_COUNT];
         lengths[144..256].fill(9);
         lengths[256..280].fill(7);
@@ -148,10 +155,12 @@ impl Inflate {
     }
 
     fn build_dynamic(&mut self, reader: &mut BitReader<'_>) -> Result<(), Stop> {
+        // The order of 3.2.7: lengths that are seldom used come last, so that they can be left out.
         const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
         let symbol_count = 257 + reader.take(5)? as usize;
         let distance_count = 1 + reader.take(5)? as usize;
         let number_count = 4 + reader.take(4)? as usize;
+        // 287 and 288 symbols, and 31 and 32 distances, can be written but have no meaning.
         if symbol_count > 286 || distance_count > 30 {
             return Err(corrupt("a block has too many symbols"));
         }
@@ -160,6 +169,7 @@ impl Inflate {
             number_lengths[place] = reader.take(3)? as u8;
         }
         self.numbers.build(&number_lengths)?;
+        // One run of lengths: a repetition may cross from the symbols into the distances (3.2.7).
         let mut lengths = [0; SYMBOL_COUNT + DISTANCE_COUNT];
         let lengths = &mut lengths[..symbol_count + distance_count];
         self.read_lengths(reader, lengths)?;
@@ -172,6 +182,7 @@ impl Inflate {
         while at < lengths.len() {
             let entry = self.numbers.first(reader.peek());
             reader.take(entry.bits())?;
+            // 16 to 18 repeat; 0 to 15 are lengths (3.2.7).
             let (length, count) = match entry.base() {
                 16 if at == 0 => return Err(corrupt("a Huffman code repeats a missing length")),
                 16 => (lengths[at - 1], 3 + reader.take(2)? as usize),
@@ -211,7 +222,7 @@ impl Inflate {
             entry = self.codes.symbols.second(entry, reader.peek());
         }
         if entry.is_literal() {
-            // Of several literals only the first: the others may be past the end of input or output.
+            // Of several literals only the first is taken: the others may be past the end of the input or the output.
             let byte = entry.literals() as u8;
             reader.take(self.codes.symbols.literal_bits(entry, byte))?;
             out.take_from(&[byte]);
@@ -253,7 +264,7 @@ impl Inflate {
 }
 
 impl Inflate {
-    /// Copies as much of a match as there is room for.
+    /// Copies as much of a match as there is room for: first from the history, then from this buffer.
     fn copy_match(&mut self, length: usize, distance: usize, out: &mut Output<'_>) -> Result<(), Stop> {
         if distance > out.filled + self.history.len() {
             return Err(corrupt("the data refers to bytes before its start"));
@@ -275,7 +286,7 @@ impl Inflate {
         Ok(())
     }
 
-    /// Keeps what the next buffer may refer to.
+    /// Keeps the bytes that the next buffer may refer to.
     fn keep_history(&mut self, out: &Output<'_>) -> Result<(), Stop> {
         let fresh = &out.bytes[..out.filled];
         let fresh = &fresh[fresh.len().saturating_sub(WINDOW_BYTES)..];
@@ -330,7 +341,8 @@ impl<'b> BitReader<'b> {
         Ok(bits)
     }
 
-    /// The head of a stored block: its length, and again with all bits turned, from the next byte on.
+    /// The header of a stored block (3.2.4): its length, then the same with all bits flipped, from the next whole byte
+    /// on.
     fn stored_len(&mut self) -> Result<usize, Stop> {
         self.take(self.count % 8)?;
         let (len, turned) = (self.take(16)?, self.take(16)?);
@@ -340,8 +352,9 @@ impl<'b> BitReader<'b> {
         Ok(len as usize)
     }
 
-    /// What follows bits that mean nothing: they may just be the end. All that led to them is used, as [`fast`] does:
-    /// which of the two meets them hangs on how the input is divided, and the error must not.
+    /// The state after bits without meaning. They may only be the end of cut-off data, which is another error. All
+    /// codes that led to them count as used, as in [`fast`]: which of the two meets them depends on how the input is
+    /// divided, and the error must not.
     fn invalid(&self) -> Result<State, Stop> {
         if self.count < 15 { Err(truncated()) } else { Ok(State::Invalid) }
     }

@@ -1,9 +1,10 @@
-//! Decoding tables for the Huffman codes of deflate (RFC 1951).
+//! Decoding tables for the Huffman codes of deflate (RFC 1951, 3.2.2 and 3.2.5).
 //!
-//! A main table is looked up with the next bits of the data; codes that are longer lead to a second table behind it. An
-//! entry holds all that decoding needs, and two literals where both fit into one look.
+//! A main table is looked up with the next bits of the data. Codes that are longer lead to a second table behind it. An
+//! entry holds all that decoding needs, and two literals where both fit into one look-up.
 //!
-//! Entries of 32 bits, low bits first. The low byte is what to take from the data, so that it can be used as it is:
+//! Entries have 32 bits, low bits first. The low byte is the number of bits to take from the data, so that it can be
+//! used as a shift without masking:
 //!
 //! | bits | literals | lengths and distances | second table |
 //! |---|---|---|---|
@@ -17,7 +18,7 @@ use super::super::error::{Stop, corrupt};
 use crate::memory::no_memory;
 use std::io;
 
-/// Bits of the main table for literals and lengths.
+/// Bits of the main table for literals and lengths: 2048 entries of 4 bytes, which stay in the first-level cache.
 pub(super) const SYMBOL_BITS: u32 = 11;
 /// Bits of the main table for distances.
 pub(super) const DISTANCE_BITS: u32 = 9;
@@ -138,18 +139,21 @@ const fn symbols() -> [Entry; SYMBOL_COUNT] {
     }
     entries[END_OF_BLOCK] = Entry::other(InflateKind::END);
     let (mut i, mut base) = (0, 3);
+    // Length codes 257 to 284: eight without extra bits, then four for each number of extra bits (3.2.5).
     while i < 28 {
         let extra_bits = if i < 8 { 0 } else { i / 4 - 1 };
         entries[257 + i as usize] = Entry::value(base, extra_bits);
         base += 1 << extra_bits;
         i += 1;
     }
+    // Code 284 could write 258 with 31 as its extra bits; 285 writes it without any.
     entries[285] = Entry::value(258, 0);
     entries
 }
 
 const fn distances() -> [Entry; DISTANCE_COUNT] {
     let mut entries = [Entry::INVALID; DISTANCE_COUNT];
+    // Distance codes 0 to 29: four without extra bits, then two for each number of extra bits (3.2.5).
     let (mut i, mut base) = (0, 1);
     while i < 30 {
         let extra_bits = if i < 4 { 0 } else { i / 2 - 1 };
@@ -184,8 +188,8 @@ pub(super) type Distances = Table<DISTANCE_BITS, { 512 + SECOND_ENTRIES }>;
 /// The code of the code lengths, of at most 7 bits.
 pub(super) type Numbers = Table<7, 128>;
 
-/// More than any complete code needs: in the worst case 294 entries for 288 symbols behind 11 bits, and fewer for
-/// distances (counted by zlib's program `enough`). It is checked all the same.
+/// More than any complete code needs: at worst 294 entries behind 11 bits for 288 symbols, and fewer for distances
+/// (counted by zlib's program `enough`). It is checked all the same.
 const SECOND_ENTRIES: usize = 1024;
 
 impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
@@ -228,7 +232,7 @@ impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
                 self.entries[code.take(bits)] = values[usize::from(symbol)].with_code(bits);
             }
             if bits < BITS {
-                // A longer index ends in either bit.
+                // The table so far repeats: a longer index ends in the same bits, and its next bit may be 0 or 1.
                 self.entries.copy_within(..1 << bits, 1 << bits);
             }
         }

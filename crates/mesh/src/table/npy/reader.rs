@@ -91,7 +91,8 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     if rows == job.header.row_count {
         job.note_rest(size, &mut warnings)?;
     }
-    // SAFETY: all records were read and published.
+    // SAFETY: the run ended without an error, so that all `record_count` records were read and published: `rows` of
+    // each kept column.
     let table = unsafe { job.finish(rows as usize)? };
     Ok(Npy { table, warnings, threads: crew.threads })
 }
@@ -216,7 +217,8 @@ impl NpyJob<'_> {
         let rows = slot.records.start as usize..slot.records.end as usize;
         for target in &self.columns {
             let bytes = slot.bytes.get(target.field.offset..).unwrap_or_default();
-            // SAFETY: these rows are this chunk's alone.
+            // SAFETY: `take` gave each chunk its own range of records, which are rows here, so that no other thread
+            // uses these places.
             unsafe { target.write(rows.clone(), bytes, self.header.record_bytes)? };
         }
         Ok(())
@@ -224,7 +226,8 @@ impl NpyJob<'_> {
 
     fn publish_columns(&self, slot: &NpySlot) -> Result<()> {
         for (target, rows, bytes) in self.parts(slot) {
-            // SAFETY: these rows are this chunk's alone.
+            // SAFETY: `take` gave each chunk its own range of records, and different records of a column are different
+            // rows: no other thread uses these places.
             unsafe { target.write(rows, bytes, self.header.record_bytes)? };
         }
         Ok(())
@@ -260,11 +263,11 @@ impl NpyJob<'_> {
     }
 
     /// # Safety
-    /// All rows were written.
+    /// The first `row_count` rows of each column were written.
     unsafe fn finish(self, row_count: usize) -> Result<Table> {
         let mut columns = Vec::new();
         for NpyTarget { field, numbers, .. } in self.columns {
-            // SAFETY: the caller's promise.
+            // SAFETY: the first `row_count` numbers were written, this function's condition.
             let values = unsafe { numbers.finish(row_count) };
             try_push(&mut columns, model::Column { name: field.name, values, offsets: None }, "columns")?;
         }
@@ -276,7 +279,7 @@ impl NpyTarget {
     /// Fills rows with numbers that are `step` bytes apart.
     ///
     /// # Safety
-    /// The rows belong to the caller's chunk alone.
+    /// No other thread uses the places of `rows`.
     unsafe fn write(&self, rows: Range<usize>, bytes: &[u8], step: usize) -> Result<()> {
         let big = self.field.is_big_endian;
         /// One arm per type.
@@ -284,7 +287,7 @@ impl NpyTarget {
             ($($kind:ident $type:ident),*) => {
                 match &self.numbers {
                     $(TypedColumn::$kind(column) => {
-                        // SAFETY: the caller's promise.
+                        // SAFETY: the places of `rows` are this chunk's alone, this function's condition.
                         unsafe {
                             column.write(rows, |slots| match big {
                                 false => fill(slots, bytes, step, $type::from_le_bytes),

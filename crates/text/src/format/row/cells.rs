@@ -76,7 +76,8 @@ impl Cells {
         let start = usize::from(self.starts[row % ROWS]);
         let length = usize::from(self.lengths[row % ROWS]);
         let text = self.texts.as_flattened().get(CELL_BYTES * (row % ROWS) + start..).and_then(<[u8]>::first_chunk);
-        // SAFETY: the caller vouches for the room, and no length is above 16.
+        // SAFETY: 16 bytes from `pen` are inside the buffer: `put` stores 16, and advances by a length, which `choose`,
+        // `widen` and the fillers keep at 16 or below.
         text.map_or(pen, |&text: &[u8; CELL_BYTES]| unsafe { pen.put(text, length) })
     }
 }
@@ -109,7 +110,8 @@ impl Short {
     /// 16 bytes from `pen` must be inside its buffer.
     #[inline(always)]
     pub(super) unsafe fn put(&self, pen: Pen) -> Pen {
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: 16 bytes from `pen` are inside the buffer: `put` stores 16, and `Short::new` and `joined` keep the
+        // length at 16 or below.
         unsafe { pen.put(self.bytes, usize::from(self.length)) }
     }
 }

@@ -22,7 +22,8 @@ impl Number {
     /// # Safety
     /// `spec.max_bytes(column.kind())` and `SLACK` bytes of room.
     pub(super) unsafe fn put(&self, pen: Pen, column: &Column<'_>, row: usize, refused: &mut bool) -> Pen {
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: every arm has this function's conditions. An integer as text has at most 21 bytes, of the 24 that
+        // `max_bytes` counts, and `column.integer` is 0 or 1 for a bool.
         unsafe {
             match (self.spec.conversion, column.kind()) {
                 (Conversion::Text, Kind::F32 | Kind::F64) => self.text(pen, column, row),
@@ -56,17 +57,19 @@ impl Number {
             return pen;
         }
         let value = value.trunc();
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: the whole part of an f64 has at most 309 digits (39 where the column is of f32), which `max_bytes`
+        // counts, and a sign; the 32 bytes more are within `SLACK`.
         unsafe { self.integer(pen, value < 0.0, |pen| exact::magnitude(pen, value.abs(), 0), value == 0.0) }
     }
 
     /// Sign, zeros up to the precision, digits, padding.
     ///
     /// # Safety
-    /// As for [`put`](Self::put); `digits` stores no more than that.
+    /// As for [`put`](Self::put). `digits` stores no more than `max_bytes` counts for them, and `SLACK`.
     #[inline(always)]
     unsafe fn integer(&self, start: Pen, negative: bool, digits: impl FnOnce(Pen) -> Pen, zero: bool) -> Pen {
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: sign and digits are counted by `max_bytes`, which has the larger of digits and precision, so that the
+        // gap of zeros fits; `count` bytes from `first` were stored by `digits`.
         unsafe {
             let first = self.sign(start, negative);
             let mut pen = digits(first);
@@ -89,7 +92,9 @@ impl Number {
     /// As for [`put`](Self::put).
     #[inline]
     unsafe fn real(&self, start: Pen, value: f64) -> Pen {
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: `max_bytes` counts a sign, the whole part (39 digits for f32), a point and the digits of `%f`, or
+        // `precision` + 8 for `%e` and `%g`. What `fixed`, `magnitude`, `scientific` and `general` store past them is
+        // within `SLACK`.
         unsafe {
             if !value.is_finite() {
                 return self.word(start, value);
@@ -127,7 +132,8 @@ impl Number {
             (false, false) => b"inf",
             (false, true) => b"INF",
         };
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: a sign and three letters are 4 bytes, fewer than `SLACK`; `pad` stops at `spec.width`, which
+        // `max_bytes` counts.
         unsafe {
             let first = self.sign(start, negative);
             self.pad(start, first.since(start), first.copy(word), self.spec.zero && !of_c)
@@ -140,7 +146,8 @@ impl Number {
     /// As for [`put`](Self::put).
     #[inline(never)]
     unsafe fn text(&self, start: Pen, column: &Column<'_>, row: usize) -> Pen {
-        // SAFETY: the caller vouches for the room; no text has more than 24 bytes.
+        // SAFETY: `max_bytes` counts 24 bytes for text, as many as all four need, and `SLACK` is behind them. `pad`
+        // keeps to `spec.width`, which `max_bytes` counts too.
         unsafe {
             let pen = match (self.dialect, column.kind()) {
                 (Dialect::C, Kind::F32) => shortest::put_f32(start, f32::from_ne_bytes(column.get(row))),
@@ -161,7 +168,7 @@ impl Number {
         // Signs are anything but predictable: no branches.
         let sign = if negative { b'-' } else { self.spec.plus.unwrap_or(b'-') };
         let count = usize::from(negative | self.spec.plus.is_some());
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: `put` stores one byte and advances by `count`, 0 or 1.
         unsafe { pen.put([sign], count) }
     }
 
@@ -169,12 +176,13 @@ impl Number {
     /// cut to the precision first.
     ///
     /// # Safety
-    /// `spec.width` bytes of room from `start`.
+    /// `spec.width` bytes of room from `start`. `pen` came from `start`, `sign_bytes` of what it stored are the sign.
     #[inline(always)]
     unsafe fn pad(&self, start: Pen, sign_bytes: usize, pen: Pen, zeros: bool) -> Pen {
         let mut count = pen.since(start);
         let mut pen = pen;
-        // SAFETY: the caller vouches for the room; what is moved was stored since `start`.
+        // SAFETY: what is moved was stored between `start` and `pen`, and a gap ends at `spec.width` from `start`.
+        // `start.advance(count)` goes back to at most where `pen` was.
         unsafe {
             if let (Conversion::Text, Some(precision)) = (self.spec.conversion, self.spec.precision) {
                 count = count.min(precision);

@@ -7,13 +7,13 @@ use super::super::shortest;
 /// Stores an f64 as `str(np.float64(value))`.
 ///
 /// # Safety
-/// 24 bytes of room.
+/// 24 bytes of room, and `SLACK` more.
 pub(super) unsafe fn put_f64(pen: Pen, value: f64) -> Pen {
     if !value.is_finite() {
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: a word has at most 4 bytes.
         return unsafe { pen.copy(word(value)) };
     }
-    // SAFETY: the same.
+    // SAFETY: `text` is what `zmij` wrote for this value; the room is this function's condition.
     shortest::digits_of_f64(value, |text| unsafe { put(pen, value, [1e16; 2], text) })
 }
 
@@ -21,14 +21,14 @@ pub(super) unsafe fn put_f64(pen: Pen, value: f64) -> Pen {
 /// which leaves it at 10^16.
 ///
 /// # Safety
-/// 24 bytes of room.
+/// 24 bytes of room, and `SLACK` more.
 pub(super) unsafe fn put_f32(pen: Pen, value: f32, older: bool) -> Pen {
     if !value.is_finite() {
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: a word has at most 4 bytes.
         return unsafe { pen.copy(word(value.into())) };
     }
     let plain_below = if older { [1e16, 1e12] } else { [1e6; 2] };
-    // SAFETY: the same.
+    // SAFETY: `text` is what `zmij` wrote for this value; the room is this function's condition.
     shortest::digits_of_f32(value, |text| unsafe { put(pen, value.into(), plain_below, text) })
 }
 
@@ -43,22 +43,23 @@ fn word(value: f64) -> &'static [u8] {
 /// Plain notation ends below the first of the two limits; below the second, `text` has it already.
 ///
 /// # Safety
-/// 24 bytes of room, and `text` the shortest digits of `value`.
+/// 24 bytes of room, and `SLACK` more. `text` has the shortest digits of `value`, at most 24 bytes.
 #[inline(always)]
 unsafe fn put(pen: Pen, value: f64, plain_below: [f64; 2], text: &[u8]) -> Pen {
     let magnitude = value.abs();
     if magnitude == 0.0 || (1e-4..plain_below[1]).contains(&magnitude) {
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: `text` has at most 24 bytes, and is stored exactly.
         return unsafe { pen.copy_short(text) };
     }
-    // SAFETY: the same.
+    // SAFETY: the conditions are the same; `value` is not zero, which the branch above has taken.
     unsafe { put_anew(pen, value, magnitude >= 1e-4 && magnitude < plain_below[0], text) }
 }
 
 /// # Safety
-/// 24 bytes of room, and `text` the shortest digits of `value`, which is not zero.
+/// 24 bytes of room, and `SLACK` more. `text` has the shortest digits of `value`, which is not zero.
 unsafe fn put_anew(pen: Pen, value: f64, plain: bool, text: &[u8]) -> Pen {
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: at most 17 digits: with sign and point 19 bytes, and `put_exponent` stores 6, within `SLACK`. A plain
+    // integer is below 10^16, so sign, digits, zeros and `.0` are 19 bytes.
     unsafe {
         let digits = Digits::read(text);
         let (first, rest) = digits.text().split_at(1);

@@ -81,7 +81,8 @@ impl Rows<'_> {
             return self.careful(page, row, count);
         }
         let count = count.min(fitting);
-        // SAFETY: the room was counted above.
+        // SAFETY: `fitting` counted `row_bytes` for each row and `SLACK`. That is 16 bytes for each cell, or
+        // `max_bytes` for all steps of a row. `count` is at most `ROWS`, and `end` came from this page's pen.
         unsafe {
             let mut refused = false;
             let end = if all_ready {
@@ -100,7 +101,7 @@ impl Rows<'_> {
     /// Stores rows step by step.
     ///
     /// # Safety
-    /// `max_bytes` for each row and `SLACK` bytes of room.
+    /// `max_bytes` bytes of room for each row, and `SLACK` bytes more.
     unsafe fn rows_of_steps(
         &self,
         mut pen: Pen,
@@ -112,7 +113,9 @@ impl Rows<'_> {
         for (place, row) in rows.enumerate() {
             for step in &self.format.steps {
                 let cell = step.cell.filter(|&cell| ready >> cell & 1 == 1);
-                // SAFETY: the caller vouches for the room; the 16 bytes of a cell are within the slack.
+                // SAFETY: the steps before took at most their `max_bytes`, so that this one has its own left, and
+                // `SLACK`. A cell has the text that the step would write, so it advances as little; it stores 16 bytes,
+                // within `SLACK`.
                 pen = unsafe {
                     match cell.and_then(|cell| cells.get(usize::from(cell))) {
                         Some(cells) => cells.put(pen, place),
@@ -132,7 +135,8 @@ impl Rows<'_> {
     unsafe fn put(&self, pen: Pen, step: &Step, row: usize, refused: &mut bool) -> Pen {
         // Texts have no column.
         let column = self.columns.get(step.column);
-        // SAFETY: the caller vouches for the room.
+        // SAFETY: `max_bytes` covers the longest text of each kind of step and `next`. Bytes that are stored past a
+        // text are within `SLACK`: 16 for short texts, 1 for integers, as many as `fixed` and `Number::put` state.
         unsafe {
             let pen = match (&step.put, column) {
                 (Put::Short(text), _) => text.put(pen),
@@ -160,15 +164,15 @@ impl Rows<'_> {
     /// Stores a value with fixed digits.
     ///
     /// # Safety
-    /// As for [`fixed::fixed`].
+    /// As for [`fixed::fixed`]: room for the text of `value`, and `SLACK` bytes more.
     #[inline(always)]
     unsafe fn fixed<R: Real + PartialEq>(&self, pen: Pen, value: R, scale: &Scale) -> Pen {
         #[allow(clippy::eq_op)]
         if value != value && !self.format.keeps_nan_sign {
-            // SAFETY: the caller vouches for the room.
+            // SAFETY: `nan` is three bytes, which `SLACK` has.
             return unsafe { pen.copy(b"nan") };
         }
-        // SAFETY: the same.
+        // SAFETY: the room that `fixed` requires is this function's condition.
         unsafe { fixed::fixed(pen, value, scale) }
     }
 
@@ -214,7 +218,8 @@ impl Rows<'_> {
         }
         let mut scratch = [0u8; VALUE_BYTES + SLACK];
         let start = Pen::new(scratch.as_mut_ptr());
-        // SAFETY: no short text or number is longer than that.
+        // SAFETY: texts and bytes of any length have returned above. A number has at most max(400, 1 + 309 + 1 + 60)
+        // bytes and one that follows, a short text 16: within `VALUE_BYTES`, and `SLACK` is behind them.
         let length = unsafe { self.put(start, step, row, refused) }.since(start);
         page.bytes(&scratch[..length]);
     }
@@ -256,10 +261,10 @@ enum Block {
 /// Stores rows all parts of which are in cells.
 ///
 /// # Safety
-/// 16 bytes for each cell of each row; at most [`ROWS`] rows.
+/// 16 bytes of room for each cell of each of `count` rows.
 #[inline(never)]
 unsafe fn rows_of_cells(pen: Pen, cells: &[Cells], count: usize) -> Pen {
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: every cell advances by at most 16 bytes, so that each call has its 16 left.
     unsafe {
         match cells {
             [a] => some_cells(pen, [a], count),
@@ -285,7 +290,7 @@ unsafe fn rows_of_cells(pen: Pen, cells: &[Cells], count: usize) -> Pen {
 unsafe fn some_cells<const N: usize>(mut pen: Pen, cells: [&Cells; N], count: usize) -> Pen {
     for row in 0..count.min(ROWS) {
         for cells in cells {
-            // SAFETY: the caller vouches for the room.
+            // SAFETY: every cell advances by at most 16 bytes, so that each call has its 16 left.
             pen = unsafe { cells.put(pen, row) };
         }
     }

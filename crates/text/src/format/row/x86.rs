@@ -31,7 +31,8 @@ impl Filler {
 
     /// Fills cells, if all values fit. Returns whether they do.
     pub(super) fn fill<R: Real>(&self, values: &[R; ROWS], cells: &mut Cells) -> bool {
-        // SAFETY: a plan exists only where the CPU has its instructions.
+        // SAFETY: `if_possible` makes a `Filler` only where `Plan::if_possible` found the features of `fill_wide`, and
+        // `narrow` only where AVX-512 CD is there too, which is all that `fill` names.
         unsafe { self.narrow.is_some_and(|narrow| narrow.fill(values, cells)) || self.fill_wide(values, cells) }
     }
 
@@ -144,7 +145,9 @@ impl Narrow {
         let first = _mm512_add_epi64(_mm512_srli_epi64::<3>(dropped), _mm512_set1_epi64(self.first as i64));
         let start = _mm512_sub_epi64(first, negative);
         let length = _mm512_sub_epi64(_mm512_set1_epi64(self.end as i64), start);
-        // SAFETY: the arrays are 64 bytes, and `index` below 4 makes 8 of 32 starts and 2 of 8 texts.
+        // SAFETY: `fill` calls this with `index` 0 to 3. 8 bytes at `8 * index` are inside the 32 of `starts` and
+        // `lengths`, and cells `2 * index` and `2 * index + 1` inside the 9 of `texts`. `template` and each order are
+        // 64 bytes.
         unsafe {
             _mm_storel_epi64(cells.starts.as_mut_ptr().add(8 * index).cast(), _mm512_cvtepi64_epi8(start));
             _mm_storel_epi64(cells.lengths.as_mut_ptr().add(8 * index).cast(), _mm512_cvtepi64_epi8(length));
@@ -162,7 +165,7 @@ impl Narrow {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load<R: Real>(values: &[R; 8]) -> __m512d {
-    // SAFETY: `Real` is f32 or f64, told apart by their size.
+    // SAFETY: `values` is a reference to eight values. `Real` is sealed to f32 and f64, which their size tells apart.
     unsafe {
         if size_of::<R>() == size_of::<f32>() {
             _mm512_cvtps_pd(_mm256_loadu_ps(values.as_ptr().cast()))
