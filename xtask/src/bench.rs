@@ -1,18 +1,15 @@
 //! `cargo xtask bench`: polyhaul beside other readers and writers, and beside what the
 //! machine can do at best.
 //!
-//! Every contestant is a process of its own, so that peak memory is its own too; the contestants
-//! take turns, round after round, so that a slow moment of the machine hits all alike. The programs
-//! that are measured are in `bench/`, a workspace apart. Here: which parts there are ([`part`]),
-//! what is built ([`build`], [`python`]), who takes part ([`plan`]), the rounds ([`runs`]), whether
-//! verdicts are right ([`verdicts`]), how sweeps come out ([`sweeps`]), and the record ([`record`])
-//! with the machine it is of ([`machine`]). The exit code is 0 unless something could not run.
+//! Every contestant is a process of its own, so that peak memory is its own too; the contestants take turns, round
+//! after round, so that a slow moment of the machine hits all alike. The programs that are measured are in `bench/`, a
+//! workspace apart; what is measured is `bench/plan.toml`, which [`plan`] reads. Here: what is built ([`build`],
+//! [`python`]), the rounds ([`runs`]), whether verdicts are right ([`verdicts`]), how sweeps come out ([`sweeps`]), and
+//! the record ([`record`]) with the machine it is of ([`machine`]). The exit code is 0 unless something could not run.
 
 mod build;
 mod images;
-mod json;
 mod machine;
-mod part;
 mod plan;
 mod python;
 mod record;
@@ -21,7 +18,7 @@ mod sweeps;
 mod verdicts;
 
 use crate::{root, term, usage_error};
-use part::Part;
+use plan::{PLAN, Part, Place};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -29,18 +26,14 @@ use std::process::ExitCode;
 const MEGABYTES: u64 = 300;
 /// How often each contestant's turn comes.
 const ROUNDS: usize = 5;
-/// Number kernels take milliseconds: they get more turns.
-const NUMBER_ROUNDS: usize = 10;
-/// What tracing costs is small: it takes more turns to see.
-const TRACE_ROUNDS: usize = 4;
 
 /// What `args` ask for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Options {
     /// Print the README's tables, and measure nothing.
     readme: bool,
     /// What to measure, in the order in which it runs.
-    parts: Vec<Part>,
+    parts: Vec<&'static Part>,
     megabytes: u64,
     rounds: usize,
     /// Where inputs and outputs lie.
@@ -91,18 +84,31 @@ fn parse(args: &[&str]) -> Option<Options> {
     while let Some(&arg) = rest.next() {
         match arg {
             "--readme" => options.readme = true,
-            "--without" => without.push(Part::named(rest.next()?)?),
+            "--without" => without.push(plan::part(rest.next()?)?),
             "--programs" => options.programs = Some(std::path::absolute(rest.next()?).ok()?),
             "--install-peers" => options.install_peers = true,
             "--size" => options.megabytes = rest.next()?.parse().ok().filter(|&size| size > 0)?,
             "--rounds" => options.rounds = rest.next()?.parse().ok().filter(|&count| count > 0)?,
             "--data" => options.data = Some(std::path::absolute(rest.next()?).ok()?),
             "--record" => options.record = Some(std::path::absolute(rest.next()?).ok()?),
-            name => options.parts.push(Part::named(name)?),
+            name => options.parts.push(plan::part(name)?),
         }
     }
-    options.parts = Part::chosen(&options.parts, &without);
+    options.parts = chosen(&options.parts, &without);
     Some(options)
+}
+
+/// Those of `only`, or all where it is empty, except `without`; in order.
+fn chosen(only: &[&Part], without: &[&Part]) -> Vec<&'static Part> {
+    let has = |parts: &[&Part], part: &Part| parts.iter().any(|it| it.name == part.name);
+    let is_chosen = |part: &&Part| (only.is_empty() || has(only, part)) && !has(without, part);
+    PLAN.part.iter().filter(is_chosen).collect()
+}
+
+/// What the names of a record of these parts alone end in.
+fn suffix(parts: &[&Part]) -> String {
+    let all = parts.len() == PLAN.part.len();
+    parts.iter().filter(|_| !all).map(|part| format!("-{}", part.name)).collect()
 }
 
 fn data_folder(options: &Options) -> PathBuf {
@@ -123,26 +129,17 @@ fn measure(options: &Options) -> Result<bool, String> {
     let data = data_folder(options);
     make_folder(&data.join("out"))?;
     let tools = build::tools(&options.parts, options.install_peers, options.programs.as_deref())?;
-    let mut outcomes = Vec::new();
-    let (mut kernels, mut pictures, mut judged, mut sweeps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for &part in &options.parts {
-        match part {
-            Part::Numbers => kernels.extend(runs::numbers(&tools, "numbers", options.rounds * NUMBER_ROUNDS)?),
-            Part::Images => pictures = images::run(&tools, &data, options.rounds)?,
-            Part::Records => kernels.extend(runs::numbers(&tools, "records", options.rounds)?),
-            Part::Trace => {
-                let input = plan::large(&tools, &data, options.megabytes)?;
-                kernels.extend(runs::traces(&tools, &input.path, &data.join("out"), options.rounds * TRACE_ROUNDS)?);
-            }
-            Part::Throttle => {
-                let input = plan::large(&tools, &data, options.megabytes)?;
-                kernels.extend(runs::throttles(&tools, &input.path, &data.join("out"), options.rounds)?);
-            }
-            Part::Verdicts => judged = verdicts::run(&tools, &data, options.megabytes)?,
-            Part::Sweeps => sweeps = sweeps::run(&tools, &data, options.megabytes)?,
-            _ => {}
+    let place = Place { tools: &tools, data: &data, megabytes: options.megabytes };
+    let (mut outcomes, mut kernels, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut judged, mut sweeps) = (Vec::new(), Vec::new());
+    for part in &options.parts {
+        match part.name.as_str() {
+            "images" => pictures = images::run(part, &place, options.rounds)?,
+            "verdicts" => judged = verdicts::run(&tools, &data, options.megabytes)?,
+            "sweeps" => sweeps = sweeps::run(&place)?,
+            _ => kernels.extend(runs::kernels(part, &place, options.rounds)?),
         }
-        for group in plan::groups(part, &tools, &data, options.megabytes)? {
+        for group in place.groups(part)? {
             outcomes.push(runs::run(group, options.rounds)?);
         }
     }
@@ -166,7 +163,7 @@ fn measure(options: &Options) -> Result<bool, String> {
 fn keep(record: &record::Record, options: &Options) -> Result<(), String> {
     let folder = record_folder(options);
     make_folder(&folder)?;
-    let name = record.name(&Part::suffix(&options.parts));
+    let name = record.name(&suffix(&options.parts));
     let text = record.markdown();
     write(&folder.join(format!("{name}.md")), &text)?;
     write(&folder.join(format!("{name}.json")), &record.json())?;
@@ -193,15 +190,27 @@ mod tests {
     fn options_are_read() {
         let options = parse(&[]).unwrap();
         assert_eq!((options.megabytes, options.rounds), (MEGABYTES, ROUNDS));
-        assert_eq!(options.parts, Part::ALL);
+        assert_eq!(options.parts.len(), PLAN.part.len());
         assert!(record_folder(&options).ends_with("bench/record"));
         let options = parse(&["numbers", "--rounds", "2"]).unwrap();
-        assert_eq!((options.parts.as_slice(), options.rounds), (&[Part::Numbers][..], 2));
+        assert_eq!((options.parts.len(), options.parts[0].name.as_str(), options.rounds), (1, "numbers", 2));
         assert!(record_folder(&options).ends_with("bench-data/record"));
         assert!(parse(&["--install-peers"]).unwrap().install_peers);
         for wrong in [&["--size"][..], &["--size", "0"], &["--rounds", "x"], &["y"], &["--without", "y"]] {
-            assert_eq!(parse(wrong), None, "{wrong:?}");
+            assert!(parse(wrong).is_none(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn parts_are_chosen_and_left_out() {
+        let named = |names: &[&str]| names.iter().map(|name| plan::part(name).unwrap()).collect::<Vec<_>>();
+        assert_eq!(chosen(&[], &[]).len(), PLAN.part.len());
+        let some = chosen(&named(&["numbers", "obj"]), &[]);
+        assert_eq!(some.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["obj", "numbers"]);
+        assert_eq!(suffix(&some), "-obj-numbers");
+        assert_eq!(chosen(&[], &named(&["blender"])).len(), PLAN.part.len() - 1);
+        assert_eq!(suffix(&chosen(&[], &[])), "");
+        assert!(plan::part("gzip").is_some() && plan::part("zip").is_none());
     }
 
     #[test]

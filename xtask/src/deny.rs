@@ -6,6 +6,7 @@
 
 use crate::test::Outcome;
 use crate::{root, term};
+use spdx::{Expression, ParseMode};
 use std::collections::BTreeMap;
 use std::process::Command;
 
@@ -68,52 +69,8 @@ fn refused<'a>(listed: &'a str, allowed: &[&str]) -> BTreeMap<&'a str, &'a str> 
 
 /// Whether an SPDX expression can be met with these licences. `/` is the old way to write OR.
 fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
-    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
-    let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut rest = words.as_slice();
-    either(&mut rest, allowed) && rest.is_empty()
-}
-
-/// Terms with OR between them.
-fn either(words: &mut &[&str], allowed: &[&str]) -> bool {
-    let mut is_met = both(words, allowed);
-    while let ["OR", rest @ ..] = *words {
-        *words = rest;
-        is_met |= both(words, allowed);
-    }
-    is_met
-}
-
-/// Factors with AND between them.
-fn both(words: &mut &[&str], allowed: &[&str]) -> bool {
-    let mut is_met = factor(words, allowed);
-    while let ["AND", rest @ ..] = *words {
-        *words = rest;
-        is_met &= factor(words, allowed);
-    }
-    is_met
-}
-
-/// An expression in parentheses, or a licence, perhaps with an exception. What is neither is not allowed.
-fn factor(words: &mut &[&str], allowed: &[&str]) -> bool {
-    match *words {
-        ["(", rest @ ..] => {
-            *words = rest;
-            let is_met = either(words, allowed);
-            let [")", rest @ ..] = *words else { return false };
-            *words = rest;
-            is_met
-        }
-        [licence, "WITH", exception, rest @ ..] => {
-            *words = rest;
-            allowed.contains(&format!("{licence} WITH {exception}").as_str())
-        }
-        [licence, rest @ ..] => {
-            *words = rest;
-            allowed.contains(licence)
-        }
-        [] => false,
-    }
+    let parsed = Expression::parse_mode(expression, ParseMode::LAX);
+    parsed.is_ok_and(|it| it.evaluate(|licence| allowed.contains(&licence.to_string().as_str())))
 }
 
 #[cfg(test)]

@@ -1,61 +1,20 @@
 //! The programs that take part: built or set up where they can be, noted down where they cannot.
 
-use super::part::Part;
-use super::python::{self, Pythons};
+use super::plan::{self, Cpp, PLAN, Part};
+use super::python;
 use crate::root;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Peers in C++: program, Debian package, and what the linker needs.
-const CPP: &[(&str, &str, &[&str])] = &[
-    ("tinyobj", "libtinyobjloader-dev", &[]),
-    ("assimp", "libassimp-dev", &["-lassimp"]),
-    ("images", "libfreeimage-dev", &["-lfreeimage"]),
-];
-/// Further Debian packages: a library that open3d loads, and stb_image.
-const LIBRARIES: &[&str] = &["libusb-1.0-0", "libstb-dev"];
-/// Peers in Rust, by their names in the lock file of `bench/`.
-const CRATES: &[&str] = &[
-    "tobj",
-    "obj",
-    "obj-rs",
-    "ufbx",
-    "serde-ply",
-    "ply-rs-bw",
-    "stl_io",
-    "zmij",
-    "ryu",
-    "fast-float2",
-    "image",
-    "png",
-];
-
-/// Why pbrt scenes are read beside limits alone.
-/// Peers that no registry has.
-const NO_PROGRAMS: &str = "fast_obj and rapidobj (C++): in no package registry; measured with --programs DIR";
-const NO_PBRT_PEERS: &str = "pbrt-v4, minipbrt and pbrt-parser (C++): in no package registry; the crate pbrt4 0.2 prints \
-                             every token and takes no Option with a plain name: not measured here";
-
 /// What there is to measure with.
+#[derive(Default)]
 pub(super) struct Tools {
-    /// The benchmark's own program.
-    pub(super) bench: PathBuf,
-    /// The jobs of the part `verdicts` that take a host.
-    pub(super) jobs: PathBuf,
-    /// The command `polyhaul`.
-    pub(super) command: PathBuf,
-    pub(super) tinyobj: Option<PathBuf>,
-    pub(super) assimp: Option<PathBuf>,
-    /// Where ready programs of peers are, called like them.
-    pub(super) programs: Option<PathBuf>,
-    /// FreeImage and stb_image.
-    pub(super) images: Option<PathBuf>,
-    pub(super) pythons: Pythons,
+    /// Programs by their names in the plan: those that are here.
+    pub(super) programs: BTreeMap<&'static str, PathBuf>,
     /// What each measurement is started with: the real-time class, where that is allowed.
     pub(super) prefix: Vec<OsString>,
-    /// Whether a process can be held on one core (`taskset`).
-    pub(super) taskset: bool,
     /// Each peer with its version.
     pub(super) peers: Vec<String>,
     /// Who does not take part, and why.
@@ -63,47 +22,35 @@ pub(super) struct Tools {
 }
 
 /// Builds what `parts` need.
-pub(super) fn tools(parts: &[Part], install: bool, programs_of_peers: Option<&Path>) -> Result<Tools, String> {
-    let has_peers = parts.iter().any(|part| *part != Part::Verdicts);
+pub(super) fn tools(parts: &[&'static Part], install: bool, ready: Option<&Path>) -> Result<Tools, String> {
+    let uses = plan::uses(parts);
+    let has_peers = uses.contains("bench");
     let programs = bench(has_peers)?;
-    let jobs = programs.join("bench-jobs");
-    let mut tools = Tools {
-        bench: if has_peers { programs.join("bench-obj") } else { jobs.clone() },
-        jobs,
-        command: PathBuf::new(),
-        tinyobj: None,
-        assimp: None,
-        programs: programs_of_peers.map(Path::to_path_buf),
-        images: None,
-        pythons: Pythons::default(),
-        prefix: real_time(),
-        taskset: root::succeeds(Command::new("taskset").args(["-c", "0", "true"])),
-        peers: if has_peers { crate_versions() } else { Vec::new() },
-        notes: Vec::new(),
-    };
+    let mut tools = Tools { prefix: real_time(), ..Tools::default() };
+    tools.programs.insert("jobs", programs.join("bench-jobs"));
+    tools.programs.insert("bench", programs.join(if has_peers { "bench-obj" } else { "bench-jobs" }));
+    if has_peers {
+        tools.peers = crate_versions();
+    }
     if install {
         install_packages()?;
     }
-    if parts.contains(&Part::Obj) {
-        let [tinyobj, assimp] = [0, 1].map(|index| cpp(index, &mut tools));
-        (tools.tinyobj, tools.assimp) = (tinyobj, assimp);
-        if programs_of_peers.is_none() {
-            tools.notes.push(NO_PROGRAMS.into());
+    PLAN.cpp.iter().filter(|peer| uses.contains(peer.name.as_str())).for_each(|peer| cpp(peer, &mut tools));
+    tools.notes.extend(parts.iter().filter_map(|part| part.note.clone()));
+    if uses.contains("command") {
+        tools.programs.insert("command", command()?);
+    }
+    for (name, words) in [("taskset", &["-c", "0", "true"][..]), ("strace", &["--version"])] {
+        if root::succeeds(Command::new(name).args(words)) {
+            tools.programs.insert(name, name.into());
+        } else if name == "taskset" && uses.contains(name) {
+            tools.notes.push("Blender's exporter: no `taskset` to hold it on one core".into());
         }
     }
-    if parts.contains(&Part::Images) {
-        tools.images = cpp(2, &mut tools);
+    for name in PLAN.ready.iter().filter(|name| uses.contains(name.as_str())) {
+        tools.programs.extend(ready.map(|folder| (name.as_str(), folder.join(name))));
     }
-    if parts.contains(&Part::Pbrt) {
-        tools.notes.push(NO_PBRT_PEERS.into());
-    }
-    if [Part::Python, Part::Gzip, Part::Watch, Part::Verdicts, Part::Sweeps].iter().any(|part| parts.contains(part)) {
-        tools.command = command()?;
-    }
-    if parts.contains(&Part::Blender) && !tools.taskset {
-        tools.notes.push("Blender's exporter: no `taskset` to hold it on one core".into());
-    }
-    tools.pythons = python::set_up(parts, &mut tools.peers, &mut tools.notes);
+    python::set_up(&uses, &mut tools);
     Ok(tools)
 }
 
@@ -147,7 +94,7 @@ fn real_time() -> Vec<OsString> {
 }
 
 fn install_packages() -> Result<(), String> {
-    let packages = CPP.iter().map(|(_, package, _)| package).chain(LIBRARIES);
+    let packages = PLAN.cpp.iter().map(|peer| &peer.package).chain(&PLAN.packages);
     let mut command = Command::new("apt-get");
     command.args(["install", "--yes"]).args(packages);
     match command.status() {
@@ -157,8 +104,8 @@ fn install_packages() -> Result<(), String> {
 }
 
 /// Compiles a peer in C++, or notes why not.
-fn cpp(index: usize, tools: &mut Tools) -> Option<PathBuf> {
-    let (name, package, libraries) = CPP[index];
+fn cpp(peer: &'static Cpp, tools: &mut Tools) {
+    let Cpp { name, package, libraries } = peer;
     let folder = root::root().join("target").join("bench-peers");
     let program = folder.join(name);
     let source = root::root().join("bench").join("peers");
@@ -172,15 +119,14 @@ fn cpp(index: usize, tools: &mut Tools) -> Option<PathBuf> {
         .and_then(|output| if output.status.success() { Ok(()) } else { Err(first_error(&output.stderr)) });
     match built {
         Ok(()) => {
-            let version = output_of(Command::new("dpkg-query").args(["-W", "-f", "${Version}", package]));
+            let version = output_of(Command::new("dpkg-query").args(["-W", "-f", "${Version}", package.as_str()]));
             let version = version.unwrap_or_else(|| "version unknown".into());
             tools.peers.push(format!("{package} {version}"));
-            Some(program)
+            tools.programs.insert(name, program);
         }
         Err(why) => {
             let note = format!("{name}: not built ({why}); --install-peers installs {package}");
             tools.notes.push(note);
-            None
         }
     }
 }
@@ -215,10 +161,7 @@ fn versions(lock: &str) -> Vec<String> {
     };
     let pairs = lock.lines().zip(lock.lines().skip(1));
     let named = pairs.filter_map(|(a, b)| Some((value(a, "name")?, value(b, "version")?)));
-    named
-        .filter(|(name, _)| CRATES.contains(&name.as_str()))
-        .map(|(name, version)| format!("{name} {version}"))
-        .collect()
+    named.filter(|(name, _)| PLAN.crates.contains(name)).map(|(name, version)| format!("{name} {version}")).collect()
 }
 
 #[cfg(test)]

@@ -1,20 +1,10 @@
 //! Textures: which programs decode the files, and what they found. Every program prints a line for each reader of each
 //! file; they take turns, round after round.
 
-use super::build::Tools;
-use super::json::{ToJson, object};
-use super::runs::field;
+use super::plan::{Part, Place};
+use super::runs::{fields, median, output};
 use crate::term;
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::Path;
-use std::process::Command;
-
-/// How often a program decodes a file each time it is started.
-const TURNS: usize = 3;
-/// Files that all peers read, in the order of the tables.
-pub(super) const FILES: [&str; 7] =
-    ["story.tga", "story-32.tga", "story-rle.tga", "story.png", "story.hdr", "large.tga", "large-rle.tga"];
+use serde::{Deserialize, Serialize};
 
 /// What textures are made of an image, and what that is called.
 pub(super) const MADE: [(&str, &str); 4] = [
@@ -40,9 +30,10 @@ const ROWS: [&str; 8] =
     ["polyhaul, 2 threads", "polyhaul, 1 thread", "image", "png", "stb image", "FreeImage", "Pillow", "OpenImageIO"];
 
 /// What a reader made of a file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Picture {
     /// The file.
+    #[serde(rename(serialize = "file"))]
     pub(super) group: String,
     /// The reader.
     pub(super) name: String,
@@ -59,22 +50,14 @@ pub(super) struct Picture {
 }
 
 impl Picture {
+    /// Whether it is of the same file by the same reader.
+    fn is_like(&self, other: &Picture) -> bool {
+        (&self.group, &self.name) == (&other.group, &other.name)
+    }
+
     /// Millions of pixels per second.
     pub(super) fn rate(&self) -> f64 {
         self.pixels as f64 / self.seconds / 1e6
-    }
-
-    pub(super) fn json(&self) -> String {
-        object(&[
-            ("file", self.group.json()),
-            ("name", self.name.json()),
-            ("seconds", self.seconds.json()),
-            ("median_seconds", self.median_seconds.json()),
-            ("pixels", self.pixels.json()),
-            ("sum", self.sum.json()),
-            ("calls", self.calls.json()),
-            ("extra_bytes", self.extra_bytes.json()),
-        ])
     }
 }
 
@@ -117,89 +100,44 @@ pub(super) fn result(all: &[Picture], one: &Picture) -> String {
 }
 
 /// Makes the files, and has all programs decode them.
-pub(super) fn run(tools: &Tools, data: &Path, rounds: usize) -> Result<Vec<Picture>, String> {
+pub(super) fn run(part: &Part, place: &Place, rounds: usize) -> Result<Vec<Picture>, String> {
     term::out(format!("images: {rounds} rounds\n"));
-    let folder = data.join("images");
-    let own = |words: &[&str], rest: &[OsString]| {
-        let words = [OsString::from(&tools.bench), "images".into()].into_iter().chain(words.iter().map(OsString::from));
-        words.chain(rest.iter().cloned()).collect::<Vec<OsString>>()
-    };
-    lines(&own(&["make"], &[folder.clone().into()]))?;
-    let turns = || OsString::from(TURNS.to_string());
-    let mut programs = vec![own(&["measure"], &[folder.clone().into(), turns()])];
-    let others = [tools.images.clone().map(|it| vec![it.into()]), pillow(tools)];
-    for start in others.into_iter().flatten() {
-        let rest = [folder.clone().into(), turns()].into_iter().chain(FILES.map(OsString::from));
-        programs.push(start.into_iter().chain(rest).collect());
+    if let Some(make) = &part.make {
+        output(&place.fill(make, &[])?.unwrap_or_default())?;
     }
-    let mut found = Found::default();
+    let mut found = Vec::new();
     for _ in 0..rounds {
-        for program in &programs {
-            let words: Vec<OsString> = tools.prefix.iter().chain(program).cloned().collect();
-            lines(&words)?.lines().filter_map(picture).for_each(|picture| found.add(picture));
+        for command in &part.commands {
+            let Some(program) = place.fill(command, &[])? else { continue };
+            let text = output(&[&place.tools.prefix[..], &program].concat())?;
+            found.extend(text.lines().filter_map(picture));
         }
     }
-    Ok(found.merged())
-}
-
-fn pillow(tools: &Tools) -> Option<Vec<OsString>> {
-    let script = crate::root::root().join("bench").join("python").join("images.py");
-    Some(vec![tools.pythons.images.clone()?.into(), script.into()])
-}
-
-fn lines(words: &[OsString]) -> Result<String, String> {
-    let output = Command::new(&words[0]).args(&words[1..]).output().map_err(|error| error.to_string())?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).into())
-    }
+    Ok(merged(&found))
 }
 
 fn picture(line: &str) -> Option<Picture> {
-    let line = line.strip_prefix("image ")?;
-    Some(Picture {
-        group: field(line, "group")?.into(),
-        name: field(line, "name")?.replace('_', " "),
-        seconds: field(line, "seconds")?.parse().ok()?,
-        median_seconds: field(line, "median_seconds")?.parse().ok()?,
-        pixels: field(line, "pixels")?.parse().ok()?,
-        sum: field(line, "sum")?.parse().ok()?,
-        calls: field(line, "calls")?.parse().ok()?,
-        extra_bytes: field(line, "extra_bytes")?.parse().ok()?,
-    })
+    let picture: Picture = fields(line.strip_prefix("image ")?)?;
+    Some(Picture { name: picture.name.replace('_', " "), ..picture })
 }
 
-/// What was found in all rounds, in the order of the first.
-#[derive(Default)]
-struct Found {
-    order: Vec<(String, String)>,
-    all: BTreeMap<(String, String), Vec<Picture>>,
-}
-
-impl Found {
-    fn add(&mut self, picture: Picture) {
-        let key = (picture.group.clone(), picture.name.clone());
-        if !self.all.contains_key(&key) {
-            self.order.push(key.clone());
+/// One of each, with the least time of all rounds, in the order of the first; those of a file together.
+fn merged(found: &[Picture]) -> Vec<Picture> {
+    let mut firsts: Vec<&Picture> = Vec::new();
+    for one in found {
+        if !firsts.iter().any(|it| it.is_like(one)) {
+            firsts.push(one);
         }
-        self.all.entry(key).or_default().push(picture);
     }
-
-    /// One of each, with the least time of all rounds; those of a file together.
-    fn merged(mut self) -> Vec<Picture> {
-        let files: Vec<String> = self.order.iter().map(|(file, _)| file.clone()).collect();
-        self.order.sort_by_key(|(file, _)| files.iter().position(|other| other == file));
-        self.order.iter().filter_map(|key| merge(&self.all[key])).collect()
-    }
+    firsts.sort_by_key(|one| found.iter().position(|it| it.group == one.group));
+    firsts.into_iter().map(|one| merge(found, one)).collect()
 }
 
-fn merge(rounds: &[Picture]) -> Option<Picture> {
-    let mut medians: Vec<f64> = rounds.iter().map(|round| round.median_seconds).collect();
-    medians.sort_by(f64::total_cmp);
-    let first = rounds.first()?.clone();
-    let seconds = rounds.iter().map(|round| round.seconds).fold(f64::INFINITY, f64::min);
-    Some(Picture { seconds, median_seconds: medians[medians.len() / 2], ..first })
+fn merge(found: &[Picture], one: &Picture) -> Picture {
+    let rounds = || found.iter().filter(|it| it.is_like(one));
+    let seconds = rounds().map(|round| round.seconds).fold(f64::INFINITY, f64::min);
+    let median_seconds = median(rounds().map(|round| round.median_seconds)).unwrap_or(seconds);
+    Picture { seconds, median_seconds, ..one.clone() }
 }
 
 #[cfg(test)]
@@ -219,11 +157,8 @@ pub(super) mod tests {
                 "image group=a.tga name={name} seconds={seconds} median_seconds=3 pixels=4 sum=5 calls=6 extra_bytes=7"
             )
         };
-        let mut found = Found::default();
-        for text in [line("a,_b", 2.0), line("c", 9.0), line("a,_b", 1.0), "numbers group=a".into()] {
-            picture(&text).into_iter().for_each(|picture| found.add(picture));
-        }
-        let merged = found.merged();
+        let lines = [line("a,_b", 2.0), line("c", 9.0), line("a,_b", 1.0), "numbers group=a".into()];
+        let merged = merged(&lines.iter().filter_map(|text| picture(text)).collect::<Vec<_>>());
         assert_eq!(merged.len(), 2);
         assert_eq!((merged[0].name.as_str(), merged[0].seconds, merged[0].calls), ("a, b", 1.0, 6));
     }

@@ -2,11 +2,11 @@
 
 use super::build::{Tools, output_of};
 use crate::root;
+use serde::Serialize;
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where and when was measured.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Machine {
     /// The CPU's model as the system calls it.
     pub(super) cpu: String,
@@ -22,6 +22,7 @@ pub(super) struct Machine {
     /// Whether measurements ran in the real-time class.
     pub(super) real_time: bool,
     /// Year, month and day, UTC.
+    #[serde(skip)]
     pub(super) date: String,
 }
 
@@ -29,19 +30,18 @@ impl Machine {
     /// This machine, today.
     pub(super) fn this(tools: &Tools) -> Machine {
         let unknown = || String::from("unknown");
-        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let mut revision = Command::new("git");
         revision.args(["describe", "--always", "--dirty"]).current_dir(root::root());
         Machine {
             cpu: system_value("/proc/cpuinfo", "model name").unwrap_or_else(unknown),
             cores: std::thread::available_parallelism().map_or(1, |count| count.get() as u64),
-            level: output_of(Command::new(&tools.bench).arg("level")).unwrap_or_else(unknown),
+            level: output_of(Command::new(&tools.programs["bench"]).arg("level")).unwrap_or_else(unknown),
             memory_gib: memory_gib(),
             kernel: output_of(Command::new("uname").args(["-s", "-r", "-m"])).unwrap_or_else(unknown),
             rustc: output_of(Command::new("rustc").arg("--version")).unwrap_or_else(unknown),
             revision: output_of(&mut revision).unwrap_or_else(unknown),
             real_time: !tools.prefix.is_empty(),
-            date: date(seconds / 86_400),
+            date: output_of(Command::new("date").args(["-u", "+%F"])).unwrap_or_else(unknown),
         }
     }
 
@@ -68,40 +68,9 @@ fn memory_gib() -> u64 {
     (kibibytes.unwrap_or(0) + (1 << 19)) >> 20
 }
 
-/// Year, month and day of a number of days since 1970.
-fn date(days: u64) -> String {
-    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let (mut year, mut day) = (1970, days);
-    while day >= 365 + u64::from(leap(year)) {
-        day -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if day < length {
-            break;
-        }
-        day -= length;
-        month += 1;
-    }
-    format!("{year:04}-{month:02}-{:02}", day + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn days_become_dates() {
-        let wanted =
-            [(0, "1970-01-01"), (58, "1970-02-28"), (789, "1972-02-29"), (790, "1972-03-01"), (20_777, "2026-11-20")];
-        for (days, text) in wanted {
-            assert_eq!(date(days), text);
-        }
-        assert_eq!(date(11_016), "2000-02-29");
-        assert_eq!(date(20_453), "2025-12-31");
-    }
 
     #[test]
     fn a_machine_has_a_name_for_files() {

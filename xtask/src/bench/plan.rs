@@ -1,67 +1,198 @@
-//! Who is measured on what: the input files, and the contestants of each group.
-//!
-//! A module per part has its groups: [`obj`] programs in Rust and C++, [`python`] readers in Python,
-//! [`blender`] Blender's exporter, [`gzip`] compressed files, [`ply`] scans and splats, [`stl`] triangles,
-//! [`pbrt`] scenes, [`tables`] text of numbers.
-
-mod blender;
-mod gzip;
-mod obj;
-mod pbrt;
-mod ply;
-mod python;
-mod stl;
-mod tables;
-mod watch;
+//! Who is measured on what: `bench/plan.toml` as data, and its commands filled in for this machine.
 
 use super::build::Tools;
-use super::part::Part;
 use super::runs;
 use crate::{root, term};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::time::SystemTime;
 
-pub(super) use self::gzip::{INFLATE, PARSE};
-pub(super) use self::ply::OPEN3D;
-pub(super) use self::python::TRIMESH;
-
-/// The contestants that verdicts ask for.
+/// The contestants that the README sets in bold.
 pub(super) const ONE_THREAD: &str = "polyhaul, 1 thread";
 pub(super) const TWO_THREADS: &str = "polyhaul, 2 threads";
-pub(super) const TOBJ: &str = "tobj";
-pub(super) const LIMIT_LINES: &str = "limit: read once, count lines";
-/// The same as processes, from their start to their end, as peers without a measurement of their own are measured.
-const WHOLE: [&str; 2] = ["polyhaul as a process, 1 thread", "polyhaul as a process, 2 threads"];
-const LIMIT_ONCE: &str = "limit: read once";
-pub(super) const LIMIT_MEMORY: &str = "limit: read into fresh memory";
-pub(super) const LIMIT_WRITE: &str = "limit: plain write";
+
+/// The plan of this repository.
+pub(super) static PLAN: LazyLock<Plan> = LazyLock::new(|| {
+    let text = include_str!("../../../bench/plan.toml");
+    toml::from_str(text).unwrap_or_else(|error| panic!("bench/plan.toml: {error}"))
+});
+
+/// All that can be measured, and with what.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Plan {
+    /// Peers in Rust, by their names in the lock file of `bench/`.
+    pub(super) crates: Vec<String>,
+    /// Peers that no registry has: programs in the folder of `--programs`.
+    pub(super) ready: Vec<String>,
+    /// Debian packages besides those of [`Plan::cpp`].
+    pub(super) packages: Vec<String>,
+    /// What can be chosen, in the order in which it runs.
+    pub(super) part: Vec<Part>,
+    pub(super) cpp: Vec<Cpp>,
+    pub(super) python: Vec<Environment>,
+    input: BTreeMap<String, Recipe>,
+    pub(super) job: Vec<Job>,
+    group: Vec<Listed>,
+}
+
+/// What can be measured alone or left out.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Part {
+    pub(super) name: String,
+    /// Who does not take part, and why.
+    pub(super) note: Option<String>,
+    /// Programs that its module takes.
+    #[serde(default)]
+    needs: Vec<String>,
+    /// A command that makes files, and those that read them.
+    pub(super) make: Option<String>,
+    #[serde(default)]
+    pub(super) commands: Vec<String>,
+    /// A command that compares kernels in one process.
+    pub(super) kernels: Option<String>,
+    /// How many times as many rounds it makes.
+    #[serde(default = "one")]
+    pub(super) turns: usize,
+}
+
+/// A peer in C++.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cpp {
+    pub(super) name: String,
+    /// The Debian package that it needs.
+    pub(super) package: String,
+    /// What the linker needs.
+    #[serde(default)]
+    pub(super) libraries: Vec<String>,
+}
+
+/// A virtual environment for Python.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Environment {
+    pub(super) name: String,
+    pub(super) folder: String,
+    #[serde(default = "python3")]
+    pub(super) base: String,
+    pub(super) packages: Vec<String>,
+}
+
+/// How an input is made.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recipe {
+    path: PathBuf,
+    title: String,
+    make: String,
+    size: Option<[u64; 3]>,
+    of: Option<String>,
+    #[serde(default)]
+    after: Vec<String>,
+}
+
+/// A job whose verdict is judged.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Job {
+    /// What it does.
+    pub(super) title: String,
+    /// What it is made to be bound by.
+    pub(super) made: String,
+    pub(super) command: String,
+    /// Words of a memory limit; the job is done without them too.
+    pub(super) limit: Option<String>,
+    #[serde(default = "two")]
+    pub(super) threads: usize,
+    /// What it reads: files, and folders of files.
+    pub(super) inputs: Vec<PathBuf>,
+    /// What it writes.
+    pub(super) output: Option<PathBuf>,
+    /// Whether its inputs are on the disk alone, and not in the page cache.
+    #[serde(default)]
+    pub(super) on_disk: bool,
+    /// Whether other programs want the cores meanwhile.
+    #[serde(default)]
+    pub(super) crowded: bool,
+}
+
+/// A group as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Listed {
+    part: String,
+    key: String,
+    title: String,
+    input: String,
+    output: Option<String>,
+    /// Programs without which there is no such group.
+    #[serde(default)]
+    needs: Vec<String>,
+    #[serde(default)]
+    resident: bool,
+    baseline: String,
+    limit: String,
+    /// The group whose rows come first.
+    like: Option<String>,
+    #[serde(default)]
+    rows: Vec<Line>,
+}
+
+/// A contestant: its name, its command, and in how many rounds it takes part at most.
+#[derive(Deserialize)]
+struct Line(String, String, #[serde(default)] Option<usize>);
+
+fn one() -> usize {
+    1
+}
+
+fn two() -> usize {
+    2
+}
+
+fn python3() -> String {
+    "python3".into()
+}
 
 /// An input file and what is in it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Input {
+    #[serde(skip)]
     pub(super) path: PathBuf,
     /// What it is, for headings.
+    #[serde(skip)]
     pub(super) title: &'static str,
+    #[serde(skip_serializing)]
     megabytes: u64,
     /// The bytes of its text.
     pub(super) bytes: u64,
     /// What it takes on the disk: a compressed one less, a scene with other files more.
-    disk_bytes: u64,
+    #[serde(skip_serializing)]
+    disk_bytes: Option<u64>,
     pub(super) positions: u64,
     pub(super) faces: u64,
 }
 
 /// Contestants on one input.
+#[derive(Serialize)]
 pub(super) struct Group {
     /// Its name in records and verdicts.
     pub(super) key: &'static str,
-    pub(super) title: String,
+    #[serde(skip)]
+    pub(super) title: &'static str,
+    #[serde(flatten)]
     pub(super) input: Input,
     /// The contestant that the others are compared with: a peer.
     pub(super) baseline: &'static str,
     /// The same, for what the machine can do at best.
     pub(super) limit: &'static str,
+    #[serde(skip)]
     pub(super) contestants: Vec<Contestant>,
 }
 
@@ -75,71 +206,161 @@ pub(super) struct Contestant {
     pub(super) rounds: usize,
 }
 
-impl Contestant {
-    /// Started anew in every round.
-    fn new(name: &'static str, command: Vec<OsString>) -> Contestant {
-        Contestant { name, command, resident: false, rounds: usize::MAX }
-    }
+/// The part of that name.
+pub(super) fn part(name: &str) -> Option<&'static Part> {
+    PLAN.part.iter().find(|part| part.name == name)
 }
 
-/// The groups of a part, in the order in which they run. Inputs are made where they are not there.
-pub(super) fn groups(part: Part, tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<Group>, String> {
-    match part {
-        Part::Obj => obj::groups(tools, data, megabytes),
-        Part::Python => python::groups(tools, data, megabytes),
-        Part::Blender => blender::groups(tools, data),
-        Part::Gzip => gzip::groups(tools, data, megabytes),
-        Part::Ply => ply::groups(tools, data, megabytes),
-        Part::Pbrt => pbrt::groups(tools, data, megabytes),
-        Part::Stl => stl::groups(tools, data, megabytes),
-        Part::Tables => tables::groups(tools, data, megabytes),
-        Part::Watch => watch::groups(tools, data, megabytes),
-        Part::Images | Part::Numbers | Part::Records | Part::Trace | Part::Throttle | Part::Verdicts | Part::Sweeps => {
-            Ok(Vec::new())
+/// The names in braces that `parts` take, those that their inputs are made with included.
+pub(super) fn uses(parts: &[&'static Part]) -> BTreeSet<&'static str> {
+    let mut open: Vec<&'static str> = Vec::new();
+    for part in parts {
+        let commands = part.commands.iter().chain(&part.make).chain(&part.kernels);
+        open.extend(commands.flat_map(|command| names(command)).chain(part.needs.iter().map(String::as_str)));
+        for group in PLAN.group.iter().filter(|group| group.part == part.name) {
+            open.extend(group.lines().flat_map(|line| names(&line.1)).chain([group.input.as_str()]));
         }
     }
-}
-
-/// The large mesh that OBJ is measured with.
-pub(super) fn large(tools: &Tools, data: &Path, megabytes: u64) -> Result<Input, String> {
-    generated(tools, data, ("single", "one mesh"), "single", megabytes)
-}
-
-/// The scene of many files that pbrt is measured with.
-pub(super) fn large_scene(tools: &Tools, data: &Path, megabytes: u64) -> Result<Input, String> {
-    pbrt::many(tools, data, pbrt::megabytes(megabytes))
-}
-
-/// A generated OBJ file of about so many megabytes, made unless it is there.
-fn generated(
-    tools: &Tools,
-    data: &Path,
-    (name, title): (&str, &'static str),
-    kind: &str,
-    megabytes: u64,
-) -> Result<Input, String> {
-    made(tools, &data.join(name).with_extension("obj"), title, kind, megabytes)
-}
-
-/// The same for any file. Whether there is one of that size, its counts say.
-fn made(tools: &Tools, path: &Path, title: &'static str, kind: &str, megabytes: u64) -> Result<Input, String> {
-    let there = || known(path, title).filter(|input| input.megabytes == megabytes);
-    if let Some(input) = there() {
-        return Ok(input);
+    let mut seen = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if let Some(recipe) = PLAN.input.get(name).filter(|_| !seen.contains(name)) {
+            open.extend(names(&recipe.make).chain(recipe.of.as_deref()));
+        }
+        seen.insert(name);
     }
-    let name = path.file_name().unwrap_or_default().display();
-    term::out(format!("making {name}, {megabytes} MB\n"));
-    let mut command = Command::new(&tools.bench);
-    command.args(["generate", kind, &megabytes.to_string()]).arg(path);
-    let made = command.status().is_ok_and(|status| status.success());
-    there().filter(|_| made).ok_or(format!("{name} could not be made"))
+    seen
 }
 
-/// An input, a file or a folder, that is there as it was made: its size is the one beside it.
-fn known(path: &Path, title: &'static str) -> Option<Input> {
-    let counts = std::fs::read_to_string(path.with_extension("counts")).ok()?;
-    let input = parse_counts(&counts, path, title)?;
-    (disk_bytes(path)? == input.disk_bytes).then_some(input)
+/// The names in braces of a command.
+fn names(command: &str) -> impl Iterator<Item = &str> {
+    command.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
+}
+
+/// The words of a command; what stands in single quotes is one.
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    let pieces = command.split('\'').enumerate();
+    pieces.flat_map(|(i, piece)| if i % 2 == 1 { vec![piece] } else { piece.split_whitespace().collect() })
+}
+
+/// What the names in braces stand for.
+pub(super) struct Place<'a> {
+    pub(super) tools: &'a Tools,
+    /// Where inputs and outputs lie.
+    pub(super) data: &'a Path,
+    pub(super) megabytes: u64,
+}
+
+impl Place<'_> {
+    /// The groups of a part, in the order in which they run. Inputs are made where they are not there.
+    pub(super) fn groups(&self, part: &Part) -> Result<Vec<Group>, String> {
+        let is_here = |name: &String| self.tools.programs.contains_key(name.as_str());
+        let listed = PLAN.group.iter().filter(|group| group.part == part.name && group.needs.iter().all(is_here));
+        listed.map(|group| self.group(group)).collect()
+    }
+
+    fn group(&self, listed: &'static Listed) -> Result<Group, String> {
+        let input = self.input(&listed.input)?;
+        let output = self.data.join("out").join(listed.output.as_deref().unwrap_or_default());
+        let more = [("input", input.path.as_path()), ("output", &output)];
+        let mut contestants = Vec::new();
+        for Line(name, command, rounds) in listed.lines() {
+            if let Some(words) = self.fill(command, &more)? {
+                let command = self.tools.prefix.iter().cloned().chain(words).collect();
+                let resident = listed.resident && !name.starts_with("limit");
+                contestants.push(Contestant { name, command, resident, rounds: rounds.unwrap_or(usize::MAX) });
+            }
+        }
+        let Listed { key, title, baseline, limit, .. } = listed;
+        Ok(Group { key, title, input, baseline, limit, contestants })
+    }
+
+    /// The words of a command; `None` where one of its programs is not here. `more` are names of this command alone.
+    pub(super) fn fill(&self, command: &str, more: &[(&str, &Path)]) -> Result<Option<Vec<OsString>>, String> {
+        let mut filled = Vec::new();
+        for mut rest in words(command) {
+            let mut word = OsString::new();
+            while let Some((before, (name, after))) =
+                rest.split_once('{').and_then(|(a, b)| Some((a, b.split_once('}')?)))
+            {
+                let Some(value) = self.value(name, more)? else { return Ok(None) };
+                word.push(before);
+                word.push(value);
+                rest = after;
+            }
+            word.push(rest);
+            filled.push(word);
+        }
+        Ok(Some(filled))
+    }
+
+    fn value(&self, name: &str, more: &[(&str, &Path)]) -> Result<Option<PathBuf>, String> {
+        if let Some((_, value)) = more.iter().find(|(it, _)| *it == name) {
+            return Ok(Some(value.to_path_buf()));
+        }
+        Ok(match name {
+            "data" => Some(self.data.into()),
+            "scripts" => Some(scripts()),
+            _ if PLAN.input.contains_key(name) => Some(self.input(name)?.path),
+            _ => self.tools.programs.get(name).cloned(),
+        })
+    }
+
+    /// An input, made unless it is there.
+    pub(super) fn input(&self, name: &str) -> Result<Input, String> {
+        let recipe = PLAN.input.get(name).ok_or(format!("no input {name} in bench/plan.toml"))?;
+        let path = self.data.join(&recipe.path);
+        let [times, plus, by] = recipe.size.unwrap_or([1, 0, 1]);
+        let megabytes = ((self.megabytes * times + plus) / by).max(1);
+        let of = recipe.of.as_deref().map(|of| self.input(of)).transpose()?;
+        if let Some(input) = recipe.there(&path, megabytes, of.as_ref()) {
+            return Ok(input);
+        }
+        let shown = recipe.path.display();
+        term::out(format!("making {shown}\n"));
+        let number = PathBuf::from(megabytes.to_string());
+        let from = of.as_ref().map_or(&path, |of| &of.path);
+        let words = self.fill(&recipe.make, &[("mb", &number), ("path", &path), ("of", from)])?.unwrap_or_default();
+        let (program, args) = words.split_first().ok_or(format!("no program makes {shown}"))?;
+        let made = root::runs(Command::new(program).args(args).stdout(Stdio::null()));
+        if of.is_some() && !made {
+            // A part of it would be taken for the whole the next time.
+            let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
+        }
+        recipe.there(&path, megabytes, of.as_ref()).filter(|_| made).ok_or(format!("{shown} could not be made"))
+    }
+}
+
+impl Listed {
+    fn lines(&self) -> impl Iterator<Item = &Line> {
+        let like = PLAN.group.iter().find(|group| Some(&group.key) == self.like.as_ref());
+        like.into_iter().flat_map(|group| &group.rows).chain(&self.rows)
+    }
+}
+
+impl Recipe {
+    /// The input, if it is there as it is to be: of so many megabytes, or younger than what it is made of.
+    fn there(&'static self, path: &Path, megabytes: u64, of: Option<&Input>) -> Option<Input> {
+        let title = &self.title;
+        if let Some(of) = of {
+            let is_new = changed(path) > changed(&of.path.with_extension("counts"));
+            return is_new.then(|| Input { path: path.into(), title, ..of.clone() });
+        }
+        let latest = self.after.iter().filter_map(|name| changed(&scripts().join(name))).max();
+        let counts = std::fs::read_to_string(path.with_extension("counts")).ok()?;
+        let input = Input { path: path.into(), title, ..runs::fields(&counts)? };
+        let is_of_size = input.megabytes == megabytes || !self.make.contains("{mb}");
+        let is_whole = disk_bytes(path)? == input.disk_bytes.unwrap_or(input.bytes);
+        (is_of_size && is_whole && changed(path) > latest).then_some(input)
+    }
+}
+
+/// The scripts of the benchmark.
+fn scripts() -> PathBuf {
+    root::root().join("bench").join("python")
+}
+
+fn changed(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|data| data.modified()).ok()
 }
 
 /// The size of a file, or of all files below a folder.
@@ -152,123 +373,51 @@ fn disk_bytes(path: &Path) -> Option<u64> {
     entries.iter().map(|entry| disk_bytes(&entry.path())).sum()
 }
 
-fn parse_counts(line: &str, path: &Path, title: &'static str) -> Option<Input> {
-    let field = |name| runs::field(line, name)?.parse().ok();
-    let bytes = field("bytes")?;
-    Some(Input {
-        path: path.into(),
-        title,
-        megabytes: field("megabytes")?,
-        bytes,
-        disk_bytes: field("disk_bytes").unwrap_or(bytes),
-        positions: field("positions")?,
-        faces: field("faces")?,
-    })
-}
-
-/// A compressed copy of `plain`, made by `make` unless there is one that is younger.
-fn compressed(
-    plain: &Path,
-    path: &Path,
-    make: impl FnOnce(&PathBuf) -> std::io::Result<std::process::ExitStatus>,
-) -> Result<PathBuf, String> {
-    let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-    if changed(path) > changed(plain) {
-        return Ok(path.into());
-    }
-    let name = path.file_name().unwrap_or_default().display();
-    term::out(format!("making {name}\n"));
-    match make(&path.into()) {
-        Ok(status) if status.success() => Ok(path.into()),
-        _ => {
-            // A part of it would be taken for the whole the next time.
-            let _ = std::fs::remove_file(path);
-            Err(format!("{name} could not be made"))
-        }
-    }
-}
-
-/// A reader of the benchmark's own program.
-fn reader(tools: &Tools, name: &'static str, reader: &str, file: &Path, threads: usize) -> Contestant {
-    let args = ["read".into(), reader.into(), file.into(), threads.to_string().into()];
-    Contestant::new(name, command(tools, &tools.bench, args))
-}
-
-/// A writer of the benchmark's own program: it writes what `file` holds to `output`.
-fn writer(tools: &Tools, name: &'static str, writer: &str, file: &Path, output: PathBuf, threads: usize) -> Contestant {
-    let args = ["write".into(), writer.into(), file.into(), output.into(), threads.to_string().into()];
-    Contestant::new(name, command(tools, &tools.bench, args))
-}
-
-/// A ready program of a peer, as a whole process, and polyhaul's reader as one beside it.
-fn ready(tools: &Tools, peer: &'static str, own: &str, file: &Path, input: &Path) -> Vec<Contestant> {
-    let Some(program) = tools.programs.as_ref().map(|folder| folder.join(peer)).filter(|program| program.exists())
-    else {
-        return Vec::new();
-    };
-    let whole = |name, args: Vec<OsString>| {
-        let args = [OsString::from("whole")].into_iter().chain(args);
-        Contestant::new(name, command(tools, &tools.bench, args))
-    };
-    let polyhaul = |threads: &str| {
-        let args: [OsString; 5] = [tools.bench.clone().into(), "read".into(), own.into(), input.into(), threads.into()];
-        args.to_vec()
-    };
-    vec![whole(peer, vec![program.into(), file.into()]), whole(WHOLE[0], polyhaul("1")), whole(WHOLE[1], polyhaul("2"))]
-}
-
-/// A script of the benchmark.
-fn script(name: &str) -> OsString {
-    root::root().join("bench").join("python").join(name).into()
-}
-
-/// A program and its arguments, behind what every measurement is started with.
-fn command(tools: &Tools, program: &Path, args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut command = tools.prefix.clone();
-    command.push(program.into());
-    command.extend(args);
-    command
-}
-
-/// Readers in Python take so many turns, and one where a file takes them many seconds.
-const PYTHON_ROUNDS: usize = 3;
-
-/// A peer: its name, how its reader is called, and in how many rounds it takes part.
-type Peer = (&'static str, &'static str, usize);
-
-/// A peer in Python; none without its environment.
-fn scripted(tools: &Tools, name: &str, peer: Peer, files: &[&Path]) -> Option<Contestant> {
-    let python = tools.pythons.peers.as_ref()?;
-    let (shown, kind, rounds) = peer;
-    let files = files.iter().map(OsString::from);
-    let args = [script(name), kind.into()].into_iter().chain(files);
-    Some(Contestant { rounds, ..Contestant::new(shown, command(tools, python, args)) })
-}
-
-/// Where writers write.
-fn output(data: &Path, name: &str) -> PathBuf {
-    data.join("out").join(name)
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
     /// A group without contestants, on an input of four positions and a face.
     pub(crate) fn group(key: &'static str) -> Group {
-        let line = "megabytes=1 bytes=1000 positions=4 faces=1";
-        let input = parse_counts(line, Path::new("a.obj"), "a").unwrap();
-        Group { key, title: key.into(), input, baseline: TOBJ, limit: LIMIT_LINES, contestants: Vec::new() }
+        let input = runs::fields("megabytes=1 bytes=1000 positions=4 faces=1").unwrap();
+        let input = Input { path: "a.obj".into(), title: "a", ..input };
+        let limit = "limit: read once, count lines";
+        Group { key, title: key, input, baseline: "tobj", limit, contestants: Vec::new() }
     }
 
     #[test]
     fn counts_of_an_input_are_read() {
         let line = "megabytes=30 bytes=27729966 positions=178929 faces=178506\n";
-        let input = parse_counts(line, Path::new("a.obj"), "a").unwrap();
+        let input: Input = runs::fields(line).unwrap();
         assert_eq!((input.megabytes, input.faces), (30, 178_506));
-        assert_eq!(input.disk_bytes, input.bytes);
-        let scene = parse_counts(&line.replace("pos", "disk_bytes=9 pos"), Path::new("a"), "a").unwrap();
-        assert_eq!((scene.bytes, scene.disk_bytes), (27_729_966, 9));
-        assert_eq!(parse_counts("megabytes=30\n", Path::new("a.obj"), "a"), None);
+        assert_eq!(input.disk_bytes, None);
+        let scene: Input = runs::fields(&line.replace("pos", "disk_bytes=9 pos")).unwrap();
+        assert_eq!((scene.bytes, scene.disk_bytes), (27_729_966, Some(9)));
+        assert_eq!(runs::fields::<Input>("megabytes=30\n"), None);
+    }
+
+    #[test]
+    fn the_plan_is_whole() {
+        let programs = ["bench", "jobs", "command", "polyhaul", "savetxt", "loadtxt", "strace", "taskset"];
+        let known = |name: &str| {
+            let own = ["data", "scripts", "input", "output", "mb", "path", "of"].iter().chain(&programs);
+            let set_up =
+                PLAN.cpp.iter().map(|it| &it.name).chain(&PLAN.ready).chain(PLAN.python.iter().map(|it| &it.name));
+            own.copied().chain(set_up.map(String::as_str)).any(|it| it == name) != PLAN.input.contains_key(name)
+        };
+        let parts: Vec<&Part> = PLAN.part.iter().collect();
+        uses(&parts).into_iter().for_each(|name| assert!(known(name), "{name}"));
+        PLAN.job.iter().flat_map(|job| names(&job.command)).for_each(|name| assert!(known(name), "{name}"));
+        for group in &PLAN.group {
+            assert!(part(&group.part).is_some() && PLAN.input.contains_key(&group.input), "{}", group.key);
+            let has = |name: &str| group.lines().any(|Line(it, ..)| it == name);
+            assert!(has(&group.baseline) && has(&group.limit), "{}", group.key);
+        }
+    }
+
+    #[test]
+    fn quotes_hold_words_together() {
+        assert_eq!(words("sh -c 'a \"$0\" b' {of} c").collect::<Vec<_>>(), ["sh", "-c", "a \"$0\" b", "{of}", "c"]);
+        assert_eq!(names("{bench} read {input} 1").collect::<Vec<_>>(), ["bench", "input"]);
     }
 }

@@ -1,13 +1,14 @@
 //! The record of a run: Markdown to read, JSON to compute with, and the table for the README.
 
 use super::images::{self, Picture};
-use super::json::{ToJson, array, object};
 use super::machine::Machine;
 use super::plan::{ONE_THREAD, TWO_THREADS};
-use super::runs::{Kernel, Outcome, Row, Sample};
+use super::runs::{Kernel, Outcome, Row};
 use super::sweeps::Sweep;
 use super::verdicts::{self, percent};
+use serde::Serialize;
 use std::fmt::Write;
+use std::io;
 use std::path::Path;
 
 /// Between these lines of a record stands the README's table.
@@ -53,16 +54,22 @@ the model predicts. Rates are of stored bytes, held back by a throttle; files ar
 ";
 
 /// Everything that a run found out.
+#[derive(Serialize)]
 pub(super) struct Record {
     pub(super) machine: Machine,
     pub(super) rounds: usize,
     pub(super) peers: Vec<String>,
     /// Who did not take part, and why.
+    #[serde(rename = "left_out")]
     pub(super) notes: Vec<String>,
+    #[serde(rename = "groups")]
     pub(super) outcomes: Vec<Outcome>,
+    #[serde(rename = "numbers")]
     pub(super) kernels: Vec<Kernel>,
+    #[serde(rename = "images")]
     pub(super) pictures: Vec<Picture>,
     /// Jobs whose cause is known, and what polyhaul said of them.
+    #[serde(rename = "verdicts")]
     pub(super) judged: Vec<verdicts::Row>,
     /// Loads at many rates.
     pub(super) sweeps: Vec<Sweep>,
@@ -298,30 +305,39 @@ impl Record {
 
     /// The whole record with every sample.
     pub(super) fn json(&self) -> String {
-        let Machine { cpu, cores, level, memory_gib, kernel, rustc, revision, real_time, date } = &self.machine;
-        let machine = [
-            ("cpu", cpu.json()),
-            ("cores", cores.json()),
-            ("level", level.json()),
-            ("memory_gib", memory_gib.json()),
-            ("kernel", kernel.json()),
-            ("rustc", rustc.json()),
-            ("revision", revision.json()),
-            ("real_time", real_time.json()),
-        ];
-        let fields = [
-            ("date", date.json()),
-            ("machine", object(&machine)),
-            ("rounds", (self.rounds as u64).json()),
-            ("peers", array(self.peers.iter().map(|peer| peer.json()))),
-            ("left_out", array(self.notes.iter().map(|note| note.json()))),
-            ("groups", array(self.outcomes.iter().map(outcome_json))),
-            ("numbers", array(self.kernels.iter().map(kernel_json))),
-            ("images", array(self.pictures.iter().map(Picture::json))),
-            ("verdicts", array(self.judged.iter().map(verdicts::Row::json))),
-            ("sweeps", array(self.sweeps.iter().map(Sweep::json))),
-        ];
-        object(&fields) + "\n"
+        #[derive(Serialize)]
+        struct Dated<'a> {
+            date: &'a str,
+            #[serde(flatten)]
+            record: &'a Record,
+        }
+        let mut text = Vec::new();
+        let mut writer = serde_json::Serializer::with_formatter(&mut text, Lines);
+        let whole = Dated { date: &self.machine.date, record: self };
+        // A vector takes everything, and no map has other keys than text.
+        let _ = whole.serialize(&mut writer);
+        String::from_utf8_lossy(&text).into_owned() + "\n"
+    }
+}
+
+/// JSON with an element of an array on each line.
+struct Lines;
+
+impl serde_json::ser::Formatter for Lines {
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        writer.write_all(if first { b"\n" } else { b",\n" })
+    }
+
+    fn end_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b"\n]")
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        writer.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
     }
 }
 
@@ -383,7 +399,7 @@ fn readme_table(head: &str, left: &Outcome, right: &Outcome, memory: Memory) -> 
     // Two jobs on one file are told apart by their own titles.
     let is_one = left.group.input.title == right.group.input.title;
     let size = |Outcome { group, .. }: &Outcome| {
-        let title: &str = if is_one { &group.title } else { group.input.title };
+        let title = if is_one { group.title } else { group.input.title };
         format!("{title}, {:.0} MB", group.input.bytes as f64 / 1e6)
     };
     let against = |outcome: &Outcome| format!("against {}", outcome.group.baseline);
@@ -416,51 +432,6 @@ fn readme_table(head: &str, left: &Outcome, right: &Outcome, memory: Memory) -> 
     table
 }
 
-fn outcome_json(outcome: &Outcome) -> String {
-    let input = &outcome.group.input;
-    let row = |row: &Row| {
-        object(&[
-            ("name", row.name.json()),
-            ("failure", row.failure.as_ref().map_or("null".into(), |why| why.json())),
-            ("least_seconds", row.least_seconds().json()),
-            ("median_seconds", row.median_seconds().json()),
-            ("samples", array(row.samples.iter().map(sample_json))),
-        ])
-    };
-    object(&[
-        ("key", outcome.group.key.json()),
-        ("bytes", input.bytes.json()),
-        ("positions", input.positions.json()),
-        ("faces", input.faces.json()),
-        ("baseline", outcome.group.baseline.json()),
-        ("limit", outcome.group.limit.json()),
-        ("rows", array(outcome.rows.iter().map(row))),
-    ])
-}
-
-fn sample_json(sample: &Sample) -> String {
-    object(&[
-        ("seconds", sample.seconds.json()),
-        ("cpu_seconds", sample.cpu_seconds.json()),
-        ("bytes", sample.bytes.json()),
-        ("peak_rss_bytes", sample.peak_rss_bytes.json()),
-        ("positions", sample.positions.json()),
-        ("faces", sample.faces.json()),
-        ("base_bytes", sample.base_bytes.json()),
-        ("identical", sample.identical.json()),
-    ])
-}
-
-fn kernel_json(kernel: &Kernel) -> String {
-    object(&[
-        ("group", kernel.group.json()),
-        ("name", kernel.name.json()),
-        ("ns", kernel.ns.json()),
-        ("median_ns", kernel.median_ns.json()),
-        ("agrees", kernel.agrees.json()),
-    ])
-}
-
 fn times(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.2}×") } else { format!("{ratio:.1}×") }
 }
@@ -471,7 +442,6 @@ fn mebibytes(bytes: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::TOBJ;
     use super::super::plan::tests::group;
     use super::super::runs::tests::row;
     use super::*;
@@ -498,7 +468,7 @@ mod tests {
 
     #[test]
     fn a_record_tells_everything() {
-        let mut failed = Row { name: TOBJ, ..Row::default() };
+        let mut failed = Row { name: "tobj", ..Row::default() };
         failed.failure = Some("a | b".into());
         let rows = vec![row(TWO_THREADS, &[0.5, 0.25], 3 << 20, 1 << 20), failed];
         let record = Record {

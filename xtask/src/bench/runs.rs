@@ -1,10 +1,13 @@
 //! Rounds: every contestant once, then every contestant again; what each left is kept.
 
-use super::build::Tools;
-use super::plan::{Contestant, Group};
+use super::plan::{Contestant, Group, Part, Place};
 use crate::term;
+use serde::de::DeserializeOwned;
+use serde::ser::{SerializeStruct, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{sleep, spawn};
@@ -20,15 +23,15 @@ const LONGEST: Duration = Duration::from_secs(240);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// One measurement, as its process told it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub(super) struct Sample {
     pub(super) seconds: f64,
     pub(super) cpu_seconds: f64,
+    /// The bytes of what was written, or of the file that was read, where the contestant can tell.
+    pub(super) bytes: Option<u64>,
     pub(super) peak_rss_bytes: u64,
     pub(super) positions: Option<u64>,
     pub(super) faces: Option<u64>,
-    /// The bytes of what was written, or of the file that was read, where the contestant can tell.
-    pub(super) bytes: Option<u64>,
     /// What of the peak is no work in flight, where the contestant can tell: the bytes of the model's
     /// arrays, and what the process held before.
     pub(super) base_bytes: Option<u64>,
@@ -46,13 +49,15 @@ pub(super) struct Row {
 }
 
 /// A group's results.
+#[derive(Serialize)]
 pub(super) struct Outcome {
+    #[serde(flatten)]
     pub(super) group: Group,
     pub(super) rows: Vec<Row>,
 }
 
 /// A number kernel's result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Kernel {
     pub(super) group: String,
     pub(super) name: String,
@@ -63,15 +68,21 @@ pub(super) struct Kernel {
     pub(super) agrees: String,
 }
 
+impl Kernel {
+    /// Names are printed with underscores for spaces.
+    fn spaced(self) -> Kernel {
+        let [group, name, agrees] = [self.group, self.name, self.agrees].map(|text| text.replace('_', " "));
+        Kernel { group, name, agrees, ..self }
+    }
+}
+
 impl Row {
     pub(super) fn least_seconds(&self) -> Option<f64> {
         self.samples.iter().map(|sample| sample.seconds).reduce(f64::min)
     }
 
     pub(super) fn median_seconds(&self) -> Option<f64> {
-        let mut seconds: Vec<f64> = self.samples.iter().map(|sample| sample.seconds).collect();
-        seconds.sort_by(f64::total_cmp);
-        seconds.get(seconds.len() / 2).copied()
+        median(self.samples.iter().map(|sample| sample.seconds))
     }
 
     pub(super) fn least_cpu_seconds(&self) -> Option<f64> {
@@ -87,6 +98,18 @@ impl Row {
     pub(super) fn extra_bytes(&self) -> Option<u64> {
         let above = |sample: &Sample| Some(sample.peak_rss_bytes.saturating_sub(sample.base_bytes?));
         self.samples.iter().filter_map(above).max()
+    }
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Row", 5)?;
+        fields.serialize_field("name", self.name)?;
+        fields.serialize_field("failure", &self.failure)?;
+        fields.serialize_field("least_seconds", &self.least_seconds())?;
+        fields.serialize_field("median_seconds", &self.median_seconds())?;
+        fields.serialize_field("samples", &self.samples)?;
+        fields.end()
     }
 }
 
@@ -187,7 +210,7 @@ impl Resident {
                 Ok(line) => line,
                 Err(_) => return Err(self.silent(longest)),
             };
-            if let Some(found) = line.strip_prefix("bench ").and_then(sample) {
+            if let Some(found) = line.strip_prefix("bench ").and_then(fields) {
                 return Ok(found);
             }
             if let Some(why) = line.strip_prefix("failed ") {
@@ -256,8 +279,8 @@ fn measure_within(contestant: &Contestant, longest: Duration) -> Result<Sample, 
         return Err(last.map_or_else(|| status.to_string(), String::from));
     }
     let text = output.recv().unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("bench "));
-    line.and_then(sample).ok_or("it printed no result".into())
+    let line = text.lines().find_map(|line| line.strip_prefix("bench "));
+    line.and_then(fields).ok_or("it printed no result".into())
 }
 
 /// What comes out of a pipe until its end, once that is there.
@@ -273,66 +296,44 @@ fn all_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     text
 }
 
-/// The value of `name=value` in a line of such pairs.
-pub(super) fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+/// The values of `name=value` in a line of such pairs.
+pub(super) fn fields<T: DeserializeOwned>(line: &str) -> Option<T> {
+    let value = |name: &str, text: &str| match name {
+        "identical" => (text == "1").into(),
+        _ => text.parse::<serde_json::Number>().map_or_else(|_| text.into(), Value::Number),
+    };
     let pairs = line.split_whitespace().filter_map(|word| word.split_once('='));
-    pairs.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+    let object: Map<_, _> = pairs.map(|(name, text)| (name.to_owned(), value(name, text))).collect();
+    serde_json::from_value(object.into()).ok()
 }
 
-fn sample(line: &str) -> Option<Sample> {
-    let number = |name| field(line, name)?.parse::<f64>().ok();
-    let count = |name| field(line, name)?.parse::<u64>().ok();
-    Some(Sample {
-        seconds: number("seconds")?,
-        cpu_seconds: number("cpu_seconds")?,
-        peak_rss_bytes: count("peak_rss_bytes")?,
-        positions: count("positions"),
-        faces: count("faces"),
-        bytes: count("bytes"),
-        base_bytes: count("base_bytes"),
-        identical: count("identical").map(|value| value == 1),
-    })
+/// The one in the middle.
+pub(super) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
-/// Compares the kernels of a kind (`numbers`, `records`), all in one process.
-pub(super) fn numbers(tools: &Tools, kind: &str, rounds: usize) -> Result<Vec<Kernel>, String> {
-    kernels(tools, kind, &[], rounds)
+/// What a program prints that ends well.
+pub(super) fn output(words: &[OsString]) -> Result<String, String> {
+    let (program, args) = words.split_first().ok_or("a program is not here")?;
+    let output = Command::new(program).args(args).output().map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// Compares reading and writing of `file`, and of small files in `folder`, with and without a trace, in one process.
-pub(super) fn traces(tools: &Tools, file: &Path, folder: &Path, rounds: usize) -> Result<Vec<Kernel>, String> {
-    kernels(tools, "trace", &[file, folder], rounds)
-}
-
-/// Reads `file` and writes into `folder` at many rates.
-pub(super) fn throttles(tools: &Tools, file: &Path, folder: &Path, rounds: usize) -> Result<Vec<Kernel>, String> {
-    kernels(tools, "throttle", &[file, folder], rounds)
-}
-
-fn kernels(tools: &Tools, kind: &str, paths: &[&Path], rounds: usize) -> Result<Vec<Kernel>, String> {
-    term::out(format!("{kind}: {rounds} rounds\n"));
-    let mut words = tools.prefix.clone();
-    words.extend([tools.bench.clone().into(), kind.into()]);
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).args(paths).arg(rounds.to_string());
-    let output = command.output().map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into());
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
+/// Compares the kernels of a part, all in one process.
+pub(super) fn kernels(part: &Part, place: &Place, rounds: usize) -> Result<Vec<Kernel>, String> {
+    let Some(command) = &part.kernels else { return Ok(Vec::new()) };
+    let rounds = rounds * part.turns;
+    let words = place.fill(command, &[])?.unwrap_or_default();
+    term::out(format!("{}: {rounds} rounds\n", part.name));
+    let text = output(&[&place.tools.prefix[..], &words, &[rounds.to_string().into()]].concat())?;
     Ok(text.lines().filter_map(kernel).collect())
 }
 
 fn kernel(line: &str) -> Option<Kernel> {
-    let line = line.strip_prefix("numbers ")?;
-    let text = |name| Some(field(line, name)?.replace('_', " "));
-    Some(Kernel {
-        group: text("group")?,
-        name: text("name")?,
-        ns: field(line, "ns")?.parse().ok()?,
-        median_ns: field(line, "median_ns")?.parse().ok()?,
-        agrees: text("agrees")?,
-    })
+    fields(line.strip_prefix("numbers ")?).map(Kernel::spaced)
 }
 
 #[cfg(test)]
@@ -357,10 +358,10 @@ pub(super) mod tests {
     #[test]
     fn a_line_of_results_is_read() {
         let line = "bench seconds=0.25 cpu_seconds=0.5 peak_rss_bytes=4096 bytes=10 faces=3";
-        let found = sample(line).unwrap();
+        let found: Sample = fields(line).unwrap();
         assert_eq!((found.seconds, found.cpu_seconds), (0.25, 0.5));
         assert_eq!((found.faces, found.positions, found.identical), (Some(3), None, None));
-        assert_eq!(sample("bench seconds=0.25"), None);
+        assert_eq!(fields::<Sample>("bench seconds=0.25"), None);
         let line = "numbers group=a_b name=c_d ns=1.5 median_ns=2 agrees=yes";
         assert_eq!(kernel(line).unwrap().name, "c d");
     }

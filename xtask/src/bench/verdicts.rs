@@ -12,9 +12,9 @@ mod threads;
 mod watch;
 
 use super::build::Tools;
-use super::json::{ToJson, array, object};
 use crate::{root, term};
-use jobs::Job;
+use jobs::Task;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::path::Path;
 use std::process::Command;
 
@@ -44,19 +44,20 @@ impl Row {
     pub(super) fn cause(&self) -> String {
         self.seen.first().map_or("not looked at".into(), |(cause, share)| format!("{cause}, {}", percent(*share)))
     }
+}
 
-    /// As a record has it.
-    pub(super) fn json(&self) -> String {
-        let cause = |(name, share): &(&'static str, f64)| object(&[("cause", name.json()), ("share", share.json())]);
-        object(&[
-            ("job", self.title.json()),
-            ("made_to_be_bound_by", self.made.json()),
-            ("verdict", self.said.json()),
-            ("share", self.share.json()),
-            ("seen", array(self.seen.iter().map(cause))),
-            ("evidence", self.evidence.json()),
-            ("agrees", self.agrees().json()),
-        ])
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let cause = |(cause, share): &(&str, f64)| serde_json::json!({ "cause": cause, "share": share });
+        let mut fields = serializer.serialize_struct("Row", 7)?;
+        fields.serialize_field("job", &self.title)?;
+        fields.serialize_field("made_to_be_bound_by", &self.made)?;
+        fields.serialize_field("verdict", &self.said)?;
+        fields.serialize_field("share", &self.share)?;
+        fields.serialize_field("seen", &self.seen.iter().map(cause).collect::<Vec<_>>())?;
+        fields.serialize_field("evidence", &self.evidence)?;
+        fields.serialize_field("agrees", &self.agrees())?;
+        fields.end()
     }
 }
 
@@ -71,14 +72,15 @@ pub(super) fn run(tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<Row>
     jobs::make(tools, &folder, megabytes)?;
     let eyes = watch::Eyes::of_this_machine(&folder);
     let _first = First::over(tools);
-    let one = |job: Job| {
-        term::out(format!("verdicts: {}\n", job.title));
-        let row = watch::row(&job, &eyes, &tools.prefix).map_err(|why| format!("{}: {why}", job.title))?;
+    let one = |task: Task| {
+        let title = &task.job.title;
+        term::out(format!("verdicts: {title}\n"));
+        let row = watch::row(&task, &eyes, &tools.prefix).map_err(|why| format!("{title}: {why}"))?;
         let agrees = row.agrees().map_or("-", |agrees| if agrees { "as seen" } else { "SEEN OTHERWISE" });
         term::out(format!("  {} {}; {}: {agrees}\n  {}\n", row.said, percent(row.share), row.cause(), row.evidence));
         Ok(row)
     };
-    jobs::all(tools, &folder).into_iter().map(one).collect()
+    jobs::all(tools, &folder)?.into_iter().map(one).collect()
 }
 
 /// Who looks on comes before the jobs, as long as this lives: they leave no core to others.
@@ -116,6 +118,6 @@ mod tests {
         assert_eq!((row.agrees(), row.cause().as_str()), (Some(true), "parse, 62 %"));
         row.said = "build".into();
         assert_eq!(row.agrees(), Some(false));
-        assert!(row.json().contains("\"agrees\": false"));
+        assert_eq!(serde_json::to_value(&row).unwrap()["agrees"], false);
     }
 }

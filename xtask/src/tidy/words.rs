@@ -1,69 +1,12 @@
-//! Plain English: phrases that read like a translation, with what the field says instead.
+//! Plain English: phrases that read like a translation (`phrases.txt`), with what the field says instead.
 //!
 //! They are looked for where users read: in string literals and doc comments of Rust files, and in pages. Tests and
 //! history are left alone. A phrase is in the table only if it is wrong wherever it stands.
 
 use super::{Finding, Tree};
 
-/// What is not written, and what is. In small letters.
-const PHRASES: &[(&str, &str)] = &[
-    ("as was asked", "because of the option, by name"),
-    ("is no sound", "is not a valid"),
-    ("is read, and not written", "is read-only"),
-    ("takes leave", "needs, with the flag"),
-    ("cannot be told", "is not known"),
-    ("where at least", "expected at least"),
-    ("held back to", "throttled to"),
-    ("packs to", "compresses to"),
-    ("is defined nowhere", "is not defined"),
-    ("ends nothing", "has no matching begin"),
-    ("4.7x of the best possible", "4.7× slower than this machine's best"),
-    ("of the best possible", "slower than this machine's best"),
-    ("at best possible", "at this machine's best"),
-    ("best possible here", "this machine's best"),
-    ("bound by no", "no single cause"),
-    ("does not tell a format", "cannot infer the format"),
-    ("does not tell its format", "cannot infer the format"),
-    ("has no sense", "is invalid"),
-    ("have no sense", "are invalid"),
-    ("are no sound", "are not valid"),
-    ("is no image", "is not an image"),
-    ("is no scene", "is not a scene"),
-    ("are read, and not written", "are read-only"),
-    ("reading what is in memory", "reading from the page cache"),
-    ("told apart from", "distinguished from"),
-    ("what cannot be told", "unattributed"),
-    ("what it leaves out", "limitations"),
-    ("work that one thread does alone", "serial work"),
-    ("measure anew", "measure again"),
-    ("measures anew", "measures again"),
-    ("where none belongs", "unexpected"),
-    ("is nothing of", "is not part of"),
-    ("waits for nobody", "does not wait"),
-    ("leave one of the two out", "remove one of the two options"),
-    ("at the host's fault", "the host's fault"),
-    ("stands nowhere", "is missing"),
-    ("begins nothing", "has no matching end"),
-    ("what stands there", "the value"),
-    ("with leave", "with permission"),
-    ("does not belong here", "unexpected"),
-    ("is no type", "is not a type"),
-    ("making room for", "allocating"),
-    ("say nothing without", "needs"),
-    ("beyond ascii", "other than ASCII"),
-    ("ascii as it is", "ASCII-compatible"),
-    ("end the name in", "use a name that ends in"),
-    ("may be raised up to", "raise the limit with"),
-    ("of another length", "of a different length"),
-    ("of other lengths", "of different lengths"),
-    ("read by everything", "the most widely supported"),
-    ("where bytes are expected", "expected bytes"),
-    ("written of textures", "written only from textures"),
-    ("in one piece of memory", "contiguous"),
-    ("the nearest byte is written", "clamped or rounded"),
-    ("treated as absent", "read as absent"),
-    ("names no cache folder", "no cache folder is set"),
-];
+/// What is not written, in small letters, and what is: a pair on each line.
+const PHRASES: &str = include_str!("phrases.txt");
 
 /// Files that quote old words: the table itself, and history.
 const QUOTING: &[&str] = &["xtask/src/tidy/words.rs", "CHANGELOG.md", "bench/record", "fuzz/RECORD.md", "testdata/"];
@@ -81,11 +24,15 @@ pub(super) fn phrases(tree: &Tree, findings: &mut Vec<Finding>) {
         // Plain comments are for developers.
         let lines = (1..).zip(text.lines()).filter(|(_, line)| is_read_by_users(line.trim_start()));
         for (number, line) in lines.map(|(number, line)| (number, line.to_lowercase())) {
-            for (phrase, instead) in PHRASES.iter().filter(|(phrase, _)| has_phrase(&line, phrase)) {
+            for (phrase, instead) in pairs().filter(|(phrase, _)| has_phrase(&line, phrase)) {
                 findings.push(Finding::new(&file.path, number, format!("\"{phrase}\": write {instead}")));
             }
         }
     }
+}
+
+fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PHRASES.lines().filter_map(|line| line.split_once(" = "))
 }
 
 fn is_read_by_users(line: &str) -> bool {
@@ -111,6 +58,7 @@ mod tests {
         let tests = "//! A.\n#[cfg(test)]\nmod tests {\n    const A: &str = \"takes leave\";\n}\n";
         let files = [("src/a.rs", source), ("src/b.rs", tests), ("CHANGELOG.md", "takes leave\n")];
         assert_eq!(findings_of(phrases, &files).len(), 2);
-        assert!(PHRASES.iter().all(|(phrase, instead)| *phrase == phrase.to_lowercase() && !instead.is_empty()));
+        assert_eq!(pairs().count(), PHRASES.lines().count());
+        assert!(pairs().all(|(phrase, instead)| *phrase == phrase.to_lowercase() && !instead.is_empty()));
     }
 }

@@ -5,7 +5,7 @@
 //! given, moment by moment, to whoever was at work meanwhile: the others wait for it. In moments without any work it is
 //! what threads were seen in calls for.
 
-use super::samples::{Sample, Work};
+use super::samples::{FRAME, OTHER, Sample, Work};
 use super::threads::{Call, Threads};
 
 /// How long a moment is, in seconds: ten samples of a core.
@@ -51,7 +51,7 @@ struct Shared {
 impl Look {
     /// How long the job took, without the program's start and end: first and last sample of its work.
     pub(super) fn seconds(&self) -> f64 {
-        let times = || self.samples.iter().filter(|it| it.work != Work::Frame).map(|it| it.seconds);
+        let times = || self.samples.iter().filter(|it| it.work != FRAME).map(|it| it.seconds);
         let (first, last) = (times().fold(f64::MAX, f64::min), times().fold(0.0, f64::max));
         (last - first).max(0.0) + self.period
     }
@@ -87,7 +87,7 @@ impl Look {
 
     /// Who was at work, and for whom others waited, moment by moment.
     fn shared(&self) -> Shared {
-        let mut samples: Vec<&Sample> = self.samples.iter().filter(|it| it.work != Work::Frame).collect();
+        let mut samples: Vec<&Sample> = self.samples.iter().filter(|it| it.work != FRAME).collect();
         samples.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
         let begin = samples.first().map_or(0.0, |first| first.seconds);
         let moment = |sample: &&Sample| ((sample.seconds - begin) / MOMENT) as usize;
@@ -129,7 +129,7 @@ impl Look {
         let mut held = lock / (self.lanes() - 1.0).max(1.0);
         for (work, own, waits) in shared.works {
             let waits = waits * scale;
-            let under_lock = if work == Work::Host { held.min(own) } else { 0.0 };
+            let under_lock = if work == "host" { held.min(own) } else { 0.0 };
             held -= under_lock;
             found.add("locks", under_lock);
             self.add_work(&mut found, work, own - under_lock, waits);
@@ -169,20 +169,12 @@ impl Look {
     /// one does it alone.
     fn add_work(&self, found: &mut Causes, work: Work, own: f64, waits: f64) {
         let name = match work {
-            Work::Read => self.reading(),
-            Work::Host if self.mean_read() < SMALL_BYTES => "small-reads",
-            Work::Host => "host",
-            Work::Write => "write",
-            Work::Decompress => "decompress",
-            Work::Compress => "compress",
-            Work::Parse => "parse",
-            Work::Build => "build",
-            Work::Format => "format",
-            Work::Decode => "decode",
-            Work::Transform => "transform",
-            Work::Frame | Work::Other => "other",
+            "read" => self.reading(),
+            "host" if self.mean_read() < SMALL_BYTES => "small-reads",
+            FRAME => OTHER,
+            name => name,
         };
-        if matches!(work, Work::Read | Work::Host | Work::Write | Work::Decompress | Work::Compress) {
+        if ["read", "host", "write", "decompress", "compress"].contains(&work) {
             return found.add(name, own + waits);
         }
         let alone = (waits / (self.lanes() - 1.0).max(1.0)).min(own);
@@ -234,7 +226,7 @@ mod tests {
     fn look(works: &[Option<Work>], calls: &[(Call, u64)]) -> Look {
         let of_one = |(thread, work): (usize, &Option<Work>)| {
             let count = if work.is_some() { 100 } else { 0 };
-            let (thread, work) = (thread as u32, work.unwrap_or(Work::Other));
+            let (thread, work) = (thread as u32, work.unwrap_or(OTHER));
             let at = move |ms: u32| Sample { thread, seconds: f64::from(ms) / 1e3, work, is_fault: false };
             (0..count).map(at).collect::<Vec<_>>()
         };
@@ -252,21 +244,21 @@ mod tests {
 
     #[test]
     fn work_side_by_side_is_what_it_is() {
-        for (work, cause) in [(Work::Parse, "parse"), (Work::Format, "format"), (Work::Compress, "compress")] {
+        for (work, cause) in [("parse", "parse"), ("format", "format"), ("compress", "compress")] {
             assert_eq!(found(&look(&[Some(work), Some(work)], &[])), (cause, 100));
         }
-        assert_eq!(found(&look(&[Some(Work::Read), Some(Work::Read)], &[])), ("cached-read", 100));
+        assert_eq!(found(&look(&[Some("read"), Some("read")], &[])), ("cached-read", 100));
     }
 
     #[test]
     fn who_works_alone_has_the_time_of_the_others() {
-        assert_eq!(found(&look(&[Some(Work::Decode), None], &[])), ("serial", 100));
-        assert_eq!(found(&look(&[Some(Work::Decompress), None], &[])), ("decompress", 100));
+        assert_eq!(found(&look(&[Some("decode"), None], &[])), ("serial", 100));
+        assert_eq!(found(&look(&[Some("decompress"), None], &[])), ("decompress", 100));
     }
 
     #[test]
     fn waiting_is_for_the_calls_that_threads_are_in() {
-        let frame = [Some(Work::Other), None];
+        let frame = [Some(OTHER), None];
         let mut asleep = look(&frame, &[(Call::Sleep, 100)]);
         // Little work, at the beginning and at the end.
         asleep.samples.retain(|sample| [0.0, 0.099].contains(&sample.seconds));
@@ -281,19 +273,19 @@ mod tests {
 
     #[test]
     fn a_lock_has_the_time_of_who_holds_it() {
-        assert_eq!(found(&look(&[Some(Work::Host), None], &[(Call::Lock, 90)])), ("locks", 90));
+        assert_eq!(found(&look(&[Some("host"), None], &[(Call::Lock, 90)])), ("locks", 90));
     }
 
     #[test]
     fn many_calls_that_bring_little_are_seen() {
-        let mut small = look(&[Some(Work::Read), None], &[]);
+        let mut small = look(&[Some("read"), None], &[]);
         small.calls = Threads::seen(100, &[], [1 << 20, 1 << 11]);
         assert_eq!(found(&small), ("small-reads", 100));
     }
 
     #[test]
     fn a_limit_is_told_by_what_happens_without_it() {
-        let mut limited = look(&[Some(Work::Parse), None], &[]);
+        let mut limited = look(&[Some("parse"), None], &[]);
         limited.threads = 8;
         assert_eq!(found(&limited).0, "serial");
         limited.unlimited = Some((8, 1.9));

@@ -1,22 +1,11 @@
 //! What cores were at: the samples of `perf`, and which of polyhaul's work a function is.
 
-/// What a thread on a core was at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Work {
-    Read,
-    Write,
-    Parse,
-    Build,
-    Format,
-    Decompress,
-    Compress,
-    Decode,
-    Transform,
-    Host,
-    /// The program's own start and end.
-    Frame,
-    Other,
-}
+/// What a thread on a core was at, as causes are called; those of [`FRAME`] and [`OTHER`] are none.
+pub(super) type Work = &'static str;
+
+/// The program's own start and end.
+pub(super) const FRAME: Work = "frame";
+pub(super) const OTHER: Work = "other";
 
 /// One sample: of which thread, when, and at what.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,49 +19,27 @@ pub(super) struct Sample {
 
 /// Parts of names, the first that fits: of a sample's functions, the innermost that fits any. Loops over numbers are
 /// parsing or formatting, whoever calls; so memory that they touch first is theirs too.
-const NAMES: &[(&str, Work)] = &[
-    ("do_exit", Work::Frame),
-    ("sys_exit", Work::Frame),
-    ("exit_mmap", Work::Frame),
-    ("execve", Work::Frame),
-    ("_dl_", Work::Frame),
-    ("vfs_read", Work::Read),
-    ("sys_read", Work::Read),
-    ("sys_pread", Work::Read),
-    ("vfs_write", Work::Write),
-    ("sys_write", Work::Write),
-    ("sys_pwrite", Work::Write),
-    ("fsync", Work::Write),
-    ("fdatasync", Work::Write),
-    ("sys_rename", Work::Write),
-    ("bench_jobs", Work::Host),
-    ("fdeflate", Work::Decode),
-    ("formats::png", Work::Decode),
-    ("png::", Work::Decode),
-    ("inflate", Work::Decompress),
-    ("decompress", Work::Decompress),
-    ("deflate", Work::Compress),
-    ("matchfinder", Work::Compress),
-    ("compress", Work::Compress),
-    ("polyhaul_text::parse", Work::Parse),
-    ("polyhaul_text::scan", Work::Parse),
-    ("polyhaul_text::format", Work::Format),
-    ("::writer", Work::Format),
-    ("::publish", Work::Build),
-    ("::scatter", Work::Build),
-    ("Column", Work::Build),
-    ("::parse", Work::Parse),
-    ("::statement", Work::Parse),
-    ("::lexer", Work::Parse),
-    ("::inspect", Work::Transform),
-    ("::bounds", Work::Transform),
-    ("polyhaul::ops", Work::Transform),
+const NAMES: &[(Work, &[&str])] = &[
+    (FRAME, &["do_exit", "sys_exit", "exit_mmap", "execve", "_dl_"]),
+    ("read", &["vfs_read", "sys_read", "sys_pread"]),
+    ("write", &["vfs_write", "sys_write", "sys_pwrite", "fsync", "fdatasync", "sys_rename"]),
+    ("host", &["bench_jobs"]),
+    ("decode", &["fdeflate", "formats::png", "png::"]),
+    ("decompress", &["inflate", "decompress"]),
+    ("compress", &["deflate", "matchfinder", "compress"]),
+    ("parse", &["polyhaul_text::parse", "polyhaul_text::scan"]),
+    ("format", &["polyhaul_text::format", "::writer"]),
+    ("build", &["::publish", "::scatter", "Column"]),
+    ("parse", &["::parse", "::statement", "::lexer"]),
+    ("transform", &["::inspect", "::bounds", "polyhaul::ops"]),
 ];
 
 /// Which work functions are, the innermost first.
 fn work<'a>(functions: impl Iterator<Item = &'a str>) -> Work {
-    let of = |name: &str| NAMES.iter().find(|(part, _)| name.contains(part)).map(|&(_, work)| work);
-    functions.filter_map(of).next().unwrap_or(Work::Other)
+    let of = |name: &str| {
+        NAMES.iter().find(|(_, parts)| parts.iter().any(|part| name.contains(part))).map(|(work, _)| *work)
+    };
+    functions.filter_map(of).next().unwrap_or(OTHER)
 }
 
 /// The samples in what `perf script -F tid,time,ip,sym` prints: a line with thread and time, then a function a line,
@@ -99,17 +66,17 @@ mod tests {
     fn samples_are_read_and_named() {
         let text = " 77 12.500000: \n\tffff81 clear_page_erms\n\tffff82 asm_exc_page_fault\n\t   5d5 polyhaul::pipeline::column::Column<T>::write\n\n \
                     78 12.501000: \n\tffff81 _copy_to_iter\n\tffff82 vfs_read\n\n";
-        let first = Sample { thread: 77, seconds: 12.5, work: Work::Build, is_fault: true };
-        assert_eq!(parse(text), [first, Sample { thread: 78, seconds: 12.501, work: Work::Read, is_fault: false }]);
+        let first = Sample { thread: 77, seconds: 12.5, work: "build", is_fault: true };
+        assert_eq!(parse(text), [first, Sample { thread: 78, seconds: 12.501, work: "read", is_fault: false }]);
         assert_eq!(parse(""), []);
     }
 
     #[test]
     fn the_innermost_name_counts() {
         let of = |names: &[&str]| work(names.iter().copied());
-        assert_eq!(of(&["memmove", "polyhaul_text::parse::rows", "polyhaul::formats::obj::writer"]), Work::Parse);
-        assert_eq!(of(&["polyhaul_bytes::compress::inflate::fast"]), Work::Decompress);
-        assert_eq!(of(&["deflate_compress_near_optimal"]), Work::Compress);
-        assert_eq!(of(&["memmove"]), Work::Other);
+        assert_eq!(of(&["memmove", "polyhaul_text::parse::rows", "polyhaul::formats::obj::writer"]), "parse");
+        assert_eq!(of(&["polyhaul_bytes::compress::inflate::fast"]), "decompress");
+        assert_eq!(of(&["deflate_compress_near_optimal"]), "compress");
+        assert_eq!(of(&["memmove"]), OTHER);
     }
 }

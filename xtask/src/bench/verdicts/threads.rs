@@ -14,18 +14,10 @@ pub(super) enum Call {
 }
 
 /// The numbers of calls on x86-64 and on AArch64.
-const NUMBERS: &[([u64; 2], Call)] = &[
-    ([0, 63], Call::Read),
-    ([17, 67], Call::Read),
-    ([19, 65], Call::Read),
-    ([1, 64], Call::Write),
-    ([18, 68], Call::Write),
-    ([20, 66], Call::Write),
-    ([74, 82], Call::Write),
-    ([75, 83], Call::Write),
-    ([277, 84], Call::Write),
-    ([35, 101], Call::Sleep),
-    ([230, 115], Call::Sleep),
+const NUMBERS: [(Call, [&[u64]; 2]); 3] = [
+    (Call::Read, [&[0, 17, 19], &[63, 67, 65]]),
+    (Call::Write, [&[1, 18, 20, 74, 75, 277], &[64, 68, 66, 82, 83, 84]]),
+    (Call::Sleep, [&[35, 230], &[101, 115]]),
 ];
 const FUTEX: [u64; 2] = [202, 98];
 /// Which of the two numbers is this machine's.
@@ -72,7 +64,7 @@ impl Threads {
     fn add(&mut self, text: &str) {
         let mut words = text.split_whitespace();
         let Some(number) = words.next().and_then(|word| word.parse::<u64>().ok()) else { return };
-        if let Some((_, call)) = NUMBERS.iter().find(|(numbers, _)| numbers[HERE] == number) {
+        if let Some((call, _)) = NUMBERS.iter().find(|(_, numbers)| numbers[HERE].contains(&number)) {
             self.calls[*call as usize] += 1;
         } else if number == FUTEX[HERE] {
             let word = words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
@@ -128,7 +120,7 @@ mod tests {
     #[test]
     fn calls_are_told_by_their_numbers() {
         let mut threads = Threads { looks: 4, ..Threads::default() };
-        let number = |wanted: Call| NUMBERS.iter().find(|(_, call)| *call == wanted).unwrap().0[HERE];
+        let number = |wanted: Call| NUMBERS.iter().find(|(call, _)| *call == wanted).unwrap().1[HERE][0];
         for call in [Call::Read, Call::Read, Call::Sleep] {
             threads.add(&format!("{} 0x3 0x7ff54e7a0338 0x1", number(call)));
         }

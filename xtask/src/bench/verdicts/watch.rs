@@ -2,7 +2,7 @@
 
 use super::super::build::output_of;
 use super::cause::Look;
-use super::jobs::{Found, Job};
+use super::jobs::Task;
 use super::threads::Threads;
 use super::{Row, percent, samples};
 use crate::root;
@@ -55,30 +55,30 @@ struct Run {
 }
 
 /// Does the job and judges it.
-pub(super) fn row(job: &Job, eyes: &Eyes, prefix: &[OsString]) -> Result<Row, String> {
+pub(super) fn row(task: &Task, eyes: &Eyes, prefix: &[OsString]) -> Result<Row, String> {
     // What is to wait for other programs is not before them.
-    let prefix = if job.is_crowded { &[] } else { prefix };
-    let run = watched(job, &job.words, eyes, prefix)?;
+    let prefix = if task.job.crowded { &[] } else { prefix };
+    let run = watched(task, &task.words, eyes, prefix)?;
     let said = text_of(&run.text, "bound").ok_or("no verdict")?;
     let share = text_of(&run.text, "share").and_then(|text| text.parse().ok()).unwrap_or(0.0);
-    let mut row = Row { title: job.title.into(), made: job.made.into(), said, share, ..Row::default() };
+    let mut row = Row { title: task.job.title.clone(), made: task.job.made.clone(), said, share, ..Row::default() };
     if !eyes.perf || !eyes.strace {
         row.evidence = "perf or strace is not here, or not allowed".into();
         return Ok(row);
     }
     let mut look = run.look;
-    if let Some(words) = &job.unlimited {
-        let other = watched(job, words, eyes, prefix)?;
+    if let Some(words) = &task.unlimited {
+        let other = watched(task, words, eyes, prefix)?;
         look.unlimited = Some((other.look.workers(), look.seconds() / other.look.seconds()));
     }
     row.seen = look.causes();
-    row.evidence = format!("{}; {}", evidence(&look), traced(job, eyes, prefix)?);
+    row.evidence = format!("{}; {}", evidence(&look), traced(task, eyes, prefix)?);
     Ok(row)
 }
 
 /// Does the job as it is, with `perf` and all else that looks on.
-fn watched(job: &Job, words: &[OsString], eyes: &Eyes, prefix: &[OsString]) -> Result<Run, String> {
-    prepare(job).map_err(|error| error.to_string())?;
+fn watched(task: &Task, words: &[OsString], eyes: &Eyes, prefix: &[OsString]) -> Result<Run, String> {
+    prepare(task).map_err(|error| error.to_string())?;
     let data = eyes.folder.join("perf.data");
     let mut all = prefix.to_vec();
     if eyes.perf {
@@ -87,10 +87,10 @@ fn watched(job: &Job, words: &[OsString], eyes: &Eyes, prefix: &[OsString]) -> R
         all.extend([data.clone().into(), "--".into()]);
     }
     all.extend(words.iter().cloned());
-    let _crowd = Crowd::of(if job.is_crowded { CROWD * cores() } else { 0 }).map_err(|error| error.to_string())?;
+    let _crowd = Crowd::of(if task.job.crowded { CROWD * cores() } else { 0 }).map_err(|error| error.to_string())?;
     let disk = disk_bytes();
     let mut calls = Threads::default();
-    let text = ended(start(&all, job.to_nowhere)?, |child| {
+    let text = ended(start(&all, task.to_nowhere)?, |child| {
         let process = if eyes.perf { only_child(child) } else { Some(child) };
         // It may have ended, or not have begun.
         process.into_iter().for_each(|process| _ = calls.look(process));
@@ -99,7 +99,7 @@ fn watched(job: &Job, words: &[OsString], eyes: &Eyes, prefix: &[OsString]) -> R
     let mut script = Command::new("perf");
     script.args(["script", "--no-inline", "-F", "tid,time,ip,sym", "-i"]).arg(&data);
     let look = Look {
-        threads: job.threads,
+        threads: task.job.threads,
         cores: cores(),
         samples: samples::parse(&output_of(&mut script).unwrap_or_default()),
         period: 1.0 / f64::from(SAMPLES),
@@ -112,14 +112,14 @@ fn watched(job: &Job, words: &[OsString], eyes: &Eyes, prefix: &[OsString]) -> R
 }
 
 /// The calls that took most time, as `strace` has them.
-fn traced(job: &Job, eyes: &Eyes, prefix: &[OsString]) -> Result<String, String> {
-    prepare(job).map_err(|error| error.to_string())?;
+fn traced(task: &Task, eyes: &Eyes, prefix: &[OsString]) -> Result<String, String> {
+    prepare(task).map_err(|error| error.to_string())?;
     let table = eyes.folder.join("strace.txt");
     let mut all = prefix.to_vec();
     all.extend(["strace", "-f", "-c", "-w", "-o"].map(OsString::from));
     all.push(table.clone().into());
-    all.extend(job.words.iter().cloned());
-    ended(start(&all, job.to_nowhere)?, |_| ())?;
+    all.extend(task.words.iter().cloned());
+    ended(start(&all, task.to_nowhere)?, |_| ())?;
     let table = fs::read_to_string(table).map_err(|error| error.to_string())?;
     let calls: Vec<String> = calls(&table).take(TOLD).collect();
     Ok(format!("strace: {}", calls.join(", ")))
@@ -156,14 +156,15 @@ fn evidence(look: &Look) -> String {
 }
 
 /// Puts the files where they are to be.
-fn prepare(job: &Job) -> io::Result<()> {
-    for input in &job.inputs {
-        match job.found {
-            Found::InMemory => _ = io::copy(&mut fs::File::open(input)?, &mut io::sink())?,
-            Found::OnDisk => forget(input)?,
+fn prepare(task: &Task) -> io::Result<()> {
+    for input in &task.inputs {
+        if task.job.on_disk {
+            forget(input)?;
+        } else {
+            io::copy(&mut fs::File::open(input)?, &mut io::sink())?;
         }
     }
-    match job.output.as_ref().map(fs::remove_file) {
+    match task.output.as_ref().map(fs::remove_file) {
         Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
