@@ -1,9 +1,8 @@
 //! The one buffer for sequential reading: it owns refill, partial tail and cap.
 //!
 //! Whatever a consumer asks for, the source is asked for at least 64 KiB at a time, so that a file of `n` bytes takes
-//! at most
-//! `n / 64 KiB` calls and a few. It never interprets the bytes, and holds no more than one record and two blocks.
-//! Parallel readers do not come through here: they use `Source::read_at`.
+//! at most `n / 64 KiB` calls and a few. It never interprets the bytes, and holds no more than one record and two
+//! blocks. Parallel readers do not use this module: they call `Source::read_at`.
 
 use crate::BLOCK_BYTES;
 use crate::memory::grow;
@@ -15,7 +14,7 @@ use std::io::{self, BufRead, Read};
 /// How long a record may be unless [`Buffer::with_record_limit`] says otherwise: 64 MiB.
 pub const DEFAULT_RECORD_LIMIT_BYTES: usize = 64 << 20;
 
-/// Space for new data: twice the smallest read, so that a tail of up to one block still leaves room for a read.
+/// Space for new data: two of the smallest reads, so that a tail of up to one block still leaves room for a read.
 const INITIAL_BYTES: usize = 2 * BLOCK_BYTES;
 
 /// Reads a [`Source`] from front to back.
@@ -143,7 +142,8 @@ impl<'a> Buffer<'a> {
         self.offset += count as u64;
     }
 
-    /// Reads more behind the pending bytes, in one call; `false` at the end. Pending bytes may move: ask for them anew.
+    /// Reads more behind the pending bytes, in one call; `false` at the end. Pending bytes may move, so ask for them
+    /// again.
     ///
     /// # Errors
     /// [`RecordTooLong`] if more than the limit is pending already; what the source says; `OutOfMemory`.

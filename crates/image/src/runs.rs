@@ -1,9 +1,9 @@
 //! Packets of runs and of others, as many formats have them: a byte says how many items follow, or how often the one
 //! that follows is repeated.
 //!
-//! Packets are a few items long in most images, so what counts is what each costs: whatever it is, so many bytes are
-//! written at once that most are done, beyond its end too, where the next one follows. What a byte says is the business
-//! of the format, and so is the last packet before an end of the memory, and one that is wrong.
+//! Packets are a few items long in most images, so the cost per packet decides. Every packet writes a fixed number of
+//! bytes at once, past its own end too, where the next one follows: most are done with that. The format decides what
+//! the first byte means, and handles the last packet before an end of the memory, and invalid ones.
 
 use polyhaul_text::cpu::Level;
 

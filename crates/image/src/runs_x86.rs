@@ -1,5 +1,5 @@
-//! Packets of runs and of others, 64 bytes at once: one order of bytes repeats an item, another one copies, and a
-//! packet only chooses which. So nothing has to be guessed but the end of a long one.
+//! Packets of runs and of others, 64 bytes at once: one order of bytes repeats an item, another copies, and a packet
+//! only chooses between them. So there is nothing to predict but the end of a long packet.
 
 use crate::runs::{RunCode, RunsDone, SLACK};
 use polyhaul_text::cpu::Level;

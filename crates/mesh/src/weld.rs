@@ -1,12 +1,14 @@
 //! One index per corner in place of three: vertices are the distinct combinations of position, uv
 //! and normal that the corners of faces use.
 //!
-//! Corners are cut into chunks. Each chunk finds corners like recent ones at once, and sorts the others
-//! into shards by ranges of positions.
-//! A shard belongs to one thread at a time: it walks its corners in order, with a short chain of
-//! the (uv, normal) pairs seen at each position, and notes for each corner the first one like it.
-//! Counting the first ones then numbers the vertices in corner order, so the result does not
-//! depend on threads. No value is compared, only indices: equal positions under two indices stay two.
+//! Corners are cut into chunks. Each chunk finds corners like recent ones at once, and sorts the others into shards by
+//! ranges of positions. A shard belongs to one thread at a time: it walks its corners in order, with a short chain of
+//! the (uv, normal) pairs seen at each position, and notes for each corner the first one like it. Counting the first
+//! ones then numbers the vertices in corner order, so the result does not depend on threads. No value is compared, only
+//! indices: equal positions under two indices stay two.
+//!
+//! The invariant between the steps: an entry of `firsts` is the corner itself, or an earlier corner that is equal. The
+//! earlier one may still lead to the first of all, so that numbering follows at most two links.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Elements, Mesh, NONE};
@@ -172,7 +174,8 @@ impl<'a> WeldCorners<'a> {
         let named = streams.into_iter().zip(self.counts).zip(["position", "uv", "normal"]);
         for ((stream, count), what) in named {
             let part = stream.get(chunk.clone()).unwrap_or(&[]);
-            // NONE, where it is allowed, becomes 0 and all others one more. No branch: vectorized.
+            // NONE, where it is allowed, becomes 0 and all others one more, so that one maximum checks all. No branch:
+            // vectorized.
             let shift = u32::from(what != "position");
             let worst = part.iter().fold(0, |worst, index| index.wrapping_add(shift).max(worst));
             let limit = count + shift as usize;
@@ -276,7 +279,8 @@ impl Sorted {
 ///
 /// Three of four corners of a usual mesh are found here: 44 ms in place of 61 for 4 million corners.
 fn find_recent(corners: &WeldCorners, start: usize, firsts: &mut [u32], recent: &mut [u16], new: &mut Vec<u16>) {
-    // Whatever corner of this chunk is recent, it is compared before it is believed.
+    // Entries that were never set mean the first corner of the chunk. That does no harm: every recent corner is
+    // compared before it is used.
     recent.fill(0);
     new.clear();
     for (offset, first) in firsts.iter_mut().enumerate() {

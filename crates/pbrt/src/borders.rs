@@ -1,10 +1,15 @@
-//! Where text may be cut: at lines that begin with a directive. Nothing that comes before decides that.
+//! Where text may be cut: at lines that begin with a directive. Nothing before the line decides that.
+//!
+//! This works because no operand on a line of its own begins like a directive: operands are numbers, quoted strings,
+//! brackets, `true`, `false`, and the three words that [`begins_directive`] excludes. A quoted string ends on its line,
+//! so a border is never inside one.
 
 use polyhaul_pipeline::chunk::Borders;
 
-/// The most blanks before a directive that a piece may begin with.
+/// The most blanks before a directive at which a piece may begin. A line with more is no border, which costs only the
+/// choice.
 const MOST_BLANKS: usize = 32;
-/// The bytes that tell a directive from an operand.
+/// The bytes that distinguish a directive from an operand.
 const WORD: usize = 2;
 
 pub(super) const DIRECTIVES: Borders = Borders { next, last, reach: MOST_BLANKS + WORD + 1 };
@@ -28,7 +33,7 @@ fn is_border(bytes: &[u8], at: usize) -> bool {
 }
 
 fn next(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
-    // A line may begin at `from` itself.
+    // The line may begin at `from` itself.
     let mut at = from;
     loop {
         if (at == 0 || bytes.get(at - 1) == Some(&b'\n')) && is_border(bytes, at) {

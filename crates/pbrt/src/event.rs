@@ -149,7 +149,7 @@ impl PbrtParsed {
         self.complain(complaint)
     }
 
-    /// Takes out what was said, in arrays of just its size; those of the model in a room of `shelf`.
+    /// Takes the parsed contents out, in arrays of exactly their size; those of the model in a room of `shelf`.
     pub(super) fn take(&mut self, shelf: &PbrtShelf) -> Result<PbrtSaid> {
         let mut names = Vec::new();
         names.try_reserve_exact(self.names.len())?;

@@ -1,7 +1,11 @@
 //! The files of a scene: which are still to be read, in the order in which the scene needs them, and what was read.
 //!
-//! A file is known from when it is first named and opened when its turn comes, so that no more are open than are
-//! read. Its text is handed out in pieces; what they say waits here until the scene comes to it.
+//! A file is known as soon as it is named, and opened when its turn comes, so that no more are open than are being
+//! read. Its text is handed out in pieces; their events wait here until the scene comes to them.
+//!
+//! Files are read in the order in which the scene needs them. A file is placed by the list of places (piece and event)
+//! at which it and the files around it are named. These lists are compared from the front, and a file comes after those
+//! named in it: only its rest is still to be read then.
 
 use super::borders::DIRECTIVES;
 use super::event::PbrtSaid;
@@ -293,7 +297,7 @@ impl<'f> PbrtLibrary<'f> {
         result.map_err(|error| self.lock().files[file].refused = Some(error)).is_ok()
     }
 
-    /// A file must not be in itself.
+    /// A file must not include itself, directly or through others.
     fn check_ring(&self, file: usize, open: OpenFile) -> Result<OpenFile> {
         let table = self.lock();
         let mut parent = table.files[file].parent;

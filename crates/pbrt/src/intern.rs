@@ -43,6 +43,7 @@ impl PbrtNames {
     /// The number of a string.
     #[inline]
     pub(super) fn number(&mut self, text: &[u8]) -> Result<u32> {
+        // The table is at most half full, so that every search ends at a free place.
         let key = key(text);
         if !self.table.is_empty() {
             let mask = self.table.len() - 1;
@@ -95,7 +96,7 @@ impl PbrtNames {
     }
 }
 
-/// Whether two strings are the same; most are short.
+/// Whether two strings are equal. Up to 16 bytes, the first and the last eight cover all of them.
 #[inline]
 pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
     if let (Some(first), Some(last), Some(begin), Some(end)) =

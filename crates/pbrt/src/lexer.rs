@@ -80,7 +80,7 @@ impl<'a> Lexer<'a> {
     /// Skips white space and comments: what stands next.
     #[inline(always)]
     pub(super) fn peek(&mut self) -> PbrtToken {
-        // Mostly a token follows, or one blank.
+        // Most tokens follow directly, or after one blank.
         self.at += usize::from(self.byte() == b' ');
         match self.byte() {
             b'"' => self.unless_end(PbrtToken::String),
@@ -101,6 +101,7 @@ impl<'a> Lexer<'a> {
                     self.lines += 1;
                     self.line_start = self.at;
                     let next = self.padded.get(self.at..).and_then(|rest| rest.first_chunk::<8>());
+                    // Indentation, up to eight blanks at once: the first byte that is not a blank has a bit set.
                     let indent = next.map_or(0, |eight| (u64::from_le_bytes(*eight) ^ (ONES * 0x20)).trailing_zeros());
                     self.at += indent as usize / 8;
                 }
@@ -331,19 +332,20 @@ impl<'a> Lexer<'a> {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = ONES << 7;
 
-/// The top bit of the first byte below `limit`, and perhaps of others behind it.
+/// The top bit of the first byte below `limit` (at most 128), and perhaps of others behind it: a borrow of the
+/// subtraction only runs upward, so the lowest bit is right. Bytes of 128 and more never count.
 #[inline(always)]
 fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * u64::from(limit)) & !word & TOPS
 }
 
-/// The top bit of the first byte that is `byte`, and perhaps of others behind it.
+/// The top bit of the first byte that equals `byte`, and perhaps of others behind it; see [`below`].
 #[inline(always)]
 fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * u64::from(byte)), 1)
 }
 
-/// How many bytes come before the first for which `find` has a bit, in steps of eight: at most that many.
+/// How many bytes come before the first for which `find` has a bit. The bytes behind the last eight are not searched.
 #[inline(always)]
 fn skip_plain(text: &[u8], find: impl Fn(u64) -> u64) -> usize {
     let mut size = 0;

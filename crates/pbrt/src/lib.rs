@@ -1,11 +1,13 @@
 //! pbrt-v4: reading and writing scenes for a renderer.
 //!
-//! A file is cut where directives begin (`borders`), its pieces are parsed side by side (`parse`) into events and
-//! a segment of values that becomes part of the model as it is, and the events are gone through in the order of the
-//! scene, through Includes and Imports, by whoever has what comes next (`resolve`). `reader` is the job, and who
-//! opens files is its caller's business.
+//! Format: the pbrt-v4 File Format (<https://pbrt.org/fileformat-v4>), and pbrt-v4 itself where that is silent.
 //!
-//! What pbrt-v4 does where its documentation is silent, and what is done here:
+//! A file is cut where directives begin (`borders`). Its pieces are parsed in parallel (`parse`) into events and a
+//! segment of values, which becomes part of the model as it is. The events are then processed in the order of the
+//! scene, through Includes and Imports, by the worker that has the next piece (`resolve`). `reader` is the job; its
+//! caller opens files.
+//!
+//! How pbrt-v4 behaves where its documentation is silent, and what is done here:
 //!
 //! - A word that begins with a capital begins a directive, wherever it stands. So a list that is not closed is
 //!   reported where it begins, and pieces can be parsed before it is known what came before.

@@ -33,7 +33,7 @@ impl<'t> ParsePiece<'t, '_> {
 
     /// Notes parameters that have the same name.
     fn check_names(&mut self, first: usize, directive: Directive, mark: Mark) -> PbrtParse<()> {
-        /// More are never there, but in hostile files.
+        /// Only hostile files have more, and comparing all pairs of them would be quadratic.
         const MOST_CHECKED: usize = 64;
         let new = &self.parsed.parameters[first..];
         let new = &new[..new.len().min(MOST_CHECKED)];

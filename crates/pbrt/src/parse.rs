@@ -1,6 +1,7 @@
-//! A piece of text to what it says: directive by directive, with no knowledge of what came before.
+//! A piece of text to its events, directive by directive, without knowledge of what came before.
 //!
-//! What is wrong is an event among the others, so that the first error of a scene is the first in its order.
+//! An error in the text is an event among the others, so that the first error of a scene is the first in its order,
+//! whichever thread found it.
 
 use super::borders::begins_directive;
 use super::directive::{Directive, PbrtForm};
@@ -31,7 +32,7 @@ pub(super) struct ParsePiece<'t, 'o> {
 /// The last row of a matrix that is no perspective.
 const PLAIN_ROW: [u64; 4] = [0, 0, 0, 1.0f64.to_bits()];
 
-/// How much of the values there was when a directive began: what is left of it when it is broken.
+/// The lengths of all arrays when a directive began: a broken directive is taken back to them.
 struct PbrtSizes([usize; 7]);
 
 impl PbrtParser<'_> {

@@ -1,8 +1,8 @@
 //! Reading a scene: the job that the pipeline runs over the pieces of all files.
 //!
-//! Pieces are parsed by whoever takes them; the ordered part goes on through the scene as far as it was read. Files
-//! that a piece names are known at once, so that they are read side by side. Which numbers the pieces have in the job
-//! means nothing: the scene's order is that of the files.
+//! A piece is parsed by the worker that takes it; the ordered part advances the scene as far as pieces have been read.
+//! Files that a piece names are known at once, so that they are read in parallel. The numbers that pieces have in the
+//! job mean nothing: the order of the scene is that of the files.
 
 use super::directive::Directive;
 use super::event::{EventKind, PbrtParsed, PbrtSaid};
@@ -79,7 +79,7 @@ pub fn read(main: OpenFile, files: &dyn Files, options: &ParseOptions) -> Result
     let parser = PbrtParser { options, level: Level::best() };
     let job = PbrtJob { library: &library, parser, shelf: PbrtShelf::default(), options, slot_bytes };
     let mut scene = PbrtScene::new(main, &library, options);
-    // Files that are named by the last pieces of others are the next round's.
+    // Files that the last pieces of others name are read in the next round.
     while !scene.is_done() {
         library.begin_round();
         run(&job, &mut scene, crew, &options.run.cancel)?;

@@ -1,11 +1,11 @@
 //! Cuts the text of a source into chunks of whole logical lines.
 //!
-//! A chunk owns the logical lines that *end* in its share of the bytes. Where a line begins is
-//! decided by the few bytes around it alone (a newline that no backslash escapes), so any worker
-//! finds the last border of its own share of a file, hands on what lies behind it ([`super::relay`]), and there is no
-//! serial stage. Where a source has pieces (members of compressed data), the shares are these, since whoever reads a
-//! piece decodes it. A stream is cut at the last line that is complete. No byte is read twice, however long a line
-//! is. This module does not know what a line means.
+//! A chunk owns the logical lines that *end* in its share of the bytes. Whether a line begins at a place is decided by
+//! the few bytes around it alone (a newline that no backslash escapes). So any worker finds the last border of its own
+//! share of a file and hands on what lies behind it ([`super::relay`]), and there is no serial stage. If a source has
+//! pieces (members of compressed data), these are the shares, since whoever reads a piece decodes it. A stream is cut
+//! at the last line that is complete. No byte is read twice, however long a line is. This module does not know what a
+//! line means.
 
 mod head;
 
@@ -44,7 +44,8 @@ enum Rest {
     TooLong,
 }
 
-/// Where text may be cut.
+/// Where text may be cut. Both functions must agree on what a border is, and decide it by `reach` bytes from it on and
+/// the three bytes before it: only then is a file cut at the same places, whatever the shares.
 #[derive(Clone, Copy)]
 pub struct Borders {
     /// The first border from a place on, up to another one. What lies behind that decides too: where it is not there,
@@ -127,7 +128,7 @@ impl Text {
 const FRONT_BYTES: usize = 4096;
 /// The most bytes of a line end, which does not count as a part of the line.
 const LINE_END: u64 = 2;
-/// The bytes before a place that decide whether a line begins there.
+/// The bytes before a place that decide whether a line begins there: an escaped line end is `\`, CR, LF.
 const LOOK_BACK: usize = 3;
 
 /// Whether a logical line begins at `at`. `None` where the byte at `at` decides and is not there.
@@ -259,7 +260,7 @@ impl<'a> TextChunks<'a> {
         text.grow(base + own + self.padding)?;
         self.read(from, &mut text.bytes[base..base + own])?;
         let share = &text.bytes[base..base + own];
-        // What lies before the share does not decide about this border.
+        // The bytes before the share are not known, so only borders that do not depend on them count.
         let cut = if to < size { (self.borders.last)(share, LOOK_BACK - 1) } else { None };
         if let Some(cut) = cut {
             handover.give(self.rest(&share[cut..])?);
@@ -281,7 +282,7 @@ impl<'a> TextChunks<'a> {
                 if text.is_empty() { self.nothing(from, text) } else { self.finish(text).map(|()| true) }
             }
             (Rest::TooLong, cut) => {
-                // Nobody asks for what comes behind it.
+                // Nobody asks for the text behind it.
                 if cut.is_none() {
                     handover.give(Rest::TooLong);
                 }

@@ -1,7 +1,8 @@
-//! Who works: threads of our own, or the caller's pool.
+//! The workers: threads of our own, or the caller's pool.
 //!
-//! The one place that starts threads. They live as long as one piece of work. What is done with them is in
-//! [`super::run`] and [`super::parallel`]; no worker there may wait for one that has not begun.
+//! This is the only place that starts threads. They live as long as one piece of work. [`super::run`] and
+//! [`super::parallel`] use them; no worker there may wait for one that has not started, since a pool may run its tasks
+//! one after another.
 
 use crate::options::{RunOptions, ThreadPool};
 use polyhaul_trace::{self as trace, Phase};
@@ -71,12 +72,12 @@ fn on_own(threads: usize, work: impl Fn() + Sync) {
     });
 }
 
-/// No panic reaches the pool: the first one goes on here. What the pool left undone is done here too; where it left
-/// nothing, `work` finds nothing to do.
+/// No panic reaches the pool: the first one continues here. Work that the pool left undone is done here too; if it left
+/// none, `work` finds nothing to do.
 fn on_pool(pool: &ThreadPool, count: usize, work: impl Fn() + Sync) {
     let panicked: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
     let task = |_: usize| {
-        // The work may have parts that are done side by side themselves.
+        // The work may have parallel parts itself, which go to the same pool.
         let inside = || with_pool(&Some(pool.clone()), &work);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(inside)) {
             panicked.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);

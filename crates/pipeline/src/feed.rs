@@ -1,7 +1,7 @@
-//! The bytes of a source in order, for formats whose bytes are no lines: looked at, taken, given back.
+//! The bytes of a source in order, for formats that are not made of lines: looked at, taken, given back.
 //!
-//! What comes before an error of the source has its turn first: the error waits until all of it was taken. A positioned
-//! source may be read at any place beside that. Text is cut by [`super::chunk`].
+//! The bytes before an error of the source come first: the error waits until all of them were taken. In addition, a
+//! positioned source may be read at any place. Text is cut by [`super::chunk`].
 
 use super::chunk::TextChunks;
 use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};

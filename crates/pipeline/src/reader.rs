@@ -1,8 +1,8 @@
 //! A source behind the standard traits of readers, for decoders that are not our own.
 //!
-//! Such a decoder asks for what it likes, a byte at a time if it must; the source sees large blocks, in order. What
-//! the source fails with stays whole: decoders turn errors into their own, or drop them, so it is kept beside them and
-//! comes first. Nothing here knows what the bytes mean.
+//! Such a decoder asks for what it likes, a byte at a time if it must; the source sees large blocks, in order. An error
+//! of the source is kept as it is: decoders turn errors into their own, or drop them, so the kept one comes first.
+//! Nothing here knows what the bytes mean.
 
 use super::bytes::Bytes;
 use super::read::Extent;
@@ -12,7 +12,7 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How much is read at a time. It decides what a decoder sees at once, and with it what it says about damage: so no
+/// How much is read at a time. It decides what a decoder sees at once, and so what it says about damage: therefore no
 /// option changes it.
 const CHUNK_BYTES: usize = 256 << 10;
 /// How far a decoder may always go back.
@@ -115,8 +115,8 @@ impl BlockReader<'_> {
         self.kept = usize::MAX;
     }
 
-    /// Keeps of what was passed since the last call only the last `count` bytes: those before them are not there any
-    /// more when the reader is rewound. Each byte moves once at most.
+    /// Keeps only the last `count` bytes of those passed since the last call: the bytes before them are gone when the
+    /// reader is rewound. Each byte moves at most once.
     pub fn squeeze(&mut self, count: usize) {
         let from = self.start.saturating_sub(count).max(self.squeezed);
         if from > self.squeezed {

@@ -1,8 +1,8 @@
-//! What one part of a source hands on to the next: parts are read side by side, and what lies behind the last border of
-//! one (a line or a row that is cut off) belongs to the part behind it. So no byte is read twice.
+//! Hands bytes on from one part of a source to the next: parts are read in parallel, and the bytes behind the last
+//! border of one (a line or a row that is cut off) belong to the next part. So no byte is read twice.
 //!
-//! Whoever takes a part waits for the part before it alone, which was begun earlier and waits for no later one. Parts
-//! must be begun in the order of their numbers. Nothing here knows what the bytes are.
+//! A worker that takes a part waits only for the part before it, which was begun earlier and waits for no later one: so
+//! there is no cycle, as long as parts are begun in the order of their numbers. Nothing here knows what the bytes are.
 
 use crate::run::{Phase, span};
 use std::collections::BTreeMap;
@@ -15,7 +15,8 @@ pub struct Relay<T> {
     changed: Condvar,
 }
 
-/// The right and duty of a part to hand something on: the next one learns of it too where it does not.
+/// The right and duty of a part to hand something on. If it is dropped without that, the next part learns that there is
+/// nothing.
 pub struct Handover<'r, T> {
     relay: &'r Relay<T>,
     number: u64,

@@ -1,13 +1,19 @@
 //! Numbered chunks through a pool of workers, in stages.
 //!
-//! A stage is a part that workers do side by side, then a part that is done in the order of the
-//! numbers: whoever finds the next number in line does it while the others go on. Reading parses side
-//! by side, settles what crosses borders in order, and fills arrays side by side. Writing formats,
-//! cuts the text into blocks in order, compresses, and writes in order.
+//! A stage is a part that workers do in parallel, then a part that is done in the order of the numbers: the worker that
+//! finds the next number in line does it while the others go on. Reading parses in parallel, settles in order what
+//! crosses borders, and fills arrays in parallel. Writing formats, cuts the text into blocks in order, compresses, and
+//! writes in order.
 //!
-//! The slots are the budget: there are only as many as the memory limit backs, and a worker without
-//! one waits. Nothing here knows what a chunk is, and formats do not implement [`Job`] themselves: stages of
-//! reading have their names in [`super::job`], those of writing in [`super::write`].
+//! The slots are the budget: there are only as many as the memory limit backs, and a worker without one waits. Nothing
+//! here knows what a chunk is, and formats do not implement [`Job`] themselves: stages of reading have their names in
+//! [`super::job`], those of writing in [`super::write`].
+//!
+//! Three invariants make the result independent of the threads:
+//!
+//! - Ordered parts run one at a time (`committing`), and those of a stage in the order of the chunks that came to it.
+//! - After a failure of chunk n only chunks below n go on, so that the error of the lowest chunk wins.
+//! - A worker waits only while another one is at work (`busy`), so that the last one never waits.
 
 use crate::crew::on_threads;
 use crate::options::Cancel;
@@ -93,8 +99,8 @@ struct Turn<S> {
     came: u64,
     /// The place whose turn it is.
     next: u64,
-    /// Chunks that wait: the one at `place` is at `place % slots`. From the next one to the last one all
-    /// have a slot, so no two are at the same.
+    /// Chunks that wait: the one at `place` is at `place % slots`. All from the next one to the last one hold a slot,
+    /// so that they are at most `slots`, and no two are at the same index.
     waiting: Vec<Option<Waiting<S>>>,
 }
 
@@ -279,8 +285,9 @@ impl<J: Job> Shared<'_, J> {
                 return step;
             }
             if line.busy == 0 || DEPTH.get() > 1 {
-                // Nobody is at work and nothing can be begun: that stays so. Or this worker began inside of another
-                // one's step, where a host's pool helped while its callback waited: the step to wait for may be that.
+                // If nobody is at work and nothing can be started, that stays so. Or this worker started inside a step
+                // of another one, where a host's pool helped while its callback waited: the step to wait for may be
+                // that one.
                 if line.waiting > 0 {
                     self.changed.notify_all();
                 }
@@ -339,7 +346,7 @@ impl<J: Job> Shared<'_, J> {
         let slot = match line.free.pop() {
             Some(slot) => slot,
             None => {
-                // Where memory is short the slots there are must do.
+                // If memory is short, the slots that exist must do.
                 let slot = self.job.slot().ok()?;
                 line.slots_made += 1;
                 slot
@@ -419,6 +426,7 @@ impl<S> Line<S> {
 
     /// The latest stage whose next ordered part can be done.
     fn committable(&self) -> Option<usize> {
+        // The latest stage first: it is the one that frees slots.
         let is_due = |&stage: &usize| self.turns[stage].due().is_some_and(|number| self.counts(number));
         (0..self.turns.len()).rev().find(is_due).filter(|_| !self.committing)
     }

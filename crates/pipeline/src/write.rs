@@ -1,8 +1,8 @@
 //! Pages of bytes, made in parallel, written in order, compressed on the way where that is asked for.
 //!
-//! A format makes numbered pages and knows neither sinks nor codecs. Compressed output is cut into
-//! members of a fixed size, whatever the pages are, and each member is compressed by whoever has time:
-//! so the bytes depend on neither the threads nor the borders of pages.
+//! A format makes numbered pages and knows neither sinks nor codecs. Compressed output is cut into members of a fixed
+//! size, whatever the pages are, and each member is compressed by the worker that has time. So the bytes depend neither
+//! on the threads nor on the borders of pages.
 
 use super::run::{Crew, Job, Phase, run, span};
 use crate::options::RunOptions;
@@ -19,7 +19,7 @@ pub struct Compression {
     pub level: Option<i32>,
 }
 
-/// What a codec's tables and windows are counted with, beside its buffers.
+/// Bytes that a codec's tables and windows are counted as, beside its buffers.
 const ENCODER_BYTES: usize = 1 << 20;
 
 /// What a format writes, in numbered pages.

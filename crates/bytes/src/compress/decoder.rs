@@ -1,9 +1,9 @@
-//! What reading has in common whatever the format: limits, places of errors, data before errors, and the borders of
+//! The parts of decompression that all formats share: limits, places of errors, data before errors, and the borders of
 //! members.
 //!
-//! A format is what its [`Member`]s are like; they come one after the other. It turns pending bytes of a [`Buffer`]
-//! into plain bytes of the caller's buffer, for as long as there is room. It keeps its own history, so that the caller
-//! may come with another buffer each time.
+//! A format is described by its [`Member`]s, which follow each other. It turns pending bytes of a [`Buffer`] into plain
+//! bytes of the caller's buffer, as long as there is room. It keeps its own history, so that the caller may pass
+//! another buffer each time.
 
 use super::error::{DecompressError, DecompressErrorKind, Stop, corrupt, truncated, unsupported};
 use super::{Codec, DecompressLimits, gzip, lz4, skippable_len, zstd};

@@ -1,7 +1,7 @@
-//! Images to a texture: rows of blocks side by side, of all mip levels.
+//! Images to a texture: rows of blocks in parallel, of all mip levels.
 //!
-//! Pixels are made as the encoder takes them, four rows at a time and only where they are not so already. Sides that
-//! are no multiples of 4 are filled up with the last pixel and the last row. Nothing here knows files.
+//! Pixels are converted for the encoder four rows at a time, and only where they are not in its form already. Sides
+//! that are not multiples of 4 are filled up with the last pixel and the last row. Nothing here knows files.
 
 use super::encode;
 use super::encode::Strip;

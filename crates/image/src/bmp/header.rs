@@ -1,4 +1,18 @@
-//! What stands before the pixels of a BMP file: two headers, masks, and the palette.
+//! The headers of a BMP file: two headers, masks, and the palette.
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 2 | `BM` |
+//! | 10 | 4 | where the pixels start |
+//! | 14 | 4 | bytes of the second header, which tells its kind |
+//! | 18, 22 | 4 each | width; height, which is negative if the top row comes first |
+//! | 28 | 2 | bits of a pixel |
+//! | 30 | 4 | compression |
+//! | 46 | 4 | colors in the palette; 0 means all that the bits can number |
+//! | 54 | 4 each | masks of red, green, blue and, in headers of 56 bytes or more, alpha |
+//!
+//! The oldest second header (12 bytes) has a width and height of 2 bytes, at 18 and 20, and the bits at 24.
+//! Numbers are little-endian.
 
 use crate::masks::ChannelMasks;
 use crate::pieces::Pieces;

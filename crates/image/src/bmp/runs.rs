@@ -1,4 +1,12 @@
-//! Runs of equal pixels, and pixels as they are (RLE8 and RLE4 of numbers, RLE24 of colours), to rows.
+//! Runs of equal pixels, and pixels as they are (RLE8 and RLE4 of numbers, RLE24 of colors), to rows.
+//!
+//! | bytes | (Microsoft, "Bitmap Compression") |
+//! |---|---|
+//! | 0, 0 | the row ends |
+//! | 0, 1 | the image ends |
+//! | 0, 2, right, up | move on, over pixels that keep the first color |
+//! | 0, n | n pixels as they are, padded to whole words of 2 bytes |
+//! | n, color | n pixels of this color, or in RLE4 of two in turn |
 
 use super::header::{BmpHeader, BmpPixels, Palette};
 use crate::pieces::Pieces;
@@ -11,8 +19,9 @@ use std::mem::MaybeUninit;
 
 /// About how many bytes are read at a time.
 const CHUNK_BYTES: usize = 256 << 10;
-/// How many bytes of pixels may be passed over, and how many times the bytes that were read on top: more than that no
-/// picture passes over, only a header that claims much. The numbers of a row come on top, and an array that moves.
+/// How many bytes of pixels may be passed over, and how many times the bytes that were read on top. No real picture
+/// passes over more, only a header that claims a large image. The numbers of a row come on top, and an array that
+/// moves.
 const PASSED_BYTES: u64 = 32 << 20;
 const PASSED_RATIO: u64 = 4;
 

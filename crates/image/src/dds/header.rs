@@ -1,4 +1,18 @@
-//! Both headers of a DDS file, read.
+//! Reads both headers of a DDS file (Microsoft, `DDS_HEADER` and `DDS_HEADER_DXT10`).
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 4 | `DDS ` |
+//! | 4 | 4 | 124, the bytes of the header |
+//! | 12, 16, 24 | 4 each | height, width, depth |
+//! | 28 | 4 | mip levels |
+//! | 76 | 4 | 32, the bytes of the pixel format, which follows |
+//! | 80, 84, 88 | 4 each | its flags, its four letters, the bits of a pixel |
+//! | 92 | 16 | masks of red, green, blue, alpha |
+//! | 112 | 4 | whether it is a cube map or a volume |
+//! | 128 | 20 | only with the letters `DX10`: DXGI format, dimension, flags, array size, kind of alpha; 4 bytes each |
+//!
+//! Numbers are little-endian.
 
 use super::{HEADER_BYTES, MORE_BYTES, dxgi};
 use crate::masks::ChannelMasks;

@@ -1,8 +1,18 @@
 //! B44 and B44A: blocks of 4 x 4 halves in 14 bytes, or in 3 where all are equal.
 //!
-//! Decoded here and not by the library of the other ways of packing: its decoder overflows on damaged blocks, and does
-//! not support channels with fewer samples than pixels. The format is described in "Technical Introduction to
-//! OpenEXR"; the bytes come out as the rows of a block that is not packed, in the order of this machine.
+//! Decoded here and not by the library of the other compressions: its decoder overflows on damaged blocks, and does not
+//! support channels with fewer samples than pixels. The format is described in "Technical Introduction to OpenEXR". The
+//! bytes come out as the rows of an uncompressed block, in the byte order of this machine.
+//!
+//! A block of 14 bytes is 112 bits, the highest first:
+//!
+//! | bits | |
+//! |---|---|
+//! | 16 | the first sample |
+//! | 6 | how far differences are shifted |
+//! | 15 times 6 | differences, plus 32, in the order of `ORDER` |
+//!
+//! A shift of 13 or more cannot occur; it marks a block of 3 bytes, whose samples all equal the first.
 
 use super::header::ExrChannel;
 use super::unpack::{ExrRows, samples_of};
@@ -31,7 +41,7 @@ const ORDER: [(usize, usize); 15] = [
     (14, 15),
 ];
 
-/// The third byte of a block of equal samples is at least this: no shift is so large.
+/// The third byte of a block of equal samples is at least this: its upper six bits are the shift, of at most 12.
 const FLAT: u8 = 13 << 2;
 
 /// Unpacks a block; `None` where its bytes do not last, or are too many.
@@ -106,16 +116,18 @@ fn block(rest: &mut &[u8]) -> Option<[u16; 16]> {
         let shift = (bits >> 90 & 0x3F) as u32;
         for (number, (from, to)) in ORDER.into_iter().enumerate() {
             let step = (bits >> (84 - 6 * number) & 0x3F) as u32;
-            // The format counts modulo 2^16.
+            // The format counts modulo 2^16: 0x20 is the bias of the differences.
             let by = (step << shift).wrapping_sub(0x20 << shift);
             samples[to] = u32::from(samples[from]).wrapping_add(by) as u16;
         }
     }
-    // Numbers were ordered so that those below zero come first.
+    // Samples are stored so that they sort like numbers: negative ones have all bits flipped, the others the highest
+    // one.
     Some(samples.map(|sample| if sample & 0x8000 == 0 { !sample } else { sample & 0x7FFF }))
 }
 
-/// Of a channel that is packed by its logarithm: 8 times the natural one, and 0 where there is none.
+/// The value that a perceptually linear channel (`pLinear`) stands for: 8 times its natural logarithm, and 0 where
+/// there is none.
 fn logarithm(bits: u16) -> u16 {
     let value = of_half(bits);
     if !value.is_finite() || value < 0.0 {

@@ -1,12 +1,12 @@
 //! Luminance and chroma to red, green and blue.
 //!
 //! A file may hold `Y`, the luminance, with `RY` = (R - Y) / Y and `BY` = (B - Y) / Y, which often have a sample for
-//! every second column and row only. How much each colour adds to the luminance follows from the chromaticities of the
-//! file; those of Rec. ITU-R BT.709 hold where it has none ("Technical Introduction to OpenEXR").
+//! every second column and row only. The chromaticities of the file decide how much each color adds to the luminance; a
+//! file without any has those of Rec. ITU-R BT.709 ("Technical Introduction to OpenEXR").
 //!
-//! Between samples chroma is interpolated by a windowed sinc of 27 taps, of which every second is 0: the filter of the
-//! reference implementation (ImfRgbaYca.h), at the edges with the nearest sample. What that implementation does behind
-//! it, which is to make colours paler that came out more saturated than those around them, is not done.
+//! Between samples, chroma is interpolated by a windowed sinc of 27 taps, of which every second is 0: the filter of the
+//! reference implementation (ImfRgbaYca.h), at the edges with the nearest sample. That implementation then desaturates
+//! colors that came out more saturated than those around them; this is not done here.
 
 use super::header::{ExrChannel, ExrWindow};
 use super::plane::Plane;
@@ -25,7 +25,8 @@ pub(super) const REC_709: [f32; 8] = [0.64, 0.33, 0.3, 0.6, 0.15, 0.06, 0.3127, 
 /// What red, green and blue add to the luminance, for these chromaticities; `None` where they make no colours.
 pub(super) fn luminance_weights(chromaticities: [f32; 8]) -> Option<[f64; 3]> {
     let [red, green, blue, white] = [0, 2, 4, 6].map(|at| [0, 1].map(|axis| f64::from(chromaticities[at + axis])));
-    // Columns are the primaries as (x, y, z): their sum, each times its share, is white with a luminance of 1.
+    // The columns are the primaries as (x, y, z). Their sum, each times its share, is white with a luminance of 1:
+    // Cramer's rule gives the shares, and a share times y is what a color adds.
     let full = |[x, y]: [f64; 2]| [x, y, 1.0 - x - y];
     let (r, g, b) = (full(red), full(green), full(blue));
     let white = full(white).map(|part| part / white[1]);
@@ -87,6 +88,7 @@ fn interpolated(pixel: usize, step: usize, first: usize, count: usize, sample: i
     }
     let at = pixel as i64 - first as i64;
     let clamped = |index: i64| sample(index.clamp(0, count as i64 - 1) as usize);
+    // A pixel that has a sample keeps it: the filter is 1 there and 0 at all other samples.
     if at.rem_euclid(step as i64) == 0 {
         return clamped(at.div_euclid(step as i64));
     }

@@ -1,7 +1,16 @@
 //! The header of an EXR file: its parts, each with its channels, windows and attributes.
 //!
-//! Attributes are kept as the bytes of the file, those apart that say how pixels are stored. Nothing here reads pixels;
-//! which channels make the picture is decided in `layer`. The layout is that of "OpenEXR File Layout".
+//! Attributes are kept as the bytes of the file, except those that say how pixels are stored. Nothing here reads
+//! pixels; `layer` decides which channels make the picture. The layout is that of "OpenEXR File Layout":
+//!
+//! | bytes | |
+//! |---|---|
+//! | 4 | magic 76 2F 31 01 |
+//! | 4 | version 2 in the lowest byte; above it flags: tiles (bit 9), long names (10), deep (11), several parts (12) |
+//! | | attributes: name and type, each ending with a 0, size of the value (4), value |
+//! | 1 | 0 ends the header; of several parts, an empty header ends all |
+//!
+//! Numbers are little-endian.
 
 use crate::options::ImageReadOptions;
 use exr::compression::Compression;
@@ -17,7 +26,7 @@ use std::sync::Arc;
 
 /// The longest name of an attribute, a type or a channel.
 pub(super) const MAX_NAME_BYTES: usize = 255;
-/// Windows reach from minus this to this: so that their sizes can be counted.
+/// Windows reach from minus this to this, so that their sizes fit 32 bits.
 pub(super) const MAX_COORDINATE: i32 = i32::MAX / 2;
 
 /// Attributes that say how pixels are stored, or which every file has: they are not kept.

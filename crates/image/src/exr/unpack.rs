@@ -1,8 +1,11 @@
 //! Blocks as they are stored to rows of samples.
 //!
-//! A block that is not packed has for each row of pixels the samples of each channel, one channel after another; rows
-//! and columns that a channel is not sampled at are left out. Here is decided who unpacks: `b44`, or the library for
-//! all else. It knows no such channels, so it is told of a block that has the same bytes.
+//! An uncompressed block has, for each row of pixels, the samples of each channel, one channel after another in
+//! alphabetical order; rows and columns at which a channel is not sampled are left out. This module decides who unpacks
+//! a block: `b44`, or the library for all other compressions. The library does not know subsampled channels, so it is
+//! told of a block with the same number of bytes.
+//!
+//! Every block that is returned has exactly the bytes of its rows: `reader` relies on that to fill all pixels.
 
 use super::b44;
 use super::header::{ExrChannel, ExrPart};
@@ -42,7 +45,8 @@ pub(super) struct Unpacked {
     pub(super) is_little: bool,
 }
 
-/// How many multiples of `step` lie from `first` to `last`.
+/// How many multiples of `step` lie from `first` to `last`: the samples of a channel, which are at multiples of its
+/// sampling.
 pub(super) fn multiples(step: usize, first: i32, last: i32) -> usize {
     let (step, first, last) = (step as i64, i64::from(first), i64::from(last));
     (last.div_euclid(step) - (first - 1).div_euclid(step)) as usize

@@ -1,4 +1,7 @@
-//! Images to EXR: blocks of rows, packed side by side, behind a table of where they are.
+//! Images to EXR: blocks of rows, packed in parallel, behind a table of where they are.
+//!
+//! The table has the offset of each block (8 bytes); a block has its first row and its size (4 bytes each), then the
+//! packed samples. The offsets are known only when all blocks are packed, which is why these wait in memory.
 
 use super::channels::{ChannelSource, OutChannel, channels, header, multiplies, window};
 use super::header::MAX_COORDINATE;
@@ -17,7 +20,7 @@ use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 
-/// Rows of a block: so the format wants it of this way of packing.
+/// Rows of a block, as the format fixes them for ZIP compression.
 const BLOCK_ROWS: usize = 16;
 
 /// About how many blocks are handed on at a time.

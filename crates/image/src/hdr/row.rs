@@ -1,6 +1,10 @@
 //! A row of an HDR file to pixels, and pixels to a row.
 //!
-//! It takes bytes and makes numbers; files and their order are in `reader` and `writer`.
+//! This module takes bytes and makes numbers; files and their order are up to `reader` and `writer`.
+//!
+//! A row in runs by channel starts with 2, 2 and its width in 2 bytes, big-endian. Then come red, green, blue and
+//! exponents, each in packets: a byte above 128 repeats the next byte that many times less 128, any other is followed
+//! by as many bytes.
 
 use crate::runs;
 use crate::runs::{RunCode, RunsDone, SLACK};
@@ -14,7 +18,7 @@ pub(super) type HdrStored = [u8; 4];
 static SCALES: [f32; 256] = {
     let (mut scales, mut exponent) = ([0.0; 256], 1);
     while exponent < 256 {
-        // 2^(exponent - 136); the first nine are too small to have a whole mantissa.
+        // 2^(exponent - 136); the first nine are below the normal f32s, and have a single bit of the fraction.
         let bits = if exponent < 10 { 1 << (exponent + 13) } else { (exponent - 9) << 23 };
         scales[exponent as usize] = f32::from_bits(bits);
         exponent += 1;
@@ -22,10 +26,10 @@ static SCALES: [f32; 256] = {
     scales
 };
 
-/// The largest number of a pixel: 255 * 2^119.
+/// The largest number of a pixel: 255 · 2^(255 - 136).
 pub(super) const LARGEST: f32 = f32::from_bits(0x7EFF_0000);
 
-/// The widths that rows in runs by channel may have.
+/// The widths that rows in runs by channel may have: the width has 15 bits, and shorter rows would look like old ones.
 pub(super) const WIDTHS: std::ops::Range<usize> = 8..0x8000;
 
 /// Why a row is not one, and where in its bytes.

@@ -1,5 +1,8 @@
-//! What stands before the first scan of a JPEG file: the size, which is looked for before the decoder sees the file, as
-//! it takes memory for what it reads; and stray bytes, which the decoder is not to see.
+//! The segments before the first scan of a JPEG file (ITU-T T.81, Annex B). The size is read before the decoder sees
+//! the file, since the decoder allocates by it; and stray bytes are removed, which the decoder does not skip.
+//!
+//! A segment is FF, a mark, and for most marks a length of 2 bytes, big-endian, which counts itself. The frame (C0 to
+//! CF, but C4, C8 and CC) has the bits of a sample (1), height and width (2 each), and the number of components (1).
 
 use crate::raster::check_size;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
@@ -11,7 +14,7 @@ use std::sync::Arc;
 /// The maximum bytes before the first scan.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Bytes of a frame before its components, with the length.
+/// Bytes of a frame before its components, its length included.
 const FRAME_BYTES: usize = 8;
 
 /// What a file declares about its pixels.
@@ -51,7 +54,7 @@ pub fn read(
             }
             (0xD9, None) => return Err(fault(file, at, "the image ends before it declares its size")),
             (0xDA, None) => return Err(fault(file, at, "the pixels start before the image declares its size")),
-            // What is wrong with these the decoder finds.
+            // The decoder reports what is wrong with these.
             (0xD8..=0xDA, Some(frame)) => {
                 marks.reader.squeeze(kept);
                 marks.note(options, warnings)?;

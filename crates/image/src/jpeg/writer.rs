@@ -1,9 +1,9 @@
-//! Images to JPEG: bands of rows that are encoded side by side, one after another in one scan.
+//! Images to JPEG: bands of rows that are encoded in parallel, one after another in one scan.
 //!
-//! Between two bands stands a restart marker, behind which a decoder begins anew, so no band needs to know the one
-//! before it. Their size depends on the width alone: the bytes depend on no thread. This is the one place that names
-//! the library that encodes, `jpeg-encoder`: it gets a band as an image of its own, whose header and marks are taken
-//! off.
+//! Between two bands stands a restart marker (T.81, B.1.1.3), behind which a decoder starts anew: predictions are reset
+//! and bits begin at a byte, so no band needs the one before it. The size of a band depends on the width alone, so the
+//! bytes do not depend on the number of threads. Only this module names the library that encodes, `jpeg-encoder`: it
+//! gets a band as an image of its own, whose header and marks are removed.
 
 use crate::options::ImageWriteOptions;
 use crate::raster::page_of;
@@ -26,11 +26,11 @@ const QUALITIES: RangeInclusive<u8> = 1..=100;
 /// From this quality on colours are stored for every pixel (4:4:4), below it for every fourth one (4:2:0).
 const LEAST_FULL_QUALITY: u8 = 90;
 
-/// The mark that ends an image, and the first of those that end a band.
+/// The marks that end an image (EOI) and a band (RST0 to RST7, in turn).
 const END: [u8; 2] = [0xFF, 0xD9];
 const RESTART: u8 = 0xD0;
 
-/// Where a frame has the height of the image, behind its mark.
+/// Where a frame has the height of the image, from its mark on: behind the mark, the length and the bits of a sample.
 const HEIGHT_AT: usize = 5;
 
 /// Writes an image of bytes without alpha.
@@ -100,9 +100,11 @@ impl JfifWrite for &mut Encoded {
 impl<'a> JpegPages<'a> {
     fn new(image: &'a Image, samples: &'a [u8], quality: u8) -> JpegPages<'a> {
         let row_bytes = image.width * image.channels.count();
-        // Pixels along the side of what a decoder counts.
+        // The side of what a restart interval counts (an MCU): a block of 8 x 8, or four of them where colors are
+        // halved.
         let side = if image.channels == Channels::Gray || quality >= LEAST_FULL_QUALITY { 8 } else { 16 };
         let across = image.width.div_ceil(side);
+        // An interval is a number of 16 bits.
         let most = usize::from(u16::MAX) / across;
         let down = (BAND_BYTES / (row_bytes * side)).clamp(1, most);
         JpegPages { image, samples, row_bytes, rows: down * side, interval: (down * across) as u16, quality }
@@ -181,7 +183,7 @@ impl Pages for JpegPages<'_> {
 
     fn format(&self, band: &mut Band) -> Result<()> {
         self.encode(band)?;
-        // The mark behind its pixels says that a band is over, or that all are.
+        // The end mark of a band becomes a restart mark, unless it is the last one.
         if band.rows.end < self.image.height {
             let mark = band.pixels.end + 1;
             band.file.0[mark] = RESTART + (band.number % 8) as u8;

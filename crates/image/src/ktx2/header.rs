@@ -1,4 +1,16 @@
-//! What stands before the levels of a KTX 2 file, read.
+//! Reads the header of a KTX 2 file and its level index (Khronos KTX File Format Specification 2.0).
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 12 | magic |
+//! | 12 | 4 | `VkFormat` |
+//! | 20, 24, 28 | 4 each | width, height, depth; the last two are 0 where they do not apply |
+//! | 32, 36, 40 | 4 each | layers (0 if it is no array), faces, levels |
+//! | 44 | 4 | supercompression |
+//! | 48, 52 | 4 each | data format descriptor: offset, bytes |
+//! | 80 | 24 each | level index, the largest level first: offset, bytes, bytes when decompressed; 8 bytes each |
+//!
+//! Numbers are little-endian.
 
 use super::{BASIS_LZ, ENTRY_BYTES, HEADER_BYTES, MAGIC, MAGIC_1, PLAIN, ZLIB, ZSTD, dfd, vk};
 use crate::pieces::Pieces;

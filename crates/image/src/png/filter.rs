@@ -1,7 +1,11 @@
-//! Filters of PNG: rows as differences to what is left of them and above, which can be packed better.
+//! Filters of PNG (Third Edition, 9.2): rows as differences to the pixels to their left and above, which compress
+//! better.
+//!
+//! A filter is chosen for each row by the sum of the absolute differences, taken as signed bytes: the heuristic that
+//! the specification suggests for images without a palette.
 
-/// Appends a row that is written with the filter whose bytes are nearest to 0, the number of the filter first. `above`
-/// is as long as `row`, and all 0 for the first row; `size` is bytes of a pixel. `out` has room.
+/// Appends a row with the filter whose bytes are nearest to 0, the number of the filter first. `above` is as long as
+/// `row`, and all 0 for the first row; `size` is the bytes of a pixel. `out` has room.
 pub(super) fn append(row: &[u8], above: &[u8], size: usize, tried: &mut [Vec<u8>; 5], out: &mut Vec<u8>) {
     for (number, tried) in tried.iter_mut().enumerate() {
         tried.clear();
@@ -18,7 +22,7 @@ fn apply(number: usize, row: &[u8], above: &[u8], size: usize, out: &mut Vec<u8>
     let size = size.min(row.len());
     let (first, rest) = row.split_at(size);
     let (first_above, rest_above) = above.split_at(size.min(above.len()));
-    // Left of the first pixel everything is 0.
+    // To the left of the first pixel everything is 0, so Sub is None there, Average halves, and Paeth is Up.
     let first = first.iter().zip(first_above);
     // The byte, the one before it, the one above, and the one before that.
     let rest = rest.iter().zip(row).zip(rest_above.iter().zip(above));
@@ -44,7 +48,7 @@ fn mean(left: u8, up: u8) -> u8 {
     ((u16::from(left) + u16::from(up)) / 2) as u8
 }
 
-/// Which of the three is nearest to left + up - corner; the first where two are.
+/// Paeth: the one of the three that is nearest to left + up - corner; in this order where two are equally near.
 fn nearest(left: u8, up: u8, corner: u8) -> u8 {
     let [a, b, c] = [left, up, corner].map(i16::from);
     let (to_left, to_up, to_corner) = ((b - c).abs(), (a - c).abs(), (a + b - 2 * c).abs());

@@ -12,12 +12,15 @@ use std::cell::RefCell;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
+// The layout of PNG (Third Edition), 5.3: length of the data (4, big-endian), type (4), data, CRC-32 of type and data
+// (4).
 /// Bytes of the signature, and of a chunk beside its data: length, type and sum.
 const SIGNATURE_BYTES: u64 = 8;
 const HEAD_BYTES: usize = 8;
 const SUM_BYTES: usize = 4;
 
-/// Bytes of the data of the chunks that control an animation.
+/// Bytes of the data of the chunks that control an animation: `acTL` has frames and plays, `fcTL` a sequence number,
+/// size, place, delay and two bytes of operations.
 const ACTL_BYTES: usize = 8;
 const FCTL_BYTES: usize = 26;
 

@@ -1,9 +1,10 @@
-//! The sum of zlib data (Adler-32, RFC 1950), of parts that are summed side by side.
+//! The checksum of zlib data (Adler-32, RFC 1950, 8.2), of parts that are summed in parallel.
 
 /// The largest prime below 2^16.
 const BASE: u32 = 65_521;
 
-/// So many bytes can be summed before the numbers are too large.
+/// How many bytes can be summed before a remainder must be taken: with more of them, all 255, the high sum would not
+/// fit 32 bits.
 const ROOM: usize = 5552;
 
 /// The sum of some bytes, and how many they are.
@@ -26,9 +27,10 @@ impl Adler {
     pub(super) fn from_bytes(bytes: &[u8]) -> Adler {
         let mut sum = Adler { count: bytes.len() as u64, ..Adler::default() };
         for part in bytes.chunks(ROOM) {
-            // Of 16 bytes at a time: each counts as often in the high sum as bytes follow it, and itself.
+            // 16 bytes at a time: a byte counts in the high sum as often as bytes follow it, and once for itself.
             let (groups, rest) = part.as_chunks::<16>();
             for group in groups {
+                // The weights do not depend on the bytes before, so that compilers make vectors of this.
                 let weighed: u32 = group.iter().zip((1..=16).rev()).map(|(byte, times)| u32::from(*byte) * times).sum();
                 sum.high += 16 * sum.low + weighed;
                 sum.low += group.iter().map(|byte| u32::from(*byte)).sum::<u32>();
@@ -44,7 +46,8 @@ impl Adler {
 
     /// The sum of bytes and of those that follow them.
     pub(super) fn then(self, next: Adler) -> Adler {
-        // What the first part adds to the low sum counts once more for each byte of the second.
+        // The low sum starts at 1 for each part, which counts once; what the first part adds to it counts in the high
+        // sum once more for each byte of the second.
         let times = (next.count % u64::from(BASE)) as u32;
         let before = (self.low + BASE - 1) % BASE;
         let more = (u64::from(times) * u64::from(before) % u64::from(BASE)) as u32;

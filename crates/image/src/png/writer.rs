@@ -1,7 +1,8 @@
 //! Images to PNG: rows in parts that are filtered and packed side by side, each a chunk of its own.
 //!
-//! A part knows nothing of the one before it but its last row, so the bytes depend on no thread. Each part ends at a
-//! byte, and the sum behind the last one is put together from the sums of all.
+//! A part depends on the one before it only by its last row, so the bytes do not depend on the number of threads. Each
+//! part ends at a whole byte (a sync flush of deflate), so that parts can be joined, and the Adler-32 behind the last
+//! one is computed from those of all parts.
 
 use super::SIGNATURE;
 use super::filter;
@@ -21,10 +22,11 @@ const PART_BYTES: usize = 512 << 10;
 /// The most rows and columns.
 const MOST_SIDE: usize = i32::MAX as usize;
 
-/// The first bytes of zlib data with a window of 32 KiB.
+/// The start of zlib data (RFC 1950): deflate with a window of 32 KiB, default level. The two bytes are a multiple of
+/// 31.
 const ZLIB_HEAD: [u8; 2] = [0x78, 0x9C];
 
-/// Bytes of an element of a compressor: tables and window.
+/// Bytes of a compressor: tables and window.
 const COMPRESS_BYTES: usize = 512 << 10;
 
 /// Writes an image.
@@ -189,6 +191,7 @@ impl PngPages<'_> {
         if slot.rows.start == 0 {
             slot.chunk.extend_from_slice(&ZLIB_HEAD);
         }
+        // Without a reset a part could refer to bytes of the one that this slot had before.
         slot.compress.reset();
         let flush = if self.is_last(slot) { FlushCompress::Finish } else { FlushCompress::Sync };
         loop {

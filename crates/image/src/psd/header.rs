@@ -1,4 +1,17 @@
-//! What stands before the pixels of a document: the header, colours of a palette, and sections that are passed over.
+//! The header of a document, the palette, and the sections that are skipped (Adobe Photoshop File Formats
+//! Specification).
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 4 | `8BPS` |
+//! | 4 | 2 | version: 1, or 2 for large documents (PSB) |
+//! | 12 | 2 | channels |
+//! | 14, 18 | 4 each | height, width |
+//! | 22 | 2 | bits of a sample |
+//! | 24 | 2 | color mode |
+//!
+//! Three sections follow, each with its size (4 bytes; of the third 8 in a PSB): the palette, resources, layers. Then
+//! come 2 bytes for the compression, and the channels. Numbers are big-endian.
 
 use crate::pieces::Pieces;
 use crate::raster::check_size;

@@ -54,7 +54,8 @@ fn plain_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, wanted: usize) -> R
     Ok(planes)
 }
 
-/// The first channels, each row of which is stored in packets (PackBits). Before them are the bytes of all rows.
+/// The first channels, each row of which is stored in packets (PackBits). Before them stand the packed bytes of each
+/// row, of 2 bytes each, or 4 in a PSB.
 fn packed_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, wanted: usize) -> Result<Vec<Vec<u8>>> {
     let size_bytes = if header.is_large { 4 } else { 2 };
     let table = pieces.take(header.height * header.stored * size_bytes, "rows")?;

@@ -7,6 +7,7 @@ pub(crate) fn of_half(bits: u16) -> f32 {
     const REBIAS: f32 = f32::from_bits((127 + 127 - 15) << 23);
     /// What the largest exponent becomes then.
     const INFINITE: f32 = f32::from_bits((127 + 16) << 23);
+    // The product is exact, also of halves below the normal ones: f32s have room for all of them.
     let magnitude = f32::from_bits(u32::from(bits & 0x7FFF) << 13) * REBIAS;
     let infinite = if magnitude >= INFINITE { 0xFF << 23 } else { 0 };
     f32::from_bits(magnitude.to_bits() | infinite | u32::from(bits & 0x8000) << 16)
@@ -21,7 +22,8 @@ pub(crate) fn to_half(value: f32) -> u16 {
         // So small that halves have less digits: steps of 2^-24.
         return sign | (f64::from(size) * f64::from(1 << 24)).round_ties_even() as u16;
     }
-    // The exponent goes from a bias of 127 to one of 15; half of the last place rounds, and evens a tie.
+    // The exponent goes from a bias of 127 to one of 15. Half of the last place, less one, rounds to nearest; the last
+    // bit that stays is added, so that ties go to even. A carry into the exponent is right.
     let rounded = bits - (112 << 23) + 0xFFF + (bits >> 13 & 1);
     sign | (rounded >> 13) as u16
 }

@@ -33,7 +33,8 @@ const DARKEST8: f32 = 1.0 / (1 << 13) as f32;
 const DARKEST16: f32 = 1.0 / (1 << 21) as f32;
 /// The last float below 1.
 const BRIGHTEST: f32 = 1.0 - f32::EPSILON / 2.0;
-/// A part of a table is 2^16 floats that follow each other: 128 parts have twice the light of the first.
+/// A part of a table covers 2^16 consecutive floats. The bits of positive floats sort like their values, so that a part
+/// has an index by its upper bits, and 128 parts double the light of the first.
 const PART_BITS: u32 = 16;
 const PARTS8: usize = 13 << 7;
 const PARTS16: usize = 21 << 7;
@@ -42,8 +43,9 @@ const PARTS16: usize = 21 << 7;
 pub(crate) struct SrgbBytes {
     /// The light of each code.
     pub(crate) light: [f32; 256],
-    /// For each part the code of its first float, in the upper half; below it what a float's place in its part must be
-    /// added to so that it carries where the next code begins. No part has more than one border.
+    /// For each part the code of its first float, in the upper half. The lower half is what must be added to a float's
+    /// place in the part so that the sum carries into the upper half from the next code's border on. No part has more
+    /// than one border.
     parts: [u32; PARTS8],
 }
 
@@ -67,7 +69,7 @@ impl SrgbBytes {
     /// The code that is the nearest to light; 0 for what is no number.
     #[inline(always)]
     pub(crate) fn code(&self, light: f32) -> u8 {
-        // What is no number is not above either.
+        // NaN is not above either, and becomes black.
         let light = if light > DARKEST8 { light } else { DARKEST8 };
         let bits = light.min(BRIGHTEST).to_bits();
         let part = self.parts[((bits - DARKEST8.to_bits()) >> PART_BITS) as usize % PARTS8];

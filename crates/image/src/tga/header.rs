@@ -1,4 +1,17 @@
-//! What stands before the pixels of a TGA file: the header, an identification, and the colour map.
+//! The header of a TGA file, its identification, and the color map.
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 1 | bytes of the identification, which follows the header |
+//! | 1 | 1 | whether there is a color map |
+//! | 2 | 1 | kind: mapped (1), color (2), gray (3); 8 more in packets of runs |
+//! | 3, 5, 7 | 2, 2, 1 | color map: number of the first color, colors, bits of a color |
+//! | 8, 10 | 2 each | place on a screen: not read |
+//! | 12, 14 | 2 each | width, height |
+//! | 16 | 1 | bits of a pixel |
+//! | 17 | 1 | attribute bits (0 to 3), rows from the right (4), from the top (5) |
+//!
+//! Numbers are little-endian.
 
 use super::HEADER_BYTES;
 use crate::pixels::PixelsStored;

@@ -1,7 +1,8 @@
-//! Packets of a TGA file: a run repeats one pixel up to 128 times, the others hold up to 128 as they are.
+//! Packets of a TGA file: the lower seven bits of the first byte, plus 1, are a number of pixels. If the highest bit is
+//! set, one pixel follows, which is repeated; otherwise as many pixels follow.
 //!
-//! It takes what bytes there are and goes on with the next ones wherever they were cut. It reads no files, and knows no
-//! rows and no colours: pixels come out as they are stored.
+//! This module takes the bytes that there are and continues with the next ones wherever they were cut. It reads no
+//! files, and knows neither rows nor colors: pixels come out as they are stored.
 
 use crate::runs;
 use crate::runs::{RunCode, RunsDone, SLACK};

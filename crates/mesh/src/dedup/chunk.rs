@@ -51,10 +51,11 @@ impl DedupFinder {
 
     /// Looks for each item among the newest ones by hint; `self.new` gets the others.
     ///
-    /// No branch depends on what is found: it cannot be foretold.
+    /// No branch depends on the outcome, which cannot be predicted.
     fn find_recent(&mut self, items: &impl Items, start: usize, of_item: &mut [u32]) -> Result<()> {
         resize(&mut self.recent, RECENT)?;
-        // Whatever item of this chunk is recent, it is compared before it is believed.
+        // Entries that were never set mean the first item of the chunk. That does no harm: every recent item is
+        // compared before it is used.
         self.recent.fill(0);
         let Some(recent) = self.recent.first_chunk_mut::<RECENT>() else { return Ok(()) };
         // The first item is new: it alone would be compared with itself.
@@ -138,7 +139,7 @@ impl DedupFinder {
     }
 }
 
-/// A number that looks random: a different one for each key, so that keys need not be kept.
+/// A bijection of 64 bits that looks random, so that equal results mean equal keys, and keys need not be kept.
 pub(super) fn mix(key: u64) -> u64 {
     let key = (key ^ (key >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let key = (key ^ (key >> 29)).wrapping_mul(0xd6e8_feb8_6659_fd93);

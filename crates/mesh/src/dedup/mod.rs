@@ -199,7 +199,8 @@ fn mark(words: &mut [u32], start: usize, of_item: &[u32]) {
         for ((same, &of_item), item) in same.iter_mut().zip(of_items).zip((start + offset) as u32..) {
             *same = u8::from(of_item == item);
         }
-        // Bytes become bits: the product has all eight of them in its upper byte.
+        // Eight bytes of 0 or 1 become eight bits: the factor moves byte i to bit 56 + i, and no two of its terms meet
+        // there.
         let (bytes, _) = same.as_chunks::<8>();
         let bits = |bytes: &[u8; 8]| (u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32;
         *word = bytes.iter().rev().fold(0, |word, bytes| word << 8 | bits(bytes));
@@ -245,7 +246,7 @@ impl DedupMarks {
                     None if like == NONE => NONE,
                     None => self.number_of(like as usize),
                 };
-                // A choice without a branch: which items are first cannot be foretold.
+                // A selection without a branch: which items are first cannot be predicted.
                 let is_first = rest & 1;
                 of_item[offset] = of_like ^ (of_like ^ number) & is_first.wrapping_neg();
                 number += is_first;

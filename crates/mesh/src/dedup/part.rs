@@ -16,7 +16,8 @@ const SLOTS: usize = 4;
 pub(super) struct DedupPart {
     keys: Vec<u64>,
     items: Vec<u32>,
-    /// Open addressing. 0 is free; others are 1 + the index of a key, and above it bits of the key.
+    /// Open addressing with linear probing. 0 is free; others are 1 + the index of a key, and above it bits of the key,
+    /// so that most mismatches are found without a look at `keys`.
     table: Vec<u32>,
 }
 
@@ -57,7 +58,8 @@ impl DedupPart {
         let index_mask = (self.keys.len() + 1).next_power_of_two() as u32 - 1;
         let (used_bits, shift) = (parts.trailing_zeros(), 32 - slots.trailing_zeros().min(32));
         let mut stores = Stores { of_item, waiting: [(0, 0); WAITING], count: 0 };
-        // Usual keys take a sixth of a step each.
+        // The bound on steps makes the time linear for any input: keys that collide too often are sorted instead. Usual
+        // keys take a sixth of a step each.
         let mut steps = 2 * self.keys.len();
         for (index, &key) in self.keys.iter().enumerate() {
             let tag = key as u32 & !index_mask;

@@ -36,8 +36,8 @@ pub(super) struct Assembler {
 /// Distinct names, numbered by first appearance.
 #[derive(Default)]
 struct ObjNames {
-    /// By hash, so that a file of nothing but names takes them once: where two names share one, the second is under the
-    /// next number that is free.
+    /// By hash, so that names are stored once, in `names`. If two names share a hash, the second is under the next
+    /// number that is free: a search follows the same numbers.
     numbers: HashMap<u64, u32>,
     names: Vec<String>,
 }

@@ -1,5 +1,9 @@
-//! A chunk of OBJ text to [`Parsed`]: runs of plain lines at once, blank lines and comments skipped at once,
-//! all other statements one by one.
+//! A chunk of OBJ text to [`Parsed`]: runs of plain lines at once, blank lines and comments skipped at once, all other
+//! statements one by one.
+//!
+//! Each window of the index is tried as a run of rows first. The kernels never decide what a line means: where a line
+//! is not plain they stop, and [`Statement`], which knows every rule, takes that line. So the result does not depend on
+//! where a run ends, or on the level of the CPU.
 
 use super::parsed::{ObjParsed, ObjParsedCorners, ObjSegment};
 use super::statement::Statement;
@@ -142,8 +146,11 @@ fn lines_until(text: ObjChunkText<'_>, index: &Index, next: usize) -> u64 {
 
 /// Takes the run of plain lines of one kind that begins at `line`; returns how many lines it took.
 fn rows(window: Window<'_>, line: usize, start: usize, text: ObjChunkText<'_>, out: &mut ObjParsed) -> Result<usize> {
+    // The kernel checks the whole keyword; two bytes only choose the kernel. Text has padding behind it, so both are
+    // there.
     let taken = match [text.padded[start], text.padded[start + 1]] {
         [b'v', b' ' | b'\t'] => {
+            // A `g` right before positions begins an object (see the module of the format).
             let mark = out.group_pending.then(|| out.counts());
             let taken = float_rows(window, line, b"v", out.positions.spare(MAX_LINES)?);
             if let Some(at) = mark

@@ -10,7 +10,8 @@ use polyhaul_pipeline::options::ParseOptions;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Memory that is reused: `items` is always initialised, the first `used` hold values.
+/// Reused memory: `items` is always initialized, and the first `used` are values. So kernels may write past the values
+/// in use, and nothing is unsafe.
 #[derive(Default)]
 pub(super) struct Pool<T> {
     items: Vec<T>,

@@ -1,6 +1,18 @@
-//! The header of a PLY file: its form, its elements and their properties.
+//! The header of a PLY file (Greg Turk's description of the format): its encoding, its elements and their properties.
 //!
-//! Everything is checked here that can be told without the rows. Nothing is reserved for a declared count.
+//! Lines of words; only the first two have a fixed place.
+//!
+//! | line | |
+//! |---|---|
+//! | `ply` | |
+//! | `format` ENCODING `1.0` | `ascii`, `binary_little_endian` or `binary_big_endian` |
+//! | `comment` TEXT, `obj_info` TEXT | anywhere behind the format |
+//! | `element` NAME COUNT | as many rows, of the properties that follow |
+//! | `property` TYPE NAME | a number |
+//! | `property list` COUNT-TYPE TYPE NAME | a count, then as many numbers |
+//! | `end_header` | the rows start behind its line end |
+//!
+//! Everything that the rows are not needed for is checked here. Nothing is reserved for a declared count.
 
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};

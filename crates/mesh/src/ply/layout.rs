@@ -14,7 +14,8 @@ pub(super) struct ListType {
     pub(super) item: Scalar,
 }
 
-/// What a row of an element is made of: a gap of plain numbers, a list, a gap, a list, ..., a gap.
+/// The parts of a row, in order: a gap of plain numbers, a list, a gap, a list, and so on, at last a gap. Gaps may be
+/// empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlyLayout {
     /// The bytes of each gap; one more than there are lists.
@@ -107,7 +108,8 @@ impl PlyLayout {
         Ok(matches!(end, RowEnd::Whole(_)).then_some(counts))
     }
 
-    /// Walks the row that begins at `at`. Each list whose count is there is told, whether its numbers are there or not.
+    /// Walks the row that begins at `at`. Calls `on_list` for each list whose count is there, whether its numbers are
+    /// or not.
     #[inline]
     pub(super) fn walk(&self, bytes: &[u8], at: usize, mut on_list: impl FnMut(Walked)) -> RowEnd {
         let mut at = at;
@@ -128,7 +130,8 @@ impl PlyLayout {
     }
 }
 
-/// The count of a list. What passes 32 bits becomes the largest number of 32 bits: no file has as many.
+/// The count of a list. A count that does not fit 32 bits becomes the largest number of 32 bits: no file has as many
+/// numbers, so the row is found to be cut.
 #[inline(always)]
 fn count(scalar: Scalar, field: &[u8], swap: bool) -> Option<u32> {
     match (scalar, field) {

@@ -1,7 +1,7 @@
 //! Lines of text to rows, where every line is a row: many numbers at once.
 //!
-//! A chunk of lines is parsed as far as its lines are rows of the elements that they must belong to. It says where it
-//! stopped, and not why: [`super::words`] takes it from there.
+//! A chunk of lines is parsed as far as its lines are rows of the elements that they must belong to. It reports where
+//! it stopped, and not why: [`super::words`] continues from there.
 
 use super::header::Element;
 use super::layout::PlyLayout;

@@ -128,8 +128,8 @@ pub(super) struct PlyScratch {
     counts: Vec<u32>,
 }
 
-/// Bytes of rows that are taken apart in one turn: each number of a row is taken out in a pass of its own, and
-/// the rows must stay in the nearest cache.
+/// Bytes of rows that are processed in one turn. Each number of a row is moved in a pass of its own, so the rows of a
+/// turn must stay in the first-level cache; 24 KiB leave room in it for what is written.
 const TURN_BYTES: usize = 24 << 10;
 /// The most rows of a turn that are walked.
 const TURN_ROWS: usize = 512;
@@ -265,7 +265,8 @@ impl<'a, 's> Turns<'a, 's> {
         Ok(())
     }
 
-    /// How many of the rows have lists of the shape's counts.
+    /// How many of the rows have lists with the shape's counts. The shape is a guess from the first row: only this
+    /// check makes it true of the others.
     fn verified(&self, shape: &PlyShape, first: usize, rows: usize) -> usize {
         let layout = &self.sink.layout;
         shape.counts.iter().zip(&layout.lists).fold(rows, |rows, (&(at, count), list)| {
@@ -283,7 +284,7 @@ impl<'a, 's> Turns<'a, 's> {
             match *wanted {
                 [byte] => {
                     let differs = |row: &usize| bytes[row * shape.row_bytes] != byte;
-                    // Without a branch for each row, which compilers make one wide step of.
+                    // Without a branch for each row: compilers make one wide step of it.
                     let any = (0..rows).fold(false, |any, row| any | differs(&row));
                     if any { (0..rows).find(differs).unwrap_or(rows) } else { rows }
                 }
@@ -477,7 +478,7 @@ impl Check {
     }
 
     fn all_fit(&self, values: &[u32]) -> bool {
-        // One comparison and no branch for each.
+        // One comparison and no branch for each. Adding 1 turns -1 (all bits set) into 0, which always fits.
         let turned = u32::from(self.restarts);
         let largest = values.iter().fold(0, |largest, value| value.wrapping_add(turned).max(largest));
         values.is_empty() || largest < self.limit.saturating_add(turned)

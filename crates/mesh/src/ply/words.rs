@@ -1,7 +1,8 @@
 //! Words of text to rows as this machine has them in memory, one word after the other.
 //!
-//! This is the path that takes everything: rows over several lines, any notation, any type. It says what is wrong
-//! with a word. Runs of plain lines go through [`super::lines`].
+//! This path takes everything: rows over several lines, any notation, any type. It reports what is wrong with a word.
+//! Runs of plain lines go through [`super::lines`]. Both make the same bytes as a binary file of this machine's byte
+//! order, so that only one path leads from rows to arrays.
 
 use super::header::{Element, Property};
 use polyhaul_model::Scalar;

@@ -153,7 +153,8 @@ impl StlParsed {
         Ok(())
     }
 
-    /// Keeps what depends on the chunks before; returns where it ends.
+    /// Keeps the statements that depend on the chunks before, up to the first one that begins a triangle or a solid, or
+    /// ends one; returns where they end. [`StlTextState::settle`] steps through them in order.
     fn head(&mut self, text: &[u8]) -> Result<usize> {
         let mut statements = Statements::new(text);
         for statement in statements.by_ref() {
@@ -331,7 +332,7 @@ impl StlTextState {
         options: &ParseOptions<StlReadOptions>,
     ) -> Result<()> {
         let StlComplaint { expected, token, facets } = *complaint;
-        // What comes first in the file is the error: too many triangles, or this.
+        // Both are errors; the one that comes first in the file is reported: too many triangles, or this.
         check_count((self.count + facets) as u64, options)?;
         if !options.raises() && self.warnings.kept().len() >= KEPT {
             self.warnings.count("broken-facet", 1);

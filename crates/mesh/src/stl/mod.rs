@@ -1,4 +1,14 @@
-//! STL: triangles, as text or 50 bytes each.
+//! STL: triangles, as text or 50 bytes each (3D Systems' StereoLithography interface).
+//!
+//! A binary file, little-endian:
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 80 | a comment |
+//! | 80 | 4 | number of triangles |
+//! | 84 | 50 each | normal and three positions (twelve f32s), and an attribute of 2 bytes |
+//!
+//! The layout of text is in [`polyhaul_text::parse::facets`].
 //!
 //! What polyhaul takes an STL file to mean where programs differ:
 //!

@@ -51,7 +51,8 @@ pub fn fits(head: &[u8], size: Option<u64>) -> bool {
     size.is_some() && size == facets.map(|facets| HEADER_BYTES as u64 + facets * FACET_BYTES as u64)
 }
 
-/// Whether a file with this head is text; `size` is the file's, where that is known.
+/// Whether a file with these first bytes is text; `size` is that of the file, where it is known. A binary file may
+/// start with `solid` too, so its size decides first.
 pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
     if fits(head, size) {
         return false;

@@ -14,7 +14,8 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Range;
 use std::slice;
 
-/// Numbers of a grid that are converted before they are parted: they stay in the fastest cache.
+/// Numbers of a grid that are converted before they are distributed to columns: 8 KiB of f64s, which stay in the
+/// first-level cache.
 const GRID_BLOCK: usize = 1024;
 
 /// How the values of a table lie in memory.

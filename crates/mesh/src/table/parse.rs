@@ -201,8 +201,9 @@ impl TableParser<'_> {
         Ok(index.next_start())
     }
 
-    /// The first place from `from` on that may be a quote or the begin of a comment, or `end`; none was before
-    /// `known`. Fields that nobody looks at may have such, and then separators mean nothing.
+    /// The first place from `from` on that may be a quote or the start of a comment, or `end`; none is before `known`.
+    /// Fields that are not kept are not parsed, so such a byte in them is only found here, and behind it separators may
+    /// have no meaning.
     fn special(&self, text: TableChunkText<'_>, from: usize, known: usize, end: usize) -> usize {
         if known > from {
             return known;
@@ -324,7 +325,7 @@ impl TableParser<'_> {
                 if check_number(*cell, kind) {
                     continue;
                 }
-                // What is wrong with it the line finds.
+                // The line parser finds what is wrong with it.
                 match TableValue::from_token(&text.padded[run.place(place)], kind) {
                     Some(value) if value.wide.is_none() => *cell = value.number,
                     Some(_) => {}
@@ -338,7 +339,8 @@ impl TableParser<'_> {
         rows
     }
 
-    /// Whether all values of a column are certainly as it holds them: a look without branches.
+    /// Whether all values of a column are certainly right: one pass without branches, for which `false` only means that
+    /// each has to be checked.
     fn are_right(&self, kind: TableHeadKind, column: usize, rows: usize, base: usize, out: &TableParsed) -> bool {
         let columns = self.head.columns();
         let end = rows * columns;

@@ -84,7 +84,7 @@ impl TableValue {
                 let (least, most) = range_of(scalar);
                 (least..=most).contains(&whole).then_some(value)
             }
-            // What no i64 holds makes a column one of floats.
+            // An integer that does not fit an i64 makes the column one of floats.
             _ if i64::try_from(whole).is_err() => Some(TableValue { mark: NOT_INTEGER, wide: None, ..value }),
             _ => Some(value),
         }

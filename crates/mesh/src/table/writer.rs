@@ -1,8 +1,8 @@
 //! A table to text: pages of rows, side by side.
 //!
-//! What is written is described by lanes: values of an array in equal steps, so that positions of a mesh are columns
-//! without a copy. Lanes of floats that all have the same type and the same digits are written as whole lines; all
-//! others value by value.
+//! Columns are described by lanes: values of an array in equal steps, so that positions of a mesh are columns without a
+//! copy. Lanes of floats that all have the same type and the same digits are written as whole lines; all others value
+//! by value.
 
 use super::TableFormat;
 use super::scene::NORMAL;

@@ -1,9 +1,9 @@
 //! Cuts a polygon of five corners or more into triangles, ear by ear.
 //!
-//! An ear is a convex corner whose triangle holds no other part of the polygon. Good ears are cut
-//! first; slivers wait, and where no ear is left (the polygon intersects itself) convex
-//! corners are cut as they are. Every corner is looked at a bounded number of times, and
-//! [`super::nearby`] finds what is in the way, so large polygons do not take quadratic time.
+//! An ear is a convex corner whose triangle holds no other part of the polygon (G. H. Meisters, 1975: a simple polygon
+//! has two). Good ears are cut first; slivers wait, and if no ear is left (the polygon intersects itself) convex
+//! corners are cut as they are. Every corner is looked at a bounded number of times, and [`super::nearby`] finds what
+//! is in the way, so large polygons do not take quadratic time.
 
 use super::nearby::Nearby;
 use super::{Point, cross, dot, minus};
@@ -27,7 +27,7 @@ pub(super) struct Clipper {
     /// The corners in the plane; counter-clockwise is positive.
     points: Vec<Point<2>>,
     ring: Vec<EarNode>,
-    /// Corners to look at: as good ears, as ears of any kind, as the least evil.
+    /// Corners to look at: as good ears, as ears of any kind, and as the least bad choice.
     tiers: [VecDeque<WaitingEars>; 3],
     /// The corners in the way, where there are few.
     few: u64,
@@ -139,6 +139,7 @@ impl Clipper {
             let tier = self.tiers.iter().position(|tier| !tier.is_empty())?;
             let waiting = self.tiers[tier].pop_front()?;
             let corner = waiting.corner;
+            // A corner whose neighbors changed since it was queued has another place in the queues.
             if waiting.changes != self.ring[corner as usize].changes {
                 continue;
             }

@@ -11,7 +11,8 @@ const LEAF_CORNERS: usize = 8;
 /// 2^32 corners have fewer levels.
 const MAX_LEVELS: usize = 40;
 
-/// The tree; a node's first child follows it, the second follows the first's descendants.
+/// The tree, in one array: a node's first child follows it, the second child follows all descendants of the first. With
+/// n leaves a branch has 2n - 1 nodes, so indices of children need no storage.
 #[derive(Default)]
 pub(super) struct Nearby {
     /// Corners, those of a leaf one after another.

@@ -1,7 +1,7 @@
-//! The scene in its order: goes through the events of all files, keeps the graphics state, fills the model.
+//! The scene in its order: processes the events of all files, keeps the graphics state, fills the model.
 //!
-//! It goes on as far as pieces were read, and nothing here reads or parses. [`state`] is what directives change,
-//! [`entities`] what they make.
+//! It goes as far as pieces have been read, and neither reads nor parses itself. [`state`] is what directives change,
+//! [`entities`] what they create.
 
 mod entities;
 mod finish;
@@ -48,7 +48,8 @@ struct PbrtFrame {
     import: Option<Box<Outer>>,
 }
 
-/// How much text a scene has: a file of a few bytes may be included many times.
+/// How much text a scene has: a file of a few bytes may be included many times, so that text that is read again is
+/// limited too.
 #[derive(Default)]
 struct Volume {
     /// Bytes of each file that was gone through.

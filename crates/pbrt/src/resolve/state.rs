@@ -1,4 +1,4 @@
-//! The graphics state: what holds for the things that come next, and the scopes that end it.
+//! The graphics state: the settings that apply to the entities that follow, and the scopes that end them.
 
 use super::super::directive::Directive;
 use super::super::event::{PbrtEvent, PbrtSaid, Spot};
@@ -17,7 +17,7 @@ pub(super) type Systems = HashMap<Name, Motion>;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Graphics {
     pub(super) motion: Motion,
-    /// Which of the two transforms are changed, as bits.
+    /// Which of the two transforms (at the start and at the end of the shutter's time) are changed, as bits.
     pub(super) active: u8,
     pub(super) reverse: bool,
     pub(super) color_space: Option<Name>,

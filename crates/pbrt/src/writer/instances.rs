@@ -58,7 +58,7 @@ impl<'a> Instances<'a> {
         }
     }
 
-    /// A node that is a matrix stands for that, whoever else refers to it.
+    /// A node that is a matrix is written as that matrix, even if others refer to it too.
     fn of_node(&self, motion: Motion) -> Stand {
         match self.render.nodes.get(motion.start.0 as usize) {
             Some(node) if !motion.is_animated() && matches!(node.step, StepKind::Replace | StepKind::Concat) => {

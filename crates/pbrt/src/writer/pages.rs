@@ -18,7 +18,8 @@ const PAGE_BYTES: usize = 512 << 10;
 const ON_A_LINE: usize = 24;
 /// Fewer floats are written one by one.
 const MANY: usize = 8;
-/// About how many bytes of text a value takes, and what is around the values of a parameter.
+/// About how many bytes of text a value, the rest of a parameter and the rest of a directive take. They only decide
+/// where pages are cut.
 const VALUE_BYTES: u64 = 9;
 const PARAMETER_BYTES: u64 = 24;
 const THING_BYTES: u64 = 64;

@@ -1,10 +1,10 @@
 //! The order of a scene's text: which scopes there are, and where what many shapes have in common is said.
 //!
-//! A material without a name, a light that shapes give and an `Attribute` can be said once only, so whoever needs
-//! them again must come back to the scope that has them. The plan knows from when to when each is needed, opens a
-//! scope before something replaces what is needed later, and closes scopes until what is needed holds. What the
-//! scopes of a file made possible is found again; where a scene out of a program leaves no such order, things are
-//! said twice. Transforms are not part of it: whatever stands somewhere has its own short scope.
+//! A material without a name, an area light and an `Attribute` can be written only once, so whoever needs them again
+//! must come back to the scope that has them. The plan knows from when to when each is needed, opens a scope before
+//! something replaces what is needed later, and closes scopes until what is needed holds. The order that the scopes of
+//! a file allowed is found again; if the scene of a program has no such order, things are written twice. Transforms are
+//! not part of the plan: whatever has a place has its own short scope.
 
 use super::script::{PbrtOp, ScriptItem, Things, Whose};
 use polyhaul_model::error::{Error, Result, try_push};
@@ -19,7 +19,8 @@ const NAMED: u32 = 1 << 31;
 
 /// When the first thing is said: 0 is never.
 const FIRST: u64 = 3;
-/// From one thing to the next. Things have odd times; what must hold before they can be said has the even one before.
+/// From one thing to the next. Things have odd times; what must hold before they can be written has the even time
+/// before.
 const TICK: u64 = 2;
 
 /// What can be said once.

@@ -1,8 +1,8 @@
 //! A given number of significant digits: what `%e` and `%g` are made of.
 //!
-//! The value times a power of ten, in 192 bits, cut to an integer of so many digits. The power is known to 128 bits,
-//! so the product is too small by less than 2 in its bit 64 (3 in its bit 63), and only a value that seems as close as
-//! that to a tie is left to [`super::big`]: no other value can be rounded the wrong way.
+//! The value times a power of ten, in 192 bits, is cut to an integer of as many digits. The power is known to 128 bits,
+//! so the product is too small by less than 2 in its bit 64 (3 in its bit 63). Only a value that seems to be as close
+//! as that to a tie is left to [`super::big`]: no other value can be rounded the wrong way.
 
 use super::big;
 use super::fixed::POWERS;

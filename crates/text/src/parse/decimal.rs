@@ -1,10 +1,10 @@
 //! Decimal numbers to the nearest float, exactly: `digits · 10^exponent` by one multiplication with 128 bits of the
 //! power.
 //!
-//! The idea is Eisel's and Lemire's (<https://arxiv.org/abs/2101.11408>): the product of the digits with a power of
-//! five, cut to 128 bits, is wrong by less than one unit of its last places, so all bits of the float are right unless
-//! what is cut off decides. Where it might, and for powers that the table does not have, nothing is said: the caller
-//! has a slower way.
+//! The idea is Eisel's and Lemire's (D. Lemire, "Number Parsing at a Gigabyte per Second", 2021,
+//! <https://arxiv.org/abs/2101.11408>): the product of the digits with a power of five, cut to 128 bits, is wrong by
+//! less than one unit of its last places, so all bits of the float are right unless the bits that are cut off decide.
+//! If they might, and for powers that the table does not have, the result is `None`: the caller has a slower way.
 
 use super::consts::{MOST_EXACT, NOT_INTEGER, WIDE};
 

@@ -116,7 +116,7 @@ struct Kernel {
 /// # Safety
 /// - The CPU has the features that `target_feature` names.
 /// - `first + out.len() <= grid.count`, and `grid.ends` has 16 places after the last end, as [`Grid::scan`] leaves
-/// them.
+///   them.
 /// - Every end in `grid.ends`, these 16 included, is less than `padded.len() - 64`.
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
 pub(super) unsafe fn f64s(grid: &Grid, padded: &[u8], first: usize, out: &mut [MaybeUninit<f64>]) {
@@ -188,7 +188,7 @@ impl Kernel {
     /// # Safety
     /// - The CPU has the features that `target_feature` names, and `self` was made of `grid` and its text.
     /// - `at < grid.count`, and `grid.ends` is as the function `f64s` requires: 16 places after the last end, all more
-    /// than 64 bytes before the end of the text.
+    ///   than 64 bytes before the end of the text.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
     #[inline]
     unsafe fn f64s(&self, grid: &Grid, at: usize) -> __m512d {

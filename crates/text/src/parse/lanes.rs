@@ -1,9 +1,10 @@
 //! Four floats or eight indices as 64 bits: what is where in their bytes, found without branches.
 //!
-//! Vector code compares 64 bytes with what it looks for and hands over a bit per byte. A token has
-//! a lane of 16 bits (a float) or 8 bits (an index), its last character lowest: so what ends
-//! a token, going backwards, is the lowest bit that is set, and subtraction finds it in all
-//! lanes at once. This module loads nothing and converts nothing.
+//! Vector code compares 64 bytes with what it looks for and passes a bit per byte. A token has a lane of 16 bits (a
+//! float) or 8 bits (an index), its last character lowest. So the byte before a token is the lowest bit that is not of
+//! the token, and one subtraction finds it in all lanes at once: subtracting 1 from a lane turns its lowest set bit off
+//! and all bits below it on. No borrow leaves a lane, since every lane has a bit set at its longest form. This module
+//! loads nothing and converts nothing.
 
 use super::FLOAT_SIZE;
 

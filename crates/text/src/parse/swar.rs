@@ -1,7 +1,7 @@
 //! Conversion of tokens whose end is known, in portable Rust: eight digits in one 64-bit word.
 //!
-//! The twin that the vector paths are held to. It takes plain tokens only (digits with at most one
-//! point and a minus) and says no to everything else.
+//! The reference that the vector kernels are tested against. It takes plain tokens only (digits with at most one point
+//! and a minus) and refuses everything else.
 
 use super::consts::{NOT_INTEGER, TENS};
 use super::{FLOAT_SIZE, quotient};
@@ -35,7 +35,8 @@ fn digits(padded: &[u8], end: usize) -> Option<Digits> {
 fn eight(padded: &[u8], end: usize) -> Option<Digits> {
     let word = u64::from_le_bytes(*padded.get(..end)?.last_chunk()?);
     let values = word ^ (0x30 * ONES);
-    // The top bit of every byte that is not 0 to 9.
+    // The top bit of every byte that is not 0 to 9: 0x76 + 10 is 0x80, so that a byte above 9 carries into its top bit,
+    // and no further.
     let others = (((values & !TOPS) + 0x76 * ONES) | values) & TOPS;
     let bits = others.leading_zeros();
     let count = bits as usize / 8;
@@ -47,6 +48,8 @@ fn eight(padded: &[u8], end: usize) -> Option<Digits> {
 /// Eight digits in memory order, the values 0 to 9 already: the number that they write.
 #[inline(always)]
 fn number(word: u64) -> u64 {
+    // Neighbors are joined: digits to pairs, pairs to fours, fours to eight. Each product adds 10, 100 or 10,000 times
+    // the first of two, which is the lower byte, to the second.
     let pairs = (word * 10 + (word >> 8)) & 0x00FF_00FF_00FF_00FF;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
     (fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF

@@ -317,7 +317,8 @@ impl Numbers {
     }
 }
 
-/// Canonical codes in increasing order, each with its bits reversed, since the data has them first bit lowest.
+/// Canonical codes in increasing order (RFC 1951, 3.2.2), each with its bits reversed, since the data has the first bit
+/// of a code in the lowest place.
 #[derive(Default)]
 struct Code {
     next: u32,
@@ -334,11 +335,12 @@ impl Code {
     }
 }
 
-/// Codes must be used up, neither more nor less. As in zlib, one code of one bit may stand alone where `may_lack`, or
-/// none at all.
+/// Codes must be used up (Kraft's sum is 1), neither more nor less. As in zlib, one code of one bit may stand alone if
+/// `may_lack`, or none at all.
 fn check_complete(counts: &[usize; MAX_BITS + 1], may_lack: bool) -> Result<(), Stop> {
     let mut left = 1isize;
     for &count in &counts[1..] {
+        // How many codes of this length are left: each free one splits into two longer ones.
         left = 2 * left - count as isize;
         if left < 0 {
             return Err(corrupt("a Huffman code is oversubscribed"));

@@ -1,8 +1,8 @@
 //! Columns to binary rows, a block of rows at a time.
 //!
-//! Each field writes its part of all rows of a block, which stays in the L1 cache meanwhile, and moves the
-//! rows' cursors on. So a type is looked at once per block, and what goes round per row is a load and a store.
-//! Text is made of the same rows: see `text`.
+//! Each field writes its part of all rows of a block, which stays in the first-level cache meanwhile, and advances the
+//! rows' cursors. So a type is matched once per block, and the loop per row is a load and a store. Text is made of the
+//! same rows: see `text`.
 
 use crate::dedup::{BATCH, prefetch};
 use crate::frame::Frame;

@@ -1,4 +1,13 @@
-//! The header of an npy file: types, shape, order.
+//! The header of an npy file: types, shape, order (numpy.lib.format).
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 6 | `\x93NUMPY` |
+//! | 6 | 2 | version, major and minor |
+//! | 8 | 2, or 4 from version 2 on | bytes of the text that follows, little-endian |
+//! | 10 or 12 | | a dict in Python's notation: `descr`, `fortran_order`, `shape` |
+//!
+//! The text is Latin-1, or UTF-8 from version 3 on.
 
 use super::literal::{Literal, parse};
 use polyhaul_model::Scalar;
