@@ -28,7 +28,6 @@ mod inflate;
 mod lz4;
 mod members;
 mod seek;
-mod xxh32;
 mod zlib;
 mod zstd;
 
