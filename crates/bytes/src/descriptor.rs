@@ -85,8 +85,13 @@ pub(crate) fn names_in(folder: &Path) -> Vec<OsString> {
         if stream.is_null() {
             return names;
         }
-        while let Some(entry) = libc::readdir(stream).as_ref() {
-            let name = CStr::from_ptr(entry.d_name.as_ptr());
+        loop {
+            // No reference to the whole record: it may be shorter than the struct.
+            let entry = libc::readdir(stream);
+            if entry.is_null() {
+                break;
+            }
+            let name = CStr::from_ptr((&raw const (*entry).d_name).cast());
             names.push(OsString::from_vec(name.to_bytes().to_vec()));
         }
         libc::closedir(stream);

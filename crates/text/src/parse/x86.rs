@@ -275,9 +275,9 @@ unsafe fn load_eight_avx512(text: *const u8, ends: &[u32; 8]) -> __m512i {
     // SAFETY: `ends` is a reference to eight `u32`s, the 32 bytes that the load reads.
     let at = unsafe { _mm256_loadu_si256(ends.as_ptr().cast()) };
     if last.wrapping_sub(ends[0]) > 56 {
-        // SAFETY: each lane reads `text[end - 8..end]`, which this function's condition covers. `cvtepu32` extends
-        // without a sign, so that offsets from 2^31 on stay positive.
-        let bytes = unsafe { _mm512_i64gather_epi64::<1>(_mm512_cvtepu32_epi64(at), text.sub(8).cast()) };
+        // SAFETY: each lane reads `text[end - 8..end]`, which this function's condition covers; the base alone may lie
+        // before the text, so it wraps. `cvtepu32` extends without a sign: offsets from 2^31 on stay positive.
+        let bytes = unsafe { _mm512_i64gather_epi64::<1>(_mm512_cvtepu32_epi64(at), text.wrapping_sub(8).cast()) };
         let backwards = _mm_set_epi64x(0x0809_0A0B_0C0D_0E0F, 0x0001_0203_0405_0607);
         return _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(backwards));
     }

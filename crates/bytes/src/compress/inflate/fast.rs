@@ -23,12 +23,18 @@ pub(super) fn decode(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes:
         return (0, State::Symbols);
     }
     #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("bmi2") {
-        // SAFETY: `run_bmi2` needs BMI2, which was just detected, and BMI1 and LZCNT, which came with or before it in
-        // Intel's and AMD's processors and are not checked.
+    if has_bmi() {
+        // SAFETY: `run_bmi2` needs BMI1, BMI2 and LZCNT, which were just detected.
         return unsafe { run_bmi2(input, out, bits, codes) };
     }
     run(input, out, bits, codes)
+}
+
+/// Whether this processor has the instructions of `run_bmi2`. A hypervisor may hide any of them.
+#[cfg(target_arch = "x86_64")]
+fn has_bmi() -> bool {
+    use std::is_x86_feature_detected as has;
+    has!("bmi1") && has!("bmi2") && has!("lzcnt")
 }
 
 /// [`run`] with shifts that leave the flags alone.
