@@ -339,7 +339,7 @@ pub struct ConvertArgs {
     /// How OBJ is written.
     #[command(flatten)]
     pub obj: ObjArgs,
-    /// How PLY and STL are written.
+    /// How PLY, STL and OFF are written.
     #[command(flatten)]
     pub bytes: ByteArgs,
     /// How tables are written.
@@ -393,7 +393,7 @@ pub struct SceneArgs {
 
 /// How PLY and STL are written.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Writing PLY, STL and images")]
+#[command(next_help_heading = "Writing PLY, STL, OFF and images")]
 pub struct ByteArgs {
     /// Write text instead of binary data (PLY, STL)
     #[arg(long)]
@@ -401,7 +401,7 @@ pub struct ByteArgs {
     /// Write big-endian binary data (PLY)
     #[arg(long, conflicts_with = "ascii")]
     pub big_endian: bool,
-    /// Write colors as floats instead of bytes (PLY)
+    /// Write colors as floats instead of bytes (PLY, OFF)
     #[arg(long)]
     pub float_colors: bool,
     /// Use run-length encoding (TGA)
