@@ -39,12 +39,12 @@ const PIECE_PIXELS: usize = 1 << 14;
 ///
 /// ```
 /// use polyhaul_model::{Channels, Encoding, Image, Samples};
-/// use polyhaul_image::blocks::{Quality, compress};
+/// use polyhaul_image::blocks::{BlockQuality, compress};
 ///
 /// let red = [255, 0, 0].repeat(64);
 /// let samples = Samples::U8(red.into());
 /// let image = Image { width: 8, height: 8, channels: Channels::Rgb, samples, ..Image::default() };
-/// let texture = compress(&[&image], Encoding::default(), Quality::Normal, &Default::default())?;
+/// let texture = compress(&[&image], Encoding::default(), BlockQuality::Normal, &Default::default())?;
 /// assert_eq!(texture.levels[0][..4], [255, 0, 0, 255]);
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```

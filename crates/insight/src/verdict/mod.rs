@@ -87,7 +87,8 @@ pub enum Bound {
 ///     let _span = span(Phase::Parse);
 ///     std::thread::sleep(Duration::from_millis(20));
 /// });
-/// let verdict = Verdict::of(&trace.recording(), &Facts::new(vec![Moved::new("obj", 3_000_000)], Vec::new()), None);
+/// let facts = Facts::new(vec![Moved::new("obj", 3_000_000)], Vec::new());
+/// let verdict = Verdict::from_recording(&trace.recording(), &facts, None);
 /// assert!(verdict.causes.iter().any(|(bound, _)| *bound == Bound::Parse));
 /// println!("{verdict}");
 /// ```
