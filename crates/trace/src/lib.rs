@@ -72,7 +72,7 @@ pub enum Detail {
 /// });
 /// let seen = trace.recording();
 /// assert_eq!(seen.threads.len(), 1);
-/// assert!(seen.totals().of(Phase::Parse) >= 2_000_000);
+/// assert!(seen.totals().total(Phase::Parse) >= 2_000_000);
 /// ```
 #[derive(Clone)]
 pub struct Trace(Arc<Shared>);
