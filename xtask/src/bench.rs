@@ -43,6 +43,8 @@ struct Options {
     install_peers: bool,
     /// Where ready programs of peers are.
     programs: Option<PathBuf>,
+    /// An earlier build of `bench-obj`, to be measured in turn with this one.
+    before: Option<PathBuf>,
 }
 
 /// Measures, or prints the README's table from the latest record.
@@ -78,6 +80,7 @@ fn parse(args: &[&str]) -> Option<Options> {
         record: None,
         install_peers: false,
         programs: None,
+        before: None,
     };
     let mut without = Vec::new();
     let mut rest = args.iter();
@@ -86,6 +89,7 @@ fn parse(args: &[&str]) -> Option<Options> {
             "--readme" => options.readme = true,
             "--without" => without.push(plan::part(rest.next()?)?),
             "--programs" => options.programs = Some(std::path::absolute(rest.next()?).ok()?),
+            "--before" => options.before = Some(std::path::absolute(rest.next()?).ok()?),
             "--install-peers" => options.install_peers = true,
             "--size" => options.megabytes = rest.next()?.parse().ok().filter(|&size| size > 0)?,
             "--rounds" => options.rounds = rest.next()?.parse().ok().filter(|&count| count > 0)?,
@@ -129,7 +133,7 @@ fn measure(options: &Options) -> Result<bool, String> {
     let data = data_folder(options);
     make_folder(&data.join("out"))?;
     let tools = build::tools(&options.parts, options.install_peers, options.programs.as_deref())?;
-    let place = Place { tools: &tools, data: &data, megabytes: options.megabytes };
+    let place = Place { tools: &tools, data: &data, megabytes: options.megabytes, before: options.before.as_deref() };
     let (mut outcomes, mut kernels, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
     let (mut judged, mut sweeps) = (Vec::new(), Vec::new());
     for part in &options.parts {

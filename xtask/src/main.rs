@@ -39,12 +39,14 @@ usage: cargo xtask CHORE
   deny                       check licenses, origins and advisories of dependencies (deny.toml; a step of test)
   faults                     plant faults one at a time, and check that the tests find each
   bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
-        [--programs DIR]
+        [--programs DIR] [--before BENCH-OBJ]
                              run all benchmarks against other programs, or some: obj python blender gzip ply stl pbrt tables
                              images numbers records trace watch verdicts sweeps; the record goes to bench/record, that of a
                              smaller trial to DIR/record
                              --programs: also measure ready programs in DIR (fast_obj, rapidobj, miniply, minipbrt),
                              each as a whole process that gets a file
+                             --before: also measure an earlier build of bench-obj (bench/target/release), in turn
+                             with this one
                              --install-peers: install the requirements of C++ and Python peers with apt-get
   bench --readme             print the README's tables, from the latest records
 ";

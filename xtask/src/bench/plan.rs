@@ -14,6 +14,8 @@ use std::time::SystemTime;
 /// The contestants that the README sets in bold.
 pub(super) const ONE_THREAD: &str = "polyhaul, 1 thread";
 pub(super) const TWO_THREADS: &str = "polyhaul, 2 threads";
+/// What the names of an earlier build's rows end in.
+pub(super) const BEFORE: &str = ", before";
 
 /// The plan of this repository.
 pub(super) static PLAN: LazyLock<Plan> = LazyLock::new(|| {
@@ -248,6 +250,8 @@ pub(super) struct Place<'a> {
     /// Where inputs and outputs lie.
     pub(super) data: &'a Path,
     pub(super) megabytes: u64,
+    /// An earlier build of `bench-obj`: each row of polyhaul gets a twin, which it measures.
+    pub(super) before: Option<&'a Path>,
 }
 
 impl Place<'_> {
@@ -263,15 +267,29 @@ impl Place<'_> {
         let output = self.data.join("out").join(listed.output.as_deref().unwrap_or_default());
         let more = [("input", input.path.as_path()), ("output", &output)];
         let mut contestants = Vec::new();
-        for Line(name, command, rounds) in listed.lines() {
-            if let Some(words) = self.fill(command, &more)? {
-                let command = self.tools.prefix.iter().cloned().chain(words).collect();
-                let resident = listed.resident && !name.starts_with("limit");
-                contestants.push(Contestant { name, command, resident, rounds: rounds.unwrap_or(usize::MAX) });
+        for line in listed.lines() {
+            contestants.extend(self.contestant(listed, line, &more)?);
+            if let Some(before) = self.before.filter(|_| line.0.starts_with("polyhaul") && line.1.contains("{bench}")) {
+                let twin = self.contestant(listed, line, &[more[0], more[1], ("bench", before)])?;
+                // A name lives as long as the process.
+                contestants.extend(twin.map(|it| Contestant { name: format!("{}{BEFORE}", it.name).leak(), ..it }));
             }
         }
         let Listed { key, title, baseline, limit, .. } = listed;
         Ok(Group { key, title, input, baseline, limit, contestants })
+    }
+
+    /// Who takes part by a line of the plan; `None` where a program of its command is not here.
+    fn contestant(
+        &self,
+        listed: &Listed,
+        Line(name, command, rounds): &'static Line,
+        more: &[(&str, &Path)],
+    ) -> Result<Option<Contestant>, String> {
+        let Some(words) = self.fill(command, more)? else { return Ok(None) };
+        let command = self.tools.prefix.iter().cloned().chain(words).collect();
+        let resident = listed.resident && !name.starts_with("limit");
+        Ok(Some(Contestant { name, command, resident, rounds: rounds.unwrap_or(usize::MAX) }))
     }
 
     /// The words of a command; `None` where one of its programs is not here. `more` are names of this command alone.

@@ -2,7 +2,7 @@
 
 use super::images::{self, Picture};
 use super::machine::Machine;
-use super::plan::{ONE_THREAD, TWO_THREADS};
+use super::plan::{BEFORE, ONE_THREAD, TWO_THREADS};
 use super::runs::{Kernel, Outcome, Row};
 use super::sweeps::Sweep;
 use super::verdicts::{self, percent};
@@ -169,6 +169,7 @@ impl Record {
                 outcome_table(outcome).0
             );
         }
+        self.before_table(&mut page);
         if !self.kernels.is_empty() {
             let _ = write!(
                 page,
@@ -190,6 +191,24 @@ impl Record {
             let _ = write!(page, "\n## For the README\n\n{README_BEGIN}\n{readme}{README_END}\n");
         }
         page
+    }
+
+    /// Each row that an earlier build has too: above 1.00×, this one is faster.
+    fn before_table(&self, page: &mut String) {
+        let mut table = Table::new(2, &["job", "by", "before", "now", "least", "median"]);
+        let heads = table.0.len();
+        let rows = self.outcomes.iter().flat_map(|outcome| outcome.rows.iter().map(move |row| (outcome, row)));
+        for (outcome, now) in rows {
+            let Some(before) = outcome.row(&format!("{}{BEFORE}", now.name)) else { continue };
+            let seconds = |row: &Row| row.least_seconds().map_or("-".into(), |seconds| format!("{seconds:.4}"));
+            let speed = |of: fn(&Row) -> Option<f64>| of(before).zip(of(now)).map_or("-".into(), |(a, b)| times(a / b));
+            let names = [outcome.group.title.to_owned(), now.name.to_owned()];
+            let cells = [seconds(before), seconds(now), speed(Row::least_seconds), speed(Row::median_seconds)];
+            table.row(names.into_iter().chain(cells));
+        }
+        if table.0.len() > heads {
+            let _ = write!(page, "\n## Beside the earlier build\n\n{}", table.0);
+        }
     }
 
     /// The machine, the peers and who is missing, as a list.
@@ -470,7 +489,8 @@ mod tests {
     fn a_record_tells_everything() {
         let mut failed = Row { name: "tobj", ..Row::default() };
         failed.failure = Some("a | b".into());
-        let rows = vec![row(TWO_THREADS, &[0.5, 0.25], 3 << 20, 1 << 20), failed];
+        let before = row("polyhaul, 2 threads, before", &[0.6, 0.5], 1, 1);
+        let rows = vec![row(TWO_THREADS, &[0.5, 0.25], 3 << 20, 1 << 20), before, failed];
         let record = Record {
             machine: Machine { date: "2026-11-20".into(), cpu: "Fast".into(), cores: 2, ..Machine::default() },
             rounds: 2,
@@ -487,6 +507,8 @@ mod tests {
         let line = |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_string();
         let wanted = "| polyhaul, 2 threads | 0.2500 | 0.5000 | 0 | 0.2500 | - | - | 3 | 2.0 | all |";
         assert_eq!(line("| polyhaul, 2 threads"), wanted);
+        let beside = "| read single | polyhaul, 2 threads | 0.5000 | 0.2500 | 2.00× | 1.20× |";
+        assert_eq!(line("| read single"), beside);
         assert!(line("| tobj").ends_with("| failed: a / b |"));
         assert_eq!(line("- Left out"), "- Left out: nobody");
         assert!(record.json().contains("\"failure\": \"a | b\""));

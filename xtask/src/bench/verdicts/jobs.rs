@@ -42,7 +42,7 @@ pub(super) fn make(tools: &Tools, folder: &Path, megabytes: u64) -> Result<(), S
 
 /// All jobs.
 pub(super) fn all(tools: &Tools, folder: &Path) -> Result<Vec<Task>, String> {
-    let place = Place { tools, data: folder, megabytes: 0 };
+    let place = Place { tools, data: folder, megabytes: 0, before: None };
     let task = |job: &'static Job| {
         let mut words = place.fill(&job.command, &[])?.ok_or("a program is not here")?;
         let unlimited = job.limit.as_ref().map(|_| words.clone());
