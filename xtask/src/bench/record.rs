@@ -30,7 +30,7 @@ const README: [(&str, &str, &str, Memory); 8] = [
 const METHOD: &str = "\
 Every contestant is a process of its own, and a new one for each measurement, but for those that write arrays: they \
 hold them all the time, and of two runs in a row the second counts. The contestants of a table take turns, round after \
-round; slow ones do not take part in every round. Times and ratios are of the fastest round, MB/s are of the input's text. Files are in the page cache. Starting \
+round, in every other one from the last to the first; slow ones do not take part in every round. Times and ratios are of the fastest round, MB/s are of the input's text. Files are in the page cache. Starting \
 a program, and taking the model apart, are not measured; of a pipe, CPU time and memory are its reader's. Peak memory \
 is the resident set's highest mark, the most of all rounds; extra means without the model's arrays and without what \
 the process held before. Both release profiles, polyhaul's and the benchmark's, are the same. Read the ratios: \

@@ -137,7 +137,13 @@ pub(super) fn run(group: Group, rounds: usize) -> Result<Outcome, String> {
     let mut residents: Vec<Option<Resident>> = group.contestants.iter().map(|_| None).collect();
     for round in 0..rounds {
         term::out(format!("{}: round {} of {rounds}\n", group.key, round + 1));
-        for ((contestant, row), resident) in group.contestants.iter().zip(&mut rows).zip(&mut residents) {
+        let mut turns: Vec<_> = group.contestants.iter().zip(&mut rows).zip(&mut residents).collect();
+        // Who comes after one that frees much memory may wait for the host to give it back: one and the same program
+        // took 0.14 s or 0.33 s for 300 MB by its place alone.
+        if round % 2 == 1 {
+            turns.reverse();
+        }
+        for ((contestant, row), resident) in turns {
             if row.failure.is_some() || round >= contestant.rounds {
                 continue;
             }
