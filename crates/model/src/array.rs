@@ -1,8 +1,7 @@
-//! An array that owns its memory, or shares the memory of somebody else.
+//! An array that owns its memory or borrows it from another owner.
 //!
-//! A reader makes arrays that own what they hold. A caller who already has the numbers, in a Python
-//! buffer or in a host's memory, hands them over as they are: nothing is copied until somebody
-//! changes them.
+//! Readers create arrays that own their elements. A caller that already has the data, in a Python buffer or in a host's
+//! memory, can pass it without copying: it is copied only when it is modified.
 
 use std::collections::TryReserveError;
 use std::fmt;
@@ -30,8 +29,8 @@ pub struct Array<T> {
 }
 
 impl<T> Array<T> {
-    /// An array over the memory of `owner`, which is never copied and never written to. The owner
-    /// must give the same elements each time.
+    /// Creates an array backed by the memory of `owner`, which is neither copied nor written to. The owner must return
+    /// the same elements each time.
     pub fn shared(owner: Arc<dyn AsRef<[T]> + Send + Sync>) -> Array<T> {
         Array { owned: Vec::new(), owner: Some(owner) }
     }
@@ -41,7 +40,7 @@ impl<T> Array<T> {
         self.owner.as_deref().map_or(&self.owned, |owner| owner.as_ref())
     }
 
-    /// Makes clones cheap from now on: they share this array's memory. Moves nothing.
+    /// Makes future clones cheap by sharing this array's memory. The elements are not moved.
     pub fn share(&mut self)
     where
         T: Send + Sync + 'static,
@@ -51,14 +50,14 @@ impl<T> Array<T> {
         }
     }
 
-    /// The bytes that the elements take.
+    /// The size of the elements, in bytes.
     pub fn heap_bytes(&self) -> u64 {
         size_of_val(self.as_slice()) as u64
     }
 }
 
 impl<T: Clone> Array<T> {
-    /// The elements to be changed; shared ones are copied first.
+    /// The elements, for modification; shared elements are copied first.
     ///
     /// # Errors
     /// If there is no memory for the copy.
@@ -78,7 +77,7 @@ impl<T: Clone> Array<T> {
         self.to_mut().map(std::mem::take)
     }
 
-    /// A copy, cheap where the array is shared.
+    /// Copies the array; this is cheap if it is shared.
     ///
     /// # Errors
     /// If there is no memory for the copy.

@@ -1,6 +1,6 @@
-//! Copies of models whose lack of memory is an error.
+//! Copies of models that return an error if memory runs out.
 //!
-//! `Clone` would end the process. Small strings are cloned all the same.
+//! `Clone` would abort the process. Small strings are still cloned.
 
 use crate::error::{Error, Result, try_copy};
 use crate::render::{Instances, Render, Segment};

@@ -1,4 +1,4 @@
-//! One error for everything: its kind says who is at fault, its place says where.
+//! A single error type: its kind says what or who caused the error, its place says where.
 //!
 //! An [`Error`] and a [`Warning`] carry the same [`Diagnostic`]: a message, what would have been
 //! right, the file, line, column and byte offset, and the line itself. Nothing is printed here;
@@ -9,36 +9,36 @@ use polyhaul_bytes::HostFault;
 use std::fmt;
 use std::sync::Arc;
 
-/// The result of everything that can fail.
+/// The result type of all fallible functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Who is at fault.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The data is not what its format asks for.
+    /// The data is malformed: it violates the rules of its format.
     Malformed,
-    /// The data asks for more than the caller's limits allow; the message names the limit.
+    /// The data exceeds one of the caller's limits; the message names the limit.
     Limit,
-    /// The data uses a part of its format that polyhaul does not read, or holds what the target format cannot store
-    /// where `WriteOptions::strict` asks for all of it.
+    /// The data uses a feature of its format that polyhaul does not support, or, with `WriteOptions::strict`, contains
+    /// something that the target format cannot store.
     Unsupported,
-    /// The operating system refused: a missing file, a full disk, a closed pipe.
+    /// The operating system reported an error: a missing file, a full disk, a closed pipe.
     Io,
-    /// The caller asked for something that makes no sense.
+    /// The caller made an invalid request.
     Usage,
-    /// A callback of the host failed, or broke its contract.
+    /// A callback provided by the host failed or violated its contract.
     Host,
-    /// The machine has no more memory.
+    /// Memory allocation failed.
     Memory,
-    /// The caller cancelled.
+    /// The caller cancelled the job.
     Cancelled,
-    /// polyhaul itself is at fault: please report it.
+    /// A bug in polyhaul: please report it.
     Internal,
 }
 
 impl ErrorKind {
-    /// A short name that stays as it is: for machines that read errors.
+    /// A short, stable name, for programs that parse errors.
     pub fn name(self) -> &'static str {
         match self {
             ErrorKind::Malformed => "malformed",
@@ -54,20 +54,20 @@ impl ErrorKind {
     }
 }
 
-/// Where in a source something is.
+/// A location in a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The file as the caller named it.
+    /// The file name, as given by the caller.
     pub file: Arc<str>,
-    /// The line, from 1.
+    /// The line number, starting at 1.
     pub line: Option<u64>,
-    /// The column in bytes, from 1.
+    /// The column in bytes, starting at 1.
     pub column: Option<u64>,
-    /// The offset in bytes, from 0.
+    /// The offset in bytes, starting at 0.
     pub offset: Option<u64>,
 }
 
-/// The line a diagnostic is about, shortened to a window around the place.
+/// The source line of a diagnostic, shortened to a window around the location.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
     /// The text; bytes that are not UTF-8 or not printable are replaced.
@@ -76,14 +76,14 @@ pub struct Excerpt {
     pub marked: std::ops::Range<usize>,
 }
 
-/// What an error or a warning says.
+/// The content of an error or a warning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What is wrong.
     pub message: String,
-    /// What was expected there.
+    /// What was expected at that location.
     pub expected: Option<String>,
-    /// What would help.
+    /// A suggestion for fixing the problem.
     pub hint: Option<String>,
     /// The name that the message is about: a material, a texture, a file.
     pub subject: Option<String>,
@@ -93,14 +93,14 @@ pub struct Diagnostic {
     pub excerpt: Option<Excerpt>,
 }
 
-/// Something that was repaired, skipped or is missing, and did not stop the work.
+/// A problem that did not stop the job: something repaired, skipped or missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// What kind of thing, as a short fixed name (`missing-material`).
+    /// The kind of warning, as a short, stable name (`missing-material`).
     pub code: &'static str,
     /// What, and where.
     pub diagnostic: Diagnostic,
-    /// How many it stands for: more than 1 where one message covers all of its kind.
+    /// How many occurrences this warning stands for: more than 1 if one message covers all of its kind.
     pub count: u64,
 }
 
@@ -109,7 +109,7 @@ const MARKED: [&str; 5] =
     ["unknown-statement", "unsupported-statement", "unknown-option", "repeated-statement", "duplicate-material"];
 
 impl Warning {
-    /// The name that the warning is about, where there is one.
+    /// The name that the warning is about, if any.
     pub fn subject(&self) -> Option<&str> {
         let marked = || {
             let excerpt = self.diagnostic.excerpt.as_ref().filter(|_| MARKED.contains(&self.code))?;
@@ -131,12 +131,13 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of this kind and message, without a place.
+    /// Creates an error with this kind and message, and no location.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Diagnostic::new(message).into_error(kind)
     }
 
-    /// An operating system's error while doing something with `file`, or that of a host's callback.
+    /// Creates an error from an I/O error of the operating system or of a host's callback, while `doing` something with
+    /// `file`.
     pub fn io(doing: &str, file: &str, error: std::io::Error) -> Error {
         if polyhaul_bytes::Stopped::caused(&error) {
             return Error::cancelled();
@@ -154,7 +155,7 @@ impl Error {
         Error(Box::new(Inner { kind, diagnostic, source: Some(Arc::new(error)) }))
     }
 
-    /// The machine could not give memory for `what`.
+    /// An out-of-memory error while allocating `what`.
     pub fn memory(what: &str) -> Error {
         Error::new(ErrorKind::Memory, format!("out of memory while allocating {what}"))
     }
@@ -179,27 +180,27 @@ impl Error {
         &self.0.diagnostic.place
     }
 
-    /// What a callback of the host failed with, which stays inside as it is.
+    /// Creates an error from a failed host callback, keeping the original error.
     pub fn host(message: String, error: std::io::Error) -> Error {
         Error::new(ErrorKind::Host, message).caused_by(error)
     }
 
-    /// The same error as a fault of the host.
+    /// Changes the error to kind `Host`.
     pub fn blamed_on_host(mut self) -> Error {
         self.0.kind = ErrorKind::Host;
         self
     }
 
-    /// The same error with what caused it.
+    /// Attaches the error that caused this one.
     pub fn caused_by(mut self, error: std::io::Error) -> Error {
         self.0.source = Some(Arc::new(error));
         self
     }
 
-    /// What the operating system or a reader or callback of the host failed with, where there was such a thing.
+    /// The underlying I/O error from the operating system, or from a reader or callback of the host, if any.
     ///
-    /// What a host put into its `io::Error` is still inside: [`std::io::Error::get_ref`] has it. Of compressed
-    /// data that is damaged it is a `polyhaul_bytes::DecompressError`.
+    /// If a host wrapped an error of its own in the `io::Error`, [`std::io::Error::get_ref`] returns it. For damaged
+    /// compressed data, it is a `polyhaul_bytes::DecompressError`.
     pub fn io_error(&self) -> Option<&std::io::Error> {
         self.0.source.as_deref()
     }
@@ -211,24 +212,24 @@ impl Error {
     }
 }
 
-/// The hint of an error about the limit `name`.
+/// The hint for an error about exceeding the limit `name`.
 pub fn limit_hint(name: &str) -> String {
     format!("raise the limit with `--limit {name}=N`, or `Limits::{name}` in the API")
 }
 
-/// What is wrong at a byte of a file that is no text.
+/// Creates an error at a byte offset in a binary file.
 pub fn fault(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Error {
     Diagnostic::at(file, offset, message).into_error(ErrorKind::Malformed)
 }
 
-/// Appends to a list that grows with the input: a lack of memory is an error that names `what`.
+/// Appends to a list that grows with the input. If memory runs out, the error names `what`.
 pub fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
     items.try_reserve(1).map_err(|_| Error::memory(what))?;
     items.push(item);
     Ok(())
 }
 
-/// A copy of `items` that takes no more room than they do; a lack of memory is an error that names `what`.
+/// Copies `items` without excess capacity. If memory runs out, the error names `what`.
 pub fn try_copy<T: Clone>(items: &[T], what: &str) -> Result<Vec<T>> {
     let mut copy = Vec::new();
     copy.try_reserve_exact(items.len()).map_err(|_| Error::memory(what))?;
@@ -236,7 +237,7 @@ pub fn try_copy<T: Clone>(items: &[T], what: &str) -> Result<Vec<T>> {
     Ok(copy)
 }
 
-/// A copy of `text`; a lack of memory is an error.
+/// Copies `text`, with an error if memory runs out.
 pub fn try_string(text: &str) -> Result<String> {
     let mut copy = String::new();
     copy.try_reserve_exact(text.len()).map_err(|_| Error::memory("names"))?;
@@ -275,12 +276,12 @@ impl Excerpt {
 }
 
 impl Diagnostic {
-    /// A diagnostic with nothing but a message.
+    /// Creates a diagnostic with only a message.
     pub fn new(message: impl Into<String>) -> Diagnostic {
         Diagnostic { message: message.into(), ..Diagnostic::default() }
     }
 
-    /// A diagnostic about a byte of a file that is no text.
+    /// Creates a diagnostic at a byte offset in a binary file.
     pub fn at(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Diagnostic {
         let place = Place { file: file.clone(), offset: Some(offset), ..Place::default() };
         Diagnostic { place, ..Diagnostic::new(message) }
@@ -295,7 +296,7 @@ impl Diagnostic {
         Diagnostic { subject: Some(subject.get(..size).unwrap_or(subject).to_owned()), ..self }
     }
 
-    /// The error of this kind that says this.
+    /// Converts the diagnostic to an error of this kind.
     pub fn into_error(self, kind: ErrorKind) -> Error {
         Error(Box::new(Inner { kind, diagnostic: self, source: None }))
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The folder that file names in a [`Scene`](super::Scene) or a [`Material`](super::Material) are relative to. Unknown
-/// by default: then names are written unchanged.
+/// by default; names are then written unchanged.
 ///
 /// Values always compare equal, so that comparing scenes compares their content.
 ///
@@ -35,17 +35,17 @@ pub struct FolderPlace {
     pub allow_outside: bool,
     /// Whether the scene lies in an archive.
     pub in_archive: bool,
-    /// Whether a resolver was asked for files, which may have some that are on no disk.
+    /// Whether a resolver was set; it may supply files that do not exist on disk.
     pub has_resolver: bool,
 }
 
 impl SourceFolder {
-    /// Names are relative to this folder, and files outside it are not to be copied.
+    /// Creates a folder that names are relative to. Files outside it will not be copied.
     pub fn new(folder: impl Into<PathBuf>) -> SourceFolder {
         FolderPlace { scene: folder.into(), ..FolderPlace::default() }.into()
     }
 
-    /// The same scene's folder, and names that are looked for in the folder of a material library first.
+    /// The same folder, but names are first looked up in the folder of a material library.
     #[must_use]
     pub fn with_library(&self, library: impl Into<PathBuf>) -> SourceFolder {
         self.0.as_deref().map_or_else(SourceFolder::default, |place| {
@@ -58,7 +58,7 @@ impl SourceFolder {
         self.0.as_ref().map(|place| &*place.scene)
     }
 
-    /// All that is known.
+    /// All known details.
     pub fn place(&self) -> Option<&FolderPlace> {
         self.0.as_deref()
     }
@@ -75,7 +75,7 @@ impl From<FolderPlace> for SourceFolder {
     }
 }
 
-/// Always: where a scene was read from is not part of its content.
+/// Always equal: where a scene was read from is not part of its content.
 impl PartialEq for SourceFolder {
     fn eq(&self, _: &SourceFolder) -> bool {
         true

@@ -1,7 +1,7 @@
-//! An image: a rectangle of pixels, and named channels beside them.
+//! Images: a rectangle of pixels, plus extra named channels.
 //!
-//! Plain data, as it lies in memory: row after row from the top, the samples of a pixel side by side; each channel
-//! beside the colours is a plane of its own. How files store pixels is up to their formats; operations on images are in
+//! Plain data in memory order: rows from top to bottom, with the samples of each pixel interleaved; each extra channel
+//! is a separate plane. How pixels are stored in files depends on the format; operations on images are in
 //! `polyhaul-image`.
 
 use super::array::Array;
@@ -27,25 +27,26 @@ pub struct Image {
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// What a pixel has.
+    /// The channels of a pixel.
     pub channels: Channels,
     /// The samples, `width * height * channels.count()` of them, from the top left.
     pub samples: Samples,
-    /// What the samples of colours mean.
+    /// The color space of the color samples.
     pub color_space: ColorSpace,
-    /// Whether the colours are multiplied with alpha already.
+    /// Whether the colors are premultiplied by alpha.
     pub premultiplied: bool,
-    /// The channels beside the colours and alpha (depth, ids, normals, other layers), in the order of the file.
-    /// One with the name of a [`ColorChannel`] holds the exact values of that colour, whose samples are rounded.
+    /// The channels other than color and alpha (depth, ids, normals, other layers), in file order. An extra channel
+    /// with the same name as a [`ColorChannel`] holds the exact values of that color, because `samples` holds rounded
+    /// values.
     pub extra: Vec<ImageChannel>,
-    /// The name and type that each sample of a pixel had in the file, in the order of the samples; empty for formats
-    /// without named channels. EXR writes these names and types.
+    /// The name and type that each sample of a pixel had in the file, in sample order; empty for formats without named
+    /// channels. Used when writing EXR.
     pub stored: Vec<ColorChannel>,
-    /// What the file declares beside its pixels. EXR writes it unchanged.
+    /// Additional attributes from the file. EXR writes them unchanged.
     pub attributes: Vec<ImageAttribute>,
 }
 
-/// A channel of an image beside its colours: a plane of samples with a name.
+/// An extra channel of an image: a named plane of samples.
 ///
 /// ```
 /// use polyhaul_model::{ChannelSamples, Image, ImageChannel};
@@ -93,17 +94,17 @@ pub enum ChannelType {
     F32,
 }
 
-/// What a file calls one sample of a pixel, and the type that it has there.
+/// The name and type of one color channel in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColorChannel {
-    /// The name, with its layer and view: `R`, `diffuse.R`. Empty for a colour that the file does not have: its
+    /// The name, with its layer and view: `R`, `diffuse.R`. Empty for a color that the file does not have: its
     /// samples are 0.
     pub name: String,
     /// The type.
     pub kind: ChannelType,
 }
 
-/// What a file declares beside its pixels: a name and a value, as the bytes of the file.
+/// An attribute of an image file: a name, a type and the raw bytes of the value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageAttribute {
     /// The name: `owner`, `chromaticities`.
@@ -114,12 +115,12 @@ pub struct ImageAttribute {
     pub value: Vec<u8>,
 }
 
-/// What a pixel has, in the order of its samples.
+/// The channels of a pixel, in sample order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Channels {
-    /// A brightness.
+    /// Grayscale.
     Gray,
-    /// A brightness and alpha.
+    /// Grayscale and alpha.
     GrayAlpha,
     /// Red, green and blue.
     #[default]
@@ -139,22 +140,22 @@ pub enum Samples {
     F32(Array<f32>),
 }
 
-/// What the samples of colours mean. Alpha is linear always.
+/// The color space of color samples. Alpha is always linear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorSpace {
-    /// Encoded as sRGB does it: what is not said to be anything else.
+    /// sRGB-encoded; the default for files that do not say otherwise.
     #[default]
     Srgb,
-    /// In proportion to the light.
+    /// Linear: proportional to light intensity.
     Linear,
 }
 
-/// A part of a file of images (OpenEXR), its pixels apart.
+/// A part of a multipart image file (OpenEXR), without its pixels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImagePart {
-    /// Its name; empty where it has none.
+    /// Its name; empty if it has none.
     pub name: String,
-    /// The view that it shows (`left`, `right`); empty where the file names none.
+    /// The view that it shows (`left`, `right`); empty if the file names none.
     pub view: String,
     /// Pixels in a row.
     pub width: usize,
@@ -172,19 +173,19 @@ pub struct ImagePart {
     pub channels: Vec<PartChannel>,
 }
 
-/// A channel of a part, its samples apart.
+/// A channel of a part, without its samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartChannel {
     /// Its name, with its layer and view.
     pub name: String,
     /// The type of its samples.
     pub kind: ChannelType,
-    /// It has a sample for every so many columns and rows.
+    /// The subsampling: one sample for every this many columns and rows.
     pub sampling: [usize; 2],
 }
 
 impl Image {
-    /// How many samples an image of this size has; `None` where no memory holds so many.
+    /// The number of samples in an image of this size; `None` on overflow.
     pub fn sample_count(&self) -> Option<usize> {
         self.width.checked_mul(self.height)?.checked_mul(self.channels.count())
     }
@@ -201,7 +202,7 @@ impl Channels {
         }
     }
 
-    /// Samples of colour per pixel: 1 or 3.
+    /// Samples of color per pixel: 1 or 3.
     pub const fn colors(self) -> usize {
         match self {
             Channels::Gray | Channels::GrayAlpha => 1,
@@ -209,7 +210,7 @@ impl Channels {
         }
     }
 
-    /// The same colours without alpha.
+    /// The same colors without alpha.
     pub const fn without_alpha(self) -> Channels {
         if self.colors() == 1 { Channels::Gray } else { Channels::Rgb }
     }

@@ -1,4 +1,4 @@
-//! Arrays that never change, in memory that they may share with others.
+//! Immutable arrays whose memory may be shared.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
 
-/// A read-only array in a block of memory, or in a vector of its own.
+/// A read-only array, in a shared block of memory or in its own vector.
 pub struct Kept<T> {
     values: NonNull<T>,
     count: usize,
@@ -24,7 +24,8 @@ impl<T: Copy> Kept<T> {
     /// An array of `count` values that lie in the memory of `owner`.
     ///
     /// # Safety
-    /// As long as `owner` lives, `values` points to `count` initialized and aligned values, which nobody writes to.
+    /// As long as `owner` is alive, `values` must point to `count` initialized, properly aligned values, and nothing
+    /// may write to them.
     pub unsafe fn from_raw_parts(values: NonNull<T>, count: usize, owner: Arc<dyn Send + Sync>) -> Kept<T> {
         Kept { values, count, owner: Some(owner) }
     }

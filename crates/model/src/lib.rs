@@ -1,9 +1,8 @@
-//! The data that polyhaul moves: plain arrays and small structs, no methods that do work.
+//! The data model of polyhaul: plain arrays and small structs, with no processing.
 //!
-//! A [`Scene`] owns [`Mesh`]es (arrays), [`Object`]s (named sections of a mesh), [`Material`]s and
-//! [`Table`]s (columns of numbers that no mesh has a place for). An [`Image`] stands for itself.
-//! This module reads no files, starts no threads and imports nothing of the crate.
-//! To fill a scene see `polyhaul::read`; to change one see `polyhaul::ops`.
+//! A [`Scene`] owns [`Mesh`]es (arrays), [`Object`]s (named sections of a mesh), [`Material`]s and [`Table`]s (columns
+//! of numbers that do not belong to a mesh). An [`Image`] is independent of scenes. This crate reads no files and
+//! starts no threads. To read a scene, see `polyhaul::read`; to modify one, see `polyhaul::ops`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

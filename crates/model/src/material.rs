@@ -2,20 +2,20 @@
 
 use super::SourceFolder;
 
-/// A material as MTL knows it; every parameter may be absent.
+/// A material with the parameters of MTL, all of them optional.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Material {
     /// The name that `usemtl` gives.
     pub name: String,
-    /// Whether it is used and no library defines it. It stays, with a warning, as the name alone.
+    /// Whether the material is used but not defined in any library. It is then kept by name only, with a warning.
     pub missing: bool,
-    /// `Ka`: ambient colour.
+    /// `Ka`: ambient color.
     pub ambient: Option<Color>,
-    /// `Kd`: diffuse colour.
+    /// `Kd`: diffuse color.
     pub diffuse: Option<Color>,
-    /// `Ks`: specular colour.
+    /// `Ks`: specular color.
     pub specular: Option<Color>,
-    /// `Ke`: emitted colour.
+    /// `Ke`: emitted color.
     pub emission: Option<Color>,
     /// `Tf`: transmission filter.
     pub transmission: Option<Color>,
@@ -25,7 +25,7 @@ pub struct Material {
     pub refraction_index: Option<f32>,
     /// `d`, or 1 - `Tr`: 1 is opaque.
     pub opacity: Option<f32>,
-    /// `d -halo`: the opacity depends on the angle of view.
+    /// `d -halo`: the opacity depends on the viewing angle.
     pub halo: bool,
     /// `sharpness` of local reflections.
     pub sharpness: Option<f32>,
@@ -49,16 +49,16 @@ pub struct Material {
     pub texture_antialiasing: Option<bool>,
     /// Texture maps, in file order; a kind may occur more than once.
     pub maps: Vec<TextureMap>,
-    /// Statements that are not known here, as they stood, one line each.
+    /// Unknown statements, unchanged, one line each.
     pub other: Vec<String>,
-    /// The folder that its files are relative to: that of its library, or else of the scene that it belongs to.
+    /// The folder that the material's file names are relative to: that of its library, or else that of its scene.
     pub folder: SourceFolder,
 }
 
 /// The number after `illum`, 0 to 10 in the specification.
 pub type Illumination = u32;
 
-/// A colour statement's value.
+/// The value of a color statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Color {
     /// Red, green, blue.
@@ -74,7 +74,7 @@ pub enum Color {
     },
 }
 
-/// What a texture map drives.
+/// The material parameter that a texture map controls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MapKind {
@@ -118,9 +118,9 @@ pub enum MapKind {
 /// A texture map and its options; an option that was not given is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextureMap {
-    /// What it drives.
+    /// The parameter that the map controls.
     pub kind: MapKind,
-    /// The keyword as it was written (`map_Bump` and `bump` are one kind); empty for the usual one.
+    /// The keyword as written in the file (`map_Bump` and `bump` are the same kind); empty for the usual keyword.
     pub keyword: String,
     /// The image file, as written.
     pub file: String,
@@ -144,7 +144,7 @@ pub struct TextureMap {
     pub blend_v: Option<bool>,
     /// `-clamp`.
     pub clamp: Option<bool>,
-    /// `-cc`: colour correction.
+    /// `-cc`: color correction.
     pub color_correction: Option<bool>,
     /// `-imfchan`: the channel used (r, g, b, m, l or z).
     pub channel: Option<char>,

@@ -4,9 +4,9 @@ use super::{Array, Bounds, Column};
 
 /// The arrays of a mesh.
 ///
-/// Positions, uvs and normals keep the order and the count that the source gave them. A corner
-/// points at its position by an index, and finds its uv and its normal as their [`Domain`] says; nothing
-/// is duplicated to make them agree (`polyhaul_mesh::weld` does that on request).
+/// Positions, uvs and normals keep the order and count of the source. Each corner refers to its position by index, and
+/// to its uv and normal according to their [`Domain`]. No values are duplicated to build a single index;
+/// `polyhaul_mesh::weld` does that on request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// x, y, z in the source's units.
@@ -34,26 +34,26 @@ pub struct Mesh {
     pub points: Array<u32>,
     /// Free-form curves.
     pub curves: Vec<Curve>,
-    /// Which material holds from where on: indices into the scene's materials.
+    /// Material assignments, as runs of elements: indices into the scene's materials.
     pub material_runs: Vec<Run>,
-    /// Which group holds from where on: indices into `groups`, [`super::NONE`] for no group.
+    /// Group assignments, as runs of elements: indices into `groups`, or [`super::NONE`] for no group.
     pub group_runs: Vec<Run>,
-    /// Which smoothing group holds from where on: 0 is off, 1 and above are groups or bit flags.
+    /// Smoothing group assignments, as runs of elements: 0 is off, 1 and above are groups or bit flags.
     pub smoothing_runs: Vec<Run>,
-    /// The text of each distinct group statement; several names stand in one, with spaces between.
+    /// The text of each distinct group statement; a statement with several names is one space-separated entry.
     pub groups: Vec<String>,
-    /// Per face: the material slot of the object. Empty: slot 0 for all. A slot that the object does
-    /// not have is no material.
+    /// The material slot of each face; if empty, all faces use slot 0. A slot that the object does not have means no
+    /// material.
     pub face_materials: Array<i32>,
-    /// Per face: 0 is flat, anything else is smooth. Empty: nothing is said about it.
+    /// The shading of each face: 0 is flat, anything else is smooth. If empty, it is unspecified.
     pub face_smooth: Array<u8>,
-    /// Edges, as pairs of positions, that part smoothing groups.
+    /// Edges that separate smoothing groups, as pairs of position indices.
     pub sharp_edges: Array<[u32; 2]>,
     /// Weights of positions, by name.
     pub vertex_groups: Vec<VertexGroup>,
-    /// What else is known of positions: columns of one row per position.
+    /// Additional vertex attributes: columns with one row per position.
     pub vertex_columns: Vec<Column>,
-    /// What else is known of faces: columns of one row per face.
+    /// Additional face attributes: columns with one row per face.
     pub face_columns: Vec<Column>,
 }
 
@@ -76,17 +76,17 @@ pub enum Domain {
 pub struct VertexGroup {
     /// The name.
     pub name: String,
-    /// One per position; NaN where the position is not a member.
+    /// One weight per position; NaN if the position is not a member.
     pub weights: Array<f32>,
 }
 
 /// Elements with any number of corners each, as offsets and index streams.
 ///
-/// Element `i` owns the corners `offsets[i]..offsets[i + 1]`. `offsets` is empty where there are
-/// no elements, otherwise it holds one more entry than there are elements.
+/// Element `i` owns the corners `offsets[i]..offsets[i + 1]`. `offsets` is empty if there are no elements; otherwise it
+/// has one more entry than there are elements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Elements {
-    /// Where each element's corners begin, and at last the number of corners.
+    /// The index of each element's first corner, followed by the total number of corners.
     pub offsets: Array<u32>,
     /// Per corner: the index of its position.
     pub corner_positions: Array<u32>,
@@ -109,21 +109,21 @@ pub struct Curve {
     pub control_points: Vec<u32>,
     /// The knot vector.
     pub knots: Vec<f32>,
-    /// Where the curve's statement began: the counts before it.
+    /// The position of the curve's statement: the element counts before it.
     pub at: Counts,
 }
 
-/// From `at` on, `value` holds, until the next run. Repeated statements are kept, also those that no
-/// element follows: of several runs at one element the last one holds.
+/// A value that applies from `at` until the next run. Repeated statements are kept, even those not followed by any
+/// element; if several runs start at the same element, the last one applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// The counts of everything that came before.
     pub at: Counts,
-    /// The value: what it means is said where the runs are kept.
+    /// The value; its meaning depends on the field that holds the runs.
     pub value: u32,
 }
 
-/// How many elements of each kind: a position in all streams of a mesh at once.
+/// The number of elements of each kind; also used as a position in all streams of a mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Positions.
@@ -156,7 +156,7 @@ impl Counts {
         Counts { positions, uvs, normals, faces, lines, points, curves }
     }
 
-    /// The sum; `None` where one of the counts would pass 2^32 - 1.
+    /// The sum, or `None` if a count would exceed 2^32 - 1.
     pub fn checked_add(self, other: Counts) -> Option<Counts> {
         let (mut sum, other) = (self.to_array(), other.to_array());
         for (a, b) in sum.iter_mut().zip(other) {
@@ -187,7 +187,7 @@ impl Elements {
         self.len() == 0
     }
 
-    /// The corners of element `index`; empty where there is no such element.
+    /// The corners of element `index`; empty if there is no such element.
     pub fn corners(&self, index: usize) -> std::ops::Range<usize> {
         match self.offsets.get(index..).unwrap_or(&[]) {
             [start, end, ..] => *start as usize..*end as usize,
@@ -210,8 +210,7 @@ impl Mesh {
         }
     }
 
-    /// Whether it has what files do not state: attributes of a domain, or values per face or by vertex
-    /// group.
+    /// Whether the mesh has data that only programs create: attributes with a domain, per-face values or vertex groups.
     pub fn is_evaluated(&self) -> bool {
         let domains = [self.uv_domain, self.normal_domain];
         domains.into_iter().any(|domain| domain != Domain::Indexed)
@@ -220,12 +219,12 @@ impl Mesh {
             || !self.vertex_groups.is_empty()
     }
 
-    /// The box around all finite positions; `None` where there are none.
+    /// The box around all finite positions; `None` if there are none.
     pub fn bounds(&self) -> Option<Bounds> {
         self.positions.chunks(BLOCK).filter_map(block_bounds).reduce(Bounds::union)
     }
 
-    /// The bytes that the arrays use.
+    /// The memory used by the arrays, in bytes.
     pub fn heap_bytes(&self) -> u64 {
         let elements = |e: &Elements| {
             let corners = [&e.offsets, &e.corner_positions, &e.corner_uvs, &e.corner_normals];

@@ -1,4 +1,4 @@
-//! The objects that a writer goes by: those of a scene, or one for each mesh.
+//! The objects that a writer writes: those of a scene, or one per mesh.
 //!
 //! Nothing here copies meshes or checks arrays; `mesh` and `scene` have the data.
 
@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result, try_push};
 use std::borrow::Cow;
 
 impl Scene {
-    /// The objects to write: those of the scene, or an unnamed one for each mesh where it has none.
+    /// The objects to write: those of the scene or, if it has none, an unnamed object for each mesh.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -23,8 +23,8 @@ impl Scene {
         Ok(Cow::Owned(objects))
     }
 
-    /// For each mesh, whether it is evaluated: a whole mesh of a program that is placed by its objects, and not a
-    /// section of what a file listed. One object that is evaluated makes its mesh so.
+    /// For each mesh, whether it is evaluated: a whole mesh created by a program and placed by its objects, rather than
+    /// a section of the arrays of a file. A mesh is evaluated if any of its objects is.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] where an object refers to a mesh that the scene does not have; [`ErrorKind::Memory`].

@@ -1,9 +1,9 @@
-//! How structs of options are declared: fields with their defaults, which callers change one by one.
+//! A macro for declaring options structs: fields with defaults, which callers change one by one.
 //!
-//! Nothing here has options of its own; see [`crate::limits`] for those that every job takes.
+//! No options are declared here; see [`crate::limits`] for those common to all jobs.
 
-/// Declares a struct of options that can grow without breaking callers: it is `#[non_exhaustive]`, each field has its
-/// default, and a method that changes it.
+/// Declares an options struct that can gain fields without breaking callers: it is `#[non_exhaustive]`, and each field
+/// has a default and a `with_…` method that sets it.
 ///
 /// ```
 /// polyhaul_model::options! {

@@ -1,14 +1,14 @@
-//! Characters that do something when text is shown, and text without them: the one rule for messages, reports, charts,
-//! traces and the command.
+//! Detects and replaces characters that are unsafe to display. Messages, reports, charts, traces and the command all
+//! use this one rule.
 //!
-//! A name in a file is written by whoever made the file. Shown as it is, it could move the cursor, change colours or
-//! the title of a terminal, or reverse the text that follows. Values that are converted are data and stay unchanged;
-//! what stands in markup or JSON is escaped by `report`.
+//! A name in a file comes from whoever made the file. Printed unchanged, it could move the cursor, change the colors or
+//! title of a terminal, or reverse the text that follows. Converted values are data and stay unchanged; text in markup
+//! or JSON is escaped by `report`.
 
 use std::borrow::Cow;
 
-/// Whether a terminal or a page would act on the character instead of showing it: controls (C0, DEL, C1), marks that
-/// change the direction of text, and separators of lines and paragraphs.
+/// Whether a terminal or web page would interpret the character instead of displaying it: controls (C0, DEL, C1), marks
+/// that change the direction of text, and separators of lines and paragraphs.
 ///
 /// ```
 /// use polyhaul_model::printable::is_active;
@@ -25,7 +25,7 @@ pub fn is_active(c: char) -> bool {
             | '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// The text with `mark` in the place of each [active](is_active) character.
+/// Replaces each [active](is_active) character with `mark`.
 ///
 /// ```
 /// use polyhaul_model::printable::printable;

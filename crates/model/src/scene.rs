@@ -1,9 +1,9 @@
-//! Scenes: meshes, the named objects that cut them into sections, and materials.
+//! Scenes: meshes, the named objects that divide them into sections, and materials.
 
 use super::render::Render;
 use super::{Counts, Material, Mesh, SourceFolder, Table};
 
-/// Everything that one file, or one program, hands over.
+/// A scene: the complete content of a file, or the data passed in by a program.
 ///
 /// Objects refer to meshes by index, and a mesh may hold the arrays of many objects: an OBJ file
 /// becomes one mesh with one object per `o` statement, so nothing is copied or renumbered.
@@ -15,20 +15,19 @@ pub struct Scene {
     pub objects: Vec<Object>,
     /// The materials; runs of a mesh refer to them by index.
     pub materials: Vec<Material>,
-    /// The names of material libraries, as a file gave them (`mtllib`).
+    /// The names of material libraries, as written in the file (`mtllib`).
     pub material_libraries: Vec<String>,
-    /// The folder that the names of files in the scene are relative to: unknown for scenes that were not read from a
-    /// file.
+    /// The folder that file names in the scene are relative to; unknown if the scene was not read from a file.
     pub folder: SourceFolder,
-    /// What the axes of the coordinates mean.
+    /// The orientation of the coordinate axes.
     pub axes: Axes,
-    /// What is no part of a mesh: elements of a PLY file that are neither vertices, faces nor edges.
+    /// Data that is not part of a mesh: PLY elements other than vertices, faces and edges.
     pub tables: Vec<Table>,
-    /// Comments of the file, without what makes them one (`comment` in PLY).
+    /// The comments in the file, without the comment keyword or marker (`comment` in PLY).
     pub comments: Vec<String>,
     /// Remarks about the object (`obj_info` in PLY).
     pub infos: Vec<String>,
-    /// What a scene for a renderer has on top (pbrt).
+    /// Additional data of a renderer scene (pbrt).
     pub render: Option<Box<Render>>,
 }
 
@@ -59,13 +58,13 @@ pub struct Axes {
 }
 
 impl Axes {
-    /// As OBJ files have them: -Z forward, Y up.
+    /// The axes of OBJ files: -Z forward, Y up.
     pub const OBJ: Axes = Axes { forward: Axis::NegativeZ, up: Axis::Y };
-    /// As Blender has them: Y forward, Z up.
+    /// The axes of Blender: Y forward, Z up.
     pub const BLENDER: Axes = Axes { forward: Axis::Y, up: Axis::Z };
 }
 
-/// As OBJ files have them.
+/// Those of OBJ files.
 impl Default for Axes {
     fn default() -> Self {
         Axes::OBJ
@@ -80,20 +79,19 @@ pub enum ObjectKind {
     Object,
     /// By a group statement right before its own positions (`g` in OBJ).
     Group,
-    /// Not at all: what came before the first declaration.
+    /// Undeclared: the elements before the first declaration.
     Unnamed,
 }
 
 /// A named section of a mesh: all elements from `start` up to `end`, in every array.
 ///
-/// With a transform, materials, or a mesh whose attributes are not indexed, an object is written as
-/// Blender writes an evaluated mesh: it must be the whole of its mesh then. Several objects may
-/// show the same mesh.
+/// An object with a transform, materials, or a mesh with non-indexed attributes is written the way Blender writes an
+/// evaluated mesh; it must then cover its whole mesh. Several objects may use the same mesh.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object {
     /// The name; empty for [`ObjectKind::Unnamed`].
     pub name: String,
-    /// The name of its mesh, where it has one of its own.
+    /// The name of its mesh, if the mesh has its own name.
     pub mesh_name: String,
     /// How it was declared.
     pub kind: ObjectKind,
@@ -103,10 +101,9 @@ pub struct Object {
     pub start: Counts,
     /// One past the last element of each array.
     pub end: Counts,
-    /// Where it stands in the scene: rows of a matrix that multiplies column vectors from the left.
+    /// The object-to-scene transform: a row-major matrix that multiplies column vectors from the left.
     pub transform: Option<[[f32; 4]; 4]>,
-    /// What the material slots of its faces are: indices into [`Scene::materials`], `None` for an
-    /// empty slot.
+    /// The materials in its slots: indices into [`Scene::materials`], or `None` for an empty slot.
     pub materials: Option<Vec<Option<usize>>>,
 }
 
@@ -131,22 +128,21 @@ impl Scene {
         totals
     }
 
-    /// Whether an object is one as programs have it while it is edited, not as a file states it: with
-    /// a transform, material slots, or attributes of a domain. It is written as Blender writes an
-    /// evaluated mesh.
+    /// Whether an object has data that only programs create: a transform, material slots, or attributes with a domain.
+    /// It is then written the way Blender writes an evaluated mesh.
     pub fn is_evaluated(&self, object: &Object) -> bool {
         let of_mesh = self.meshes.get(object.mesh).is_some_and(Mesh::is_evaluated);
         of_mesh || object.transform.is_some() || object.materials.is_some()
     }
 
-    /// The box around all finite positions; `None` where there are none.
+    /// The box around all finite positions; `None` if there are none.
     pub fn bounds(&self) -> Option<Bounds> {
         self.meshes.iter().filter_map(Mesh::bounds).reduce(|a, b| a.union(b))
     }
 }
 
 impl Bounds {
-    /// The smallest box that holds both.
+    /// The smallest box that contains both.
     pub fn union(self, other: Bounds) -> Bounds {
         let mut result = self;
         for axis in 0..3 {

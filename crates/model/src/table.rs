@@ -1,7 +1,7 @@
 //! Tables: rows of numbers, kept as columns of one type each.
 //!
-//! The elements of a PLY file are tables, and so are files of numbers. What a mesh has arrays of its
-//! own for is not here: see [`super::Mesh`]. Nothing here reads, formats or converts.
+//! The elements of a PLY file are tables, and so are numeric data files. Data for which a mesh has dedicated arrays is
+//! not stored here; see [`super::Mesh`].
 
 use super::Array;
 use crate::error::{Error, ErrorKind, Result};
@@ -10,7 +10,7 @@ use std::collections::TryReserveError;
 /// Rows of numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What the rows are, as the source calls them: `vertex`, `edge`; empty where it says nothing.
+    /// The name of the rows in the source, such as `vertex` or `edge`; empty if the source has no name.
     pub name: String,
     /// How many rows there are.
     pub row_count: usize,
@@ -21,42 +21,42 @@ pub struct Table {
 /// A column of a table: a number, or a list of numbers, per row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
-    /// The name; empty where the source gave none.
+    /// The name; empty if the source gave none.
     pub name: String,
-    /// The numbers: one per row, or those of all lists.
+    /// The values: one per row, or those of all lists concatenated.
     pub values: Values,
-    /// For lists: row `i` has the values `offsets[i]..offsets[i + 1]`, so there is one offset more than
-    /// there are rows. `None` for one number per row.
+    /// For lists: row `i` has the values `offsets[i]..offsets[i + 1]`, so there is one more offset than there are rows.
+    /// `None` if each row is a single number.
     pub offsets: Option<Array<u32>>,
 }
 
 /// The type of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
-    /// 8 bits with sign.
+    /// Signed 8-bit integer.
     I8,
-    /// 8 bits.
+    /// Unsigned 8-bit integer.
     U8,
-    /// 16 bits with sign.
+    /// Signed 16-bit integer.
     I16,
-    /// 16 bits.
+    /// Unsigned 16-bit integer.
     U16,
-    /// 32 bits with sign.
+    /// Signed 32-bit integer.
     I32,
-    /// 32 bits.
+    /// Unsigned 32-bit integer.
     U32,
-    /// 64 bits with sign.
+    /// Signed 64-bit integer.
     I64,
-    /// 64 bits.
+    /// Unsigned 64-bit integer.
     U64,
-    /// A float of 32 bits.
+    /// 32-bit float.
     F32,
-    /// A float of 64 bits.
+    /// 64-bit float.
     F64,
 }
 
 impl Scalar {
-    /// Bytes that a number takes.
+    /// The size of a value, in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             Scalar::I8 | Scalar::U8 => 1,
@@ -163,7 +163,7 @@ impl Values {
         self.len() == 0
     }
 
-    /// The bytes that the numbers take.
+    /// The memory used by the values, in bytes.
     pub fn heap_bytes(&self) -> u64 {
         with_values!(self, array => array.heap_bytes())
     }
@@ -193,7 +193,7 @@ impl Column {
 }
 
 impl Table {
-    /// The column of that name.
+    /// The column with this name, if any.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
@@ -205,7 +205,7 @@ impl Table {
 }
 
 impl Column {
-    /// Whether it has `count` rows, and its lists are all of its values, in order.
+    /// Whether the column has `count` rows, and its lists cover all of its values in order.
     pub fn is_whole(&self, count: usize) -> bool {
         let lists = self.offsets.as_ref().is_none_or(|offsets| {
             let ends =
@@ -217,7 +217,7 @@ impl Column {
 }
 
 impl Table {
-    /// Fails where a column does not have a row for each of the table's.
+    /// Checks that every column has as many rows as the table.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`].

@@ -1,88 +1,88 @@
-//! A texture: pixels as a graphics card reads them.
+//! Textures: pixels in GPU formats.
 //!
-//! Plain data: mip levels of blocks or of plain pixels, as DDS and KTX2 hold them. An [`Image`](super::Image) is what
-//! people see; how one becomes the other is in `polyhaul-image`.
+//! Plain data: mip levels of compressed blocks or uncompressed pixels, as stored in DDS and KTX2. For decoded pixels,
+//! see [`Image`](super::Image); conversions between the two are in `polyhaul-image`.
 
 use super::array::Array;
 use super::image::ColorSpace;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Pixels as a graphics card reads them.
+/// A texture: pixels in a GPU format.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Texture {
     /// Pixels in a row of the largest level.
     pub width: usize,
     /// Rows of the largest level.
     pub height: usize,
-    /// Slices of the largest level: 1 but for volumes.
+    /// The number of slices in the largest level: 1 except for volumes.
     pub depth: usize,
-    /// How many there are in an array: 1 but for arrays.
+    /// The number of array layers: 1 if the texture is not an array.
     pub layers: usize,
     /// 6 for cube maps (+x, -x, +y, -y, +z, -z), otherwise 1.
     pub faces: usize,
-    /// What the bytes of a level are.
+    /// How pixels are encoded.
     pub encoding: Encoding,
-    /// What the samples of colours mean.
+    /// The color space of the samples.
     pub color_space: ColorSpace,
-    /// Whether the colours are multiplied with alpha already.
+    /// Whether the colors are premultiplied by alpha.
     pub premultiplied: bool,
-    /// The bytes of each mip level, the largest first: for each layer its faces, for each face its slices, and rows
-    /// from the top without padding.
+    /// The bytes of each mip level, largest first. Within a level, the order is layers, faces, slices, then rows from
+    /// top to bottom, without padding.
     pub levels: Vec<Array<u8>>,
 }
 
-/// What the bytes of a texture are.
+/// The pixel encoding of a texture.
 ///
-/// BC1 to BC7 are blocks of 4 x 4 pixels, see Microsoft's "Texture Block Compression in Direct3D 11".
+/// BC1 to BC7 are blocks of 4 x 4 pixels; see Microsoft's "Texture Block Compression in Direct3D 11".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// Colours, and whether a pixel is there at all: 8 bytes a block.
+    /// Color with 1-bit alpha: 8 bytes per block.
     Bc1,
-    /// Colours, and alpha of 4 bits: 16 bytes a block.
+    /// Color with 4-bit alpha: 16 bytes per block.
     Bc2,
-    /// Colours, and smooth alpha: 16 bytes a block.
+    /// Color with interpolated alpha: 16 bytes per block.
     Bc3,
-    /// One channel: 8 bytes a block.
+    /// One channel: 8 bytes per block.
     Bc4 {
         /// Whether it goes from -1 to 1.
         signed: bool,
     },
-    /// Two channels, for normals: 16 bytes a block.
+    /// Two channels, for normals: 16 bytes per block.
     Bc5 {
         /// Whether they go from -1 to 1.
         signed: bool,
     },
-    /// Colours of any brightness: 16 bytes a block.
+    /// HDR color: 16 bytes per block.
     Bc6h {
         /// Whether they may be negative.
         signed: bool,
     },
-    /// Colours and alpha, in the best quality: 16 bytes a block.
+    /// High-quality color and alpha: 16 bytes per block.
     Bc7,
-    /// Pixels one after another, of 1, 2 or 4 channels.
+    /// Uncompressed pixels with 1, 2 or 4 channels.
     Plain {
         /// Samples of a pixel: red; red and green; red, green, blue and alpha.
         channels: u8,
-        /// What a sample is.
+        /// The type of a sample.
         texel: Texel,
     },
 }
 
-/// A sample of plain pixels, in little endian.
+/// The sample type of uncompressed pixels, in little-endian order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Texel {
     /// 0 to 255.
     U8,
     /// 0 to 65,535.
     U16,
-    /// Half a float: IEEE binary16.
+    /// 16-bit float (IEEE binary16).
     F16,
-    /// A float.
+    /// 32-bit float.
     F32,
 }
 
 impl Encoding {
-    /// Bytes of a block of 4 x 4 pixels; of one pixel where it is plain.
+    /// Bytes per block of 4 x 4 pixels, or per pixel if uncompressed.
     pub const fn bytes(self) -> usize {
         match self {
             Encoding::Bc1 | Encoding::Bc4 { .. } => 8,
@@ -91,7 +91,7 @@ impl Encoding {
         }
     }
 
-    /// Pixels along the side of a block: 4, or 1 where it is plain.
+    /// The side of a block in pixels: 4, or 1 if uncompressed.
     pub const fn side(self) -> usize {
         match self {
             Encoding::Plain { .. } => 1,
@@ -99,7 +99,7 @@ impl Encoding {
         }
     }
 
-    /// Bytes of an image of this size; `None` where no memory holds so many.
+    /// The size of an image in bytes; `None` on overflow.
     pub fn image_bytes(self, width: usize, height: usize) -> Option<usize> {
         let [across, down] = [width, height].map(|count| count.div_ceil(self.side()));
         across.checked_mul(down)?.checked_mul(self.bytes())
@@ -131,14 +131,14 @@ impl Texture {
         [half(self.width), half(self.height), half(self.depth)]
     }
 
-    /// Bytes of mip level `number`, all its layers, faces and slices; `None` where no memory holds so many.
+    /// The size of mip level `number` in bytes, with all layers, faces and slices; `None` on overflow.
     pub fn level_bytes(&self, number: usize) -> Option<usize> {
         let [width, height, depth] = self.level_size(number);
         let images = depth.checked_mul(self.layers)?.checked_mul(self.faces)?;
         self.encoding.image_bytes(width, height)?.checked_mul(images)
     }
 
-    /// How many levels there can be: the last one is a single pixel.
+    /// The maximum number of mip levels; the last one is a single pixel.
     pub fn most_levels(&self) -> usize {
         let longest = self.width.max(self.height).max(self.depth).max(1);
         longest.ilog2() as usize + 1
@@ -146,7 +146,7 @@ impl Texture {
 }
 
 impl Texture {
-    /// Fails where the levels do not have the bytes that the size says, or there is no such texture.
+    /// Checks that the texture is valid and that the byte count of each level matches its size.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`].

@@ -1,24 +1,26 @@
-//! What was repaired, skipped, dropped or missing: counted by kind always, kept with its place up to a cap.
+//! Warnings about anything repaired, skipped, dropped or missing. All are counted by kind; their locations are kept up
+//! to a limit.
 //!
-//! The cap keeps a hostile file from filling the memory with its own complaints.
+//! The limit keeps a malicious file from filling memory with warnings.
 
 use crate::error::{Diagnostic, ErrorKind, Result, Warning, try_push};
 use crate::limits::{FaultPolicy, OnError};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// How many warnings are kept with their places. Beyond that, only the first [`KEPT_PER_KIND`] of each kind are.
+/// The number of warnings kept with their locations. Beyond this, only the first [`KEPT_PER_KIND`] of each kind are
+/// kept.
 pub const KEPT: usize = 1000;
 
-/// How many warnings of a kind are kept in any case.
+/// The number of warnings of each kind that are always kept.
 pub const KEPT_PER_KIND: usize = 3;
 
-/// How much a complaint about a text weighs.
+/// The severity of a problem in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// Repaired: a warning.
     Note,
-    /// Left out: an error, unless the caller asked to go on.
+    /// Skipped: an error, unless the caller asked to continue.
     Broken,
     /// Always an error.
     Limit,
@@ -32,12 +34,12 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Adds one. Where there is no memory for its place it is counted all the same.
+    /// Adds a warning. If there is no memory to keep it, it is still counted.
     pub fn push(&mut self, code: &'static str, diagnostic: Diagnostic) {
         let _counted_only = self.try_add(code, diagnostic);
     }
 
-    /// Adds one; a lack of memory for its place is an error.
+    /// Adds a warning, with an error if there is no memory to keep it.
     fn try_add(&mut self, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
         self.try_add_many(code, 1, diagnostic)
     }
@@ -56,19 +58,19 @@ impl Warnings {
         Ok(())
     }
 
-    /// Adds many of one kind that one message covers.
+    /// Adds `count` warnings of one kind, covered by a single message.
     pub fn push_many(&mut self, code: &'static str, count: u64, all: Diagnostic) {
         if count > 0 {
             let _counted_only = self.try_add_many(code, count, all);
         }
     }
 
-    /// Counts more of a kind, without keeping them.
+    /// Counts further warnings of a kind without keeping them.
     pub fn count(&mut self, code: &'static str, count: u64) {
         *self.counts.entry(code).or_default() += count;
     }
 
-    /// A thing that is repaired and noted; with `strict` it is the error.
+    /// Adds a warning about something repaired; with `strict`, returns it as an error.
     pub fn note(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
         if faults.strict {
             return Err(diagnostic.into_error(ErrorKind::Malformed));
@@ -76,7 +78,7 @@ impl Warnings {
         self.try_add(code, diagnostic)
     }
 
-    /// As [`Warnings::note`] for `count` things of one kind, of which only the first has a place.
+    /// Like [`Warnings::note`], for `count` problems of one kind, of which only the first has a location.
     pub fn note_many(&mut self, faults: FaultPolicy, code: &'static str, count: u64, first: Diagnostic) -> Result<()> {
         if count == 0 {
             return Ok(());
@@ -86,8 +88,8 @@ impl Warnings {
         Ok(())
     }
 
-    /// As [`Warnings::note_many`] for valid data that the model cannot hold: with `strict` it is unsupported, not
-    /// malformed.
+    /// Like [`Warnings::note_many`], for valid data that the model cannot represent: with `strict`, the error is
+    /// `Unsupported`, not `Malformed`.
     pub fn note_dropped(
         &mut self,
         faults: FaultPolicy,
@@ -101,7 +103,8 @@ impl Warnings {
         self.note_many(faults, code, count, first)
     }
 
-    /// A broken statement: the error, or with [`OnError::Warn`] a warning, and it is left out.
+    /// Handles a malformed statement: returns an error or, with [`OnError::Warn`], adds a warning and skips the
+    /// statement.
     pub fn broken(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
         match faults.on_error {
             OnError::Warn if !faults.strict => self.try_add(code, diagnostic),
@@ -109,7 +112,7 @@ impl Warnings {
         }
     }
 
-    /// An error in place of these warnings, which writing gave, where the caller asked for `strict`.
+    /// Returns an error if `strict` is set and writing produced any warnings.
     ///
     /// Called when the plan is complete and before the first byte is written, and once more before a file takes its
     /// place: what is lost depends on the model alone, so the error is the same for any number of threads.
@@ -132,27 +135,27 @@ impl Warnings {
         Err(diagnostic.into_error(ErrorKind::Unsupported))
     }
 
-    /// The warnings that were kept, in the order of the data: the first [`KEPT`], and the first of each kind.
+    /// The warnings that were kept, in file order: the first [`KEPT`], and the first few of each kind.
     pub fn kept(&self) -> &[Warning] {
         &self.kept
     }
 
-    /// How many there were of each kind.
+    /// The number of warnings of each kind.
     pub fn counts(&self) -> &BTreeMap<&'static str, u64> {
         &self.counts
     }
 
-    /// How many there were.
+    /// The total number of warnings.
     pub fn total(&self) -> u64 {
         self.counts.values().sum()
     }
 
-    /// Whether there were none.
+    /// Whether there were no warnings.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// Appends another log. Those for whose places there is no memory are counted all the same.
+    /// Appends another log. Warnings that there is no memory to keep are still counted.
     pub fn extend(&mut self, other: Warnings) {
         let mut before = self.counts.clone();
         for warning in other.kept {

@@ -45,7 +45,7 @@ pub(crate) fn is_archive(source: &Source<'static>) -> Result<bool> {
     ask(source, || Archive::is_archive(source))
 }
 
-/// The member that `path` names, where a part of it is an archive and not a folder; `None` where none is.
+/// The member that `path` names, where a part of it is an archive and not a folder; `None` if none is.
 pub(crate) fn member_at(path: &Path, options: &ReadOptions) -> Result<Option<Member>> {
     let Some((file, name)) = split(path) else { return Ok(None) };
     let Some(shelf) = open_at(&file, options)? else { return Ok(None) };
@@ -60,7 +60,7 @@ pub(crate) fn split(path: &Path) -> Option<(PathBuf, String)> {
     Some((file.to_path_buf(), name))
 }
 
-/// Opens a file that may be an archive; `None` where it is not.
+/// Opens a file that may be an archive; `None` if it is not.
 pub(crate) fn open_at(file: &Path, options: &ReadOptions) -> Result<Option<Arc<Shelf>>> {
     let shown = file.display().to_string();
     let source = regular(file, options).map_err(|error| Error::io("opening", &shown, error))?;
@@ -70,7 +70,7 @@ pub(crate) fn open_at(file: &Path, options: &ReadOptions) -> Result<Option<Arc<S
     Shelf::open(source, 1, options).map(Some)
 }
 
-/// A path as names in archives are written; `None` where it leads out.
+/// A path as names in archives are written; `None` if it leads out.
 fn in_archive(path: &Path) -> Option<String> {
     let mut name = String::new();
     for part in path.components() {
@@ -214,7 +214,7 @@ impl Member {
         }
     }
 
-    /// The member that `name` means beside this one; `None` where the name leads out of the archive, or, unless
+    /// The member that `name` means beside this one; `None` if the name leads out of the archive, or, unless
     /// `allow_outside`, out of the folder.
     pub(crate) fn beside(&self, name: &Path, allow_outside: bool) -> Option<Result<Member>> {
         let mut path = PathBuf::from(&*self.name);

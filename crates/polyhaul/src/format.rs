@@ -1,4 +1,4 @@
-//! What names a format: its place in the registry.
+//! Identifies a format by its index in the registry.
 //!
 //! Nothing here knows what a format is: see `registry`.
 

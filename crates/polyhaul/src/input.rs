@@ -1,4 +1,4 @@
-//! Where assets are read from and written to.
+//! Sources and destinations of assets.
 
 use polyhaul_bytes::{HostRead, HostWrite};
 use std::fmt;
@@ -12,17 +12,17 @@ pub enum Input {
     Path(PathBuf),
     /// Standard input.
     Stdin,
-    /// Bytes in memory, and the name that messages use.
+    /// Bytes in memory, and a name to use in messages.
     Memory(Vec<u8>, String),
-    /// Bytes in the memory of somebody else, which are not copied, and the name that messages use. They must not change
-    /// meanwhile.
+    /// Bytes owned by someone else, used without copying, and a name to use in messages. The bytes must not change
+    /// while they are being read.
     Shared(Arc<dyn AsRef<[u8]> + Send + Sync>, String),
-    /// Any reader, and the name that messages use.
+    /// Any reader, and a name to use in messages.
     Reader(Box<dyn std::io::Read + Send>, String),
-    /// Callbacks of a host, and the name that messages use. What they fail with is an error of
+    /// Callbacks provided by a host, and a name to use in messages. If a callback fails, the error is of kind
     /// [`ErrorKind::Host`](crate::ErrorKind::Host).
     Host(Box<dyn HostRead>, String),
-    /// A member of the archive (zip) that an input is, by its name there. A path may name one by itself:
+    /// A member of a zip archive: the archive, and the member's name in it. A path can also name a member directly:
     /// `assets.zip/textures/wood.tga`.
     Member(Box<Input>, String),
 }
@@ -30,19 +30,19 @@ pub enum Input {
 /// Where a scene is written to.
 #[non_exhaustive]
 pub enum Output {
-    /// A file, replaced as a whole or not at all; the material library goes beside it.
+    /// A file, replaced atomically; the material library is written next to it.
     Path(PathBuf),
-    /// Standard output; the material library is named but not written.
+    /// Standard output; the material library is referred to but not written.
     Stdout,
-    /// Any writer, and the name that messages use; the material library is named but not written.
+    /// Any writer, and a name to use in messages; the material library is referred to but not written.
     Writer(Box<dyn std::io::Write + Send>, String),
-    /// Callbacks of a host, and the name that messages use, whose end says the format where the options do not; the
-    /// material library is named but not written. What they fail with is an error of
-    /// [`ErrorKind::Host`](crate::ErrorKind::Host).
+    /// Callbacks provided by a host, and a name to use in messages. The format is inferred from the name's extension
+    /// unless the options set it. The material library is referred to but not written. If a callback fails, the error
+    /// is of kind [`ErrorKind::Host`](crate::ErrorKind::Host).
     Host(Box<dyn HostWrite>, String),
 }
 
-/// Implements `From` of paths, by the variant for files.
+/// Implements `From` for path types, using the `Path` variant.
 macro_rules! from_paths {
     ($($place:ident: $($path:ty),+;)+) => {
         $($(

@@ -1,8 +1,8 @@
-//! polyhaul moves 3D assets between disk and memory as fast as the machine allows, in bounded
-//! memory, with the same bytes for any number of threads.
+//! Reads and writes 3D assets as fast as the machine allows, using bounded memory and producing identical output for
+//! any number of threads.
 //!
-//! [`read()`], [`write()`] and [`convert()`] use the defaults; [`Reader`] and [`Writer`] take options and return a
-//! [`Report`]. A scene is plain data ([`model`]); [`ops`] changes it, [`inspect`] describes it.
+//! [`read()`], [`write()`] and [`convert()`] use the default options; [`Reader`] and [`Writer`] take options and return
+//! a [`Report`]. A scene is plain data ([`model`]); use [`ops`] to modify it and [`inspect`] to describe it.
 //!
 //! ```
 //! use polyhaul::{Input, Reader};
@@ -27,7 +27,7 @@
 //! # Ok::<(), polyhaul::Error>(())
 //! ```
 //!
-//! It prints nothing, installs no handlers and never ends the process.
+//! The library never prints anything, installs handlers, or exits the process.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![cfg_attr(
@@ -96,8 +96,8 @@ pub use writer::Writer;
 /// The data that polyhaul moves: plain arrays and small structs.
 ///
 /// A [`model::Scene`] owns meshes (arrays), objects (named sections of a mesh), materials and tables (columns of
-/// numbers that no mesh has a place for); scenes for a renderer are in [`model::render`]. A [`model::Image`] and
-/// a [`model::Texture`] stand for themselves.
+/// numbers that do not belong to a mesh). Renderer scenes are in [`model::render`]. [`model::Image`] and
+/// [`model::Texture`] are independent of scenes.
 pub mod model {
     pub use polyhaul_model::{
         Array, Axes, Axis, Bounds, ChannelSamples, ChannelType, Channels, Color, ColorChannel, ColorSpace, Column,
@@ -115,35 +115,36 @@ use model::{Image, Scene};
 use polyhaul_pipeline::crew::within;
 use std::path::Path;
 
-/// Reads a scene with the default options. A [`Reader`] has them, tells the warnings, and reads tables and images, too.
+/// Reads a scene with the default options. To set options, get the warnings, or read tables and images, use a
+/// [`Reader`].
 ///
 /// # Errors
-/// Those of [`Reader::scene`].
+/// The same errors as [`Reader::scene`].
 pub fn read(input: impl Into<Input>) -> Result<Scene> {
     Ok(Reader::new(input).scene()?.value)
 }
 
-/// Writes a scene with the default options. A [`Writer`] has them, and writes tables and images, too.
+/// Writes a scene with the default options. To set options, or to write tables and images, use a [`Writer`].
 ///
 /// # Errors
-/// Those of [`Writer::scene`].
+/// The same errors as [`Writer::scene`].
 pub fn write(scene: &Scene, output: impl Into<Output>) -> Result<()> {
     Writer::new(output).scene(scene).map(drop)
 }
 
-/// Reads a file and writes it in another format, see [`Reader::convert`].
+/// Reads a file and writes it in another format; see [`Reader::convert`].
 ///
 /// # Errors
-/// Those of [`Reader::convert`].
+/// The same errors as [`Reader::convert`].
 pub fn convert(input: impl Into<Input>, output: impl Into<Output>) -> Result<Report> {
     Reader::new(input).convert(Writer::new(output))
 }
 
-/// Reads the image that a scene names, from where its other files come: [`options::Resolve`] is asked first; else it is
-/// the file beside `scene`, or the member of the archive that `scene` lies in. It must lie in the scene's folder or
-/// below, unless [`ReadOptions::allow_outside`] says otherwise, and be a regular file.
+/// Reads an image that a scene refers to. The resolver ([`options::Resolve`]) is tried first; then `name` is looked up
+/// relative to `scene`, in the file system or in the archive that contains `scene`. The file must be a regular file in
+/// the scene's folder or below it, unless [`ReadOptions::allow_outside`] is set.
 ///
-/// `scene` is the path that the scene was read from; `None` where it was none.
+/// `scene` is the path that the scene was read from, or `None` if it was not read from a path.
 ///
 /// ```
 /// use polyhaul::options::Resolve;
@@ -159,8 +160,8 @@ pub fn convert(input: impl Into<Input>, output: impl Into<Output>) -> Result<Rep
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Io`] where there is no such file, [`ErrorKind::Unsupported`] where it may not be opened; those of
-/// [`Reader::image`].
+/// [`ErrorKind::Io`] if the file does not exist, [`ErrorKind::Unsupported`] if it may not be opened; also any error
+/// from [`Reader::image`].
 pub fn read_referenced_image(scene: Option<&Path>, name: &str, options: &ReadOptions) -> Result<Loaded<Image>> {
     within(&options.run, || images::load_referenced(scene, name, options))
 }

@@ -1,4 +1,4 @@
-//! What reading gives: the content, and what reading did.
+//! The result of reading: the content and a report.
 
 use crate::flat;
 use crate::options::Limits;
@@ -6,21 +6,21 @@ use crate::report::Report;
 use polyhaul_model::error::Result;
 use polyhaul_model::{Scene, Table, Values};
 
-/// Content that was read, and what reading did.
+/// The result of reading: the content and a report.
 #[derive(Debug)]
 pub struct Loaded<T> {
     /// The content.
     pub value: T,
-    /// What reading did; the warnings are here.
+    /// The report of the read, including its warnings.
     pub report: Report,
 }
 
 /// The tables of a file.
 #[derive(Debug, Default)]
 pub struct Tables {
-    /// A table for each element of the file, in its order.
+    /// One table per element of the file, in file order.
     pub tables: Vec<Table>,
-    /// Comments of the file, without what makes them one (`comment` in PLY).
+    /// The comments in the file, without the comment keyword or marker (`comment` in PLY).
     pub comments: Vec<String>,
     /// Remarks about the object (`obj_info` in PLY).
     pub infos: Vec<String>,
@@ -32,11 +32,11 @@ pub struct Tables {
 pub struct TableArray {
     /// The numbers, row by row.
     pub values: Values,
-    /// How many rows there are.
+    /// The number of rows.
     pub row_count: usize,
-    /// How many numbers a row has.
+    /// The number of values per row.
     pub column_count: usize,
-    /// A name for each column; empty where the file gave none.
+    /// The name of each column; empty if the file gave none.
     pub names: Vec<String>,
     /// Comments before the first row.
     pub comments: Vec<String>,
@@ -49,8 +49,8 @@ impl<T> Loaded<T> {
 }
 
 impl Loaded<Scene> {
-    /// The same as meshes, objects and materials if it is a scene for a renderer (pbrt), see [`crate::ops::flatten`];
-    /// any other scene stays as it is. Shapes that are not meshes are dropped, with a warning in the report.
+    /// Converts a renderer scene (pbrt) to meshes, objects and materials, as [`crate::ops::flatten`] does; any other
+    /// scene is returned unchanged. Shapes that are not meshes are dropped, with a warning in the report.
     ///
     /// ```
     /// use polyhaul::options::Limits;
@@ -65,7 +65,7 @@ impl Loaded<Scene> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`crate::ops::flatten`].
+    /// The same errors as [`crate::ops::flatten`].
     pub fn flattened(mut self, limits: &Limits) -> Result<Self> {
         if self.value.render.is_some() {
             self.value = flat::with_instances(self.value, limits, &mut self.report.warnings)?;

@@ -1,8 +1,8 @@
-//! What this machine and one of its disks can do at best, measured once and kept.
+//! The best rates of this machine and one of its disks, measured once and cached.
 //!
-//! [`ceilings`] measures, which takes some twenty seconds; [`keep`], [`kept`], [`kept_for`] and [`forget`] have to do
-//! with the file where the figures stay. The machine and its disk are `polyhaul-insight`'s business; what is measured
-//! of our own parsers, writers and codecs is in `kernels`. Nothing here judges a job.
+//! [`ceilings`] takes the measurements, which takes about twenty seconds; [`keep`], [`kept`], [`kept_for`] and
+//! [`forget`] manage the file that stores the results. `polyhaul-insight` measures the machine and its disk; `kernels`
+//! measures our own parsers, writers and codecs. Nothing here evaluates a job.
 
 pub use polyhaul_insight::measure::{MeasureOptions, caches, forget, forget_cached, keep, kept, kept_for};
 
@@ -11,10 +11,11 @@ use crate::kernels::KERNELS;
 use crate::report::Ceilings;
 use std::path::Path;
 
-/// Measures the machine, and the disk of `folder`, in which nothing is left.
+/// Measures the machine and the disk that contains `folder`. No files are left behind in `folder`.
 ///
-/// All cores are used where a figure is about them. Other programs that run meanwhile make the figures worse, so this
-/// is for an idle machine: [`Ceilings::other_load`] is what they used, and [`Ceilings::is_quiet`] whether that matters.
+/// Multicore figures use all cores. Other running programs distort the results, so run this on an idle machine:
+/// [`Ceilings::other_load`] is the load that other programs caused, and [`Ceilings::is_quiet`] says whether it was low
+/// enough.
 ///
 /// ```
 /// use polyhaul::measure::{MeasureOptions, ceilings};
@@ -30,7 +31,7 @@ use std::path::Path;
 /// ```
 ///
 /// # Errors
-/// [`crate::ErrorKind::Io`] where no file can be made in `folder`, or there is no room for one;
+/// [`crate::ErrorKind::Io`] if a file cannot be created in `folder`, or there is no space for it;
 /// [`crate::ErrorKind::Memory`]; [`crate::ErrorKind::Cancelled`].
 pub fn ceilings(folder: &Path, options: &MeasureOptions) -> Result<Ceilings> {
     polyhaul_insight::measure::ceilings(folder, options, &KERNELS)

@@ -151,7 +151,7 @@ impl Opened {
         Ok(Opened { source: Source::named_memory(bytes.unwrap_or_default(), self.name()), near: self.near })
     }
 
-    /// The same input as a stream, of which nobody sees more than one who gets it through a pipe; `None` where it is
+    /// The same input as a stream, of which nobody sees more than one who gets it through a pipe; `None` if it is
     /// one already.
     pub(crate) fn streamed(&self) -> Option<Opened> {
         let source = || Source::reader(Box::new(Buffer::new(self.source.clone())), self.name());
@@ -264,7 +264,7 @@ impl Plain {
         options
     }
 
-    /// All bytes, for `what`; `None` where there are more than `most_bytes`.
+    /// All bytes, for `what`; `None` if there are more than `most_bytes`.
     pub(crate) fn read_all(&self, most_bytes: u64, cancel: &Cancel, what: &str) -> Result<Option<Vec<u8>>> {
         if self.source.len().is_some_and(|len| len > most_bytes) {
             return Ok(None);
@@ -288,7 +288,7 @@ pub(crate) fn limits(options: &ReadOptions) -> DecompressLimits {
         .with_memory_bytes(options.run.memory_limit)
 }
 
-/// All bytes of a source, for `what`; `None` where there are more than `most_bytes`.
+/// All bytes of a source, for `what`; `None` if there are more than `most_bytes`.
 pub(crate) fn read_all(
     source: &Source<'_>,
     garbage: Option<&Garbage>,

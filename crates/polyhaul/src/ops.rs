@@ -1,16 +1,16 @@
-//! Model to model: weld, triangulate, transform, and what is done to images.
+//! Operations on models: weld, triangulate, transform, and convert images.
 //!
-//! Operations on meshes, scenes and images are methods of the traits here: `mesh.weld()` with the default options,
-//! `mesh.weld_with(&run)` with a caller's [`RunOptions`]. Those on scenes for a renderer are functions. Each works in
-//! parallel and gives the same bytes for any number of threads. Nothing here reads or writes files, and nothing trusts
-//! the model: an index out of range is an error ([`ErrorKind::Usage`](crate::ErrorKind::Usage)), never a panic. How
-//! they work is in `polyhaul-mesh`, `polyhaul-image` and `polyhaul-pbrt`.
+//! Operations on meshes, scenes and images are methods of the traits in this module: `mesh.weld()` uses the default
+//! options, `mesh.weld_with(&run)` takes [`RunOptions`]. Operations on renderer scenes are functions. All of them run
+//! in parallel and produce identical results for any number of threads. None of them reads or writes files, and none
+//! trusts the model: an out-of-range index is an error ([`ErrorKind::Usage`](crate::ErrorKind::Usage)), never a panic.
+//! The implementations are in `polyhaul-mesh`, `polyhaul-image` and `polyhaul-pbrt`.
 //!
-//! - [`flatten()`]: a scene for a renderer becomes meshes and objects
-//! - [`expand()`]: a scene for a renderer without instances; [`inline_meshes`]: one without meshes in files;
-//!   [`Builder`]: one that is made by hand
-//! - [`places64()`], [`places32()`]: where things of a scene for a renderer stand
-//! - [`compress`]: images as a texture, in blocks or plain; [`blocks`]: pictures of textures as images
+//! - [`flatten()`]: converts a renderer scene to meshes and objects
+//! - [`expand()`]: replaces the instances of a renderer scene; [`inline_meshes`]: moves meshes from files into it;
+//!   [`Builder`]: builds a renderer scene from scratch
+//! - [`places64()`], [`places32()`]: compute the transforms of a renderer scene
+//! - [`compress`]: converts images to a texture, block-compressed or not; [`blocks`]: decodes textures to images
 
 #[cfg(feature = "textures")]
 pub use polyhaul_image::blocks::{self, BlockQuality, compress};
@@ -35,7 +35,7 @@ use polyhaul_mesh::{domains, transform, triangulate, weld};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Axes, Channels, ColorSpace, Image, Mesh, Scene};
 
-/// What can be done to a [`Mesh`].
+/// Operations on a [`Mesh`].
 ///
 /// ```
 /// use polyhaul::ops::MeshOps;
@@ -49,8 +49,8 @@ use polyhaul_model::{Axes, Channels, ColorSpace, Image, Mesh, Scene};
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub trait MeshOps {
-    /// Joins the separate indices of positions, uvs and normals into one, as graphics hardware needs it, see
-    /// [`Welded`].
+    /// Merges the separate indices of positions, uvs and normals into a single index, as graphics hardware requires;
+    /// see [`Welded`].
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if an index is out of range.
@@ -58,13 +58,13 @@ pub trait MeshOps {
         self.weld_with(&RunOptions::default())
     }
 
-    /// As [`MeshOps::weld`], with these options.
+    /// Like [`MeshOps::weld`], but with the given options.
     ///
     /// # Errors
-    /// Those of [`MeshOps::weld`], and [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    /// The same errors as [`MeshOps::weld`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     fn weld_with(&self, run: &RunOptions) -> Result<Welded>;
 
-    /// Cuts polygons into triangles, and tells which triangle came from which face.
+    /// Splits polygons into triangles, and returns which face each triangle came from.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if an index is out of range.
@@ -72,13 +72,13 @@ pub trait MeshOps {
         self.triangulate_with(&RunOptions::default())
     }
 
-    /// As [`MeshOps::triangulate`], with these options.
+    /// Like [`MeshOps::triangulate`], but with the given options.
     ///
     /// # Errors
-    /// Those of [`MeshOps::triangulate`], and [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    /// The same errors as [`MeshOps::triangulate`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     fn triangulate_with(&mut self, run: &RunOptions) -> Result<TriangleMap>;
 
-    /// Makes attributes per corner, position or face indexed ones.
+    /// Converts attributes stored per corner, position or face to indexed attributes.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of values does not match the attribute's domain.
@@ -99,34 +99,34 @@ impl MeshOps for Mesh {
     }
 }
 
-/// What can be done to a [`Scene`].
+/// Operations on a [`Scene`].
 pub trait SceneOps {
-    /// Cuts the polygons of all meshes into triangles.
+    /// Splits the polygons of all meshes into triangles.
     ///
     /// # Errors
-    /// Those of [`MeshOps::triangulate`].
+    /// The same errors as [`MeshOps::triangulate`].
     fn triangulate(&mut self) -> Result<()> {
         self.triangulate_with(&RunOptions::default())
     }
 
-    /// As [`SceneOps::triangulate`], with these options.
+    /// Like [`SceneOps::triangulate`], but with the given options.
     ///
     /// # Errors
-    /// Those of [`MeshOps::triangulate_with`].
+    /// The same errors as [`MeshOps::triangulate_with`].
     fn triangulate_with(&mut self, run: &RunOptions) -> Result<()>;
 
-    /// Turns positions, normals and transforms to other axes and multiplies positions by a scale.
+    /// Converts positions, normals and transforms to other axes, and scales positions.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if axes are parallel or the scale is not finite or 0.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the axes are parallel, or the scale is 0 or not finite.
     fn transform_axes(&mut self, to: Axes, scale: f32) -> Result<()> {
         self.transform_axes_with(to, scale, &RunOptions::default())
     }
 
-    /// As [`SceneOps::transform_axes`], with these options.
+    /// Like [`SceneOps::transform_axes`], but with the given options.
     ///
     /// # Errors
-    /// Those of [`SceneOps::transform_axes`], and [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    /// The same errors as [`SceneOps::transform_axes`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     fn transform_axes_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()>;
 }
 
@@ -140,7 +140,7 @@ impl SceneOps for Scene {
     }
 }
 
-/// What can be done to an [`Image`].
+/// Operations on an [`Image`].
 ///
 /// ```
 /// use polyhaul::model::{Channels, Image, Samples};
@@ -153,7 +153,7 @@ impl SceneOps for Scene {
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub trait ImageOps {
-    /// The image with samples of another type and in another color space, and what that clipped.
+    /// Converts the samples to another type and color space; also returns how many were clipped.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of samples does not match the size.
@@ -161,13 +161,14 @@ pub trait ImageOps {
         self.convert_samples_with(to, space, &RunOptions::default())
     }
 
-    /// As [`ImageOps::convert_samples`], with these options.
+    /// Like [`ImageOps::convert_samples`], but with the given options.
     ///
     /// # Errors
-    /// Those of [`ImageOps::convert_samples`].
+    /// The same errors as [`ImageOps::convert_samples`].
     fn convert_samples_with(&self, to: SampleType, space: ColorSpace, run: &RunOptions) -> Result<Adjusted>;
 
-    /// The image with other channels: alpha added as 1 or dropped, colors as their brightness or gray as colors.
+    /// Converts the image to other channels: alpha is dropped, or added as 1; colors become their brightness, or gray
+    /// becomes colors.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of samples does not match the size.
@@ -175,13 +176,14 @@ pub trait ImageOps {
         self.convert_channels_with(channels, &RunOptions::default())
     }
 
-    /// As [`ImageOps::convert_channels`], with these options.
+    /// Like [`ImageOps::convert_channels`], but with the given options.
     ///
     /// # Errors
-    /// Those of [`ImageOps::convert_channels`].
+    /// The same errors as [`ImageOps::convert_channels`].
     fn convert_channels_with(&self, channels: Channels, run: &RunOptions) -> Result<Image>;
 
-    /// The levels below the image: each side is half of the one before, rounded down, and at least 1.
+    /// Computes the mip levels below the image. Each side is half that of the previous level, rounded down, but at
+    /// least 1.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of samples does not match the size or the options do
@@ -190,10 +192,10 @@ pub trait ImageOps {
         self.mipmaps_with(options, &RunOptions::default())
     }
 
-    /// As [`ImageOps::mipmaps`], with these options.
+    /// Like [`ImageOps::mipmaps`], but with the given options.
     ///
     /// # Errors
-    /// Those of [`ImageOps::mipmaps`], and [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    /// The same errors as [`ImageOps::mipmaps`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     fn mipmaps_with(&self, options: &MipmapOptions, run: &RunOptions) -> Result<Vec<Image>>;
 }
 

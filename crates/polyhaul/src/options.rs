@@ -1,4 +1,4 @@
-//! What a caller can ask for when reading and writing, with the defaults.
+//! Options for reading and writing, with their defaults.
 
 pub use polyhaul_bytes::{Codec, Throttle};
 pub use polyhaul_image::options::{ImageReadOptions, ImageWriteOptions, PngLevel};
@@ -14,10 +14,10 @@ pub use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress, RunOptions,
 use std::sync::Arc;
 
 polyhaul_model::options! {
-    /// How to read.
+    /// Options for reading.
     #[derive(Clone, Debug)]
     pub struct ReadOptions {
-        /// The format; found by the file's name, or by its content where that says nothing, when `None`.
+        /// The format. `None` infers it from the file name or, failing that, from the content.
         pub format: Option<crate::format::Format> = None, with_format;
         /// Threads, memory, cancellation, progress.
         pub run: RunOptions = RunOptions::default(), with_run;
@@ -25,32 +25,32 @@ polyhaul_model::options! {
         pub on_error: OnError = OnError::Raise, with_on_error;
         /// Treat warnings as errors.
         pub strict: bool = false, with_strict;
-        /// What the data may ask for.
+        /// Limits on what the data may request, such as sizes and counts.
         pub limits: Limits = Limits::default(), with_limits;
-        /// Whether files that a scene refers to may lie outside of the scene's folder.
+        /// Whether a scene may refer to files outside its own folder.
         pub allow_outside: bool = false, with_allow_outside;
-        /// Whether to read the material libraries that a scene names.
+        /// Whether to read the material libraries that a scene refers to.
         pub load_materials: bool = true, with_load_materials;
-        /// Whether to read the meshes that shapes of a scene name (pbrt). Otherwise only their names are kept.
+        /// Whether to read the mesh files that a pbrt scene refers to. If not, only their names are kept.
         pub load_meshes: bool = true, with_load_meshes;
-        /// Who is asked for the files that a scene refers to, before the file system is.
+        /// A callback that supplies the files that a scene refers to; it is tried before the file system.
         pub resolver: Option<Resolve> = None, with_resolver;
-        /// How STL is read.
+        /// Options for reading STL.
         pub stl: StlReadOptions = StlReadOptions::default(), with_stl;
-        /// How tables of numbers are read.
+        /// Options for reading numeric tables.
         pub table: TableReadOptions = TableReadOptions::default(), with_table;
-        /// Which image is read of a file that holds many.
+        /// Which image to read from a file that contains several.
         pub image: ImageReadOptions = ImageReadOptions::default(), with_image;
     }
 }
 
-/// A callback that is asked by name for every file that a scene refers to: what it gives is read in place of a file
-/// beside the scene. `None` means that the name is not its business: then the file is looked for beside the scene,
-/// where that is a file.
+/// A callback that is called with the name of every file that a scene refers to. The input it returns is read instead
+/// of the file on disk. If it returns `None`, the file is looked up relative to the scene, provided that the scene
+/// itself is a file.
 ///
-/// The name is as the scene has it, and may be hostile. An error ends the reading with
-/// [`crate::ErrorKind::Host`], and is in [`crate::Error::io_error`] as it came; so are the errors of a reader that
-/// it gives. A path that it gives must be that of a regular file, but may lie anywhere.
+/// The name is passed exactly as it appears in the scene, and may be malicious. If the callback returns an error, or a
+/// reader that it returned fails, reading stops with [`crate::ErrorKind::Host`]; [`crate::Error::io_error`] returns the
+/// original error. A returned path must name a regular file, but may be anywhere.
 ///
 /// ```
 /// use polyhaul::options::Resolve;
@@ -70,31 +70,31 @@ polyhaul_model::options! {
 #[derive(Clone)]
 pub struct Resolve(pub Arc<dyn Fn(&str) -> Resolved + Send + Sync>);
 
-/// What a [`Resolve`] answers: what is to be read for a name, or `None` for a name that is not its business.
+/// The result of a [`Resolve`] callback: the input to read for a name, or `None` if it does not handle that name.
 pub type Resolved = std::io::Result<Option<crate::input::Input>>;
 
-/// How a file is compressed. Levels are on the codec's own scale (gzip 1 to 12, zstd 1 to 22, lz4 has one); `None` is a
-/// fast one.
+/// How a file is compressed. Levels use the codec's own scale (gzip 1 to 12, zstd 1 to 22, lz4 has a single level);
+/// `None` selects a fast level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
-    /// As the target's name says (`.gz`, `.bgz`, `.zst`, `.lz4`), at this level. A level is an error where the name
-    /// says nothing.
+    /// Inferred from the output's extension (`.gz`, `.bgz`, `.zst`, `.lz4`), at this level. Giving a level is an error
+    /// if the name has no such extension.
     ByName(Option<i32>),
-    /// Not at all, whatever the name says.
+    /// Uncompressed, regardless of the name.
     None,
-    /// By this codec at this level, whatever the name says.
+    /// This codec at this level, regardless of the name.
     By(Codec, Option<i32>),
 }
 
-/// As the target's name says.
+/// Inferred from the output's name.
 impl Default for Compression {
     fn default() -> Self {
         Compression::ByName(None)
     }
 }
 
-/// By the codec, at a fast level.
+/// This codec, at a fast level.
 impl From<Codec> for Compression {
     fn from(codec: Codec) -> Self {
         Compression::By(codec, None)
@@ -102,51 +102,51 @@ impl From<Codec> for Compression {
 }
 
 polyhaul_model::options! {
-    /// How to write.
+    /// Options for writing.
     #[derive(Clone, Debug)]
     pub struct WriteOptions {
-        /// The format; found by name when `None`.
+        /// The format. `None` infers it from the output's name.
         pub format: Option<crate::format::Format> = None, with_format;
         /// Threads, memory, cancellation, progress.
         pub run: RunOptions = RunOptions::default(), with_run;
-        /// Make an error of each warning that writing gives, such as that for a part of the model that the format
-        /// cannot store. An old file stays as it was. The kind is
+        /// Treat every warning from writing as an error, such as the warning about a part of the model that the format
+        /// cannot store. An existing file is left untouched. The kind is
         /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
         pub strict: bool = false, with_strict;
-        /// How the file is compressed (as its name says).
+        /// How to compress the file (by default, inferred from its name).
         pub compression: Compression = Compression::default(), with_compression;
         /// Make the file durable: fsync the file, rename it, fsync the folder.
         pub durable: bool = false, with_durable;
-        /// What the scene may ask for; of these the limits on instances count. A conversion takes those of the options
-        /// for reading.
+        /// Limits on the scene; only the limits on instances apply here. A conversion uses the limits from the read
+        /// options.
         pub limits: Limits = Limits::default(), with_limits;
         /// Copy the files that the asset refers to (textures, meshes, spectra) into the output's folder, and refer to
-        /// the copies. The copies appear first, the main file last; no existing file is replaced. Files outside the
-        /// source's folder are copied only if [`ReadOptions::allow_outside`] was set when it was read.
+        /// the copies. The copies are written first and the main file last; copies never overwrite existing files.
+        /// Files outside the source's folder are copied only if the asset was read with [`ReadOptions::allow_outside`].
         pub copy_assets: bool = false, with_copy_assets;
-        /// What becomes of the instances of a scene for a renderer (as the format can).
+        /// How to write the instances of a renderer scene (by default, as the format allows).
         #[cfg(feature = "pbrt")]
         pub instances: Instances = Instances::default(), with_instances;
-        /// How OBJ is written.
+        /// Options for writing OBJ.
         pub obj: ObjWriteOptions = ObjWriteOptions::default(), with_obj;
-        /// How PLY is written.
+        /// Options for writing PLY.
         pub ply: PlyWriteOptions = PlyWriteOptions::default(), with_ply;
-        /// How STL is written.
+        /// Options for writing STL.
         pub stl: StlWriteOptions = StlWriteOptions::default(), with_stl;
-        /// How tables of numbers are written.
+        /// Options for writing numeric tables.
         pub table: TableWriteOptions = TableWriteOptions::default(), with_table;
-        /// How pbrt scenes are written.
+        /// Options for writing pbrt scenes.
         #[cfg(feature = "pbrt")]
         pub pbrt: PbrtWriteOptions = PbrtWriteOptions::default(), with_pbrt;
-        /// How images are written.
+        /// Options for writing images.
         pub image: ImageWriteOptions = ImageWriteOptions::default(), with_image;
     }
 }
 
 impl WriteOptions {
-    /// The same options with these digits for every number that is written as text, whatever the format: positions,
-    /// uvs, normals and colours of OBJ, floats of PLY, STL and tables. Digits of single attributes or columns are set
-    /// after it.
+    /// Sets the digits for every number written as text, whatever the format: positions, uvs, normals and colors in
+    /// OBJ, and floats in PLY, STL and tables. To override the digits of a single attribute or column, set them after
+    /// calling this method.
     ///
     /// ```
     /// use polyhaul::WriteOptions;
@@ -168,17 +168,17 @@ impl WriteOptions {
 }
 
 impl ReadOptions {
-    /// Whether a broken statement ends the reading.
+    /// Whether a malformed statement stops reading with an error.
     pub(crate) fn raises(&self) -> bool {
         self.faults().raises()
     }
 
-    /// Those that the reader of every format takes.
+    /// The options shared by the readers of all formats.
     pub(crate) fn parse_options(&self) -> ParseOptions {
         ParseOptions { run: self.run.clone(), limits: self.limits, faults: self.faults(), own: () }
     }
 
-    /// What to do with faults in the data.
+    /// What to do about invalid data.
     pub(crate) fn faults(&self) -> FaultPolicy {
         FaultPolicy { on_error: self.on_error, strict: self.strict }
     }

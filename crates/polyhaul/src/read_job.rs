@@ -53,7 +53,7 @@ pub(crate) struct SceneFiles {
     pub(crate) directives: Vec<(&'static str, u64)>,
     /// Those with text. One that is included twice is read twice, and counts twice.
     pub(crate) text: FileSum,
-    /// Those with meshes; `None` where meshes are not read.
+    /// Those with meshes; `None` if meshes are not read.
     pub(crate) meshes: Option<FileSum>,
     /// The folders of those with text, relative to that of the scene.
     pub(crate) folders: BTreeSet<String>,

@@ -16,7 +16,7 @@ use polyhaul_model::error::Result;
 use polyhaul_model::{Image, Scene, Texture};
 use polyhaul_pipeline::crew::within;
 
-/// An input and how to read it. The method at the end says what to read it as; nothing is opened before.
+/// An input and how to read it. The final method chooses what to read it as; nothing is opened before that call.
 ///
 /// ```
 /// use polyhaul::{Input, Reader};
@@ -34,7 +34,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader with the default options. Paths are inputs, see [`Input`].
+    /// Creates a reader with the default options. Anything that converts to an [`Input`], such as a path, is accepted.
     pub fn new(input: impl Into<Input>) -> Reader {
         Reader { input: input.into(), options: ReadOptions::default() }
     }
@@ -45,49 +45,50 @@ impl Reader {
         Reader { options: options.clone(), ..self }
     }
 
-    /// Reads this format, whatever the name and the content say.
+    /// Sets the format, overriding what the name and the content suggest.
     #[must_use]
     pub fn format(mut self, format: Format) -> Reader {
         self.options.format = Some(format);
         self
     }
 
-    /// Sets the number of worker threads (all cores).
+    /// Sets the number of worker threads (default: all cores).
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Reader {
         self.options.run.threads = Some(threads);
         self
     }
 
-    /// Sets the memory for work in flight, in bytes (64 MiB). The arrays of the result come on top.
+    /// Sets the memory budget for work in flight, in bytes (default: 64 MiB). The arrays of the result are not
+    /// included.
     #[must_use]
     pub fn memory_limit(mut self, memory_limit: u64) -> Reader {
         self.options.run.memory_limit = memory_limit;
         self
     }
 
-    /// Sets what to do with data that breaks its format's rules (stop with an error).
+    /// Sets what to do with malformed data (default: stop with an error).
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Reader {
         self.options.on_error = on_error;
         self
     }
 
-    /// Makes every warning an error (off).
+    /// Treats every warning as an error (default: off).
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Reader {
         self.options.strict = strict;
         self
     }
 
-    /// Sets what the data may ask for.
+    /// Sets limits on what the data may request, such as sizes and counts.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Reader {
         self.options.limits = limits;
         self
     }
 
-    /// Allows files outside the scene's folder to be opened (off).
+    /// Allows files outside the scene's folder to be opened (default: off).
     #[must_use]
     pub fn allow_outside(mut self, allow_outside: bool) -> Reader {
         self.options.allow_outside = allow_outside;
@@ -97,16 +98,16 @@ impl Reader {
     /// Reads a scene.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Malformed`] with line and column or offset if the data breaks its format's rules,
-    /// [`crate::ErrorKind::Limit`] beyond [`ReadOptions::limits`], [`crate::ErrorKind::Io`] if a file cannot be read,
-    /// [`crate::ErrorKind::Usage`] if the format or the options do not fit.
+    /// [`crate::ErrorKind::Malformed`], with line and column or offset, if the data is malformed;
+    /// [`crate::ErrorKind::Limit`] if it exceeds [`ReadOptions::limits`]; [`crate::ErrorKind::Io`] if a file cannot be
+    /// read; [`crate::ErrorKind::Usage`] if the format or the options are not suitable.
     pub fn scene(self) -> Result<Loaded<Scene>> {
         self.run(|input, options| load::load(&Opened::new(input, options)?, options))
     }
 
-    /// Reads tables as they are, with the columns in the file's order and types: the elements of a PLY file, which
-    /// [`Reader::scene`] reads as a scene, or the one table of a csv, tsv, txt, xyz, pts or npy file
-    /// ([`ReadOptions::table`] says how).
+    /// Reads tables, keeping the order and types of the columns: the elements of a PLY file (which [`Reader::scene`]
+    /// would read as a scene), or the single table of a csv, tsv, txt, xyz, pts or npy file. See [`ReadOptions::table`]
+    /// for options.
     ///
     /// ```
     /// use polyhaul::model::Values;
@@ -124,7 +125,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Reader::scene`].
+    /// The same errors as [`Reader::scene`].
     pub fn tables(self) -> Result<Loaded<Tables>> {
         self.run(|input, options| tables::load(&Opened::new(input, options)?, options))
     }
@@ -132,15 +133,16 @@ impl Reader {
     /// Reads the text of a table (csv, tsv, txt, xyz, pts) into one array of one type, row by row.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Usage`] if the options ask for columns of several types; those of [`Reader::scene`].
+    /// [`crate::ErrorKind::Usage`] if the options select columns of different types; also any error from
+    /// [`Reader::scene`].
     pub fn array(self) -> Result<Loaded<TableArray>> {
         self.run(tables::load_array)
     }
 
-    /// Reads an image: tga, hdr, png, jpg, exr, bmp, psd (all layers merged), dds and ktx2 (the largest level of the
-    /// first picture).
+    /// Reads an image: tga, hdr, png, jpg, exr, bmp, psd (all layers merged), dds and ktx2 (the largest mip level of
+    /// the first layer and face).
     ///
-    /// Samples have the type of the file: bytes, 16 bits, or floats for linear light (hdr, exr).
+    /// Samples keep their type: 8-bit, 16-bit, or floats in linear light (hdr, exr).
     ///
     /// ```
     /// use polyhaul::model::{Channels, Samples};
@@ -155,27 +157,28 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Reader::scene`].
+    /// The same errors as [`Reader::scene`].
     pub fn image(self) -> Result<Loaded<Image>> {
         self.run(images::load)
     }
 
-    /// Reads a texture as it is, with all its mip levels, layers and faces: dds, ktx2. [`Reader::image`] decodes the
-    /// largest level of the first of them.
+    /// Reads a texture (dds, ktx2) without decoding it, with all its mip levels, layers and faces. [`Reader::image`]
+    /// decodes only the largest level of the first layer and face.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Usage`] for formats that are not texture formats; those of [`Reader::scene`].
+    /// [`crate::ErrorKind::Usage`] for formats that are not texture formats; also any error from [`Reader::scene`].
     pub fn texture(self) -> Result<Loaded<Texture>> {
         self.run(images::load_texture)
     }
 
     /// Reads the input and writes it in any format.
     ///
-    /// Between formats that have tables (PLY, csv, tsv, txt, xyz, pts, npy) everything is kept: all columns with their
-    /// types, elements that are not part of a mesh, lists, comments and their order. Of PLY the vertices become the
-    /// table, or the element that [`crate::options::TableReadOptions::element`] names; a table becomes the vertices of
-    /// a PLY file. OBJ and STL are read and written as scenes, and so are the others if the options for writing ask for
-    /// axes, scale, triangles or parts to drop. What the target cannot store is a warning in the report.
+    /// Conversions between table formats (PLY, csv, tsv, txt, xyz, pts, npy) keep everything: all columns and their
+    /// types, elements that are not part of a mesh, lists, comments and their order. From a PLY file, the vertices
+    /// become the table, or the element selected by [`crate::options::TableReadOptions::element`]; a table becomes the
+    /// vertices of a PLY file. OBJ and STL are converted as scenes, and so are the other formats if the write options
+    /// change axes or scale, triangulate, or drop parts. Anything that the target cannot store is reported as a
+    /// warning.
     ///
     /// ```
     /// use polyhaul::{Input, Reader, Writer};
@@ -192,17 +195,17 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// Those of reading and of writing. Limits are those of the reader; each side has its own threads, and a
-    /// [`crate::options::RunOptions::pool`] is the reader's.
+    /// Any error from reading or writing. The reader's limits apply to both sides. Each side uses its own number of
+    /// threads; a [`crate::options::RunOptions::pool`] is taken from the reader.
     pub fn convert(self, writer: Writer) -> Result<Report> {
         self.convert_with(writer, |_, _| Ok(())).map(Converted::report)
     }
 
-    /// As [`Reader::convert`], and shows `before` the content and the report of reading before anything is written. Its
-    /// error ends the job, and the target stays as it was.
+    /// Like [`Reader::convert`], but calls `before` with the content and the read report before anything is written. If
+    /// `before` returns an error, the job stops and the target is left untouched.
     ///
     /// # Errors
-    /// That of `before`; those of [`Reader::convert`].
+    /// Any error from `before` or from [`Reader::convert`].
     pub fn convert_with(
         self,
         writer: Writer,

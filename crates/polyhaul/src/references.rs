@@ -81,7 +81,7 @@ pub(crate) struct Relinker<'o> {
     target: Option<Target>,
     output: String,
     locator: Locator,
-    /// New names by folder and name; `None` where a name stays.
+    /// New names by folder and name; `None` if a name stays.
     known: HashMap<String, Option<String>>,
     copies: Copies,
     /// What was warned about, so that each file is once.
@@ -157,7 +157,7 @@ impl<'o> Relinker<'o> {
         self.options.copy_assets || moves || !included.is_empty()
     }
 
-    /// What `name` is to be written as; `None` where it stays. Readers look for it in `folder`, and then in `included`,
+    /// What `name` is to be written as; `None` if it stays. Readers look for it in `folder`, and then in `included`,
     /// which is relative to it.
     pub(crate) fn relink(
         &mut self,
@@ -459,7 +459,7 @@ fn name_from(target: &Path, file: &LocatedFile) -> Option<String> {
     }
 }
 
-/// The way from one folder to another. `None` where there is none, as between the drives of Windows.
+/// The way from one folder to another. `None` if there is none, as between the drives of Windows.
 fn way(from: &Path, to: &Path) -> Option<PathBuf> {
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
@@ -485,7 +485,7 @@ fn text(path: &Path) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// A name that stands at the end of a line of text, whose beginning may have options; `None` where it cannot.
+/// A name that stands at the end of a line of text, whose beginning may have options; `None` if it cannot.
 fn safe_on_a_line(name: String) -> Option<String> {
     let is_safe = !name.contains(char::is_control) && !name.ends_with([' ', '\t', '\\']);
     let is_misread = name.starts_with(['-', '#', ' ', '\t']);

@@ -76,7 +76,7 @@ pub(crate) enum Looks {
     Unknown,
     /// By a signature; stronger ones are tried first.
     Signature(Strength, fn(&Head<'_>) -> bool),
-    /// By its words; `None` where there are only blank lines and comments. They say little beside a name that says
+    /// By its words; `None` if there are only blank lines and comments. They say little beside a name that says
     /// otherwise.
     Words(fn(&[u8]) -> Option<bool>),
 }
@@ -178,17 +178,17 @@ impl Format {
         &ROWS[self.row()]
     }
 
-    /// Its name, which is its extension too.
+    /// The format's name, which is also its extension.
     pub fn name(self) -> &'static str {
         self.entry().name
     }
 
-    /// Other names, which are extensions too.
+    /// Alternative names, which are also extensions.
     pub fn other_names(self) -> &'static [&'static str] {
         self.entry().other_names
     }
 
-    /// The format of that name, in any case.
+    /// Finds a format by name, ignoring case.
     pub fn named(name: &str) -> Option<Format> {
         let is_named = |format: &Format| {
             let others = format.other_names().iter().copied();
@@ -197,8 +197,8 @@ impl Format {
         Format::ALL.into_iter().find(is_named)
     }
 
-    /// The format that a file name's extension names; that of a codec (`.gz`, `.zst`, `.lz4`) may
-    /// follow it.
+    /// Infers the format from a file name's extension, which may be followed by that of a codec (`.gz`, `.zst`,
+    /// `.lz4`).
     pub fn of_path(path: &Path) -> Option<Format> {
         // Only the end counts: what is no UTF-8 may stand before it.
         let name = path.file_name()?.to_string_lossy();
@@ -211,7 +211,7 @@ impl Format {
         self.entry().kind
     }
 
-    /// Whether this build reads it: whether its feature is on.
+    /// Whether this build supports the format, that is, whether its Cargo feature is enabled.
     pub fn is_built(self) -> bool {
         self.entry().missing_feature.is_none()
     }
@@ -219,7 +219,7 @@ impl Format {
     /// The same format, if it is built.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] names the feature that is missing.
+    /// [`ErrorKind::Unsupported`], with the name of the missing feature, if it is not.
     pub(crate) fn built(self) -> Result<Format> {
         let Some(feature) = self.entry().missing_feature else { return Ok(self) };
         let message = format!("this build of polyhaul does not support {}", self.name());
@@ -237,7 +237,7 @@ impl Format {
         &self.entry().write
     }
 
-    /// Whether scenes, tables or images are written in it. Textures are written by [`crate::textures`].
+    /// Whether scenes, tables or images can be written in this format. Textures are written by [`crate::textures`].
     pub fn is_written(self) -> bool {
         let Writers { scene, tables, image, .. } = self.writers();
         scene.is_some() || tables.is_some() || image.is_some()

@@ -1,7 +1,7 @@
-//! The same bytes under another compression, whatever they mean: whole files, and how small they would become.
+//! Recompresses files without interpreting their content, and estimates how small they would become.
 //!
-//! Knows no formats. What is written is cut into members as everything else that is written here, so the sizes that
-//! [`sampled`] predicts are those that [`repack`] comes to.
+//! This module knows nothing about formats. Output is split into members, as everywhere else in this crate, so the
+//! sizes that [`sampled`] predicts match what [`repack`] writes.
 
 use crate::input::{Input, Output};
 use crate::open::{Opened, Plain};
@@ -19,8 +19,8 @@ use polyhaul_pipeline::write::{Compression, Pages, encoder, pack};
 /// Bytes that are in memory at once.
 const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
 
-/// Writes the plain bytes of an input, compressed as `write` says. Only its `compression`, `durable` and `run` count,
-/// and of `read` the limits and what it does about garbage.
+/// Decompresses an input and writes it with the compression set in `write`. Of `write`, only `compression`, `durable`
+/// and `run` are used; of `read`, only the limits and the handling of trailing garbage.
 ///
 /// ```
 /// use polyhaul::options::{Codec, Compression};
@@ -37,7 +37,7 @@ const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
 /// ```
 ///
 /// # Errors
-/// Those of reading and of writing; a file is replaced as a whole or not at all.
+/// Any error from reading or writing. An existing file is replaced atomically.
 pub fn repack(
     input: impl Into<Input>,
     output: impl Into<Output>,
@@ -97,28 +97,30 @@ impl Pages for Batch<'_> {
     }
 }
 
-/// What one file comes to under each codec.
+/// The sizes of a file under different codecs.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Sizes {
     /// How it is compressed.
     pub codec: Option<Codec>,
-    /// Whether one thread decompresses for all: its members cannot be found without that, or there is only one.
+    /// Whether decompression is serial: the file has only one member, or its members cannot be located without
+    /// decompressing.
     pub is_stream: bool,
-    /// Bytes of the file.
+    /// The size of the file, in bytes.
     pub bytes: u64,
-    /// Bytes when it is not compressed. Of a stream as the sample has it, or near that as the end of a gzip file
-    /// says.
+    /// The uncompressed size, in bytes. For a stream, it is estimated from the sample, or taken from the end of a gzip
+    /// file if that is close to the estimate.
     pub plain_bytes: u64,
-    /// By codec, in the order in which they were asked for, the bytes that [`repack`] would write.
+    /// The size that [`repack`] would write for each codec, in the order requested.
     pub packed_bytes: Vec<u64>,
 }
 
-/// How large a file would be under each of `codecs` with their levels (`None` is a fast one), by compressing about
-/// `sample_bytes` of it, spread over it, in memory. Of a stream it is the beginning. All of a file that is no larger.
+/// Estimates the size of a file under each of `codecs` and levels (`None` is a fast level), by compressing a sample of
+/// about `sample_bytes` in memory. The sample is spread over the file; for a stream, it is the start. A file no larger
+/// than the sample is compressed completely.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Io`] and, of damaged data in the sample, [`crate::ErrorKind::Malformed`].
+/// [`crate::ErrorKind::Io`]; [`crate::ErrorKind::Malformed`] if the sample contains damaged data.
 pub fn sampled(
     input: impl Into<Input>,
     codecs: &[(Codec, Option<i32>)],
@@ -155,7 +157,7 @@ pub fn sampled(
 }
 
 /// The plain bytes of a gzip file of one member, of which there is a guess: the file ends with their number, but for
-/// multiples of 2^32 (RFC 1952, ISIZE). `None` where that is far from the guess, as of several members.
+/// multiples of 2^32 (RFC 1952, ISIZE). `None` if that is far from the guess, as of several members.
 fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
     let mut last = [0; 4];
     let offset = outside.len()?.checked_sub(last.len() as u64)?;
@@ -165,7 +167,7 @@ fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
     nearest(guess, u32::from_le_bytes(last))
 }
 
-/// The number nearest to the guess that is `rest` but for multiples of 2^32; `None` where it is not within a factor of
+/// The number nearest to the guess that is `rest` but for multiples of 2^32; `None` if it is not within a factor of
 /// 1.5.
 fn nearest(guess: u64, rest: u32) -> Option<u64> {
     let times = guess.saturating_sub(u64::from(rest)).saturating_add(1 << 31) >> 32;

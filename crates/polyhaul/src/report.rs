@@ -1,4 +1,4 @@
-//! What a job did: bytes, time by phase, threads, warnings.
+//! The report of a job: bytes, time per phase, threads, warnings.
 //!
 //! A report is plain data. The command renders it (`crates/cli`).
 
@@ -14,30 +14,30 @@ use polyhaul_trace::{self as trace, Part, Span};
 use polyhaul_model::warnings::Warnings;
 use std::time::{Duration, Instant};
 
-/// What a job did.
+/// The report of a job.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Bytes read from sources, referenced files included: compressed ones where they are compressed.
+    /// The bytes read from all sources, including referenced files; for compressed files, the compressed size.
     pub bytes_in: u64,
-    /// What these bytes came to when they were decompressed; `bytes_in` where nothing was.
+    /// The same after decompression; equal to `bytes_in` if nothing was compressed.
     pub plain_bytes_in: u64,
-    /// How the scene's source was compressed.
+    /// The compression of the main input, if any.
     pub codec: Option<Codec>,
-    /// Bytes written to sinks.
+    /// The bytes written to all outputs.
     pub bytes_out: u64,
-    /// What was read, by format and codec; together it is `bytes_in`.
+    /// The bytes read, by format and codec; they add up to `bytes_in`.
     pub reads: Vec<Moved>,
-    /// What was written, by format and codec; together it is `bytes_out`.
+    /// The bytes written, by format and codec; they add up to `bytes_out`.
     pub writes: Vec<Moved>,
-    /// How many referenced files were copied beside the output; their bytes are in `bytes_out`, too.
+    /// The number of referenced files copied next to the output. Their bytes are included in `bytes_out`.
     pub copied_files: u64,
-    /// The bytes of those copies.
+    /// The total size of those copies, in bytes.
     pub copied_bytes: u64,
     /// Time by phase, in order; `read` and `write` are among the names.
     pub phases: Vec<Phase>,
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: usize,
-    /// What was repaired, skipped or missing.
+    /// Warnings about anything repaired, skipped or missing.
     pub warnings: Warnings,
 }
 
@@ -83,7 +83,7 @@ impl Clock {
 }
 
 impl Report {
-    /// The time of all phases together.
+    /// The total time of all phases.
     pub fn elapsed(&self) -> Duration {
         self.phases.iter().map(|phase| phase.elapsed).sum()
     }
@@ -96,7 +96,7 @@ impl Report {
         result
     }
 
-    /// What a verdict needs to know of the job, on this machine.
+    /// The facts about this job and machine from which a verdict is derived.
     pub fn facts(&self) -> Facts {
         Facts::new(self.reads.clone(), self.writes.clone())
     }

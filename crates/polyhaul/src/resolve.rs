@@ -229,14 +229,14 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// `name` as a path below some folder; `None` where it leaves the folder.
+/// `name` as a path below some folder; `None` if it leaves the folder.
 pub(crate) fn below(name: &str) -> Option<PathBuf> {
     let path = slashed(name);
     let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     (path.components().all(stays) && !has_drive(name)).then_some(path)
 }
 
-/// Files made on Windows name their neighbours with backslashes.
+/// Files made on Windows name their neighbors with backslashes.
 pub(crate) fn slashed(name: &str) -> PathBuf {
     PathBuf::from(name.replace('\\', "/"))
 }

@@ -12,7 +12,7 @@ use polyhaul_model::{Image, Scene, Table, Texture};
 use polyhaul_pipeline::crew::within;
 use std::borrow::Cow;
 
-/// An output and how to write it. The method at the end says what is written; nothing is opened before.
+/// An output and how to write it. The final method chooses what to write; nothing is opened before that call.
 ///
 /// ```
 /// use polyhaul::model::{Mesh, Scene};
@@ -33,7 +33,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A writer with the default options. Paths are outputs, see [`Output`].
+    /// Creates a writer with the default options. Anything that converts to an [`Output`], such as a path, is accepted.
     pub fn new(output: impl Into<Output>) -> Writer {
         Writer { output: output.into(), options: WriteOptions::default() }
     }
@@ -44,49 +44,49 @@ impl Writer {
         Writer { options: options.clone(), ..self }
     }
 
-    /// Writes this format, whatever the output's name says.
+    /// Sets the format, overriding what the output's name suggests.
     #[must_use]
     pub fn format(mut self, format: Format) -> Writer {
         self.options.format = Some(format);
         self
     }
 
-    /// Sets the number of worker threads (all cores).
+    /// Sets the number of worker threads (default: all cores).
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Writer {
         self.options.run.threads = Some(threads);
         self
     }
 
-    /// Sets the memory for work in flight, in bytes (64 MiB).
+    /// Sets the memory budget for work in flight, in bytes (default: 64 MiB).
     #[must_use]
     pub fn memory_limit(mut self, memory_limit: u64) -> Writer {
         self.options.run.memory_limit = memory_limit;
         self
     }
 
-    /// Makes every warning an error, such as that of a part that the format cannot store (off).
+    /// Treats every warning as an error, such as the warning about a part that the format cannot store (default: off).
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Writer {
         self.options.strict = strict;
         self
     }
 
-    /// Sets how the file is compressed (as its name says).
+    /// Sets how the file is compressed (by default, inferred from its name).
     #[must_use]
     pub fn compression(mut self, compression: impl Into<Compression>) -> Writer {
         self.options.compression = compression.into();
         self
     }
 
-    /// Makes the file durable: it is on the disk when the job is done (off).
+    /// Makes the write durable: the file is on disk when the job is done (default: off).
     #[must_use]
     pub fn durable(mut self, durable: bool) -> Writer {
         self.options.durable = durable;
         self
     }
 
-    /// Sets the digits of all numbers that are written as text, see [`WriteOptions::with_digits`].
+    /// Sets the digits of all numbers written as text; see [`WriteOptions::with_digits`].
     #[must_use]
     pub fn digits(mut self, digits: Digits) -> Writer {
         self.options = self.options.with_digits(digits);
@@ -97,7 +97,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Usage`] if the arrays contradict each other or the format is read-only,
-    /// [`crate::ErrorKind::Io`] if the file cannot be written; an old file then stays as it was.
+    /// [`crate::ErrorKind::Io`] if the file cannot be written; an existing file is then left untouched.
     pub fn scene(self, scene: &Scene) -> Result<Report> {
         self.run(|output, options| save::save(Cow::Borrowed(scene), output, options))
     }
@@ -105,15 +105,15 @@ impl Writer {
     /// Writes tables, without comments.
     ///
     /// # Errors
-    /// Those of [`Writer::tables_with`].
+    /// The same errors as [`Writer::tables_with`].
     pub fn tables(self, tables: &[Table]) -> Result<Report> {
         self.tables_with(tables, &[], &[])
     }
 
-    /// Writes tables. In PLY each becomes an element, whose columns keep their names, types and order; csv, tsv, txt,
-    /// xyz, pts and npy hold one table ([`WriteOptions::table`] says how).
+    /// Writes tables. In PLY, each table becomes an element whose columns keep their names, types and order; csv, tsv,
+    /// txt, xyz, pts and npy hold a single table. See [`WriteOptions::table`] for options.
     ///
-    /// `comments` and `infos` (remarks about the object) come before them, if the format has such.
+    /// `comments` and `infos` (remarks about the object) are written before the tables, if the format supports them.
     ///
     /// ```
     /// use polyhaul::model::{Column, Table, Values};
@@ -129,25 +129,26 @@ impl Writer {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Usage`] if a column and its table have different numbers of rows, or the format cannot store
-    /// such tables (PLY has no integers of 64 bits, the others no lists); those of [`Writer::scene`].
+    /// such tables (PLY has no 64-bit integers, the others have no lists); also any error from [`Writer::scene`].
     pub fn tables_with(self, tables: &[Table], comments: &[String], infos: &[String]) -> Result<Report> {
         self.run(|output, options| tables::save(tables, [comments, infos], output, options))
     }
 
-    /// Writes an image: tga, hdr, png, jpg, exr ([`WriteOptions::image`] says how).
+    /// Writes an image: tga, hdr, png, jpg, exr. See [`WriteOptions::image`] for options.
     ///
-    /// The format gets what it can store: TGA bytes of sRGB; PNG bytes or 16 bits of sRGB; HDR floats of red, green and
-    /// blue in linear light, EXR such floats with any channels. What is dropped (alpha in HDR) or clipped (light above
-    /// 1 in TGA) is a warning in the report. [`crate::ops::ImageOps::convert_samples`] does the same without a file.
+    /// The image is converted to what the format can store: TGA stores 8-bit sRGB; PNG, 8- or 16-bit sRGB; HDR, linear
+    /// red, green and blue floats; EXR, linear floats with any channels. Anything dropped (alpha in HDR) or clipped
+    /// (values above 1 in TGA) is reported as a warning. [`crate::ops::ImageOps::convert_samples`] does the same
+    /// without a file.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Usage`] if the number of samples does not match the size, or the format cannot store images
-    /// of that size; those of [`Writer::scene`].
+    /// of that size; also any error from [`Writer::scene`].
     pub fn image(self, image: &Image) -> Result<Report> {
         self.run(|output, options| images::save(image, output, options))
     }
 
-    /// Writes a texture: dds, ktx2 ([`WriteOptions::image`] says how).
+    /// Writes a texture: dds, ktx2. See [`WriteOptions::image`] for options.
     ///
     /// ```
     /// use polyhaul::model::Texture;
@@ -164,9 +165,9 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Usage`] if the levels do not have the bytes that the size says, if there is no such texture
-    /// (volumes in arrays, cubes that are not square), and if the format has no such pixels: in DDS only BC1 to BC3,
-    /// BC7 and four channels of 8 bits can be sRGB. Those of [`Writer::scene`].
+    /// [`crate::ErrorKind::Usage`] if the byte count of a level does not match its size, if the texture is not valid
+    /// (arrays of volumes, cubes that are not square), or if the format does not support its encoding: in DDS, only BC1
+    /// to BC3, BC7 and four 8-bit channels can be sRGB. Also any error from [`Writer::scene`].
     pub fn texture(self, texture: &Texture) -> Result<Report> {
         self.run(|output, options| images::save_texture(texture, output, options))
     }

@@ -269,7 +269,9 @@ impl Place<'_> {
         let mut contestants = Vec::new();
         for line in listed.lines() {
             contestants.extend(self.contestant(listed, line, &more)?);
-            if let Some(before) = self.before.filter(|_| line.0.starts_with("polyhaul") && line.1.matches("{bench}").count() == 1) {
+            if let Some(before) =
+                self.before.filter(|_| line.0.starts_with("polyhaul") && line.1.matches("{bench}").count() == 1)
+            {
                 let twin = self.contestant(listed, line, &[more[0], more[1], ("bench", before)])?;
                 // A name lives as long as the process.
                 contestants.extend(twin.map(|it| Contestant { name: format!("{}{BEFORE}", it.name).leak(), ..it }));

@@ -1,9 +1,9 @@
 //! Scenes for a renderer, as pbrt-v4 has them: shapes and instances in many places, lights, media, a camera.
 //!
-//! A [`Render`] is plain data. Entities name things by [`Name`]s; their parameters lie in segments, one for each piece
-//! of text that was read at once, and are seen through [`Parameters`]. Where something stands is a node of a tree of
-//! transforms, as the file states them: nothing is multiplied here, see `polyhaul_pbrt::places::places64`. Two scenes
-//! are equal where they say the same, however their text was cut.
+//! A [`Render`] is plain data. Entities refer to things by [`Name`]; their parameters are stored in segments, one for
+//! each chunk of text, and accessed through [`Parameters`]. The placement of an entity is a node in a tree of
+//! transforms, kept as written in the file; to multiply them, see `polyhaul_pbrt::places::places64`. Two scenes are
+//! equal if their content is, regardless of how the text was split.
 
 mod equal;
 mod instances;
@@ -35,7 +35,7 @@ impl Transform {
     pub const IDENTITY: Transform = Transform(NONE);
 }
 
-/// Where something stands: when the shutter opens and when it closes. Most things do not move.
+/// The transforms of an entity when the shutter opens and when it closes. Most entities do not move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Motion {
     /// At the first of the transform times.
@@ -117,7 +117,7 @@ pub struct Entity {
     pub name: Name,
     /// Its parameters.
     pub parameters: ParameterRange,
-    /// The colour space of its colours; `None` for sRGB.
+    /// The color space of its colors; `None` for sRGB.
     pub color_space: Option<Name>,
     /// What `Attribute` said of such things before: an index into [`Render::attributes`].
     pub attributes: Option<u32>,
@@ -179,7 +179,7 @@ pub enum MaterialUse {
     Named(Name),
 }
 
-/// What many shapes have in common; by default nothing was said of them.
+/// State shared by many shapes; nothing is set by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShapeState {
     /// The material.
@@ -194,7 +194,7 @@ pub struct ShapeState {
     pub reverse_orientation: bool,
     /// What `Attribute` said of shapes: an index into [`Render::attributes`].
     pub attributes: Option<u32>,
-    /// The colour space of its colours; `None` for sRGB.
+    /// The color space of its colors; `None` for sRGB.
     pub color_space: Option<Name>,
 }
 
@@ -227,7 +227,7 @@ pub struct ObjectDefinition {
     pub name: Name,
     /// Its shapes: indices into [`Render::shapes`].
     pub shapes: Range<usize>,
-    /// Whether it is used and defined nowhere. It stays, with a warning, as the name alone.
+    /// Whether the definition is used but missing. It is then kept by name only, with a warning.
     pub missing: bool,
 }
 
@@ -268,7 +268,7 @@ pub struct Render {
     pub objects: Vec<ObjectDefinition>,
     /// The instances.
     pub instances: Instances,
-    /// The folder that names of files in it are relative to; `None` where it is not out of a file.
+    /// The folder that file names in the scene are relative to; `None` if it was not read from a file.
     pub folder: Option<PathBuf>,
     /// Shapes in the order of the text.
     pub shapes: Vec<StoredShape>,

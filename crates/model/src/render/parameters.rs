@@ -72,7 +72,7 @@ impl ParameterType {
         }
     }
 
-    /// How many numbers make one of its values; 1 where its values are no numbers.
+    /// How many numbers make one of its values; 1 if its values are not numbers.
     pub fn width(self) -> usize {
         match self {
             ParameterType::Point2 | ParameterType::Vector2 | ParameterType::Spectrum => 2,
@@ -137,7 +137,7 @@ pub struct Segment {
     pub declarations: Box<[Declaration]>,
     /// Parameters in the order of the text.
     pub parameters: Kept<StoredParameter>,
-    /// Values of parameters of type float, point, colour and such.
+    /// Values of parameters of type float, point, color and such.
     pub floats: Kept<f32>,
     /// Values of parameters of type integer.
     pub integers: Kept<i32>,
@@ -282,7 +282,7 @@ impl<'a> ParameterValues<'a> {
         self.len() == 0
     }
 
-    /// Numbers in groups of `N`: points, colours; `None` where they are no floats.
+    /// Numbers in groups of `N`: points, colors; `None` if they are not floats.
     pub fn rows<const N: usize>(&self) -> Option<&'a [[f32; N]]> {
         match self {
             ParameterValues::Floats(values) => Some(values.as_chunks().0),

@@ -1,6 +1,6 @@
 //! Tables as another format takes them: one of several, points in the order of their columns, names that PLY can have.
 //!
-//! Columns are moved, not copied. Numbers keep their type, colours apart: bytes in PLY and in files of points, because
+//! Columns are moved, not copied. Numbers keep their type, colors apart: bytes in PLY and in files of points, because
 //! everybody else reads them so. What is left out is noted.
 
 use crate::format::Format;
@@ -17,7 +17,7 @@ use std::collections::HashSet;
 
 /// The element that points are in.
 const VERTEX: &str = "vertex";
-/// The names of colours, without alpha.
+/// The names of colors, without alpha.
 const COLORS: [[&str; 3]; 3] =
     [["red", "green", "blue"], ["r", "g", "b"], ["diffuse_red", "diffuse_green", "diffuse_blue"]];
 /// Names that PLY has in small letters alone.
@@ -95,8 +95,7 @@ fn check_lists(table: &Table) -> Result<()> {
         .with_hint("choose other columns with `--columns`, or another element with `--element`"))
 }
 
-/// Puts the columns of points into the order in which files without names have them: x, y, z, intensity, colour,
-/// normal.
+/// Puts the columns of points into the order in which files without names have them: x, y, z, intensity, color, normal.
 fn arrange(table: &mut Table, (to, name): (Format, &str), warnings: &mut Warnings) -> Result<()> {
     if table.columns.iter().all(|column| column.name.is_empty()) {
         return Ok(());
@@ -158,14 +157,14 @@ fn can_be_colors(table: &Table, places: &[usize; 3]) -> bool {
     })
 }
 
-/// Colours as bytes, and how many of them changed.
+/// Colors as bytes, and how many of them changed.
 struct ColorBytes {
     values: Values,
     changed: u64,
     outside: u64,
 }
 
-/// Colours as bytes: floats go from 0 to 1, and integers of 16 bits to 65535.
+/// Colors as bytes: floats go from 0 to 1, and integers of 16 bits to 65535.
 fn color_bytes(values: Values) -> Result<ColorBytes> {
     fn bytes<T: Copy>(values: &[T], byte: impl Fn(T) -> f64) -> Result<ColorBytes> {
         let mut bytes = Vec::new();

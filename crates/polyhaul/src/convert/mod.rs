@@ -23,29 +23,29 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, Scene, Table};
 use std::borrow::Cow;
 
-/// What converting read.
+/// The content read by a conversion.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Content<'a> {
     /// A scene.
     Scene(&'a Scene),
-    /// Tables: what the target gets, in its order.
+    /// Tables, as they will be written, in output order.
     Tables(&'a [Table]),
     /// An image.
     Image(&'a Image),
 }
 
-/// What converting did.
+/// The reports of a conversion.
 #[derive(Clone, Debug, Default)]
 pub struct Converted {
-    /// What reading did.
+    /// The report of the read.
     pub reading: Report,
-    /// What writing did.
+    /// The report of the write.
     pub writing: Report,
 }
 
 impl Converted {
-    /// Both in one.
+    /// Combines both into one report.
     pub fn report(self) -> Report {
         let mut report = self.reading;
         report.extend(self.writing);

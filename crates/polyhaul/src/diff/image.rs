@@ -8,7 +8,7 @@ use polyhaul_model::{ChannelSamples, Channels, ColorSpace, Image, ImageAttribute
 use polyhaul_pipeline::options::RunOptions;
 use std::borrow::Cow;
 
-/// Compares two images: sizes, alpha, colours, each extra channel and each attribute.
+/// Compares two images: sizes, alpha, colors, each extra channel and each attribute.
 pub(super) fn compare([a, b]: [&Image; 2], found: &mut Differences, run: &RunOptions) -> Result<()> {
     attributes([a, b], found);
     if (a.width, a.height) != (b.width, b.height) {
@@ -30,7 +30,7 @@ pub(super) fn compare([a, b]: [&Image; 2], found: &mut Differences, run: &RunOpt
     Ok(())
 }
 
-/// Compares colours, and alpha where both have it; with `divides` as they are without alpha.
+/// Compares colors, and alpha where both have it; with `divides` as they are without alpha.
 fn pixels(
     [a, b]: [&Image; 2],
     has_alpha: bool,
@@ -76,7 +76,7 @@ fn fitted<'a>(image: &'a Image, channels: Channels, divides: bool, run: &RunOpti
     Ok(fitted)
 }
 
-/// Divides colours by alpha; where alpha is 0 they stay.
+/// Divides colors by alpha; where alpha is 0 they stay.
 fn divide(image: &mut Image) -> Result<()> {
     let size = image.channels.count();
     let Samples::F32(samples) = &mut image.samples else { return Ok(()) };
@@ -122,7 +122,7 @@ fn one_sided(what: &'static str, [a, b]: [Vec<String>; 2], found: &mut Differenc
     }
 }
 
-/// Compares the channels beside the colours, by name.
+/// Compares the channels beside the colors, by name.
 fn extras([a, b]: [&Image; 2], found: &mut Differences) {
     let names_of = |image: &'_ Image| image.extra.iter().map(|it| it.name.clone()).collect::<Vec<String>>();
     one_sided("channels", [names_of(a), names_of(b)], found);

@@ -1,21 +1,21 @@
-//! Whether two assets mean the same, whatever their formats: attribute by attribute, with the largest difference.
+//! Compares the meaning of two assets, regardless of format: attribute by attribute, with the largest difference.
 //!
-//! Compared is what readers of an asset get, not how a file stores it:
+//! The comparison is of the content, not of how a file stores it:
 //!
-//! - Faces and their corners are compared in file order. A corner has the position, normal, uv and colour that its
-//!   indices, its vertex or its face give it, so vertices that were split or merged do not count as different. Vertices
-//!   of no face are compared in order, lines as the edges that they consist of.
-//! - Objects are compared where they stand, each instance as an object. A pbrt scene is compared as its meshes; of
-//!   lights, cameras, media, settings and shapes that are not meshes the numbers are compared.
-//! - Materials, groups and smoothing are compared face by face, materials by name. Two names of files are equal if they
-//!   lead to one file, or to files with the same bytes.
-//! - Tables are compared column by column, by name; by place where one of the files has no names. A column's type does
-//!   not count, its values do: NaN equals NaN, and 0 equals -0.
-//! - Pixels are compared in linear light from 0 to 1, unless both images have the same type, channels and colour space.
-//!   Where only one of them has colours that are multiplied with alpha, that is a difference, and its colours are
-//!   divided by alpha first. Alpha that is the highest everywhere equals none.
-//! - Extra channels and attributes of images are compared by name. A channel's type does not count, its values do; of
-//!   an attribute the type and the bytes count.
+//! - Faces and their corners are compared in file order. Each corner has the position, normal, uv and color assigned by
+//!   its indices, vertex or face, so split or merged vertices do not count as a difference. Vertices that belong to no
+//!   face are compared in order; lines are compared edge by edge.
+//! - Objects are compared after applying their transforms, with each instance as an object. A pbrt scene is compared by
+//!   its meshes; for lights, cameras, media, settings and shapes that are not meshes, only the counts are compared.
+//! - Materials, groups and smoothing are compared face by face, materials by name. Two file names are equal if they
+//!   refer to the same file, or to files with the same bytes.
+//! - Tables are compared column by column, matched by name, or by position if one of the files has no names. Only the
+//!   values of a column are compared, not its type: NaN equals NaN, and 0 equals -0.
+//! - Pixels are compared in linear light from 0 to 1, unless both images have the same type, channels and color space.
+//!   If only one of them has premultiplied alpha, that is a difference, and its colors are divided by alpha first.
+//!   Fully opaque alpha equals no alpha.
+//! - Extra channels and attributes of images are compared by name: channels by value, whatever their type; attributes
+//!   by type and bytes.
 //! - Comments are not compared.
 //!
 //! The values are compared by `scene`, `table` and `image`. Nothing here writes or prints.
@@ -36,41 +36,42 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::limits::Limits;
 use polyhaul_pipeline::crew::within;
 
-/// What two assets have of which not all is the same.
+/// A difference between two assets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// What differs: `faces`, `positions`, `normals`, `uvs`, `colors`, `materials`, `columns`, `pixels`,
     /// `attributes` and so on.
     pub what: &'static str,
-    /// How it differs, in a sentence.
+    /// A one-sentence description.
     pub message: String,
-    /// How many values, elements or names differ.
+    /// The number of values, elements or names that differ.
     pub count: u64,
-    /// The largest difference of two numbers; `None` where something else differs.
+    /// The largest numeric difference; `None` if the difference is not numeric.
     pub largest: Option<f64>,
-    /// Where the largest difference is, or the first one.
+    /// The location of the largest difference, or of the first.
     pub place: Option<String>,
 }
 
-/// What comparing two assets found.
+/// The result of comparing two assets.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// What both are: `scene`, `tables`, `image` or `texture`.
+    /// The kind of both assets: `scene`, `tables`, `image` or `texture`.
     pub kind: &'static str,
-    /// What differs, by attribute; empty where both mean the same.
+    /// The differences, by attribute; empty if the assets are equivalent.
     pub differences: Vec<Difference>,
-    /// What reading both did; the warnings are here.
+    /// The report of reading both, including the warnings.
     pub report: Report,
 }
 
 impl Comparison {
-    /// Whether both mean the same.
+    /// Whether the two assets are equivalent.
     pub fn is_equal(&self) -> bool {
         self.differences.is_empty()
     }
 }
 
-/// Compares what two assets mean. Numbers are equal if they differ by `tolerance` at most (absolute; 0 for exact).
+/// Compares the meaning of two assets. Numbers are equal if they differ by at most `tolerance` (absolute; 0 for an
+/// exact comparison).
 ///
 /// ```
 /// use polyhaul::{Input, ReadOptions, diff};
@@ -84,8 +85,8 @@ impl Comparison {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] where the two are of kinds that cannot be compared, such as an image and a scene, or where
-/// `tolerance` is negative or NaN; those of [`crate::Reader::scene`].
+/// [`ErrorKind::Usage`] if the two kinds cannot be compared, such as an image and a scene, or if `tolerance` is
+/// negative or NaN; also any error from [`crate::Reader::scene`].
 pub fn diff(a: impl Into<Input>, b: impl Into<Input>, options: &ReadOptions, tolerance: f64) -> Result<Comparison> {
     let inputs = [a.into(), b.into()];
     within(&options.run, || compare(inputs, options, tolerance))

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Position, colour and normal of a vertex that no face has.
+/// Position, color and normal of a vertex that no face has.
 type LooseVertex = ([f32; 3], Option<[f32; 4]>, Option<[f32; 3]>);
 
 /// How many elements of a kind a mesh has.
@@ -177,7 +177,7 @@ impl<'a> World<'a> {
             .map_or("", String::as_str)
     }
 
-    /// Vertices that no face has, with their colours and normals.
+    /// Vertices that no face has, with their colors and normals.
     fn loose(&self) -> Vec<LooseVertex> {
         let mut all = Vec::new();
         for part in parts::homes(self.parts) {
@@ -228,7 +228,7 @@ struct Gaps {
     uvs: Gap,
     colors: Gap,
     alpha: Gap,
-    /// How many corners have normals, uvs, colours only in the first file, and only in the second.
+    /// How many corners have normals, uvs, colors only in the first file, and only in the second.
     lonely: [[u64; 2]; 3],
 }
 

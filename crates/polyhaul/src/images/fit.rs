@@ -1,4 +1,4 @@
-//! Images as the format that they are written in holds them: samples, colour space, channels.
+//! Images as the format that they are written in holds them: samples, color space, channels.
 //!
 //! What a format cannot store is dropped, clamped or rounded, with a warning that counts it. All else is unchanged.
 //! Everything is counted before the first byte is written, so that `strict` leaves an old file alone.

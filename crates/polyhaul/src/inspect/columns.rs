@@ -1,4 +1,4 @@
-//! The columns of a table: their types, how many values they have, and from where to where these go.
+//! The columns of a table: their types, value counts and ranges.
 //!
 //! Nothing is copied but names.
 
@@ -11,13 +11,13 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnSummary {
-    /// The name; empty where the file gave none.
+    /// The name; empty if the file gave none.
     pub name: String,
     /// The type of its numbers.
     pub scalar: Scalar,
-    /// How many numbers it has, NaN apart.
+    /// The number of values, not counting NaN.
     pub count: u64,
-    /// The smallest and the largest of them; `None` where there are none.
+    /// The minimum and maximum values, ignoring NaN; `None` if there are none.
     pub range: Option<[Number; 2]>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn inventory(tables: &[Table], run: &RunOptions) -> Result<Inventory>
     Ok(inventory)
 }
 
-/// How many positions, normals and colours these columns are, and the box around the positions.
+/// How many positions, normals and colors these columns are, and the box around the positions.
 fn points(inventory: &Inventory) -> (Contents, Option<Bounds>) {
     let find = |name: &str| inventory.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
     let all = |names: [&str; 3]| {

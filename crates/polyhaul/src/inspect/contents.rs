@@ -1,6 +1,6 @@
-//! How much of everything a scene holds, its bounds and its names.
+//! Counts of a scene's contents, its bounds and its names.
 //!
-//! The scene is only looked at. Names are copied, so that an [`Inventory`] outlives its scene.
+//! The scene is not modified. Names are copied, so that an [`Inventory`] can outlive its scene.
 
 use super::{ColumnSummary, Declared, ImageSummary, RenderInventory};
 use polyhaul_model::error::{Result, try_push, try_string};
@@ -35,7 +35,7 @@ macro_rules! counts {
 pub(super) use counts;
 
 counts! {
-    /// The counts of a scene: all meshes together.
+    /// The counts of a scene, over all meshes.
     Contents {
         /// Objects: named sections of meshes.
         objects,
@@ -45,7 +45,7 @@ counts! {
         uvs,
         /// Normals.
         normals,
-        /// Colours: one per position, or none.
+        /// Colors: one per position, or none.
         colors,
         /// Faces of any size.
         faces,
@@ -65,39 +65,39 @@ counts! {
         curves,
         /// Distinct group statements.
         groups,
-        /// Materials, those that no library defines included.
+        /// Materials, including those that no library defines.
         materials,
         /// Materials that are used and that no library defines.
         missing_materials,
-        /// Texture maps of all materials: a file that two of them use counts twice.
+        /// Texture maps of all materials; a file used by two materials counts twice.
         textures,
     }
 }
 
-/// All there is to tell about a scene without showing its arrays.
+/// A summary of a scene, without its arrays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inventory {
     /// The counts.
     pub contents: Contents,
-    /// The box around all finite positions, in the source's units; `None` where there are none.
+    /// The box around all finite positions, in the source's units; `None` if there are none.
     pub bounds: Option<Bounds>,
-    /// The name of each object, in file order; an empty one stands for what was not named.
+    /// The name of each object, in file order; empty for unnamed objects.
     pub object_names: Vec<String>,
     /// The name of each material, in the scene's order.
     pub material_names: Vec<String>,
     /// The material libraries, as the file names them.
     pub material_libraries: Vec<String>,
-    /// The files that texture maps name, as they name them: sorted, each once.
+    /// The files that texture maps refer to, as written in the file, sorted and without duplicates.
     pub texture_files: Vec<String>,
-    /// What the file says of itself, where its format has a header.
+    /// The file's header, if its format has one.
     pub declared: Option<Declared>,
     /// The columns of a table of numbers, in the file's order; empty for everything else.
     pub columns: Vec<ColumnSummary>,
     /// The rows of a table of numbers.
     pub rows: u64,
-    /// What a scene for a renderer holds (pbrt); `None` for everything else.
+    /// The contents of a renderer scene (pbrt); `None` for everything else.
     pub render: Option<RenderInventory>,
-    /// What an image is; `None` for everything else.
+    /// The summary of an image; `None` for everything else.
     pub image: Option<ImageSummary>,
 }
 
@@ -132,10 +132,10 @@ impl Contents {
 }
 
 impl Inventory {
-    /// Looks through a scene.
+    /// Builds the inventory of a scene.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Memory`] where there is none for the names.
+    /// [`crate::ErrorKind::Memory`] if there is not enough memory for the names.
     pub fn from_scene(scene: &Scene) -> Result<Inventory> {
         Ok(Inventory {
             contents: Contents::from_scene(scene),

@@ -1,4 +1,4 @@
-//! What a file says of itself before its rows: the header of a PLY file.
+//! The header of a PLY file: what it declares before its rows.
 //!
 //! Nothing here is counted or checked; reading did that.
 
@@ -21,7 +21,7 @@ pub struct Declared {
     pub infos: Vec<String>,
 }
 
-/// A kind of rows.
+/// An element: a kind of row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeclaredElement {
     /// The name.
@@ -37,9 +37,9 @@ pub struct DeclaredElement {
 pub struct DeclaredProperty {
     /// The name.
     pub name: String,
-    /// The type of the number, or of those of the list.
+    /// The type of the number, or of the list's values.
     pub scalar: Scalar,
-    /// The type of the count before a list; `None` for a number.
+    /// The type of a list's count; `None` if the property is a single number.
     pub count: Option<Scalar>,
 }
 

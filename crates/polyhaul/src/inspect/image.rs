@@ -4,24 +4,24 @@ use polyhaul_model::{
     Channels, ColorSpace, Encoding, Image, ImageChannel, ImagePart, PartChannel, Samples, Texel, Texture,
 };
 
-/// What an image holds, its pixels apart.
+/// A summary of an image, without its pixels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageSummary {
     /// Pixels in a row.
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// What a pixel has.
+    /// The channels of a pixel.
     pub channels: Channels,
-    /// Bits of a sample: 8, 16, or 32, which are floats.
+    /// Bits per sample: 8, 16, or 32 (floats).
     pub bits: u32,
-    /// What the samples of colours mean.
+    /// The color space of the samples.
     pub color_space: ColorSpace,
-    /// Whether the colours are multiplied with alpha already.
+    /// Whether the colors are premultiplied by alpha.
     pub premultiplied: bool,
-    /// What a texture has beside its first picture; `None` for images.
+    /// The properties that only textures have; `None` for images.
     pub texture: Option<TextureSummary>,
-    /// The channels beside the colours and alpha, each with a sample per pixel.
+    /// The channels other than color and alpha, each with one sample per pixel.
     pub extra: Vec<PartChannel>,
     /// The names of the attributes that the file declares.
     pub attributes: Vec<String>,
@@ -29,16 +29,16 @@ pub struct ImageSummary {
     pub parts: Vec<ImagePart>,
 }
 
-/// What a texture is, its pixels apart.
+/// A summary of a texture, without its pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextureSummary {
-    /// What the bytes of a level are.
+    /// How pixels are encoded.
     pub encoding: Encoding,
     /// Mip levels.
     pub levels: usize,
-    /// Slices of the largest level: 1 but for volumes.
+    /// The number of slices in the largest level: 1 except for volumes.
     pub depth: usize,
-    /// How many there are in an array: 1 but for arrays.
+    /// The number of array layers: 1 if the texture is not an array.
     pub layers: usize,
     /// 6 for cube maps, otherwise 1.
     pub faces: usize,

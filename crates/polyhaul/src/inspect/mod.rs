@@ -1,9 +1,9 @@
-//! What a scene holds, and whether it is sound.
+//! Inspects what a scene contains, and validates it.
 //!
-//! [`info`] counts what is inside of an input; [`validate`] reads it to its end, collects every complaint and tells
-//! whether a plain read would stop. Nothing is repaired, changed or printed: the command renders what is found here.
-//! Counting is in `contents` and, of scenes for a renderer, in `render`; columns of tables are in `columns`, what a
-//! file says of itself is in `declared`, what is looked at beyond reading in `faces` and `textures`.
+//! [`info`] counts what an input contains; [`validate`] reads an input to the end, collects every problem, and reports
+//! whether a normal read would fail. Neither repairs, changes or prints anything; the command-line tool renders the
+//! results. Counting is in `contents` and, for renderer scenes, in `render`; table columns are in `columns`, file
+//! headers in `declared`, and checks that a normal read does not make in `faces` and `textures`.
 
 mod columns;
 mod contents;
@@ -33,13 +33,14 @@ use crate::tables;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::crew::within;
 
-/// Reads a scene and tells what it holds, and what reading did. A table of numbers need not be one of points: its
-/// columns are listed; and so are those of an element of a PLY file that
-/// [`polyhaul_mesh::options::TableReadOptions::element`] names.
+/// Reads a scene, and returns an inventory of its contents and the report of the read. A numeric table need not contain
+/// points: its columns are listed. So are the columns of the PLY element selected by
+/// [`polyhaul_mesh::options::TableReadOptions::element`].
 ///
-/// The whole file is read, so it takes as long and as much memory as [`crate::Reader::scene`]. Textures of a pbrt
-/// scene, and its meshes where [`ReadOptions::load_meshes`] is off, are looked for and not opened: those that are not
-/// there are warnings (`missing-texture`, `missing-mesh`, or `outside-` where they lie outside of the scene's folder).
+/// The whole file is read, so this takes as much time and memory as [`crate::Reader::scene`]. The textures of a pbrt
+/// scene, and its mesh files if [`ReadOptions::load_meshes`] is off, are located but not opened. A file that is not
+/// found is a warning (`missing-texture`, `missing-mesh`); so is one outside the scene's folder (`outside-texture`,
+/// `outside-mesh`).
 ///
 /// ```
 /// use polyhaul::{Input, ReadOptions, inspect};
@@ -55,7 +56,7 @@ use polyhaul_pipeline::crew::within;
 /// ```
 ///
 /// # Errors
-/// Those of [`crate::Reader::scene`].
+/// The same errors as [`crate::Reader::scene`].
 pub fn info(input: impl Into<Input>, options: &ReadOptions) -> Result<(Inventory, Report)> {
     within(&options.run, || look(input.into(), options))
 }

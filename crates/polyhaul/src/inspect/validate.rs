@@ -1,7 +1,8 @@
-//! Everything that reading complains about, what it cannot see, and whether a plain read would stop.
+//! Collects everything that reading complains about, checks what reading does not, and reports whether a normal read
+//! would fail.
 //!
-//! An input is read to its end with every complaint kept. Where there were any it is read once more, now up to the
-//! first error: so no list of which complaints are serious has to be right.
+//! The input is read to the end, keeping every complaint. If there were any, it is read again, this time stopping at
+//! the first error. This way there is no separate list of serious complaints that could be wrong.
 
 use super::{RenderInventory, faces, textures};
 use crate::input::Input;
@@ -13,28 +14,28 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::OnError;
 use polyhaul_pipeline::crew::within;
 
-/// What became of validating an input.
+/// The result of validating an input.
 #[derive(Clone, Debug)]
 pub struct Validation {
-    /// What reading did. Its warnings are all complaints: those of reading in the order of the data, then those about
-    /// faces, then those about textures.
+    /// The report of the read. Its warnings are all the problems found: first those from reading, in file order, then
+    /// those about faces, then those about textures.
     pub report: Report,
-    /// The error that ends a read with [`OnError::Raise`], where one does: it stands among the complaints too, unless
-    /// it is one that no reading gets past, such as a limit. Then nothing else is known.
+    /// The error, if any, that would stop a read with [`OnError::Raise`]. It is also among the warnings, unless it is
+    /// an error that always stops reading, such as an exceeded limit; in that case nothing else is known.
     pub error: Option<Error>,
-    /// Whether a read succeeds; with [`ReadOptions::strict`], whether there are no complaints either.
+    /// Whether a read succeeds; with [`ReadOptions::strict`], also requires that there are no warnings.
     pub valid: bool,
 }
 
-/// Reads a scene to its end and lists every complaint with its place.
+/// Reads a scene to the end and lists every problem with its location.
 ///
-/// Besides what reading complains about these are `degenerate-face` (a face uses a position twice) and, where
-/// the input is a file or there is a resolver, `missing-texture` and `outside-texture` (a texture does not exist
-/// beside the scene or its material libraries, or lies outside of the scene's folder), or `unchecked-texture`
-/// where there are more than [`crate::options::Limits::files`] to look for.
+/// In addition to the warnings from reading, it reports `degenerate-face` (a face uses a position twice). If the input
+/// is a file or there is a resolver, it also reports `missing-texture` (a texture was not found relative to the scene
+/// or its material libraries), `outside-texture` (a texture is outside the scene's folder) and `unchecked-texture`
+/// (there are more than [`crate::options::Limits::files`] files to look for).
 ///
-/// An input with complaints is read twice; one that can be read only once (standard input, a pipe, [`Input::Reader`])
-/// is held in memory for that, compressed if it is. `options.on_error` does not matter.
+/// An input with problems is read twice. An input that can be read only once (standard input, a pipe,
+/// [`Input::Reader`]) is therefore kept in memory, still compressed if it was. `options.on_error` is ignored.
 ///
 /// ```
 /// use polyhaul::{Input, ReadOptions, inspect};
@@ -52,8 +53,8 @@ pub struct Validation {
 /// ```
 ///
 /// # Errors
-/// Where nothing can be said about the data: it cannot be opened or read, its format is not known, the machine has no
-/// memory, or the caller cancelled.
+/// Only if the data could not be checked: the input cannot be opened or read, its format is unknown, memory ran out, or
+/// the caller cancelled.
 pub fn validate(input: impl Into<Input>, options: &ReadOptions) -> Result<Validation> {
     within(&options.run, || check(input.into(), options))
 }

@@ -1,6 +1,6 @@
 //! What our own pieces work on when they are measured: a mesh, a table and images, of about the size that is asked for.
 //!
-//! The same size gives the same data. Numbers have as many digits as those of real files, and neighbours are alike but
+//! The same size gives the same data. Numbers have as many digits as those of real files, and neighbors are alike but
 //! not the same. Nothing here measures.
 
 use polyhaul_model::{Channels, ColorSpace, Column, Elements, Image, Mesh, Object, Samples, Scene, Table, Values};
@@ -71,7 +71,7 @@ pub(super) fn table(bytes: usize) -> Table {
     Table { name: "reading".into(), row_count, columns }
 }
 
-/// A picture with soft colours and some noise.
+/// A picture with soft colors and some noise.
 pub(super) fn picture(bytes: usize) -> Image {
     let side = side(bytes);
     let pixel = |index: usize| {

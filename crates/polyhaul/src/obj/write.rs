@@ -69,7 +69,7 @@ fn write_library(path: &Path, bytes: &[u8], file: FileOptions, options: &WriteOp
 struct Library {
     /// What the `mtllib` line says.
     name: String,
-    /// Where it goes and what is in it; `None` where there is nothing to write or no folder.
+    /// Where it goes and what is in it; `None` if there is nothing to write or no folder.
     file: Option<(PathBuf, Vec<u8>)>,
 }
 

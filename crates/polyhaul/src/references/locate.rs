@@ -167,7 +167,7 @@ fn located(base: &Path, path: PathBuf, is_other_case: bool) -> Option<Located> {
     Some(Located::File(LocatedFile { base: base.to_path_buf(), path, real, is_other_case }))
 }
 
-/// A path without `.` and `..`; `None` where it leads above its beginning.
+/// A path without `.` and `..`; `None` if it leads above its beginning.
 pub(super) fn cleaned(path: &Path) -> Option<PathBuf> {
     let mut clean = PathBuf::new();
     for part in path.components() {

@@ -29,7 +29,7 @@ macro_rules! formats {
         impl Format {
             $($(#[$docs])+ pub const $name: Format = Format::of_row(Position::$name as u8);)+
 
-            /// All formats, also those that are not built.
+            /// All formats, including those not enabled in this build.
             pub const ALL: [Format; ROWS.len()] = [$(Format::$name,)+];
         }
 
@@ -85,7 +85,7 @@ formats! {
             ..NO_WRITERS
         },
     }
-    /// STL, triangles for printers.
+    /// STL, triangles for 3D printing.
     Stl = row("stl", FormatKind::Scene), "stl" {
         looks: Looks::Signature(Strength::Usual, |head| mesh::stl::looks_like_stl(head.bytes, head.size)),
         read: Readers {
@@ -109,7 +109,7 @@ formats! {
             ..NO_WRITERS
         },
     }
-    /// pbrt-v4, scenes for a renderer.
+    /// pbrt-v4, renderer scenes.
     Pbrt = row("pbrt", FormatKind::Scene), "pbrt" {
         looks: Looks::Signature(Strength::Usual, |head| polyhaul_pbrt::looks_like_scene(head.text())),
         read: Readers { scene: Some(crate::pbrt::read), ..NO_READERS },
@@ -119,13 +119,13 @@ formats! {
     Csv = row(TableFormat::Csv.name(), FormatKind::Table(TableFormat::Csv)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
     /// Tab-separated values.
     Tsv = row(TableFormat::Tsv.name(), FormatKind::Table(TableFormat::Tsv)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
-    /// Values separated by blanks, or as the first rows show.
+    /// Values separated by blanks, or by the separator found in the first rows.
     Txt = row(TableFormat::Txt.name(), FormatKind::Table(TableFormat::Txt)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
     /// Points as lines of `x y z` and more.
     Xyz = row(TableFormat::Xyz.name(), FormatKind::Table(TableFormat::Xyz)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
-    /// Points as lines of `x y z`, intensity and colour, below a line with their count.
+    /// Points as lines of `x y z`, intensity and color, below a line with their count.
     Pts = row(TableFormat::Pts.name(), FormatKind::Table(TableFormat::Pts)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
-    /// An array of numpy.
+    /// A numpy array.
     Npy = row("npy", FormatKind::Table(TableFormat::Npy)), "table" {
         looks: Looks::Signature(Strength::Strong, |head| mesh::table::npy::looks_like_npy(head.bytes)),
         read: TABLE_READERS,
@@ -144,7 +144,7 @@ formats! {
             ..NO_WRITERS
         },
     }
-    /// Radiance HDR, images of light.
+    /// Radiance HDR, high-dynamic-range images.
     Hdr = row("hdr", FormatKind::Image), "hdr" {
         looks: Looks::Signature(Strength::Usual, |head| image::hdr::looks_like_hdr(head.bytes)),
         read: Readers { image: Some(|job| image_job::read(job, |bytes, own, _| image::hdr::read(bytes, own))), ..NO_READERS },
@@ -205,7 +205,7 @@ formats! {
             ..NO_WRITERS
         },
     }
-    /// OpenEXR, images of light.
+    /// OpenEXR, high-dynamic-range images.
     Exr = row("exr", FormatKind::Image), "exr" {
         looks: Looks::Signature(Strength::Usual, |head| image::exr::looks_like_exr(head.bytes)),
         read: Readers { image: Some(image_job::read_layer), has_layers: true, is_packed: true, ..NO_READERS },
@@ -228,7 +228,7 @@ formats! {
         looks: Looks::Signature(Strength::Usual, |head| image::bmp::looks_like_bmp(head.bytes)),
         read: Readers { image: Some(|job| image_job::read(job, image::bmp::read)), ..NO_READERS },
     }
-    /// Photoshop documents, of which the picture of all layers is read.
+    /// Photoshop documents; the merged image of all layers is read.
     Psd = row("psd", FormatKind::Image), "psd" {
         looks: Looks::Signature(Strength::Usual, |head| image::psd::looks_like_psd(head.bytes)),
         read: Readers {

@@ -21,13 +21,14 @@ const SPARE_BYTES: usize = 64;
 /// How often a thread looks for its turn before it offers its core to others.
 const SPINS: usize = 200;
 
-/// Writes all rows to the front of `out`, and returns how many bytes they take.
+/// Writes all rows to the start of `out`, and returns the number of bytes written.
 ///
-/// With one thread and no trace nothing is allocated; else each thread has a block of memory. What is behind the rows
-/// in `out` may be changed.
+/// With one thread and no trace, nothing is allocated; otherwise each thread allocates one block of memory. The rest of
+/// `out`, after the rows, may be overwritten.
 ///
-/// An error if `out` is too short, which says how many bytes are needed; if a value has no text in this format (NaN as
-/// an integer), which says in which row and column; if the columns are not those that the format was made for.
+/// Returns an error if `out` is too short (the message says how many bytes are needed), if a value cannot be written in
+/// this format, such as NaN as an integer (the message gives the row and column), or if the columns do not match the
+/// format.
 pub fn format_rows(format: &RowFormat, columns: &[Column<'_>], out: &mut [u8], run: &RunOptions) -> Result<usize> {
     let room = out.len();
     match fill(&bound(format, columns)?, format.max_bytes(), out, run)? {
@@ -39,9 +40,9 @@ pub fn format_rows(format: &RowFormat, columns: &[Column<'_>], out: &mut [u8], r
     }
 }
 
-/// Writes all rows to a buffer that is made for them.
+/// Writes all rows to a new buffer.
 ///
-/// Errors are those of [`format_rows`], and a lack of memory.
+/// Returns the same errors as [`format_rows`], and an error if memory runs out.
 pub fn format_rows_to_vec(format: &RowFormat, columns: &[Column<'_>], run: &RunOptions) -> Result<Vec<u8>> {
     let rows = bound(format, columns)?;
     let max_bytes = format.max_bytes();

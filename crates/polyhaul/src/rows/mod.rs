@@ -1,11 +1,11 @@
-//! Records as text: rows of typed columns through a compiled format, into a buffer or a sink, in parallel.
+//! Formats rows of typed columns as text with a compiled format, in parallel, into a buffer or a sink.
 //!
-//! The format is made once, with [`printf`] or [`fields`]; the columns are the caller's memory, which is only read.
-//! Nothing is allocated and no lock is taken from row to row, and the bytes are the same for any number of threads.
-//! What a row format can do is told in [`polyhaul_text::format`]; this module adds threads, places and sinks. It knows
-//! no file format.
+//! Compile the format once, with [`printf`] or [`fields`]; the columns borrow the caller's memory. Formatting a row
+//! neither allocates nor takes a lock, and the output is identical for any number of threads. The syntax of row formats
+//! is described in [`polyhaul_text::format`]; this module adds threads, output positions and sinks. It knows nothing
+//! about file formats.
 //!
-//! Where to look next: `buffer` (one buffer that the caller owns) and `pages` (a file or a stream).
+//! See also `buffer` (a single buffer owned by the caller) and `pages` (a file or a stream).
 //!
 //! ```
 //! use polyhaul::options::RunOptions;
@@ -37,14 +37,14 @@ pub use polyhaul_text::format::{Column, ColumnsError, Dialect, Kind, RowError, R
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result};
 use polyhaul_text::format::Page;
 
-/// Compiles a `printf` template, as [`RowFormat::printf`] does. What is wrong with it is a usage error that shows
-/// where.
+/// Compiles a `printf` template, like [`RowFormat::printf`]. An invalid template is a usage error that points to the
+/// problem.
 pub fn printf(template: &str, columns: &[Kind], dialect: Dialect) -> Result<RowFormat> {
     RowFormat::printf(template, columns, dialect).map_err(|error| in_template(template, error))
 }
 
-/// Compiles a template with named fields, as [`RowFormat::fields`] does. What is wrong with it is a usage error that
-/// shows where.
+/// Compiles a template with named fields, like [`RowFormat::fields`]. An invalid template is a usage error that points
+/// to the problem.
 pub fn fields(template: &str, field: impl FnMut(&str) -> Option<(usize, Kind)>) -> Result<RowFormat> {
     RowFormat::fields(template, field).map_err(|error| in_template(template, error))
 }

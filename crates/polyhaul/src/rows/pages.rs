@@ -17,13 +17,14 @@ const PAGE_BYTES: usize = 256 << 10;
 /// No page is longer, whatever its rows turn out to be, unless a single row is.
 const MOST_PAGE_BYTES: u64 = 8 << 20;
 
-/// Writes `head`, all rows and `foot`. A file is replaced as a whole or not at all.
+/// Writes `head`, all rows, and `foot`. A file is replaced atomically.
 ///
-/// The bytes do not depend on threads; compression is as for a scene. Of the options those of formats are not looked
-/// at. The memory is that of `options.run.memory_limit`, or that of the longest row that there may be.
+/// The output does not depend on the number of threads. Compression works as for a scene; the options of individual
+/// formats are ignored. Memory use is limited to `options.run.memory_limit`, or to the size of the longest possible row
+/// if that is larger.
 ///
-/// An error if a value has no text in this format (NaN as an integer), which says in which row and column; if the
-/// columns are not those that the format was made for; if the sink refuses.
+/// Returns an error if a value cannot be written in this format, such as NaN as an integer (the message gives the row
+/// and column), if the columns do not match the format, or if the sink fails.
 pub fn write_rows(
     format: &RowFormat,
     columns: &[Column<'_>],

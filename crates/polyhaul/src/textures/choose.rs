@@ -48,7 +48,7 @@ fn encoding(image: &Image, is_normal: bool, asked: Option<ColorSpace>) -> Encodi
     }
 }
 
-/// Whether it has bytes of colour.
+/// Whether it has bytes of color.
 fn is_bytes(encoding: Encoding) -> bool {
     !matches!(encoding, Encoding::Bc6h { .. } | Encoding::Plain { texel: Texel::U16 | Texel::F16 | Texel::F32, .. })
 }

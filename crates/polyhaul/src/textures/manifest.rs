@@ -115,7 +115,7 @@ fn parse(line: &str) -> Option<(&str, Entry)> {
     (name.len() == length).then_some((name, Entry { input: hash(input)?, options: hash(options)?, size }))
 }
 
-/// The hash of a file's bytes; `None` where it is no regular file, which can be read once.
+/// The hash of a file's bytes; `None` if it is not a regular file, which might be readable only once.
 pub(super) fn hash_file(path: &Path, run: &RunOptions) -> Result<Option<u128>> {
     let failed = |what: &str, e| Error::io(what, &path.display().to_string(), e);
     if !std::fs::metadata(path).map_err(|e| failed("opening", e))?.is_file() {

@@ -26,19 +26,19 @@ pub struct Source {
     pub name: PathBuf,
 }
 
-/// What became of an image.
+/// The outcome for one image.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Outcome {
     /// The texture was made.
     Made(Imported),
-    /// Neither the image nor the options changed since the texture was made.
+    /// The texture is up to date: neither the image nor the options have changed.
     Unchanged,
     /// It failed.
     Failed(Error),
 }
 
-/// What became of many images.
+/// The outcome of importing many images.
 #[derive(Clone, Debug, Default)]
 pub struct Imports {
     /// One for each image, in their order.
@@ -60,12 +60,12 @@ impl Imports {
     }
 }
 
-/// The images among these files and in these folders, with all folders below them, by their names. Of folders only
-/// files count that a name says to be images, and no DDS and KTX 2; links to folders are not followed. A file that is
-/// named itself always counts.
+/// Finds images: the given files, and all images in the given folders and their subfolders, ordered by name. Files in
+/// folders are recognized by extension, excluding DDS and KTX 2; symbolic links to folders are not followed. A file
+/// given directly is always included.
 ///
 /// # Errors
-/// [`ErrorKind::Io`] where a folder cannot be listed.
+/// [`ErrorKind::Io`] if a folder cannot be listed.
 pub fn find_images(inputs: &[PathBuf]) -> Result<Vec<Source>> {
     let mut found = Vec::new();
     for input in inputs {
@@ -110,16 +110,17 @@ fn is_image(name: &Path) -> bool {
     Format::of_path(name).is_some_and(|format| format.is_image() && !format.is_texture())
 }
 
-/// Imports images to a folder, which is made where it is not there.
+/// Imports images to a folder, creating it if needed.
 ///
-/// An image is left out where its bytes, the options and the texture are as they were when it was imported: a file
-/// `.polyhaul-textures` in the folder says so; with `force` all are done. What was finished stays where the work is
-/// cancelled, and the next run goes on from there. `observe` is called for each image when it is done, from any thread,
-/// and [`crate::options::RunOptions::progress`] with how many are done of how many.
+/// An image is skipped if the image, the options and the texture are unchanged since the last import, as recorded in
+/// the file `.polyhaul-textures` in the folder; `force` disables this check. If the job is cancelled, finished textures
+/// are kept, and the next run continues from there. `observe` is called after each image, from any thread;
+/// [`crate::options::RunOptions::progress`] is called with the number of images done and the total.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] where two images would be the same texture, or where the format is none of textures;
-/// [`ErrorKind::Cancelled`]; where the folder cannot be written. An image that fails is no error of the whole.
+/// [`ErrorKind::Usage`] if two images would be written to the same texture, or if the format is not a texture format;
+/// [`ErrorKind::Cancelled`]; [`ErrorKind::Io`] if the folder cannot be written. An image that fails does not fail the
+/// whole job.
 pub fn import_textures(
     sources: &[Source],
     folder: &Path,
@@ -217,7 +218,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Imports one image; `None` where nothing changed.
+    /// Imports one image; `None` if nothing changed.
     fn try_import(&self, source: &Source, name: &str, threads: usize) -> Result<Option<Imported>> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let output = self.folder.join(Path::new(name));

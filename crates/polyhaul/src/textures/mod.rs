@@ -1,8 +1,8 @@
-//! Images to textures for graphics cards: read, mipmaps, blocks, written as DDS or KTX 2.
+//! Converts images to GPU textures: reads them, builds mipmaps, compresses blocks, and writes DDS or KTX 2.
 //!
-//! [`import_texture`] does it for one file, [`import_textures`] for many, of which it leaves out those that did not
-//! change. What becomes of which image is in `choose`, what was done before in `manifest`, many files in `many`. The
-//! work itself is [`crate::ops`] and the formats'.
+//! [`import_texture`] converts one file; [`import_textures`] converts many and skips those that have not changed.
+//! `choose` picks the settings for an image, `manifest` records what was already imported, and `many` handles many
+//! files. The actual work is done by [`crate::ops`] and the formats.
 
 mod choose;
 mod manifest;
@@ -27,35 +27,35 @@ use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
 
 polyhaul_model::options! {
-    /// How textures are made.
+    /// Options for importing textures.
     #[derive(Clone, Debug)]
     pub struct TextureOptions {
-        /// The blocks. `None`: BC5 for maps of normals, BC4 for brightness alone, BC6H for floats (plain halves where
-        /// they have alpha), BC7 for all others.
+        /// The block encoding. `None` selects BC5 for normal maps, BC4 for grayscale, BC6H for floats (uncompressed
+        /// half floats if there is alpha), and BC7 for everything else.
         pub encoding: Option<Encoding> = None, with_encoding;
-        /// How much time blocks may take (normal).
+        /// How much time to spend on compressing blocks (default: normal).
         pub quality: BlockQuality = BlockQuality::default(), with_quality;
-        /// How mip levels are made; `None`: there are none (default: box).
+        /// The filter for mip levels, or `None` for no mip levels (default: box).
         pub mips: Option<MipmapFilter> = Some(MipmapFilter::Box), with_mips;
-        /// What lies beyond the edges for mip levels (their own pixels).
+        /// How mip filtering treats pixels beyond the edges (default: clamp).
         pub edges: MipmapEdges = MipmapEdges::default(), with_edges;
         /// Keep the share of pixels with this alpha or more in all mip levels: see [`MipmapOptions::alpha_cutoff`].
         pub alpha_cutoff: Option<f32> = None, with_alpha_cutoff;
-        /// Whether it is a map of normals; `None`: where its name ends in `_n`, `_nrm`, `_normal`, `_normals` or
+        /// Whether the image is a normal map. `None`: if its name ends in `_n`, `_nrm`, `_normal`, `_normals` or
         /// `_normalmap`.
         pub normal_map: Option<bool> = None, with_normal_map;
-        /// What the samples of colours mean; `None`: what the file says. Normals and BC4 and BC5 are data and stay as
-        /// they are.
+        /// The color space of the samples. `None` uses that of the file. Normal maps, BC4 and BC5 contain data and are
+        /// not converted.
         pub color_space: Option<ColorSpace> = None, with_color_space;
-        /// DDS or KTX 2; `None`: as the output's name says, and DDS for many.
+        /// DDS or KTX 2. `None` infers it from the output's name; [`import_textures`] then uses DDS.
         pub format: Option<Format> = None, with_format;
         /// How it is written: KTX 2 is compressed by zstd.
         pub image: ImageWriteOptions = ImageWriteOptions::default(), with_image;
-        /// Whether the texture is on the disk when it is done: see [`WriteOptions::durable`].
+        /// Whether to make the write durable; see [`WriteOptions::durable`].
         pub durable: bool = false, with_durable;
         /// The format of what is read; found by name and content when `None`.
         pub from: Option<Format> = None, with_from;
-        /// What images may ask for.
+        /// Limits on the images.
         pub limits: Limits = Limits::default(), with_limits;
         /// What reading does with broken data.
         pub on_error: OnError = OnError::default(), with_on_error;
@@ -66,7 +66,7 @@ polyhaul_model::options! {
     }
 }
 
-/// What importing made.
+/// The result of importing a texture.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// Pixels in a row of the largest level.
@@ -77,7 +77,7 @@ pub struct Imported {
     pub encoding: Encoding,
     /// How many levels there are.
     pub level_count: usize,
-    /// What reading and writing did; the warnings are here.
+    /// The report of reading and writing, including the warnings.
     pub report: Report,
 }
 
