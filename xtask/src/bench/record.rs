@@ -427,7 +427,8 @@ fn readme_table(head: &str, left: &Outcome, right: &Outcome, memory: Memory) -> 
         Memory::Extra => "extra memory",
     };
     let mut table = Table::new(1, &[head, &size(left), &against(left), &size(right), &against(right), memory_head]);
-    let (limits, mut rows): (Vec<&Row>, Vec<&Row>) = left.rows.iter().partition(|row| row.name.starts_with("limit"));
+    let (limits, mut rows): (Vec<&Row>, Vec<&Row>) =
+        left.rows.iter().filter(|row| !row.name.ends_with(BEFORE)).partition(|row| row.name.starts_with("limit"));
     // The fastest first.
     rows.sort_by(|a, b| a.least_seconds().unwrap_or(f64::MAX).total_cmp(&b.least_seconds().unwrap_or(f64::MAX)));
     for row in rows.into_iter().chain(limits) {
