@@ -3,13 +3,14 @@
 //! Only additions, multiplications, divisions and square roots of floats are used, which are exact
 //! everywhere by IEEE 754; sines are not. `single` is one mesh; `plain` is one with as many uvs as
 //! positions, which some readers insist on; `objects` is many, with materials, smoothing and arrays
-//! of their own. PLY files ([`ply`]), STL files ([`stl`]) and text of numbers ([`table`]) are made from the same
+//! of their own. OBJ files with the habits of other programs are in [`styles`], PLY files ([`ply`]), STL files ([`stl`]) and text of numbers ([`table`]) are made from the same
 //! floats. Scenes for pbrt ([`pbrt`]) are those of the tests. What a file holds is printed and kept beside it, as
 //! `.counts`.
 
 mod pbrt;
 mod ply;
 mod stl;
+mod styles;
 mod table;
 
 use crate::Failure;
@@ -44,6 +45,7 @@ fn file(kind: &str, megabytes: u64, path: &Path) -> Result<String, Failure> {
         "ply-splat" => ply::splat(&mut text, megabytes)?,
         "stl-binary" => stl::binary(&mut text, megabytes)?,
         "stl-ascii" => stl::ascii(&mut text, megabytes)?,
+        kind if kind.starts_with("obj-") => styles::write(&mut text, &kind[4..], megabytes)?,
         "table" => table::write(&mut text, megabytes, &path.with_extension("npy"))?,
         _ => return Err(format!("no kind {kind} of file").into()),
     }

@@ -1,6 +1,7 @@
 //! What both programs of the benchmark begin with: their arguments and their exit codes. What they do is `main.rs` and
 //! `jobs.rs`.
 
+use polyhaul_text::cpu::Level;
 use std::process::ExitCode;
 
 /// What can go wrong is only shown.
@@ -10,7 +11,7 @@ pub type Failure = Box<dyn std::error::Error>;
 pub fn main(name: &str, run: impl FnOnce(&[&str]) -> Result<(), Failure>) -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match run(&args) {
+    match cap_level().and_then(|()| run(&args)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{name}: {error}");
@@ -19,8 +20,16 @@ pub fn main(name: &str, run: impl FnOnce(&[&str]) -> Result<(), Failure>) -> Exi
     }
 }
 
+/// Holds polyhaul's instructions at the level that the environment names, so that one machine shows how fast others are.
+fn cap_level() -> Result<(), Failure> {
+    let Ok(wanted) = std::env::var("POLYHAUL_BENCH_LEVEL") else { return Ok(()) };
+    let level = Level::all().find(|level| format!("{level:?}").eq_ignore_ascii_case(&wanted));
+    level.ok_or_else(|| format!("this CPU has no level {wanted}"))?.cap();
+    Ok(())
+}
+
 /// Prints which instructions polyhaul uses.
 pub fn level() -> Result<(), Failure> {
-    println!("{:?}", polyhaul_text::cpu::Level::best());
+    println!("{:?}", Level::best());
     Ok(())
 }

@@ -27,6 +27,9 @@ const MEGABYTES: u64 = 300;
 /// How often each contestant's turn comes.
 const ROUNDS: usize = 5;
 
+/// What `--level` takes.
+const LEVELS: [&str; 3] = ["portable", "avx2", "avx512"];
+
 /// What `args` ask for.
 #[derive(Debug)]
 struct Options {
@@ -45,6 +48,8 @@ struct Options {
     programs: Option<PathBuf>,
     /// An earlier build of `bench-obj`, to be measured in turn with this one.
     before: Option<PathBuf>,
+    /// The instructions that polyhaul is held at.
+    level: Option<String>,
 }
 
 /// Measures, or prints the README's table from the latest record.
@@ -81,6 +86,7 @@ fn parse(args: &[&str]) -> Option<Options> {
         install_peers: false,
         programs: None,
         before: None,
+        level: None,
     };
     let mut without = Vec::new();
     let mut rest = args.iter();
@@ -90,6 +96,7 @@ fn parse(args: &[&str]) -> Option<Options> {
             "--without" => without.push(plan::part(rest.next()?)?),
             "--programs" => options.programs = Some(std::path::absolute(rest.next()?).ok()?),
             "--before" => options.before = Some(std::path::absolute(rest.next()?).ok()?),
+            "--level" => options.level = Some(rest.next().filter(|level| LEVELS.contains(level))?.to_string()),
             "--install-peers" => options.install_peers = true,
             "--size" => options.megabytes = rest.next()?.parse().ok().filter(|&size| size > 0)?,
             "--rounds" => options.rounds = rest.next()?.parse().ok().filter(|&count| count > 0)?,
@@ -132,7 +139,10 @@ fn record_folder(options: &Options) -> PathBuf {
 fn measure(options: &Options) -> Result<bool, String> {
     let data = data_folder(options);
     make_folder(&data.join("out"))?;
-    let tools = build::tools(&options.parts, options.install_peers, options.programs.as_deref())?;
+    let mut tools = build::tools(&options.parts, options.install_peers, options.programs.as_deref())?;
+    if let Some(level) = &options.level {
+        tools.prefix.splice(0..0, ["env".into(), format!("POLYHAUL_BENCH_LEVEL={level}").into()]);
+    }
     let place = Place { tools: &tools, data: &data, megabytes: options.megabytes, before: options.before.as_deref() };
     let (mut outcomes, mut kernels, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
     let (mut judged, mut sweeps) = (Vec::new(), Vec::new());
@@ -167,7 +177,8 @@ fn measure(options: &Options) -> Result<bool, String> {
 fn keep(record: &record::Record, options: &Options) -> Result<(), String> {
     let folder = record_folder(options);
     make_folder(&folder)?;
-    let name = record.name(&suffix(&options.parts));
+    let level = options.level.iter().map(|level| format!("-{level}")).collect::<String>();
+    let name = record.name(&(suffix(&options.parts) + &level));
     let text = record.markdown();
     write(&folder.join(format!("{name}.md")), &text)?;
     write(&folder.join(format!("{name}.json")), &record.json())?;

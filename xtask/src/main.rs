@@ -39,7 +39,7 @@ usage: cargo xtask CHORE
   deny                       check licenses, origins and advisories of dependencies (deny.toml; a step of test)
   faults                     plant faults one at a time, and check that the tests find each
   bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
-        [--programs DIR] [--before BENCH-OBJ]
+        [--programs DIR] [--before BENCH-OBJ] [--level LEVEL]
                              run all benchmarks against other programs, or some: obj python blender gzip ply stl pbrt tables
                              images numbers records trace watch verdicts sweeps; the record goes to bench/record, that of a
                              smaller trial to DIR/record
@@ -47,6 +47,7 @@ usage: cargo xtask CHORE
                              each as a whole process that gets a file
                              --before: also measure an earlier build of bench-obj (bench/target/release), in turn
                              with this one
+                             --level: hold polyhaul at the instructions of avx2 or portable (Rust programs only)
                              --install-peers: install the requirements of C++ and Python peers with apt-get
   bench --readme             print the README's tables, from the latest records
 ";

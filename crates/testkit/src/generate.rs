@@ -220,6 +220,78 @@ pub fn random(random: &mut Random, statements: usize) -> Vec<u8> {
     text.out
 }
 
+/// OBJ text of `runs` runs of lines that are alike, as programs write them: positions with weights and colors, uvs of two
+/// or three numbers, numbers in one notation, faces whose indices all count forward or backward. Without a fault.
+pub fn runs(random: &mut Random, runs: usize) -> Vec<u8> {
+    let mut text = Text { random, out: Vec::new(), counts: [0; 3], needed: [0; 3] };
+    for _ in 0..runs {
+        let lines = 1 + text.random.below(150);
+        match text.random.below(6) {
+            stream @ 0..3 => text.rows(stream, lines),
+            3..5 if text.counts[0] > 0 => text.faces(lines),
+            _ => {
+                let line = *text.random.pick(&["g a\n", "o b\n", "usemtl c\n", "s 1\n", "# d\n", "\n"]);
+                text.put(line);
+            }
+        }
+    }
+    text.out
+}
+
+impl Text<'_> {
+    fn rows(&mut self, stream: usize, lines: usize) {
+        let counts: &[usize] = [&[3, 3, 4, 6, 7][..], &[2, 3], &[3]][stream];
+        let (count, notation) = (*self.random.pick(counts), self.random.below(5));
+        let newline = *self.random.pick(&["\n", "\r\n"]);
+        for _ in 0..lines {
+            self.put(["v", "vt", "vn"][stream]);
+            for _ in 0..count {
+                let value = (self.random.bits() >> 11) as f64 / f64::powi(2.0, 52) - 1.0;
+                // One of many is of another notation.
+                let notation = if self.random.once_in(200) { self.random.below(5) } else { notation };
+                self.put(&match notation {
+                    0 => format!(" {value:.6}"),
+                    1 => format!(" {:.3}", value * 1000.0),
+                    2 => format!("  {value}"),
+                    3 => format!("\t{value:.9e}"),
+                    _ => format!(" {value:.15}"),
+                });
+            }
+            self.put(newline);
+            self.counts[stream] += 1;
+        }
+    }
+
+    fn faces(&mut self, lines: usize) {
+        let is_negative = self.random.once_in(2);
+        let streams: &[usize] = match self.counts {
+            [_, 0, 0] => &[0],
+            [_, 0, _] => &[0, 2],
+            [_, _, 0] => &[0, 1],
+            _ => *self.random.pick(&[&[0][..], &[0, 1], &[0, 2], &[0, 1, 2]]),
+        };
+        let corners = 3 + self.random.below(3);
+        for _ in 0..lines {
+            self.put("f");
+            for _ in 0..corners + usize::from(self.random.once_in(20)) {
+                for (at, &stream) in streams.iter().enumerate() {
+                    let index = 1 + self.random.below(self.counts[stream]);
+                    let joint = if at == 0 {
+                        " "
+                    } else if streams == [0, 2] {
+                        "//"
+                    } else {
+                        "/"
+                    };
+                    self.put(joint);
+                    self.put(&format!("{}{index}", if is_negative { "-" } else { "" }));
+                }
+            }
+            self.put("\n");
+        }
+    }
+}
+
 /// Random text as it grows.
 struct Text<'r> {
     random: &'r mut Random,

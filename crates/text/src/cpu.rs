@@ -30,6 +30,12 @@ impl Level {
         level
     }
 
+    /// Makes [`Level::best`] return at most this level from now on, in the whole process. For benchmarks, which show on
+    /// one CPU how fast others are.
+    pub fn cap(self) {
+        FOUND.store(self.usable() as u8, Ordering::Relaxed);
+    }
+
     /// All levels that this CPU has, the portable one first: for tests that hold them equal.
     pub fn all() -> impl Iterator<Item = Level> {
         let best = Level::best() as u8;

@@ -30,17 +30,18 @@ impl Machine {
     /// This machine, today.
     pub(super) fn this(tools: &Tools) -> Machine {
         let unknown = || String::from("unknown");
+        let level = [&tools.prefix[..], &[tools.programs["bench"].clone().into(), "level".into()]].concat();
         let mut revision = Command::new("git");
         revision.args(["describe", "--always", "--dirty"]).current_dir(root::root());
         Machine {
             cpu: system_value("/proc/cpuinfo", "model name").unwrap_or_else(unknown),
             cores: std::thread::available_parallelism().map_or(1, |count| count.get() as u64),
-            level: output_of(Command::new(&tools.programs["bench"]).arg("level")).unwrap_or_else(unknown),
+            level: super::runs::output(&level).map_or_else(|_| unknown(), |text| text.trim().into()),
             memory_gib: memory_gib(),
             kernel: output_of(Command::new("uname").args(["-s", "-r", "-m"])).unwrap_or_else(unknown),
             rustc: output_of(Command::new("rustc").arg("--version")).unwrap_or_else(unknown),
             revision: output_of(&mut revision).unwrap_or_else(unknown),
-            real_time: !tools.prefix.is_empty(),
+            real_time: tools.prefix.iter().any(|word| word == "chrt"),
             date: output_of(Command::new("date").args(["-u", "+%F"])).unwrap_or_else(unknown),
         }
     }

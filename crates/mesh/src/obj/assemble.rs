@@ -20,8 +20,8 @@ use std::hash::BuildHasher;
 #[derive(Default)]
 pub(super) struct Assembler {
     objects: Vec<Object>,
-    /// A group statement that no position or element followed yet.
-    open_group: Option<(Counts, String)>,
+    /// A group statement that no position or element followed yet, and the number of its name, or [`NONE`].
+    open_group: Option<(Counts, u32)>,
     materials: ObjNames,
     material_runs: Vec<Run>,
     uses: Vec<Reference>,
@@ -61,8 +61,7 @@ pub(super) struct ObjAssembleStatement<'a, 'p> {
     pub(super) event: &'a ObjEvent,
     pub(super) name: &'a [u8],
     pub(super) at: Counts,
-    pub(super) place: Place,
-    placer: &'a Placer<'p>,
+    placer: &'a mut Placer<'p>,
     options: &'a ParseOptions,
     pub(super) warnings: &'a mut Warnings,
 }
@@ -73,7 +72,15 @@ const EXCERPTS: usize = 100;
 impl<'a> ObjAssembleStatement<'a, '_> {
     /// The statement's text.
     fn decoded(&mut self) -> Result<std::borrow::Cow<'a, str>> {
-        names::decode(self.name, &self.place, self.options.faults, self.warnings)
+        // Finding the place of each of many statements would take longer than all else that is done in order.
+        match std::str::from_utf8(self.name) {
+            Ok(name) => Ok(name.into()),
+            Err(_) => names::decode(self.name, &self.place(), self.options.faults, self.warnings),
+        }
+    }
+
+    fn place(&mut self) -> Place {
+        self.placer.place(self.event.token.0)
     }
 
     pub(super) fn limits(&self) -> &Limits {
@@ -81,22 +88,22 @@ impl<'a> ObjAssembleStatement<'a, '_> {
     }
 
     /// A reference to the name, which is the `count`-th of its kind.
-    fn reference(&self, name: &str, count: usize) -> Result<Reference> {
+    fn reference(&mut self, name: &str, count: usize) -> Result<Reference> {
         let excerpt = (count < EXCERPTS).then(|| self.placer.excerpt(self.event.token));
-        Ok(Reference { name: try_string(name)?, place: self.place.clone(), excerpt })
+        Ok(Reference { name: try_string(name)?, place: self.place(), excerpt })
     }
 
-    pub(super) fn diagnostic(&self, message: impl Into<String>, expected: Option<&str>) -> Diagnostic {
+    pub(super) fn diagnostic(&mut self, message: impl Into<String>, expected: Option<&str>) -> Diagnostic {
         Diagnostic {
             expected: expected.map(str::to_owned),
-            place: self.place.clone(),
+            place: self.place(),
             excerpt: Some(self.placer.excerpt(self.event.token)),
             ..Diagnostic::new(message)
         }
     }
 
     /// That one more than `count` objects or materials is within the limit.
-    fn check_count(&self, limit_name: &str, count: usize, limit: u64) -> Result<()> {
+    fn check_count(&mut self, limit_name: &str, count: usize, limit: u64) -> Result<()> {
         if (count as u64) < limit {
             return Ok(());
         }
@@ -150,13 +157,12 @@ impl Assembler {
         warnings: &mut Warnings,
     ) -> Result<()> {
         let at = Counts { curves: self.curves.len(), ..at };
-        let place = placer.place(event.token.0);
-        let mut statement = ObjAssembleStatement { event, name, at, place, placer, options, warnings };
+        let mut statement = ObjAssembleStatement { event, name, at, placer, options, warnings };
         match event.kind {
-            EventKind::Positions => self.positions_follow(&statement),
+            EventKind::Positions => self.positions_follow(&mut statement),
             EventKind::Object => {
                 let name = statement.decoded()?;
-                self.open(try_string(&name)?, ObjectKind::Object, &statement)?;
+                self.open(&name, ObjectKind::Object, &mut statement)?;
                 self.open_group = None;
                 Ok(())
             }
@@ -174,9 +180,10 @@ impl Assembler {
     }
 
     /// Ends the section before and begins another.
-    fn open(&mut self, name: String, kind: ObjectKind, statement: &ObjAssembleStatement<'_, '_>) -> Result<()> {
+    fn open(&mut self, name: &str, kind: ObjectKind, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
-        statement.check_count("objects", self.objects.len(), statement.limits().objects)?;
+        let limit = statement.limits().objects;
+        statement.check_count("objects", self.objects.len(), limit)?;
         match self.objects.last_mut() {
             Some(last) => {
                 last.end = at;
@@ -190,7 +197,8 @@ impl Assembler {
             }
             None => {}
         }
-        try_push(&mut self.objects, Object { name, kind, start: at, end: at, ..Object::default() }, "objects")
+        let object = Object { name: try_string(name)?, kind, start: at, end: at, ..Object::default() };
+        try_push(&mut self.objects, object, "objects")
     }
 
     fn group(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
@@ -201,23 +209,25 @@ impl Assembler {
         } else {
             let (value, new) = self.groups.number(&name)?;
             if new {
-                statement.check_count("objects", value as usize, statement.limits().objects)?;
+                let limit = statement.limits().objects;
+                statement.check_count("objects", value as usize, limit)?;
             }
             value
         };
         try_push(&mut self.group_runs, Run { at, value }, "statements")?;
-        self.open_group = Some((at, try_string(&name)?));
+        self.open_group = Some((at, value));
         Ok(())
     }
 
     /// Positions follow a group statement: the group is a section of its own, as where a program
     /// writes `g` in place of `o`. Right after an `o` it is not.
-    fn positions_follow(&mut self, statement: &ObjAssembleStatement<'_, '_>) -> Result<()> {
+    fn positions_follow(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
-        let Some((group_at, name)) = self.open_group.take() else { return Ok(()) };
+        let Some((group_at, number)) = self.open_group.take() else { return Ok(()) };
         let in_fresh_object = self.objects.last().is_some_and(|o| o.kind == ObjectKind::Object && o.start == at);
-        if group_at == at && !in_fresh_object && !name.is_empty() {
-            self.open(name, ObjectKind::Group, statement)?;
+        if group_at == at && !in_fresh_object && number != NONE {
+            let name = try_string(&self.groups.names[number as usize])?;
+            self.open(&name, ObjectKind::Group, statement)?;
         }
         Ok(())
     }
@@ -226,7 +236,8 @@ impl Assembler {
         let name = statement.decoded()?;
         let (value, new) = self.materials.number(&name)?;
         if new {
-            statement.check_count("materials", value as usize, statement.limits().materials)?;
+            let limit = statement.limits().materials;
+            statement.check_count("materials", value as usize, limit)?;
             try_push(&mut self.uses, statement.reference(&name, value as usize)?, "names")?;
         }
         try_push(&mut self.material_runs, Run { at: statement.at, value }, "statements")

@@ -5,14 +5,15 @@
 //! is not plain they stop, and [`Statement`], which knows every rule, takes that line. So the result does not depend on
 //! where a run ends, or on the level of the CPU.
 
-use super::parsed::{ObjParsed, ObjParsedCorners, ObjSegment};
+use super::parsed::ObjParsed;
+use super::rows::rows;
 use super::statement::Statement;
 use super::tokens::ObjLine;
-use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
-use polyhaul_text::parse::rows::{CornerForm, VALUE_SLACK, Window, face_rows, float_rows};
-use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES};
+use polyhaul_text::parse::rows::Window;
+use polyhaul_text::scan::Index;
 
 /// What every chunk is parsed with.
 pub(super) struct ObjParser<'a> {
@@ -142,62 +143,6 @@ fn lines_until(text: ObjChunkText<'_>, index: &Index, next: usize) -> u64 {
     let (from, to) = (index.next_start().min(text.end), next.min(text.end));
     let more = if from < to { polyhaul_text::lines::count(&text.padded[from..to]) } else { 0 };
     (indexed + more) as u64
-}
-
-/// Takes the run of plain lines of one kind that begins at `line`; returns how many lines it took.
-fn rows(window: Window<'_>, line: usize, start: usize, text: ObjChunkText<'_>, out: &mut ObjParsed) -> Result<usize> {
-    // The kernel checks the whole keyword; two bytes only choose the kernel. Text has padding behind it, so both are
-    // there.
-    let taken = match [text.padded[start], text.padded[start + 1]] {
-        [b'v', b' ' | b'\t'] => {
-            // A `g` right before positions begins an object (see the module of the format).
-            let mark = out.group_pending.then(|| out.counts());
-            let taken = float_rows(window, line, b"v", out.positions.spare(MAX_LINES)?);
-            if let Some(at) = mark
-                && taken > 0
-            {
-                out.positions_follow(at, start - text.start)?;
-            }
-            out.positions.advance(taken);
-            taken
-        }
-        [b'v', b'n'] => {
-            let taken = float_rows(window, line, b"vn", out.normals.spare(MAX_LINES)?);
-            out.normals.advance(taken);
-            taken
-        }
-        [b'v', b't'] => {
-            let taken = float_rows(window, line, b"vt", out.uvs.spare(MAX_LINES)?);
-            out.uvs.advance(taken);
-            taken
-        }
-        [b'f', b' ' | b'\t'] => {
-            let taken = faces(window, line, (start - text.start) as u32, &mut out.elements[0])?;
-            out.group_pending &= taken == 0;
-            taken
-        }
-        _ => 0,
-    };
-    Ok(taken)
-}
-
-fn faces(window: Window<'_>, line: usize, line_offset: u32, faces: &mut ObjParsedCorners) -> Result<usize> {
-    let values = faces.values.spare(MAX_ENDS + VALUE_SLACK)?;
-    let row_ends = faces.row_ends.spare(MAX_LINES)?;
-    let taken = face_rows(window, line, b"f", values, row_ends);
-    if taken.rows > 0 {
-        faces.values.advance(taken.values);
-        faces.row_ends.advance(taken.rows);
-        let has = match taken.form {
-            CornerForm::Position => [true, false, false],
-            CornerForm::PositionUv => [true, true, false],
-            CornerForm::PositionNormal => [true, false, true],
-            CornerForm::All => [true; 3],
-        };
-        let (stride, rows, values) = (taken.form.stride() as u8, taken.rows as u32, taken.values as u32);
-        try_push(&mut faces.segments, ObjSegment { stride, has, rows, values, line_offset }, "faces")?;
-    }
-    Ok(taken.rows)
 }
 
 #[cfg(test)]

@@ -151,6 +151,22 @@ pub(super) struct Relative {
     pub(super) token: (u32, u32),
 }
 
+/// A run of faces whose indices all count backwards: until the turn of the chunk, the values are the bits of `i32`s
+/// that are 1-based and relative to the count before the chunk.
+#[derive(Clone, Debug)]
+pub(super) struct RelativeRun {
+    /// Which of the values of faces.
+    pub(super) values: Range<usize>,
+    /// Values per corner.
+    pub(super) stride: usize,
+    /// Which streams the corners have; the values of others are 0.
+    pub(super) has: [bool; 3],
+    /// The lowest value of each stream.
+    pub(super) lowest: [i32; 3],
+    /// Where the first face begins in the chunk's text; the others follow line by line.
+    pub(super) line_offset: u32,
+}
+
 /// A statement whose meaning depends on what came before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventKind {
@@ -209,6 +225,7 @@ pub(super) struct ObjParsed {
     /// Faces, lines, points.
     pub(super) elements: [ObjParsedCorners; 3],
     pub(super) relatives: Vec<Relative>,
+    pub(super) relative_runs: Vec<RelativeRun>,
     pub(super) events: Vec<ObjEvent>,
     pub(super) names: Vec<u8>,
     /// The first complaints; the others are only counted.
@@ -220,6 +237,9 @@ pub(super) struct ObjParsed {
     pub(super) line_count: u64,
     /// Whether no position or element came after the last group statement.
     pub(super) group_pending: bool,
+    /// For how many lines numbers are converted one by one before it is tried again to take many at once. It only
+    /// decides about speed, and is kept from chunk to chunk.
+    pub(super) long_rows: usize,
 }
 
 impl ObjParsed {
@@ -232,6 +252,7 @@ impl ObjParsed {
         self.uv_depths.clear();
         self.elements.iter_mut().for_each(ObjParsedCorners::clear);
         self.relatives.clear();
+        self.relative_runs.clear();
         self.events.clear();
         self.names.clear();
         self.complaints.clear();

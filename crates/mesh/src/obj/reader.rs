@@ -6,11 +6,12 @@
 
 use super::assemble::{Assembler, Sections};
 use super::parse::{ObjChunkText, ObjParser};
-use super::parsed::{ObjComplaint, ObjParsed, ObjStream};
+use super::parsed::{ObjComplaint, ObjParsed};
 use super::publish::{ObjColumns, ObjPlaces};
+use super::relative;
 use super::suspects;
 use super::suspects::Suspects;
-use crate::place::{Placer, excerpt};
+use crate::place::Placer;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use polyhaul_model::warnings::{Warnings, Weight};
 use polyhaul_model::{Axes, Counts, Mesh, NONE, Scene};
@@ -148,7 +149,7 @@ impl ChunkJob for ObjJob<'_, '_> {
 
     /// Settles what crosses the borders of chunks and gives the chunk its places in the arrays.
     fn place(&self, state: &mut ObjState, slot: &mut ObjSlot) -> Result<()> {
-        self.relate(state, slot)?;
+        relative::resolve(&mut slot.parsed, state.counts, slot.text.bytes(), self.options)?;
         let excess = self.excess(state, slot);
         state.settle(slot, excess, self)?;
         slot.places = self.columns.place(state.counts, state.corners, &slot.parsed)?;
@@ -171,29 +172,6 @@ impl ObjJob<'_, '_> {
         }
         slot.parsed.shrink(self.slot_bytes);
         slot.text.shrink(self.slot_bytes);
-        Ok(())
-    }
-
-    /// Gives indices that count backwards their values. One that points before the file's start is broken.
-    fn relate(&self, state: &ObjState, slot: &mut ObjSlot) -> Result<()> {
-        let counts = [state.counts.positions, state.counts.uvs, state.counts.normals];
-        let parsed = &mut slot.parsed;
-        let mut broken = None;
-        for relative in &parsed.relatives {
-            let value = i64::from(counts[relative.stream as usize]) + relative.local;
-            let values = parsed.elements[relative.kind as usize].values.as_mut_slice();
-            let Some(place) = values.get_mut(relative.value as usize) else { continue };
-            // Out of range on purpose where it is broken: the element goes when the reading ends.
-            *place = if value >= 1 { value.min(i64::from(NONE - 1)) as u32 } else { suspects::BEFORE_START };
-            if value < 1 && self.options.raises() {
-                broken = Some(before_start(relative.stream, relative.token, slot.text.bytes()));
-                break;
-            }
-        }
-        if let Some(complaint) = broken {
-            parsed.complain(complaint, self.options)?;
-            parsed.complaints.sort_by_key(|complaint| complaint.token.0);
-        }
         Ok(())
     }
 
@@ -231,18 +209,6 @@ impl ObjJob<'_, '_> {
             state.last_report = done;
             progress.tell(done, self.chunks.size());
         }
-    }
-}
-
-fn before_start(stream: ObjStream, token: (u32, u32), text: &[u8]) -> ObjComplaint {
-    ObjComplaint {
-        weight: Weight::Broken,
-        code: "index-out-of-range",
-        message: format!("index is before the first {}", stream.noun()),
-        expected: None,
-        hint: Some("a negative index counts back from the last element before it"),
-        token,
-        excerpt: excerpt(text, token),
     }
 }
 

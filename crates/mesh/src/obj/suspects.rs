@@ -3,7 +3,7 @@
 //! OBJ files may name what comes later. A chunk whose largest index passes what is known at its end
 //! is looked through, once and in order, while its text is still there; what is found waits here.
 
-use super::parsed::{ElementKind, ObjParsedCorners, ObjSegment, ObjStream};
+use super::parsed::{ElementKind, ObjParsedCorners, ObjSegment, ObjStream, RelativeRun};
 use super::reader::ObjSlot;
 use super::tokens::{ObjLine, ObjTokens};
 use crate::place::{Placer, excerpt};
@@ -250,6 +250,24 @@ fn after_keyword(line: ObjLine, text: &[u8]) -> ObjTokens<'_> {
     let mut tokens = line.tokens(text);
     tokens.next();
     tokens
+}
+
+/// Where the index that is value `at` of a run stands in the chunk's text.
+pub(super) fn place_in_run(text: &[u8], run: &RelativeRun, at: usize) -> (u32, u32) {
+    let (mut corner, mut from) = (at / run.stride, run.line_offset as usize);
+    loop {
+        let line = ObjLine::find(text, from, text.len());
+        let tokens = after_keyword(line, text);
+        let count = tokens.count();
+        if let Some(token) = after_keyword(line, text).nth(corner) {
+            let part = part_of(&text[token.clone()], at % run.stride);
+            return ((token.start + part.start) as u32, part.len() as u32);
+        }
+        if line.next <= from {
+            return (run.line_offset, 1);
+        }
+        (corner, from) = (corner - count, line.next);
+    }
 }
 
 /// The byte range of one of the parts that slashes separate.

@@ -10,6 +10,7 @@ use super::words::{Fed, PlyWordsProgress, push, words};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::number;
 use polyhaul_text::parse::rows::Window;
 use polyhaul_text::parse::tokens;
 use polyhaul_text::scan::{Index, MAX_ENDS};
@@ -26,8 +27,8 @@ pub(super) struct PlyLinesOrder {
 enum PlyForm {
     /// So many f32s.
     Floats(usize),
-    /// Numbers: runs of one type.
-    Numbers(Vec<(Scalar, usize)>),
+    /// Numbers of these types.
+    Numbers(Vec<Scalar>),
     /// A list of integers.
     List { count: Scalar, item: Scalar },
     /// Anything else.
@@ -56,6 +57,8 @@ pub(super) struct PlySegment {
 #[derive(Default)]
 pub(super) struct PlyNumbers {
     floats: Vec<f32>,
+    doubles: Vec<f64>,
+    marks: Vec<u8>,
     integers: Vec<i32>,
 }
 
@@ -131,17 +134,12 @@ impl PlyForm {
         if properties.iter().any(|property| property.count.is_some()) {
             return Ok(PlyForm::Any);
         }
-        let mut runs: Vec<(Scalar, usize)> = Vec::new();
+        let mut columns = Vec::new();
         for property in properties {
-            match runs.last_mut() {
-                Some((scalar, count)) if *scalar == property.item => *count += 1,
-                _ => try_push(&mut runs, (property.item, 1), "properties")?,
-            }
+            try_push(&mut columns, property.item, "properties")?;
         }
-        Ok(match runs.as_slice() {
-            [(Scalar::F32, count)] => PlyForm::Floats(*count),
-            _ => PlyForm::Numbers(runs),
-        })
+        let is_single = !columns.is_empty() && columns.iter().all(|scalar| *scalar == Scalar::F32);
+        Ok(if is_single { PlyForm::Floats(columns.len()) } else { PlyForm::Numbers(columns) })
     }
 }
 
@@ -284,20 +282,10 @@ impl PlyLines<'_> {
                 rows.extend(numbers.floats[..whole * count].iter().flat_map(|number| number.to_ne_bytes()));
                 Ok(whole)
             }
-            PlyForm::Numbers(runs) => {
+            PlyForm::Numbers(columns) => {
                 numbers.make_room()?;
-                let width = runs.iter().map(|(_, count)| count).sum::<usize>();
-                let mut taken = 0;
-                for line in lines {
-                    let tokens = window.tokens(line);
-                    let before = rows.len();
-                    if tokens.len() != width || !numbers.row(window, tokens.start, runs, rows)? {
-                        rows.truncate(before);
-                        break;
-                    }
-                    taken += 1;
-                }
-                Ok(taken)
+                let same = lines.clone().take_while(|&line| window.tokens(line).len() == columns.len()).count();
+                numbers.rows(window, first, same, columns, rows)
             }
             PlyForm::List { count, item } => {
                 numbers.make_room()?;
@@ -353,41 +341,77 @@ impl PlyNumbers {
         if self.floats.is_empty() {
             self.floats.try_reserve_exact(MAX_ENDS)?;
             self.floats.resize(MAX_ENDS, 0.0);
+            self.doubles.try_reserve_exact(MAX_ENDS)?;
+            self.doubles.resize(MAX_ENDS, 0.0);
+            self.marks.try_reserve_exact(MAX_ENDS)?;
+            self.marks.resize(MAX_ENDS, 0);
             self.integers.try_reserve_exact(MAX_ENDS)?;
             self.integers.resize(MAX_ENDS, 0);
         }
         Ok(())
     }
 
-    /// Appends a row of numbers; `false` where a word is not plain.
-    fn row(
+    /// Appends up to `most` rows of numbers of these types, from token `first` on; returns how many there were.
+    fn rows(
         &mut self,
         window: Window<'_>,
-        mut token: usize,
-        runs: &[(Scalar, usize)],
+        first: usize,
+        most: usize,
+        columns: &[Scalar],
         rows: &mut Vec<u8>,
-    ) -> Result<bool> {
-        for &(scalar, count) in runs {
-            rows.try_reserve(8 * count).map_err(|_| Error::memory("rows"))?;
-            let is_plain = match scalar {
-                Scalar::F32 => {
-                    let out = &mut self.floats[..count.min(MAX_ENDS)];
-                    let plain = tokens::floats(window, token, out);
-                    out.iter().for_each(|number| rows.extend_from_slice(&number.to_ne_bytes()));
-                    plain == count
-                }
-                Scalar::F64 => false,
-                _ => {
-                    let out = &mut self.integers[..count.min(MAX_ENDS)];
-                    let plain = tokens::integers(window, token, out);
-                    plain == count && out.iter().all(|&number| push(scalar, i64::from(number), rows))
-                }
-            };
-            if !is_plain {
-                return Ok(false);
-            }
-            token += count;
+    ) -> Result<usize> {
+        let width = columns.len();
+        if width == 0 {
+            return Ok(most);
         }
-        Ok(true)
+        let (most, stride) = (most.min(MAX_ENDS / width), columns.iter().map(|scalar| scalar.bytes()).sum::<usize>());
+        let (values, marks) = (&mut self.doubles[..most * width], &mut self.marks[..most * width]);
+        let mut whole = tokens::doubles(window, first, values, marks) / width;
+        let before = rows.len();
+        rows.try_reserve(whole * stride).map_err(|_| Error::memory("rows"))?;
+        rows.resize(before + whole * stride, 0);
+        let mut offset = before;
+        for (column, &scalar) in columns.iter().enumerate() {
+            let values = self.doubles[column..].iter().step_by(width).zip(self.marks[column..].iter().step_by(width));
+            let places = rows[offset..].chunks_mut(stride);
+            whole = fill(scalar, values.zip(places).take(whole));
+            offset += scalar.bytes();
+        }
+        rows.truncate(before + whole * stride);
+        Ok(whole)
+    }
+}
+
+/// Writes numbers, each to the beginning of its place, until one is none of the type: how many.
+fn fill<'a>(scalar: Scalar, numbers: impl Iterator<Item = ((&'a f64, &'a u8), &'a mut [u8])>) -> usize {
+    macro_rules! fill {
+        ($type:ty, $convert:expr) => {{
+            let convert = $convert;
+            let place = |((&value, &mark), place): ((&f64, &u8), &mut [u8])| -> Option<()> {
+                let number: $type = convert(value, mark)?;
+                place.first_chunk_mut().map(|place| *place = number.to_ne_bytes())
+            };
+            numbers.map_while(place).count()
+        }};
+    }
+    macro_rules! fill_integers {
+        ($type:ty) => {
+            fill!($type, |value: f64, mark: u8| {
+                let number = value as $type;
+                (mark == 0 && number as f64 == value).then_some(number)
+            })
+        };
+    }
+    match scalar {
+        Scalar::I8 => fill_integers!(i8),
+        Scalar::U8 => fill_integers!(u8),
+        Scalar::I16 => fill_integers!(i16),
+        Scalar::U16 => fill_integers!(u16),
+        Scalar::I32 => fill_integers!(i32),
+        Scalar::U32 => fill_integers!(u32),
+        Scalar::I64 => fill_integers!(i64),
+        Scalar::U64 => fill_integers!(u64),
+        Scalar::F32 => fill!(f32, |value, _| number::narrow(value)),
+        Scalar::F64 => fill!(f64, |value, _| Some(value)),
     }
 }

@@ -42,6 +42,40 @@ fn random_text_in_chunks() {
     }
 }
 
+/// What the kernels take line by line, in runs that end anywhere.
+#[test]
+fn runs_of_lines() {
+    let mut random = Random::new(35);
+    for number in 0..150 {
+        let count = 1 + random.below(30);
+        let text = generate::runs(&mut random, count);
+        let scale = 1 << random.below(16);
+        let chunk_bytes = (number % 3 > 0).then(|| 1 + random.below(scale));
+        let threads = 1 + random.below(3);
+        check(&text, threads, chunk_bytes, &format!("text {number}"));
+    }
+}
+
+/// Of indices that count backwards past the start of the file, the first is the error, however they are read.
+#[test]
+fn the_first_index_before_the_start() {
+    let start = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvn 0 0 1\n".to_owned() + &"f -3//-1 -2//-1 -1//-1\n".repeat(20);
+    let cases = [
+        ("f -3//-1 -2//-1 -4//-1\nf -9//-1 -1//-1 -1//-1\n", (25, 17)),
+        ("f -3//-1 -2//-2 -1//-1\n", (25, 14)),
+        ("f -3//-1 -2//-1 1//1 -5//-1\n", (25, 22)),
+        ("f -3//-1 -2//-1 1//1\nf -1//-1 -1//-1 -7//-1\n", (26, 17)),
+    ];
+    for (text, (line, column)) in cases {
+        for chunk_bytes in [None, Some(1), Some(40), Some(333)] {
+            let error = read_text(format!("{start}{text}").as_bytes(), &options(2, chunk_bytes)).unwrap_err();
+            let place = &error.diagnostic().place;
+            assert_eq!((place.line, place.column), (Some(line), Some(column)), "{text}, chunks of {chunk_bytes:?}");
+            assert!(error.to_string().contains("index is before the first"), "{error}");
+        }
+    }
+}
+
 /// Enough rows of one kind to fill the windows of the fast paths, and to cross them.
 #[test]
 fn long_text() {

@@ -149,14 +149,15 @@ fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<Rounded> {
     let rest = factor * u128::from(power.bits as u64);
     let product = factor * (power.bits >> 64) + (rest >> 64);
     let (high, low) = ((product >> 64) as u64, product as u64);
-    // A power below 1 is too small by less than a unit, and never right: the product is too small by less than two. It
-    // reaches no other float, unless all that is cut off are ones.
-    let is_below = exponent < 0;
-    if is_below && low == u64::MAX {
-        return None;
-    }
     let shift = 64 - BITS - (1 - (high >> 63) as u32);
     let (significand, half) = (high >> shift, high >> (shift - 1) & 1);
+    // A power below 1 is too small by less than a unit, and never right: the product is too small by less than two.
+    // That reaches `high` only if all of `low` are ones, and then decides only right below the middle of two floats:
+    // quotients that are floats, as 0.5 is, are rounded up to themselves.
+    let is_below = exponent < 0;
+    if is_below && low == u64::MAX && high & ((1 << shift) - 1) == (1 << (shift - 1)) - 1 {
+        return None;
+    }
     let is_above_half = is_below | (high << (65 - shift) | low | rest as u64 != 0);
     let up = half & (u64::from(is_above_half) | significand & 1);
     let exponent = (64 + shift) as i32 + 64 - zeros as i32 + power.exponent + exponent;

@@ -8,6 +8,7 @@ use super::swar;
 use super::x86;
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::Level;
+use crate::scan::is_space;
 
 /// How a face's corners are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -43,6 +44,8 @@ pub struct FaceRows {
     pub values: usize,
     /// How their corners are written: one form for all rows.
     pub form: CornerForm,
+    /// Whether all indices count backwards: the values are the bits of negative `i32`s.
+    pub is_negative: bool,
 }
 
 /// Values are written eight at a time: leave this much room after the last.
@@ -54,9 +57,10 @@ const AHEAD: usize = 7;
 
 /// Takes faces: rows of a keyword and three corners or more, all of the same form and at most 63 indices.
 ///
-/// A plain index has one to eight digits and is not zero. Writes the values of all corners, 1-based
-/// as they stand, into `values` (leave [`VALUE_SLACK`] free) and after each row the number of values
-/// so far into `row_ends`. What is behind them may change. A keyword has at most eight bytes.
+/// A plain index has one to eight digits and is not zero, or a minus and one to seven digits; all indices of the rows are
+/// of one of the two kinds. Writes the values of all corners, 1-based as they stand, into `values` (leave
+/// [`VALUE_SLACK`] free) and after each row the number of values so far into `row_ends`. What is behind them may change.
+/// A keyword has at most eight bytes.
 pub fn face_rows(
     window: Window<'_>,
     line: usize,
@@ -64,17 +68,50 @@ pub fn face_rows(
     values: &mut [u32],
     row_ends: &mut [u32],
 ) -> FaceRows {
-    let Some(keyword) = Keyword::new(keyword) else { return FaceRows::default() };
+    let Some(keyword) = Keyword::new(keyword).filter(|_| window.fits()) else { return FaceRows::default() };
+    // A file counts backwards everywhere or nowhere: kernels for both at once would be slower for each.
+    if counts_backwards(window, line) {
+        let rows = at_level::<true>(window, line, keyword, values, row_ends);
+        FaceRows { is_negative: rows.rows > 0, ..rows }
+    } else {
+        at_level::<false>(window, line, keyword, values, row_ends)
+    }
+}
+
+/// Whether the first index of a line begins with a minus.
+#[inline]
+fn counts_backwards(window: Window<'_>, line: usize) -> bool {
+    if line >= window.index.line_count {
+        return false;
+    }
+    let end = window.index.ends[window.index.first_token(line)] as usize;
+    let behind = window.padded.get(end..).unwrap_or_default();
+    behind.iter().find(|byte| !is_space(**byte)) == Some(&b'-')
+}
+
+/// The same with the kernel of the window's level; `NEGATIVE` are rows whose indices all count backwards. The window
+/// [fits](Window::fits).
+#[inline]
+fn at_level<const NEGATIVE: bool>(
+    window: Window<'_>,
+    line: usize,
+    keyword: Keyword,
+    values: &mut [u32],
+    row_ends: &mut [u32],
+) -> FaceRows {
     match window.level.usable() {
         _ if !window.fits() => FaceRows::default(),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `usable()` returns only what this CPU has, and the first arm has returned where `fits()` is false.
-        Level::Avx512 => unsafe { face_rows_avx512(window, line, keyword, values, row_ends) },
+        Level::Avx512 => unsafe { face_rows_avx512::<NEGATIVE>(window, line, keyword, values, row_ends) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `Avx512` above.
-        Level::Avx2 => unsafe { face_rows_avx2(window, line, keyword, values, row_ends) },
+        Level::Avx2 => unsafe { face_rows_avx2::<NEGATIVE>(window, line, keyword, values, row_ends) },
         _ => {
-            face_rows_with(window, line, keyword, values, row_ends, |tokens, out| convert_portable(window, tokens, out))
+            let convert = if NEGATIVE { swar::negative_index } else { swar::index };
+            face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
+                convert_portable(window, tokens, out, convert)
+            })
         }
     }
 }
@@ -83,7 +120,7 @@ pub fn face_rows(
 /// The CPU has the features of [`Level::Avx512`], and `window.fits()`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn face_rows_avx512(
+unsafe fn face_rows_avx512<const NEGATIVE: bool>(
     window: Window<'_>,
     line: usize,
     keyword: Keyword,
@@ -95,7 +132,7 @@ unsafe fn face_rows_avx512(
         // SAFETY: `Batch::tokens` takes ends from the index and at most 7 behind `end_count`, which `Index::close` set
         // to `start`. All are at least 64 (PADDING), and `fits()` puts them inside the text. The features are this
         // function's.
-        convert_with(tokens, out, |ends, keep, out| unsafe { x86::indices_avx512(text, ends, keep, out) })
+        convert_with(tokens, out, |ends, keep, out| unsafe { x86::indices_avx512::<NEGATIVE>(text, ends, keep, out) })
     })
 }
 
@@ -103,7 +140,7 @@ unsafe fn face_rows_avx512(
 /// The CPU has the features of [`Level::Avx2`], and `window.fits()`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn face_rows_avx2(
+unsafe fn face_rows_avx2<const NEGATIVE: bool>(
     window: Window<'_>,
     line: usize,
     keyword: Keyword,
@@ -113,7 +150,7 @@ unsafe fn face_rows_avx2(
     let text = window.padded.as_ptr();
     face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
         // SAFETY: as in `face_rows_avx512`: every end is at least 64 bytes into the text and inside it.
-        convert_with(tokens, out, |ends, keep, out| unsafe { x86::indices_avx2(text, ends, keep, out) })
+        convert_with(tokens, out, |ends, keep, out| unsafe { x86::indices_avx2::<NEGATIVE>(text, ends, keep, out) })
     })
 }
 
@@ -155,7 +192,7 @@ fn face_rows_with(
         for row in 0..rows {
             match batch.row_form(row, &found) {
                 Some(form) if done.rows == 0 || form == done.form => {
-                    done = FaceRows { rows: done.rows + 1, values: done.values + batch.size, form };
+                    done = FaceRows { rows: done.rows + 1, values: done.values + batch.size, form, ..done };
                     row_ends[done.rows - 1] = done.values as u32;
                 }
                 _ => return done,
@@ -248,14 +285,19 @@ fn corner_form(slashes: u64, size: usize) -> Option<CornerForm> {
     }
 }
 
-fn convert_portable(window: Window<'_>, tokens: Tokens<'_>, out: &mut [u32]) -> Found {
+fn convert_portable(
+    window: Window<'_>,
+    tokens: Tokens<'_>,
+    out: &mut [u32],
+    convert: impl Fn(&[u8], usize) -> Option<u32>,
+) -> Found {
     let (mut found, mut rest) = (Found::default(), tokens.indices);
     for out in out {
         if rest == 0 {
             break;
         }
         let bit = rest & rest.wrapping_neg();
-        let value = swar::index(window.padded, tokens.ends[rest.trailing_zeros() as usize] as usize);
+        let value = convert(window.padded, tokens.ends[rest.trailing_zeros() as usize] as usize);
         match value {
             None => found.bad |= bit,
             Some(0) => found.empty |= bit,

@@ -8,7 +8,7 @@ use super::consts::TOGETHER;
 pub use super::consts::{MOST_EXACT, NOT_INTEGER, WIDE};
 use super::decimal::Decimal;
 use super::number;
-use super::plain::{Before, Numbers};
+use super::plain::{Before, Numbers, runs};
 use crate::cpu::Level;
 use crate::scan::{Index, PADDING, Separator, is_space};
 use std::ops::Range;
@@ -27,9 +27,6 @@ pub const FIELD_SLACK: usize = TOGETHER - 1;
 
 /// Room that the ends of picked fields need behind the last one.
 pub const PICK_SLACK: usize = TOGETHER;
-
-/// The most fields in a row that are looked at one by one before it is tried again to take many at once.
-const MOST_SINGLES: usize = 64;
 
 impl<'a> Fields<'a> {
     /// Indexes `padded[start..end]` until the text or a cap of the index is reached; see [`Index::scan`].
@@ -192,35 +189,6 @@ impl Run<'_> {
         let Fields { padded, separator, level, .. } = self.fields;
         Numbers { padded, ends: &self.ends[from..to + TOGETHER], before: Before::Field(separator), level }
     }
-}
-
-/// Converts `count` fields: by `many` while they are plain, otherwise some by `long` up to a place, and those that this
-/// does not take by `one`, until that says no. Where few are plain it is tried less and less often.
-#[inline(always)]
-fn runs<O: ?Sized>(
-    count: usize,
-    out: &mut O,
-    mut many: impl FnMut(&mut O, usize) -> usize,
-    mut long: impl FnMut(&mut O, usize, usize) -> usize,
-    mut one: impl FnMut(&mut O, usize) -> bool,
-) -> usize {
-    let (mut done, mut singles) = (0, TOGETHER);
-    while done < count {
-        let plain = many(out, done);
-        done += plain;
-        singles = if plain > 0 { TOGETHER } else { MOST_SINGLES.min(2 * singles) };
-        let stop = count.min(done + singles);
-        while done < stop {
-            done += long(out, done, stop);
-            if done < stop {
-                if !one(out, done) {
-                    return done;
-                }
-                done += 1;
-            }
-        }
-    }
-    done
 }
 
 /// A number in any notation, and its mark.

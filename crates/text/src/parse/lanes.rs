@@ -78,3 +78,17 @@ pub(super) fn indices(digit: u64, separator: u64) -> Indices {
     let start = before & !full;
     Indices { digits: seven | full, empty: start & NARROW, bad: start & !separator, full }
 }
+
+/// Finds the digits of eight indices that count backwards: a minus, then one to seven digits. [`Indices::full`] marks
+/// those whose minus is the first byte in view.
+#[inline(always)]
+pub(super) fn negative_indices(digit: u64, minus: u64, separator: u64) -> Indices {
+    let digits = ((!digit | NARROW_TOP) - NARROW) & digit & !NARROW_TOP;
+    let before = digits + NARROW;
+    let minus = before & minus;
+    let unsigned = before & !minus;
+    let bare = minus & NARROW;
+    let behind = (minus & !NARROW_TOP) << 1;
+    let bad = (behind | unsigned & NARROW) & !separator | unsigned & !NARROW | bare;
+    Indices { digits, empty: unsigned & NARROW, bad, full: minus & NARROW_TOP }
+}

@@ -86,7 +86,7 @@ pub(super) unsafe fn i32s_avx512(padded: &[u8], ends: &[u32], out: &mut [i32]) -
     eights(padded, ends, out, |ends, out| {
         // SAFETY: the closure gets elements of this function's `ends`, 64 bytes into `padded` by its second condition;
         // the features of `indices_avx512` are a part of its first.
-        let found = unsafe { x86::indices_avx512(padded.as_ptr(), ends, 0xFF, out) };
+        let found = unsafe { x86::indices_avx512::<false>(padded.as_ptr(), ends, 0xFF, out) };
         found.bad | found.empty
     })
 }
@@ -100,7 +100,7 @@ pub(super) unsafe fn i32s_avx2(padded: &[u8], ends: &[u32], out: &mut [i32]) -> 
     eights(padded, ends, out, |ends, out| {
         // SAFETY: the closure gets elements of this function's `ends`, 16 bytes into `padded` by its second condition;
         // the features of `indices_avx2` are its first.
-        let found = unsafe { x86::indices_avx2(padded.as_ptr(), ends, 0xFF, out) };
+        let found = unsafe { x86::indices_avx2::<false>(padded.as_ptr(), ends, 0xFF, out) };
         found.bad | found.empty
     })
 }

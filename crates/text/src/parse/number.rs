@@ -1,5 +1,6 @@
 //! One token, any notation: the exact path, and the one that says no.
 
+use super::consts::{BELOW_SINGLE, HALF_SINGLE};
 use super::decimal::Decimal;
 
 /// Why a token is not an integer.
@@ -27,6 +28,22 @@ pub fn f32(token: &[u8]) -> Option<f32> {
 /// The nearest f64 of a decimal number that is the whole of `token`; notation as for [`f32()`].
 pub fn f64(token: &[u8]) -> Option<f64> {
     Decimal::from_token(token).and_then(Decimal::f64).or_else(|| any_f64(token))
+}
+
+/// The nearest f32 of a decimal number whose nearest f64 is `value`; `None` where that does not tell it: in the middle of
+/// two f32s, and where it is infinite or subnormal as one.
+/// ```
+/// use polyhaul_text::parse::number;
+/// assert_eq!(number::narrow(0.1), Some(0.1));
+/// assert_eq!(number::narrow(1.0 + f64::from(f32::EPSILON) / 2.0), None);
+/// assert_eq!(number::narrow(1e300), None);
+/// ```
+#[inline(always)]
+pub fn narrow(value: f64) -> Option<f32> {
+    let single = value as f32;
+    let is_normal = value.abs() >= f64::from(f32::MIN_POSITIVE) && single.is_finite();
+    let is_told = value.to_bits() & BELOW_SINGLE != HALF_SINGLE;
+    (is_told && is_normal || value == 0.0).then_some(single)
 }
 
 /// Words, many digits, powers far from 1, and halves that nothing shorter decides.

@@ -201,3 +201,35 @@ impl Numbers<'_> {
         done.min(count)
     }
 }
+
+/// The most numbers in a row that are looked at one by one before it is tried again to take many at once.
+const MOST_SINGLES: usize = 64;
+
+/// Converts `count` numbers: by `many` while they are plain, otherwise some by `long` up to a place, and those that this
+/// does not take by `one`, until that says no. Where few are plain it is tried less and less often.
+#[inline(always)]
+pub(super) fn runs<O: ?Sized>(
+    count: usize,
+    out: &mut O,
+    mut many: impl FnMut(&mut O, usize) -> usize,
+    mut long: impl FnMut(&mut O, usize, usize) -> usize,
+    mut one: impl FnMut(&mut O, usize) -> bool,
+) -> usize {
+    let (mut done, mut singles) = (0, TOGETHER);
+    while done < count {
+        let plain = many(out, done);
+        done += plain;
+        singles = if plain > 0 { TOGETHER } else { MOST_SINGLES.min(2 * singles) };
+        let stop = count.min(done + singles);
+        while done < stop {
+            done += long(out, done, stop);
+            if done < stop {
+                if !one(out, done) {
+                    return done;
+                }
+                done += 1;
+            }
+        }
+    }
+    done
+}

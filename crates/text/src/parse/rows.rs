@@ -3,8 +3,12 @@
 //! Each function starts at a line of an [`Index`] and goes on while the lines fit; it returns how
 //! many did. It never decides what a line that does not fit means.
 
+use super::consts::TOGETHER;
+use super::decimal::Decimal;
 pub use super::faces::{CornerForm, FaceRows, VALUE_SLACK, face_rows};
+use super::plain::{Before, Numbers};
 use super::swar;
+use super::tokens;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use crate::cpu::Level;
@@ -72,12 +76,12 @@ impl Window<'_> {
     }
 }
 
-/// Takes rows of a keyword and `N` floats (2 to 4): returns how many lines from `line` on it took.
+/// Takes rows of a keyword and `N` floats (2 to 7): returns how many lines from `line` on it took.
 ///
 /// A plain float has up to 14 digits, one of which may be a point instead, and a minus before them.
 /// Values of `out` behind the rows that it took may change. A keyword has at most eight bytes.
 pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8], out: &mut [[f32; N]]) -> usize {
-    const { assert!(N >= 2 && N <= 4) };
+    const { assert!(N >= 2 && N <= 7) };
     let Some(keyword) = Keyword::new(keyword) else { return 0 };
     match window.level.usable() {
         _ if !window.fits() => 0,
@@ -89,6 +93,29 @@ pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8
         Level::Avx2 => unsafe { float_rows_avx2(window, line, keyword, out) },
         _ => float_rows_portable(window, line, keyword, out),
     }
+}
+
+/// Takes rows of a keyword and `N` floats (at most 7) in any decimal notation with up to 19 digits: returns how many
+/// lines from `line` on it took.
+///
+/// The numbers are converted one by one: slower than [`float_rows`] where that takes a row too. Values that are
+/// infinite or subnormal as an `f32`, or in the middle of two, end the run.
+pub fn long_float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8], out: &mut [[f32; N]]) -> usize {
+    const { assert!(N <= 7) };
+    let Some(keyword) = Keyword::new(keyword).filter(|_| window.fits()) else { return 0 };
+    let rows = window.index.line_count.saturating_sub(line).min(out.len());
+    let row = |line: usize, out: &mut [f32; N]| {
+        let ends = &window.rows::<N, 1>(line, keyword)?[1..=N + TOGETHER];
+        let numbers = Numbers { padded: window.padded, ends, before: Before::Token, level: window.level.usable() };
+        // SAFETY: the `N` wanted ends are of a whole line of the index: at least 64 (PADDING) bytes into the text, and
+        // inside it because `fits()`. `level` is usable.
+        let done = unsafe { numbers.long_f32s(out) };
+        let rest = out[done..].iter_mut().zip(&ends[done..]);
+        rest.map(|(value, &end)| tokens::long(window.padded, end as usize).and_then(Decimal::f32).map(|it| *value = it))
+            .collect::<Option<()>>()
+    };
+    let taken = out[..rows].iter_mut().enumerate().map(|(at, out)| row(line + at, out).is_some());
+    taken.take_while(|taken| *taken).count()
 }
 
 fn float_rows_portable<const N: usize>(
@@ -157,6 +184,7 @@ fn float_rows_with<const N: usize>(
     let done = match N {
         2 => batches::<N, 2>(window, line, keyword, out, &convert),
         3 => batches::<N, 4>(window, line, keyword, out, &convert),
+        6 => batches::<N, 2>(window, line, keyword, out, &convert),
         _ => batches::<N, 1>(window, line, keyword, out, &convert),
     };
     done + batches::<N, 1>(window, line + done, keyword, &mut out[done..], &convert)

@@ -78,6 +78,18 @@ pub(super) fn index(padded: &[u8], end: usize) -> Option<u32> {
     plain.then_some(value as u32)
 }
 
+/// An index of a minus and 1 to 7 digits that ends at `end`, as its bits: `Some(0)` for an empty token, `None` for
+/// everything else.
+#[inline(always)]
+pub(super) fn negative_index(padded: &[u8], end: usize) -> Option<u32> {
+    let Digits { value, count, before } = eight(padded, end)?;
+    if count == 0 {
+        return separates(before).then_some(0);
+    }
+    let plain = before == b'-' && count < 8 && value != 0 && separates(*padded.get(end.wrapping_sub(count + 2))?);
+    plain.then_some((value as u32).wrapping_neg())
+}
+
 /// An integer of 1 to 8 digits, with or without a minus before them, that ends at `end`.
 #[inline(always)]
 pub(super) fn integer(padded: &[u8], end: usize) -> Option<i32> {

@@ -4,10 +4,15 @@
 //! nor checks where lines end.
 
 use super::consts::TOGETHER;
-use super::plain::{Before, Numbers};
+use super::decimal::Decimal;
+use super::plain::{Before, Numbers, runs};
 use super::rows::Window;
 use super::swar;
+use crate::scan::is_space;
 use std::ops::Range;
+
+/// More characters than a decimal number of 19 digits has: its signs, point, exponent, and some zeros.
+const LONGEST: usize = 48;
 
 impl Window<'_> {
     /// The tokens of line `line`, counted from the first of the window. A `/` ends a token too.
@@ -37,27 +42,85 @@ impl Window<'_> {
 
 /// Takes tokens from `first` on as floats into `out`: returns how many it took.
 ///
-/// A plain float has up to 14 digits, one of which may be a point instead, and a minus before them. Values of `out`
-/// behind those that it took may change.
+/// A float is decimal, in any notation with up to 19 digits. Values that are infinite or subnormal as an `f32`, or in
+/// the middle of two, end the run. Values of `out` behind those that it took may change.
 pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
-    if !window.fits() {
-        return 0;
-    }
-    let ends = window.ends(first, out.len());
-    // Numbers are written some at a time: the last ones have no room behind them.
-    let whole = ends.len() - (TOGETHER - 1).min(ends.len());
-    let numbers = Numbers {
-        padded: window.padded,
-        ends: &window.index.ends[first.min(window.index.end_count)..][..whole + TOGETHER],
-        before: Before::Token,
-        level: window.level.usable(),
+    let Some(tokens) = Run::new(window, first, out.len()) else { return 0 };
+    let one = |out: &mut [f32], at: usize| tokens.decimal(at).and_then(Decimal::f32).map(|it| out[at] = it).is_some();
+    let done = runs(
+        tokens.whole,
+        out,
+        // SAFETY: `Run::new` found that the window fits, and `numbers` has ends of the index and a usable level.
+        |out, done| unsafe { tokens.numbers(done, tokens.whole).f32s(&mut out[done..]) },
+        // SAFETY: as above.
+        |out, done, stop| unsafe { tokens.numbers(done, stop).long_f32s(&mut out[done..]) },
+        one,
+    );
+    tokens.rest(done, |at| one(out, at))
+}
+
+/// Takes tokens from `first` on as doubles into `out`, with a mark for each as for [fields](super::fields): returns how
+/// many it took.
+///
+/// The notation is as for [`floats`]. Values of `out` and `marks` behind those that it took may change.
+pub fn doubles(window: Window<'_>, first: usize, out: &mut [f64], marks: &mut [u8]) -> usize {
+    let Some(tokens) = Run::new(window, first, out.len().min(marks.len())) else { return 0 };
+    let one = |(out, marks): &mut (&mut [f64], &mut [u8]), at: usize| {
+        let found = tokens.decimal(at).and_then(Decimal::marked);
+        found.map(|it| (out[at], marks[at]) = it).is_some()
     };
-    // SAFETY: `fits()` and `Index::begin` put the wanted ends at 64 (PADDING) or more and inside `padded`: they are
-    // below `end_count`, the others are only counted. `level` is usable.
-    let done = unsafe { numbers.f32s(out) };
-    let rest = out[done..].iter_mut().zip(&ends[done..]);
-    let plain = rest.map_while(|(out, &end)| swar::float(window.padded, end as usize).map(|number| *out = number));
-    done + plain.count()
+    let mut places = (out, marks);
+    let done = runs(
+        tokens.whole,
+        &mut places,
+        // SAFETY: `Run::new` found that the window fits, and `numbers` has ends of the index and a usable level.
+        |(out, marks), done| unsafe { tokens.numbers(done, tokens.whole).f64s(&mut out[done..], &mut marks[done..]) },
+        // SAFETY: as above.
+        |(out, marks), done, stop| unsafe {
+            tokens.numbers(done, stop).long_f64s(&mut out[done..], &mut marks[done..])
+        },
+        one,
+    );
+    tokens.rest(done, |at| one(&mut places, at))
+}
+
+/// Tokens of a window that fits.
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    window: Window<'a>,
+    first: usize,
+    count: usize,
+    /// How many of them are converted some at a time: for the last ones there is no room behind them.
+    whole: usize,
+}
+
+impl<'a> Run<'a> {
+    fn new(window: Window<'a>, first: usize, most: usize) -> Option<Run<'a>> {
+        let count = window.fits().then(|| window.ends(first, most).len())?;
+        Some(Run { window, first, count, whole: count.saturating_sub(TOGETHER - 1) })
+    }
+
+    /// Their numbers: all wanted ends are below `end_count`, and so at 64 (PADDING) or more and inside the text.
+    fn numbers(&self, from: usize, to: usize) -> Numbers<'a> {
+        let Window { padded, index, level } = self.window;
+        let ends = &index.ends[self.first + from..][..to - from + TOGETHER];
+        Numbers { padded, ends, before: Before::Token, level: level.usable() }
+    }
+
+    fn decimal(&self, at: usize) -> Option<Decimal> {
+        long(self.window.padded, self.window.index.ends[self.first + at] as usize)
+    }
+
+    /// Goes on one by one behind the first `done`, unless these ended before their time; how many there are in all.
+    fn rest(&self, done: usize, one: impl FnMut(usize) -> bool) -> usize {
+        if done < self.whole { done } else { done + (done..self.count).map(one).take_while(|took| *took).count() }
+    }
+}
+
+/// A number in any notation that ends at `end`, with white space before it.
+pub(super) fn long(padded: &[u8], end: usize) -> Option<Decimal> {
+    let size = padded.get(..end)?.iter().rev().take(LONGEST).position(|byte| is_space(*byte))?;
+    Decimal::from_token(&padded[end - size..end])
 }
 
 /// Takes tokens from `first` on as integers into `out`: returns how many it took.

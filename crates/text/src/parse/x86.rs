@@ -238,23 +238,35 @@ fn round(whole: __m256d, tenths: __m256d, negative: u64) -> Option<[f32; 4]> {
     Some(result)
 }
 
-/// Eight indices that end at `ends`: writes those that `keep` has a bit for, one after the other.
+/// Eight indices that end at `ends`: writes those that `keep` has a bit for, one after the other. With `NEGATIVE` they
+/// count backwards, and what is written are the bits of negative numbers.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 64..end]` is readable.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 #[inline]
-pub(super) unsafe fn indices_avx512(text: *const u8, ends: &[u32; 8], keep: u8, out: &mut [u32; 8]) -> Found {
+pub(super) unsafe fn indices_avx512<const NEGATIVE: bool>(
+    text: *const u8,
+    ends: &[u32; 8],
+    keep: u8,
+    out: &mut [u32; 8],
+) -> Found {
     // SAFETY: `load_eight_avx512` has this function's conditions.
     let bytes = unsafe { load_eight_avx512(text, ends) };
     let values = _mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8));
     let digit = _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9));
-    let parts = lanes::indices(digit, separator_mask(bytes));
+    let parts = if NEGATIVE {
+        let minus = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'-' as i8));
+        lanes::negative_indices(digit, minus, separator_mask(bytes))
+    } else {
+        lanes::indices(digit, separator_mask(bytes))
+    };
     let pairs = _mm512_maddubs_epi16(_mm512_maskz_mov_epi8(parts.digits, values), _mm512_set1_epi16(0x0A01));
     let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0064_0001));
     // Read as 64 bits, the upper four digits count 2^32 instead of 10^4.
     let excess = _mm512_mul_epu32(_mm512_srli_epi64::<32>(fours), _mm512_set1_epi64((1 << 32) - 10_000));
     let result = _mm512_cvtepi64_epi32(_mm512_sub_epi64(fours, excess));
+    let result = if NEGATIVE { _mm256_sub_epi32(_mm256_setzero_si256(), result) } else { result };
     let kept = _mm256_maskz_compress_epi32(keep, result);
     // SAFETY: `out` is a reference to eight `u32`s, the 32 bytes that the store writes.
     unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), kept) };
@@ -298,7 +310,12 @@ unsafe fn load_eight_avx512(text: *const u8, ends: &[u32; 8]) -> __m512i {
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 #[inline]
-pub(super) unsafe fn indices_avx2(text: *const u8, ends: &[u32; 8], keep: u8, out: &mut [u32; 8]) -> Found {
+pub(super) unsafe fn indices_avx2<const NEGATIVE: bool>(
+    text: *const u8,
+    ends: &[u32; 8],
+    keep: u8,
+    out: &mut [u32; 8],
+) -> Found {
     // SAFETY: `load_four` reads the eight bytes before each end, which this function's condition covers.
     let bytes = unsafe {
         [load_four(text, [ends[0], ends[1], ends[2], ends[3]]), load_four(text, [ends[4], ends[5], ends[6], ends[7]])]
@@ -306,7 +323,13 @@ pub(super) unsafe fn indices_avx2(text: *const u8, ends: &[u32; 8], keep: u8, ou
     let values = bytes.map(|bytes| _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8)));
     let is_digit = |value| _mm256_cmpeq_epi8(_mm256_min_epu8(value, _mm256_set1_epi8(9)), value);
     let digit = movemask(is_digit(values[0]), is_digit(values[1]));
-    let parts = lanes::indices(digit, movemask(separators(bytes[0]), separators(bytes[1])));
+    let separator = movemask(separators(bytes[0]), separators(bytes[1]));
+    let parts = if NEGATIVE {
+        let minus = bytes.map(|bytes| _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'-' as i8)));
+        lanes::negative_indices(digit, movemask(minus[0], minus[1]), separator)
+    } else {
+        lanes::indices(digit, separator)
+    };
     let digits = spread(parts.digits);
     let fours = |half: usize| {
         let pairs = _mm256_maddubs_epi16(_mm256_and_si256(values[half], digits[half]), _mm256_set1_epi16(0x0A01));
@@ -315,6 +338,7 @@ pub(super) unsafe fn indices_avx2(text: *const u8, ends: &[u32; 8], keep: u8, ou
     let packed = _mm256_packus_epi32(fours(0), fours(1));
     let eights = _mm256_madd_epi16(packed, _mm256_set1_epi32(0x2710_0001));
     let result = _mm256_permute4x64_epi64::<0b11_01_10_00>(eights);
+    let result = if NEGATIVE { _mm256_sub_epi32(_mm256_setzero_si256(), result) } else { result };
     // SAFETY: a row of `PLACES` has 8 bytes, as many as `_mm_loadl_epi64` reads; `out` has eight `u32`s, as many as the
     // store writes.
     unsafe {

@@ -4,14 +4,20 @@ use crate::parse_support::{Random, line_of, windows, words};
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows};
 use polyhaul_text::scan::{MAX_ENDS, MAX_LINES};
 
-/// A plain index; `None` for a zero and everything else.
-fn index(text: &str) -> Option<u32> {
-    let plain = (1..=8).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then(|| text.parse().unwrap()).filter(|&value| value != 0)
+/// A plain index, or `None`: whether it counts backwards, and the bits of its value.
+fn index(text: &str) -> Option<(bool, u32)> {
+    let is_number = |digits: &str, most: usize| {
+        (1..=most).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let (negative, plain) = match text.strip_prefix('-') {
+        Some(digits) => (true, is_number(digits, 7)),
+        None => (false, is_number(text, 8)),
+    };
+    plain.then(|| text.parse::<i32>().unwrap()).filter(|&value| value != 0).map(|value| (negative, value as u32))
 }
 
-/// A corner's form and values.
-fn corner(word: &str) -> Option<(CornerForm, Vec<u32>)> {
+/// A corner's form, and its values.
+fn corner(word: &str) -> Option<(CornerForm, Vec<(bool, u32)>)> {
     let parts: Vec<&str> = word.split('/').collect();
     let (form, parts) = match parts[..] {
         [_] => (CornerForm::Position, parts),
@@ -20,22 +26,24 @@ fn corner(word: &str) -> Option<(CornerForm, Vec<u32>)> {
         [_, _, _] => (CornerForm::All, parts),
         _ => return None,
     };
-    let mut values = parts.into_iter().map(index).collect::<Option<Vec<u32>>>()?;
+    let mut values = parts.into_iter().map(index).collect::<Option<Vec<_>>>()?;
     if form == CornerForm::PositionNormal {
-        values.insert(1, 0);
+        values.insert(1, (values[0].0, 0));
     }
     Some((form, values))
 }
 
-/// The form and values of a line, if it is a plain row.
-fn naive(line: &[u8], keyword: &str) -> Option<(CornerForm, Vec<u32>)> {
+/// The form and values of a line, if it is a plain row, and whether they count backwards.
+fn naive(line: &[u8], keyword: &str) -> Option<(CornerForm, bool, Vec<u32>)> {
     // A slash that stands alone is a corner to those who split at white space, and part of one here.
     let words = words(line, keyword)?;
     let corners = words.into_iter().map(corner).collect::<Option<Vec<_>>>()?;
-    let form = corners.first()?.0;
-    let values: Vec<u32> = corners.iter().flat_map(|(_, values)| values.iter().copied()).collect();
-    let plain = corners.len() >= 3 && values.len() <= 63 && corners.iter().all(|(other, _)| *other == form);
-    plain.then_some((form, values))
+    let (form, values) = corners.first()?;
+    let negative = values[0].0;
+    let plain = corners.len() >= 3 && corners.iter().all(|(other, _)| other == form);
+    let values: Vec<_> = corners.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+    let plain = plain && values.len() <= 63 && values.iter().all(|value| value.0 == negative);
+    plain.then(|| (*form, negative, values.into_iter().map(|(_, value)| value).collect()))
 }
 
 /// The rows from `line` on, the same on every level.
@@ -71,7 +79,12 @@ fn check(text: &[u8], keyword: &str) -> usize {
             for (row, &to) in row_ends.iter().enumerate() {
                 let text = line_of(windows[0], line + row);
                 let own = values[from..to as usize].to_vec();
-                assert_eq!(naive(text, keyword), Some((taken.form, own)), "{:?}", String::from_utf8_lossy(text));
+                assert_eq!(
+                    naive(text, keyword),
+                    Some((taken.form, taken.is_negative, own)),
+                    "{:?}",
+                    String::from_utf8_lossy(text)
+                );
                 from = to as usize;
             }
             assert_eq!(from, taken.values);
@@ -79,7 +92,8 @@ fn check(text: &[u8], keyword: &str) -> usize {
             line += taken.rows;
             if line < lines {
                 let wanted = naive(line_of(windows[0], line), keyword);
-                let goes_on = wanted.is_some_and(|(form, _)| taken.rows == 0 || form == taken.form);
+                let goes_on = wanted
+                    .is_some_and(|(form, sign, _)| taken.rows == 0 || (form, sign) == (taken.form, taken.is_negative));
                 assert!(!goes_on, "left: {:?}", String::from_utf8_lossy(line_of(windows[0], line)));
                 line += usize::from(taken.rows == 0);
             }
@@ -116,6 +130,42 @@ fn all_forms_with_1_to_63_indices() {
         }
         let text = row(&mut random, form, 63 / stride + 1, 3);
         assert_eq!(check(text.as_bytes(), "f"), 0);
+    }
+}
+
+/// The same row with indices that count backwards.
+fn negative(row: &str) -> String {
+    let minus = |word: &str| match word {
+        "f" | "" => word.to_owned(),
+        word => word
+            .split('/')
+            .map(|part| if part.is_empty() { String::new() } else { format!("-{part}") })
+            .collect::<Vec<_>>()
+            .join("/"),
+    };
+    row.trim_end().split(' ').map(minus).collect::<Vec<_>>().join(" ") + "\n"
+}
+
+#[test]
+fn indices_that_count_backwards() {
+    let mut random = Random::new(7);
+    for form in FORMS {
+        for corners in 3..=63 / form.stride() {
+            let text: String = (0..9).map(|_| negative(&row(&mut random, form, corners, 7))).collect();
+            assert_eq!(check(text.as_bytes(), "f"), 9, "{form:?} {corners}");
+        }
+        // Runs end where the sign changes, and a row with both is left.
+        let rows = [1, 2, 3, 4, 5].map(|_| row(&mut random, form, 4, 7));
+        let text = rows.iter().flat_map(|row| [row.clone(), row.clone(), negative(row)]).collect::<String>();
+        assert_eq!(check(text.as_bytes(), "f"), 15, "{form:?}");
+        let mixed = rows[0].replacen(' ', " -", 1);
+        assert_eq!(check(format!("{}{mixed}{}", rows[1], negative(&rows[2])).as_bytes(), "f"), 2, "{form:?}");
+        for _ in 0..300 {
+            let mut changed = text.clone().into_bytes();
+            let at = random.below(changed.len());
+            changed[at] = random.pick(&[b"\n", b"-", b"0", b"/", b" ", b"9", b"\0", b"\xFF"])[0];
+            check(&changed, "f");
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Runs of tokens against one token at a time, on every level.
 
+use crate::parse_support::{Random, windows};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::rows::Window;
+use polyhaul_text::parse::rows::long_float_rows;
 use polyhaul_text::parse::{number, tokens};
 use polyhaul_text::scan::{Index, PADDING};
 
@@ -29,8 +31,9 @@ fn runs_are_taken_up_to_what_is_not_plain() {
         assert_eq!(floats, [0.0, -1.0, 22.0, 333.0, 4444.0, -55555.0, 0.0, 12345678.0], "{level:?}");
         assert_eq!(integers, [0, -1, 22, 333, 4444, -55555, 0, 12345678], "{level:?}");
         assert!(!has_slash);
-        let (floats, integers, _) = taken("1 2.5 -.5 7. 1e5 6 7 8 9\n", 0, level);
-        assert_eq!((floats.as_slice(), integers.as_slice()), (&[1.0, 2.5, -0.5, 7.0][..], &[1][..]), "{level:?}");
+        let (floats, integers, _) = taken("1 2.5 -.5 7. 1e5 +6 7 inf 9\n", 0, level);
+        let wanted = [1.0, 2.5, -0.5, 7.0, 1e5, 6.0, 7.0];
+        assert_eq!((floats.as_slice(), integers.as_slice()), (&wanted[..], &[1][..]), "{level:?}");
         let (floats, integers, _) = taken("x 2 3\n", 1, level);
         assert_eq!((floats.as_slice(), integers.as_slice()), (&[2.0, 3.0][..], &[2, 3][..]), "{level:?}");
         assert!(taken("1 2 3/4 5\n", 0, level).2);
@@ -45,7 +48,7 @@ fn words_that_are_no_plain_numbers_are_not_taken() {
             let (_, integers, _) = taken(&format!("7 {word} 8\n"), 0, level);
             assert_eq!(integers, [7], "{word} {level:?}");
         }
-        for word in ["-", ".", "-.", "+1", "1-", "--1", "1.2.3", "0x1", "nan", "a1", "1a"] {
+        for word in ["-", ".", "-.", "+-1", "1-", "--1", "1.2.3", "0x1", "nan", "a1", "1a", "1e", "1e99", "1e-40"] {
             let (floats, _, _) = taken(&format!("7 {word} 8\n"), 0, level);
             assert_eq!(floats, [7.0], "{word} {level:?}");
         }
@@ -62,5 +65,95 @@ fn every_length_of_number_is_right() {
             assert_eq!(Some(*float), number::f32(word.as_bytes()), "{word} {level:?}");
         }
         assert!(floats.len() > 3, "{level:?}");
+    }
+}
+
+/// A number in one of the notations that programs write, of up to 19 digits; none in the middle of two floats, which ends
+/// a run.
+fn any_word(random: &mut Random) -> String {
+    loop {
+        let word = some_word(random);
+        // Only a last digit of 5 right behind the point is in the middle of two f64s, here.
+        if number::narrow(word.parse().unwrap()).is_some() && !word.contains("5E7") {
+            return word;
+        }
+    }
+}
+
+fn some_word(random: &mut Random) -> String {
+    let sign = random.pick(&["", "", "-", "+"]);
+    let count = 1 + random.below(10);
+    let whole = random.digits(count);
+    let count = random.below(10);
+    let fraction = random.word(b"0123456789", count);
+    let exponent = random.pick(&["", "", "", "e+00", "e-05", "E7", "e12"]);
+    if count == 0 { format!("{sign}{whole}{exponent}") } else { format!("{sign}{whole}.{fraction}{exponent}") }
+}
+
+#[test]
+fn any_notation_has_the_nearest_value_on_every_level() {
+    let mut random = Random::new(11);
+    for turn in 0..300 {
+        // Sometimes most are plain, so that the ways of taking them change in the middle.
+        let word =
+            |random: &mut Random| if turn % 3 == 0 && random.below(9) > 0 { "1.5".into() } else { any_word(random) };
+        let words: Vec<String> = (0..90).map(|_| word(&mut random)).collect();
+        let text = format!(" {}\n", words.join(" "));
+        windows(text.as_bytes(), |windows| {
+            for &window in windows {
+                let (mut floats, mut doubles, mut marks) = (vec![0.0; 90], vec![0.0; 90], vec![9; 90]);
+                let taken = tokens::floats(window, 0, &mut floats);
+                assert_eq!(taken, 90, "{:?}: {:?}", window.level, words.get(taken));
+                let taken = tokens::doubles(window, 0, &mut doubles, &mut marks);
+                assert_eq!(taken, 90, "{:?}: {:?}", window.level, words.get(taken));
+                for (at, word) in words.iter().enumerate() {
+                    let value: f64 = word.parse().unwrap();
+                    assert_eq!(doubles[at].to_bits(), value.to_bits(), "{word} {:?}", window.level);
+                    assert_eq!(
+                        floats[at].to_bits(),
+                        word.parse::<f32>().unwrap().to_bits(),
+                        "{word} {:?}",
+                        window.level
+                    );
+                    assert_eq!(marks[at] & 1 == 0, !word.contains(['.', 'e', 'E']), "{word} {:?}", window.level);
+                    if let Some(narrow) = number::narrow(value) {
+                        assert_eq!(narrow.to_bits(), floats[at].to_bits(), "{word}");
+                    }
+                }
+            }
+        });
+    }
+}
+
+fn check_rows<const N: usize>(random: &mut Random) {
+    let rows: Vec<Vec<String>> = (0..30).map(|_| (0..N).map(|_| any_word(random)).collect()).collect();
+    let text: String = rows.iter().map(|row| format!("vn \t{}\r\n", row.join("  "))).collect();
+    windows((text + "vn 1 nan 3\nv 1 2 3\n").as_bytes(), |windows| {
+        for &window in windows {
+            let mut out = vec![[0.0f32; N]; 40];
+            let taken = long_float_rows(window, 0, b"vn", &mut out);
+            assert_eq!(taken, 30, "{:?}: {:?}", window.level, rows.get(taken));
+            for (values, row) in out.iter().zip(&rows) {
+                let wanted = row.iter().map(|word| word.parse::<f32>().unwrap().to_bits());
+                assert!(values.iter().map(|value| value.to_bits()).eq(wanted), "{row:?}: {values:?}");
+            }
+            for line in [30, 31, 32, 5000, usize::MAX] {
+                assert_eq!(long_float_rows(window, line, b"vn", &mut out), 0);
+            }
+            assert_eq!(long_float_rows(window, 0, b"v", &mut out), 0);
+            assert_eq!(long_float_rows(window, 0, b"vn", &mut out[..7]), 7);
+        }
+    });
+}
+
+#[test]
+fn rows_of_long_numbers_have_the_nearest_values() {
+    let mut random = Random::new(12);
+    for _ in 0..20 {
+        check_rows::<2>(&mut random);
+        check_rows::<3>(&mut random);
+        check_rows::<4>(&mut random);
+        check_rows::<6>(&mut random);
+        check_rows::<7>(&mut random);
     }
 }

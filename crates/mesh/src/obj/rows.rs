@@ -1,0 +1,157 @@
+//! Runs of lines that the kernels of `polyhaul_text` take, to [`ObjParsed`].
+//!
+//! The kernels never decide what a line means: a line that they do not take is left to
+//! [`Statement`](super::statement::Statement), which gives the same values more slowly. Called by
+//! [`parse`](super::parse).
+
+use super::parse::ObjChunkText;
+use super::parsed::{ObjParsed, ObjSegment, RelativeRun};
+use super::relative::relate;
+use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
+use polyhaul_text::scan::{MAX_ENDS, MAX_LINES};
+
+/// Takes the run of lines of one kind that begins at `line`; returns how many lines it took.
+pub(super) fn rows(
+    window: Window<'_>,
+    line: usize,
+    start: usize,
+    text: ObjChunkText<'_>,
+    out: &mut ObjParsed,
+) -> Result<usize> {
+    // The kernel checks the whole keyword; two bytes only choose the kernel. Text has padding behind it, so both are
+    // there.
+    match [text.padded[start], text.padded[start + 1]] {
+        [b'v', b' ' | b'\t'] => {
+            // A `g` right before positions begins an object (see the module of the format).
+            let mark = out.group_pending.then(|| out.counts());
+            let taken = positions(window, line, out)?;
+            if let Some(at) = mark
+                && taken > 0
+            {
+                out.positions_follow(at, start - text.start)?;
+            }
+            Ok(taken)
+        }
+        [b'v', b'n'] => {
+            let normals = out.normals.spare(MAX_LINES)?;
+            let taken = any_rows(window, line, b"vn", normals, &mut out.long_rows);
+            out.normals.advance(taken);
+            Ok(taken)
+        }
+        [b'v', b't'] => uvs(window, line, out),
+        [b'f', b' ' | b'\t'] => {
+            let taken = faces(window, line, (start - text.start) as u32, out)?;
+            out.group_pending &= taken == 0;
+            Ok(taken)
+        }
+        _ => Ok(0),
+    }
+}
+
+/// The most lines that are taken one number at a time before it is tried again to take many at once.
+const MOST_LONG: usize = 64;
+/// How many lines are taken at once where their values have to be parted.
+const PARTED: usize = 64;
+
+/// Rows of `N` numbers: many at once while they are plain, otherwise one by one for a while. `long` is for how many
+/// lines: it grows while plain ones are rare, so that trying in vain costs nothing that could be measured.
+fn any_rows<const N: usize>(
+    window: Window<'_>,
+    line: usize,
+    keyword: &[u8],
+    out: &mut [[f32; N]],
+    long: &mut usize,
+) -> usize {
+    let plain = float_rows(window, line, keyword, out);
+    if plain > 0 {
+        *long = 1;
+        return plain;
+    }
+    let most = (*long).clamp(1, MOST_LONG).min(out.len());
+    *long = 2 * most;
+    long_float_rows(window, line, keyword, &mut out[..most])
+}
+
+/// Positions with nothing else, a weight, a color, or a color with alpha; all lines of the run have as many numbers.
+fn positions(window: Window<'_>, line: usize, out: &mut ObjParsed) -> Result<usize> {
+    match window.tokens(line).len() {
+        4 => {
+            let positions = out.positions.spare(MAX_LINES)?;
+            let taken = any_rows(window, line, b"v", positions, &mut out.long_rows);
+            out.positions.advance(taken);
+            Ok(taken)
+        }
+        7 => colored(window, line, out, |[x, y, z, r, g, b]| ([x, y, z], [r, g, b, 1.0])),
+        8 => colored(window, line, out, |[x, y, z, r, g, b, a]| ([x, y, z], [r, g, b, a])),
+        _ => Ok(0),
+    }
+}
+
+fn colored<const N: usize>(
+    window: Window<'_>,
+    line: usize,
+    out: &mut ObjParsed,
+    part: impl Fn([f32; N]) -> ([f32; 3], [f32; 4]),
+) -> Result<usize> {
+    let mut values = [[0.0; N]; PARTED];
+    let taken = any_rows(window, line, b"v", &mut values, &mut out.long_rows);
+    let first = out.positions.len() as u32;
+    out.colors.try_reserve(taken).map_err(|_| Error::memory("statements"))?;
+    for (at, (place, &row)) in (first..).zip(out.positions.spare(taken)?.iter_mut().zip(&values[..taken])) {
+        let (position, color) = part(row);
+        *place = position;
+        out.colors.push((at, color));
+    }
+    out.positions.advance(taken);
+    Ok(taken)
+}
+
+/// Texture coordinates of two numbers, or three.
+fn uvs(window: Window<'_>, line: usize, out: &mut ObjParsed) -> Result<usize> {
+    if window.tokens(line).len() != 4 {
+        let taken = any_rows(window, line, b"vt", out.uvs.spare(MAX_LINES)?, &mut out.long_rows);
+        out.uvs.advance(taken);
+        return Ok(taken);
+    }
+    let mut values = [[0.0; 3]; PARTED];
+    let taken = any_rows(window, line, b"vt", &mut values, &mut out.long_rows);
+    let first = out.uvs.len() as u32;
+    out.uv_depths.try_reserve(taken).map_err(|_| Error::memory("statements"))?;
+    for (at, (uv, &[u, v, depth])) in (first..).zip(out.uvs.spare(taken)?.iter_mut().zip(&values[..taken])) {
+        *uv = [u, v];
+        out.uv_depths.push((at, depth));
+    }
+    out.uvs.advance(taken);
+    Ok(taken)
+}
+
+fn faces(window: Window<'_>, line: usize, line_offset: u32, out: &mut ObjParsed) -> Result<usize> {
+    let at = out.counts();
+    let faces = &mut out.elements[0];
+    let first = faces.values.len();
+    let values = faces.values.spare(MAX_ENDS + VALUE_SLACK)?;
+    let row_ends = faces.row_ends.spare(MAX_LINES)?;
+    let FaceRows { rows, values: count, form, is_negative } = face_rows(window, line, b"f", values, row_ends);
+    if rows == 0 {
+        return Ok(0);
+    }
+    let has = match form {
+        CornerForm::Position => [true, false, false],
+        CornerForm::PositionUv => [true, true, false],
+        CornerForm::PositionNormal => [true, false, true],
+        CornerForm::All => [true; 3],
+    };
+    let stride = form.stride();
+    if is_negative {
+        let before = [at.positions, at.uvs, at.normals];
+        let lowest = relate(&mut values[..count], stride, has, before);
+        let run = RelativeRun { values: first..first + count, stride, has, lowest, line_offset };
+        try_push(&mut out.relative_runs, run, "faces")?;
+    }
+    faces.values.advance(count);
+    faces.row_ends.advance(rows);
+    let segment = ObjSegment { stride: stride as u8, has, rows: rows as u32, values: count as u32, line_offset };
+    try_push(&mut faces.segments, segment, "faces")?;
+    Ok(rows)
+}
