@@ -367,6 +367,9 @@ impl PlyNumbers {
         let (most, stride) = (most.min(MAX_ENDS / width), columns.iter().map(|scalar| scalar.bytes()).sum::<usize>());
         let (values, marks) = (&mut self.doubles[..most * width], &mut self.marks[..most * width]);
         let mut whole = tokens::doubles(window, first, values, marks) / width;
+        if whole == 0 {
+            return Ok(0);
+        }
         let before = rows.len();
         rows.try_reserve(whole * stride).map_err(|_| Error::memory("rows"))?;
         rows.resize(before + whole * stride, 0);
