@@ -35,10 +35,17 @@ pub(super) fn resolve(parsed: &mut ObjParsed, before: Counts, text: &[u8], optio
     if options.raises() {
         for (stream, token) in broken.into_iter().flatten() {
             parsed.complain(before_start(stream, token, text), options)?;
+            order_last(&mut parsed.complaints);
         }
-        parsed.complaints.sort_by_key(|complaint| complaint.token.0);
     }
     Ok(())
+}
+
+/// Moves the last complaint to its place in the text; the others are in order. (A stable sort would allocate.)
+fn order_last(complaints: &mut [ObjComplaint]) {
+    let Some((last, others)) = complaints.split_last() else { return };
+    let at = others.partition_point(|complaint| complaint.token.0 <= last.token.0);
+    complaints[at..].rotate_right(1);
 }
 
 /// A stream, and where an index of it stands in the chunk's text.

@@ -4,7 +4,7 @@ use super::trial::Effort;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::format::Page;
 use polyhaul_text::parse::number::{self, IntegerError};
-use polyhaul_text::parse::rows::{VALUE_SLACK, Window, face_rows, float_rows};
+use polyhaul_text::parse::rows::{VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
 use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES, PADDING, is_space};
 
 /// So many tokens are parsed one by one where many inputs are: of a long text the rest is like the first.
@@ -113,18 +113,23 @@ fn window_rows(window: Window<'_>, values: &mut [u32]) {
         let start = window.index.line_start(line);
         let bytes = &window.padded[start..window.index.lines()[line].newline as usize];
         let tokens: Vec<&[u8]> = bytes.split(|&b| is_space(b)).filter(|t| !t.is_empty()).collect();
-        let mut out = [[0.0; 3]; 1];
-        if float_rows(window, line, b"v", &mut out) == 1 {
-            let slow: Vec<_> = tokens[1..].iter().filter_map(|t| number::f32(t)).collect();
-            let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits();
-            assert!(tokens.len() == 4 && slow.iter().zip(&out[0]).all(same), "{slow:?} {out:?}");
+        for kernel in [float_rows, long_float_rows] {
+            let mut out = [[0.0; 3]; 1];
+            if kernel(window, line, b"v", &mut out) == 1 {
+                let slow: Vec<_> = tokens[1..].iter().filter_map(|t| number::f32(t)).collect();
+                let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits();
+                assert!(slow.len() == 3 && slow.iter().zip(&out[0]).all(same), "{slow:?} {out:?}");
+            }
         }
         let faces = face_rows(window, line, b"f", values, &mut row_ends[..1]);
         if faces.rows == 1 {
             let taken = &values[..faces.values];
             let slow = tokens[1..].iter().flat_map(|token| token.split(|&b| b == b'/'));
-            let slow: Vec<u32> = slow.map(|part| text(part).and_then(|t| t.parse().ok()).unwrap_or(0)).collect();
-            assert_eq!(slow, taken, "{:?}", String::from_utf8_lossy(bytes));
+            let index = |part| text(part).and_then(|t| t.parse::<i64>().ok()).unwrap_or(0);
+            let slow: Vec<i64> = slow.map(index).collect();
+            // Indices that count backwards are the bits of negative numbers.
+            let value = |&bits: &u32| if faces.is_negative { i64::from(bits as i32) } else { i64::from(bits) };
+            assert_eq!(slow, taken.iter().map(value).collect::<Vec<_>>(), "{:?}", String::from_utf8_lossy(bytes));
         }
     }
 }

@@ -6,7 +6,10 @@
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
 pub use super::faces::{CornerForm, FaceRows, VALUE_SLACK, face_rows};
-use super::plain::{Before, Numbers};
+use super::plain::{Before, Numbers, runs};
+
+#[cfg(target_arch = "x86_64")]
+use super::long_x86;
 use super::swar;
 use super::tokens;
 #[cfg(target_arch = "x86_64")]
@@ -95,27 +98,45 @@ pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8
     }
 }
 
-/// Takes rows of a keyword and `N` floats (at most 7) in any decimal notation with up to 19 digits: returns how many
-/// lines from `line` on it took.
+/// Takes rows of a keyword and `N` floats (2 to 7) in any decimal notation with up to 19 digits; returns how many lines
+/// from `line` on it took.
 ///
-/// The numbers are converted one by one: slower than [`float_rows`] where that takes a row too. Values that are
-/// infinite or subnormal as an `f32`, or in the middle of two, end the run.
+/// Slower than [`float_rows`] for rows that both take. A value that is infinite or subnormal as an `f32`, or halfway
+/// between two, ends the run. Values of `out` after the rows that it took may change.
 pub fn long_float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8], out: &mut [[f32; N]]) -> usize {
-    const { assert!(N <= 7) };
+    const { assert!(N >= 2 && N <= 7) };
     let Some(keyword) = Keyword::new(keyword).filter(|_| window.fits()) else { return 0 };
     let rows = window.index.line_count.saturating_sub(line).min(out.len());
-    let row = |line: usize, out: &mut [f32; N]| {
-        let ends = &window.rows::<N, 1>(line, keyword)?[1..=N + TOGETHER];
-        let numbers = Numbers { padded: window.padded, ends, before: Before::Token, level: window.level.usable() };
-        // SAFETY: the `N` wanted ends are of a whole line of the index: at least 64 (PADDING) bytes into the text, and
-        // inside it because `fits()`. `level` is usable.
-        let done = unsafe { numbers.long_f32s(out) };
-        let rest = out[done..].iter_mut().zip(&ends[done..]);
-        rest.map(|(value, &end)| tokens::long(window.padded, end as usize).and_then(Decimal::f32).map(|it| *value = it))
-            .collect::<Option<()>>()
-    };
-    let taken = out[..rows].iter_mut().enumerate().map(|(at, out)| row(line + at, out).is_some());
-    taken.take_while(|taken| *taken).count()
+    runs(
+        rows,
+        out,
+        |out, done| long_rows(window, line + done, keyword, &mut out[done..rows]),
+        |_, _, _| 0,
+        |out, done| long_row(window, line + done, keyword, &mut out[done]).is_some(),
+    )
+}
+
+/// Takes rows of long floats, four numbers at a time. Takes none if this CPU has no kernel for them.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+fn long_rows<const N: usize>(window: Window<'_>, line: usize, keyword: Keyword, out: &mut [[f32; N]]) -> usize {
+    match window.level.usable() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `usable()` returns only what this CPU has, and the caller has checked that `fits()`.
+        Level::Avx2 | Level::Avx512 => unsafe { long_rows_avx2(window, line, keyword, out) },
+        _ => 0,
+    }
+}
+
+/// Takes one row of long floats, one number at a time.
+fn long_row<const N: usize>(window: Window<'_>, line: usize, keyword: Keyword, out: &mut [f32; N]) -> Option<()> {
+    let ends = &window.rows::<N, 1>(line, keyword)?[1..=N + TOGETHER];
+    let numbers = Numbers { padded: window.padded, ends, before: Before::Token, level: window.level.usable() };
+    // SAFETY: the `N` wanted ends are of a whole line of the index: at least 64 (PADDING) bytes into the text, and
+    // inside it because the caller has checked that `fits()`. `level` is usable.
+    let done = unsafe { numbers.long_f32s(out) };
+    let rest = out[done..].iter_mut().zip(&ends[done..]);
+    rest.map(|(value, &end)| tokens::long(window.padded, end as usize).and_then(Decimal::f32).map(|it| *value = it))
+        .collect()
 }
 
 fn float_rows_portable<const N: usize>(
@@ -150,7 +171,7 @@ unsafe fn float_rows_avx512<const N: usize>(
     let text = window.padded.as_ptr();
     // SAFETY: `Window::rows` returns ends of whole lines of the index, and `batches` picks from those: they are at
     // least 64 (PADDING) bytes into the text, and inside it because `fits()`. The features are this function's.
-    float_rows_with(window, line, keyword, out, |ends| unsafe { x86::floats_avx512(text, ends) })
+    float_rows_with(window, line, keyword, out, |_, ends| unsafe { x86::floats_avx512(text, ends) })
 }
 
 /// # Safety
@@ -165,10 +186,26 @@ unsafe fn float_rows_avx2<const N: usize>(
 ) -> usize {
     let text = window.padded.as_ptr();
     // SAFETY: as in `float_rows_avx512`: every end is at least 64 bytes into the text and inside it.
-    float_rows_with(window, line, keyword, out, |ends| unsafe { x86::floats_avx2(text, ends) })
+    float_rows_with(window, line, keyword, out, |_, ends| unsafe { x86::floats_avx2(text, ends) })
 }
 
-/// The loop over rows; `convert` takes four tokens that may be of several rows.
+/// # Safety
+/// The CPU has the features of [`Level::Avx2`], and `window.fits()`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+unsafe fn long_rows_avx2<const N: usize>(
+    window: Window<'_>,
+    line: usize,
+    keyword: Keyword,
+    out: &mut [[f32; N]],
+) -> usize {
+    let text = window.padded.as_ptr();
+    // SAFETY: as in `float_rows_avx512`: every end is at least 64 bytes into the text and inside it. A start is right
+    // after the end of the token before it in the same line.
+    float_rows_with(window, line, keyword, out, |starts, ends| unsafe { long_x86::four_f32s(text, starts, ends) })
+}
+
+/// The loop over rows; `convert` takes the starts and the ends of four tokens, which may belong to several rows.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn float_rows_with<const N: usize>(
@@ -176,7 +213,7 @@ fn float_rows_with<const N: usize>(
     line: usize,
     keyword: Keyword,
     out: &mut [[f32; N]],
-    convert: impl Fn([u32; 4]) -> Option<[f32; 4]>,
+    convert: impl Fn([u32; 4], [u32; 4]) -> Option<[f32; 4]>,
 ) -> usize {
     let rows = window.index.line_count.saturating_sub(line).min(out.len());
     let out = &mut out[..rows];
@@ -197,17 +234,18 @@ fn batches<const N: usize, const ROWS: usize>(
     line: usize,
     keyword: Keyword,
     out: &mut [[f32; N]],
-    convert: &impl Fn([u32; 4]) -> Option<[f32; 4]>,
+    convert: &impl Fn([u32; 4], [u32; 4]) -> Option<[f32; 4]>,
 ) -> usize {
     let (batches, _) = out.as_chunks_mut::<ROWS>();
     let count = batches.len();
     for (batch, out) in batches.iter_mut().enumerate() {
         let Some(ends) = window.rows::<N, ROWS>(line + batch * ROWS, keyword) else { return batch * ROWS };
         // Lanes without a token of their own repeat the first.
-        let end = |token: usize| if token < N * ROWS { ends[token + token / N + 1] } else { ends[1] };
+        let place = |token: usize| if token < N * ROWS { token + token / N } else { 0 };
         for (four, out) in out.as_flattened_mut().chunks_mut(4).enumerate() {
-            let at = 4 * four;
-            let Some(values) = convert([end(at), end(at + 1), end(at + 2), end(at + 3)]) else { return batch * ROWS };
+            let places = [0, 1, 2, 3].map(|lane| place(4 * four + lane));
+            let (starts, stops) = (places.map(|at| ends[at] + 1), places.map(|at| ends[at + 1]));
+            let Some(values) = convert(starts, stops) else { return batch * ROWS };
             out.copy_from_slice(&values[..out.len()]);
         }
     }

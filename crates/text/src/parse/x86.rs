@@ -196,7 +196,7 @@ pub(super) fn by_point_avx2(point: u64, by_places: &[f64; 32]) -> __m256d {
 /// The CPU has AVX2. For each end, `text[end - 16..end]` is readable.
 #[target_feature(enable = "avx2")]
 #[inline]
-unsafe fn load_pair(text: *const u8, ends: [u32; 2]) -> __m256i {
+pub(super) unsafe fn load_pair(text: *const u8, ends: [u32; 2]) -> __m256i {
     // SAFETY: called with the two ends: the 16 bytes before each are readable, and the load needs no alignment.
     let load = |end: u32| unsafe { _mm_loadu_si128(text.add(end as usize - 16).cast()) };
     _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(load(ends[0])), load(ends[1]))
@@ -229,13 +229,20 @@ fn round(whole: __m256d, tenths: __m256d, negative: u64) -> Option<[f32; 4]> {
     if _mm256_testz_si256(middle, middle) == 0 {
         return None;
     }
+    Some(signed(_mm256_cvtpd_ps(products), negative))
+}
+
+/// Four numbers with a minus in each lane of `negative` that has a bit.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn signed(values: __m128, negative: u64) -> [f32; 4] {
     let signs = (negative + (WIDE_TOP - WIDE)) & WIDE_TOP;
     let signs = _mm_unpacklo_epi16(_mm_setzero_si128(), _mm_cvtsi64_si128(signs as i64));
-    let values = _mm_xor_ps(_mm256_cvtpd_ps(products), _mm_castsi128_ps(signs));
+    let values = _mm_xor_ps(values, _mm_castsi128_ps(signs));
     let mut result = [0.0; 4];
     // SAFETY: `result` is an array of four f32s, as many as the store writes.
     unsafe { _mm_storeu_ps(result.as_mut_ptr(), values) };
-    Some(result)
+    result
 }
 
 /// Eight indices that end at `ends`: writes those that `keep` has a bit for, one after the other. With `NEGATIVE` they

@@ -157,3 +157,88 @@ fn rows_of_long_numbers_have_the_nearest_values() {
         check_rows::<7>(&mut random);
     }
 }
+
+/// A number with 14 to 18 digits as programs print them, often close to the middle of two f32s.
+fn long_word(random: &mut Random, style: u64) -> String {
+    let bits = (random.bits() as u32 & 0x8000_FFFF) | (96 + random.below(48) as u32) << 23;
+    let (value, next) = (f32::from_bits(bits), f32::from_bits(bits + 1));
+    let middle = (f64::from(value) + f64::from(next)) / 2.0;
+    let value = match random.below(4) {
+        0 => middle,
+        1 => middle * (1.0 + f64::EPSILON * random.below(40) as f64),
+        2 => middle * (1.0 - f64::EPSILON * random.below(40) as f64),
+        _ => middle * (1.0 + random.below(1000) as f64 * 1e-10),
+    };
+    match style {
+        0 => format!("{value:.15}"),
+        1 => format!("{value:.8}"),
+        2 => c_exponent(&format!("{value:.9e}")),
+        3 => c_exponent(&format!("{value:.16e}")),
+        _ => format!("{value}"),
+    }
+}
+
+/// `1.5e-3` as C prints it: `1.5e-03`.
+fn c_exponent(text: &str) -> String {
+    let (digits, exponent) = text.split_once('e').unwrap();
+    let exponent: i32 = exponent.parse().unwrap();
+    format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}
+
+#[test]
+fn rows_that_are_printed_alike_have_the_nearest_values() {
+    let mut random = Random::new(13);
+    for turn in 0..100 {
+        let rows: Vec<[String; 3]> = (0..40).map(|_| [(); 3].map(|()| long_word(&mut random, turn % 5))).collect();
+        let text: String = rows.iter().map(|row| format!("v {}\n", row.join(" "))).collect();
+        windows(text.as_bytes(), |windows| {
+            for &window in windows {
+                let mut out = [[0.0f32; 3]; 40];
+                let mut line = 0;
+                while line < 40 {
+                    let taken = long_float_rows(window, line, b"v", &mut out[line..]);
+                    for at in line..line + taken {
+                        let wanted = rows[at].each_ref().map(|word| word.parse::<f32>().unwrap());
+                        assert_eq!(
+                            out[at].map(f32::to_bits),
+                            wanted.map(f32::to_bits),
+                            "{:?} {:?}",
+                            rows[at],
+                            window.level
+                        );
+                    }
+                    // A row with the exact middle of two floats, or with more than 19 digits, is left to the caller.
+                    line += taken + 1;
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn long_rows_end_at_lines_that_are_none() {
+    let bad = [
+        "1.2345678901234567 2 x",
+        "1.5e+0 1 .",
+        "1.234567890123456e+5x 1 2",
+        "1.2345678901234567.5 1 2",
+        "e+05 1 2",
+        "1.5e+999 1 2",
+        "--1.5e+01 1 2",
+        "1.23456789012345678901234567890123456 1 2",
+        "1e+05e+05 1 2",
+        "1.5f+01 1 2",
+    ];
+    for row in bad {
+        windows(
+            format!("v 1.5e+01 -2.5e-01 3.5\nv 1.5e+01 -2.5e-01 3.5\nv 1 2.5e+00 3\nv 1 2 3\nv {row}\n").as_bytes(),
+            |windows| {
+                for &window in windows {
+                    let mut out = [[0.0f32; 3]; 8];
+                    assert_eq!(long_float_rows(window, 0, b"v", &mut out), 4, "{row} {:?}", window.level);
+                    assert_eq!(out[..4], [[15.0, -0.25, 3.5], [15.0, -0.25, 3.5], [1.0, 2.5, 3.0], [1.0, 2.0, 3.0]]);
+                }
+            },
+        );
+    }
+}
