@@ -14,7 +14,8 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Counts, Material, Mesh, NONE, Object, ObjectKind, Run};
 use polyhaul_pipeline::options::ParseOptions;
 use std::collections::HashMap;
-use std::hash::BuildHasher;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 
 /// The state that crosses chunk borders, and what it has built so far.
 #[derive(Default)]
@@ -38,8 +39,28 @@ pub(super) struct Assembler {
 struct ObjNames {
     /// By hash, so that names are stored once, in `names`. If two names share a hash, the second is under the next
     /// number that is free: a search follows the same numbers.
-    numbers: HashMap<u64, u32>,
+    numbers: HashMap<u64, u32, BuildHasherDefault<KeyHasher>>,
     names: Vec<String>,
+    /// Seeded, so that a file cannot choose names that share a hash.
+    hasher: RandomState,
+}
+
+/// Uses a key that is a hash already as its own hash.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.0 = self.0 << 8 | u64::from(byte));
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// A block of `#MRGB` colours: those of the positions before `end`.
@@ -47,6 +68,25 @@ struct Paint {
     end: u32,
     colors: Vec<[u8; 3]>,
 }
+
+/// The bytes that 8 hexadecimal digits write.
+fn hex_bytes(digits: &[u8; 8]) -> Option<[u8; 4]> {
+    let values = digits.map(|digit| HEX_DIGITS[usize::from(digit)]);
+    let is_valid = values.iter().fold(0, |all, value| all | value) <= 0xF;
+    is_valid.then(|| std::array::from_fn(|at| values[2 * at] << 4 | values[2 * at + 1]))
+}
+
+/// The value of each character as a hexadecimal digit; `u8::MAX` if it is none.
+static HEX_DIGITS: [u8; 256] = {
+    let (mut table, mut byte) = ([u8::MAX; 256], 0);
+    while byte < 256 {
+        if let Some(value) = (byte as u8 as char).to_digit(16) {
+            table[byte] = value as u8;
+        }
+        byte += 1;
+    }
+    table
+};
 
 /// The result of the statements.
 pub(super) struct Sections {
@@ -130,7 +170,7 @@ impl<'a> ObjAssembleStatement<'a, '_> {
 impl ObjNames {
     /// The number of a name; `true` where it is new.
     fn number(&mut self, name: &str) -> Result<(u32, bool)> {
-        let mut key = self.numbers.hasher().hash_one(name);
+        let mut key = self.hasher.hash_one(name);
         while let Some(&number) = self.numbers.get(&key) {
             if self.names[number as usize] == name {
                 return Ok((number, false));
@@ -246,22 +286,18 @@ impl Assembler {
     /// `#MRGB`: 8 hexadecimal digits per position, mask, red, green, blue (ZBrush). The block of
     /// lines that stand together belongs to the positions right before it.
     fn polypaint(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
-        let mut found = Vec::new();
-        for digits in statement.name.chunks(8) {
-            let value = std::str::from_utf8(digits).ok().filter(|d| d.len() == 8);
-            let Some(value) = value.and_then(|d| u32::from_str_radix(d, 16).ok()) else {
-                return statement.broken("invalid `#MRGB` colors", Some("8 hexadecimal digits per position"));
-            };
-            let [_, red, green, blue] = value.to_be_bytes();
-            try_push(&mut found, [red, green, blue], "colors")?;
-        }
         let end = statement.at.positions;
-        match self.paint.last_mut() {
-            Some(paint) if paint.end == end => {
-                paint.colors.try_reserve(found.len()).map_err(|_| Error::memory("colors"))?;
-                paint.colors.append(&mut found);
-            }
-            _ => try_push(&mut self.paint, Paint { end, colors: found }, "colors")?,
+        if self.paint.last().is_none_or(|paint| paint.end != end) {
+            try_push(&mut self.paint, Paint { end, colors: Vec::new() }, "colors")?;
+        }
+        let (colors, rest) = statement.name.as_chunks();
+        let Some(paint) = self.paint.last_mut() else { return Ok(()) };
+        let before = paint.colors.len();
+        paint.colors.try_reserve(colors.len()).map_err(|_| Error::memory("colors"))?;
+        paint.colors.extend(colors.iter().map_while(|digits| hex_bytes(digits)).map(|[_, rgb @ ..]| rgb));
+        if paint.colors.len() - before != colors.len() || !rest.is_empty() {
+            paint.colors.truncate(before);
+            return statement.broken("invalid `#MRGB` colors", Some("8 hexadecimal digits per position"));
         }
         if self.paint.last().is_some_and(|paint| paint.colors.len() > paint.end as usize) {
             statement.note("extra-colors", "more colors than positions before them: the first colors are ignored")?;
