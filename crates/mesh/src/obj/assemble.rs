@@ -294,7 +294,7 @@ impl Assembler {
         let Some(paint) = self.paint.last_mut() else { return Ok(()) };
         let before = paint.colors.len();
         paint.colors.try_reserve(colors.len()).map_err(|_| Error::memory("colors"))?;
-        paint.colors.extend(colors.iter().map_while(|digits| hex_bytes(digits)).map(|[_, rgb @ ..]| rgb));
+        paint.colors.extend(colors.iter().map_while(hex_bytes).map(|[_, rgb @ ..]| rgb));
         if paint.colors.len() - before != colors.len() || !rest.is_empty() {
             paint.colors.truncate(before);
             return statement.broken("invalid `#MRGB` colors", Some("8 hexadecimal digits per position"));
