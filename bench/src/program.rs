@@ -20,7 +20,7 @@ pub fn main(name: &str, run: impl FnOnce(&[&str]) -> Result<(), Failure>) -> Exi
     }
 }
 
-/// Holds polyhaul's instructions at the level that the environment names, so that one machine shows how fast others are.
+/// Limits polyhaul to the instruction set that the environment names, to show on one machine how fast others are.
 fn cap_level() -> Result<(), Failure> {
     let Ok(wanted) = std::env::var("POLYHAUL_BENCH_LEVEL") else { return Ok(()) };
     let level = Level::all().find(|level| format!("{level:?}").eq_ignore_ascii_case(&wanted));

@@ -1,8 +1,9 @@
 //! OBJ files with the habits of other programs: their numbers, gaps, line ends, indices and groups.
 //!
-//! Named for whose habits they copy: `tidy` (what readers like best), `maya`, `zbrush`, `scan` (MeshLab and scanners),
-//! `printf17` (programs that print doubles in full), `mixed` (all at once). The others have one habit each, so that its
-//! cost can be seen alone: `negative`, `digits15`, `digits17`, `exponents`, `groups`, `colors`, `tabs`, `crlf`, `ngons`.
+//! A style is named for the programs that it imitates: `tidy` (the easiest to read), `maya`, `zbrush`, `scan` (MeshLab
+//! and scanners), `printf17` (programs that print doubles in full), `mixed` (all of these). The other styles have one
+//! habit each, to show its cost: `negative`, `digits15`, `digits17`, `exponents`, `groups`, `colors`, `tabs`, `crlf`,
+//! `ngons`.
 
 use super::{Grid, Text, hash};
 use crate::Failure;
@@ -10,7 +11,7 @@ use crate::Failure;
 /// Vertices along each side of an object.
 const SIDE: u32 = 40;
 
-/// How numbers are written, as C's `printf` has it.
+/// Formats of numbers, as in C's `printf`.
 #[derive(Clone, Copy)]
 enum Numbers {
     /// `%.6f`
@@ -21,7 +22,7 @@ enum Numbers {
     Scientific,
 }
 
-/// What is in a corner besides the position.
+/// Indices of a corner.
 #[derive(Clone, Copy, PartialEq)]
 enum Corners {
     Position,
@@ -40,7 +41,7 @@ struct Style {
     colored: bool,
     /// Whether indices count backwards.
     relative: bool,
-    /// Whether each third face has five corners, and each third three.
+    /// Whether a third of the faces have five corners, and another third three.
     ngons: bool,
     /// A group and a material before every so many faces; 0 for one of each per object.
     group_faces: u32,

@@ -30,8 +30,8 @@ pub fn f64(token: &[u8]) -> Option<f64> {
     Decimal::from_token(token).and_then(Decimal::f64).or_else(|| any_f64(token))
 }
 
-/// The nearest f32 of a decimal number whose nearest f64 is `value`; `None` where that does not tell it: in the middle of
-/// two f32s, and where it is infinite or subnormal as one.
+/// Returns the nearest f32 of a decimal number whose nearest f64 is `value`; `None` if that is uncertain, because the
+/// value is halfway between two f32s, or if it is infinite or subnormal as an f32.
 /// ```
 /// use polyhaul_text::parse::number;
 /// assert_eq!(number::narrow(0.1), Some(0.1));

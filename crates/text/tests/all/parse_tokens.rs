@@ -68,8 +68,8 @@ fn every_length_of_number_is_right() {
     }
 }
 
-/// A number in one of the notations that programs write, of up to 19 digits; none in the middle of two floats, which ends
-/// a run.
+/// A number in one of the notations that programs write, with up to 19 digits, and never halfway between two floats,
+/// which would end a run.
 fn any_word(random: &mut Random) -> String {
     loop {
         let word = some_word(random);
