@@ -295,8 +295,14 @@ impl Assembler {
         let before = paint.colors.len();
         paint.colors.try_reserve(colors.len()).map_err(|_| Error::memory("colors"))?;
         paint.colors.extend(colors.iter().map_while(hex_bytes).map(|[_, rgb @ ..]| rgb));
-        if paint.colors.len() - before != colors.len() || !rest.is_empty() {
+        let is_broken = paint.colors.len() - before != colors.len() || !rest.is_empty();
+        if is_broken {
             paint.colors.truncate(before);
+        }
+        if paint.colors.is_empty() {
+            self.paint.pop();
+        }
+        if is_broken {
             return statement.broken("invalid `#MRGB` colors", Some("8 hexadecimal digits per position"));
         }
         if self.paint.last().is_some_and(|paint| paint.colors.len() > paint.end as usize) {
