@@ -42,6 +42,7 @@ fn file(kind: &str, megabytes: u64, path: &Path) -> Result<String, Failure> {
         "single" | "plain" | "objects" => obj(&mut text, kind, megabytes, path)?,
         "ply-binary" => ply::binary(&mut text, megabytes)?,
         "ply-ascii" => ply::ascii(&mut text, megabytes)?,
+        "ply-colors" => ply::colors(&mut text, megabytes)?,
         "ply-splat" => ply::splat(&mut text, megabytes)?,
         "stl-binary" => stl::binary(&mut text, megabytes)?,
         "stl-ascii" => stl::ascii(&mut text, megabytes)?,

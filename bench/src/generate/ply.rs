@@ -8,6 +8,8 @@ use super::{Failure, Grid, Text, hash};
 const BINARY_BYTES_PER_VERTEX: f64 = 32.0 + 2.0 * 13.0;
 /// About how many as text.
 const ASCII_BYTES_PER_VERTEX: f64 = 120.0;
+/// About how many bytes of text a vertex with a color takes, with its two triangles.
+const COLORED_BYTES_PER_VERTEX: f64 = 90.0;
 const VERTEX: [&str; 8] = ["x", "y", "z", "nx", "ny", "nz", "s", "t"];
 /// The columns of a splat before and after its 45 coefficients.
 const SPLAT: [&[&str]; 2] = [
@@ -31,14 +33,37 @@ pub fn binary(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same as text.
+/// The same mesh as text.
 pub fn ascii(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     let grid = grid(megabytes, ASCII_BYTES_PER_VERTEX);
     mesh_header(text, "ascii", &grid);
     for (row, column) in grid.vertices(0) {
         text.numbers(&vertex(&grid, row, column))?;
     }
-    for triangle in triangles(&grid) {
+    faces(text, &grid)
+}
+
+/// A mesh as text, as scanners write it: positions, and a color of four bytes for each.
+pub fn colors(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
+    let grid = grid(megabytes, COLORED_BYTES_PER_VERTEX);
+    let (vertex_count, face_count) = sizes(&grid);
+    header(text, "ascii");
+    element(text, "vertex", vertex_count, &VERTEX[..3]);
+    ["red", "green", "blue", "alpha"].map(|name| text.bytes(format!("property uchar {name}\n").as_bytes()));
+    face_header(text, face_count);
+    (text.counts[0], text.counts[2]) = (vertex_count, face_count);
+    for (row, column) in grid.vertices(0) {
+        let [x, y, z] = grid.position(row, column);
+        let [red, green, blue, _] = hash(row, column, 4).to_le_bytes();
+        text.bytes(format!("{x:.6} {y:.6} {z:.6} {red} {green} {blue} 255\n").as_bytes());
+        text.spill()?;
+    }
+    faces(text, &grid)
+}
+
+/// The triangles as rows of text.
+fn faces(text: &mut Text, grid: &Grid) -> Result<(), Failure> {
+    for triangle in triangles(grid) {
         text.bytes(b"3");
         for corner in triangle {
             text.bytes(b" ");
@@ -75,13 +100,22 @@ pub(super) fn grid(megabytes: u64, bytes_per_vertex: f64) -> Grid {
 }
 
 fn mesh_header(text: &mut Text, format: &str, grid: &Grid) {
-    let vertex_count = u64::from(grid.rows) * u64::from(grid.columns);
-    let face_count = 2 * u64::from(grid.rows - 1) * u64::from(grid.columns);
+    let (vertex_count, face_count) = sizes(grid);
     header(text, format);
     element(text, "vertex", vertex_count, &VERTEX);
-    element(text, "face", face_count, &[]);
-    text.bytes(b"property list uchar int vertex_indices\nend_header\n");
+    face_header(text, face_count);
     (text.counts[0], text.counts[2]) = (vertex_count, face_count);
+}
+
+/// The numbers of vertices and faces.
+fn sizes(grid: &Grid) -> (u64, u64) {
+    let [rows, columns] = [grid.rows, grid.columns].map(u64::from);
+    (rows * columns, 2 * (rows - 1) * columns)
+}
+
+fn face_header(text: &mut Text, count: u64) {
+    element(text, "face", count, &[]);
+    text.bytes(b"property list uchar int vertex_indices\nend_header\n");
 }
 
 fn header(text: &mut Text, format: &str) {

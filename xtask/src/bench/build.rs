@@ -48,7 +48,12 @@ pub(super) fn tools(parts: &[&'static Part], install: bool, ready: Option<&Path>
         }
     }
     for name in PLAN.ready.iter().filter(|name| uses.contains(name.as_str())) {
-        tools.programs.extend(ready.map(|folder| (name.as_str(), folder.join(name))));
+        match ready.map(|folder| folder.join(name)).filter(|program| program.is_file()) {
+            Some(program) => _ = tools.programs.insert(name, program),
+            None => tools
+                .notes
+                .push(format!("{name} (C++): in no package registry; --programs DIR measures a ready program")),
+        }
     }
     python::set_up(&uses, &mut tools);
     Ok(tools)

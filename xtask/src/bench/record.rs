@@ -365,7 +365,8 @@ impl serde_json::ser::Formatter for Lines {
 fn outcome_table(outcome: &Outcome) -> Table {
     let (baseline, limit) = (outcome.group.baseline, outcome.group.limit);
     let (faster, longer) = (format!("speed against {baseline}"), format!("time against {limit}"));
-    let heads = ["", "least s", "median s", "MB/s", "CPU s", &faster, &longer, "peak MiB", "extra MiB", "result"];
+    let heads =
+        ["", "least s", "median s", "90 % s", "MB/s", "CPU s", &faster, &longer, "peak MiB", "extra MiB", "result"];
     let mut table = Table::new(1, &heads);
     let (baseline, limit) = (outcome.seconds(baseline), outcome.seconds(limit));
     for row in &outcome.rows {
@@ -375,6 +376,7 @@ fn outcome_table(outcome: &Outcome) -> Table {
             row.name.into(),
             show(least, 4),
             show(row.median_seconds(), 4),
+            show(row.late_seconds(), 4),
             show(outcome.rate(row).map(|rate| rate / 1e6), 0),
             show(row.least_cpu_seconds(), 4),
             baseline.zip(least).map_or("-".into(), |(baseline, least)| times(baseline / least)),
@@ -506,7 +508,7 @@ mod tests {
         assert_eq!(record.name(""), "2026-11-20-fast-2-cores");
         let page = record.markdown();
         let line = |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_string();
-        let wanted = "| polyhaul, 2 threads | 0.2500 | 0.5000 | 0 | 0.2500 | - | - | 3 | 2.0 | all |";
+        let wanted = "| polyhaul, 2 threads | 0.2500 | 0.5000 | 0.5000 | 0 | 0.2500 | - | - | 3 | 2.0 | all |";
         assert_eq!(line("| polyhaul, 2 threads"), wanted);
         let beside = "| read single | polyhaul, 2 threads | 0.5000 | 0.2500 | 2.00× | 1.20× |";
         assert_eq!(line("| read single"), beside);

@@ -85,6 +85,13 @@ impl Row {
         median(self.samples.iter().map(|sample| sample.seconds))
     }
 
+    /// The 90th percentile: 9 of 10 rounds took at most this long.
+    pub(super) fn late_seconds(&self) -> Option<f64> {
+        let mut seconds: Vec<f64> = self.samples.iter().map(|sample| sample.seconds).collect();
+        seconds.sort_by(f64::total_cmp);
+        seconds.get((9 * seconds.len()).div_ceil(10).saturating_sub(1)).copied()
+    }
+
     pub(super) fn least_cpu_seconds(&self) -> Option<f64> {
         self.samples.iter().map(|sample| sample.cpu_seconds).reduce(f64::min)
     }
@@ -405,10 +412,12 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn rows_tell_least_median_and_memory() {
-        let row = row("a", &[3.0, 1.0, 2.0], 100, 60);
-        assert_eq!((row.least_seconds(), row.median_seconds()), (Some(1.0), Some(2.0)));
-        assert_eq!(row.extra_bytes(), Some(40));
-        assert_eq!(Row::default().median_seconds(), None);
+    fn rows_have_percentiles_and_memory() {
+        let three = row("a", &[3.0, 1.0, 2.0], 100, 60);
+        assert_eq!((three.least_seconds(), three.median_seconds()), (Some(1.0), Some(2.0)));
+        assert_eq!(three.extra_bytes(), Some(40));
+        assert_eq!((Row::default().median_seconds(), Row::default().late_seconds()), (None, None));
+        let late = |rounds: u32| row("a", &(1..=rounds).map(f64::from).collect::<Vec<_>>(), 100, 60).late_seconds();
+        assert_eq!([1, 5, 10, 20].map(late), [Some(1.0), Some(5.0), Some(9.0), Some(18.0)]);
     }
 }
