@@ -7,14 +7,14 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::AtomicU32;
 
-/// How many elements one piece of a simple loop over arrays holds.
+/// The number of elements in one piece of a simple loop over arrays.
 pub const PIECE: usize = 1 << 15;
 
-/// A value that may consist of zero bytes.
+/// A type for which zero bytes are a valid value.
 ///
 /// # Safety
 ///
-/// All bytes zero must be a valid value, and dropping it must do nothing.
+/// All bytes zero must be a valid value, and dropping it must have no effect.
 pub unsafe trait Zero: Copy {}
 
 // SAFETY: all bytes zero are the number 0, and numbers are not dropped.
@@ -30,8 +30,8 @@ unsafe impl Zero for f32 {}
 // SAFETY: an array of f32s whose bytes are all zero holds zeros.
 unsafe impl<const N: usize> Zero for [f32; N] {}
 
-/// `count` zeroes. The system hands out zeroed pages at their first use, so the threads that fill
-/// the array share that cost too.
+/// Returns `count` zeros. The system supplies zeroed pages on first use, so the threads that fill the array share that
+/// cost too.
 pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     let layout = Layout::array::<T>(count).map_err(|_| Error::memory(what))?;
     if layout.size() == 0 {
@@ -48,7 +48,7 @@ pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     Ok(unsafe { Vec::from_raw_parts(start, count, count) })
 }
 
-/// 0, `step`, twice `step` and so on, wrapped around where that is too large.
+/// Returns 0, `step`, twice `step` and so on, wrapping on overflow.
 pub fn multiples(count: usize, step: u32, threads: usize) -> Result<Vec<u32>> {
     let mut values = zeroed(count, "indices")?;
     for_each_item(
@@ -65,11 +65,11 @@ pub fn multiples(count: usize, step: u32, threads: usize) -> Result<Vec<u32>> {
     Ok(values)
 }
 
-/// The same numbers, for threads that store into places of their own which are no slice.
+/// Returns the same numbers as atomics, for threads that store to scattered elements.
 pub fn as_atomics(values: &mut [u32]) -> &[AtomicU32] {
     const { assert!(align_of::<AtomicU32>() == align_of::<u32>()) };
     // SAFETY: `AtomicU32` has the size and bit validity of `u32`, and the alignment was checked above. The exclusive
-    // borrow lasts as long as the result, so nobody accesses the numbers without atomics.
+    // borrow lasts as long as the result, so no other access to the numbers exists.
     unsafe { &*(std::ptr::from_mut(values) as *const [AtomicU32]) }
 }
 
@@ -101,7 +101,7 @@ pub fn out_of_range(corner: usize, what: &str, index: u32, count: usize) -> Erro
     Error::new(ErrorKind::Usage, message)
 }
 
-/// `values[indices[i]]` for every `i`; `missing` where the index is [`NONE`].
+/// Returns `values[indices[i]]` for every `i`, and `missing` if the index is [`NONE`].
 pub fn gather<const N: usize>(
     threads: usize,
     values: &[[f32; N]],

@@ -1,27 +1,27 @@
 //! Cuts the bytes of a source into blocks of one size: for records that all have the same.
 //!
-//! Any worker reads its own block of a file; a stream is read on, block by block. What comes before an error
-//! of a stream has its turn first.
+//! Any worker reads its own block of a positioned source; a stream is read sequentially, block by block. Data before a
+//! stream's error is delivered first.
 
 use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};
 use crate::options::Cancel;
 use polyhaul_model::error::{Error, Result};
 use std::sync::{Mutex, PoisonError};
 
-/// What formats are handed to read from.
+/// The source that formats read from.
 pub use polyhaul_bytes::Source;
 
 /// A source of blocks.
 pub struct Blocks<'a> {
     source: Source<'a>,
     garbage: Option<Garbage>,
-    /// Where the first block begins.
+    /// Offset of the first block.
     start: u64,
     block_bytes: usize,
     stream: Mutex<Stream>,
 }
 
-/// What became of a stream.
+/// State of a stream.
 #[derive(Default)]
 struct Stream {
     /// Whether the bytes before the first block were read.
@@ -45,7 +45,7 @@ impl Block {
 }
 
 impl<'a> Blocks<'a> {
-    /// Blocks of `block_bytes` bytes, of which the first begins at `start`.
+    /// Creates blocks of `block_bytes` bytes; the first starts at `start`.
     pub fn new(source: Source<'a>, garbage: Option<Garbage>, start: u64, block_bytes: usize) -> Self {
         Blocks { source, garbage, start, block_bytes: block_bytes.max(1), stream: Mutex::default() }
     }
@@ -72,7 +72,7 @@ impl<'a> Blocks<'a> {
         check_end(&self.source, Extent::Whole, cancel)
     }
 
-    /// Fills `block` with block `number`; `false` where there is none.
+    /// Fills `block` with block `number`; returns `false` if there is none.
     pub fn take(&self, number: u64, block: &mut Block) -> Result<bool> {
         if block.bytes.len() < self.block_bytes {
             let more = self.block_bytes - block.bytes.len();

@@ -1,27 +1,27 @@
-//! Bytes of a source that parts are asked of by their place: read there where the source can, and one after another
-//! where it cannot. Nothing here knows what they mean.
+//! Bytes of a source, requested by offset: read in place if the source allows it, and sequentially otherwise. This
+//! module does not interpret them.
 
 use super::read::{Extent, Garbage, check_end, failed, fill};
 use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, Source};
 use polyhaul_model::error::{Error, Result};
 
-/// How much is asked for at once of what may not be there.
+/// The most that is requested at a time if the source may be shorter.
 const STEP_BYTES: usize = 1 << 20;
 
-/// The bytes of a source. Of a stream each part must be asked for where the last one ended.
+/// The bytes of a source. For a stream, each request must start where the last one ended.
 pub struct Bytes<'a> {
     source: &'a Source<'static>,
     garbage: Option<&'a Garbage>,
 }
 
 impl<'a> Bytes<'a> {
-    /// The bytes of `source`; what follows compressed data is no error where `garbage` is.
+    /// Wraps `source`; data after the compressed data is not an error if `garbage` is given.
     pub fn new(source: &'a Source<'static>, garbage: Option<&'a Garbage>) -> Bytes<'a> {
         Bytes { source, garbage }
     }
 
-    /// Fills `out` with what is at `offset`; returns how much there was.
+    /// Fills `out` from `offset`; returns how many bytes there were.
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
         if self.source.is_positioned() {
             return self.source.read_at(offset, out).map_err(|error| failed(self.source, error));
@@ -48,7 +48,8 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// The last `most` bytes of those from `begin` on, and where they begin. All before was read, and `read` behind it.
+    /// Returns the last `most` bytes from `begin` on, and their offset. Everything before `begin` has been read, and
+    /// `read` follows it.
     pub fn tail(&self, begin: u64, read: &[u8], most: usize, cancel: &Cancel) -> Result<(Vec<u8>, u64)> {
         let last = self.source.len().map_or(0, |len| len.saturating_sub(most as u64));
         let mut begin = if self.in_order() { begin } else { begin.max(last) };
@@ -67,7 +68,7 @@ impl<'a> Bytes<'a> {
             let count = self.read(begin + known as u64, &mut tail[known..])?;
             tail.truncate(known + count);
             let beyond = tail.len().saturating_sub(most);
-            // Of a long stream now and then: moving bytes each time would cost more than reading them.
+            // A long stream is trimmed occasionally: moving bytes each time would cost more than reading them.
             if count == 0 || beyond > most {
                 tail.drain(..beyond);
                 begin += beyond as u64;
@@ -78,19 +79,19 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Goes to the end of compressed data that is read as a stream: only there damage shows. What follows in another
-    /// stream is nobody's business.
+    /// Reads a compressed stream to its end, since only that reveals damage. Data after the end of other streams is
+    /// ignored.
     pub fn finish(&self, cancel: &Cancel) -> Result<()> {
         let is_read = self.in_order() && self.source.codec().is_some();
         if is_read { self.tail(0, &[], 0, cancel).map(drop) } else { Ok(()) }
     }
 
-    /// What messages call the source.
+    /// Returns the source's name in messages.
     pub fn name(&self) -> &'a str {
         self.source.name()
     }
 
-    /// How many there are, where that is known.
+    /// Returns the number of bytes, if known.
     #[allow(clippy::len_without_is_empty, reason = "of a stream neither is known")]
     pub fn len(&self) -> Option<u64> {
         self.source.len()
@@ -101,12 +102,12 @@ impl<'a> Bytes<'a> {
         !self.source.is_positioned()
     }
 
-    /// Whether as many as [`Bytes::len`] says are there without doubt: that is no claim of compressed data.
+    /// Returns whether the number of bytes from [`Bytes::len`] is certain, rather than claimed by compressed data.
     pub fn is_backed(&self) -> bool {
         self.source.len().is_some() && self.source.compressed().is_none()
     }
 
-    /// As [`check_end`].
+    /// Same as [`check_end`].
     pub fn check_end(&self, extent: Extent, cancel: &Cancel) -> Result<()> {
         check_end(self.source, extent, cancel)
     }

@@ -1,11 +1,11 @@
 //! Cuts the text of a source into chunks of whole logical lines.
 //!
-//! A chunk owns the logical lines that *end* in its share of the bytes. Whether a line begins at a place is decided by
-//! the few bytes around it alone (a newline that no backslash escapes). So any worker finds the last border of its own
-//! share of a file and hands on what lies behind it ([`super::relay`]), and there is no serial stage. If a source has
-//! pieces (members of compressed data), these are the shares, since whoever reads a piece decodes it. A stream is cut
-//! at the last line that is complete. No byte is read twice, however long a line is. This module does not know what a
-//! line means.
+//! A chunk owns the logical lines that *end* in its share of the bytes. Whether a line begins at an offset depends only
+//! on the few bytes around it (a newline that no backslash escapes). So any worker finds the last boundary in its own
+//! share of a file and passes on the bytes after it ([`super::relay`]), and there is no serial stage. If a source has
+//! pieces (members of compressed data), these are the shares, since the worker that reads a piece decodes it. A stream
+//! is cut at the last complete line. No byte is read twice, however long a line is. This module does not interpret
+//! lines.
 
 mod head;
 
@@ -17,17 +17,17 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// That of UTF-8, which is no part of the first line.
+/// The UTF-8 byte order mark, which is not part of the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// How a source is cut.
+/// A source and the places where it is cut.
 pub struct TextChunks<'a> {
     source: Source<'a>,
     garbage: Option<Garbage>,
     name: Arc<str>,
     chunk_bytes: usize,
     line_bytes: u64,
-    /// The bytes before and after the text that parsers may load.
+    /// The number of bytes before and after the text that parsers may load.
     padding: usize,
     borders: Borders,
     stream: Mutex<Stream>,
@@ -36,37 +36,37 @@ pub struct TextChunks<'a> {
     relay: Relay<Rest>,
 }
 
-/// What a share hands on: the line that was not complete in it.
+/// The incomplete line at the end of a share, passed to the next one.
 enum Rest {
-    /// `padding` bytes, and those of the line.
+    /// `padding` bytes, then those of the line.
     Line(Vec<u8>),
     /// It is too long.
     TooLong,
 }
 
-/// Where text may be cut. Both functions must agree on what a border is, and decide it by `reach` bytes from it on and
-/// the three bytes before it: only then is a file cut at the same places, whatever the shares.
+/// Defines where text may be cut. Both functions must agree on boundaries, and decide each from the `reach` bytes after
+/// it and the three bytes before it. Only then is a file cut at the same places for all share sizes.
 #[derive(Clone, Copy)]
 pub struct Borders {
-    /// The first border from a place on, up to another one. What lies behind that decides too: where it is not there,
-    /// nothing is a border that needs it.
+    /// Finds the first boundary from one offset up to another. Bytes after that count too; without them, no boundary
+    /// that needs them is found.
     pub next: fn(&[u8], usize, usize) -> Option<usize>,
-    /// The last border behind a place.
+    /// Finds the last boundary after an offset.
     pub last: fn(&[u8], usize) -> Option<usize>,
-    /// How many bytes from a border on decide whether it is one.
+    /// The number of bytes after a boundary that decide whether it is one.
     pub reach: usize,
 }
 
 /// The beginnings of logical lines.
 const LINES: Borders = Borders { next: next_line, last: last_line, reach: 1 };
 
-/// What a stream has delivered and no chunk has taken.
+/// Data that a stream has delivered and no chunk has taken.
 #[derive(Default)]
 struct Stream {
     carry: Vec<u8>,
     offset: u64,
     ended: bool,
-    /// Why it ended, where it should not have. What came before has its turn first.
+    /// The error that ended it, if any. Data before the error is delivered first.
     failed: Option<Error>,
 }
 
@@ -76,12 +76,12 @@ pub struct Text {
     bytes: Vec<u8>,
     /// The text is `bytes[start..end]`.
     pub start: usize,
-    /// Where the text ends in them.
+    /// End of the text in them.
     pub end: usize,
-    /// Where the text lies in the source.
+    /// Offset of the text in the source.
     pub offset: u64,
-    /// Whether the line after the text is longer than the limit. What comes before is whole, so that
-    /// the first error by position is found whatever the chunks.
+    /// Whether the line after the text exceeds the limit. The text before it is complete, so that the first error by
+    /// position is reported for any chunk size.
     pub too_long: bool,
 }
 
@@ -96,7 +96,7 @@ impl Text {
         &self.bytes[self.start..self.end]
     }
 
-    /// Gives back memory that an uncommonly long line took: slots are counted as `slot_bytes` each.
+    /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
     pub fn shrink(&mut self, slot_bytes: usize) {
         if self.bytes.len() > 4 * slot_bytes {
             *self = Text::default();
@@ -124,14 +124,14 @@ impl Text {
     }
 }
 
-/// Room before a share, for the line that the one before hands on; what is longer is copied once more.
+/// Space before a share for the line that the previous share passes on; a longer one is copied once more.
 const FRONT_BYTES: usize = 4096;
 /// The most bytes of a line end, which does not count as a part of the line.
 const LINE_END: u64 = 2;
 /// The bytes before a place that decide whether a line begins there: an escaped line end is `\`, CR, LF.
 const LOOK_BACK: usize = 3;
 
-/// Whether a logical line begins at `at`. `None` where the byte at `at` decides and is not there.
+/// Returns whether a logical line begins at `at`; `None` if that depends on the byte at `at`, which is missing.
 fn line_begins(bytes: &[u8], at: usize) -> Option<bool> {
     let back = |n: usize| at.checked_sub(n).and_then(|i| bytes.get(i)).copied();
     match back(1) {
@@ -146,7 +146,7 @@ fn line_begins(bytes: &[u8], at: usize) -> Option<bool> {
     }
 }
 
-/// The first place from `from` on, up to `to`, where a logical line begins.
+/// Returns the first offset from `from` up to `to` at which a logical line begins.
 fn next_line(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
     let mut at = from;
     while at <= to {
@@ -159,7 +159,7 @@ fn next_line(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
 }
 
 impl<'a> TextChunks<'a> {
-    /// The text of `source`, in chunks of 1 MiB and lines of any length until [`TextChunks::cut`] says otherwise.
+    /// Reads `source` as text, in chunks of 1 MiB and lines of any length unless [`TextChunks::cut`] changes that.
     pub fn new(source: Source<'a>) -> Self {
         TextChunks {
             name: source.name().into(),
@@ -192,12 +192,12 @@ impl<'a> TextChunks<'a> {
         }
     }
 
-    /// What messages are to call the source.
+    /// Sets the source's name in messages.
     pub fn named(self, name: Arc<str>) -> Self {
         TextChunks { name, ..self }
     }
 
-    /// Cuts at other places than the beginnings of lines: a line, here, is what lies between two of them.
+    /// Cuts at other boundaries than the beginnings of lines. A line then means the text between two of them.
     pub fn at_borders(self, borders: Borders) -> Self {
         TextChunks { borders, ..self }
     }
@@ -207,17 +207,17 @@ impl<'a> TextChunks<'a> {
         self.line_bytes
     }
 
-    /// What messages call the source.
+    /// Returns the source's name in messages.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// The size of the text in bytes, where that is known.
+    /// Returns the size of the text in bytes, if known.
     pub fn size(&self) -> Option<u64> {
         self.source.len()
     }
 
-    /// As [`check_end`].
+    /// Same as [`check_end`].
     pub fn check_end(&self, extent: Extent, cancel: &Cancel) -> Result<()> {
         check_end(&self.source, extent, cancel)
     }
@@ -227,13 +227,13 @@ impl<'a> TextChunks<'a> {
         !self.source.is_positioned()
     }
 
-    /// Says that chunk `number` will not be taken: whoever takes the next one would wait for it.
+    /// Declares that chunk `number` will not be taken. Otherwise the taker of the next chunk would wait for it.
     pub fn leave(&self, number: u64) {
         drop(self.relay.begin(number));
     }
 
-    /// Fills `text` with chunk `number`; `false` where there is none. Each number must be taken or [left](Self::leave),
-    /// in their order: a chunk waits for the one before it.
+    /// Fills `text` with chunk `number`; returns `false` if there is none. Each number must be taken or
+    /// [left](Self::leave), in order: a chunk waits for the previous one.
     pub fn take(&self, number: u64, text: &mut Text) -> Result<bool> {
         text.too_long = false;
         match self.source.len() {
@@ -242,7 +242,7 @@ impl<'a> TextChunks<'a> {
         }
     }
 
-    /// The bytes of which chunk `number` has the lines that end there; `None` where there is no such chunk.
+    /// Returns the share of chunk `number`, which owns the lines that end in it; `None` if there is no such chunk.
     fn share(&self, number: u64, size: u64) -> Option<Range<u64>> {
         if self.source.piece_bytes().is_some() {
             return self.source.piece(number);
@@ -282,7 +282,7 @@ impl<'a> TextChunks<'a> {
                 if text.is_empty() { self.nothing(from, text) } else { self.finish(text).map(|()| true) }
             }
             (Rest::TooLong, cut) => {
-                // Nobody asks for the text behind it.
+                // No chunk takes the text after it.
                 if cut.is_none() {
                     handover.give(Rest::TooLong);
                 }
@@ -291,7 +291,7 @@ impl<'a> TextChunks<'a> {
         }
     }
 
-    /// Takes a share in which no line is known to begin, nor is one in the last few bytes before it.
+    /// Takes a share that contains no known line start, and has none in the few bytes before it.
     fn take_whole(
         &self,
         mut line: Vec<u8>,
@@ -316,12 +316,12 @@ impl<'a> TextChunks<'a> {
         Ok(true)
     }
 
-    /// What a share hands on, of which these are the last bytes.
+    /// Returns the rest that a share passes on, whose last bytes are `line`.
     fn rest(&self, line: &[u8]) -> Result<Rest> {
         Ok(if self.is_too_long(line.len()) { Rest::TooLong } else { Rest::Line(self.line(line)?) })
     }
 
-    /// The bytes of a line behind the padding.
+    /// Returns the bytes of a line after the padding.
     fn line(&self, bytes: &[u8]) -> Result<Vec<u8>> {
         let mut line = Vec::new();
         line.try_reserve_exact(self.padding + bytes.len()).map_err(|_| Error::memory("a line"))?;
@@ -335,7 +335,7 @@ impl<'a> TextChunks<'a> {
         let (base, known) = (self.padding + FRONT_BYTES, before.len() - self.padding);
         text.offset = from - known as u64;
         if known <= FRONT_BYTES {
-            // With its padding: parsers look at what lies before the text.
+            // Includes the padding: parsers look at the bytes before the text.
             text.bytes[base - before.len()..base].copy_from_slice(&before);
             (text.start, text.end) = (base - known, base + cut);
             return Ok(());
@@ -346,8 +346,8 @@ impl<'a> TextChunks<'a> {
         Ok(())
     }
 
-    /// Whether a line is over the limit, of which `have` bytes are there and no border behind it is known: one may be
-    /// in the last of them.
+    /// Returns whether a line exceeds the limit, given `have` bytes without a known boundary after them; the last few
+    /// may still contain one.
     fn is_too_long(&self, have: usize) -> bool {
         have as u64 > self.line_bytes + (BYTE_ORDER_MARK.len() as u64) + LINE_END + self.borders.reach as u64 - 1
     }
@@ -404,13 +404,13 @@ impl<'a> TextChunks<'a> {
         Ok(true)
     }
 
-    /// Decides what becomes of `have` bytes that a stream gave, of which the last line begins at `last`; returns how
-    /// many are the text of this chunk.
+    /// Decides how to use `have` bytes from a stream whose last line begins at `last`; returns how many are the text of
+    /// this chunk.
     fn settle(&self, stream: &mut Stream, text: &mut Text, last: usize, have: usize) -> Result<usize> {
         let is_whole = stream.ended && stream.failed.is_none();
         text.too_long = self.is_too_long(have - last) && !is_whole;
         if text.too_long {
-            // Nobody asks for what comes behind it.
+            // No chunk takes the bytes after it.
             (stream.ended, stream.failed) = (true, None);
             return Ok(last);
         }
@@ -432,7 +432,7 @@ impl<'a> TextChunks<'a> {
     /// Skips a byte order mark, refuses UTF-16, and ends the text with a newline that is not its own.
     fn finish(&self, text: &mut Text) -> Result<()> {
         if text.offset == 0 {
-            // Of a line that is too long nothing is text, but its first bytes are there: more than the limit of them.
+            // None of a line that is too long becomes text, but its first bytes are there, more than the limit.
             let head = &text.bytes[text.start..if text.too_long { text.bytes.len() } else { text.end }];
             if head.starts_with(BYTE_ORDER_MARK) {
                 text.start += BYTE_ORDER_MARK.len();
@@ -472,7 +472,7 @@ impl<'a> TextChunks<'a> {
         Diagnostic { place, ..Diagnostic::new(message) }.into_error(kind)
     }
 
-    /// Reads on from a stream until `out` is full. Where it fails, what came before comes back first.
+    /// Reads from a stream until `out` is full. If it fails, the bytes before the error are returned first.
     fn read_stream(&self, out: &mut [u8], stream: &mut Stream) -> usize {
         let mut filled = 0;
         while filled < out.len() {
@@ -492,14 +492,14 @@ impl<'a> TextChunks<'a> {
     }
 }
 
-/// Puts bytes behind those of a line.
+/// Appends bytes to those of a line.
 fn extend(line: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     line.try_reserve(bytes.len()).map_err(|_| Error::memory("a line"))?;
     line.extend_from_slice(bytes);
     Ok(())
 }
 
-/// The last place after `from` where a logical line begins.
+/// Returns the last offset after `from` at which a logical line begins.
 fn last_line(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = bytes.len();
     while at > from {
@@ -560,7 +560,7 @@ mod tests {
         }
     }
 
-    /// Compressed members of these lengths, behind a frame that says nothing and has a piece of its own.
+    /// Compressed members of these lengths, after an empty frame that is a piece of its own.
     fn members(text: &[u8], lens: &[usize]) -> Vec<u8> {
         let mut packed = [&[0x50, 0x2a, 0x4d, 0x18][..], &(3u32 << 19).to_le_bytes(), &[0; 3 << 19]].concat();
         let mut encoder = polyhaul_bytes::Encoder::new(polyhaul_bytes::Codec::Zstd, None).unwrap();

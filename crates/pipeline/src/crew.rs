@@ -1,8 +1,8 @@
 //! The workers: threads of our own, or the caller's pool.
 //!
-//! This is the only place that starts threads. They live as long as one piece of work. [`super::run`] and
-//! [`super::parallel`] use them; no worker there may wait for one that has not started, since a pool may run its tasks
-//! one after another.
+//! This is the only module that starts threads, which live as long as one piece of work. [`super::run`] and
+//! [`super::parallel`] use it. None of their workers may wait for one that has not started, since a pool may run its
+//! tasks one after another.
 
 use crate::options::{RunOptions, ThreadPool};
 use polyhaul_trace::{self as trace, Phase};
@@ -16,12 +16,12 @@ thread_local! {
     static POOL: RefCell<Option<ThreadPool>> = const { RefCell::new(None) };
 }
 
-/// Runs a job as its options say: whose threads work for it, which [`on_threads`] asks, and who records it.
+/// Runs a job with the pool and the trace from its options.
 pub fn within<T>(options: &RunOptions, job: impl FnOnce() -> T) -> T {
     trace::within(options.trace.as_ref(), options.worker_threads(), || with_pool(&options.pool, job))
 }
 
-/// Runs a job whose work `pool` does, or threads of our own where it is `None`.
+/// Runs a job on `pool`, or on threads of our own if it is `None`.
 fn with_pool<T>(pool: &Option<ThreadPool>, job: impl FnOnce() -> T) -> T {
     struct Restored(Option<ThreadPool>);
     impl Drop for Restored {
@@ -33,8 +33,8 @@ fn with_pool<T>(pool: &Option<ThreadPool>, job: impl FnOnce() -> T) -> T {
     job()
 }
 
-/// Runs `work` on this thread and, as far as the system gives them, on others: `threads` in all. The pool of the job
-/// runs it as often, maybe one after another.
+/// Runs `work` on `threads` threads in all, this one included, or on fewer if the system refuses some. A job's pool
+/// runs it as often, possibly one after another.
 pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
     if threads <= 1 {
         return work();
@@ -44,7 +44,7 @@ pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
         Some(joint) => joint.join(&work),
         None => work(),
     };
-    // Whoever has nothing left to do waits for the others.
+    // A thread without work waits for the others.
     let _wait = trace::span(Phase::WaitEnd);
     match POOL.with_borrow(Clone::clone) {
         Some(pool) => on_pool(&pool, threads, work),
@@ -53,8 +53,8 @@ pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
 }
 
 fn on_own(threads: usize, work: impl Fn() + Sync) {
-    // Threads are joined, not let go: glibc's `pthread_detach` looks into the memory of a thread that may have ended
-    // and freed it meanwhile, which ended a run of the tests (2.36).
+    // Threads are joined, not detached: glibc's `pthread_detach` reads the memory of a thread that may already have
+    // ended and freed it, which crashed a test run (2.36).
     std::thread::scope(|scope| {
         let mut others = Vec::new();
         let has_room = others.try_reserve_exact(threads - 1).is_ok();
@@ -72,12 +72,12 @@ fn on_own(threads: usize, work: impl Fn() + Sync) {
     });
 }
 
-/// No panic reaches the pool: the first one continues here. Work that the pool left undone is done here too; if it left
-/// none, `work` finds nothing to do.
+/// A panic does not reach the pool: the first one is resumed here. Work that the pool left out is done here too; if
+/// none is left, `work` finds nothing to do.
 fn on_pool(pool: &ThreadPool, count: usize, work: impl Fn() + Sync) {
     let panicked: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
     let task = |_: usize| {
-        // The work may have parallel parts itself, which go to the same pool.
+        // The work can have parallel parts, which go to the same pool.
         let inside = || with_pool(&Some(pool.clone()), &work);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(inside)) {
             panicked.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
@@ -100,7 +100,7 @@ mod tests {
         Some(ThreadPool(Arc::new(run)))
     }
 
-    /// How many of `threads` workers took one of 100 things each time, and how many things were taken.
+    /// Returns how many of `threads` workers each took one of 100 items, and how many items were taken.
     fn taken(threads: usize) -> (usize, usize) {
         let (workers, left) = (AtomicUsize::new(0), AtomicUsize::new(100));
         let take = || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
@@ -128,7 +128,7 @@ mod tests {
             std::thread::scope(|scope| _ = scope.spawn(|| task(0)));
         });
         with_pool(&noting, || on_threads(3, || on_threads(2, || ())));
-        // The work itself ran twice: by the pool, and to see that nothing is left.
+        // The work itself ran twice: once on the pool, and once to check that none is left.
         assert_eq!(*asked.lock().unwrap(), [3, 2, 2]);
         with_pool(&noting, || with_pool(&None, || on_threads(7, || ())));
         on_threads(7, || ());

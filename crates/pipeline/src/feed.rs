@@ -1,7 +1,7 @@
-//! The bytes of a source in order, for formats that are not made of lines: looked at, taken, given back.
+//! Bytes of a source in order, for formats that are not line-based: they can be peeked at, taken and put back.
 //!
-//! The bytes before an error of the source come first: the error waits until all of them were taken. In addition, a
-//! positioned source may be read at any place. Text is cut by [`super::chunk`].
+//! If the source fails, the bytes before the error are delivered first. A positioned source can also be read at any
+//! offset. [`super::chunk`] cuts text.
 
 use super::chunk::TextChunks;
 use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};
@@ -13,7 +13,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How a place of a source is read.
+/// A function that reads a source at an offset.
 type ReadAt<'a> = fn(&Source<'a>, u64, &mut [u8]) -> io::Result<usize>;
 
 /// A source, and how far it was read in order.
@@ -21,21 +21,21 @@ pub struct Feed<'a> {
     source: Source<'a>,
     garbage: Option<Garbage>,
     name: Arc<str>,
-    /// What was read; from `start` on nobody took it.
+    /// Bytes that were read; those from `start` on have not been taken.
     carry: Vec<u8>,
     start: usize,
-    /// Where the source is read on: the end of `carry`.
+    /// Offset of the next read: the end of `carry`.
     offset: u64,
     ended: bool,
-    /// Why it ended, where it should not have.
+    /// The error that ended it, if any.
     failed: Option<Error>,
-    /// What was read of a positioned source before its turn, in order.
+    /// Parts of a positioned source that were read ahead, in order.
     ahead: VecDeque<Part>,
 }
 
-/// Bytes of a source, and where they lie.
+/// Bytes of a source, with their offset.
 pub struct Part {
-    /// Where its bytes begin in the source.
+    /// Offset of the bytes in the source.
     pub offset: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -48,24 +48,24 @@ impl Part {
 }
 
 impl<'a> Feed<'a> {
-    /// A feed of all bytes of `source`; `garbage` takes note of what follows compressed data.
+    /// Creates a feed of all bytes of `source`; `garbage` records data after the compressed data.
     pub fn new(source: Source<'a>, garbage: Option<Garbage>) -> Feed<'a> {
         let name = source.name().into();
         let (carry, ahead) = (Vec::new(), VecDeque::new());
         Feed { source, garbage, name, carry, start: 0, offset: 0, ended: false, failed: None, ahead }
     }
 
-    /// The size in bytes, where that is known.
+    /// Returns the size in bytes, if known.
     pub fn size(&self) -> Option<u64> {
         self.source.len()
     }
 
-    /// Where the next byte that nobody took lies.
+    /// Returns the offset of the next byte to take.
     pub fn at(&self) -> u64 {
         self.offset - (self.carry.len() - self.start) as u64
     }
 
-    /// Reads on until `out` is full, or the source ended or failed; returns how much that is.
+    /// Reads until `out` is full or the source ends or fails; returns how many bytes were read.
     fn fill(&mut self, out: &mut [u8]) -> usize {
         self.fill_by(out, Source::read_at)
     }
@@ -94,7 +94,8 @@ impl<'a> Feed<'a> {
         filled
     }
 
-    /// Reads at a place until `out` is full or the end is met: what was read before from memory, the rest with `read`.
+    /// Reads at an offset until `out` is full or the source ends: bytes that were read before come from memory, the
+    /// others from `read`.
     fn read_by(&self, offset: u64, out: &mut [u8], read: ReadAt<'a>) -> Result<usize> {
         let mut filled = 0;
         while filled < out.len() {
@@ -129,14 +130,14 @@ impl<'a> Feed<'a> {
         pending.or_else(|| self.ahead.iter().find_map(|part| behind(&part.bytes, part.offset, at))).unwrap_or_default()
     }
 
-    /// Takes back parts of a positioned source that were read and are still to come.
+    /// Takes back parts of a positioned source that were read ahead.
     pub fn keep(&mut self, parts: Vec<Part>) {
         self.ahead.extend(parts);
         self.ahead.make_contiguous().sort_by_key(|part| part.offset);
         self.forget_passed();
     }
 
-    /// Forgets what was read ahead and whose turn is over.
+    /// Drops parts that were read ahead and have been passed.
     fn forget_passed(&mut self) {
         let at = self.offset;
         while self.ahead.front().is_some_and(|part| part.end() <= at) {
@@ -144,12 +145,12 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Whether there is nothing more to take: the end, or an error.
+    /// Returns whether everything was taken, up to the end or an error.
     pub fn is_over(&self) -> bool {
         self.ended && self.start == self.carry.len()
     }
 
-    /// Takes bytes into `out` until it is full, or the source ended or failed; returns how many.
+    /// Takes bytes into `out` until it is full or the source ends or fails; returns how many.
     pub fn take(&mut self, out: &mut [u8]) -> usize {
         let pending = &self.carry[self.start..];
         let count = pending.len().min(out.len());
@@ -158,10 +159,10 @@ impl<'a> Feed<'a> {
         count + self.fill(&mut out[count..])
     }
 
-    /// Gives back the last bytes that were taken.
+    /// Puts back the last bytes that were taken.
     pub fn put_back(&mut self, rest: &[u8]) -> Result<()> {
         if self.start < self.carry.len() {
-            // All that was taken came from here. Copying what is left for each of many small elements would take long.
+            // All bytes taken came from here. Copying the rest for each of many small elements would take long.
             self.start -= rest.len();
             return Ok(());
         }
@@ -180,7 +181,7 @@ impl<'a> Feed<'a> {
         self.forget_passed();
     }
 
-    /// What messages call the source.
+    /// Returns the source's name in messages.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
@@ -195,17 +196,17 @@ impl<'a> Feed<'a> {
         self.read_by(offset, out, Source::read_at)
     }
 
-    /// As [`Feed::read_at`], for bytes that will be read once more, which is from memory then.
+    /// Same as [`Feed::read_at`], for bytes that will be read once more, then from memory.
     pub fn peek_at(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
         self.read_by(offset, out, Source::peek_at)
     }
 
-    /// Where piece `number` lies, as [`Source::piece`].
+    /// Returns the range of piece `number`; see [`Source::piece`].
     pub fn piece(&self, number: u64) -> Option<Range<u64>> {
         self.source.piece(number)
     }
 
-    /// As [`Source::piece_bytes`].
+    /// Returns the size of a piece; see [`Source::piece_bytes`].
     pub fn piece_bytes(&self) -> Option<usize> {
         self.source.piece_bytes()
     }
@@ -215,8 +216,8 @@ impl<'a> Feed<'a> {
         self.failed.take()
     }
 
-    /// Reads on without taking anything: all that nobody took, and whether that is all there is. It at least doubles
-    /// with each call until then; after that there is an error, if there was one.
+    /// Reads ahead without taking anything; returns all bytes not taken, and whether these are all. They at least
+    /// double with each call until then; after that, an error is returned if there was one.
     pub fn look_further(&mut self) -> Result<(&[u8], bool)> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -234,7 +235,7 @@ impl<'a> Feed<'a> {
         Ok((&self.carry[self.start..], self.ended && self.failed.is_none()))
     }
 
-    /// The whole source as text, what was looked at included.
+    /// Returns the whole source as text, including the bytes that were peeked at.
     pub fn into_text(self) -> TextChunks<'a> {
         TextChunks::new(self.source).tolerant(self.garbage).begun(self.carry)
     }
@@ -248,12 +249,12 @@ impl<'a> Feed<'a> {
         self.start += usize::try_from(count).map_or(pending, |count| count.min(pending));
     }
 
-    /// As [`check_end`].
+    /// Same as [`check_end`].
     pub fn check_end(&self, extent: Extent, cancel: &Cancel) -> Result<()> {
         check_end(&self.source, extent, cancel)
     }
 
-    /// Reads what is left, for nobody; returns how much that was.
+    /// Reads and discards the rest; returns its size.
     pub fn drain(&mut self) -> Result<u64> {
         let from = self.at();
         (self.carry, self.start) = (Vec::new(), 0);

@@ -1,6 +1,6 @@
-//! Jobs that read, in named stages: what happens to a chunk on its way into the model.
+//! Read jobs with named stages, which move a chunk into the model.
 //!
-//! The scheduler ([`super::run`]) knows numbered stages alone; here they get their names. Jobs that write are
+//! The scheduler ([`super::run`]) only knows numbered stages; this module names them. Write jobs are in
 //! [`super::write`].
 
 use super::run::{Job, Phase};
@@ -8,16 +8,16 @@ use polyhaul_model::error::Result;
 
 /// A job that reads in chunks. Each is parsed in parallel, then placed in the order of the chunks.
 ///
-/// Some jobs do more. They `scan` and `number` chunks before, where parsing must know what came before; they `publish`
-/// in parallel what has its place, and `finish` in order after that. Every method may run on any thread; ordered ones
-/// are called once per chunk, and never side by side.
+/// Some jobs do more. They `scan` and `number` chunks first if parsing depends on earlier chunks; they `publish` chunks
+/// in parallel once these have a position, and `finish` in order after that. Every method can run on any thread;
+/// ordered ones are called once per chunk, and never concurrently.
 pub trait ChunkJob: Sync {
     /// A pooled place for a chunk: its input, its output and all scratch memory.
     type Slot: Send;
-    /// What the ordered parts build.
+    /// The result of the ordered parts.
     type State: Send;
 
-    /// What parsing is, for traces.
+    /// The phase of parsing in traces.
     const PHASE: Phase = Phase::Parse;
     /// Whether chunks are scanned and numbered before they are parsed.
     const SCANS: bool = false;
@@ -31,18 +31,18 @@ pub trait ChunkJob: Sync {
         true
     }
 
-    /// A new slot; slots are reused.
+    /// Creates a slot; slots are reused.
     fn slot(&self) -> Result<Self::Slot>;
 
-    /// Fills the slot with chunk `number`; `false` where there is none.
+    /// Fills the slot with chunk `number`; returns `false` if there is none.
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
 
-    /// In parallel: finds what the chunks behind must know.
+    /// In parallel: finds what later chunks depend on.
     fn scan(&self, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 
-    /// In order: hands on what was found.
+    /// In order: passes that on.
     fn number(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
@@ -50,7 +50,7 @@ pub trait ChunkJob: Sync {
     /// In parallel: bytes to values.
     fn parse(&self, slot: &mut Self::Slot) -> Result<()>;
 
-    /// In order: settles what crosses the borders of chunks, and gives the values their places.
+    /// In order: resolves state that crosses chunk boundaries, and assigns positions to the values.
     fn place(&self, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
 
     /// In parallel: values to their places.
@@ -58,7 +58,7 @@ pub trait ChunkJob: Sync {
         Ok(())
     }
 
-    /// In order: what is left.
+    /// In order: the remaining work.
     fn finish(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }

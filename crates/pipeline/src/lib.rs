@@ -1,12 +1,11 @@
 //! The scheduler: chunks, slots, order. The only place in the library with threads.
 //!
-//! [`run`] moves numbered chunks through workers and commits them in order; [`chunk`] cuts text
-//! that is read into chunks at line borders; [`blocks`] cuts bytes where nobody has to look; [`mod@column`]
-//! is what many workers fill at once; [`feed`] and [`window`] give bytes in order, [`bytes`] by their place; [`read`]
-//! reads on and says who is at fault where that fails; [`relay`] passes bytes between parts that are read side by side;
-//! [`reader`] is a source for decoders that are not our own; [`mod@write`] puts pages into a sink, compressed or not;
-//! [`packed`] is compressed blocks inside of formats; [`parallel`] is a plain loop for work without order; [`crew`] is
-//! who works: threads of our own, or the caller's pool.
+//! [`run`] moves numbered chunks through workers and commits them in order. [`chunk`] cuts text into chunks at line
+//! boundaries; [`blocks`] cuts bytes at fixed offsets. [`mod@column`] is an array that many workers fill. [`feed`] and
+//! [`window`] deliver bytes in order, [`bytes`] by offset. [`read`] reads and attributes failures. [`relay`] passes
+//! bytes between parts that are read in parallel. [`reader`] adapts a source for third-party decoders. [`mod@write`]
+//! writes pages to a sink, compressed or not; [`packed`] handles compressed blocks inside formats. [`parallel`] is a
+//! plain loop for unordered work. [`crew`] supplies the threads: our own, or the caller's pool.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

@@ -6,21 +6,21 @@ use polyhaul_trace::{self as trace, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The options that the reader of every format takes, and `own`: those of its own format.
+/// The options that every format's reader has, and `own`: the format's own options.
 #[derive(Clone, Debug, Default)]
 pub struct ParseOptions<O = ()> {
     /// Threads, memory, cancellation, progress.
     pub run: RunOptions,
-    /// What the data may ask for.
+    /// Limits on what the data may request.
     pub limits: Limits,
-    /// What to do with faults in the data.
+    /// How to treat faults in the data.
     pub faults: FaultPolicy,
     /// Options of the format alone.
     pub own: O,
 }
 
 impl ParseOptions {
-    /// The same with the options of a format.
+    /// Returns the same options with those of a format.
     pub fn with<O>(self, own: O) -> ParseOptions<O> {
         ParseOptions { run: self.run, limits: self.limits, faults: self.faults, own }
     }
@@ -34,30 +34,29 @@ impl<O> ParseOptions<O> {
 }
 
 polyhaul_model::options! {
-    /// How to run: shared by reading and writing.
+    /// Options for running a job, shared by reading and writing.
     #[derive(Clone, Debug)]
     pub struct RunOptions {
-        /// Worker threads; all cores that the process may use when `None`.
+        /// Worker threads; if `None`, all cores that the process may use.
         pub threads: Option<usize> = None, with_threads;
         /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input
         /// that needs a window of more than this is refused.
         pub memory_limit: u64 = 64 << 20, with_memory_limit;
-        /// About how many bytes of text a chunk has; chosen by measurement when `None`. No result depends
-        /// on it. Of compressed files with many members each member is a chunk.
+        /// Approximate bytes of text per chunk; if `None`, a measured default. No result depends on it. In compressed
+        /// files with many members, each member is a chunk.
         pub chunk_bytes: Option<usize> = None, with_chunk_bytes;
         /// Ask for a stop.
         pub cancel: Cancel = Cancel::default(), with_cancel;
-        /// Called now and then from a worker thread. Of a compressed input it counts compressed bytes.
+        /// Called from time to time on a worker thread. For compressed input it counts compressed bytes.
         pub progress: Option<Progress> = None, with_progress;
-        /// Who runs the workers of reading, writing and converting; threads of our own, started for the job, when
-        /// `None`.
+        /// The pool that runs the workers of reading, writing and converting; if `None`, the job starts its own
+        /// threads.
         pub pool: Option<ThreadPool> = None, with_pool;
-        /// Records what the job did when, if somebody asks (nobody). Of a conversion it is that of the options for
-        /// reading.
+        /// Records a timeline of the job; by default none. For a conversion, set it in the options for reading.
         pub trace: Option<Trace> = None, with_trace;
-        /// Read as from a slower device: everything that is opened shares this rate, files that a scene names included.
-        /// Of what is compressed that is the rate of the compressed bytes. No result depends on it, and a job that is
-        /// cancelled is not held up by it.
+        /// Reads as from a slower device: all files of the job share this rate, including those that a scene refers to.
+        /// For compressed files it limits compressed bytes. No result depends on it, and it does not delay
+        /// cancellation.
         ///
         /// ```
         /// use polyhaul_bytes::{Source, Throttle};
@@ -82,7 +81,7 @@ polyhaul_model::options! {
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
-/// A progress callback: bytes done, and bytes in all where that is known.
+/// A progress callback, called with the bytes done and the total, if known.
 #[derive(Clone)]
 pub struct Progress(pub Arc<dyn Fn(u64, Option<u64>) + Send + Sync>);
 
@@ -94,11 +93,11 @@ impl Progress {
     }
 }
 
-/// The caller's own threads: called with a count and a task, it runs the task for every index below the count, in any
-/// order, side by side or one after another, and returns when all are done. Nothing depends on how many of them run at
-/// once; a task must not be left waiting for one behind it.
+/// The caller's threads. Called with a count and a task, it runs the task for every index below the count, in any
+/// order, in parallel or one after another, and returns when all are done. It may run any number of them at a time, but
+/// must not make a task wait for a later one.
 ///
-/// A task that the pool leaves out is done by whoever called it, and its panics come out there.
+/// Tasks that the pool leaves out run on the calling thread, which also resumes their panics.
 ///
 /// ```
 /// use polyhaul_pipeline::crew::within;
@@ -115,21 +114,21 @@ impl Progress {
 #[derive(Clone)]
 pub struct ThreadPool(pub Arc<RunTasks>);
 
-/// What a [`ThreadPool`] is called with: a count, and a task that takes an index.
+/// The type of a [`ThreadPool`]'s function: it receives a count, and a task that takes an index.
 pub type RunTasks = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync;
 
 impl RunOptions {
-    /// The threads to use: what was asked for, or as many as the process may run side by side
-    /// (which respects CPU affinity and, on Linux, control groups). From 1 to 1024.
+    /// Returns the number of threads to use: the requested number, or as many as the process can run in parallel
+    /// (respecting CPU affinity and, on Linux, control groups). From 1 to 1024.
     pub fn worker_threads(&self) -> usize {
-        // Asked once: on Linux the system's answer takes reading several files, and scenes of
-        // thousands of meshes would ask for each of them.
+        // Cached: on Linux the answer requires reading several files, and scenes with thousands of meshes would ask for
+        // each of them.
         static AVAILABLE: OnceLock<usize> = OnceLock::new();
         let available = || *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
         self.threads.unwrap_or_else(available).clamp(1, 1024)
     }
 
-    /// What was opened for reading, as fast as it may be read.
+    /// Applies the read throttle to an opened source.
     pub fn paced_source<'a>(&self, source: Source<'a>) -> Source<'a> {
         match &self.read_throttle {
             Some(throttle) => source.throttled(&throttle.until(self.cancel.flag())),
@@ -137,7 +136,7 @@ impl RunOptions {
         }
     }
 
-    /// What was opened for writing, as fast as it may be written.
+    /// Applies the write throttle to an opened sink.
     pub fn paced_sink<'a>(&self, sink: Sink<'a>) -> Sink<'a> {
         match &self.write_throttle {
             Some(throttle) => sink.throttled(&throttle.until(self.cancel.flag())),
@@ -147,7 +146,7 @@ impl RunOptions {
 }
 
 impl Cancel {
-    /// Ask for a stop; it takes effect at the next chunk.
+    /// Requests cancellation, which takes effect at the next chunk.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! The text of a page: a buffer that grows to what the longest page takes, and is reused.
+//! The text of a page: a buffer that grows to the size of the longest page, and is reused.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_text::format::Page;
@@ -24,8 +24,7 @@ impl Out {
         &self.bytes[..self.len]
     }
 
-    /// Formats into the spare room; where `format` says that it was not enough, it is called
-    /// again with more.
+    /// Formats into the spare capacity; `format` is called again with more if it reports that it did not fit.
     pub fn format(&mut self, mut format: impl FnMut(&mut Page<'_>) -> bool) -> Result<()> {
         loop {
             let mut page = Page::new(&mut self.bytes[self.len..]);
@@ -39,7 +38,7 @@ impl Out {
         }
     }
 
-    /// As [`Out::format`] for what is written as a whole.
+    /// Same as [`Out::format`], for text that is written as a whole.
     pub fn whole(&mut self, mut write: impl FnMut(&mut Page<'_>)) -> Result<()> {
         self.format(|page| page.whole(&mut write))
     }

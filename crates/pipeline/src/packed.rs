@@ -1,4 +1,4 @@
-//! Blocks of compressed bytes inside of other formats, whose plain size is told beside them.
+//! Compressed blocks inside formats that store their decompressed size.
 
 use super::read::damage_of;
 use polyhaul_bytes::{Codec, DecompressLimits, Encoder, Source, decompressed, inflated};
@@ -6,7 +6,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result, fault};
 use std::io;
 use std::sync::Arc;
 
-/// How a block is compressed.
+/// The compression of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// Frames of zstd.
@@ -37,7 +37,7 @@ pub fn unpack(
     plain_bytes: usize,
     (file, offset): (&Arc<str>, u64),
 ) -> Result<Vec<u8>> {
-    // How much comes out is known: the caller checked it against the limit of pixels.
+    // The decompressed size is known: the caller checked it against the pixel limit.
     let limits = DecompressLimits::default().with_ratio(u64::MAX).with_bytes(u64::MAX);
     let plain = match packing {
         Packing::Zlib => inflated(packed, plain_bytes),
@@ -67,7 +67,7 @@ pub fn unpack(
 
 /// All bytes, or one more than `most` and no further.
 fn read_all(source: &Source<'_>, most: usize) -> io::Result<Vec<u8>> {
-    /// How much is asked for at a time.
+    /// The number of bytes requested at a time.
     const STEP_BYTES: usize = 256 << 10;
     let mut plain = Vec::new();
     loop {

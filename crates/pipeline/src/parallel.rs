@@ -1,7 +1,7 @@
 //! Parallel loops, for work without order.
 //!
-//! What is one after another in a file goes through the run of
-//! numbered chunks beside this module; nothing here reads, writes or waits for anything but a turn.
+//! Ordered work goes through the numbered chunks of [`super::run`]. Nothing here reads, writes or waits for anything
+//! but a turn.
 
 use crate::crew::on_threads;
 use crate::options::Cancel;
@@ -14,9 +14,8 @@ use std::sync::{Mutex, PoisonError};
 /// Calls `work(scratch, item)` for every item, in any order, on up to `threads` threads: for disjoint
 /// mutable chunks of arrays.
 ///
-/// Items are handed out in order, under a lock, so each should be worth some microseconds of work.
-/// Each thread makes its scratch once. With one thread, or one item, no thread is started; where the
-/// system refuses a thread, fewer do the work.
+/// Items are assigned in order, under a lock, so each should be worth some microseconds of work. Each thread creates
+/// its scratch once. One thread or one item starts no thread; if the system refuses threads, fewer do the work.
 pub fn for_each_item<I, S>(
     threads: usize,
     items: I,
@@ -37,10 +36,10 @@ pub fn for_each_item<I, S>(
     });
 }
 
-/// As [`for_each_item`], until something fails or the caller cancels.
+/// Same as [`for_each_item`], until an item fails or the caller cancels.
 ///
-/// The error is that of the first failing item, whatever the number of threads: all items before
-/// it were handed out earlier and are finished. After an error some later items may be done too.
+/// Returns the error of the first failing item for any number of threads: all items before it were assigned earlier and
+/// are finished. Some later items may have been processed too.
 pub fn try_for_each_item<I, S>(
     threads: usize,
     cancel: &Cancel,

@@ -1,7 +1,7 @@
-//! Reading on from a source: what goes wrong becomes an error that says who is at fault, and where.
+//! Reading from a source: a failure becomes an error with its cause and location.
 //!
-//! A source may be a host's code, which may panic or claim what is not so, and its bytes may be compressed, and
-//! damaged. Nothing here looks at the bytes.
+//! A source can be a host's code, which may panic or break its contract, and its bytes can be compressed and damaged.
+//! Nothing here interprets the bytes.
 
 use crate::options::Cancel;
 use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimit, HostFault, Source};
@@ -10,12 +10,12 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-/// What follows compressed data, where that is noted and no error.
+/// Records data that follows compressed data, which is not an error in that case.
 #[derive(Clone, Default)]
 pub struct Garbage(Arc<OnceLock<Diagnostic>>);
 
 impl Garbage {
-    /// What was found.
+    /// Returns the recorded data.
     pub fn found(&self) -> Option<&Diagnostic> {
         self.0.get()
     }
@@ -42,7 +42,7 @@ pub fn buffer(bytes: usize) -> Result<Vec<u8>> {
     Ok(buffer)
 }
 
-/// Reads on until `out` is full or the source ends; returns how much there was.
+/// Reads until `out` is full or the source ends; returns how many bytes there were.
 pub fn fill(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> Result<usize> {
     let mut filled = 0;
     while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -54,7 +54,7 @@ pub fn fill(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> R
     Ok(filled)
 }
 
-/// Calls what may be a host's code: a broken contract or a panic is its fault.
+/// Calls a function that may be a host's code: a broken contract or a panic is the host's error.
 pub fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(|error| failed(source, error)),
@@ -62,7 +62,7 @@ pub fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Resu
     }
 }
 
-/// How much of a source was asked for.
+/// How much of a source was requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// The source is read to its end.
@@ -71,8 +71,8 @@ pub enum Extent {
     Begin,
 }
 
-/// The end of reading: an error where compressed data is damaged that nobody took to its end, be it behind all that was
-/// wanted, or where the file changed since it was opened.
+/// Checks the end of a read: returns an error if the file changed since it was opened, or if compressed data is damaged
+/// anywhere, even after the requested part.
 pub fn check_end(source: &Source<'_>, extent: Extent, cancel: &Cancel) -> Result<()> {
     for number in (0..).take_while(|&number| source.piece(number).is_some()) {
         if cancel.is_cancelled() {
@@ -83,7 +83,7 @@ pub fn check_end(source: &Source<'_>, extent: Extent, cancel: &Cancel) -> Result
     source.check_unchanged().map_err(|error| Error::io("reading", source.name(), error))
 }
 
-/// What a source said when it was read.
+/// Converts a source's read error.
 pub(crate) fn failed(source: &Source<'_>, error: io::Error) -> Error {
     let name = source.name();
     if let Some(damage) = damage(&error) {
@@ -110,7 +110,7 @@ fn is(error: &Error, kind: DecompressErrorKind) -> bool {
     error.io_error().and_then(damage).is_some_and(|damage| damage.kind == kind)
 }
 
-/// What is wrong with a compressed block that lies at `offset` of a file.
+/// Describes damage in a compressed block at `offset` of a file.
 pub(crate) fn damage_of(error: &io::Error, file: &Arc<str>, offset: u64) -> Error {
     match damage(error) {
         Some(damage) => damaged(file, &DecompressError { offset: offset + damage.offset, ..damage.clone() }),

@@ -1,8 +1,8 @@
-//! A source behind the standard traits of readers, for decoders that are not our own.
+//! A source as a standard reader, for third-party decoders.
 //!
-//! Such a decoder asks for what it likes, a byte at a time if it must; the source sees large blocks, in order. An error
-//! of the source is kept as it is: decoders turn errors into their own, or drop them, so the kept one comes first.
-//! Nothing here knows what the bytes mean.
+//! Such a decoder requests bytes as it likes, even one at a time; the source sees large blocks, in order. An error of
+//! the source is kept, because decoders convert errors to their own or drop them; the kept error takes precedence.
+//! Nothing here interprets the bytes.
 
 use super::bytes::Bytes;
 use super::read::Extent;
@@ -12,28 +12,28 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How much is read at a time. It decides what a decoder sees at once, and so what it says about damage: therefore no
-/// option changes it.
+/// The number of bytes read at a time. It determines how much a decoder sees in one call, and so its messages about
+/// damage. Therefore no option changes it.
 const CHUNK_BYTES: usize = 256 << 10;
-/// How far a decoder may always go back.
+/// How far a decoder can always seek back.
 const KEPT_BYTES: usize = 64;
-/// After how many bytes progress is told.
+/// The number of bytes between progress reports.
 const REPORT_BYTES: u64 = 1 << 20;
 
-/// A source that is being decoded, and what happened to its reader.
+/// A source that is being decoded, with its reader's state.
 pub struct Decoding<'a> {
     bytes: &'a Bytes<'a>,
     run: &'a RunOptions,
-    /// Where the decoder stands.
+    /// The decoder's position.
     at: AtomicU64,
     left: Mutex<Left>,
 }
 
-/// What a reader leaves when it is dropped.
+/// State that a reader leaves when it is dropped.
 #[derive(Default)]
 struct Left {
     failed: Option<Error>,
-    /// Where the source is read on.
+    /// Offset of the next read.
     next: u64,
     /// The last two bytes that the decoder took.
     last: [u8; 2],
@@ -64,12 +64,12 @@ impl<'a> Decoding<'a> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the source failed with, where it did.
+    /// Returns the source's error, if any.
     pub fn failed(&self) -> Option<Error> {
         self.left().failed.clone()
     }
 
-    /// Where the next byte lies that the decoder takes.
+    /// Returns the offset of the next byte that the decoder takes.
     pub fn at(&self) -> u64 {
         self.at.load(Ordering::Relaxed)
     }
@@ -99,11 +99,11 @@ pub struct BlockReader<'a> {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Where the bytes behind `end` lie in the source.
+    /// Offset in the source of the bytes after `end`.
     next: u64,
-    /// How many bytes before `start` stay.
+    /// How many bytes before `start` are kept.
     kept: usize,
-    /// How many of them were kept by [`BlockReader::squeeze`], from the begin of the buffer.
+    /// How many of them were kept by [`BlockReader::squeeze`], from the start of the buffer.
     squeezed: usize,
     is_over: bool,
     reported: u64,
@@ -115,7 +115,7 @@ impl BlockReader<'_> {
         self.kept = usize::MAX;
     }
 
-    /// Keeps only the last `count` bytes of those passed since the last call: the bytes before them are gone when the
+    /// Keeps only the last `count` bytes of those passed since the last call; the bytes before them are gone when the
     /// reader is rewound. Each byte moves at most once.
     pub fn squeeze(&mut self, count: usize) {
         let from = self.start.saturating_sub(count).max(self.squeezed);
@@ -125,7 +125,7 @@ impl BlockReader<'_> {
         self.squeezed += self.start - from;
     }
 
-    /// Goes back to the begin of what was kept. What was squeezed out is gone.
+    /// Goes back to the start of the kept bytes.
     pub fn rewind(&mut self) {
         if self.squeezed > 0 {
             self.buffer.copy_within(self.start..self.end, self.squeezed);
@@ -134,7 +134,7 @@ impl BlockReader<'_> {
         (self.start, self.squeezed, self.kept) = (0, 0, KEPT_BYTES);
     }
 
-    /// Where the next byte lies in the source.
+    /// Returns the offset of the next byte in the source.
     pub fn offset(&self) -> u64 {
         self.next - (self.end - self.start) as u64
     }
@@ -151,8 +151,8 @@ impl BlockReader<'_> {
         Ok(&self.buffer[self.start..self.end])
     }
 
-    /// The next `count` bytes, or all that there are. Unlike that of [`BlockReader::ensure`] an error is kept, as those
-    /// of reads: for who stands between the source and a decoder.
+    /// Returns the next `count` bytes, or as many as there are. Unlike [`BlockReader::ensure`], it keeps an error, like
+    /// reads do: for code between the source and a decoder.
     pub fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
         while self.end - self.start < count && self.more()? {}
         Ok(&self.buffer[self.start..self.end.min(self.start.saturating_add(count))])
@@ -163,7 +163,7 @@ impl BlockReader<'_> {
         self.move_to(self.end.min(self.start + count));
     }
 
-    /// Reads more behind what is there; `false` at the end.
+    /// Reads more bytes after the buffered ones; returns `false` at the end.
     #[cold]
     fn refill(&mut self) -> Result<bool> {
         if self.is_over {
@@ -194,10 +194,10 @@ impl BlockReader<'_> {
         Ok(!self.is_over)
     }
 
-    /// As [`BlockReader::refill`], of which the error is kept.
+    /// Same as [`BlockReader::refill`], but keeps the error.
     fn more(&mut self) -> io::Result<bool> {
         self.refill().map_err(|error| {
-            // Nobody asks the source again: decoders may go on as if there were nothing more.
+            // The source is not read again: to decoders it looks as if it ended here.
             self.is_over = true;
             self.decoding.left().failed.get_or_insert(error);
             io::Error::other("the source failed")
@@ -248,7 +248,7 @@ impl BufRead for BlockReader<'_> {
     }
 }
 
-/// Forward as far as one likes, by reading; backward within what is kept.
+/// Seeks forward any distance, by reading; backward only within the kept bytes.
 impl Seek for BlockReader<'_> {
     #[inline]
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {

@@ -1,22 +1,21 @@
-//! Hands bytes on from one part of a source to the next: parts are read in parallel, and the bytes behind the last
-//! border of one (a line or a row that is cut off) belong to the next part. So no byte is read twice.
+//! Passes bytes from one part of a source to the next. Parts are read in parallel, and the bytes after the last
+//! boundary of a part (a truncated line or row) belong to the next part, so no byte is read twice.
 //!
-//! A worker that takes a part waits only for the part before it, which was begun earlier and waits for no later one: so
-//! there is no cycle, as long as parts are begun in the order of their numbers. Nothing here knows what the bytes are.
+//! The worker of a part waits only for the previous part, which started earlier and waits for no later one. There is no
+//! cycle as long as parts start in the order of their numbers. Nothing here interprets the bytes.
 
 use crate::run::{Phase, span};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What parts have handed on and nobody took yet.
+/// Rests that parts have passed on and no part has received yet.
 pub struct Relay<T> {
-    /// By the number of the part that it is for; `None` where the part before failed.
+    /// By the number of the receiving part; `None` if the previous part failed.
     rests: Mutex<BTreeMap<u64, Option<T>>>,
     changed: Condvar,
 }
 
-/// The right and duty of a part to hand something on. If it is dropped without that, the next part learns that there is
-/// nothing.
+/// The right and duty of a part to pass on its rest. If it is dropped unused, the next part learns that there is none.
 pub struct Handover<'r, T> {
     relay: &'r Relay<T>,
     number: u64,
@@ -39,7 +38,7 @@ impl<T> Relay<T> {
         self.rests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What nobody took.
+    /// Returns the rests that no part received.
     pub fn into_rests(self) -> impl Iterator<Item = T> {
         self.rests.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten()
     }
@@ -57,7 +56,7 @@ impl<T> Handover<'_, T> {
         self.relay.changed.notify_all();
     }
 
-    /// What the part before hands on, once it does; `None` where it failed. Not for the first part.
+    /// Returns the rest of the previous part, waiting for it; `None` if that failed. Not for the first part.
     pub fn receive(&self) -> Option<T> {
         let mut rests = self.relay.lock();
         if let Some(rest) = rests.remove(&self.number) {
@@ -95,7 +94,7 @@ mod tests {
             let mut first = first;
             first.give("rest");
         });
-        // The second gave nothing, and neither did the third, whom nobody asked.
+        // The second passed on nothing, and neither did the third, which was never asked.
         assert_eq!(relay.into_rests().count(), 0);
     }
 }

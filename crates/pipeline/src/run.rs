@@ -1,17 +1,17 @@
 //! Numbered chunks through a pool of workers, in stages.
 //!
-//! A stage is a part that workers do in parallel, then a part that is done in the order of the numbers: the worker that
-//! finds the next number in line does it while the others go on. Reading parses in parallel, settles in order what
-//! crosses borders, and fills arrays in parallel. Writing formats, cuts the text into blocks in order, compresses, and
-//! writes in order.
+//! A stage has a part that workers run in parallel, followed by a part that runs in the order of the chunks' numbers:
+//! the worker that finishes the next number in line runs it while the others continue. Reading parses in parallel,
+//! resolves in order what crosses boundaries, and fills arrays in parallel. Writing formats pages, cuts the text into
+//! blocks in order, compresses them, and writes them in order.
 //!
-//! The slots are the budget: there are only as many as the memory limit backs, and a worker without one waits. Nothing
-//! here knows what a chunk is, and formats do not implement [`Job`] themselves: stages of reading have their names in
-//! [`super::job`], those of writing in [`super::write`].
+//! The slots are the budget: there are only as many as the memory limit allows, and a worker without one waits. Nothing
+//! here knows the contents of chunks. Formats do not implement [`Job`] themselves: [`super::job`] names the stages of
+//! reading, [`super::write`] those of writing.
 //!
 //! Three invariants make the result independent of the threads:
 //!
-//! - Ordered parts run one at a time (`committing`), and those of a stage in the order of the chunks that came to it.
+//! - Ordered parts run one at a time (`committing`), those of a stage in the order in which chunks reached it.
 //! - After a failure of chunk n only chunks below n go on, so that the error of the lowest chunk wins.
 //! - A worker waits only while another one is at work (`busy`), so that the last one never waits.
 
@@ -25,26 +25,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 thread_local! {
-    /// How many workers this thread is, one inside of a step of another.
+    /// How many workers run on this thread, nested inside each other's steps.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A job in numbered chunks. Every method but [`Job::slot`] may run on any thread.
+/// A job in numbered chunks. Every method except [`Job::slot`] can run on any thread.
 pub trait Job: Sync {
     /// A pooled place for a chunk: its input, its output and all scratch memory.
     type Slot: Send;
-    /// What the ordered parts build.
+    /// The result of the ordered parts.
     type State: Send;
 
-    /// How many stages a chunk passes, at least one.
+    /// Returns the number of stages, at least one.
     fn stages(&self) -> usize;
     /// Whether chunks must be taken one after another, as from a stream.
     fn takes_in_order(&self) -> bool;
     /// Whether the last stage has an ordered part.
     fn ends_in_order(&self) -> bool;
-    /// A new slot; slots are reused, so this is called at most `Crew::slots` times.
+    /// Creates a slot. Slots are reused, so this is called at most `Crew::slots` times.
     fn slot(&self) -> Result<Self::Slot>;
-    /// Fills the slot with chunk `number`; `false` where there is none.
+    /// Fills the slot with chunk `number`; returns `false` if there is none.
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
     /// The parallel part of a stage.
     fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()>;
@@ -56,7 +56,7 @@ pub trait Job: Sync {
     fn is_done(&self, _stage: usize, _slot: &Self::Slot) -> bool {
         false
     }
-    /// What the parallel part of a stage is, for traces.
+    /// Returns the phase of a stage's parallel part in traces.
     fn phase(&self, stage: usize) -> Phase {
         if stage == 0 { Phase::Parse } else { Phase::Build }
     }
@@ -74,8 +74,8 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// As many of `threads` as `memory_bytes` backs with a slot each, and two slots more to keep
-    /// them busy while a chunk waits for its turn.
+    /// Uses as many of `threads` as `memory_bytes` allows with a slot each, plus two slots that keep them busy while a
+    /// chunk waits for its turn.
     pub fn new(threads: usize, memory_bytes: u64, slot_bytes: usize) -> Crew {
         let backed = (memory_bytes / slot_bytes.max(1) as u64).clamp(1, 4096) as usize;
         let missing = threads.saturating_sub(backed);
@@ -94,13 +94,13 @@ struct Waiting<S> {
 
 /// The ordered part of a stage.
 struct Turn<S> {
-    /// How many chunks came to this stage; not for the first stage, to which all come. Each has its place: their
-    /// numbers would have gaps, since some chunks are done before.
+    /// How many chunks reached this stage (unused for the first stage, which all reach). Chunks are numbered anew at
+    /// each stage, since some are done earlier and would leave gaps.
     came: u64,
     /// The place whose turn it is.
     next: u64,
-    /// Chunks that wait: the one at `place` is at `place % slots`. All from the next one to the last one hold a slot,
-    /// so that they are at most `slots`, and no two are at the same index.
+    /// Waiting chunks: the one at `place` is at index `place % slots`. All from the next one to the last one hold a
+    /// slot, so there are at most `slots` of them, and no two share an index.
     waiting: Vec<Option<Waiting<S>>>,
 }
 
@@ -142,7 +142,7 @@ struct Shared<'a, J: Job> {
     state: Mutex<&'a mut J::State>,
 }
 
-/// What a worker does next.
+/// A worker's next step.
 enum Step<S> {
     Work(Ready<S>),
     Commit(usize, Waiting<S>),
@@ -152,8 +152,8 @@ enum Step<S> {
 
 /// Runs a job to its end, or to the error of its lowest failing chunk.
 ///
-/// With one thread everything runs on the caller's. No worker waits for one that has not begun, so the others do the
-/// work of those that never come.
+/// With one thread, everything runs on the caller's thread. No worker waits for one that has not started, so the others
+/// do the work of workers that never start.
 pub fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
     let line = Line::new(job.stages(), crew.slots, job.slot()?)?;
     let (line, changed, state) = (Mutex::new(line), Condvar::new(), Mutex::new(state));
@@ -267,10 +267,10 @@ impl<J: Job> Shared<'_, J> {
         }
     }
 
-    /// The most useful thing that can be done now; waits where there is none.
+    /// Returns the most useful step that is possible now; waits if there is none.
     ///
-    /// Whoever finds more than one thing to do wakes one that waits, which does the same: so nobody is woken for
-    /// nothing, and what one step makes possible is begun by whoever made the step.
+    /// A worker that finds more than one step to do wakes a waiting worker, which does the same. So no worker is woken
+    /// in vain, and follow-up steps are started by the worker that made them possible.
     fn next_step(&self) -> Step<J::Slot> {
         let mut line = self.lock();
         loop {
@@ -285,8 +285,8 @@ impl<J: Job> Shared<'_, J> {
                 return step;
             }
             if line.busy == 0 || DEPTH.get() > 1 {
-                // If nobody is at work and nothing can be started, that stays so. Or this worker started inside a step
-                // of another one, where a host's pool helped while its callback waited: the step to wait for may be
+                // If no worker is busy and no step can start, that will not change. Or this worker started inside a
+                // step of another one, where a host's pool ran it while a callback waited: the step to wait for may be
                 // that one.
                 if line.waiting > 0 {
                     self.changed.notify_all();
@@ -300,8 +300,8 @@ impl<J: Job> Shared<'_, J> {
         }
     }
 
-    /// What comes first is what others wait for: taking from a stream, which only one can do at a time, then ordered
-    /// parts.
+    /// Steps that others wait for come first: taking from a stream, which only one worker can do at a time, then
+    /// ordered parts.
     fn try_step(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
         let take = if self.hands_on() { self.try_take(line) } else { None };
         take.or_else(|| line.next_commit().map(|(stage, waiting)| Step::Commit(stage, waiting)))
@@ -319,7 +319,7 @@ impl<J: Job> Shared<'_, J> {
         self.crew.threads > 1
     }
 
-    /// What a worker without anything to do waits for.
+    /// Returns what an idle worker waits for.
     fn wait(&self, line: &Line<J::Slot>) -> Phase {
         let is_full = line.free.is_empty() && line.slots_made == self.crew.slots;
         match line.next_take < line.end {
@@ -365,7 +365,7 @@ impl<S> Turn<S> {
         Ok(Turn { came: 0, next: 0, waiting })
     }
 
-    /// Where the chunk at `place` waits.
+    /// Returns the index of the chunk at `place`.
     fn index(&self, place: u64) -> usize {
         (place % self.waiting.len() as u64) as usize
     }
@@ -389,7 +389,7 @@ impl<S> Turn<S> {
 }
 
 impl<S> Line<S> {
-    /// The first slot is made before: without one there is no progress, and its error is the job's.
+    /// The first slot is created beforehand: without one no progress is possible, and its error is the job's.
     fn new(stages: usize, slots: usize, first: S) -> Result<Line<S>> {
         let (mut turns, mut free) = (with_room(stages)?, with_room(slots)?);
         for _ in 0..stages {
@@ -411,8 +411,8 @@ impl<S> Line<S> {
         })
     }
 
-    /// Whether a chunk is still to be worked on: after a failure only those before it are, since an
-    /// error of a lower chunk wins.
+    /// Returns whether a chunk still matters: after a failure only earlier chunks do, since the error of the lowest
+    /// chunk wins.
     fn counts(&self, number: u64) -> bool {
         self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest)
     }
@@ -426,7 +426,7 @@ impl<S> Line<S> {
 
     /// The latest stage whose next ordered part can be done.
     fn committable(&self) -> Option<usize> {
-        // The latest stage first: it is the one that frees slots.
+        // The latest stage first, because it frees slots.
         let is_due = |&stage: &usize| self.turns[stage].due().is_some_and(|number| self.counts(number));
         (0..self.turns.len()).rev().find(is_due).filter(|_| !self.committing)
     }
@@ -439,7 +439,7 @@ impl<S> Line<S> {
         Some((stage, waiting))
     }
 
-    /// Where the lowest chunk is that may be worked on. After a failure what comes behind it is dropped.
+    /// Returns the index of the lowest chunk that may be processed. After a failure, later chunks are dropped.
     fn workable(&self) -> Option<usize> {
         let lowest = (0..self.ready.len()).min_by_key(|&place| self.ready[place].number)?;
         self.counts(self.ready[lowest].number).then_some(lowest)
@@ -462,7 +462,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Counts to `count` in `Vec`s; some chunks fail in one of the steps.
+    /// Counts up in `Vec`s; some chunks fail in one of the steps.
     struct Numbers {
         count: u64,
         in_order: bool,
@@ -529,7 +529,7 @@ mod tests {
         }
     }
 
-    /// Of every three chunks one passes all three stages; the others are done after the first or the second.
+    /// One chunk in three passes all three stages; the others are done after the first or the second.
     struct Sieve;
 
     impl Job for Sieve {

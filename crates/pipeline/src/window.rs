@@ -1,7 +1,7 @@
-//! The bytes of a source one after another, as a window that moves on: for what must be decoded in order.
+//! The bytes of a source in order, as a moving window, for data that must be decoded sequentially.
 //!
-//! What is not used up yet stays, so that whatever the decoder cannot take apart is there again with more behind it.
-//! Nothing here knows what the bytes mean.
+//! Unused bytes stay, so that an element that the decoder could not complete is presented again with more bytes after
+//! it. Nothing here interprets the bytes.
 
 use super::bytes::Bytes;
 use polyhaul_model::error::{Error, Result};
@@ -11,9 +11,9 @@ pub struct Window {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// Where the bytes behind `end` lie in the source.
+    /// Offset in the source of the bytes after `end`.
     next: u64,
-    /// Whether the source was asked for more and had nothing.
+    /// Whether the source has reported its end.
     is_over: bool,
 }
 
@@ -32,12 +32,12 @@ impl Window {
         Ok(())
     }
 
-    /// What was read and is not used.
+    /// Returns the bytes that were read and not used.
     pub fn rest(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// Where the rest begins in the source.
+    /// Returns the offset of the rest in the source.
     pub fn offset(&self) -> u64 {
         self.next - (self.end - self.start) as u64
     }
@@ -47,7 +47,7 @@ impl Window {
         self.start = self.end.min(self.start + count);
     }
 
-    /// Reads more behind the rest; `false` at the end. A window that is full grows.
+    /// Reads more bytes after the rest; returns `false` at the end. A full window grows.
     pub fn refill(&mut self, bytes: &Bytes<'_>) -> Result<bool> {
         if self.is_over {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Pages of bytes, made in parallel, written in order, compressed on the way where that is asked for.
+//! Pages of bytes, formatted in parallel, written in order, and compressed on request.
 //!
 //! A format makes numbered pages and knows neither sinks nor codecs. Compressed output is cut into members of a fixed
 //! size, whatever the pages are, and each member is compressed by the worker that has time. So the bytes depend neither
@@ -15,40 +15,41 @@ use std::sync::{Mutex, PoisonError};
 pub struct Compression {
     /// The codec.
     pub codec: Codec,
-    /// The level on the scale of the codec; a fast one where it is `None`.
+    /// The level on the codec's scale; a fast one if `None`.
     pub level: Option<i32>,
 }
 
-/// Bytes that a codec's tables and windows are counted as, beside its buffers.
+/// The assumed size of a codec's tables and windows, in addition to its buffers.
 const ENCODER_BYTES: usize = 1 << 20;
 
-/// What a format writes, in numbered pages.
+/// The output of a format, in numbered pages.
 pub trait Pages: Sync {
     /// A pooled place for a page.
     type Slot: Send;
 
-    /// What [`Pages::order`] builds.
+    /// The result of [`Pages::order`].
     type State: Send;
 
-    /// Whether pages are prepared and ordered before they are formatted: where a page must know what came before it.
+    /// Returns whether pages are prepared and ordered before they are formatted, because a page depends on earlier
+    /// ones.
     fn prepares(&self) -> bool {
         false
     }
-    /// A new slot; slots are reused.
+    /// Creates a slot; slots are reused.
     fn slot(&self) -> Result<Self::Slot>;
-    /// Plans page `number`; `false` where there is none. Cheap: the work is [`Pages::format`].
+    /// Plans page `number`; returns `false` if there is none. Cheap: the work is in [`Pages::format`].
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
-    /// In parallel: finds what the pages behind must know.
+    /// In parallel: finds what later pages depend on.
     fn prepare(&self, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
-    /// In order: hands on what was found.
+    /// In order: passes that on.
     fn order(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
     /// In parallel: values to bytes.
     fn format(&self, slot: &mut Self::Slot) -> Result<()>;
-    /// What formatting a page is, for traces.
+    /// Returns the phase of formatting in traces.
     fn phase(&self) -> Phase {
         Phase::Format
     }
@@ -56,7 +57,7 @@ pub trait Pages: Sync {
     fn bytes<'a>(&'a self, slot: &'a Self::Slot) -> &'a [u8];
 }
 
-/// Where pages go.
+/// The destination of pages.
 pub struct Writing<'s, 'o> {
     front: Front<'s>,
     options: &'o RunOptions,
@@ -73,7 +74,7 @@ struct Cutter {
     member: Vec<u8>,
     /// Whether a member was complete.
     any: bool,
-    /// Where those that were written begin.
+    /// Offsets of the members written.
     table: SeekTable,
 }
 
@@ -84,7 +85,7 @@ struct WriteSlot<S> {
     /// How many of `members` are in use; the others are kept for later.
     used: usize,
     packed: Vec<u8>,
-    /// Where those of zstd begin.
+    /// Offsets of the zstd frames.
     table: SeekTable,
     encoder: Option<Encoder>,
 }
@@ -98,11 +99,11 @@ struct WriteJob<'a, 's, P> {
     front: Mutex<&'a mut Front<'s>>,
 }
 
-/// What finished pages go through.
+/// The path of finished pages to the sink.
 struct Front<'s> {
     sink: Sink<'s>,
     cutter: Option<Cutter>,
-    /// What stands before the next page.
+    /// Bytes to write before the next page.
     head: Vec<u8>,
     /// Bytes of pages so far.
     done: u64,
@@ -132,8 +133,8 @@ impl<'s, 'o> Writing<'s, 'o> {
         self.threads
     }
 
-    /// Writes pages after those that were written before. There are about `count` of them, and a slot
-    /// takes about `slot_bytes`; `state` is what the pages settle.
+    /// Writes pages after earlier ones. There are about `count` of them, and a slot takes about `slot_bytes`; `state`
+    /// receives the result of their ordered parts.
     pub fn pages<P: Pages>(&mut self, pages: &P, state: &mut P::State, count: u64, slot_bytes: usize) -> Result<()> {
         let (options, expected) = (self.options, self.expected);
         let compression = self.front.cutter.as_ref().map(|cutter| cutter.compression);
@@ -145,23 +146,23 @@ impl<'s, 'o> Writing<'s, 'o> {
         run(&job, state, crew, &options.cancel)
     }
 
-    /// What stands before the first page; it goes out together with it.
+    /// Sets the bytes before the first page, which are written together with it.
     pub fn begin(&mut self, head: Vec<u8>) {
         self.front.head = head;
     }
 
-    /// Bytes of pages so far, with what stood before them.
+    /// Returns the bytes of all pages so far, including heads.
     pub fn written(&self) -> u64 {
         self.front.done
     }
 
-    /// What stands behind the last page.
+    /// Writes the bytes after the last page.
     pub fn end(&mut self, tail: Vec<u8>) -> Result<()> {
         let size = tail.len();
         self.pages(&Whole(tail), &mut (), 1, size)
     }
 
-    /// Writes what is left of the last member; gives the sink back, not yet finished.
+    /// Writes the rest of the last member and returns the sink, not yet finished.
     pub fn finish(self) -> Result<Sink<'s>> {
         let Front { mut sink, cutter, head, .. } = self.front;
         let Some(Cutter { compression, mut member, any, mut table }) = cutter else {
@@ -170,7 +171,7 @@ impl<'s, 'o> Writing<'s, 'o> {
         };
         let mut packed = Vec::new();
         if !member.is_empty() || !any {
-            // A head is left only where no page came: the member is empty then.
+            // A head is left only if there was no page; the member is then empty.
             member.extend(head);
             let _span = span(Phase::Compress);
             pack(&mut encoder(compression)?, &member, &mut packed, &mut table)?;
@@ -205,7 +206,7 @@ impl Pages for Whole {
     }
 }
 
-/// A compressor; a level that the codec does not have is an error of usage.
+/// Creates a compressor; a level that the codec does not have is a usage error.
 pub fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
     Encoder::new(codec, level).map_err(|e| match e.kind() {
         std::io::ErrorKind::InvalidInput => Error::new(polyhaul_model::error::ErrorKind::Usage, e.to_string()),
@@ -213,7 +214,7 @@ pub fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
     })
 }
 
-/// Appends a member, and notes it where the codec has a table.
+/// Appends a member, and records it if the codec has a table.
 pub fn pack(encoder: &mut Encoder, member: &[u8], packed: &mut Vec<u8>, table: &mut SeekTable) -> Result<()> {
     let begin = packed.len();
     let noted = encoder.encode(member, packed).and_then(|()| match encoder.codec() {
@@ -234,7 +235,7 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
     type Slot = WriteSlot<P::Slot>;
     type State = P::State;
 
-    /// Prepare, format, compress, of which the first and the last may not be there.
+    /// Prepare, format, compress; the first and the last are optional.
     fn stages(&self) -> usize {
         usize::from(self.pages.prepares()) + 1 + usize::from(self.compression.is_some())
     }
@@ -269,7 +270,7 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
         if self.stage(stage) == WriteStage::Compress { Phase::Compress } else { self.pages.phase() }
     }
 
-    /// A page in which no member ends is done when it was cut: who compresses must not hold up the pages.
+    /// A page in which no member ends is done once it is cut, because compression must not hold up pages.
     fn is_done(&self, stage: usize, slot: &Self::Slot) -> bool {
         self.compression.is_some() && self.stage(stage) == WriteStage::Format && slot.used == 0
     }
@@ -318,7 +319,7 @@ impl<P: Pages> WriteJob<'_, '_, P> {
         write_to(&mut front.sink, &slot.packed)
     }
 
-    /// Cuts a page into members where it is compressed, and writes it where it is not.
+    /// Cuts a page into members if it is compressed, and writes it otherwise.
     fn cut_or_write(&self, slot: &mut WriteSlot<P::Slot>) -> Result<()> {
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
         let mut head = std::mem::take(&mut front.head);
@@ -345,7 +346,7 @@ impl<P: Pages> WriteJob<'_, '_, P> {
 }
 
 impl Cutter {
-    /// Appends `bytes`; members that are complete go to `members`, from `used` on.
+    /// Appends `bytes`; complete members go to `members`, from `used` on.
     fn cut(&mut self, mut bytes: &[u8], members: &mut Vec<Vec<u8>>, used: &mut usize) -> Result<()> {
         while !bytes.is_empty() {
             if self.member.capacity() < MEMBER_BYTES {

@@ -1,8 +1,8 @@
-//! Counters of one source or sink: how many bytes, in how many calls of what size, and how long the calls took.
+//! Counters of one source or sink: how many bytes, how many calls of which size, and their duration.
 //!
-//! Always on: one pair of clock readings and a few relaxed atomic additions per call of at least 64 KiB.
-//! They count calls to the system or the host, not requests of the consumer, and never influence what is read or
-//! written. Since every such call is made here, this is where one waits that is throttled.
+//! Always on: one pair of clock readings and a few relaxed atomic additions per call of at least 64 KiB. They count
+//! calls to the system or the host, not the consumer's requests, and never influence what is read or written. Since
+//! every such call passes through here, throttling waits here too.
 
 use crate::{NotedIn, Phase, span_from};
 use std::sync::OnceLock;
@@ -13,10 +13,10 @@ use std::{fmt, io};
 /// Number of size classes: one for each bit length of a 64-bit size, and one for size 0.
 pub const BUCKET_COUNT: usize = 65;
 
-/// What holds calls back, as if the device were slower than it is.
+/// Delays calls, as if the device were slower.
 pub trait CallDelay: fmt::Debug + Send + Sync {
-    /// Waits until a call is over that began at `asked` and moved `size` bytes, of a file those at `offset`; returns
-    /// for how many nanoseconds.
+    /// Waits until the end of a call that began at `asked` and moved `size` bytes, at `offset` if in a file; returns
+    /// how long it waited, in nanoseconds.
     fn hold(&self, asked: Instant, offset: Option<u64>, size: usize) -> u64;
 }
 
@@ -42,26 +42,26 @@ pub struct Counters {
     min_size: AtomicU64,
     max_size: AtomicU64,
     calls_by_size: [AtomicU64; BUCKET_COUNT],
-    /// What a thread is at in a call.
+    /// The phase of a thread in a call.
     phase: Phase,
     /// Which trace has the calls.
     noted: OnceLock<NotedIn>,
     delay: OnceLock<Box<dyn CallDelay>>,
 }
 
-/// What [`Counters`] held at one moment.
+/// The values of [`Counters`] at one moment.
 ///
-/// Taken field by field: while other threads count, the fields may belong to slightly different moments.
+/// Read field by field: while other threads count, fields may belong to slightly different moments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// Bytes moved.
     pub bytes: u64,
-    /// Calls that succeeded, those that met the end (size 0) included.
+    /// Calls that succeeded, including those at the end (size 0).
     pub calls: u64,
-    /// Time spent inside the calls, summed over threads, in nanoseconds; failed calls, syncs, closes and being
-    /// throttled included.
+    /// Time inside the calls, summed over threads, in nanoseconds, including failed calls, syncs, closes and
+    /// throttling.
     pub waiting_ns: u64,
-    /// For how much of that calls were held back by a [`CallDelay`], in nanoseconds.
+    /// How much of that a [`CallDelay`] added, in nanoseconds.
     pub throttled_ns: u64,
     /// Smallest size moved by one call, in bytes; size 0 does not count. 0 when nothing was moved.
     pub min_size: u64,
@@ -71,7 +71,7 @@ pub struct Snapshot {
     pub calls_by_size: [u64; BUCKET_COUNT],
 }
 
-/// Of a [`Snapshot`] all but the calls by size.
+/// A [`Snapshot`] without the calls by size.
 #[derive(Clone, Copy)]
 pub(crate) struct Sums {
     bytes: u64,
@@ -87,7 +87,7 @@ impl Counters {
         Self::from_phase(Phase::Other)
     }
 
-    /// All zero; a call is `phase` where it is traced.
+    /// Creates counters at zero; traced calls have this phase.
     pub fn from_phase(phase: Phase) -> Self {
         Counters {
             bytes: AtomicU64::new(0),
@@ -120,7 +120,7 @@ impl Counters {
         self.delay.get().is_some()
     }
 
-    /// Counts one call that moved `size` bytes in `elapsed`.
+    /// Counts a call that moved `size` bytes in `elapsed`.
     pub fn record(&self, size: usize, elapsed: Duration) {
         let size = size as u64;
         self.bytes.fetch_add(size, Relaxed);
@@ -138,7 +138,7 @@ impl Counters {
         self.waiting_ns.fetch_add(elapsed_ns, Relaxed);
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.sums(), self.calls_by_class())
     }
@@ -161,12 +161,12 @@ impl Counters {
         calls.enumerate().filter(|&(_, calls)| calls > 0)
     }
 
-    /// Runs `call`, which moves bytes and says how many, and counts it.
+    /// Runs and counts `call`, which moves bytes and returns how many.
     pub fn transfer(&self, call: impl FnOnce() -> io::Result<usize>) -> io::Result<usize> {
         self.transfer_at(None, call)
     }
 
-    /// The same of a call that reads at a place of a file.
+    /// Same as [`Counters::transfer`], for a call that reads at an offset of a file.
     pub fn transfer_at(&self, offset: Option<u64>, call: impl FnOnce() -> io::Result<usize>) -> io::Result<usize> {
         let begin = Instant::now();
         let span = span_from(self.phase, begin);

@@ -1,8 +1,8 @@
 //! The calls on sources and sinks that a trace saw open.
 //!
-//! While one is open its [`Counters`] count. When they go, what they counted is kept here in a few words, one file
-//! behind the other: jobs may be as short as a small file, and so the next one has the memory of its counters again.
-//! Nothing is counted here but who called.
+//! While a file is open, its [`Counters`] count. When they are dropped, their values are kept here in a few words, one
+//! file after another: jobs can be as short as a small file, and the next one reuses the memory. Only the callers are
+//! counted here.
 
 use super::phase::{PHASE_COUNT, Phase};
 use super::{FileUse, MOST_FILES, Shared};
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
-/// What a source or sink is.
+/// The kind of a source or sink.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileKind {
     /// Whether it is a sink.
@@ -28,7 +28,7 @@ pub(super) struct Files {
     files: Vec<File>,
     /// The names of all of them.
     names: String,
-    /// Of those that are closed: calls by class of size, and by caller.
+    /// Closed files: calls by size class, and by caller.
     sizes: Vec<(usize, u64)>,
     callers: Vec<(Phase, u64)>,
 }
@@ -42,12 +42,12 @@ struct File {
 
 enum Calls {
     Open(Weak<Counters>),
-    /// The sums, and where the sizes and the callers are.
+    /// The sums, and the ranges of the sizes and callers.
     Closed(Sums, Range<usize>, Range<usize>),
 }
 
 impl Files {
-    /// Notes one that is opened, and says which it is; `None` where there are too many.
+    /// Records an opened file and returns its index; `None` if there are too many.
     pub(super) fn add(&mut self, name: &str, kind: FileKind, counters: &Arc<Counters>) -> Option<u32> {
         let index = self.files.len();
         let has_room = self.files.try_reserve(1).is_ok() && self.names.try_reserve(name.len()).is_ok();
@@ -61,7 +61,7 @@ impl Files {
         Some(index as u32)
     }
 
-    /// Keeps the calls of one whose counters go; says whether there was room for them.
+    /// Stores the calls of a file whose counters are dropped; returns whether there was space for them.
     fn close(&mut self, index: u32, counters: &Counters, noted: &NotedIn) -> bool {
         let Some(file) = self.files.get_mut(index as usize) else { return true };
         let has_room = self.sizes.try_reserve(BUCKET_COUNT).is_ok() && self.callers.try_reserve(PHASE_COUNT).is_ok();
@@ -75,8 +75,8 @@ impl Files {
         true
     }
 
-    /// All that were opened. The counters of those that are open are put into `open`, to be dropped when the trace is
-    /// not locked: they may be the last to have them, and what is dropped last tells the trace.
+    /// Returns all files opened. The counters of open ones are also put into `open`, to be dropped while the trace is
+    /// not locked: they may be the last handles, whose drop notifies the trace.
     pub(super) fn used(&self, open: &mut Vec<Arc<Counters>>) -> Vec<FileUse> {
         let used = |file: &File| {
             let (calls, callers) = match &file.calls {
@@ -106,7 +106,7 @@ impl Files {
 pub(crate) struct NotedIn {
     trace: Weak<Shared>,
     index: u32,
-    /// On behalf of which phase calls were made, where spans are asked for.
+    /// Calls by the phase they served, if spans are recorded.
     by: [AtomicU64; PHASE_COUNT],
 }
 
@@ -121,7 +121,7 @@ impl NotedIn {
         Phase::ALL.into_iter().zip(calls).filter(|&(_, calls)| calls > 0)
     }
 
-    /// The last handle on `counters` goes.
+    /// Called when the last handle on `counters` is dropped.
     pub(crate) fn close(&self, counters: &Counters) {
         if let Some(trace) = self.trace.upgrade() {
             let mut kept = trace.lock();
@@ -133,7 +133,7 @@ impl NotedIn {
 
 impl Counters {
     pub(super) fn noted_in(&self, trace: &Arc<Shared>, index: u32) {
-        // Of a source that several traces open, the first has it.
+        // If several traces open a source, the first one records it.
         let by = [const { AtomicU64::new(0) }; PHASE_COUNT];
         let _ = self.noted().set(NotedIn { trace: Arc::downgrade(trace), index, by });
     }

@@ -1,12 +1,11 @@
-//! What a job did when: the phases of its threads, the calls on its sources and sinks, its waits.
+//! The timeline of a job: the phases of its threads, the calls on its sources and sinks, its waits.
 //!
-//! A [`Trace`] is handed to a job with [`within`]; threads that work for it [`join`](Joint::join). Then a [`span`] is
-//! noted, and so is each call of a source or sink. Without a trace a span costs one look at a variable of the thread.
-//! It never influences what is read or written, and starts no threads. `phase.rs` has the words, `recording.rs` what
-//! comes out, `thread.rs` what each thread keeps for itself until it is done: so threads that work share nothing here
-//! but counts of the calls on files.
-//! `files.rs` keeps the calls on sources and sinks, `usage.rs` and `process.rs` have what the system says of the
-//! process.
+//! [`within`] gives a [`Trace`] to a job, and threads that work for it [`join`](Joint::join). Then [`span`]s are
+//! recorded, and all calls of sources and sinks. Without a trace, a span costs one look at a thread-local variable. A
+//! trace never influences what is read or written, and starts no threads. `phase.rs` has the vocabulary, `recording.rs`
+//! the result, and `thread.rs` the records that each thread keeps until it is done, so that working threads share only
+//! the counts of calls on files. `files.rs` keeps the calls on sources and sinks; `usage.rs` and `process.rs` have the
+//! system's figures on the process.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -48,14 +47,14 @@ const MOST_FILES: usize = 20_000;
 /// The most parts that are kept of one trace.
 const MOST_SECTIONS: usize = 10_000;
 
-/// How much is recorded.
+/// The level of detail recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Detail {
-    /// How long each thread was in each phase, and the calls on each file.
+    /// Time per thread and phase, and the calls on each file.
     #[default]
     Totals,
-    /// When each thread was at what, too.
+    /// In addition, a timeline of each thread.
     Spans,
 }
 
@@ -85,7 +84,7 @@ struct Shared {
     in_host: AtomicUsize,
     /// Whether a part of a job is going on that is kept.
     in_section: AtomicBool,
-    /// Spans of all threads, with those that they have room for.
+    /// Spans of all threads, including reserved ones.
     spans: AtomicUsize,
 }
 
@@ -93,12 +92,12 @@ struct Shared {
 struct Kept {
     recording: Recording,
     files: Files,
-    /// Samples that came; one of `2^samples_thinned` is kept.
+    /// Samples received; one of `2^samples_thinned` is kept.
     samples_seen: u64,
     samples_thinned: u32,
-    /// Threads of the recording that nobody is now; the lowest is next.
+    /// Threads of the recording that are not in use; the lowest is used next.
     free_tracks: BinaryHeap<Reverse<usize>>,
-    /// What threads that are done noted in, empty: the next ones need no memory of their own.
+    /// Empty records of threads that are done, reused by the next ones.
     #[allow(clippy::vec_box, reason = "they go to a thread and come back, and are not copied")]
     spare: Vec<Box<Notes>>,
     /// Jobs that run, and since when any does.
@@ -106,7 +105,7 @@ struct Kept {
     since_ns: u64,
     /// When the last one ended before that.
     ended_ns: u64,
-    /// What the process used while any did.
+    /// What the process used while jobs ran.
     meter: Meter,
 }
 
@@ -117,7 +116,7 @@ impl Trace {
         Trace(Arc::new(Shared { epoch: Instant::now(), detail, kept: Mutex::default(), in_host, in_section, spans }))
     }
 
-    /// How much is recorded.
+    /// Returns the level of detail.
     pub fn detail(&self) -> Detail {
         self.0.detail
     }
@@ -127,8 +126,8 @@ impl Trace {
         self.0.now_ns()
     }
 
-    /// Adds what the machine did at a moment. Of samples that become too many, every second goes, and from then on
-    /// every second that comes: so they stay evenly apart however long the jobs take.
+    /// Adds a sample of the machine. Once there are too many samples, every second one is dropped, and from then on
+    /// every second new one, so that they stay evenly spaced however long the jobs take.
     pub fn sample(&self, sample: Sample) {
         self.0.lock().keep_sample(sample);
     }
@@ -138,7 +137,7 @@ impl Trace {
         self.0.lock().recording.starved_ns += threads as u64 * elapsed_ns;
     }
 
-    /// What was recorded until now, of threads that are done. Call it when the jobs are.
+    /// Returns the recording of threads that are done. Call it after the jobs.
     pub fn recording(&self) -> Recording {
         let mut open = Vec::new();
         let mut kept = self.0.lock();
@@ -164,7 +163,7 @@ impl Trace {
 }
 
 impl Kept {
-    /// Which thread of the recording one is that begins now, and what it notes in.
+    /// Returns the index of a thread that starts now, and its record.
     fn take_track(&mut self) -> (usize, Box<Notes>) {
         let notes = self.spare.pop().unwrap_or_default();
         if let Some(Reverse(track)) = self.free_tracks.pop() {
@@ -179,7 +178,7 @@ impl Kept {
         self.spare.push(notes);
     }
 
-    /// A job begins that is to use up to `threads` threads.
+    /// Records the start of a job that will use up to `threads` threads.
     fn begin_job(&mut self, threads: usize, now_ns: u64) {
         if self.jobs == 0 {
             // Its beginning was read before it was known that no other runs.
@@ -228,7 +227,7 @@ impl Kept {
 
     fn keep_section(&mut self, mut section: Section) {
         let sections = &mut self.recording.sections;
-        // Its beginning was read before it was known that no other goes on.
+        // Its start was read before it was known that no other job was running.
         let free_ns = sections.last().map_or(0, |before| before.end_ns);
         section.begin_ns = section.begin_ns.max(free_ns);
         if sections.len() < MOST_SECTIONS && sections.try_reserve(1).is_ok() {
@@ -243,7 +242,7 @@ impl Shared {
     }
 
     fn ns_at(&self, moment: Instant) -> u64 {
-        // Not `as_nanos`, which has 128 bits: there are a dozen of these in a job as short as a small file.
+        // Not `as_nanos`, which has 128 bits: a job as short as a small file needs a dozen of these.
         let since = moment.saturating_duration_since(self.epoch);
         since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
     }
@@ -273,9 +272,8 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Runs a job that is to use up to `threads` threads, and records it in `trace`; with `None`, records nothing,
-/// whatever was recorded before on this thread. A job in a job of the same trace is part of it, and may ask for more
-/// threads.
+/// Runs a job that uses up to `threads` threads and records it in `trace`. With `None`, nothing is recorded, whatever
+/// was recorded on this thread before. A job inside a job of the same trace is part of it, and may use more threads.
 pub fn within<T>(trace: Option<&Trace>, threads: usize, job: impl FnOnce() -> T) -> T {
     if let (Some(trace), Some(Joint { trace: now, .. })) = (trace, joint())
         && Arc::ptr_eq(&trace.0, &now.0)

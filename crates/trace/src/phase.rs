@@ -1,8 +1,8 @@
-//! What a thread can be at, and on whose behalf: the words of every trace.
+//! The vocabulary of traces: what a thread does, and which part of the job that serves.
 
-/// What a thread is at. A phase is a function is a span.
+/// What a thread does. A phase is a function is a span.
 ///
-/// The time of a phase is its own alone: what it calls that has a phase of its own is not in it.
+/// The time of a phase is exclusive: nested spans with a phase of their own are not included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -27,7 +27,7 @@ pub enum Phase {
     Parse,
     /// Values to text, or to the bytes of a format.
     Format,
-    /// What crosses the borders of chunks, in their order.
+    /// Ordered work: what crosses chunk boundaries.
     Place,
     /// Values to their places in arrays.
     Build,
@@ -37,9 +37,9 @@ pub enum Phase {
     Encode,
     /// One model to another.
     Transform,
-    /// Waiting for whoever reads on for all.
+    /// Waiting for the thread that reads for all.
     WaitInput,
-    /// Waiting for whoever does an ordered part, or for slots that wait for their turn.
+    /// Waiting for a thread in an ordered part, or for slots that wait for their turn.
     WaitTurn,
     /// Waiting while others do the last chunks.
     WaitEnd,
@@ -49,7 +49,7 @@ pub enum Phase {
     Other,
 }
 
-/// How many phases there are.
+/// The number of phases.
 pub const PHASE_COUNT: usize = Phase::Other as usize + 1;
 
 impl Phase {
@@ -103,7 +103,7 @@ impl Phase {
         }
     }
 
-    /// Whether a thread does nothing in it.
+    /// Returns whether the thread is idle in this phase.
     pub fn is_wait(self) -> bool {
         matches!(self, Phase::WaitInput | Phase::WaitTurn | Phase::WaitEnd | Phase::Lock)
     }
@@ -114,7 +114,7 @@ impl Phase {
     }
 }
 
-/// On whose behalf a thread is at something: what the others do meanwhile depends on it.
+/// The part of the job that a thread serves, which determines what the others do meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -129,7 +129,7 @@ pub enum Lane {
     Turn,
 }
 
-/// How many lanes there are.
+/// The number of lanes.
 pub const LANE_COUNT: usize = Lane::Turn as usize + 1;
 
 impl Lane {

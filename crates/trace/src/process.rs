@@ -1,11 +1,12 @@
-//! What the system counts of this process: time of cores, bytes of disks, memory, threads and what they wait for.
+//! The system's figures on this process: CPU time, disk bytes, memory, threads and what they wait for.
 //!
-//! Cores and disks are what `usage.rs` says. It reads and starts nothing; `polyhaul::report::Sampler` is who looks
-//! again and again. Linux tells all of it, other Unix systems the time of cores, others nothing: what is not told is 0.
+//! CPU time and disk bytes come from `usage.rs`. This module reads them and starts nothing; `polyhaul::report::Sampler`
+//! samples repeatedly. Linux reports all of them, other Unix systems CPU time, other systems none; a figure that is not
+//! reported is 0.
 
 use super::{Sample, Usage};
 
-/// Where the system tells of this process. What it holds open is looked at again and again.
+/// The system's files about this process, kept open to be read repeatedly.
 #[derive(Debug)]
 pub struct Process(system::Process);
 
@@ -15,7 +16,7 @@ impl Process {
         Process(system::Process::this())
     }
 
-    /// What it used until now; `at_ns` is the caller's.
+    /// Returns the usage so far; the caller supplies `at_ns`.
     pub fn sample(&self, at_ns: u64) -> Sample {
         let used = Usage::now().unwrap_or_default();
         let sample = Sample {
@@ -63,14 +64,14 @@ mod system {
         }
     }
 
-    /// What `read` finds at the beginning of a file, which is text and short.
+    /// Applies `read` to the beginning of a short text file.
     fn with_text<T: Default>(file: Option<&File>, read: impl FnOnce(&str) -> T) -> T {
         let mut bytes = [0; 512];
         let count = file.and_then(|file| file.read_at(&mut bytes, 0).ok()).unwrap_or(0);
         bytes.get(..count).and_then(|bytes| std::str::from_utf8(bytes).ok()).map(read).unwrap_or_default()
     }
 
-    /// Those that wait in a futex, and all.
+    /// Returns how many threads wait in a futex, and how many there are.
     fn threads() -> [u32; 2] {
         let futex = format!("{} ", libc::SYS_futex);
         let waits = |path: std::path::PathBuf| {
@@ -129,14 +130,14 @@ mod tests {
             drop(touched);
             before > 100_000 && after > before + (48 << 20)
         };
-        // Other tests of this process may give memory back meanwhile, though not each time.
+        // Other tests in this process may free memory meanwhile, though not each time.
         assert!((0..50).any(|_| touch()));
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn a_thread_that_waits_for_a_lock_is_counted() {
-        // A system that does not tell what threads are in, such as one that is emulated, tells nothing here.
+        // A system that does not report thread states, such as an emulated one, reports none here.
         if std::fs::read_to_string("/proc/self/syscall").is_err() {
             return;
         }

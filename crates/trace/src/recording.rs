@@ -1,22 +1,22 @@
-//! What a trace recorded, as plain data.
+//! The contents of a trace, as plain data.
 
 use super::phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
 use super::usage::Usage;
 use crate::counters::Snapshot;
 
-/// What a [`Trace`](super::Trace) recorded until now. Times are nanoseconds since the trace was made.
+/// The contents of a [`Trace`](super::Trace) so far. Times are nanoseconds since the trace was created.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Recording {
-    /// How long the jobs took, one after another, in nanoseconds.
+    /// Total duration of the jobs, in nanoseconds.
     pub elapsed_ns: u64,
     /// The most threads that a job was to use.
     pub wanted_threads: usize,
     /// Time that threads were missing because the memory limit backs no more, summed over them, in nanoseconds.
     pub starved_ns: u64,
-    /// What the process used of the machine while the jobs ran, whatever else ran in it included; `None` where the
-    /// system does not say. Jobs of less than 0.1 ms that follow each other within a millisecond share what it says of
-    /// them all, and of cores they have no more than they had threads for: then it is asked about once in that time.
+    /// What the process used while the jobs ran, including anything else in the process; `None` if the system does not
+    /// report it. Jobs shorter than 0.1 ms that follow each other within a millisecond share one reading, and their CPU
+    /// time is limited to that of their threads.
     pub used: Option<Usage>,
     /// Calls of the host's that began while no other thread was in one.
     pub host_alone: HostCalls,
@@ -26,13 +26,13 @@ pub struct Recording {
     /// The parts of the jobs, in order: `read`, `write` and others. No two of them overlap, and there
     /// are 10,000 at most.
     pub sections: Vec<Section>,
-    /// Threads; the caller's is the first.
+    /// The threads, starting with the caller's.
     pub threads: Vec<Thread>,
     /// Sources and sinks, in the order in which they were opened.
     pub files: Vec<FileUse>,
-    /// What the machine did meanwhile, in order; empty unless somebody looked.
+    /// Samples of the machine, in order; empty unless a sampler ran.
     pub samples: Vec<Sample>,
-    /// Spans that were left out because there were too many; the totals have them.
+    /// Spans that were dropped because there were too many; the totals include them.
     pub dropped_spans: u64,
     /// Files that were left out because there were too many.
     pub dropped_files: u64,
@@ -50,13 +50,13 @@ pub struct Section {
     pub end_ns: u64,
 }
 
-/// What one thread did, and those that came after it: there are as many as worked at the same time.
+/// One thread, and later ones that reused its track: there are as many as worked at the same time.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Thread {
     /// The time of each phase.
     pub totals: Totals,
-    /// What it did when, if spans were asked for: by their end, so a span comes behind those inside of it.
+    /// The timeline, if spans were requested, ordered by end, so that a span follows those inside it.
     pub spans: Vec<SpanRecord>,
 }
 
@@ -68,7 +68,7 @@ pub struct SpanRecord {
     pub begin_ns: u64,
     /// When it ended.
     pub end_ns: u64,
-    /// What the thread was at.
+    /// What the thread did.
     pub phase: Phase,
     /// On whose behalf.
     pub lane: Lane,
@@ -76,11 +76,11 @@ pub struct SpanRecord {
     pub depth: u8,
     /// The file, as its index in [`Recording::files`], of a call that moves bytes.
     pub file: Option<u32>,
-    /// Bytes that a call moved; the number of the chunk for all others that have one.
+    /// For calls, the bytes moved; for other spans, the number of the chunk, if any.
     pub value: u64,
 }
 
-/// Nanoseconds by lane and phase. No time is in two of them.
+/// Nanoseconds by lane and phase. They do not overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
     ns: [[u64; PHASE_COUNT]; LANE_COUNT],
@@ -90,12 +90,12 @@ pub struct Totals {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HostCalls {
-    /// How many.
+    /// The number of calls.
     pub calls: u64,
-    /// How long they took, summed over threads, in nanoseconds.
+    /// Their duration, summed over threads, in nanoseconds.
     pub elapsed_ns: u64,
-    /// For how much of that the thread had no core: it slept, or waited for a device, a lock or a core. 0 where the
-    /// system does not say what a thread had.
+    /// How much of that the thread was off the CPU: sleeping, or waiting for a device, a lock or a core. 0 if the
+    /// system does not report a thread's CPU time.
     pub idle_ns: u64,
 }
 
@@ -103,10 +103,10 @@ pub struct HostCalls {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FileUse {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
-    /// What its calls are: [`Phase::Read`], [`Phase::Write`], [`Phase::Host`], or [`Phase::Decompress`] for the plain
-    /// bytes of compressed data.
+    /// The phase of its calls: [`Phase::Read`], [`Phase::Write`], [`Phase::Host`], or [`Phase::Decompress`] for the
+    /// decompressed bytes of compressed data.
     pub phase: Phase,
     /// Whether bytes go out.
     pub is_output: bool,
@@ -116,11 +116,11 @@ pub struct FileUse {
     pub is_memory: bool,
     /// Bytes, calls, sizes, waiting time.
     pub calls: Snapshot,
-    /// Who called: on behalf of which phase, how often. Empty unless spans were asked for.
+    /// Calls by the phase they served. Empty unless spans were requested.
     pub callers: Vec<(Phase, u64)>,
 }
 
-/// What the machine did at one moment.
+/// A sample of the machine at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Sample {
@@ -134,9 +134,9 @@ pub struct Sample {
     pub disk_write_bytes: u64,
     /// Memory that is resident, in bytes.
     pub resident_bytes: u64,
-    /// How many threads of the process waited for a lock.
+    /// How many threads of the process were waiting for a lock.
     pub lock_waiters: u32,
-    /// How many threads of the process there were.
+    /// How many threads the process had.
     pub threads: u32,
 }
 
@@ -154,7 +154,7 @@ impl Totals {
 
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Totals) {
-        // As one slice each, which compilers make wide additions of: jobs may be as short as a small file.
+        // As one slice each, which compilers vectorize: jobs can be as short as a small file.
         let (mine, others) = (self.ns.as_flattened_mut(), other.ns.as_flattened());
         mine.iter_mut().zip(others).for_each(|(mine, other)| *mine += other);
     }
@@ -174,7 +174,7 @@ impl Totals {
         self.ns[lane as usize].iter().sum()
     }
 
-    /// Takes all of `other` away.
+    /// Subtracts all of `other`.
     fn less(&mut self, other: &Totals) {
         let others = other.ns.iter().flatten();
         self.ns.iter_mut().flatten().zip(others).for_each(|(mine, other)| *mine = mine.saturating_sub(*other));
@@ -194,8 +194,7 @@ impl Recording {
         totals
     }
 
-    /// What came after `earlier`, a recording of the same trace: times, and the files that were opened since. Spans are
-    /// left out.
+    /// Returns the times and opened files since `earlier`, a recording of the same trace. Spans are left out.
     #[must_use]
     pub fn since(&self, earlier: &Recording) -> Recording {
         let thread = |(number, thread): (usize, &Thread)| {
@@ -209,7 +208,7 @@ impl Recording {
             (Some(now), Some(before)) => Some(now.since(before)),
             (now, _) => now,
         };
-        // Of samples that were too many some are gone, so their number says nothing.
+        // Samples may have been thinned, so their number is not comparable.
         let seen_ns = earlier.samples.last().map(|sample| sample.at_ns);
         let is_new = |sample: &&Sample| seen_ns.is_none_or(|seen_ns| sample.at_ns > seen_ns);
         Recording {

@@ -1,4 +1,4 @@
-//! What spans add up to, on one thread and on many.
+//! Sums of spans, on one thread and on many.
 
 use super::*;
 use std::time::Duration;
@@ -30,7 +30,7 @@ fn the_time_of_a_span_is_its_own_alone() {
     let seen = trace.recording();
     let totals = seen.totals();
     assert!(totals.total(Phase::Read) >= 8 * MS && totals.total(Phase::Parse) >= 2 * MS);
-    // All of the time is somewhere, and none of it twice: what is left is the thread's beginning and end.
+    // All time is accounted for exactly once; the rest is the thread's start and end.
     assert!(totals.sum() <= seen.elapsed_ns && totals.of_lane(Lane::Alone) == totals.sum());
     let spans = &seen.threads[0].spans;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What one thread notes for itself, and hands over when it is done.
+//! A thread's own records, handed over when it is done.
 
 use super::phase::{Lane, Phase};
 use super::recording::{HostCalls, Recording, Section, SpanRecord, Totals};
@@ -11,35 +11,35 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// For how many spans a thread takes room at a time.
+/// The number of spans for which a thread reserves space at a time.
 const ROOM_SPANS: usize = 256;
 
 thread_local! {
-    /// What this thread records, if it does.
+    /// This thread's recording, if any.
     static ACTIVE: RefCell<Option<Active>> = const { RefCell::new(None) };
 }
 
 /// A thread that works for a job that is traced.
 struct Active {
     shared: Arc<Shared>,
-    /// The track that is this thread's as long as it works for the job.
+    /// The track of this thread while it works for the job.
     track: usize,
-    /// Whether it is the one that the job began on.
+    /// Whether the job began on this thread.
     is_job: bool,
     notes: Box<Notes>,
 }
 
-/// What a thread notes.
+/// The records of a thread.
 #[derive(Default)]
 pub(super) struct Notes {
     totals: Totals,
     spans: Vec<SpanRecord>,
-    /// For how many more spans there is room that is this thread's.
+    /// How many more spans this thread has space for.
     room: usize,
     dropped: u64,
-    /// Calls of the host's: those that began alone, and those that began beside others.
+    /// The host's calls: those that began alone, and those that overlapped others.
     host: [HostCalls; 2],
-    /// The spans that are open; the first is the thread's own.
+    /// The open spans; the first is the thread's own.
     open: Vec<Frame>,
     /// When the last span ended, until another begins.
     ended_ns: Option<u64>,
@@ -60,7 +60,7 @@ struct Frame {
 /// A call of the host's that was begun.
 struct HostCall {
     is_beside: bool,
-    /// `None` where the system does not say.
+    /// `None` if the system does not report it.
     cpu_ns: Option<u64>,
 }
 
@@ -70,7 +70,7 @@ pub struct Joint {
     pub(super) trace: Trace,
 }
 
-/// Does something with what this thread records; `None` where it records nothing, as at its very end.
+/// Accesses this thread's recording; returns `None` if there is none, or at the very end of the thread.
 fn with_active<T>(work: impl FnOnce(&mut Active) -> T) -> Option<T> {
     ACTIVE.try_with(|active| active.borrow_mut().as_mut().map(work)).ok().flatten()
 }
@@ -80,7 +80,7 @@ pub(super) fn with_shared(work: impl FnOnce(&Arc<Shared>)) {
     with_active(|active| work(&active.shared));
 }
 
-/// What was recorded on this thread until now; from now on it is `next`.
+/// Replaces this thread's recording with `next` and returns the old one.
 fn replace(next: Option<Active>) -> Option<Active> {
     ACTIVE.try_with(|active| active.replace(next)).ok().flatten()
 }
@@ -96,8 +96,7 @@ impl Joint {
         &self.trace
     }
 
-    /// Runs `work` side by side with others that join, on a thread of its own or on one that is part of the trace
-    /// already.
+    /// Runs `work` in parallel with others that join, on a new thread or on one that is already part of the trace.
     pub fn join<T>(&self, work: impl FnOnce() -> T) -> T {
         if with_active(|active| Arc::ptr_eq(&active.shared, &self.trace.0)) == Some(true) {
             let _side = chunk(Some(Lane::Side), Phase::Other, 0);
@@ -108,10 +107,10 @@ impl Joint {
     }
 }
 
-/// Until it is dropped, a thread records what it did not before.
+/// A thread's recording, active until this is dropped.
 pub(super) struct Attached(Option<Active>);
 
-/// Records what this thread does until the result is dropped; where a job begins on it, with how many threads.
+/// Records this thread until the result is dropped; `job` is the number of threads if a job begins here.
 pub(super) fn attach(shared: &Arc<Shared>, lane: Lane, job: Option<usize>) -> Attached {
     let begin_ns = shared.now_ns();
     let mut kept = shared.lock();
@@ -139,7 +138,7 @@ impl Drop for Attached {
 }
 
 impl Active {
-    /// Begins a span, and says at which depth.
+    /// Begins a span and returns its depth.
     fn begin(&mut self, begin_ns: u64, phase: Phase, lane: Option<Lane>, value: u64, is_call: bool) -> usize {
         let open = &mut self.notes.open;
         let lane = lane.or(open.last().map(|frame| frame.lane)).unwrap_or(Lane::Side);
@@ -189,7 +188,7 @@ impl Active {
         }
     }
 
-    /// Gives all to the trace.
+    /// Hands all records over to the trace.
     fn hand_over(mut self) {
         let end_ns = self.shared.now_ns();
         self.end(end_ns, 0);
@@ -219,7 +218,7 @@ impl Notes {
         self.spans.push(SpanRecord { begin_ns, end_ns, phase, lane, depth, file, value });
     }
 
-    /// Whether there is room for a span, of what all threads of the trace may have.
+    /// Returns whether there is space for a span, within the limit for all threads of the trace.
     fn has_room(&mut self, all: &AtomicUsize) -> bool {
         let more = |spans: usize| (spans + ROOM_SPANS <= MOST_SPANS).then_some(spans + ROOM_SPANS);
         if self.room == 0 && all.fetch_update(Relaxed, Relaxed, more).is_ok() {
@@ -228,7 +227,7 @@ impl Notes {
         self.room > 0
     }
 
-    /// Gives all to the recording. What is left is room for as much.
+    /// Moves all records to the recording, keeping the allocations.
     fn hand_over(&mut self, recording: &mut Recording, track: usize) {
         let [alone, beside] = std::mem::take(&mut self.host);
         recording.host_alone.add(alone);
@@ -247,7 +246,7 @@ impl Notes {
 #[derive(Debug)]
 #[must_use]
 pub struct Span {
-    /// Where it is among the open spans; `None` where nothing is recorded.
+    /// The depth of the span; `None` if nothing is recorded.
     depth: Option<usize>,
     /// It belongs to the thread that began it.
     of_thread: PhantomData<*const ()>,
@@ -258,7 +257,7 @@ pub fn span(phase: Phase) -> Span {
     chunk(None, phase, 0)
 }
 
-/// As [`span`] where the thread is at nothing that has a phase; otherwise it stays at what it was at.
+/// Same as [`span`] if the thread has no phase at present; otherwise its phase continues.
 pub fn otherwise(phase: Phase) -> Span {
     let is_idle = |active: &mut Active| active.notes.open.last().is_none_or(|frame| frame.phase == Phase::Other);
     match with_active(is_idle) {
@@ -267,18 +266,18 @@ pub fn otherwise(phase: Phase) -> Span {
     }
 }
 
-/// From now on this thread is at `phase` of chunk `number`, on behalf of `lane` where that changes.
+/// Sets this thread's phase, with chunk `number`, and its lane if that changes.
 pub fn chunk(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
     begin(phase, lane, number, phase == Phase::Host, |active| active.shared.now_ns())
 }
 
-/// As [`span`], from the moment `begin` on, which has just been: so a clock that is read anyway is read once.
+/// Same as [`span`], starting at `begin`, a moment ago, so that a clock that is read anyway is read once.
 pub fn span_from(phase: Phase, begin: Instant) -> Span {
     self::begin(phase, None, 0, phase == Phase::Host, |active| active.shared.ns_at(begin))
 }
 
-/// As [`chunk`], of work in steps: it begins where the last span of this thread ended, so the moments between them are
-/// the next one's.
+/// Same as [`chunk`], for work in steps: it starts where this thread's last span ended, so the time between them
+/// belongs to the next step.
 pub fn step(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
     let begin_ns = |active: &Active| active.notes.ended_ns.unwrap_or_else(|| active.shared.now_ns());
     begin(phase, lane, number, phase == Phase::Host, begin_ns)
@@ -294,13 +293,13 @@ fn begin(phase: Phase, lane: Option<Lane>, value: u64, is_call: bool, begin_ns: 
     Span { depth, of_thread: PhantomData }
 }
 
-/// From now on the host is told something, until the result is dropped: its time, but none of the calls that are
-/// compared with each other ([`HostCalls`]), of which it is asked for something.
+/// Starts a span of a callback that notifies the host, until the result is dropped: its time counts, but not as a call
+/// that is compared with others ([`HostCalls`]), which request data from the host.
 pub fn callback() -> Span {
     begin(Phase::Host, None, 0, false, |active| active.shared.now_ns())
 }
 
-/// Locks; where somebody else has it, the wait is a span. That a thread panicked with it is none of its business.
+/// Locks a mutex, recording a span if it has to wait. A poisoned mutex is treated as a healthy one.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     match mutex.try_lock() {
         Ok(guard) => guard,
@@ -319,7 +318,7 @@ impl Span {
         }
     }
 
-    /// As [`Span::ended`], of a call: on what it was, and how many bytes it moved.
+    /// Same as [`Span::ended`], for a call: records the file, and how many bytes it moved.
     pub(crate) fn moved(self, counters: &Counters, bytes: u64, end: Instant) {
         if let Some(depth) = self.depth {
             with_active(|active| active.moved(depth, counters, bytes));
@@ -341,13 +340,13 @@ impl Drop for Span {
 #[must_use]
 pub struct Part(Option<(Trace, &'static str, u64)>);
 
-/// From now on the job is at its part `name`, until the result is dropped. What begins while a part of the same trace
-/// goes on belongs to it: a file that a scene is made of is no part of its own.
+/// Starts part `name` of the job, until the result is dropped. Parts that begin inside a part of the same trace belong
+/// to it: a file that a scene refers to is no part of its own.
 pub fn part(name: &'static str) -> Part {
     begin_part(name, None)
 }
 
-/// As [`part`], from the moment `begin` on, which has just been.
+/// Same as [`part`], starting at `begin`, a moment ago.
 pub fn part_from(name: &'static str, begin: Instant) -> Part {
     begin_part(name, Some(begin))
 }

@@ -1,27 +1,26 @@
-//! What the system says that a process or a thread used, as far as it says it, and how much of it jobs have.
+//! What a process or a thread used, as far as the system reports it, and the share of the jobs.
 
 use std::ops::AddAssign;
 
-/// What the process used of its machine. A Linux that runs inside of an emulator may count no blocks of disks, and then
-/// says 0.
+/// What the process used of its machine. Linux inside an emulator may not count disk blocks, and then reports 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Usage {
     /// Time of all cores, in nanoseconds.
     pub cpu_ns: u64,
-    /// Bytes that came from disks; `None` where the system does not say (it does on Linux).
+    /// Bytes read from disks; `None` if the system does not report them (Linux does).
     pub disk_read_bytes: Option<u64>,
-    /// Bytes that were written towards disks; `None` where the system does not say.
+    /// Bytes written to disks; `None` if the system does not report them.
     pub disk_write_bytes: Option<u64>,
 }
 
 impl Usage {
-    /// Until now, since the process began; `None` where the system does not say.
+    /// Returns the usage since the process started; `None` if the system does not report it.
     pub fn now() -> Option<Usage> {
         system::usage()
     }
 
-    /// What came after `earlier`.
+    /// Returns the usage since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Usage) -> Usage {
         let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
@@ -42,16 +41,16 @@ impl AddAssign for Usage {
     }
 }
 
-/// For how long after a look at what the process used jobs that begin need none, in nanoseconds, and how short they are
-/// then: looking at the process takes a share of reading a small file that is felt.
+/// Jobs that begin within this time of a reading need no new one if they are this short, in nanoseconds: a reading
+/// takes a noticeable share of the time of reading a small file.
 const UNSEEN_NS: u64 = 1_000_000;
 const SHORT_NS: u64 = 100_000;
 
 /// What the process used while jobs ran.
 ///
-/// The system is asked when a job begins and when it ends, but not for a short one that begins less than a millisecond
-/// after it was asked. These have what the next look brings, with what the process did between them; where that was
-/// more than a hundredth of the time, they have no more time of cores than they had threads for.
+/// The system is asked when a job begins and when it ends, except for a short job that begins within a millisecond of
+/// the last reading. Such jobs are charged at the next reading, together with what the process did between them; if
+/// that was more than a hundredth of the time, their CPU time is limited to that of their threads.
 #[derive(Default)]
 pub(super) struct Meter {
     used: Option<Usage>,
@@ -59,12 +58,12 @@ pub(super) struct Meter {
     seen: Option<Usage>,
     seen_ns: u64,
     begin_ns: u64,
-    /// How many threads the jobs that run are to use, and the most that it ever were.
+    /// The threads of running jobs, and their maximum.
     running: u64,
     threads: u64,
     /// Whether the job that runs began without a look.
     is_unseen: bool,
-    /// How long jobs took since.
+    /// The duration of jobs since then.
     busy_ns: u64,
 }
 
@@ -78,13 +77,13 @@ impl Meter {
         }
     }
 
-    /// A job that began is to use so many threads, beside those of others.
+    /// Adds a job with this many threads.
     pub(super) fn join(&mut self, threads: usize) {
         self.running = self.running.saturating_add(threads as u64);
         self.threads = self.threads.max(self.running);
     }
 
-    /// A job that runs is to use so many threads.
+    /// Raises the number of threads of a running job.
     pub(super) fn wants(&mut self, threads: usize) {
         self.threads = self.threads.max(threads as u64);
     }
@@ -115,20 +114,20 @@ impl Meter {
         (self.seen, self.seen_ns) = (now, now_ns);
     }
 
-    /// What jobs used until now, while none runs.
+    /// Charges the jobs for their usage so far, while none is running.
     pub(super) fn settle(&mut self, now_ns: u64) {
         if self.busy_ns > 0 {
             self.look(now_ns);
         }
     }
 
-    /// What was seen until now.
+    /// Returns the usage so far.
     pub(super) fn used(&self) -> Option<Usage> {
         self.used
     }
 }
 
-/// The time of a core that this thread had until now, in nanoseconds; `None` where the system does not say.
+/// Returns the CPU time of this thread so far, in nanoseconds; `None` if the system does not report it.
 pub(super) fn thread_cpu_ns() -> Option<u64> {
     system::thread_cpu_ns()
 }
@@ -138,13 +137,13 @@ mod system {
     use super::Usage;
     use std::mem::MaybeUninit;
 
-    /// What `getrusage` counts in: blocks of a disk.
+    /// The unit of `getrusage`: a disk block.
     const BLOCK_BYTES: u64 = 512;
 
     pub(super) fn usage() -> Option<Usage> {
         let mut usage = MaybeUninit::<libc::rusage>::uninit();
-        // SAFETY: `usage` is a writable `rusage`, which the call fills as a whole if it returns 0; only then it is
-        // read.
+        // SAFETY: `usage` is a writable `rusage`, which the call fills entirely if it returns 0; it is only read in
+        // that case.
         let usage = unsafe {
             if libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) != 0 {
                 return None;
@@ -231,8 +230,8 @@ mod tests {
             meter.settle(seen_ns);
             meter.used().unwrap().cpu_ns
         };
-        // This process had far more than some microseconds of its cores until now, and the jobs had so many cores for
-        // one. Where nothing was between them all of it is theirs.
+        // This process has used far more than a few microseconds of CPU time so far, and the jobs were charged as many
+        // cores. If nothing ran between them, all of it is theirs.
         let later = 3_600_000_000_000;
         assert_eq!([used(&[2], 0, later), used(&[2, 1], 0, later), used(&[2], 5, later)], [2000, 3000, 5000]);
         assert!(used(&[2], 0, 1005) > 5000);

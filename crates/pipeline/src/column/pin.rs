@@ -1,4 +1,4 @@
-//! A column that is held in place while one thread writes to many columns in turn.
+//! A column that stays in place while one thread writes to several columns alternately.
 //!
 //! [`Column::write`] takes the lock for one range at a time. Rows that are spread over dozens of columns are written a
 //! few rows at a time, while these are in the nearest cache: the columns are locked once for all of these turns.
@@ -26,7 +26,7 @@ impl<T: Copy + Send> Column<T> {
 }
 
 impl<T> Pin<'_, T> {
-    /// The first element of the range. Only one thread may use an element of the range at a time, and the pointer is
+    /// The first element of the range. Only one thread at a time may use an element of the range, and the pointer is
     /// valid for the range only.
     pub fn start(&self) -> *mut T {
         // SAFETY: `pin` checked `range.end <= capacity`, so the offset is in the allocation, and the guard in `items`
