@@ -1,7 +1,7 @@
 //! Statements whose meaning depends on their order: objects, groups, materials, smoothing, curves, polypaint.
 //!
-//! Statements arrive one by one with the counts before them; what they set holds until the next
-//! one. Numbers and corners are not handled here.
+//! Statements arrive one by one with the element counts before them; each remains in effect until the next one. Numbers
+//! and corners are handled elsewhere.
 
 use super::curves::CurveBuilder;
 use super::parsed::{EventKind, ObjEvent};
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 
-/// The state that crosses chunk borders, and what it has built so far.
+/// State that crosses chunk boundaries, and the result so far.
 #[derive(Default)]
 pub(super) struct Assembler {
     objects: Vec<Object>,
@@ -63,7 +63,7 @@ impl Hasher for KeyHasher {
     }
 }
 
-/// A block of `#MRGB` colours: those of the positions before `end`.
+/// A block of `#MRGB` colors, which belong to the positions before `end`.
 struct Paint {
     end: u32,
     colors: Vec<[u8; 3]>,
@@ -76,7 +76,7 @@ fn hex_bytes(digits: &[u8; 8]) -> Option<[u8; 4]> {
     is_valid.then(|| std::array::from_fn(|at| values[2 * at] << 4 | values[2 * at + 1]))
 }
 
-/// The value of each character as a hexadecimal digit; `u8::MAX` if it is none.
+/// The value of each character as a hexadecimal digit, or `u8::MAX`.
 static HEX_DIGITS: [u8; 256] = {
     let (mut table, mut byte) = ([u8::MAX; 256], 0);
     while byte < 256 {
@@ -106,7 +106,7 @@ pub(super) struct ObjAssembleStatement<'a, 'p> {
     pub(super) warnings: &'a mut Warnings,
 }
 
-/// How many references keep their line to be shown.
+/// The number of references that keep their line for messages.
 const EXCERPTS: usize = 100;
 
 impl<'a> ObjAssembleStatement<'a, '_> {
@@ -142,7 +142,7 @@ impl<'a> ObjAssembleStatement<'a, '_> {
         }
     }
 
-    /// That one more than `count` objects or materials is within the limit.
+    /// Checks that one more than `count` objects or materials is within the limit.
     fn check_count(&mut self, limit_name: &str, count: usize, limit: u64) -> Result<()> {
         if (count as u64) < limit {
             return Ok(());
@@ -168,7 +168,7 @@ impl<'a> ObjAssembleStatement<'a, '_> {
 }
 
 impl ObjNames {
-    /// The number of a name; `true` where it is new.
+    /// Returns the number of a name, and whether it is new.
     fn number(&mut self, name: &str) -> Result<(u32, bool)> {
         let mut key = self.hasher.hash_one(name);
         while let Some(&number) = self.numbers.get(&key) {
@@ -186,7 +186,7 @@ impl ObjNames {
 }
 
 impl Assembler {
-    /// Takes a statement with its text and the counts before it.
+    /// Processes a statement, given its text and the counts before it.
     pub(super) fn event(
         &mut self,
         event: &ObjEvent,
@@ -259,8 +259,8 @@ impl Assembler {
         Ok(())
     }
 
-    /// Positions follow a group statement: the group is a section of its own, as where a program
-    /// writes `g` in place of `o`. Right after an `o` it is not.
+    /// Positions follow a group statement: the group becomes a section, because some programs write `g` instead of `o`.
+    /// Right after an `o` it does not.
     fn positions_follow(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let Some((group_at, number)) = self.open_group.take() else { return Ok(()) };
@@ -283,8 +283,8 @@ impl Assembler {
         try_push(&mut self.material_runs, Run { at: statement.at, value }, "statements")
     }
 
-    /// `#MRGB`: 8 hexadecimal digits per position, mask, red, green, blue (ZBrush). The block of
-    /// lines that stand together belongs to the positions right before it.
+    /// `#MRGB`: 8 hexadecimal digits per position for mask, red, green and blue (ZBrush). A block of consecutive lines
+    /// belongs to the positions right before it.
     fn polypaint(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
         let end = statement.at.positions;
         if self.paint.last().is_none_or(|paint| paint.end != end) {
@@ -311,7 +311,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Ends all sections at `counts` and hands everything over.
+    /// Ends all sections at `counts` and returns the result.
     pub(super) fn finish(
         mut self,
         mesh: &mut Mesh,
@@ -367,10 +367,10 @@ fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Small text must not demand much memory: the bounds that `Limits` and the guide document.
+    /// Small text must not require much memory: the bounds that `Limits` and the guide document.
     #[test]
     fn statements_take_what_is_documented() {
-        // What an allocation takes at least, and a name is one.
+        // The minimum size of an allocation, such as a name.
         const NAME: usize = 32;
         assert!(size_of::<Object>() + NAME <= 250);
         assert_eq!(size_of::<Run>(), 32);

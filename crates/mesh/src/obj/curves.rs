@@ -10,19 +10,19 @@ use polyhaul_model::{Counts, Curve};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::parse::number;
 
-/// Curves so far, and the one that is being defined.
+/// The curves so far, and the one that is being defined.
 #[derive(Default)]
 pub(super) struct CurveBuilder {
     curves: Vec<Curve>,
     kind: ObjCurvesKind,
     degree: u32,
     rational: bool,
-    /// Where the curve's own part of the file began: at its `cstype`, or where the one before ended.
+    /// The counts at the start of the curve's part of the file: at its `cstype`, or at the end of the previous curve.
     begun: Counts,
     /// Whether the body that is open is left out.
     skipping: bool,
     open: Option<Curve>,
-    /// What to say if the open curve is never ended.
+    /// The message in case the open curve never ends.
     never_ended: Option<Diagnostic>,
 }
 
@@ -34,7 +34,7 @@ enum ObjCurvesKind {
     Other,
 }
 
-/// Done, or what was expected.
+/// The error is what was expected.
 type ObjCurvesParse = std::result::Result<(), &'static str>;
 
 impl CurveBuilder {

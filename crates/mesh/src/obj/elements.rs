@@ -10,19 +10,19 @@ use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::{IndexLine, Page};
 use std::ops::Range;
 
-/// The state lines of a mesh, as a part of a piece goes through its elements.
+/// The state lines of a mesh, for a pass over some of its elements.
 struct StateLines<'a> {
     text: &'a ObjText<'a>,
     section: ObjSection<'a>,
     key: ObjKey,
-    /// What holds in the text so far.
+    /// The state in effect in the text so far.
     now: ObjHeld,
     /// The index of the next element before which a run begins.
     next_change: u32,
 }
 
 impl<'a> StateLines<'a> {
-    /// For elements from `first` on; `before` holds before the object's first element of the kind.
+    /// Starts at element `first`; `before` is the state before the object's first element of the kind.
     fn new(text: &'a ObjText<'a>, section: ObjSection<'a>, key: ObjKey, first: u32, before: ObjHeld) -> Self {
         let now = if first == key(&section.object.start) { before } else { ObjHeld::at(section.mesh, key, first - 1) };
         StateLines { text, section, key, now, next_change: first }
@@ -45,8 +45,8 @@ impl<'a> StateLines<'a> {
         Ok(())
     }
 
-    /// The values of the state lines before element `index`: those of the runs that begin right there, or
-    /// what holds, where the text so far means something else.
+    /// Returns the values of the state lines before element `index`: those of the runs that begin there, or the current
+    /// state if the text so far implies another.
     fn stated(&self, state: usize, next: &ObjHeld, index: u32) -> impl Iterator<Item = u32> + use<'a> {
         let runs = state_runs(self.section.mesh)[state];
         let now = self.now.runs[state];
@@ -60,7 +60,7 @@ impl<'a> StateLines<'a> {
     }
 }
 
-/// Writes a state line, where the options ask for such.
+/// Writes a state line if the options ask for it.
 fn state_line(text: &ObjText<'_>, section: &ObjSection<'_>, state: usize, value: u32, out: &mut Out) -> Result<()> {
     let options = text.options;
     match state {
@@ -100,7 +100,7 @@ pub(super) fn trailing(text: &ObjText<'_>, section: &ObjSection<'_>, out: &mut O
     Ok(())
 }
 
-/// Writes the group statements right before the one that is the object's header.
+/// Writes the group statements that directly precede the one that is the object's header.
 pub(super) fn groups_before_header(text: &ObjText<'_>, section: &ObjSection<'_>, out: &mut Out) -> Result<()> {
     section.groups_before_header().iter().try_for_each(|run| state_line(text, section, GROUP, run.value, out))
 }
@@ -111,7 +111,7 @@ pub(super) fn state_number(page: &mut Page<'_>, prefix: &[u8], value: u32) {
     page.byte(b'\n');
 }
 
-/// A keyword, a blank and a name; without a name the blank stays, as Blender has it, unless `bare`.
+/// Writes a keyword, a blank and a name; without a name the blank stays, as in Blender's files, unless `bare`.
 pub(super) fn state_name(page: &mut Page<'_>, keyword: &[u8], name: &str, bare: bool) {
     page.bytes(keyword);
     if !bare {
@@ -169,7 +169,7 @@ fn each(state: &mut StateLines<'_>, corners: &CornerText<'_>, range: Range<u32>,
     Ok(())
 }
 
-/// How the corners of a mesh are written.
+/// The text form of a mesh's corners.
 struct CornerText<'a> {
     elements: &'a Elements,
     has_uvs: bool,
@@ -182,7 +182,7 @@ impl<'a> CornerText<'a> {
         CornerText { elements, has_uvs, has_normals, forms: CornerForms::new(keyword, planned.bases.add) }
     }
 
-    /// Writes an element; `false` where it does not fit.
+    /// Writes an element; returns `false` if it does not fit.
     #[inline]
     fn element(&self, page: &mut Page<'_>, index: usize) -> bool {
         let elements = self.elements;
@@ -203,14 +203,14 @@ pub(super) struct CornerForms<'a> {
 }
 
 impl<'a> CornerForms<'a> {
-    /// Forms that begin with `keyword` and add to indices of positions, uvs and normals; sums wrap.
+    /// Creates forms that begin with `keyword` and add offsets to the indices of positions, uvs and normals; sums wrap.
     pub(super) fn new(keyword: &'a [u8], add: [u32; 3]) -> Self {
         let (joined, position_normal) = (IndexLine::new(keyword), IndexLine::new(keyword).double_joint(b'/'));
         CornerForms { add, joined, position_normal, keyword }
     }
 
-    /// Writes the line of an element of `count` corners, which all have a position, a uv and a normal,
-    /// or none has. `false` where it does not fit.
+    /// Writes the line of an element with `count` corners that all have the same of position, uv and normal. Returns
+    /// `false` if it does not fit.
     #[inline]
     pub(super) fn complete(
         &self,
@@ -241,8 +241,7 @@ impl<'a> CornerForms<'a> {
         fitted(page, before)
     }
 
-    /// Writes the line of an element; `false` where it does not fit. Without uvs or normals their
-    /// slices are empty.
+    /// Writes the line of an element; returns `false` if it does not fit. Slices of absent uvs or normals are empty.
     #[inline]
     pub(super) fn line(&self, page: &mut Page<'_>, positions: &[u32], uvs: &[u32], normals: &[u32]) -> bool {
         let (Some(has_uvs), Some(has_normals)) = (present(uvs), present(normals)) else {
@@ -275,13 +274,13 @@ impl<'a> CornerForms<'a> {
     }
 }
 
-/// What corners have in a stream.
+/// Returns the index of each corner in a stream.
 #[inline]
 fn index_in(stream: &[u32]) -> impl Fn(usize) -> u32 {
     |corner| stream.get(corner).copied().unwrap_or(NONE)
 }
 
-/// Whether a line was written since `before`; what did not fit is forgotten.
+/// Returns whether a line was written since `before`; discards one that did not fit.
 #[inline]
 fn fitted(page: &mut Page<'_>, before: usize) -> bool {
     let fitted = page.len() > before;

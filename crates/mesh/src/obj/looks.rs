@@ -1,6 +1,6 @@
 //! Whether text looks like OBJ: its words are too short to prove it.
 
-/// Whether text begins with a statement of OBJ; `None` where it has only blank lines and comments.
+/// Returns whether text begins with an OBJ statement; `None` if it has only blank lines and comments.
 pub fn begins_as_obj(head: &[u8]) -> Option<bool> {
     let lines = head.split(|byte| matches!(byte, b'\n' | b'\r'));
     let mut words = lines.map(|line| line.trim_ascii()).filter(|line| !line.is_empty() && line[0] != b'#');

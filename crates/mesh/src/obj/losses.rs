@@ -1,7 +1,7 @@
-//! What OBJ cannot store of a scene, as warnings; nothing is changed here.
+//! Warnings about everything in a scene that OBJ cannot store; changes nothing.
 //!
-//! One pass over the arrays finds values that are not finite, and scenes that are so small that the digits of positions
-//! are coarse for them. Materials are warned of where the library is written: see `save`.
+//! One pass over the arrays finds values that are not finite, and scenes so small that the digits of positions are
+//! coarse for them. Warnings about materials are issued where the library is written: see `save`.
 
 use crate::options::{Digits, ObjWriteOptions, Smoothing};
 use crate::parts;
@@ -16,14 +16,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 /// Values per parallel step.
 const PIECE: usize = 1 << 18;
 
-/// The bits of a float without its sign; from here on it is not finite.
+/// The bits of a float without its sign; from this value on it is not finite.
 const NOT_FINITE: u32 = 0x7f80_0000;
 
-/// Positions are coarse if their rounding is more than this share of the largest coordinate: with six decimals, those
-/// of scenes under 0.005.
+/// Positions are coarse if they are rounded by more than this share of the largest coordinate: with six decimals, in
+/// scenes smaller than 0.005.
 const COARSE: f64 = 1e-4;
 
-/// Warns of everything that OBJ cannot store; `output` is the file's name.
+/// Warns about everything that OBJ cannot store; `output` is the file's name.
 pub fn note_left_out(
     (scene, materials): (&Scene, &[Material]),
     (options, run): (&ObjWriteOptions, &RunOptions),
@@ -34,7 +34,7 @@ pub fn note_left_out(
     let ObjExtent { not_finite, largest } = extent(scene, run)?;
     let largest = f64::from(largest) * enlarged(scene, options);
     let coarse = if is_coarse(largest, options.position_digits) { sum(&|mesh| mesh.positions.len()) } else { 0 };
-    // Numbers of smoothing groups say where sharp edges are, flags do not.
+    // Smoothing group numbers express sharp edges, flags do not.
     let has_groups = options.export_smooth_groups && options.smoothing != Smoothing::Flags && is_evaluated(scene);
     let kinds = [
         ("changed-names", "spaces in object and material names", renamed(scene, materials)),
@@ -56,9 +56,9 @@ pub fn note_left_out(
     Ok(())
 }
 
-/// What one pass over the numbers of a scene finds.
+/// The result of one pass over the numbers of a scene.
 struct ObjExtent {
-    /// How many values are NaN or infinite.
+    /// The number of values that are NaN or infinite.
     not_finite: u64,
     /// The largest coordinate of a position, without its sign.
     largest: f32,
@@ -85,7 +85,7 @@ fn extent(scene: &Scene, run: &RunOptions) -> Result<ObjExtent> {
     Ok(ObjExtent { not_finite: not_finite.into_inner(), largest: f32::from_bits(largest.into_inner()) })
 }
 
-/// How many values are not finite, and the bits of the largest of the others without its sign.
+/// Returns the number of values that are not finite, and the bits of the largest of the others without its sign.
 ///
 /// Bits of floats without a sign are ordered as the floats are, and integers are compared in vectors.
 fn extent_of(values: &[f32]) -> (u32, u32) {
@@ -107,7 +107,7 @@ fn is_coarse(largest: f64, digits: Digits) -> bool {
     }
 }
 
-/// How much larger meshes may be in the file, by the transforms of their objects.
+/// Returns by how much object transforms can enlarge meshes in the file.
 fn enlarged(scene: &Scene, options: &ObjWriteOptions) -> f64 {
     let transforms = scene.objects.iter().filter_map(|object| object.transform.as_ref());
     let size = transforms.map(|rows| largest_of(rows.as_flattened())).reduce(f32::max);
@@ -123,7 +123,7 @@ fn is_evaluated(scene: &Scene) -> bool {
     scene.objects.iter().any(|object| scene.is_evaluated(object))
 }
 
-/// How many names are written with other characters: those of Blender's dialect have no blanks.
+/// Returns how many names are written with other characters: names in Blender's dialect have no blanks.
 fn renamed(scene: &Scene, materials: &[Material]) -> u64 {
     if !is_evaluated(scene) {
         return 0;
@@ -138,7 +138,7 @@ fn point_normals(mesh: &Mesh) -> usize {
     if is_lost { mesh.normals.len() } else { 0 }
 }
 
-/// How many colours are not opaque.
+/// Returns how many colors are not opaque.
 fn translucent(mesh: &Mesh) -> usize {
     let is_translucent = |color: &&[f32; 4]| color[3] != 1.0 && !color.iter().all(|channel| channel.is_nan());
     mesh.colors.iter().filter(is_translucent).count()

@@ -1,9 +1,9 @@
-//! A chunk of OBJ text to [`Parsed`]: runs of plain lines at once, blank lines and comments skipped at once, all other
-//! statements one by one.
+//! Parses a chunk of OBJ text into [`ObjParsed`](super::parsed::ObjParsed): runs of plain lines together, blank lines
+//! and comments skipped together, all other statements one by one.
 //!
-//! Each window of the index is tried as a run of rows first. The kernels never decide what a line means: where a line
-//! is not plain they stop, and [`Statement`], which knows every rule, takes that line. So the result does not depend on
-//! where a run ends, or on the level of the CPU.
+//! Each window of the index is first tried as a run of rows. The kernels never interpret a line: they stop at a line
+//! that is not plain, and [`Statement`], which knows every rule, parses that line. The result therefore depends neither
+//! on where a run ends nor on the CPU's instruction set.
 
 use super::parsed::ObjParsed;
 use super::rows::rows;
@@ -15,7 +15,7 @@ use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::rows::Window;
 use polyhaul_text::scan::Index;
 
-/// What every chunk is parsed with.
+/// The parameters for parsing every chunk.
 pub(super) struct ObjParser<'a> {
     pub(super) options: &'a ParseOptions,
     pub(super) level: Level,
@@ -39,12 +39,12 @@ impl<'a> ObjChunkText<'a> {
 impl ObjParser<'_> {
     /// Parses the text into `out`, which is cleared first.
     ///
-    /// Stops early where a complaint will end the reading anyway.
+    /// Stops early if a complaint will end the reading anyway.
     pub(super) fn parse(&self, text: ObjChunkText<'_>, index: &mut Index, out: &mut ObjParsed) -> Result<()> {
         out.clear();
         let mut at = text.start;
         while at < text.end {
-            // The newline behind the text ends a last line that has none.
+            // The newline after the text ends a last line that has none.
             index.scan(text.padded, at, text.end + 1, self.level);
             let next =
                 if index.lines().is_empty() { self.statement(text, at, out)? } else { self.window(text, index, out)? };
@@ -57,7 +57,7 @@ impl ObjParser<'_> {
         Ok(())
     }
 
-    /// Parses the lines of a window; returns where the first line after it begins.
+    /// Parses the lines of a window; returns the offset of the first line after it.
     fn window(&self, text: ObjChunkText<'_>, index: &Index, out: &mut ObjParsed) -> Result<usize> {
         let window = Window { padded: text.padded, index, level: self.level };
         let lines = index.lines();
@@ -88,17 +88,17 @@ impl ObjParser<'_> {
         Ok(index.next_start())
     }
 
-    /// Parses the logical line at `start`, which may be any statement; returns where the next one begins.
+    /// Parses the logical line at `start`, which can be any statement; returns the offset of the next one.
     fn statement(&self, text: ObjChunkText<'_>, start: usize, out: &mut ObjParsed) -> Result<usize> {
         let line = ObjLine::find(text.padded, start, text.end);
         Statement { text, line, options: self.options, out }.parse()?;
-        // The newline behind a last line that has none is passed too.
+        // The newline after a last line that has none is skipped too.
         Ok(if line.end == text.end { text.end + 1 } else { line.next })
     }
 }
 
-/// Where the first line begins, from the line at `start` on, that is neither blank nor a plain comment. Comments that
-/// mean something (`#MRGB`, or a backslash at the end) are left to [`Statement`].
+/// Returns the offset of the first line, from the one at `start` on, that is neither blank nor a plain comment.
+/// Significant comments (`#MRGB`, or a backslash at the end) are left to [`Statement`].
 fn skip_blank(text: ObjChunkText<'_>, start: usize) -> usize {
     let bytes = &text.padded[..text.end];
     let mut at = start;
@@ -117,7 +117,7 @@ fn skip_blank(text: ObjChunkText<'_>, start: usize) -> usize {
     }
 }
 
-/// Where the first line begins, from `at` on, that has more than blanks; `at` where that one does.
+/// Returns the offset of the first line that is not blank, from `at` on.
 fn skip_blank_lines(bytes: &[u8], at: usize) -> usize {
     let is_blank = |byte: &u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t');
     // Whole blocks without a branch, which become vector instructions.
@@ -128,18 +128,18 @@ fn skip_blank_lines(bytes: &[u8], at: usize) -> usize {
     memchr::memrchr2(b'\n', b'\r', &bytes[at..end]).map_or(at, |newline| at + newline + 1)
 }
 
-/// Where the line after the comment at `at` begins; `None` where a backslash continues it, or the text ends.
+/// Returns the offset of the line after the comment at `at`; `None` if a backslash continues it, or the text ends.
 fn skip_comment(bytes: &[u8], at: usize) -> Option<usize> {
     let newline = at + memchr::memchr2(b'\n', b'\r', &bytes[at..])?;
     let is_pair = bytes[newline] == b'\r' && bytes.get(newline + 1) == Some(&b'\n');
     (bytes[newline - 1] != b'\\').then_some(newline + 1 + usize::from(is_pair))
 }
 
-/// How many lines end from where the index begins up to `next`, the newline behind the text left out.
+/// Returns how many lines end between the start of the index and `next`, without the newline after the text.
 fn lines_until(text: ObjChunkText<'_>, index: &Index, next: usize) -> u64 {
     let behind = index.lines().last().is_some_and(|line| line.newline as usize == text.end);
     let indexed = index.lines().len() - usize::from(behind);
-    // A statement may reach past the window: a long line, or continued ones.
+    // A statement can extend past the window: a long line, or continued ones.
     let (from, to) = (index.next_start().min(text.end), next.min(text.end));
     let more = if from < to { polyhaul_text::lines::count(&text.padded[from..to]) } else { 0 };
     (indexed + more) as u64
@@ -154,7 +154,7 @@ mod tests {
         skip_blank(ObjChunkText { padded: &padded, start: 0, end: text.len() }, 0)
     }
 
-    /// A run is passed in one step, however long: no line of it is looked at by itself.
+    /// A run is skipped in one step, however long it is.
     #[test]
     fn blank_lines_and_comments_are_skipped_at_once() {
         for line in ["\n", "\r\n", "\r", " \t\n", "#\n", "# a comment\r\n", "#\\ \n"] {

@@ -1,7 +1,7 @@
-//! What parsing leaves of a chunk of OBJ text: arrays, and everything that only makes sense in order.
+//! The parsed contents of a chunk of OBJ text: arrays, and everything that must be processed in order.
 //!
-//! Indices, counts and places are relative to the chunk; [`super::reader`] makes them absolute when
-//! the chunk's turn has come. The memory is pooled: clearing keeps it.
+//! Indices, counts and offsets are relative to the chunk; [`super::reader`] makes them absolute when it is the chunk's
+//! turn. Memory is pooled: clearing keeps it.
 
 use polyhaul_model::Counts;
 use polyhaul_model::error::{Error, Excerpt, Result, try_push};
@@ -10,8 +10,8 @@ use polyhaul_pipeline::options::ParseOptions;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Reused memory: `items` is always initialized, and the first `used` are values. So kernels may write past the values
-/// in use, and nothing is unsafe.
+/// Reused memory: `items` is always initialized, and the first `used` are values. Kernels can therefore write past the
+/// values in use without unsafe code.
 #[derive(Default)]
 pub(super) struct Pool<T> {
     items: Vec<T>,
@@ -19,7 +19,7 @@ pub(super) struct Pool<T> {
 }
 
 impl<T: Copy + Default> Pool<T> {
-    /// At least `room` places after the values in use. Grows to what a chunk needs, once.
+    /// Returns at least `room` places after the values in use. Grows once to the size that a chunk needs.
     pub(super) fn spare(&mut self, room: usize) -> Result<&mut [T]> {
         let wanted = self.used + room;
         if wanted > self.items.len() {
@@ -79,7 +79,7 @@ impl ElementKind {
     pub(super) const ALL: [ElementKind; 3] = [ElementKind::Face, ElementKind::Line, ElementKind::Point];
 }
 
-/// What a corner's index points at.
+/// The array that a corner's index refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ObjStream {
     Position,
@@ -104,14 +104,14 @@ pub(super) struct ObjSegment {
     pub(super) has: [bool; 3],
     pub(super) rows: u32,
     pub(super) values: u32,
-    /// Where the first row begins in the chunk's text; the others follow line by line.
+    /// The offset of the first row in the chunk's text; the others follow line by line.
     pub(super) line_offset: u32,
 }
 
 /// Elements of one kind.
 #[derive(Default)]
 pub(super) struct ObjParsedCorners {
-    /// 1-based indices as they stand in the text, 0 for none; `stride` of them per corner.
+    /// 1-based indices as in the text, 0 for none; `stride` of them per corner.
     pub(super) values: Pool<u32>,
     /// Per row: how many values of its segment come before its end.
     pub(super) row_ends: Pool<u32>,
@@ -145,9 +145,9 @@ pub(super) struct Relative {
     pub(super) stream: ObjStream,
     /// Which of the values of `kind`.
     pub(super) value: u32,
-    /// 1-based and relative to the count before the chunk; may be negative.
+    /// 1-based and relative to the count before the chunk; can be negative.
     pub(super) local: i64,
-    /// Where it stands in the chunk's text.
+    /// Its location in the chunk's text.
     pub(super) token: (u32, u32),
 }
 
@@ -159,15 +159,15 @@ pub(super) struct RelativeRun {
     pub(super) values: Range<usize>,
     /// Values per corner.
     pub(super) stride: usize,
-    /// Which streams the corners have; the values of others are 0.
+    /// Which streams the corners have; values of the others are 0.
     pub(super) has: [bool; 3],
     /// The lowest value of each stream.
     pub(super) lowest: [i32; 3],
-    /// Where the first face begins in the chunk's text; the others follow line by line.
+    /// The offset of the first face in the chunk's text; the others follow line by line.
     pub(super) line_offset: u32,
 }
 
-/// A statement whose meaning depends on what came before.
+/// A statement whose meaning depends on earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventKind {
     Object,
@@ -175,9 +175,9 @@ pub(super) enum EventKind {
     Smoothing(u32),
     Material,
     Library,
-    /// Positions follow: a group before them opens a section of its own.
+    /// Positions follow: a group before them opens a section.
     Positions,
-    /// `#MRGB`: colours of the positions before it.
+    /// `#MRGB`: colors of the positions before it.
     Polypaint,
     CurveType,
     Degree,
@@ -193,11 +193,11 @@ pub(super) struct ObjEvent {
     pub(super) at: Counts,
     /// Its text in [`Parsed::names`].
     pub(super) name: Range<usize>,
-    /// Where the statement stands in the chunk's text.
+    /// The location of the statement in the chunk's text.
     pub(super) token: (u32, u32),
 }
 
-/// Something to say about the text, placed in the chunk.
+/// A message about the text, with its location in the chunk.
 #[derive(Clone, Debug)]
 pub(super) struct ObjComplaint {
     pub(super) weight: Weight,
@@ -205,12 +205,12 @@ pub(super) struct ObjComplaint {
     pub(super) message: String,
     pub(super) expected: Option<&'static str>,
     pub(super) hint: Option<&'static str>,
-    /// Where in the chunk's text: start and size.
+    /// The location in the chunk's text: start and size.
     pub(super) token: (u32, u32),
     pub(super) excerpt: Excerpt,
 }
 
-/// The colour of one position.
+/// The color of one position.
 pub(super) type Tint = (u32, [f32; 4]);
 
 /// All of a chunk.
@@ -228,17 +228,17 @@ pub(super) struct ObjParsed {
     pub(super) relative_runs: Vec<RelativeRun>,
     pub(super) events: Vec<ObjEvent>,
     pub(super) names: Vec<u8>,
-    /// The first complaints; the others are only counted.
+    /// The first complaints; further ones are only counted.
     pub(super) complaints: Vec<ObjComplaint>,
     pub(super) uncounted: BTreeMap<(Weight, &'static str), u64>,
-    /// Whether a complaint ends the reading: nothing after it matters.
+    /// Whether a complaint ends the reading, so that nothing after it matters.
     pub(super) over: bool,
-    /// How many lines end in the chunk.
+    /// The number of lines that end in the chunk.
     pub(super) line_count: u64,
     /// Whether no position or element came after the last group statement.
     pub(super) group_pending: bool,
-    /// For how many lines numbers are converted one by one before it is tried again to take many at once. It only
-    /// decides about speed, and is kept from chunk to chunk.
+    /// The number of lines whose numbers are converted one by one before the fast kernel is tried again. It only
+    /// affects speed, and is kept from chunk to chunk.
     pub(super) long_rows: usize,
 }
 
@@ -259,11 +259,11 @@ impl ObjParsed {
         self.uncounted.clear();
         self.over = false;
         self.line_count = 0;
-        // A group statement may stand right before the chunk.
+        // A group statement may directly precede the chunk.
         self.group_pending = true;
     }
 
-    /// How many elements of each kind the chunk has so far. Curves are counted in order, not here.
+    /// Returns the number of elements of each kind in the chunk so far. Curves are counted in order, not here.
     pub(super) fn counts(&self) -> Counts {
         Counts {
             positions: self.positions.len() as u32,
@@ -295,7 +295,7 @@ impl ObjParsed {
         try_push(&mut self.events, event, "statements")
     }
 
-    /// Keeps a complaint, or where there are many already counts it.
+    /// Keeps a complaint, or only counts it if there are many already.
     pub(super) fn complain(&mut self, complaint: ObjComplaint, options: &ParseOptions) -> Result<()> {
         self.over |= match complaint.weight {
             Weight::Note => options.faults.strict,
@@ -309,7 +309,7 @@ impl ObjParsed {
         try_push(&mut self.complaints, complaint, "complaints")
     }
 
-    /// Gives back memory that an uncommonly long line took: slots are counted as `slot_bytes` each.
+    /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         let [faces, lines, points] = &self.elements;
         let values = [faces, lines, points].map(|corners| corners.values.capacity());

@@ -1,7 +1,7 @@
-//! What is written, in order: pieces of one kind each, cut into chunks of about equal size.
+//! The order of writing: pieces of one kind each, cut into chunks of about equal size.
 //!
-//! The plan is made from the scene and the options alone, so chunk borders and state lines do not
-//! depend on threads. It holds no text but names: the writer formats the pieces.
+//! The plan depends only on the scene and the options, so chunk boundaries and state lines do not depend on threads. It
+//! contains no text except names: the writer formats the pieces.
 
 use super::text::{GROUP, ObjHeld, ObjWritten};
 use crate::options::ObjWriteOptions;
@@ -9,7 +9,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Counts, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
 use std::ops::Range;
 
-/// Elements of one kind that stand together, of one object.
+/// Consecutive elements of one kind of one object.
 #[derive(Clone, Debug)]
 pub(super) struct ObjPlanPiece {
     pub(super) kind: PieceKind,
@@ -38,7 +38,7 @@ pub(super) enum PieceKind {
 }
 
 impl PieceKind {
-    /// What places runs among the elements of the kind, where state lines stand between them.
+    /// Returns the key that positions runs among the elements of the kind, if state lines can occur between them.
     fn key(self) -> Option<ObjKey> {
         match self {
             PieceKind::Faces => Some(|at| at.faces),
@@ -49,17 +49,17 @@ impl PieceKind {
     }
 }
 
-/// How an object's indices become those of the file: 1 and up, over the whole file.
+/// Offsets from an object's indices to the file's, which start at 1 and run through the whole file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bases {
-    /// What is added to an index of the mesh: positions, uvs, normals. Wraps.
+    /// Added to a mesh's indices of positions, uvs and normals. Wraps.
     pub(super) add: [u32; 3],
 }
 
 /// The value of a group of another mesh: groups are numbered per mesh.
 const OTHER_GROUP: u32 = NONE - 1;
 
-/// What no run states.
+/// A value that no run has.
 const UNKNOWN: u32 = NONE - 2;
 
 /// The runs of a mesh in the order of [`Held`].
@@ -67,17 +67,17 @@ pub(super) fn state_runs(mesh: &Mesh) -> [&[Run]; 3] {
     [&mesh.smoothing_runs, &mesh.group_runs, &mesh.material_runs]
 }
 
-/// An object as it is written. Small: there may be very many.
+/// An object in the plan. Small, since there may be very many.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ObjPlanned {
     pub(super) bases: Bases,
-    /// What holds before its first element; its header, written by then, included.
+    /// The state before its first element, including the effect of its header.
     pub(super) entering: ObjHeld,
     /// Whether no object follows.
     pub(super) is_last: bool,
 }
 
-/// An object with what is known of it.
+/// An object with its plan.
 #[derive(Clone, Copy)]
 pub(super) struct ObjSection<'a> {
     pub(super) object: &'a Object,
@@ -91,7 +91,7 @@ impl ObjSection<'_> {
         curve_positions(self.object, self.mesh, curve)
     }
 
-    /// A curve may use the positions that are written by then.
+    /// A curve can use only positions that precede it in the file.
     fn check_curves(&self) -> Result<()> {
         for curve in self.object.start.curves as usize..self.object.end.curves as usize {
             let written = self.curve_positions(curve).end;
@@ -103,7 +103,7 @@ impl ObjSection<'_> {
         Ok(())
     }
 
-    /// What holds after its faces.
+    /// Returns the state after its faces.
     pub(super) fn after_faces(&self) -> ObjHeld {
         match self.object.end.faces {
             end if end > self.object.start.faces => ObjHeld::at(self.mesh, |at| at.faces, end - 1),
@@ -111,7 +111,7 @@ impl ObjSection<'_> {
         }
     }
 
-    /// What holds after its lines.
+    /// Returns the state after its lines.
     pub(super) fn after_lines(&self) -> ObjHeld {
         match self.object.end.lines {
             end if end > self.object.start.lines => ObjHeld::at(self.mesh, |at| at.lines, end - 1),
@@ -119,7 +119,7 @@ impl ObjSection<'_> {
         }
     }
 
-    /// What holds after its points.
+    /// Returns the state after its points.
     fn after_points(&self) -> ObjHeld {
         match self.object.end.points {
             end if end > self.object.start.points => ObjHeld::at(self.mesh, |at| at.points, end - 1),
@@ -127,7 +127,7 @@ impl ObjSection<'_> {
         }
     }
 
-    /// What holds after all of it.
+    /// Returns the state after the whole object.
     fn after(&self) -> ObjHeld {
         let mut held = self.after_points();
         if let Some(trailing) = self.trailing() {
@@ -140,8 +140,8 @@ impl ObjSection<'_> {
         held
     }
 
-    /// The runs that no element follows, where the object is the last one and ends with its mesh. Before another object
-    /// they would be read back as that object's.
+    /// Returns the runs that no element follows, if the object is the last one and ends with its mesh. Before another
+    /// object they would be read back as that object's.
     pub(super) fn trailing(&self) -> Option<[Range<u32>; 3]> {
         let end = self.object.end;
         if !self.planned.is_last || end != self.mesh.counts() {
@@ -158,7 +158,7 @@ impl ObjSection<'_> {
         found.iter().any(|runs| !runs.is_empty()).then_some(found)
     }
 
-    /// The group statements right before the one that is the object's header.
+    /// Returns the group statements that directly precede the one that is the object's header.
     pub(super) fn groups_before_header(&self) -> &[Run] {
         match header_run(self.object, self.mesh) {
             Some(own) => {
@@ -172,7 +172,7 @@ impl ObjSection<'_> {
     }
 }
 
-/// The first of the runs up to `run` that stand in a row, without an element between them, after the run `written`.
+/// Returns the first of the consecutive runs up to `run`, without an element between them, after the run `written`.
 pub(super) fn since(runs: &[Run], run: u32, written: Option<u32>) -> u32 {
     let at = runs[run as usize].at;
     let mut first = run;
@@ -191,7 +191,7 @@ fn header_run(object: &Object, mesh: &Mesh) -> Option<usize> {
     (mesh.group_runs[last].at == object.start).then_some(last)
 }
 
-/// The positions that are written inside of a curve of an object: those up to the next curve.
+/// Returns the positions that are written with a curve of an object: those up to the next curve.
 pub(super) fn curve_positions(object: &Object, mesh: &Mesh, curve: usize) -> Range<u32> {
     let begin = |curve: usize| mesh.curves[curve].at.positions.clamp(object.start.positions, object.end.positions);
     let start = if curve == object.start.curves as usize { object.start.positions } else { begin(curve) };
@@ -206,12 +206,12 @@ pub(super) struct ObjPlan<'a> {
     planned: Vec<ObjPlanned>,
     /// The cost of all objects before each, and at last of all.
     starts: Vec<u64>,
-    /// Per mesh: what the names of state lines take, up to each run.
+    /// The size of the names in each mesh's state lines, up to each run.
     names: Vec<NameCosts>,
     written: ObjWritten,
 }
 
-/// The bytes of a mesh's state lines before each run: groups and materials. Names may be longer than all else.
+/// The bytes of a mesh's state lines before each run: groups and materials. Names can be longer than everything else.
 struct NameCosts {
     groups: Vec<u64>,
     materials: Vec<u64>,
@@ -247,7 +247,7 @@ pub(super) fn held(runs: &[Run], key: ObjKey, index: u32) -> Option<u32> {
 }
 
 impl ObjHeld {
-    /// What holds for element `index`.
+    /// Returns the state for element `index`.
     pub(super) fn at(mesh: &Mesh, key: ObjKey, index: u32) -> ObjHeld {
         let mut result = ObjHeld::default();
         for (state, runs) in state_runs(mesh).into_iter().enumerate() {
@@ -259,7 +259,7 @@ impl ObjHeld {
         result
     }
 
-    /// What holds when the header of an object is written: it may be a group statement.
+    /// Returns the state after an object's header, which may be a group statement.
     fn after_header(mut self, object: &Object, mesh: &Mesh) -> ObjHeld {
         if object.kind == ObjectKind::Group {
             let own = header_run(object, mesh);
@@ -269,12 +269,12 @@ impl ObjHeld {
         self
     }
 
-    /// What no element means, so that the next one states everything.
+    /// Returns a state that no element has, so that the next element writes all state lines.
     pub(super) fn unknown() -> ObjHeld {
         ObjHeld { runs: [None; 3], values: [UNKNOWN; 3] }
     }
 
-    /// The same text, seen from another mesh.
+    /// Returns the same state as seen from another mesh.
     fn in_another_mesh(mut self) -> ObjHeld {
         self.runs = [None; 3];
         if self.values[GROUP] != NONE {
@@ -285,7 +285,7 @@ impl ObjHeld {
 }
 
 impl<'a> ObjPlan<'a> {
-    /// The plan of objects of a scene; `written` comes before them.
+    /// Plans the objects of a scene; `written` precedes them.
     pub(super) fn new(
         scene: &'a Scene,
         objects: &'a [Object],
@@ -325,18 +325,18 @@ impl<'a> ObjPlan<'a> {
         Ok(plan)
     }
 
-    /// What the file holds after these objects.
+    /// Returns the file's contents after these objects.
     pub(super) fn written(&self) -> ObjWritten {
         self.written
     }
 
-    /// An object and what is known of it.
+    /// Returns an object with its plan.
     pub(super) fn section(&self, number: u32) -> ObjSection<'_> {
         let object = &self.objects[number as usize];
         ObjSection { object, mesh: &self.scene.meshes[object.mesh], planned: self.planned[number as usize] }
     }
 
-    /// The pieces of an object, in order; some may be empty.
+    /// Returns the pieces of an object, in order; some may be empty.
     fn pieces(&self, number: u32) -> [ObjPlanPiece; 9] {
         let section = self.section(number);
         let ObjSection { object, mesh, .. } = section;
@@ -368,8 +368,8 @@ impl<'a> ObjPlan<'a> {
         if piece.range.is_empty() { 0 } else { self.cost_before(piece, piece.range.end) }
     }
 
-    /// About how many bytes a piece takes before its element `index`: exact in corners and names, so
-    /// that one element of very many corners is a chunk of its own.
+    /// Estimates the bytes of a piece before its element `index`. Corners and names are counted exactly, so that one
+    /// element with very many corners becomes a chunk.
     fn cost_before(&self, piece: &ObjPlanPiece, index: u32) -> u64 {
         let object = &self.objects[piece.object as usize];
         let mesh = &self.scene.meshes[object.mesh];
@@ -386,7 +386,7 @@ impl<'a> ObjPlan<'a> {
         own + piece.kind.key().map_or(0, |key| self.names_between(object, key, piece.range.start, index))
     }
 
-    /// What the state lines before the elements `from..to` of a kind take.
+    /// Returns the size of the state lines before the elements `from..to` of a kind.
     fn names_between(&self, object: &Object, key: ObjKey, from: u32, to: u32) -> u64 {
         let (mesh, names) = (&self.scene.meshes[object.mesh], &self.names[object.mesh]);
         let between = |runs: &[Run], sums: &[u64]| {
@@ -422,7 +422,7 @@ impl<'a> ObjPlan<'a> {
     /// The parts of pieces that lie in the share of chunk `number` when a chunk takes `chunk_cost`.
     pub(super) fn chunk(&self, number: u64, chunk_cost: u64) -> impl Iterator<Item = ObjPlanPiece> {
         let share = number.saturating_mul(chunk_cost)..(number + 1).saturating_mul(chunk_cost);
-        // An object without any cost stands before the next that has some.
+        // An object without cost precedes the next one that has some.
         let first = self.starts.partition_point(|&start| start < share.start).saturating_sub(1);
         let end = share.end;
         let objects = (first..self.objects.len()).take_while(move |&object| self.starts[object] < end);
@@ -431,15 +431,15 @@ impl<'a> ObjPlan<'a> {
     }
 }
 
-/// What a corner takes, at about 8 bytes an index.
+/// Returns the size of a corner, at about 8 bytes per index.
 fn bytes_per_corner(elements: &Elements) -> u32 {
     8 * (1 + u32::from(!elements.corner_uvs.is_empty()) + u32::from(!elements.corner_normals.is_empty()))
 }
 
-/// What turns an object's indices into the file's; counts what is written.
+/// Computes the offsets from an object's indices to the file's, and counts what it writes.
 ///
-/// Where the objects of a mesh cover it from end to end, its arrays are written once and keep their
-/// order, and any object may use any of it. Otherwise each object brings its own elements along.
+/// If the objects of a mesh cover it completely, its arrays are written once and in order, and any object can use any
+/// of them. Otherwise each object writes its own elements.
 fn bases(object: &Object, options: &ObjWriteOptions, written: &mut ObjWritten) -> Result<Bases> {
     let (start, end) = (streams(object.start), streams(object.end));
     let exported = [true, options.export_uv, options.export_normals];
@@ -452,7 +452,7 @@ fn streams(counts: Counts) -> [u32; 3] {
     [counts.positions, counts.uvs, counts.normals]
 }
 
-/// For each mesh, whether its objects follow one another without gap from its begin to its end.
+/// Returns for each mesh whether its objects cover it without gaps, in order.
 fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
     let mut next = vec![Some((Counts::default(), false)); scene.meshes.len()];
     let mut last = None;
@@ -468,7 +468,7 @@ fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
             return Err(Error::new(ErrorKind::Usage, message));
         }
         let slot = &mut next[object.mesh];
-        // Sections of a mesh stand together: another mesh between them would break the numbering.
+        // Sections of a mesh must be adjacent: another mesh between them would break the numbering.
         let together = last == Some(object.mesh) || *slot == Some((Counts::default(), false));
         *slot = slot.filter(|(at, _)| *at == object.start && together).map(|_| (object.end, true));
         last = Some(object.mesh);
@@ -477,7 +477,7 @@ fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
     Ok(next.iter().zip(&scene.meshes).map(covers).collect())
 }
 
-/// An object that is written on its own may use its own elements only.
+/// Checks that an object that is written separately uses only its own elements.
 fn check_self_contained(mesh: &Mesh, object: &Object) -> Result<()> {
     let inside = |indices: &[u32], corners: Range<usize>, range: Range<u32>| {
         indices.get(corners).is_none_or(|indices| indices.iter().all(|i| *i == NONE || range.contains(i)))

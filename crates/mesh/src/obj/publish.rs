@@ -27,11 +27,11 @@ struct ElementColumns {
     normals: Sparse<u32>,
 }
 
-/// A column that begins with the first chunk that needs it; before that and in gaps stands `missing`.
+/// A column that begins with the first chunk that needs it; gaps before that and later contain `missing`.
 struct Sparse<T> {
     column: Column<T>,
     missing: T,
-    /// How many places were handed out. Only the ordered part changes it.
+    /// The number of places assigned. Only the ordered part changes it.
     placed: AtomicUsize,
 }
 
@@ -42,7 +42,7 @@ struct SparsePlace {
     own: Range<usize>,
 }
 
-/// Where the values of a chunk go.
+/// The destination of a chunk's values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObjPlaces {
     pub(super) start: Counts,
@@ -59,7 +59,7 @@ pub(super) struct ObjPlaces {
 }
 
 impl ObjPlaces {
-    /// How many positions, uvs and normals there are up to the chunk's end.
+    /// Returns how many positions, uvs and normals there are up to the chunk's end.
     pub(super) fn known(&self) -> [u32; 3] {
         [self.end.positions, self.end.uvs, self.end.normals]
     }
@@ -93,7 +93,7 @@ impl<T: Copy + Send> Sparse<T> {
         }
     }
 
-    /// The finished array: empty where nothing needed it, otherwise `total` long.
+    /// Returns the finished array: empty if no chunk needed it, otherwise `total` long.
     ///
     /// # Safety
     /// All places that were handed out were written.
@@ -126,8 +126,8 @@ impl ElementColumns {
     /// All places that were handed out were written, for `rows` rows and `corners` corners.
     unsafe fn finish(self, rows: u32, corners: u32, has_offsets: bool) -> Result<Elements> {
         let offsets = if rows > 0 && has_offsets { rows as usize + 1 } else { 0 };
-        // SAFETY: places were handed out for all corners and rows, and for the 0 before the first row; all were
-        // written, this function's condition.
+        // SAFETY: places were assigned for all corners and rows, and for the 0 before the first row; all were written,
+        // by this function's contract.
         unsafe {
             Ok(Elements {
                 offsets: self.offsets.finish(offsets).into(),
@@ -198,8 +198,8 @@ impl ObjColumns {
     /// Copies a chunk's values to their places; returns the largest index of each stream, 1-based.
     pub(super) fn publish(&self, slot: &ObjSlot) -> Result<[u32; 3]> {
         let (parsed, places) = (&slot.parsed, &slot.places);
-        // SAFETY: `Columns::place`, called in order, gave `slot.places` to this chunk alone; the parsed arrays are as
-        // long as the places.
+        // SAFETY: `Columns::place`, called in order, assigned `slot.places` to this chunk alone; the parsed arrays are
+        // as long as the places.
         unsafe {
             self.positions.copy(places.start.positions as usize, parsed.positions.as_slice())?;
             self.uvs.copy(places.start.uvs as usize, parsed.uvs.as_slice())?;
@@ -250,8 +250,8 @@ impl ObjColumns {
     pub(super) unsafe fn finish(self, counts: Counts, corners: [u32; 3]) -> Result<Mesh> {
         let [faces, lines, points] = self.elements;
         let (positions, uvs) = (counts.positions as usize, counts.uvs as usize);
-        // SAFETY: `counts` and `corners` are the sums of what was placed, so that all those places were written, this
-        // function's condition.
+        // SAFETY: `counts` and `corners` are the sums of the assigned places, all of which were written, by this
+        // function's contract.
         unsafe {
             Ok(Mesh {
                 positions: self.positions.finish(positions).into(),
@@ -269,7 +269,7 @@ impl ObjColumns {
     }
 }
 
-/// Fills all slots with `missing`, and some with a value of their own.
+/// Fills all slots with `missing`, and some with values.
 fn scatter<T: Copy>(slots: &mut [MaybeUninit<T>], missing: T, values: &[(u32, T)]) {
     slots.fill(MaybeUninit::new(missing));
     for &(index, value) in values {

@@ -1,8 +1,8 @@
 //! OBJ text to a mesh: the job that the pipeline runs, chunk by chunk.
 //!
-//! Parsing is parallel ([`super::parse`]); the ordered part hands out places in the final arrays
-//! and settles the state that crosses chunk borders ([`super::assemble`]); copying to those places
-//! is parallel again ([`super::publish`]).
+//! Parsing is parallel ([`super::parse`]). The ordered part assigns positions in the final arrays and resolves state
+//! that crosses chunk boundaries ([`super::assemble`]). Copying to those positions is parallel again
+//! ([`super::publish`]).
 
 use super::assemble::{Assembler, Sections};
 use super::parse::{ObjChunkText, ObjParser};
@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of text per chunk: text and values of a chunk stay in a core's own cache (2 MiB here).
 const CHUNK_BYTES: usize = 256 << 10;
-/// What a slot takes, as a multiple of its chunk: text, values, and room to grow.
+/// The size of a slot as a multiple of its chunk: text, values, and spare capacity.
 const SLOT_FACTOR: usize = 4;
 
 /// The result of reading an OBJ: a scene without materials, and references to the libraries that have them.
@@ -43,7 +43,7 @@ pub struct Obj {
 /// A name in the text, and its place.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// The name as the file has it.
+    /// The name as in the file.
     pub name: String,
     pub(crate) place: Place,
     pub(crate) excerpt: Option<Excerpt>,
@@ -73,7 +73,7 @@ struct ObjJob<'s, 'o> {
     slot_bytes: usize,
 }
 
-/// What the commits build.
+/// The result of the ordered parts.
 struct ObjState {
     counts: Counts,
     corners: [u32; 3],
@@ -136,7 +136,7 @@ impl ChunkJob for ObjJob<'_, '_> {
         self.chunks.take(number, &mut slot.text)
     }
 
-    /// Fills the arrays: it is known what came before.
+    /// Fills the arrays, now that all earlier counts are known.
     fn publish(&self, slot: &mut ObjSlot) -> Result<()> {
         self.fill(slot)
     }
@@ -147,7 +147,7 @@ impl ChunkJob for ObjJob<'_, '_> {
         self.parser.parse(text, index, parsed)
     }
 
-    /// Settles what crosses the borders of chunks and gives the chunk its places in the arrays.
+    /// Resolves state that crosses chunk boundaries and assigns the chunk's positions in the arrays.
     fn place(&self, state: &mut ObjState, slot: &mut ObjSlot) -> Result<()> {
         relative::resolve(&mut slot.parsed, state.counts, slot.text.bytes(), self.options)?;
         let excess = self.excess(state, slot);
@@ -175,7 +175,7 @@ impl ObjJob<'_, '_> {
         Ok(())
     }
 
-    /// What stops the reading in this chunk besides complaints: a limit, and where it is passed.
+    /// Returns the reason, other than complaints, to stop in this chunk: a limit, and where it is exceeded.
     fn excess(&self, state: &ObjState, slot: &ObjSlot) -> Option<Excess> {
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let text = slot.text.bytes();
@@ -264,14 +264,14 @@ impl ObjState {
     }
 }
 
-/// Checks what only the end of the file decides, and assembles the scene.
+/// Checks everything that depends on the end of the file, and assembles the scene.
 fn finish(job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Obj> {
     let ObjState { counts, corners, assembler, mut warnings, .. } = state;
     let file: &Arc<str> = job.chunks.name();
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
     let broken = suspects.check(counts, file, job.options, &mut warnings)?;
-    // SAFETY: the run ended without an error, so that every chunk that was placed was published too; `counts` and
-    // `corners` are the last chunk's ends.
+    // SAFETY: the run ended without an error, so every chunk that was placed was also published; `counts` and `corners`
+    // are the last chunk's ends.
     let mut mesh: Mesh = unsafe { job.columns.finish(counts, corners)? };
     let mut sections = assembler.finish(&mut mesh, counts, job.options, &mut warnings)?;
     if broken {

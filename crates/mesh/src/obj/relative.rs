@@ -1,6 +1,6 @@
 //! Indices that count backwards: relative to their chunk while that is parsed, and given their values in order.
 //!
-//! Mostly all indices of a file do, and [`rows`](super::rows) takes whole runs of such faces; single ones come from
+//! Usually all indices of a file do, and [`rows`](super::rows) parses whole runs of such faces; single ones come from
 //! [`Statement`](super::statement::Statement).
 
 use super::parsed::{ElementKind, ObjComplaint, ObjParsed, ObjStream, RelativeRun};
@@ -26,9 +26,9 @@ pub(super) fn relate(values: &mut [u32], stride: usize, has: [bool; 3], before: 
     lowest
 }
 
-/// Gives all indices of a chunk that count backwards their values: `before` was there before the chunk. One that
-/// precedes the start of the file is broken: it gets a value that is out of range on purpose, so that its element
-/// goes when the reading ends, unless the first one ends it here.
+/// Computes all backward indices of a chunk, given the counts `before` it. An index before the start of the file is
+/// broken: it deliberately gets a value out of range, so that its element is removed at the end, unless the first such
+/// index ends the reading here.
 pub(super) fn resolve(parsed: &mut ObjParsed, before: Counts, text: &[u8], options: &ParseOptions) -> Result<()> {
     let before = [before.positions, before.uvs, before.normals];
     let broken = [resolve_each(parsed, before), resolve_runs(parsed, before, text)];
@@ -41,17 +41,17 @@ pub(super) fn resolve(parsed: &mut ObjParsed, before: Counts, text: &[u8], optio
     Ok(())
 }
 
-/// Moves the last complaint to its place in the text; the others are in order. (A stable sort would allocate.)
+/// Moves the last complaint to its place by offset; the others are in order. (A stable sort would allocate.)
 fn order_last(complaints: &mut [ObjComplaint]) {
     let Some((last, others)) = complaints.split_last() else { return };
     let at = others.partition_point(|complaint| complaint.token.0 <= last.token.0);
     complaints[at..].rotate_right(1);
 }
 
-/// A stream, and where an index of it stands in the chunk's text.
+/// A stream, and the location of one of its indices in the chunk's text.
 type ObjIndexPlace = (ObjStream, (u32, u32));
 
-/// Single indices; returns the first that is broken.
+/// Resolves single indices; returns the first broken one.
 fn resolve_each(parsed: &mut ObjParsed, before: [u32; 3]) -> Option<ObjIndexPlace> {
     let mut broken = None;
     for relative in &parsed.relatives {
@@ -66,7 +66,7 @@ fn resolve_each(parsed: &mut ObjParsed, before: [u32; 3]) -> Option<ObjIndexPlac
     broken
 }
 
-/// Runs of faces; returns the first index that is broken.
+/// Resolves runs of faces; returns the first broken index.
 fn resolve_runs(parsed: &mut ObjParsed, before: [u32; 3], text: &[u8]) -> Option<ObjIndexPlace> {
     let mut broken = None;
     let values = parsed.elements[ElementKind::Face as usize].values.as_mut_slice();
@@ -87,7 +87,7 @@ fn resolve_runs(parsed: &mut ObjParsed, before: [u32; 3], text: &[u8]) -> Option
     broken
 }
 
-/// A run in which some indices are broken; returns which is the first.
+/// Resolves a run in which some indices are broken; returns the first one.
 fn resolve_broken_run(run: &RelativeRun, values: &mut [u32], before: [u32; 3]) -> Option<usize> {
     let mut broken = None;
     for (at, local) in values.iter_mut().enumerate().filter(|(at, _)| run.has[at % run.stride]) {

@@ -1,4 +1,4 @@
-//! Removes elements with an index out of range, where the caller chose to continue past errors.
+//! Removes elements with an index out of range, if the caller chose to continue past errors.
 
 use polyhaul_model::error::{Diagnostic, Error, Result};
 use polyhaul_model::warnings::Warnings;
@@ -32,7 +32,7 @@ pub(super) fn drop_broken(mesh: &mut Mesh, objects: &mut Vec<Object>, warnings: 
     Ok(())
 }
 
-/// Keeps the elements that are right; returns for each old element, and the end, its new index.
+/// Keeps the valid elements; returns the new index of each old element, and of the end.
 fn compact(elements: &mut Elements, counts: Counts) -> Result<Vec<u32>> {
     let in_range = |stream: &[u32], range: std::ops::Range<usize>, count: u32| {
         stream.get(range).is_none_or(|indices| indices.iter().all(|&index| index < count || index == NONE))

@@ -1,6 +1,6 @@
 //! Runs of lines that the kernels of `polyhaul_text` take, to [`ObjParsed`].
 //!
-//! The kernels never decide what a line means: a line that they do not take is left to
+//! The kernels never interpret a line: a line that they do not take is left to
 //! [`Statement`](super::statement::Statement), which gives the same values more slowly. Called by
 //! [`parse`](super::parse).
 
@@ -11,7 +11,7 @@ use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
 use polyhaul_text::scan::{MAX_ENDS, MAX_LINES};
 
-/// Takes the run of lines of one kind that begins at `line`; returns how many lines it took.
+/// Parses the run of lines of one kind that begins at `line`; returns how many lines it took.
 pub(super) fn rows(
     window: Window<'_>,
     line: usize,
@@ -19,8 +19,8 @@ pub(super) fn rows(
     text: ObjChunkText<'_>,
     out: &mut ObjParsed,
 ) -> Result<usize> {
-    // The kernel checks the whole keyword; two bytes only choose the kernel. Text has padding behind it, so both are
-    // there.
+    // The kernel checks the whole keyword; two bytes only choose the kernel. The padding after the text makes both
+    // readable.
     match [text.padded[start], text.padded[start + 1]] {
         [b'v', b' ' | b'\t'] => {
             // A `g` right before positions begins an object (see the module of the format).
@@ -49,13 +49,13 @@ pub(super) fn rows(
     }
 }
 
-/// The most lines that are taken one number at a time before it is tried again to take many at once.
+/// The maximum number of lines to convert one number at a time before the fast kernel is tried again.
 const MOST_LONG: usize = 64;
-/// How many lines are taken at once where their values have to be parted.
+/// The number of lines per batch if their values must be split.
 const PARTED: usize = 64;
 
-/// Rows of `N` numbers: many at once while they are plain, otherwise one by one for a while. `long` is for how many
-/// lines: it grows while plain ones are rare, so that trying in vain costs nothing that could be measured.
+/// Parses rows of `N` numbers: many together while they are plain, otherwise one by one for some lines. `long`, the
+/// number of such lines, grows while plain rows are rare, so that failed attempts cost no measurable time.
 fn any_rows<const N: usize>(
     window: Window<'_>,
     line: usize,
@@ -73,7 +73,7 @@ fn any_rows<const N: usize>(
     long_float_rows(window, line, keyword, &mut out[..most])
 }
 
-/// Positions with nothing else, a weight, a color, or a color with alpha; all lines of the run have as many numbers.
+/// Parses positions alone, or with a weight, a color, or a color with alpha; all lines of the run have the same form.
 fn positions(window: Window<'_>, line: usize, out: &mut ObjParsed) -> Result<usize> {
     match window.tokens(line).len() {
         4 => {

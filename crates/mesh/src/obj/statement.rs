@@ -64,7 +64,7 @@ const NOT_READ: [&[u8]; 32] = [
 ];
 
 impl Statement<'_, '_> {
-    /// Parses the statement into `out`. Complaints go there too: the only errors are of memory.
+    /// Parses the statement into `out`, which also receives complaints: the only errors are memory errors.
     pub(super) fn parse(mut self) -> Result<()> {
         let mut tokens = self.line.tokens(self.text.padded);
         let Some(word) = tokens.next_word() else { return Ok(()) };
@@ -142,7 +142,7 @@ impl Statement<'_, '_> {
         }
     }
 
-    /// `least` to `N` numbers and nothing after them.
+    /// Parses `least` to `N` numbers and nothing after them.
     fn floats<const N: usize>(
         &mut self,
         mut tokens: ObjTokens<'_>,
@@ -270,7 +270,7 @@ impl Statement<'_, '_> {
         (self.out.elements[kind as usize].values.len(), self.out.relatives.len())
     }
 
-    /// Takes back what a broken statement left.
+    /// Undoes the effects of a broken statement.
     fn forget(&mut self, kind: ElementKind, (values, relatives): (usize, usize)) {
         self.out.elements[kind as usize].values.truncate(values);
         self.out.relatives.truncate(relatives);
@@ -406,7 +406,7 @@ impl Statement<'_, '_> {
         Ok(Ok(1))
     }
 
-    /// Counts the corners just pushed as an element; the points of one statement are one element each.
+    /// Ends an element with the corners just pushed; each point of a statement is an element.
     fn close_element(&mut self, kind: ElementKind, count: u32, stride: u32, has: [bool; 3]) -> Result<()> {
         let elements = &mut self.out.elements[kind as usize];
         let line_offset = (self.line.start - self.text.start) as u32;
@@ -428,7 +428,7 @@ fn local(text: ObjChunkText<'_>, token: &ObjToken) -> (u32, u32) {
     ((token.start - text.start.min(token.start)) as u32, token.len() as u32)
 }
 
-/// A token as it is shown in a message: short, and printable.
+/// Returns a token for a message: short and printable.
 fn shown(token: &[u8]) -> String {
     let text: String =
         String::from_utf8_lossy(&token[..token.len().min(40)]).chars().flat_map(char::escape_debug).collect();

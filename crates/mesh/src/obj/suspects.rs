@@ -1,7 +1,7 @@
 //! Indices that point past the elements read so far: only the end of the file decides whether they are wrong.
 //!
-//! OBJ files may name what comes later. A chunk whose largest index passes what is known at its end
-//! is looked through, once and in order, while its text is still there; what is found waits here.
+//! OBJ files can refer to later elements. If a chunk's largest index exceeds the counts at its end, the chunk is
+//! searched once, in order, while its text is still available; the findings are kept here.
 
 use super::parsed::{ElementKind, ObjParsedCorners, ObjSegment, ObjStream, RelativeRun};
 use super::reader::ObjSlot;
@@ -17,33 +17,33 @@ use std::sync::Arc;
 /// The value of an index that counts backwards past the start of the file.
 pub(super) const BEFORE_START: u32 = u32::MAX - 1;
 
-/// A corner's index that passes what is known. There may be one for every corner of a file.
+/// A corner's index that exceeds the current count. There may be one for every corner of a file.
 struct Suspect {
     stream: ObjStream,
     /// 1-based.
     index: u32,
     /// The line's number, from 1.
     line: u64,
-    /// Where the index stands in the file.
+    /// The offset of the index in the file.
     offset: u64,
     /// Its line in [`Found::text`].
     text: (u32, u32),
-    /// Where it stands in its line: start and size.
+    /// The location in its line: start and size.
     token: (u32, u32),
 }
 
-/// What was found in a chunk.
+/// The findings in a chunk.
 #[derive(Default)]
 pub(super) struct ObjFound {
     list: Vec<Suspect>,
     /// The lines with suspects, each once. Which of them are shown is known at the end of the file only: a number
     /// of excerpts per chunk would make warnings depend on the size of chunks.
     text: Vec<u8>,
-    /// Where the last line of `text` begins in the chunk.
+    /// The offset in the chunk of the last line of `text`.
     last_line: Option<usize>,
 }
 
-/// What was found in all chunks, and the largest index of each stream.
+/// The findings in all chunks, and the largest index of each stream.
 #[derive(Default)]
 pub(super) struct Suspects {
     chunks: Vec<ObjFound>,
@@ -51,7 +51,7 @@ pub(super) struct Suspects {
 }
 
 impl Suspects {
-    /// Adds what a chunk has.
+    /// Adds the findings of a chunk.
     pub(super) fn merge(&mut self, found: ObjFound, largest: [u32; 3]) -> Result<()> {
         for (all, own) in self.largest.iter_mut().zip(largest) {
             *all = own.max(*all);
@@ -59,8 +59,8 @@ impl Suspects {
         if found.list.is_empty() { Ok(()) } else { try_push(&mut self.chunks, found, "forward references") }
     }
 
-    /// The first that is wrong, by position, is the error; where the caller goes on they are
-    /// warnings, and `true` says that there are any.
+    /// Reports the first wrong index, by position, as the error. If the caller continues past errors, all are warnings,
+    /// and `true` means that there are any.
     pub(super) fn check(
         mut self,
         counts: Counts,
@@ -85,7 +85,7 @@ impl Suspects {
 }
 
 impl Suspect {
-    /// What is wrong; `text` is that of its chunk's suspects.
+    /// Describes the fault; `text` is that of its chunk's suspects.
     fn diagnostic(&self, total: u32, file: &Arc<str>, text: &[u8]) -> Diagnostic {
         let noun = self.stream.noun();
         let (start, size) = self.text;
@@ -112,8 +112,8 @@ impl Suspect {
     }
 }
 
-/// The corners of a chunk that point past what is known at its end. Where the first wrong one ends
-/// the reading, only those are listed that are larger than all of their stream before: it is among them.
+/// Finds the corners of a chunk whose index exceeds the counts at its end. If the first wrong one ends the reading,
+/// only indices larger than all earlier ones of their stream are listed: it is one of them.
 pub(super) fn find(slot: &ObjSlot, first_only: bool) -> Result<ObjFound> {
     let file: Arc<str> = "".into();
     let mut found = ObjFound::default();
@@ -134,7 +134,7 @@ struct ObjWalk<'a, 'f> {
     found: &'f mut ObjFound,
 }
 
-/// Where a walk is inside of a segment.
+/// The position of a walk in a segment.
 struct ObjCursor<'a> {
     row: usize,
     line: ObjLine,
@@ -192,7 +192,7 @@ impl<'a> ObjWalk<'a, '_> {
     ) -> Result<()> {
         let cursor = cursor.get_or_insert_with(|| ObjCursor::at(self.text, segment.line_offset as usize));
         cursor.go_to(self.text, row, corner);
-        // Several indices of one corner may be asked for: the tokens stay before it.
+        // Several indices of one corner may be requested: the tokens stay before it.
         let token = cursor.tokens.clone().next().unwrap_or(cursor.line.start..cursor.line.start + 1);
         let part = part_of(&self.text[token.clone()], stream as usize);
         let span = ((token.start + part.start) as u32, part.len() as u32);
@@ -209,7 +209,7 @@ impl<'a> ObjWalk<'a, '_> {
         try_push(&mut self.found.list, suspect, "forward references")
     }
 
-    /// Keeps the line that begins at `start`; returns where it is in [`Found::text`].
+    /// Keeps the line that begins at `start`; returns its range in [`ObjFound::text`].
     fn keep_line(&mut self, start: usize) -> Result<(u32, u32)> {
         let found = &mut *self.found;
         if found.last_line == Some(start)
@@ -252,7 +252,7 @@ fn after_keyword(line: ObjLine, text: &[u8]) -> ObjTokens<'_> {
     tokens
 }
 
-/// Where the index that is value `at` of a run stands in the chunk's text.
+/// Returns the location in the chunk's text of the index that is value `at` of a run.
 pub(super) fn place_in_run(text: &[u8], run: &RelativeRun, at: usize) -> (u32, u32) {
     let (mut corner, mut from) = (at / run.stride, run.line_offset as usize);
     loop {
@@ -282,8 +282,8 @@ fn part_of(token: &[u8], part: usize) -> Range<usize> {
     0..token.len()
 }
 
-/// Where in a chunk the count of a kind passes `limit`: the offset of the statement. Statements that
-/// are left out, whose places `broken` gives in order, do not count.
+/// Finds where in a chunk the count of a kind exceeds `limit`: the offset of the statement. Skipped statements, whose
+/// offsets `broken` gives in order, do not count.
 pub(super) fn find_excess(text: &[u8], broken: impl Iterator<Item = u32>, before: Counts, limit: u64) -> u32 {
     let mut broken = broken.peekable();
     let mut counts = before.to_array().map(u64::from);

@@ -1,4 +1,4 @@
-//! What all parts of the OBJ writer share: options, counts of what is written, rows of numbers, sizes of chunks.
+//! Shared by all parts of the OBJ writer: options, counts of written elements, rows of numbers, chunk sizes.
 
 use crate::options::{Digits, ObjWriteOptions};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -10,17 +10,17 @@ use polyhaul_text::format::{FixedLine, MAX_FIXED_F32, Page};
 /// About how many bytes of text a chunk has: one `write` call each.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Text may be longer than planned; a slot is counted with room for that.
+/// Text can be longer than planned; the budget of a slot allows for that.
 const SLOT_FACTOR: usize = 4;
 
-/// What formatting needs to know.
+/// The context for formatting.
 #[derive(Clone, Copy)]
 pub(super) struct ObjText<'a> {
     pub(super) materials: &'a [Material],
     pub(super) options: &'a ObjWriteOptions,
 }
 
-/// How much of each array the file holds so far, and what its state lines say.
+/// How much of each array is in the file so far, and the current state lines.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ObjWritten {
     /// Positions, uvs, normals.
@@ -29,7 +29,7 @@ pub(super) struct ObjWritten {
 }
 
 impl ObjWritten {
-    /// Adds what an object brings along; indices are 32-bit numbers.
+    /// Adds an object's counts; indices are 32-bit numbers.
     pub(super) fn add(&mut self, counts: [usize; 3]) -> Result<()> {
         for (sum, count) in self.counts.iter_mut().zip(counts) {
             *sum += count as u64;
@@ -47,7 +47,7 @@ pub(super) fn chunk_bytes(options: &RunOptions) -> usize {
     options.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30)
 }
 
-/// What a slot is counted with.
+/// The budget of a slot.
 pub(super) fn slot_bytes(chunk_bytes: usize) -> usize {
     SLOT_FACTOR * chunk_bytes.max(CHUNK_BYTES / 4)
 }
@@ -91,17 +91,17 @@ pub(super) fn numbers(page: &mut Page<'_>, values: &[f32], digits: Digits) {
 pub(super) struct ObjHeld {
     /// Which run of the mesh holds.
     pub(super) runs: [Option<u32>; 3],
-    /// What the text says so far.
+    /// The values in the text so far.
     pub(super) values: [u32; 3],
 }
 
-/// What the entries of [`Held`] are.
+/// Indices of entries in [`ObjHeld`].
 pub(super) const SMOOTHING: usize = 0;
 pub(super) const GROUP: usize = 1;
 pub(super) const MATERIAL: usize = 2;
 
 impl Default for ObjHeld {
-    /// What holds at the begin of a file: smoothing is off, and there is neither group nor material.
+    /// The state at the start of a file: smoothing is off, and there is neither group nor material.
     fn default() -> Self {
         ObjHeld { runs: [None; 3], values: [0, NONE, NONE] }
     }

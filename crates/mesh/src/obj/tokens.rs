@@ -4,11 +4,11 @@ use polyhaul_model::error::{Error, Result};
 use polyhaul_text::scan::is_space;
 use std::borrow::Cow;
 
-/// A logical line: its content, and where the next one begins.
+/// A logical line: its content, and the offset of the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ObjLine {
     pub(super) start: usize,
-    /// Where the content ends: at a newline that no backslash escapes, or at the end of the text.
+    /// The end of the content: a newline that no backslash escapes, or the end of the text.
     pub(super) end: usize,
     pub(super) next: usize,
     /// Whether an escaped newline lies inside.
@@ -46,7 +46,7 @@ pub(super) struct ObjTokens<'a> {
     end: usize,
 }
 
-/// A token: where it begins and ends.
+/// A token: its start and end.
 pub(super) type ObjToken = std::ops::Range<usize>;
 
 impl<'a> ObjTokens<'a> {
@@ -99,7 +99,7 @@ impl<'a> ObjTokens<'a> {
         &self.text[token.clone()]
     }
 
-    /// Where the line ends: the place of something that is missing.
+    /// Returns the end of the line as the location of a missing token.
     pub(super) fn end(&self) -> ObjToken {
         let mut end = self.end;
         while end > self.at && is_space(self.text[end - 1]) {

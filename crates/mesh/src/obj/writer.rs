@@ -1,7 +1,7 @@
 //! A scene to OBJ text in Blender's dialect: the job that the pipeline runs, chunk by chunk.
 //!
-//! The order of things is in [`super::plan`], state lines and corners are in [`super::elements`];
-//! here are numbers, headers and curves.
+//! [`super::plan`] determines the order, [`super::elements`] writes state lines and corners; this module writes
+//! numbers, headers and curves.
 
 use super::plan::{ObjPlan, ObjPlanPiece, ObjSection, PieceKind};
 use super::text::{ObjText, ObjWritten, chunk_bytes, numbers, rows, slot_bytes};
@@ -26,8 +26,8 @@ struct ObjPageSlot {
     out: Out,
 }
 
-/// Writes `scene` as OBJ text; `materials` are those that its runs and slots name, and `library` is
-/// what the `mtllib` line says.
+/// Writes `scene` as OBJ text; `materials` are those that its runs and slots refer to, and `library` is the file in the
+/// `mtllib` line.
 pub fn write(
     scene: &Scene,
     materials: &[Material],
@@ -114,7 +114,7 @@ impl Pages for ObjPages<'_> {
     }
 }
 
-/// The lines before the first object. Comments are those of other formats: OBJ files that are read have none.
+/// The lines before the first object. Comments come from other formats: the OBJ reader keeps none.
 fn file_header(scene: &Scene, library: Option<&str>) -> Result<Vec<u8>> {
     let library = library.map(names::written);
     let mut head = Vec::new();
@@ -172,12 +172,12 @@ impl ObjText<'_> {
         range.into_iter().try_for_each(|index| self.position(mesh, index, mesh.positions[index], out))
     }
 
-    /// Whether colours stand behind positions.
+    /// Returns whether colors follow positions.
     pub(super) fn has_colors(&self, mesh: &Mesh) -> bool {
         self.options.export_colors && !mesh.colors.is_empty()
     }
 
-    /// The line of a position, with its weight or colour.
+    /// Writes the line of a position, with its weight or color.
     pub(super) fn position(&self, mesh: &Mesh, index: usize, position: [f32; 3], out: &mut Out) -> Result<()> {
         let weight = mesh.position_weights.get(index).copied().filter(|&weight| weight != 1.0);
         let has_color = |color: &&[f32; 4]| self.has_colors(mesh) && !color.iter().all(|c| c.is_nan());
@@ -186,7 +186,7 @@ impl ObjText<'_> {
             page.byte(b'v');
             numbers(page, &position, self.options.position_digits);
             if let Some(&[red, green, blue, _]) = color {
-                // As Blender: six numbers. The alpha that is dropped is counted in `save`.
+                // Six numbers, as Blender writes. `save` counts the alpha that is dropped.
                 numbers(page, &[red, green, blue], self.options.color_digits);
             } else if let Some(weight) = weight {
                 numbers(page, &[weight], self.options.position_digits);
@@ -224,7 +224,7 @@ impl ObjText<'_> {
         self.curve_body(curve, add, positions.end.wrapping_add(add), out)
     }
 
-    /// What stands before a curve's positions.
+    /// Writes the lines before a curve's positions.
     pub(super) fn curve_head(&self, curve: &Curve, out: &mut Out) -> Result<()> {
         out.whole(|page| {
             page.bytes(if curve.rational { b"cstype rat bspline\ndeg " } else { b"cstype bspline\ndeg " });
@@ -233,7 +233,7 @@ impl ObjText<'_> {
         })
     }
 
-    /// What stands after a curve's positions, when `count` is one more than the file's last.
+    /// Writes the lines after a curve's positions; `count` is one more than the file's last position.
     pub(super) fn curve_body(&self, curve: &Curve, add: u32, count: u32, out: &mut Out) -> Result<()> {
         let digits = self.options.position_digits;
         out.whole(|page| {

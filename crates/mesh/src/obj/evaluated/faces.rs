@@ -12,17 +12,17 @@ use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::Page;
 use std::ops::Range;
 
-/// What the state lines before a face say; `None` where the object says nothing of the kind.
+/// The state according to the lines before a face; `None` if the object does not set it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ObjSaid {
     smoothing: Option<u32>,
     /// The group, [`NONE`] for none.
     group: Option<u32>,
-    /// The material: a slot of the object, or what a run of the mesh names.
+    /// The material: a slot of the object, or the name from a run of the mesh.
     material: Option<i32>,
 }
 
-/// What holds at the begin of an object: nothing is stated yet.
+/// The state at the start of an object: nothing is set yet.
 const NOTHING: ObjSaid = ObjSaid { smoothing: None, group: None, material: None };
 
 /// Writes the faces at the places `range`.
@@ -38,7 +38,7 @@ pub(super) fn faces(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<us
     while at < range.end {
         writer.say(next, said, out)?;
         said = next;
-        // As many faces as say the same.
+        // As many faces as share the same state.
         out.format(|page| {
             while at < range.end && next == said {
                 if !writer.face(page, prepared.face(at), &mut corners) {
@@ -67,7 +67,7 @@ struct FaceWriter<'a> {
     normals: ObjAttribute<'a, 3>,
     forms: CornerForms<'a>,
     has_vertex_groups: bool,
-    /// Whether a corner may lack what others have.
+    /// Whether a corner can lack values that others have.
     may_miss: bool,
 }
 
@@ -98,7 +98,7 @@ impl<'a> FaceWriter<'a> {
         }
     }
 
-    /// Writes a face; `false` where it does not fit.
+    /// Writes a face; returns `false` if it does not fit.
     #[inline]
     fn face(&self, page: &mut Page<'_>, face: usize, corners: &mut ObjFacesCorners) -> bool {
         if self.may_miss {
@@ -115,7 +115,7 @@ impl<'a> FaceWriter<'a> {
         self.forms.complete(page, end - start, position, has_uvs.then_some(uv), has_normals.then_some(normal))
     }
 
-    /// As [`FaceWriter::face`], of corners that need not all have a uv and a normal.
+    /// Same as [`FaceWriter::face`], for corners that need not all have a uv and a normal.
     fn face_with_gaps(&self, page: &mut Page<'_>, face: usize, corners: &mut ObjFacesCorners) -> bool {
         let Prepared { frame, numbers: ObjNumbers { uvs, normals, .. }, .. } = self.prepared;
         let range = self.corners(face);
@@ -143,7 +143,7 @@ impl<'a> FaceWriter<'a> {
         self.offsets[face] as usize..self.offsets[face + 1] as usize
     }
 
-    /// What holds for a face.
+    /// Returns the state for a face.
     #[inline]
     fn state(&self, face: usize) -> ObjSaid {
         ObjSaid { smoothing: self.smoothing(face), group: self.group(face), material: self.material(face) }
@@ -230,7 +230,7 @@ impl<'a> FaceWriter<'a> {
     }
 }
 
-/// What a mesh's runs say of a face.
+/// Returns the value of a mesh's runs for a face.
 fn run_value(runs: &[Run], face: usize) -> Option<u32> {
     held(runs, |at| at.faces, face as u32).map(|run| runs[run as usize].value)
 }

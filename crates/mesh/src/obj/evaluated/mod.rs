@@ -2,10 +2,9 @@
 //! moved by their transform, uvs and normals merged and numbered, faces in the order of their
 //! material slots.
 //!
-//! Numbers run on over the file, so an object's faces can be written only when the values of all
-//! objects before it are counted. Small objects are prepared side by side, numbered in order, and
-//! written side by side. A large one is prepared by all threads, then written in pages; it takes 4
-//! bytes of memory per corner for uvs and normals each.
+//! Numbering continues through the file, so an object's faces can be written only when the values of all earlier
+//! objects are counted. Small objects are prepared in parallel, numbered in order, and written in parallel. A large one
+//! is prepared by all threads, then written in pages; it needs 4 bytes of memory per corner for uvs and normals each.
 //!
 //! `formats::frame`: where an object stands. `values`: uvs and normals. `prepare`: numbers and orders.
 //! `smoothing`: smoothing groups. `pages`: which text stands in which page. `faces`: faces and their
@@ -31,12 +30,12 @@ use prepare::{ObjNumbers, Prepared, Preparing};
 /// Objects of this weight are prepared by all threads, one after another. Others are a part of
 /// a page, which is kept in memory as a whole.
 const LARGE: usize = 1 << 17;
-/// The weight of a page of small objects: about as much text as other pages have.
+/// The weight of a page of small objects: about as much text as other pages.
 const PAGE: usize = 1 << 13;
-/// What a page takes in memory for each unit of weight: text, numbers, and what finds equal values.
+/// The memory for each unit of a page's weight: text, numbers, and the tables that find equal values.
 const UNIT_BYTES: usize = 128;
 
-/// Writes objects after what is `written` already.
+/// Writes objects after what has been `written`.
 pub fn write(
     scene: &Scene,
     objects: &[Object],
@@ -59,12 +58,12 @@ pub fn write(
             }
         }
     }
-    // What the text says by now is nobody else's: the next object says all it means.
+    // The state in the text belongs to other objects: the next object sets all of its own.
     written.held = ObjHeld::unknown();
     Ok(written)
 }
 
-/// How much there is to write of a mesh: corners, or what it has more of than these.
+/// Returns the amount of work for a mesh: its corners, or whichever array is longer.
 fn weight(mesh: &Mesh) -> usize {
     let others = [mesh.positions.len(), mesh.lines.corner_positions.len(), mesh.points.len()];
     others.into_iter().fold(mesh.faces.corner_positions.len(), usize::max)

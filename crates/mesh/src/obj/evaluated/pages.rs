@@ -16,7 +16,7 @@ use std::ops::Range;
 /// Rows that are made before they are formatted: they stay in the L1 cache.
 const ROWS: usize = 256;
 
-/// What stands together in the text of an object.
+/// The kinds of consecutive lines in the text of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ObjPagesKind {
     Header,
@@ -37,8 +37,8 @@ struct ObjectText<'a> {
 }
 
 impl ObjectText<'_> {
-    /// What the text consists of, in order: kind, number of elements, about how many bytes each takes.
-    /// For faces in their own order the bytes are those of a corner.
+    /// The text, in order: kind, number of elements, approximate bytes of each. For faces in their own order, the bytes
+    /// of a corner.
     fn kinds(&self) -> [(ObjPagesKind, usize, u64); 8] {
         let Prepared { mesh, object, numbers, .. } = self.prepared;
         let options = self.text.options;
@@ -157,7 +157,7 @@ fn in_batches<const N: usize>(
 pub(super) struct SmallPages<'a> {
     preparing: Preparing<'a>,
     objects: &'a [Object],
-    /// Where the objects of each page begin.
+    /// The first object of each page.
     starts: Vec<usize>,
 }
 
@@ -185,7 +185,7 @@ impl<'a> SmallPages<'a> {
         Ok(SmallPages { preparing, objects, starts })
     }
 
-    /// How many pages there are.
+    /// Returns the number of pages.
     pub(super) fn count(&self) -> u64 {
         self.starts.len() as u64
     }
@@ -262,7 +262,7 @@ pub(super) struct LargePages<'a> {
 struct ObjPagesPiece {
     kind: ObjPagesKind,
     count: usize,
-    /// About how many bytes an element takes; for faces in their own order, a corner.
+    /// The approximate bytes of an element; for faces in their own order, of a corner.
     unit: u64,
     /// The cost of all pieces before this one.
     start: u64,
@@ -291,7 +291,7 @@ impl<'a> LargePages<'a> {
         }
     }
 
-    /// How many pages there are.
+    /// Returns the number of pages.
     pub(super) fn count(&self) -> u64 {
         self.cost.div_ceil(self.page_cost)
     }

@@ -1,5 +1,5 @@
-//! What must be known of an object before any of its text can be made: the numbers of its uvs and
-//! normals, the order of its faces, their smoothing groups.
+//! What must be known about an object before its text can be formatted: the numbers of its uvs and normals, the order
+//! of its faces, their smoothing groups.
 
 use super::smoothing;
 use super::values::{Normals, Numbering, ObjAttribute, Rounding, normals, number_normals, number_uvs, uvs};
@@ -25,24 +25,24 @@ pub(super) struct Prepared<'a> {
     pub(super) mesh: &'a Mesh,
     pub(super) frame: Frame,
     pub(super) numbers: ObjNumbers,
-    /// What is added to indices: positions, uvs, normals.
+    /// Offsets added to indices of positions, uvs and normals.
     pub(super) bases: [u32; 3],
 }
 
-/// What is worked out for an object. Reused for others.
+/// The results for one object. Reused for others.
 #[derive(Default)]
 pub(super) struct ObjNumbers {
     pub(super) uvs: Unique,
     pub(super) normals: Unique,
-    /// Which positions a face uses; empty where nobody asks.
+    /// Which positions a face uses; empty if unneeded.
     used: Vec<AtomicU8>,
-    /// The faces in the order of their material slots; empty where that is their own order.
+    /// The faces in the order of their material slots; empty if that is their own order.
     pub(super) order: Vec<u32>,
-    /// The smoothing group of each face; empty where flags are written.
+    /// The smoothing group of each face; empty if flags are written.
     pub(super) smoothing: Vec<u32>,
 }
 
-/// What preparing an object needs beside the object.
+/// The context for preparing an object.
 #[derive(Clone, Copy)]
 pub(super) struct Preparing<'a> {
     pub(super) scene: &'a Scene,
@@ -51,7 +51,7 @@ pub(super) struct Preparing<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Prepares an object with `threads` threads; `numbers` is what is reused.
+    /// Prepares an object with `threads` threads; `numbers` is reused memory.
     pub(super) fn new(
         object: &'a Object,
         preparing: &Preparing<'a>,
@@ -97,7 +97,7 @@ impl<'a> Prepared<'a> {
         Normals { attribute, frame: self.frame, rounding: Rounding::new(text.options.normal_digits) }
     }
 
-    /// How many positions, uvs and normals it brings along.
+    /// Returns how many positions, uvs and normals it adds.
     pub(super) fn counts(&self) -> [usize; 3] {
         [self.mesh.positions.len(), self.numbers.uvs.first.len(), self.numbers.normals.first.len()]
     }
@@ -109,7 +109,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Numbers without content, in the memory of those before.
+/// Returns empty numbers that reuse the memory of earlier ones.
 fn emptied(numbers: &mut Unique) -> Unique {
     let mut numbers = std::mem::take(numbers);
     numbers.first.clear();
@@ -134,7 +134,7 @@ fn find_used(mesh: &Mesh, threads: usize, cancel: &Cancel, used: &mut Vec<Atomic
     )
 }
 
-/// The faces, stably sorted by slot; nothing where they are sorted already.
+/// Returns the faces, stably sorted by slot; nothing if they are sorted already.
 fn order_by_slot(slots: &[i32], order: &mut Vec<u32>) -> Result<()> {
     if slots.is_sorted() {
         return Ok(());

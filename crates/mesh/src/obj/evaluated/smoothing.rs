@@ -1,8 +1,8 @@
 //! Smoothing groups: smooth faces connected over edges that are not sharp.
 //!
-//! Groups are numbered from 1 in the order of their first face. A flat face is a group of its own and
-//! takes a number (and a bit) like any other, although 0 is written for it. As bit flags, a group takes
-//! the lowest bit that no group with a smaller number uses at one of its positions.
+//! Groups are numbered from 1 in the order of their first face. A flat face is a group of its own and takes a number
+//! (and a bit) like any other, although 0 is written for it. As bit flags, a group takes the lowest bit that no group
+//! with a smaller number uses at any of its positions.
 
 use polyhaul_model::Mesh;
 use polyhaul_model::error::Result;
@@ -43,7 +43,7 @@ fn is_smooth(mesh: &Mesh, face: usize) -> bool {
     mesh.face_smooth.get(face).is_some_and(|&smooth| smooth != 0)
 }
 
-/// The first face of a group; paths become shorter on the way.
+/// Returns the first face of a group, and shortens paths on the way.
 fn root(parents: &mut [u32], mut face: u32) -> u32 {
     while parents[face as usize] != face {
         let parent = parents[face as usize];
@@ -78,7 +78,7 @@ fn join_over_edges(mesh: &Mesh, parents: &mut [u32]) -> Result<()> {
     Ok(())
 }
 
-/// The bit of each face's group; 0 where all 32 are taken.
+/// Returns the bit of each face's group; 0 if all 32 are taken.
 fn bits(mesh: &Mesh, numbers: &[u32], last: u32) -> Result<Vec<u32>> {
     let mut by_group: Vec<u32> = Vec::new();
     by_group.try_reserve_exact(numbers.len())?;

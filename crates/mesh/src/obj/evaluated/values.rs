@@ -1,8 +1,7 @@
-//! Uvs and normals: which values an object has, and what makes two of them one.
+//! Uvs and normals: the values that an object has, and when two of them are equal.
 //!
-//! Values are merged per object and numbered by their first appearance (`ops::dedup`): uvs by their
-//! bits, normals by what their digits will be. Zero and minus zero are one value, whose sign is the
-//! first's.
+//! Values are merged per object and numbered by their first appearance (`ops::dedup`): uvs by their bits, normals by
+//! the digits to be written. Zero and minus zero are one value, with the sign of the first.
 
 use crate::dedup::{BATCH, Dedup, DedupKey, Items, Unique, prefetch};
 use crate::frame::Frame;
@@ -13,10 +12,10 @@ use polyhaul_pipeline::options::Cancel;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Below this, and with a frame below this, nothing overflows to what is unlike itself.
+/// Below this, and with a frame below this, no overflow can make values unequal.
 const MODEST: f32 = 1e15;
 
-/// The values of an attribute, and where a corner finds its own.
+/// The values of an attribute, and the mapping from corners to them.
 #[derive(Clone, Copy)]
 pub(super) struct ObjAttribute<'a, const N: usize> {
     values: &'a [[f32; N]],
@@ -53,7 +52,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         ObjAttribute { used, ..self }
     }
 
-    /// How many items there are: what the domain counts.
+    /// Returns the number of items that the domain counts.
     fn len(&self) -> usize {
         match self.domain {
             Domain::Indexed if self.values.is_empty() => 0,
@@ -68,7 +67,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         self.value_in(self.domain, item)
     }
 
-    /// As [`Attribute::value`], where the compiler knows the domain.
+    /// Same as [`ObjAttribute::value`], for a domain known at compile time.
     #[inline(always)]
     fn value_in(&self, domain: Domain, item: usize) -> Option<[f32; N]> {
         let place = match domain {
@@ -82,7 +81,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         Some(self.values[place])
     }
 
-    /// Where values that are often equal meet.
+    /// Returns a table index at which values that are often equal meet.
     #[inline(always)]
     fn hint(&self, domain: Domain, item: usize) -> usize {
         match domain {
@@ -108,7 +107,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         }
     }
 
-    /// The number of a corner's value in what deduplication gave.
+    /// Returns the number of a corner's value after deduplication.
     #[inline]
     pub(super) fn number(&self, of_item: &[u32], face: usize, corner: usize) -> u32 {
         match self.domain {
@@ -119,7 +118,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
     }
 }
 
-/// A domain that the compiler knows, of those that large meshes have.
+/// A domain known at compile time, for those that large meshes have.
 pub(super) trait ObjPlace: Sync {
     const DOMAIN: Option<Domain>;
 }
@@ -199,7 +198,7 @@ impl<const N: usize, P: ObjPlace, F: KeyBatch<N>> Items for Keyed<'_, N, P, F> {
     }
 }
 
-/// Who deduplicates, and where the result goes.
+/// The deduplicator and its output.
 pub(super) struct Numbering<'a> {
     pub(super) dedup: &'a mut Dedup,
     pub(super) threads: usize,
@@ -255,8 +254,8 @@ pub(super) struct Normals<'a> {
 pub(super) struct Rounding(Option<f32>);
 
 impl Rounding {
-    /// As many digits as are written. With more than six there is no rounding and no merging: three
-    /// such numbers do not fit a key.
+    /// Uses as many digits as are written. With more than six there is no rounding and no merging: three such numbers
+    /// do not fit a key.
     pub(super) fn new(digits: Digits) -> Rounding {
         match digits {
             Digits::Fixed(digits @ 0..=6) => Rounding(Some(10.0f32.powi(digits.into()))),
@@ -266,7 +265,7 @@ impl Rounding {
 }
 
 impl Normals<'_> {
-    /// Makes normals what is written.
+    /// Rounds normals as they will be written.
     pub fn write(&self, normals: &mut [[f32; 3]]) {
         let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
         for normals in normals.chunks_mut(BATCH) {
@@ -283,7 +282,7 @@ impl Normals<'_> {
     }
 }
 
-/// How many times `1 / scale`, rounded as Blender does it.
+/// Returns how many times `1 / scale` fits, rounded as in Blender.
 #[inline]
 fn step(part: f32, scale: f32) -> f32 {
     ceil(scale * part - 0.5)
