@@ -1,10 +1,10 @@
 //! Binary rows, element by element, to the sinks.
 //!
-//! Rows of one size are found without looking at those before: every worker reads its own share of a positioned
-//! source and parses it. Members of compressed data are read whole, and a row that two share is handed on. What was
-//! read beyond the last row of that size is kept, so that no byte is read twice. Rows with lists are assumed to be like
-//! the first one and verified while they are parsed ([`EvenRowsJob`]); from the first that differs on, and in streams,
-//! they are walked in order ([`WalkRowsJob`]), and only parsing them is parallel.
+//! Rows of one size are found without looking at earlier ones: every worker reads and parses its own share of a
+//! positioned source. Members of compressed data are read whole, and a row shared by two is passed on. Bytes read after
+//! the last row of that size are kept, so that no byte is read twice. Rows with lists are assumed to be like the first
+//! one, which parsing verifies ([`EvenRowsJob`]). From the first row that differs, and in streams, rows are walked in
+//! order ([`WalkRowsJob`]), and only parsing them is parallel.
 
 use super::layout::{PlyShape, RowEnd, Walked};
 use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
@@ -21,12 +21,12 @@ use polyhaul_pipeline::run::{Crew, Phase, run};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of rows per chunk: they stay in a core's own cache until they are taken apart.
+/// Bytes of rows per chunk: they stay in a core's private cache until they are parsed.
 const CHUNK_BYTES: usize = 512 << 10;
-/// How far the first row is looked for, to know what all may be like.
+/// How far to search for the end of the first row, as a model for all rows.
 const FIRST_ROW_BYTES: u64 = 64 << 10;
 
-/// What the rows of all elements are read with.
+/// The context for reading the rows of all elements.
 pub(super) struct PlyReader<'a, 'o> {
     pub(super) feed: Feed<'a>,
     pub(super) options: &'o ParseOptions,
@@ -40,7 +40,7 @@ struct PlyBinarySlot {
     bytes: Vec<u8>,
     /// How many of them are rows.
     size: usize,
-    /// Where they lie in the file.
+    /// Their offset in the file.
     offset: u64,
     first_row: u64,
     rows: usize,
@@ -50,17 +50,17 @@ struct PlyBinarySlot {
     found: SinkFound,
 }
 
-/// What the commits settle.
+/// The state of the ordered part.
 struct PlyBinaryState {
     outcome: PlyOutcome,
     mismatch: Option<u64>,
-    /// What was read from the row that is not of the shape on.
+    /// Bytes that were read from the first row of another shape on.
     unused: Vec<Part>,
     warnings: Warnings,
     progress: PlyRowsProgress,
 }
 
-/// What both jobs have.
+/// Shared by both jobs.
 struct Common<'a> {
     target: PlyRowsTarget<'a>,
     options: &'a ParseOptions,
@@ -89,7 +89,7 @@ impl PlyReader<'_, '_> {
         Ok(outcome)
     }
 
-    /// The shape that all rows may have; `None` where they cannot.
+    /// Returns the shape that all rows may have; `None` if they cannot have one.
     fn shape(&mut self, target: PlyRowsTarget<'_>) -> Result<Option<PlyShape>> {
         let layout = &target.sink.layout;
         let (at, size) = (self.feed.at(), self.feed.size().unwrap_or(0));
@@ -129,13 +129,13 @@ impl PlyReader<'_, '_> {
     fn crew(&mut self, bytes: u64, slot_bytes: usize) -> Crew {
         let run = &self.options.run;
         let chunks = usize::try_from(bytes.div_ceil(slot_bytes.max(1) as u64)).unwrap_or(usize::MAX);
-        // What is found about rows, and where lists begin, is beside their bytes.
+        // Findings about rows, and the starts of lists, come on top of their bytes.
         let crew = Crew::new(run.worker_threads().min(chunks).max(1), run.memory_limit, slot_bytes + (64 << 10));
         self.threads = self.threads.max(crew.threads);
         crew
     }
 
-    /// Reads rows of one size; returns how many there are, which is all of them where the shape is right.
+    /// Reads rows of one size; returns how many there are: all of them if the shape is right.
     fn even(&mut self, target: PlyRowsTarget<'_>, shape: PlyShape, outcome: PlyOutcome) -> Result<(u64, PlyOutcome)> {
         let (rows, row_bytes) = (target.element.count, shape.row_bytes);
         target.sink.reserve_rows(rows)?;
@@ -155,7 +155,7 @@ impl PlyReader<'_, '_> {
         let mut unused = std::mem::take(&mut state.unused);
         unused.extend(relay.into_rests());
         let (mut outcome, mismatch) = self.settled(state);
-        // What a worker met behind a row that is not of the shape does not count.
+        // An error after a row of another shape does not count.
         if mismatch.is_none() {
             result?;
         }
@@ -175,7 +175,7 @@ impl PlyReader<'_, '_> {
         let options = self.options;
         let common = self.common(target, options);
         let left = self.feed.size().map_or(u64::MAX, |size| size.saturating_sub(self.feed.at()));
-        // Few rows are not worth a thread: there may be thousands of elements.
+        // A few rows are not worth a thread: there may be thousands of elements.
         let least = (target.element.count - row).saturating_mul(8 * target.sink.layout.least_row_bytes() as u64);
         let crew = self.crew(left.min(least), common.chunk_bytes);
         let (mut bases, mut totals) = (Vec::new(), Vec::new());
@@ -203,7 +203,7 @@ impl PlyReader<'_, '_> {
         (state.outcome, state.mismatch)
     }
 
-    /// Notes what follows the last row.
+    /// Reports data after the last row.
     pub(super) fn finish(&mut self) -> Result<()> {
         let at = self.feed.at();
         let extra = self.feed.drain()?;
@@ -231,13 +231,13 @@ impl Common<'_> {
         }
     }
 
-    /// Takes the rows of a slot apart.
+    /// Distributes the rows of a slot to the arrays.
     fn publish(&self, slot: &mut PlyBinarySlot, shape: Option<&PlyShape>) -> Result<()> {
         let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, found, .. } = slot;
         let (first_row, rows) = (*first_row, *rows);
         let block = PlySinkBlock { bytes: &bytes[..*size], rows, first_row, bases, totals, shape };
-        // SAFETY: chunks have different rows. The values of their lists come after those of the rows before: `bases`
-        // where rows are walked, and the shape's counts times the row where all are of one size.
+        // SAFETY: chunks have different rows. The values of their lists follow those of earlier rows: from `bases` if
+        // rows are walked, and from the shape's counts times the row if all are of one size.
         *found = unsafe { self.target.sink.publish(&block, scratch)? };
         Ok(())
     }
@@ -246,7 +246,7 @@ impl Common<'_> {
         Place { file: self.name.clone(), offset: Some(offset), ..Place::default() }
     }
 
-    /// Files what was found in a slot.
+    /// Reports the findings in a slot.
     fn settle(&self, state: &mut PlyBinaryState, slot: &PlyBinarySlot) -> Result<()> {
         let at = |flaw: &Flaw| (self.place(slot.offset + flaw.at as u64), None);
         state.outcome.file(self.target, &slot.found, self.options, &mut state.warnings, at)?;
@@ -265,15 +265,15 @@ fn grow(bytes: &mut Vec<u8>, size: usize) -> Result<()> {
     Ok(())
 }
 
-/// Rows of one size, each chunk by itself.
+/// Rows of one size, each chunk independently.
 struct EvenRowsJob<'a, 'f> {
     common: Common<'a>,
     feed: &'a Feed<'f>,
-    /// Where the first row lies.
+    /// The offset of the first row.
     start: u64,
     shape: PlyShape,
     chunk_rows: usize,
-    /// The piece with the first row, where the source has pieces: then those are the chunks.
+    /// The piece with the first row, if the source has pieces: these are then the chunks.
     first_piece: Option<u64>,
     taken: Mutex<Taken>,
     /// Rows that are cut off at the end of a piece.
@@ -285,11 +285,11 @@ struct EvenRowsJob<'a, 'f> {
 struct Taken {
     /// One past the highest number.
     end: u64,
-    /// Whether a row is not of the shape: nothing behind what was taken matters.
+    /// Whether a row has another shape: nothing after the rows taken matters.
     stop: bool,
 }
 
-/// The piece with the byte at `start`, where a source has pieces.
+/// Returns the piece with the byte at `start`, if the source has pieces.
 fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
     feed.piece_bytes()?;
     let ends_behind = |number: u64| feed.piece(number).is_none_or(|piece| piece.end > start);
@@ -305,7 +305,7 @@ fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
 }
 
 impl EvenRowsJob<'_, '_> {
-    /// Whether a chunk is still to be taken. One is if a later one was: what is read has no gaps.
+    /// Returns whether a chunk must still be taken. It must be if a later one was, so that reading leaves no gaps.
     fn is_wanted(&self, number: u64) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.stop && number >= taken.end {
@@ -315,7 +315,7 @@ impl EvenRowsJob<'_, '_> {
         true
     }
 
-    /// Takes as many rows as a chunk has.
+    /// Takes the rows of a chunk.
     fn take_rows(&self, first: u64, slot: &mut PlyBinarySlot) -> Result<()> {
         let left = self.common.target.element.count - first;
         slot.rows = left.min(self.chunk_rows as u64) as usize;
@@ -326,7 +326,7 @@ impl EvenRowsJob<'_, '_> {
         self.read(*offset, &mut bytes[..*size])
     }
 
-    /// Takes a piece: the rows that end in it, and hands on what it has of another one.
+    /// Takes a piece: the rows that end in it; passes on the start of the next row.
     fn take_piece(&self, number: u64, piece: Range<u64>, slot: &mut PlyBinarySlot) -> Result<()> {
         let row_bytes = self.shape.row_bytes as u64;
         let end = self.start + self.common.target.element.count * row_bytes;
@@ -353,7 +353,7 @@ impl EvenRowsJob<'_, '_> {
         Ok(())
     }
 
-    /// What comes before a row.
+    /// Sets the numbers of the rows and values before a row.
     fn place_slot(&self, first: u64, slot: &mut PlyBinarySlot) -> Result<()> {
         slot.first_row = first;
         slot.offset = self.start + first * self.shape.row_bytes as u64;
@@ -426,14 +426,14 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
     }
 }
 
-/// How far rows were walked.
+/// The progress of walking rows.
 struct PlyBinaryLine<'a, 'f> {
     feed: &'a mut Feed<'f>,
-    /// The row that begins where the feed stands.
+    /// The row that begins at the feed's position.
     row: u64,
-    /// How many values each list has before that row.
+    /// The number of values of each list before that row.
     bases: Vec<u64>,
-    /// How many it has in the rows that are taken.
+    /// The number of values of each list in the rows taken.
     totals: Vec<u64>,
 }
 
@@ -460,7 +460,7 @@ impl WalkRowsJob<'_, '_> {
         self.common.options.limits.line_bytes.min(1 << 30)
     }
 
-    /// How many bytes to begin with: few for few rows, since what is too much is put back.
+    /// Returns how many bytes to read first: few for few rows, since the excess is put back.
     fn first_bytes(&self, line: &PlyBinaryLine<'_, '_>) -> usize {
         let Common { target, chunk_bytes, .. } = &self.common;
         let least = target.sink.layout.least_row_bytes() as u64;
@@ -468,7 +468,7 @@ impl WalkRowsJob<'_, '_> {
         usize::try_from(rows).unwrap_or(usize::MAX).min(*chunk_bytes)
     }
 
-    /// How many of `bytes` are whole rows, and how many rows these are.
+    /// Returns how many of `bytes` are whole rows, and how many rows these are.
     fn cut(&self, line: &mut PlyBinaryLine<'_, '_>, bytes: &[u8]) -> (usize, u64, PlyStop) {
         let layout = &self.common.target.sink.layout;
         let most = self.common.target.element.count - line.row;
@@ -487,7 +487,8 @@ impl WalkRowsJob<'_, '_> {
         let (mut at, mut rows) = (0, 0);
         let (bases, totals) = (&line.bases, &mut line.totals);
         while rows < most {
-            // What a count asks for is judged before its numbers are there: so it does not depend on how much is.
+            // A count is checked before its numbers are available, so that the result does not depend on how much has
+            // been read.
             let mut verdict = None;
             let end = layout.walk(bytes, at, |Walked { list, start, count }| {
                 totals[list] += u64::from(count);
@@ -509,19 +510,19 @@ impl WalkRowsJob<'_, '_> {
                 (None, RowEnd::Cut(_)) => PlyStop::Row(end),
                 (None, _) => PlyStop::Length,
             };
-            // What the row had before its end was counted.
+            // The part of the row before its end was counted.
             self.uncount(bytes, at, totals);
             return (at, rows, stop);
         }
         (at, rows, PlyStop::Done)
     }
 
-    /// Takes back what was counted of the row at `at`.
+    /// Undoes the counts for the row at `at`.
     fn uncount(&self, bytes: &[u8], at: usize, totals: &mut [u64]) {
         self.common.target.sink.layout.walk(bytes, at, |walked| totals[walked.list] -= u64::from(walked.count));
     }
 
-    /// That there is more to read for a row of which nothing is whole yet, or why there is not.
+    /// Continues reading for an incomplete row, or returns the error that prevents it.
     fn go_on(&self, line: &mut PlyBinaryLine<'_, '_>, offset: u64, stop: PlyStop) -> Result<()> {
         let Common { target, options, size, .. } = &self.common;
         let place = |offset: u64| self.common.place(offset);

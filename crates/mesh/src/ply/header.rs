@@ -1,6 +1,6 @@
 //! The header of a PLY file (Greg Turk's description of the format): its encoding, its elements and their properties.
 //!
-//! Lines of words; only the first two have a fixed place.
+//! Lines of words; only the first two lines have a fixed position.
 //!
 //! | line | |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `property list` COUNT-TYPE TYPE NAME | a count, then as many numbers |
 //! | `end_header` | the rows start behind its line end |
 //!
-//! Everything that the rows are not needed for is checked here. Nothing is reserved for a declared count.
+//! Checks everything that does not require the rows. No memory is reserved for a declared count.
 
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
@@ -23,7 +23,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How the rows are written.
+/// The encoding of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlyHeaderEncoding {
     Ascii,
@@ -32,7 +32,7 @@ pub enum PlyHeaderEncoding {
 }
 
 impl PlyHeaderEncoding {
-    /// What it is called.
+    /// Returns its name.
     pub fn title(self) -> &'static str {
         match self {
             PlyHeaderEncoding::Ascii => "PLY ascii",
@@ -42,18 +42,18 @@ impl PlyHeaderEncoding {
     }
 }
 
-/// All that a header says.
+/// The contents of a header.
 #[derive(Clone, Debug)]
 pub struct PlyHeader {
-    /// How numbers are stored.
+    /// The encoding of numbers.
     pub encoding: PlyHeaderEncoding,
     /// Elements in the order of the file.
     pub elements: Vec<Element>,
-    /// The text behind `comment`.
+    /// The text after each `comment`.
     pub comments: Vec<String>,
-    /// The text behind `obj_info`.
+    /// The text after each `obj_info`.
     pub infos: Vec<String>,
-    /// Where the rows begin, in bytes.
+    /// Offset of the rows in bytes.
     pub(super) body: u64,
 }
 
@@ -63,7 +63,7 @@ pub struct Element {
     pub name: String,
     pub count: u64,
     pub properties: Vec<Property>,
-    /// Where it is declared.
+    /// The location of its declaration.
     pub(super) place: Place,
 }
 
@@ -74,7 +74,7 @@ pub struct Property {
     pub name: String,
     /// The type of a number, or of the items of a list.
     pub item: Scalar,
-    /// The type of the count that stands before the numbers of a list.
+    /// The type of the count before the numbers of a list.
     pub count: Option<Scalar>,
 }
 
@@ -85,8 +85,8 @@ impl Element {
     }
 }
 
-/// The type that a name stands for, in both styles. 64-bit integers are no part of the format as it was published;
-/// some programs write them.
+/// Returns the type with a given name, in either style. The published format has no 64-bit integers, but some programs
+/// write them.
 fn scalar(name: &[u8]) -> Option<Scalar> {
     Some(match name {
         b"char" | b"int8" => Scalar::I8,
@@ -103,16 +103,16 @@ fn scalar(name: &[u8]) -> Option<Scalar> {
     })
 }
 
-/// Where a header's lines end: found with its first line.
+/// The line ending of a header, determined by its first line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Newline {
     /// LF, or CR LF.
     LineFeed,
-    /// CR alone: what comes after it belongs to the next line, whatever it is.
+    /// CR alone: any character after it belongs to the next line.
     Return,
 }
 
-/// What parsing gave so far.
+/// The result of parsing so far.
 pub(super) enum PlyHeaderParsed {
     Header(PlyHeader),
     /// More bytes are needed.
@@ -124,7 +124,7 @@ pub(super) struct PlyParser<'a> {
     file: Arc<str>,
     options: &'a ParseOptions,
     newline: Option<Newline>,
-    /// Where the next line begins, and how many came before it.
+    /// Offset of the next line, and the number of lines before it.
     at: usize,
     lines: u64,
     encoding: Option<PlyHeaderEncoding>,
@@ -132,7 +132,7 @@ pub(super) struct PlyParser<'a> {
     properties: usize,
     comments: Vec<String>,
     infos: Vec<String>,
-    /// Names of elements; those of the properties of the last one.
+    /// Names of elements, and names of the last element's properties.
     element_names: HashSet<String>,
     names: HashSet<String>,
 }
@@ -140,7 +140,7 @@ pub(super) struct PlyParser<'a> {
 /// A line and its words.
 struct PlyHeaderLine<'a> {
     bytes: &'a [u8],
-    /// Where it begins in the file.
+    /// Its offset in the file.
     start: usize,
     number: u64,
     file: &'a Arc<str>,
@@ -179,7 +179,7 @@ impl<'a> PlyHeaderLine<'a> {
         self.diagnostic(word, message.into(), Some(expected)).into_error(ErrorKind::Malformed)
     }
 
-    /// The error that a word is not what belongs there; where there is none, that it is missing.
+    /// Returns the error that a word is not the expected one, or that it is missing.
     fn wrong(&self, word: Option<Range<usize>>, expected: &str) -> Error {
         let end = self.bytes.len();
         match word {
@@ -214,7 +214,7 @@ impl<'a> PlyParser<'a> {
         }
     }
 
-    /// Goes on with all bytes of the file so far; `ended` where there are no more.
+    /// Continues with all bytes of the file so far; `ended` if there are no more.
     pub(super) fn parse(&mut self, bytes: &[u8], ended: bool, warnings: &mut Warnings) -> Result<PlyHeaderParsed> {
         loop {
             let Some((end, next)) = self.line_end(bytes, ended)? else { return Ok(PlyHeaderParsed::More) };
@@ -228,7 +228,7 @@ impl<'a> PlyParser<'a> {
         }
     }
 
-    /// Where the next line ends, and where the one after it begins.
+    /// Returns the end of the next line, and the start of the one after it.
     fn line_end(&mut self, bytes: &[u8], ended: bool) -> Result<Option<(usize, usize)>> {
         let rest = bytes.get(self.at..).unwrap_or(&[]);
         if self.lines == 0 && !b"ply".starts_with(&rest[..rest.len().min(3)]) || ended && bytes.is_empty() {
@@ -292,7 +292,7 @@ impl<'a> PlyParser<'a> {
         Err(diagnostic.into_error(ErrorKind::Limit).with_hint(hint))
     }
 
-    /// Takes a line; `true` where it ends the header.
+    /// Processes a line; returns `true` if it ends the header.
     fn line(&mut self, line: &PlyHeaderLine<'_>, warnings: &mut Warnings) -> Result<bool> {
         if let Some(nul) = memchr::memchr(0, line.bytes) {
             return Err(line.error(nul..nul + 1, "the header contains a NUL byte", "text"));
@@ -347,7 +347,7 @@ impl<'a> PlyParser<'a> {
         }
     }
 
-    /// A comment: all that comes behind the keyword and the blank after it.
+    /// Stores a comment: everything after the keyword and a blank.
     fn remark(&mut self, line: &PlyHeaderLine<'_>, keyword: Range<usize>, warnings: &mut Warnings) -> Result<()> {
         let start = (keyword.end + 1).min(line.bytes.len());
         let text = names::decode(&line.bytes[start..], &line.place(start), self.options.faults, warnings)?;

@@ -1,7 +1,7 @@
-//! How the rows of an element lie in memory: numbers, and lists of numbers behind their counts.
+//! The layout of an element's rows in memory: numbers, and lists of numbers after their counts.
 //!
-//! A row without lists has one size. A row with lists is walked from count to count, unless all counts are presumed:
-//! then it has one size too ([`Shape`]). Nothing is moved here.
+//! A row without lists has a fixed size. A row with lists is walked from count to count, unless all counts are
+//! presumed; it then has a fixed size too ([`PlyShape`]). Nothing is moved here.
 
 use super::header::Element;
 use polyhaul_model::Scalar;
@@ -14,8 +14,8 @@ pub(super) struct ListType {
     pub(super) item: Scalar,
 }
 
-/// The parts of a row, in order: a gap of plain numbers, a list, a gap, a list, and so on, at last a gap. Gaps may be
-/// empty.
+/// The parts of a row, in order: a gap of plain numbers, a list, a gap, a list, and so on, ending with a gap. Gaps can
+/// be empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlyLayout {
     /// The bytes of each gap; one more than there are lists.
@@ -25,12 +25,12 @@ pub(super) struct PlyLayout {
     pub(super) swap: bool,
 }
 
-/// Where a row is cut off, or what is wrong with it.
+/// The end of a row: where it is truncated, or its fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowEnd {
     /// It ends at this offset.
     Whole(usize),
-    /// It goes on at least up to this offset, which is not there.
+    /// It extends at least to this offset, which is not available.
     Cut(u64),
     /// The count of this list, at this offset, is negative.
     Negative(usize, usize),
@@ -40,7 +40,7 @@ pub(super) enum RowEnd {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walked {
     pub(super) list: usize,
-    /// Where its numbers begin.
+    /// The start of its numbers.
     pub(super) start: usize,
     pub(super) count: u32,
 }
@@ -49,14 +49,14 @@ pub(super) struct Walked {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PlyShape {
     pub(super) row_bytes: usize,
-    /// Where each gap begins in a row.
+    /// The offset of each gap in a row.
     pub(super) gap_starts: Vec<usize>,
-    /// Where each count stands, and how large it is.
+    /// The offset and value of each count.
     pub(super) counts: Vec<(usize, u32)>,
 }
 
 impl PlyLayout {
-    /// The rows of an element; `swap` as in [`Layout::swap`].
+    /// The layout of an element's rows; `swap` as in [`PlyLayout::swap`].
     pub(super) fn from_element(element: &Element, swap: bool) -> Result<PlyLayout> {
         let mut layout = PlyLayout { gaps: Vec::new(), lists: Vec::new(), swap };
         let room = element.properties.iter().filter(|property| property.count.is_some()).count();
@@ -81,7 +81,7 @@ impl PlyLayout {
         self.gaps.iter().sum::<usize>() + self.lists.iter().map(|list| list.count.bytes()).sum::<usize>()
     }
 
-    /// The rows whose lists have these counts; `None` where a row is larger than any file.
+    /// Returns the shape of rows whose lists have these counts; `None` if a row would be larger than any file.
     pub(super) fn shape(&self, counts: &[u32]) -> Result<Option<PlyShape>> {
         let mut shape = PlyShape::default();
         shape.gap_starts.try_reserve_exact(self.gaps.len())?;
@@ -100,7 +100,7 @@ impl PlyLayout {
         Ok(Some(shape))
     }
 
-    /// The counts of the lists of the row at the beginning of `bytes`, where it is there.
+    /// Returns the counts of the lists of the row at the start of `bytes`, if it is complete.
     pub(super) fn counts(&self, bytes: &[u8]) -> Result<Option<Vec<u32>>> {
         let mut counts = Vec::new();
         counts.try_reserve_exact(self.lists.len()).map_err(|_| Error::memory("lists"))?;

@@ -1,7 +1,7 @@
-//! Lines of text to rows, where every line is a row: many numbers at once.
+//! Lines of text to rows, if every line is a row: many numbers together.
 //!
-//! A chunk of lines is parsed as far as its lines are rows of the elements that they must belong to. It reports where
-//! it stopped, and not why: [`super::words`] continues from there.
+//! Parses a chunk as far as its lines are rows of the elements that they must belong to, and reports where it stopped
+//! but not why; [`super::words`] continues from there.
 
 use super::header::Element;
 use super::layout::PlyLayout;
@@ -18,12 +18,12 @@ use std::ops::Range;
 
 /// The rows of a file, one element after the other.
 pub(super) struct PlyLinesOrder {
-    /// How many rows there are up to the end of each element.
+    /// The number of rows up to the end of each element.
     ends: Vec<u64>,
     forms: Vec<PlyForm>,
 }
 
-/// What the lines of an element look like.
+/// The form of an element's lines.
 enum PlyForm {
     /// So many f32s.
     Floats(usize),
@@ -42,13 +42,13 @@ pub(super) struct PlySegment {
     /// The number of the first row in its element.
     pub(super) first_row: u64,
     pub(super) rows: usize,
-    /// Where they are in the chunk's rows.
+    /// Their range in the chunk's rows.
     pub(super) bytes: Range<usize>,
-    /// Where the first row begins in the chunk's text.
+    /// The offset of the first row in the chunk's text.
     pub(super) text_start: usize,
-    /// Where each row begins in the text, if it does there; empty where each has a line of its own.
+    /// The offset of each row in the text, if it begins there; empty if each row has a line of its own.
     pub(super) starts: Vec<u32>,
-    /// How many values each list has, and how many came before.
+    /// The number of values of each list, and the number before them.
     pub(super) totals: Vec<u64>,
     pub(super) bases: Vec<u64>,
 }
@@ -62,19 +62,20 @@ pub(super) struct PlyNumbers {
     integers: Vec<i32>,
 }
 
-/// What lines became.
+/// The result of parsing lines.
 #[derive(Default)]
 pub(super) struct PlyLinesParsed {
     pub(super) rows: Vec<u8>,
     pub(super) segments: Vec<PlySegment>,
-    /// Where the first line begins that is not a row.
+    /// The start of the first line that is not a row.
     pub(super) stop: Option<usize>,
-    /// Where the text behind the last row begins.
+    /// The start of the text after the last row.
     pub(super) rest: Option<usize>,
 }
 
 impl PlySegment {
-    /// No rows yet, of an element from `first_row` on. `at`: where they will be in the chunk's rows, and in its text.
+    /// Creates an empty segment for rows of an element from `first_row` on. `at` is where they will be in the chunk's
+    /// rows, and in its text.
     pub(super) fn new(
         element: usize,
         first_row: u64,
@@ -89,7 +90,7 @@ impl PlySegment {
         Ok(segment)
     }
 
-    /// Counts one more row, and what its lists have.
+    /// Counts one more row, with the values of its lists.
     pub(super) fn count(&mut self, layout: &PlyLayout, row: &[u8]) {
         self.rows += 1;
         layout.walk(row, 0, |walked| self.totals[walked.list] += u64::from(walked.count));
@@ -108,7 +109,7 @@ impl PlyLinesOrder {
         Ok(order)
     }
 
-    /// How many rows there are in all.
+    /// Returns the total number of rows.
     pub(super) fn total(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
@@ -187,7 +188,7 @@ impl PlyLines<'_> {
         Ok(())
     }
 
-    /// Parses up to `left` rows of one element; returns where the first line behind them begins.
+    /// Parses up to `left` rows of one element; returns the start of the first line after them.
     fn segment(
         self,
         mut at: usize,
@@ -199,7 +200,7 @@ impl PlyLines<'_> {
     ) -> Result<usize> {
         let level = Level::best();
         while at < self.end && (segment.rows as u64) < left {
-            // The newline behind the text ends a last line that has none.
+            // The newline after the text ends a last line that has none.
             index.scan(self.padded, at, self.end + 1, level);
             if index.lines().is_empty() {
                 let size = memchr::memchr2(b'\n', b'\r', &self.padded[at..self.end]);
@@ -231,7 +232,7 @@ impl PlyLines<'_> {
         Ok(at)
     }
 
-    /// Parses one line that has any notation; `false`, and nothing is added, where it is not a row.
+    /// Parses one line in any notation; if it is not a row, returns `false` and adds nothing.
     fn line(self, start: usize, end: usize, segment: &mut PlySegment, rows: &mut Vec<u8>) -> Result<bool> {
         let PlyRowsTarget { element, sink } = self.targets[segment.element];
         let (before, mut progress) = (rows.len(), PlyWordsProgress::default());
@@ -308,7 +309,7 @@ impl PlyLines<'_> {
     }
 }
 
-/// Where the line behind the newline at `at` begins.
+/// Returns the start of the line after the newline at `at`.
 fn after_newline(text: &[u8], at: usize, end: usize) -> usize {
     match text.get(at..(at + 2).min(end)) {
         Some(b"\r\n") => at + 2,
@@ -316,7 +317,8 @@ fn after_newline(text: &[u8], at: usize, end: usize) -> usize {
     }
 }
 
-/// Appends a list; returns how many numbers it has, or `None`, and appends nothing, where the words are none.
+/// Appends a list and returns how many numbers it has. Returns `None` and appends nothing if the words do not form a
+/// list.
 fn push_list(count: Scalar, item: Scalar, words: &[i32], rows: &mut Vec<u8>) -> Result<Option<u64>> {
     let Some((&size, items)) = words.split_first() else { return Ok(None) };
     if usize::try_from(size) != Ok(items.len()) {
@@ -351,7 +353,7 @@ impl PlyNumbers {
         Ok(())
     }
 
-    /// Appends up to `most` rows of numbers of these types, from token `first` on; returns how many there were.
+    /// Appends up to `most` rows of numbers of these types, from token `first` on; returns how many.
     fn rows(
         &mut self,
         window: Window<'_>,

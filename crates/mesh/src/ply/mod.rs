@@ -1,31 +1,30 @@
-//! PLY, the polygon file format of Stanford: elements with rows of numbers under names, of which some are a mesh.
+//! PLY, the Stanford polygon file format: elements with rows of named numbers, some of which form a mesh.
 //!
-//! What polyhaul takes a PLY file to mean, where its description (Greg Turk, 1994) is silent or files in the wild
-//! differ:
+//! How polyhaul interprets a PLY file if its description (Greg Turk, 1994) is silent or files in the wild differ:
 //!
-//! - The lines of a header end in LF, CR LF or CR; which it is, the first line says. Types have both sets of names;
-//!   `int64` and `uint64` are taken too. Element names are unique, and so are those of an element's properties.
-//! - A comment is what comes behind `comment` and one blank, to the end of its line.
+//! - Header lines end in LF, CR LF or CR, as determined by the first line. Types have both sets of names; `int64` and
+//!   `uint64` are accepted too. Element names are unique, and so are the property names of an element.
+//! - A comment is the text after `comment` and one blank, to the end of its line.
 //! - Rows of text are words between white space. A line for each row is the fast case, and not asked for. Integers are
 //!   decimal and must fit their type.
-//! - An element with rows has a property. What follows the last row is noted and left out.
+//! - An element with rows has at least one property. Data after the last row causes a warning and is ignored.
 //! - Rows are counted from 0 in messages, as indices are.
 //!
-//! What becomes of it in a scene:
+//! In a scene:
 //!
-//! - `vertex` with x, y, z are the positions of the one mesh; nx, ny, nz, texture coordinates (u v, s t, texture_u
-//!   texture_v, texture_s texture_t) and colours (red green blue alpha, diffuse_red ..., r g b a) its attributes per
-//!   vertex. Colours of 8 and 16 bits become parts of one. Doubles are rounded to f32, which is noted.
+//! - A `vertex` with x, y, z supplies the positions of the one mesh; nx, ny, nz, texture coordinates (u v, s t,
+//!   texture_u texture_v, texture_s texture_t) and colors (red green blue alpha, diffuse_red ..., r g b a) become its
+//!   attributes per vertex. Colors of 8 and 16 bits are scaled to 0 to 1. Doubles are rounded to f32, with a warning.
 //! - `face` with a list of integers vertex_indices or vertex_index are its faces. `texcoord` with two f32s for every
 //!   corner are uvs of corners, unless vertices have uvs. Without faces, `tristrips` are cut into triangles. `edge`
 //!   with vertex1 and vertex2 alone are lines.
 //! - A face of fewer than three corners is legal here and no face for anybody else: it is left out and noted. An index
 //!   out of range is an error.
-//! - All other properties of vertices and faces are columns of the mesh; all other elements are tables.
-//! - PLY does not say which axis points up, so the scene keeps the default axes: positions are converted to other
-//!   formats as they stand.
+//! - All other properties of vertices and faces become columns of the mesh; all other elements become tables.
+//! - PLY does not define an up axis, so the scene keeps the default axes: positions are converted to other formats
+//!   unchanged.
 //!
-//! Reading: `reader`, which says where the rest is. Writing: `writer`.
+//! Reading starts in `reader`, writing in `writer`.
 
 mod binary;
 mod header;

@@ -1,7 +1,7 @@
 //! Reading PLY: the header, then all rows into the sinks that somebody makes for its elements.
 //!
-//! There are two makers: [`super::tables`] keeps every column as it is, [`super::scene`] makes a mesh. Both bring the
-//! same rows through the same core: [`super::binary`] or [`super::text`], and [`super::sink`].
+//! There are two builders: [`super::tables`] keeps every column as it is, [`super::scene`] makes a mesh. Both use the
+//! same core for rows: [`super::binary`] or [`super::text`], and [`super::sink`].
 
 use super::binary;
 use super::header::{PlyHeader, PlyHeaderEncoding, PlyHeaderParsed, PlyParser};
@@ -15,7 +15,7 @@ use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
 
-/// What reading gives beside the rows.
+/// The result of reading, apart from the rows.
 pub struct Read<T> {
     pub content: T,
     pub header: PlyHeader,
@@ -31,7 +31,7 @@ pub(super) struct Begun<'a, 'o> {
     pub(super) warnings: Warnings,
 }
 
-/// What became of the rows.
+/// The state of the rows after reading.
 pub(super) struct PlyReaderRows {
     pub(super) header: PlyHeader,
     pub(super) outcomes: Vec<PlyOutcome>,
@@ -62,7 +62,7 @@ impl Begun<'_, '_> {
         }
     }
 
-    /// Reads all rows, those of each element to its sink.
+    /// Reads all rows, each element's to its sink.
     pub(super) fn rows(self, sinks: &[PlySink]) -> Result<PlyReaderRows> {
         let Begun { mut feed, header, options, mut warnings } = self;
         let targets = targets(&header.elements, sinks)?;

@@ -1,11 +1,11 @@
-//! Takes out faces and edges that are no such, after the caller chose to go on in spite of them.
+//! Removes invalid faces and edges, after the caller chose to continue past errors.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Column, Elements, Values};
 use std::ops::Range;
 
-/// Removes faces of fewer than three corners, and those with an index out of range, with their rows in `columns`;
-/// returns how many.
+/// Removes faces with fewer than three corners, and those with an index out of range, along with their rows in
+/// `columns`; returns how many.
 pub(super) fn drop_faces<'a>(
     faces: &mut Elements,
     columns: impl Iterator<Item = &'a mut Column>,
@@ -26,7 +26,7 @@ pub(super) fn drop_lines(lines: &mut Elements, positions: u32) -> Result<u64> {
     Ok(dropped(&compact(lines, 2, positions)?))
 }
 
-/// Keeps the elements that are right; returns for each whether it was.
+/// Keeps the valid elements; returns for each whether it was kept.
 fn compact(elements: &mut Elements, least: usize, positions: u32) -> Result<Vec<bool>> {
     let kept = kept(elements, least, positions)?;
     compact_lists(elements.offsets.to_mut()?, elements.corner_positions.to_mut()?, &kept);
@@ -40,7 +40,7 @@ fn dropped(kept: &[bool]) -> u64 {
     kept.iter().filter(|&&is_kept| !is_kept).count() as u64
 }
 
-/// For each element whether it stays.
+/// Returns for each element whether it stays.
 fn kept(elements: &Elements, least: usize, positions: u32) -> Result<Vec<bool>> {
     let mut kept = Vec::new();
     kept.try_reserve_exact(elements.len()).map_err(|_| Error::memory("the repair"))?;
@@ -101,7 +101,7 @@ fn compact_lists<T: Copy>(offsets: &mut Vec<u32>, items: &mut Vec<T>, kept: &[bo
         items.copy_within(own, end);
         end += size;
         lists += 1;
-        // Never behind the list that was just read.
+        // Never after the list that was just read.
         offsets[lists] = end as u32;
     }
     items.truncate(end);

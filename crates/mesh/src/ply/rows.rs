@@ -1,6 +1,6 @@
-//! The rows of a file, whatever they are written in: what reading them needs, and what it leaves.
+//! The rows of a file in any encoding: the input and the outcome of reading them.
 //!
-//! [`super::binary`] and [`super::text`] bring rows to the sinks; here is what both say about them.
+//! [`super::binary`] and [`super::text`] bring rows to the sinks; this module has what both report.
 
 use super::header::Element;
 use super::sink::{Check, Flaw, FlawKind, PlyChecked, PlySink, SinkFound};
@@ -12,10 +12,10 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::parse::number;
 use std::ops::Range;
 
-/// What became of an element's rows.
+/// The outcome for an element's rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlyOutcome {
-    /// How many values each list has in all.
+    /// The total number of values of each list.
     pub(super) totals: Vec<u64>,
     /// Whether a row has a flaw that is only noted: the caller leaves it out.
     pub(super) broken: bool,
@@ -38,7 +38,7 @@ impl PlyOutcome {
         Ok(PlyOutcome { totals, ..PlyOutcome::default() })
     }
 
-    /// Files what publishing a block found, in the order of the rows. `place` says where a flaw is.
+    /// Reports the findings of publishing a block, in the order of the rows. `place` returns the location of a flaw.
     pub(super) fn file(
         &mut self,
         target: PlyRowsTarget<'_>,
@@ -68,7 +68,7 @@ impl PlyOutcome {
 }
 
 impl PlyRowsTarget<'_> {
-    /// What is wrong with a row.
+    /// Describes a flaw in a row.
     fn describe(&self, check: &Check, flaw: &Flaw) -> Diagnostic {
         let (name, row) = (names::shown(&self.element.name), flaw.row);
         match flaw.kind {
@@ -120,7 +120,7 @@ impl PlyRowsTarget<'_> {
         lists.map(|property| property.name.as_str()).nth(list).unwrap_or("")
     }
 
-    /// Which word of a row a flaw is about. `words` are those from the row's first one on.
+    /// Returns which word of a row a flaw is about. `words` starts with the row's first word.
     pub(super) fn word_of<'t>(
         &self,
         flaw: &Flaw,
@@ -148,7 +148,7 @@ impl PlyRowsTarget<'_> {
     }
 }
 
-/// An index as the file has it, where that is still known.
+/// Returns an index as in the file, if it is still known.
 fn shown(value: u32, check: &Check) -> Option<i64> {
     match (check.scalar, value) {
         (Scalar::I32, value) => Some(i64::from(value as i32)),

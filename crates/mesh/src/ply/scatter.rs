@@ -1,36 +1,36 @@
 //! The tight loops that take numbers out of rows: copied, byte-swapped, or converted.
 //!
-//! A loop takes one number, or a few adjacent ones, out of many rows, and puts them into one array. Which numbers go
-//! where is decided in [`super::sink`]; nothing here reads or writes more than what it moves.
+//! A loop takes one number, or a few adjacent ones, from many rows, and stores them in one array. [`super::sink`]
+//! decides which numbers go where; nothing here accesses more than the numbers it moves.
 
 use polyhaul_model::Scalar;
 
-/// What becomes of numbers on their way.
+/// What happens to numbers on their way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum PlyOp {
     /// Bytes that are copied as they are.
     Copy(usize),
     /// Numbers of a width in bytes, each byte-swapped.
     Swap { width: usize, count: usize },
-    /// One number of a type into 4 bytes; whether its bytes are turned around before.
+    /// Converts one number to 4 bytes, swapping its bytes first if `swap`.
     Convert { from: Scalar, to: PlyScatterTarget, swap: bool },
-    /// Nothing is taken out of the row: these are the 4 bytes.
+    /// Takes nothing from the row, and stores these 4 bytes.
     Fill(f32),
 }
 
-/// What a number is converted to.
+/// The target type of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlyScatterTarget {
     /// The nearest f32.
     Float,
     /// A part of one: the largest number of the type is 1. Floats stay as they are.
     Unit,
-    /// An index: -1 becomes the largest number of 32 bits, what else does not fit the one before it.
+    /// An index: -1 becomes the largest 32-bit number, other values that do not fit the one before it.
     Index,
 }
 
 impl PlyOp {
-    /// How a number of type `from` gets into an array of the same type.
+    /// Returns the operation that moves a number of type `from` to an array of the same type.
     pub(super) fn same(from: Scalar, swap: bool) -> PlyOp {
         match from.bytes() {
             width if swap && width > 1 => PlyOp::Swap { width, count: 1 },
@@ -38,17 +38,17 @@ impl PlyOp {
         }
     }
 
-    /// How a number of type `from` becomes what `to` says.
+    /// Returns the operation that converts a number of type `from` to `to`.
     pub(super) fn to(to: PlyScatterTarget, from: Scalar, swap: bool) -> PlyOp {
         match (to, from) {
-            // Two's complement has -1 where it is to be.
+            // In two's complement, -1 already has this value.
             (PlyScatterTarget::Index, Scalar::I32 | Scalar::U32)
             | (PlyScatterTarget::Float | PlyScatterTarget::Unit, Scalar::F32) => PlyOp::same(from, swap),
             _ => PlyOp::Convert { from, to, swap },
         }
     }
 
-    /// The bytes that it takes out of a row.
+    /// Returns how many bytes it takes from a row.
     pub(super) fn source_bytes(self) -> usize {
         match self {
             PlyOp::Copy(bytes) => bytes,
@@ -58,7 +58,7 @@ impl PlyOp {
         }
     }
 
-    /// The same for `count` numbers side by side, where that is one step.
+    /// Returns the operation for `count` adjacent numbers, if one step can do it.
     pub(super) fn times(self, count: usize) -> Option<PlyOp> {
         match self {
             PlyOp::Copy(bytes) => bytes.checked_mul(count).map(PlyOp::Copy),
@@ -68,7 +68,7 @@ impl PlyOp {
         }
     }
 
-    /// The bytes that it writes.
+    /// Returns how many bytes it writes.
     pub(super) fn target_bytes(self) -> usize {
         match self {
             PlyOp::Copy(_) | PlyOp::Swap { .. } => self.source_bytes(),
@@ -76,7 +76,7 @@ impl PlyOp {
         }
     }
 
-    /// This and what lies behind it, where both can be one step.
+    /// Joins this with the operation for the following numbers, if one step can do both.
     pub(super) fn joined(self, next: PlyOp) -> Option<PlyOp> {
         match (self, next) {
             (PlyOp::Copy(a), PlyOp::Copy(b)) => Some(PlyOp::Copy(a + b)),
@@ -88,9 +88,9 @@ impl PlyOp {
     }
 }
 
-/// Where rows begin.
+/// The starts of rows.
 pub(super) trait Starts: Copy {
-    /// Where row `row` begins.
+    /// Returns the start of row `row`.
     ///
     /// # Safety
     /// There is a row `row`.
@@ -123,24 +123,24 @@ impl Starts for PlyListed<'_> {
     }
 }
 
-/// Where numbers come from.
+/// The source of numbers.
 #[derive(Clone, Copy)]
 pub(super) struct From<S> {
     pub(super) bytes: *const u8,
     pub(super) starts: S,
-    /// How far behind the start of its row a number stands.
+    /// The offset of a number in its row.
     pub(super) at: usize,
     pub(super) rows: usize,
 }
 
-/// Where they go: item by item, `step` bytes from one to the next.
+/// The destination: items `step` bytes apart.
 #[derive(Clone, Copy)]
 pub(super) struct PlyTo {
     pub(super) bytes: *mut u8,
     pub(super) step: usize,
 }
 
-/// Moves a number of each row. `true` where one of them was rounded.
+/// Moves a number of each row. Returns `true` if one of them was rounded.
 ///
 /// # Safety
 /// - For each row, `op.source_bytes()` bytes are readable from its start plus `from.at` on.
@@ -179,15 +179,15 @@ pub(super) unsafe fn run<S: Starts>(op: PlyOp, from: From<S>, to: PlyTo) -> bool
     false
 }
 
-/// Moves `count` numbers, or groups of them, that lie side by side: those of a list. `true` where one was rounded.
+/// Moves `count` adjacent numbers, or groups of them: those of a list. Returns `true` if one was rounded.
 ///
 /// # Safety
 /// `count * op.source_bytes()` bytes are readable at `source`, `count * op.target_bytes()` writable at `target`. The
 /// two do not overlap, and no other thread uses the latter.
 #[inline]
 pub(super) unsafe fn items(op: PlyOp, source: *const u8, count: usize, target: *mut u8) -> bool {
-    // SAFETY: a copy and a swap read and write as many bytes, `source_bytes` for each of `count` items; `run` gets an
-    // item for each row. An array of bytes has an alignment of 1.
+    // SAFETY: a copy and a swap read and write the same number of bytes, `source_bytes` for each of `count` items;
+    // `run` has an item for each row. An array of bytes has an alignment of 1.
     unsafe {
         match op {
             PlyOp::Copy(4) => {
@@ -266,8 +266,8 @@ unsafe fn floats<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo
     unsafe {
         each_number!(scalar, swap, from, to, number => {
             let float = number as f32;
-            // NaN is unlike itself, and stays NaN. Beyond 2^53 an f64 may be wrong about integers, which then are
-            // no f32s either, but for powers of two.
+            // NaN is unequal to itself, and stays NaN. Beyond 2^53 an f64 may be wrong about integers, but those are
+            // not f32s either, except for powers of two.
             rounded |= f64::from(float) != number as f64 && !float.is_nan();
             float
         }, [I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32, I64: i64, U64: u64, F32: f32, F64: f64]);

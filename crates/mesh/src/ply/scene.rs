@@ -1,6 +1,6 @@
 //! A PLY file as a scene: vertices, faces, strips and edges become a mesh, all else stays a table.
 //!
-//! What is taken for what is decided by names and types alone, before any row is read ([`plan`]).
+//! Names and types alone determine the role of each element and property, before any row is read ([`plan`]).
 
 use super::header::{Element, PlyHeader, Property};
 use super::reader::{PlyReaderRows, Read, begin};
@@ -18,11 +18,11 @@ use polyhaul_pipeline::column;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
 
-/// What an element is taken for.
+/// The role of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlyRole {
     Table,
-    /// The stores of positions, normals, uvs and colours.
+    /// The stores of positions, normals, uvs and colors.
     Vertices([Option<usize>; 4]),
     /// The list of corners, and that of two texture coordinates for each.
     Faces(usize, Option<usize>),
@@ -32,7 +32,7 @@ enum PlyRole {
     Edges(usize),
 }
 
-/// An element with what it is taken for.
+/// An element with its role.
 struct PlyPlanned {
     sink: PlySink,
     homes: Vec<PlyTablesHome>,
@@ -65,7 +65,7 @@ pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     Ok(Read { content: scene, header, warnings, threads })
 }
 
-/// What all elements are taken for.
+/// Assigns roles to all elements.
 fn plan(header: &PlyHeader, swap: bool) -> Result<Vec<PlyPlanned>> {
     let vertices = header.elements.iter().find(|element| is_vertices(element));
     let has_faces = header.elements.iter().any(|element| element.name == "face" && corners(element).is_some());
@@ -88,7 +88,7 @@ fn is_vertices(element: &Element) -> bool {
     element.name == "vertex" && group(element, &["x", "y", "z"]).is_some()
 }
 
-/// The properties of these names, where all are there and none is a list.
+/// Returns the properties with these names, if all exist and none is a list.
 fn group<const N: usize>(element: &Element, names: &[&str; N]) -> Option<[usize; N]> {
     let mut found = [0; N];
     for (place, name) in found.iter_mut().zip(names) {
@@ -131,14 +131,14 @@ fn plan_table(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
 
 /// The names that texture coordinates have.
 const UVS: [[&str; 2]; 4] = [["u", "v"], ["s", "t"], ["texture_u", "texture_v"], ["texture_s", "texture_t"]];
-/// The names that colours have.
+/// The names of color properties.
 const COLORS: [[&str; 4]; 3] = [
     ["red", "green", "blue", "alpha"],
     ["diffuse_red", "diffuse_green", "diffuse_blue", "diffuse_alpha"],
     ["r", "g", "b", "a"],
 ];
 
-/// The red, green, blue and, where it is there, alpha of vertices.
+/// Returns the red, green, blue and, if present, alpha of vertices.
 fn colors(element: &Element) -> Option<([usize; 3], Option<usize>)> {
     let is_channel =
         |&at: &usize| matches!(element.properties[at].item, Scalar::U8 | Scalar::U16 | Scalar::F32 | Scalar::F64);
@@ -156,7 +156,7 @@ fn uvs(element: &Element) -> Option<[usize; 2]> {
 fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     let element = builder.element;
     let swap = builder.sink.layout.swap;
-    // Of each property: its store, where in the items of it, and what it becomes.
+    // For each property: its store, the offset in the store's items, and the operation.
     let mut places = Vec::new();
     places.try_reserve_exact(element.properties.len())?;
     places.resize(element.properties.len(), None);
@@ -198,10 +198,10 @@ fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Vertices(stores) })
 }
 
-/// What indices of a type are held to.
+/// Returns the check of indices of a type.
 fn check(of: PlyChecked, scalar: Scalar, vertices: &Element) -> Check {
     let count = u32::try_from(vertices.count).unwrap_or(u32::MAX - 1);
-    // What is negative in the file is large here.
+    // Negative values in the file are large here.
     let limit = if scalar == Scalar::I32 { count.min(1 << 31) } else { count };
     let limit = limit + u32::from(planted("ply-index"));
     Check { of, scalar, limit, restarts: false, least: 0 }
@@ -266,7 +266,7 @@ struct PlyMade {
 }
 
 impl PlyMade {
-    /// Takes an element.
+    /// Takes an element's data.
     ///
     /// # Safety
     /// All rows of the element were published to the sink, with as many list values as `outcome` counts.
@@ -388,7 +388,7 @@ unsafe fn take_elements(list: ListSink, rows: usize, total: usize) -> Result<Ele
     Ok(Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() })
 }
 
-/// Three floats for every face are its normal, where vertices have none; that is what our writer makes of such normals.
+/// Three floats per face become face normals, if vertices have no normals; our writer stores such normals in this way.
 fn take_face_normals(mesh: &mut Mesh) -> Result<()> {
     let count = mesh.faces.len();
     let is_axis = |column: &Column, name: &str| {
@@ -412,7 +412,7 @@ fn take_face_normals(mesh: &mut Mesh) -> Result<()> {
     Ok(())
 }
 
-/// Two numbers for every corner of every face are uvs; otherwise the column stays what it is.
+/// Two numbers per corner of every face become uvs; otherwise the column stays a column.
 fn take_texcoord(mesh: &mut Mesh, column: Column) -> Result<()> {
     let offsets = column.offsets.as_deref().unwrap_or(&[]);
     let faces = &mesh.faces.offsets;

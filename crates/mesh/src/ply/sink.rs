@@ -1,12 +1,12 @@
-//! Where the numbers of an element go, and how blocks of rows get there.
+//! Stores the numbers of an element from blocks of rows.
 //!
-//! Blocks are published in parallel: each has places of its own in the arrays, which were handed out before. The maker
-//! of a sink decides what the rows mean: [`super::tables`] keeps everything as it is, [`super::scene`] makes meshes.
+//! Blocks are published in parallel: each has its own places in the arrays, assigned beforehand. The builder of a sink
+//! gives the rows a meaning: [`super::tables`] keeps everything as it is, [`super::scene`] makes meshes.
 //!
 //! Three invariants hold for every sink, and the unsafe code here relies on them. A [`Move`] reads inside its gap and
 //! writes inside an item of its store, since `tables::Builder` adds up their sizes. The items of a list's values have
 //! the size that its operation writes. The values of a list are at most 2^32 - 2 in all, which the jobs check before
-//! they hand out places.
+//! they assign places.
 
 use super::layout::{PlyLayout, PlyShape, RowEnd};
 use super::scatter::{Even, From, PlyListed, PlyOp, PlyTo, Starts, items, run};
@@ -17,7 +17,7 @@ use polyhaul_model::warnings::KEPT;
 use polyhaul_pipeline::column::Column;
 use std::ops::Range;
 
-/// Where the rows of an element go.
+/// The destination of an element's rows.
 pub(super) struct PlySink {
     pub(super) layout: PlyLayout,
     /// Arrays of one item per row.
@@ -41,24 +41,24 @@ pub(super) struct Move {
     pub(super) op: PlyOp,
 }
 
-/// Where the lists of a property go.
+/// The destination of a property's lists.
 pub(super) struct ListSink {
-    /// Where each list ends, and a 0 before.
+    /// The end of each list, after a leading 0.
     pub(super) offsets: Column<u32>,
     pub(super) values: PlyStore,
-    /// What becomes of a number.
+    /// The operation on a number.
     pub(super) op: PlyOp,
 }
 
-/// Numbers that must be smaller than others say: indices.
+/// A check that indices are below a limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Check {
     pub(super) of: PlyChecked,
     /// The type that they have in the file.
     pub(super) scalar: Scalar,
-    /// How many there are to point at.
+    /// The number of elements that indices refer to.
     pub(super) limit: u32,
-    /// Whether -1 has a meaning of its own.
+    /// Whether -1 is special.
     pub(super) restarts: bool,
     /// The fewest numbers of a list that are no flaw.
     pub(super) least: u32,
@@ -67,7 +67,7 @@ pub(super) struct Check {
 /// Which numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlyChecked {
-    /// Those of a list.
+    /// The indices of a list.
     List(usize),
     /// The pairs of a store.
     Pairs(usize),
@@ -79,23 +79,23 @@ pub(super) struct PlySinkBlock<'a> {
     pub(super) rows: usize,
     /// The number of the first one in its element.
     pub(super) first_row: u64,
-    /// How many values of each list come before the block.
+    /// The number of values of each list before the block.
     pub(super) bases: &'a [u64],
-    /// How many are in the block. With a shape that is known.
+    /// The number of values in the block. For rows of a known shape.
     pub(super) totals: &'a [u64],
     pub(super) shape: Option<&'a PlyShape>,
 }
 
-/// What publishing found.
+/// The findings of publishing.
 #[derive(Debug, Default)]
 pub(super) struct SinkFound {
-    /// The first row whose lists have not the counts of the shape: it and all behind it are still to be published.
+    /// The first row whose lists do not have the shape's counts: it and all later rows are still to be published.
     pub(super) mismatch: Option<u64>,
     /// Whether a number was rounded.
     pub(super) rounded: bool,
-    /// What is wrong with rows; the first ones.
+    /// The first flaws of rows.
     pub(super) flaws: Vec<Flaw>,
-    /// How many more have an index out of range, or are too short.
+    /// The number of further rows that have an index out of range, or are too short.
     pub(super) more: [u64; 2],
 }
 
@@ -103,7 +103,7 @@ pub(super) struct SinkFound {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flaw {
     pub(super) row: u64,
-    /// Where the number, or the row, begins in the block.
+    /// The start of the number, or the row, in the block.
     pub(super) at: usize,
     /// Which number of the list or the pair it is.
     pub(super) item: u32,
@@ -118,7 +118,7 @@ pub(super) enum FlawKind {
     Short(u32),
 }
 
-/// Where lists begin and gaps are, in rows of any size: kept for the next rows.
+/// The starts of lists and gaps in rows of varying size; reused memory.
 #[derive(Default)]
 pub(super) struct PlyScratch {
     /// Rows that there is room for.
@@ -128,21 +128,21 @@ pub(super) struct PlyScratch {
     counts: Vec<u32>,
 }
 
-/// Bytes of rows that are processed in one turn. Each number of a row is moved in a pass of its own, so the rows of a
-/// turn must stay in the first-level cache; 24 KiB leave room in it for what is written.
+/// Bytes of rows per pass. Each number of a row is moved in a pass of its own, so the rows must stay in the L1 cache;
+/// 24 KiB leave space in it for the output.
 const TURN_BYTES: usize = 24 << 10;
 /// The most rows of a turn that are walked.
 const TURN_ROWS: usize = 512;
 
 impl PlySink {
-    /// Makes room for so many rows in all.
+    /// Makes room for this total number of rows.
     pub(super) fn reserve_rows(&self, rows: u64) -> Result<()> {
         let rows = usize::try_from(rows).map_err(|_| Error::memory("rows"))?;
         self.stores.iter().try_for_each(|store| store.reserve(rows))?;
         self.lists.iter().try_for_each(|list| list.offsets.reserve(rows + 1))
     }
 
-    /// Makes room for so many values of each list in all.
+    /// Makes room for these total numbers of list values.
     pub(super) fn reserve_values(&self, totals: &[u64]) -> Result<()> {
         for (list, &total) in self.lists.iter().zip(totals) {
             list.values.reserve(usize::try_from(total).map_err(|_| Error::memory("lists"))?)?;
@@ -150,11 +150,11 @@ impl PlySink {
         Ok(())
     }
 
-    /// Puts a block's numbers into the arrays, where there is room for them.
+    /// Stores a block's numbers in the arrays, which must have room for them.
     ///
     /// # Safety
-    /// No other thread uses the places of the block's rows, or those of its lists' values (from `bases` on), while this
-    /// runs.
+    /// No other thread may use the places of the block's rows, or those of its lists' values (from `bases` on), while
+    /// this runs.
     pub(super) unsafe fn publish(&self, block: &PlySinkBlock<'_>, scratch: &mut PlyScratch) -> Result<SinkFound> {
         let mut turns = Turns::new(self, block, scratch)?;
         // SAFETY: both methods have this function's condition.
@@ -183,7 +183,7 @@ struct HeldList<'a> {
     /// From the end of the block's first list on.
     offsets: polyhaul_pipeline::column::pin::Pin<'a, u32>,
     values: Pinned<'a>,
-    /// How many values are there already, those of the blocks before and of this one.
+    /// The number of values so far, in earlier blocks and this one.
     base: u64,
     done: u64,
     total: u64,
@@ -196,7 +196,7 @@ fn range(start: u64, count: u64) -> Result<Range<usize>> {
     Ok(start as usize..end)
 }
 
-/// A mistake of ours: what was announced and what is there differ.
+/// An internal error: the announced and the actual counts differ.
 fn internal() -> Error {
     Error::new(ErrorKind::Internal, "a block of rows differs from its announcement")
 }
@@ -232,7 +232,7 @@ impl<'a, 's> Turns<'a, 's> {
     /// Rows of one size.
     ///
     /// # Safety
-    /// As for [`Sink::publish`].
+    /// As for [`PlySink::publish`].
     unsafe fn even(&mut self, shape: &PlyShape) -> Result<()> {
         let step = shape.row_bytes;
         if self.block.rows.checked_mul(step) != Some(self.block.bytes.len()) {
@@ -244,8 +244,8 @@ impl<'a, 's> Turns<'a, 's> {
             let announced = turn_rows.min(self.block.rows - row);
             let first = row * step;
             let rows = self.verified(shape, first, announced);
-            // SAFETY: `rows * step == bytes.len()` was checked for all rows, so that these are inside `bytes`;
-            // `verified` found the shape's counts in each. The places are this block's alone.
+            // SAFETY: `rows * step == bytes.len()` was checked for all rows, so these are inside `bytes`; `verified`
+            // found the shape's counts in each. The places belong to this block alone.
             unsafe {
                 for step in &self.sink.moves {
                     let starts = Even { first: first + shape.gap_starts[step.gap], step: shape.row_bytes };
@@ -265,15 +265,15 @@ impl<'a, 's> Turns<'a, 's> {
         Ok(())
     }
 
-    /// How many of the rows have lists with the shape's counts. The shape is a guess from the first row: only this
-    /// check makes it true of the others.
+    /// Returns how many of the rows have lists with the shape's counts. The shape is a guess from the first row; only
+    /// this check confirms it for the others.
     fn verified(&self, shape: &PlyShape, first: usize, rows: usize) -> usize {
         let layout = &self.sink.layout;
         shape.counts.iter().zip(&layout.lists).fold(rows, |rows, (&(at, count), list)| {
             let bytes = &self.block.bytes[first + at..];
             let size = list.count.bytes();
             let mut wanted = u64::from(count).to_ne_bytes();
-            // The count as the file has it. It came from there, so it fits.
+            // The count as in the file. It was read from there, so it fits.
             if cfg!(target_endian = "big") {
                 wanted.rotate_left(size);
             }
@@ -348,7 +348,7 @@ impl<'a, 's> Turns<'a, 's> {
     /// Rows of any size.
     ///
     /// # Safety
-    /// As for [`Sink::publish`].
+    /// As for [`PlySink::publish`].
     unsafe fn walked(&mut self) -> Result<()> {
         self.scratch.make_room(&self.sink.layout)?;
         let (mut row, mut at) = (0, 0);
@@ -357,7 +357,7 @@ impl<'a, 's> Turns<'a, 's> {
             at = self.scratch.walk(&self.sink.layout, self.block.bytes, at, rows)?;
             let scratch = std::mem::take(self.scratch);
             // SAFETY: `walk` found each row whole, so gaps and lists are inside `bytes`; the scratch has `capacity`
-            // places for each gap, and `rows` is at most that. The places are this block's alone.
+            // places for each gap, and `rows` is at most that. The places belong to this block alone.
             unsafe {
                 for step in &self.sink.moves {
                     self.go(step, PlyListed(scratch.gaps_of(step.gap)), row, rows);
@@ -407,7 +407,7 @@ impl<'a, 's> Turns<'a, 's> {
         Ok(())
     }
 
-    /// Looks for flaws in rows that were just written. `at` says where the count of a list, or a row, begins.
+    /// Checks rows that were just written for flaws. `at` returns the start of a list's count, or of a row.
     fn check(&mut self, row: usize, rows: usize, at: impl Fn(usize, usize) -> usize) -> Result<()> {
         let Some(check) = self.sink.check else { return Ok(()) };
         let bytes = |number: usize| self.sink.layout.lists[number].item.bytes();
@@ -420,9 +420,9 @@ impl<'a, 's> Turns<'a, 's> {
                 let first = if row == 0 { held.base as u32 } else { ends[row - 1] };
                 let (ends, from) = (&ends[row..], u64::from(first) - held.base);
                 let written = ends.last().map_or(0, |end| (end - first) as usize);
-                // SAFETY: `written` values behind `from` were written with these rows, and are pinned. A check of lists
-                // belongs to a store of `u32`s, so they are aligned. `base` fits 32 bits (at most 2^32 - 2 values), so
-                // `from` did not wrap.
+                // SAFETY: `written` values from `from` on were written with these rows, and are pinned. A check of
+                // lists belongs to a store of `u32`s, so they are aligned. `base` fits 32 bits (at most 2^32 - 2
+                // values), so `from` did not wrap.
                 let values = unsafe {
                     std::slice::from_raw_parts(held.values.start().cast::<u32>().add(from as usize), written)
                 };
@@ -449,8 +449,8 @@ impl<'a, 's> Turns<'a, 's> {
             }
             PlyChecked::Pairs(store) => {
                 let size = self.block.bytes.len() / self.block.rows.max(1);
-                // SAFETY: the pairs of rows `row` to `row + rows` were just written, and are pinned. The store holds
-                // `[u32; 2]`s, so they are aligned.
+                // SAFETY: the pairs of rows `row` to `row + rows` were just written, and are pinned. The store has type
+                // `[u32; 2]`, so they are aligned.
                 let pairs = unsafe {
                     let start = self.stores[store].start().cast::<u32>().add(2 * row);
                     std::slice::from_raw_parts(start, 2 * rows)
@@ -472,7 +472,7 @@ impl<'a, 's> Turns<'a, 's> {
 }
 
 impl Check {
-    /// Whether an index may be.
+    /// Returns whether an index is valid.
     fn fits(&self, value: u32) -> bool {
         value < self.limit || self.restarts && value == u32::MAX
     }
@@ -484,7 +484,7 @@ impl Check {
         values.is_empty() || largest < self.limit.saturating_add(turned)
     }
 
-    /// What is wrong with a row of numbers, and with which; for all of it, with the largest number.
+    /// Returns the flaw of a row of numbers and its index; for the row as a whole, the largest number.
     fn flaw(&self, values: &[u32]) -> Option<(u32, FlawKind)> {
         if (values.len() as u64) < u64::from(self.least) {
             return Some((u32::MAX, FlawKind::Short(values.len() as u32)));
@@ -517,7 +517,7 @@ impl PlyScratch {
         Ok(())
     }
 
-    /// Walks rows from `at` on; returns where the last one ends.
+    /// Walks rows from `at` on; returns the end of the last one.
     fn walk(&mut self, layout: &PlyLayout, bytes: &[u8], at: usize, rows: usize) -> Result<usize> {
         if u32::try_from(bytes.len()).is_err() {
             return Err(Error::new(ErrorKind::Limit, "a row is longer than 4 GiB"));

@@ -1,6 +1,6 @@
 //! Arrays of any type that rows are spread into, known only by the size of their items.
 //!
-//! A number is written as bytes, whatever its type; only the finished array has one. Nothing here knows PLY.
+//! Numbers are written as bytes, whatever their type; only the finished array is typed. Nothing here knows PLY.
 
 use polyhaul_model::error::Result;
 use polyhaul_model::{Scalar, Values};
@@ -31,7 +31,7 @@ pub(super) enum Pinned<'a> {
     Quads(Pin<'a, [u32; 4]>),
 }
 
-/// Runs `$body` with `$inner` as what a store, or a pinned one, holds, whatever its type.
+/// Runs `$body` with `$inner` bound to the contents of a store, or a pinned one, whatever its type.
 macro_rules! with {
     ($type:ident, $store:expr, $inner:pat => $body:expr) => {
         match $store {
@@ -47,7 +47,7 @@ macro_rules! with {
 }
 
 impl PlyStore {
-    /// For numbers of a type; `name` is what errors call them.
+    /// Creates a store for numbers of a type; `name` is used in errors.
     pub(super) fn from_scalar(scalar: Scalar, name: &'static str) -> PlyStore {
         match scalar.bytes() {
             1 => PlyStore::Bytes1(Column::new(name)),
@@ -120,13 +120,13 @@ impl PlyStore {
 }
 
 impl Pinned<'_> {
-    /// The first byte of the range. Only one thread may use a byte of the range at a time.
+    /// Returns the first byte of the range. Only one thread at a time may use a byte of the range.
     pub(super) fn start(&self) -> *mut u8 {
         with!(Pinned, self, pin => pin.start().cast())
     }
 }
 
-/// A type of which any bytes are a value.
+/// A type for which any bytes are a valid value.
 ///
 /// # Safety
 /// Every bit pattern is valid, and there is no padding.
@@ -143,7 +143,7 @@ macro_rules! words {
 
 words!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, [u32; 2], [u32; 3], [u32; 4], [f32; 2], [f32; 3], [f32; 4]);
 
-/// The same array under another type. Empty if the types differ in size or alignment, which no caller asks for.
+/// Returns the same array as another type. Empty if the types differ in size or alignment, which no caller requests.
 pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {
     if size_of::<A>() != size_of::<B>() || align_of::<A>() != align_of::<B>() {
         debug_assert!(false, "items of other sizes");
@@ -151,13 +151,13 @@ pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {
     }
     let mut items = ManuallyDrop::new(items);
     let (start, len, capacity) = (items.as_mut_ptr().cast::<B>(), items.len(), items.capacity());
-    // SAFETY: sizes and alignments are equal, checked above, so the allocation has the layout of a `Vec<B>` of this
-    // capacity; by the contract of `Word` any bytes are values of `B`. `ManuallyDrop` keeps the old vector from freeing
-    // it.
+    // SAFETY: sizes and alignments are equal, as checked above, so the allocation has the layout of a `Vec<B>` of this
+    // capacity; by the contract of `PlyWord` any bytes are values of `B`. `ManuallyDrop` keeps the old vector from
+    // freeing it.
     unsafe { Vec::from_raw_parts(start, len, capacity) }
 }
 
-/// Numbers as pairs; an odd last one is left out.
+/// Returns numbers as pairs; an odd last one is dropped.
 pub(super) fn paired(mut numbers: Vec<f32>) -> Result<Vec<[f32; 2]>> {
     numbers.truncate(numbers.len() / 2 * 2);
     numbers.shrink_to_fit();

@@ -1,15 +1,15 @@
 //! Triangle strips, cut into triangles.
 //!
-//! Each number of a strip makes a triangle with the two before it; every second one is turned, so that all face the
-//! same way. -1 begins a new strip. A triangle that names a position twice only joins others and is left out.
+//! Each number of a strip forms a triangle with the two before it; every second triangle is flipped, so that all have
+//! the same orientation. -1 begins a new strip. A triangle that uses a position twice only joins others and is dropped.
 
 use polyhaul_model::Elements;
 use polyhaul_model::error::{Error, Result};
 
-/// Where strips begin again.
+/// The index at which a strip restarts.
 const RESTART: u32 = u32::MAX;
 
-/// The triangles of strips; those with an index out of range, and those that this parts, are left out.
+/// Returns the triangles of strips, without those with an index out of range and those that a restart splits.
 pub(super) fn triangles(offsets: &[u32], values: &[u32], positions: u32) -> Result<Elements> {
     let mut count = 0;
     each(offsets, values, positions, |_| count += 1);

@@ -1,4 +1,4 @@
-//! A PLY file as tables: every element with all of its columns, nothing converted.
+//! A PLY file as tables: every element with all of its columns, unconverted.
 
 use super::header::{Element, Property};
 use super::layout::PlyLayout;
@@ -9,7 +9,7 @@ use super::store::PlyStore;
 use polyhaul_model::error::{Result, try_push, try_string};
 use polyhaul_model::{Column, Table};
 
-/// Where a property is on its way.
+/// Where a property is stored while it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlyTablesHome {
     /// A store of the sink.
@@ -24,7 +24,7 @@ pub(super) enum PlyTablesHome {
 pub(super) struct PlyBuilder<'a> {
     pub(super) element: &'a Element,
     pub(super) sink: PlySink,
-    /// Of each property so far.
+    /// For each property so far.
     pub(super) homes: Vec<PlyTablesHome>,
     /// Which gap the next number is in, and where.
     gap: usize,
@@ -44,7 +44,7 @@ impl<'a> PlyBuilder<'a> {
         Ok(self.sink.stores.len() - 1)
     }
 
-    /// The next property goes to a column of its own, as it is.
+    /// Stores the next property in a column of its own, unchanged.
     pub(super) fn keep(&mut self, property: &Property) -> Result<()> {
         let op = PlyOp::same(property.item, self.sink.layout.swap);
         if property.count.is_some() {
@@ -100,7 +100,7 @@ pub(super) fn sink(element: &Element, swap: bool) -> Result<(PlySink, Vec<PlyTab
     Ok((builder.sink, builder.homes))
 }
 
-/// The columns of an element that went to stores and lists of their own, in the file's order.
+/// Returns the columns of an element that have stores and lists of their own, in the file's order.
 ///
 /// # Safety
 /// All rows of the element were published to these stores and lists, with as many list values as `outcome` counts.
@@ -155,7 +155,7 @@ pub(super) unsafe fn offsets(column: polyhaul_pipeline::column::Column<u32>, row
 /// The stores and the lists of a sink, each to be taken once.
 pub(super) type PlyParts = (Vec<Option<PlyStore>>, Vec<Option<ListSink>>);
 
-/// Takes a sink to its parts.
+/// Splits a sink into its parts.
 pub(super) fn parts(sink: PlySink) -> Result<PlyParts> {
     let (mut stores, mut lists) = (Vec::new(), Vec::new());
     stores.try_reserve_exact(sink.stores.len())?;

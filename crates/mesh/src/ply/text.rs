@@ -1,12 +1,13 @@
 //! Rows of text to the sinks: the job that the pipeline runs, chunk by chunk.
 //!
-//! Which row a line is depends on all lines before it. So a chunk's lines are counted first; in order it is settled
-//! which rows they are; then they are parsed ([`super::lines`]), in order the values of lists get their places, and
-//! the rows are taken apart as binary ones are.
+//! The row of a line depends on all lines before it. So a chunk's lines are counted first; an ordered part determines
+//! which rows they are; they are then parsed ([`super::lines`]); another ordered part assigns positions to the values
+//! of lists; and the rows are distributed like binary ones.
 //!
-//! Rows are words, and lines mean nothing to the format. From the first line on that is not a row, words are taken
-//! one by one and in order ([`super::words`]): that is slow, and rare. It stays in order because where a row ends
-//! depends on every word before it, the counts of lists among them: words counted side by side would not tell.
+//! Rows are words, and line ends have no meaning in the format. From the first line on that is not a row, words are
+//! processed one by one and in order ([`super::words`]), which is slow, and rare. It stays sequential because the end
+//! of a row depends on every earlier word, including the counts of lists: counting words in parallel would not reveal
+//! it.
 
 use super::layout::{PlyShape, RowEnd};
 use super::lines::{PlyLines, PlyLinesOrder, PlyLinesParsed, PlyNumbers, PlySegment};
@@ -32,30 +33,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of text per chunk: text and rows of a chunk stay in a core's own cache.
 const CHUNK_BYTES: usize = 256 << 10;
-/// What a slot takes, as a multiple of its chunk: a row of small numbers takes twice its text.
+/// The size of a slot as a multiple of its chunk: a row of small numbers takes twice its text.
 const SLOT_FACTOR: usize = 5;
-/// In place of where a row begins: in an earlier chunk.
+/// Marks the start of a row that is in an earlier chunk.
 const CARRIED: u32 = u32::MAX;
 
 /// A chunk in flight.
 struct PlyTextSlot {
     text: Text,
-    /// Where the rows begin in it, and where that is in the padded text.
+    /// The start of the rows in it, and in the padded text.
     body: usize,
     index: Box<Index>,
     numbers: PlyNumbers,
     /// Line ends in the text, and lines of rows.
     lines: u64,
     rows: u64,
-    /// What came before.
+    /// The counts before it.
     first_line: u64,
     first_row: u64,
     parsed: PlyLinesParsed,
-    /// Where the first row began, if that was in an earlier chunk.
+    /// The location of the first row, if it began in an earlier chunk.
     carried: Option<(Place, Excerpt)>,
     scratch: PlyScratch,
     found: Vec<SinkFound>,
-    /// What comes behind all that was parsed: an error, or words behind the last row.
+    /// What follows everything that was parsed: an error, or words after the last row.
     error: Option<Error>,
     extra: Option<usize>,
 }
@@ -63,27 +64,27 @@ struct PlyTextSlot {
 /// Words in order, from the first line on that is no row.
 struct Serial {
     progress: words::PlyWordsProgress,
-    /// The next row, or the one that was begun; over all elements.
+    /// The next or incomplete row, counted over all elements.
     row: u64,
-    /// What was begun of it, and where.
+    /// The incomplete row's bytes, and its location.
     partial: Vec<u8>,
     place: Option<(Place, Excerpt)>,
 }
 
-/// What the commits settle.
+/// The state of the ordered parts.
 struct PlyTextState {
     lines: u64,
     rows: u64,
     /// Rows that were parsed.
     done: u64,
     serial: Option<Serial>,
-    /// Whether an error was found: what comes behind it does not matter.
+    /// Whether an error was found, so that nothing after it matters.
     over: bool,
-    /// Whether words behind the last row were noted.
+    /// Whether words after the last row were reported.
     noted: bool,
-    /// What explains errors behind a line with more values than the header declares.
+    /// An explanation for errors after a line with more values than the header declares.
     wide_line: Option<String>,
-    /// Where the text ends so far.
+    /// The end of the text so far.
     end: u64,
     outcomes: Vec<PlyOutcome>,
     warnings: Warnings,
@@ -92,10 +93,10 @@ struct PlyTextState {
 
 struct PlyTextJob<'s, 'a> {
     chunks: TextChunks<'s>,
-    /// Where the rows begin in the file.
+    /// The offset of the rows in the file.
     body: u64,
     targets: &'a [PlyRowsTarget<'a>],
-    /// Of elements without lists.
+    /// Shapes of elements without lists.
     shapes: Vec<Option<PlyShape>>,
     order: PlyLinesOrder,
     options: &'a ParseOptions,
@@ -156,7 +157,7 @@ pub(super) fn read(
     Ok((state.outcomes, crew.threads))
 }
 
-/// Makes room for rows that the text may have: each number takes two bytes at least.
+/// Makes room for as many rows as the text can have: each number takes at least two bytes.
 fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Result<()> {
     let Some(mut left) = size.map(|size| size.saturating_sub(body) + 1) else { return Ok(()) };
     for target in targets {
@@ -243,7 +244,7 @@ impl PlyTextJob<'_, '_> {
         slot.rows = polyhaul_text::lines::count(rows) as u64;
         slot.lines = slot.rows + polyhaul_text::lines::count(header) as u64;
         slot.lines -= u64::from(planted("ply-lines") && slot.rows > 1);
-        // A carriage return at the end of the one and a line feed at the beginning of the other are one end of a line.
+        // A carriage return at the end of one and a line feed at the start of the other form one line ending.
         let is_open = rows.last().is_some_and(|last| !matches!(last, b'\n' | b'\r'));
         slot.rows += u64::from(is_open);
     }
@@ -264,7 +265,7 @@ impl PlyTextJob<'_, '_> {
         lines.parse(&mut slot.index, &mut slot.numbers, &mut slot.parsed)
     }
 
-    /// Hands out places; where lines are no rows, takes the words.
+    /// Assigns positions; processes words if lines are not rows.
     fn settle(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         (slot.carried, slot.error, slot.extra) = (None, None, None);
         if state.over {
@@ -316,14 +317,14 @@ impl PlyTextJob<'_, '_> {
         (placer.place(token.0), placer.excerpt(token))
     }
 
-    /// Takes the words from `from` on, one by one.
+    /// Processes the words from `from` on, one by one.
     fn take_words(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
         let mut parsed = std::mem::take(&mut slot.parsed);
         let mut row_start = parsed.rows.len();
         parsed.rows.try_reserve(serial.partial.len()).map_err(|_| Error::memory("a row"))?;
         parsed.rows.append(&mut serial.partial);
         let mut segment: Option<PlySegment> = None;
-        // Of the row that was begun: its first word, where that is in this chunk.
+        // The first word of the incomplete row, if it is in this chunk.
         let mut begun: Option<Range<usize>> = None;
         for word in words(slot.text.padded(), from, slot.text.end) {
             let Some((number, row, _)) = self.order.find(serial.row) else {
@@ -372,8 +373,8 @@ impl PlyTextJob<'_, '_> {
         Ok(())
     }
 
-    /// What to say of later errors where the line at `start`, the first that is not a row, has more values than a row
-    /// of its element: the words behind them are taken for other rows.
+    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, has more values
+    /// than a row of its element: the excess words are read as further rows.
     fn wide_line(&self, slot: &PlyTextSlot, start: usize, row: u64) -> Option<String> {
         let element = self.targets[self.order.find(row)?.0].element;
         let padded = slot.text.padded();
@@ -398,7 +399,7 @@ impl PlyTextJob<'_, '_> {
         })
     }
 
-    /// The error that a word does not belong where it is.
+    /// Returns the error for a word that is not the expected one.
     fn fault(&self, slot: &PlyTextSlot, word: Range<usize>, fault: words::PlyFault, row: u64) -> Error {
         let (place, excerpt) = self.placed(slot, word);
         let words::PlyFault { message, expected } = fault;
@@ -407,7 +408,7 @@ impl PlyTextJob<'_, '_> {
         diagnostic.into_error(ErrorKind::Malformed)
     }
 
-    /// Gives the rows of a chunk their places.
+    /// Assigns positions to the rows of a chunk.
     fn hand_out(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let mut cut = None;
@@ -430,8 +431,8 @@ impl PlyTextJob<'_, '_> {
         }
     }
 
-    /// Leaves out what comes behind the row of segment `cut` whose lists pass the limit, and that row: what is wrong
-    /// with rows before it comes first.
+    /// Drops the row of segment `cut` whose lists exceed the limit, and everything after it, so that flaws of earlier
+    /// rows are reported first.
     fn cut_short(&self, slot: &mut PlyTextSlot, cut: usize, limit: u64) -> Result<()> {
         let mut segment = slot.parsed.segments[cut].clone();
         let target = self.targets[segment.element];
@@ -482,7 +483,7 @@ impl PlyTextJob<'_, '_> {
         Ok(())
     }
 
-    /// Files what was found, in the order of the text.
+    /// Reports the findings, in the order of the text.
     fn file(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         for (segment, found) in slot.parsed.segments.iter().zip(&slot.found) {
             let place = |flaw: &Flaw| self.place_of_flaw(slot, segment, flaw);
@@ -505,7 +506,7 @@ impl PlyTextJob<'_, '_> {
         Ok(())
     }
 
-    /// Notes the first word behind the last row.
+    /// Reports the first word after the last row.
     fn note_extra(&self, state: &mut PlyTextState, slot: &PlyTextSlot) -> Result<()> {
         let Some(from) = slot.extra.filter(|_| !state.noted) else { return Ok(()) };
         let Some(word) = words(slot.text.padded(), from, slot.text.end).next() else { return Ok(()) };
@@ -516,7 +517,7 @@ impl PlyTextJob<'_, '_> {
         state.warnings.note(self.options.faults, "extra-data", diagnostic)
     }
 
-    /// Where a flaw is: the word, where the row has a line of its own, otherwise where the row begins.
+    /// Returns the location of a flaw: the word, if the row has a line of its own, otherwise the start of the row.
     fn place_of_flaw(&self, slot: &PlyTextSlot, segment: &PlySegment, flaw: &Flaw) -> (Place, Option<Excerpt>) {
         let row = (flaw.row - segment.first_row) as usize;
         if !segment.starts.is_empty() {
@@ -530,7 +531,7 @@ impl PlyTextJob<'_, '_> {
         (place, Some(excerpt))
     }
 
-    /// Where a row of a segment begins.
+    /// Returns the location of a row of a segment.
     fn place_of_row(&self, slot: &PlyTextSlot, segment: &PlySegment, row: usize) -> (Place, Option<Excerpt>) {
         let padded = slot.text.padded();
         let start = match segment.starts.get(row) {
@@ -546,7 +547,7 @@ impl PlyTextJob<'_, '_> {
         (place, Some(excerpt))
     }
 
-    /// That all rows were there.
+    /// Checks that no row is missing.
     fn check_end(&self, state: &PlyTextState) -> Result<()> {
         let Some((element, row, _)) = self.order.find(state.done) else { return Ok(()) };
         let (line, offset) = (Some(state.lines + 1), Some(state.end));
@@ -566,7 +567,7 @@ fn close(segment: &mut Option<PlySegment>, end: usize, segments: &mut Vec<PlySeg
     }
 }
 
-/// Where the line begins that comes `lines` lines behind the one at `from`.
+/// Returns the start of the line that is `lines` lines after the one at `from`.
 fn line_start(text: &[u8], from: usize, end: usize, lines: usize) -> usize {
     let mut at = from;
     for _ in 0..lines {

@@ -1,8 +1,8 @@
 //! Words of text to rows as this machine has them in memory, one word after the other.
 //!
-//! This path takes everything: rows over several lines, any notation, any type. It reports what is wrong with a word.
-//! Runs of plain lines go through [`super::lines`]. Both make the same bytes as a binary file of this machine's byte
-//! order, so that only one path leads from rows to arrays.
+//! This path accepts everything: rows over several lines, any notation, any type. It describes the fault of a word.
+//! Runs of plain lines go through [`super::lines`]. Both produce the bytes of a binary file in this machine's byte
+//! order, so that a single path leads from rows to arrays.
 
 use super::header::{Element, Property};
 use polyhaul_model::Scalar;
@@ -17,11 +17,11 @@ use std::ops::Range;
 pub(super) struct PlyWordsProgress {
     /// The property whose word comes next.
     property: usize,
-    /// How many numbers of its list are still to come; the count came already.
+    /// The remaining numbers of its list, once its count is known.
     left: Option<u64>,
 }
 
-/// What a word was.
+/// The meaning of a word.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fed {
     /// A part of a row.
@@ -30,7 +30,7 @@ pub(super) enum Fed {
     Last,
 }
 
-/// Why a word is not what belongs there.
+/// The reason why a word is not the expected one.
 #[derive(Debug)]
 pub(super) struct PlyFault {
     pub(super) message: String,
@@ -43,7 +43,7 @@ impl PlyWordsProgress {
         *self == PlyWordsProgress::default()
     }
 
-    /// Takes the next word of a row of `element`, and appends its number to `row`.
+    /// Processes the next word of a row of `element`, and appends its number to `row`.
     pub(super) fn feed(
         &mut self,
         element: &Element,
@@ -93,7 +93,7 @@ impl From<IntegerError> for Why {
     }
 }
 
-/// Appends a number; returns it where it is an integer of up to 63 bits.
+/// Appends a number; returns it if it is an integer of up to 63 bits.
 fn append(scalar: Scalar, word: &[u8], row: &mut Vec<u8>) -> std::result::Result<i64, Why> {
     match scalar {
         Scalar::F32 => row.extend(number::f32(word).ok_or(Why::Malformed)?.to_ne_bytes()),
@@ -112,7 +112,7 @@ fn append(scalar: Scalar, word: &[u8], row: &mut Vec<u8>) -> std::result::Result
     Ok(0)
 }
 
-/// Appends an integer as a type of integers; `false` where it does not fit.
+/// Appends an integer as an integer type; returns `false` if it does not fit.
 #[inline]
 pub(super) fn push(scalar: Scalar, number: i64, row: &mut Vec<u8>) -> bool {
     macro_rules! push {

@@ -1,7 +1,7 @@
 //! Elements with their properties to PLY: the header, and the pages that the pipeline makes.
 //!
-//! What is written is said in columns, by `scene` or by tables. `fields` makes binary rows of them, and `text` makes
-//! lines of those. A binary page is exactly as large as planned; pages are made side by side and written in order.
+//! `scene` or tables describe the output as columns. `fields` turns them into binary rows, and `text` formats those as
+//! lines. A binary page is exactly as large as planned; pages are formatted in parallel and written in order.
 
 mod fields;
 mod scene;
@@ -29,10 +29,10 @@ pub use tables::write as write_tables;
 
 /// About how many bytes a page has: one `write` call each.
 const PAGE_BYTES: usize = 512 << 10;
-/// Lines of text for each byte of a binary row: what pages and slots of text are counted with.
+/// Bytes of text assumed per byte of a binary row, in the sizes of pages and slots.
 const TEXT_FACTOR: u64 = 3;
 
-/// An element as it is written.
+/// An element to write.
 struct PlyElement<'a> {
     name: Cow<'a, str>,
     properties: Vec<PlyProperty<'a>>,
@@ -42,21 +42,21 @@ struct PlyElement<'a> {
     pieces: Vec<PlyFieldsRows<'a>>,
 }
 
-/// What each row of an element has.
+/// A property of each row of an element.
 #[derive(Clone)]
 struct PlyProperty<'a> {
     name: Cow<'a, str>,
     kind: PlyKind,
 }
 
-/// What stands before the elements.
+/// Header lines before the elements.
 struct Remarks<'a> {
     comments: &'a [String],
     infos: &'a [String],
 }
 
 impl<'a> PlyElement<'a> {
-    /// Properties without names get some.
+    /// Creates an element; properties without names are given one.
     fn new(name: &'a str, mut properties: Vec<PlyProperty<'a>>, pieces: Vec<PlyFieldsRows<'a>>) -> Result<Self> {
         let mut taken = HashSet::new();
         taken.try_reserve(properties.len())?;
@@ -101,7 +101,7 @@ fn write(
     writing.pages(&pages, &mut (), pages.cost / pages.page_cost + 1, pages.slot_bytes())
 }
 
-/// The type as PLY names it; 64-bit integers are written as the 32 bits that hold them.
+/// Returns PLY's name of the type; 64-bit integers are written as the 32 bits that hold them.
 fn type_name(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::I8 => "char",
@@ -115,7 +115,7 @@ fn type_name(scalar: Scalar) -> &'static str {
     }
 }
 
-/// Fails where two names are one as they are written: nobody could read that.
+/// Fails if two written names are equal, since such a file could not be read.
 fn unique<'a>(what: &str, all: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
     let mut seen = HashSet::new();
     seen.try_reserve(all.len())?;
@@ -203,10 +203,10 @@ struct PlyPages<'a> {
     digits: Digits,
 }
 
-/// Rows, and what is written before them.
+/// Rows, and the bytes written before them.
 struct PlyPiece<'a> {
     rows: &'a PlyFieldsRows<'a>,
-    /// What stands in a row, in order.
+    /// The contents of a row, in order.
     kinds: &'a [PlyKind],
     start: u64,
 }
@@ -244,7 +244,7 @@ impl<'a> PlyPages<'a> {
         }
     }
 
-    /// What a slot is counted with: rows, and for text its lines, which may be longer than planned.
+    /// The budget of a slot: rows and, for text, its lines, which can be longer than planned.
     fn slot_bytes(&self) -> usize {
         let factor = if self.encoding == PlyEncoding::Ascii { 2 * TEXT_FACTOR + 1 } else { 1 };
         usize::try_from(factor * self.page_cost.max(PAGE_BYTES as u64 / 8)).unwrap_or(usize::MAX)
@@ -265,7 +265,7 @@ impl<'a> PlyPages<'a> {
 }
 
 impl PlyPiece<'_> {
-    /// What is before a row: its bytes, and one, since there are rows without any.
+    /// Returns the cost before a row: its bytes plus one, since rows can be empty.
     fn cost_before(&self, row: usize) -> u64 {
         self.rows.bytes_before(row) + row as u64
     }
@@ -295,7 +295,7 @@ fn grow(rows: &mut Vec<u8>, len: usize) -> Result<()> {
 }
 
 impl PlyPageSlot {
-    /// Makes rows after those there are.
+    /// Appends rows.
     fn rows(&mut self, rows: &PlyFieldsRows<'_>, range: Range<usize>, is_big: bool) -> Result<()> {
         let bytes = rows.bytes_before(range.end) - rows.bytes_before(range.start);
         let end = usize::try_from(bytes).ok().and_then(|bytes| self.len.checked_add(bytes));

@@ -18,12 +18,12 @@ use std::slice;
 /// first-level cache.
 const GRID_BLOCK: usize = 1024;
 
-/// How the values of a table lie in memory.
+/// The memory layout of a table's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// An array per column.
     Columns,
-    /// An array per column; those of positions and normals are f32s, as they are in a mesh.
+    /// An array per column; positions and normals are f32s, as in a mesh.
     Points,
     /// One array, row by row.
     Rows,
@@ -32,7 +32,7 @@ pub enum Layout {
 /// The arrays of a table while chunks fill them.
 pub(super) struct TableColumns {
     layout: Layout,
-    /// How many columns there are.
+    /// The number of columns.
     pub(super) count: usize,
     arrays: Vec<TableTarget>,
 }
@@ -44,14 +44,14 @@ enum TableTarget {
     Auto(Column<i64>),
 }
 
-/// Which of a chunk's values an array gets: one in `step`, from `first` on.
+/// The values of a chunk that an array takes: every `step`-th, from `first` on.
 #[derive(Clone, Copy)]
 struct TableColumnsLane {
     first: usize,
     step: usize,
 }
 
-/// Which arrays are ones of floats, from which value on: what the ordered part knows.
+/// For each array, the value from which it has floats, as determined in order.
 #[derive(Default)]
 pub(super) struct FloatsFrom(pub(super) Vec<Option<usize>>);
 
@@ -69,7 +69,7 @@ impl TableColumns {
         Ok(TableColumns { layout, count: head.columns(), arrays })
     }
 
-    /// How many values of each row an array gets.
+    /// Returns how many values of each row an array takes.
     fn width(&self) -> usize {
         match self.layout {
             Layout::Columns | Layout::Points => 1,
@@ -77,13 +77,12 @@ impl TableColumns {
         }
     }
 
-    /// Makes room for so many rows in all.
+    /// Makes room for this total number of rows.
     pub(super) fn reserve(&self, rows: usize) -> Result<()> {
         self.arrays.iter().try_for_each(|array| array.reserve(rows.saturating_mul(self.width())))
     }
 
-    /// Notes, of the chunk whose rows begin at `row`, which arrays are ones of floats; those of the chunk are told to
-    /// `is_float`.
+    /// Records which arrays have floats in the chunk whose rows begin at `row`; `is_float` receives the chunk's result.
     pub(super) fn settle(
         &self,
         row: usize,
@@ -130,8 +129,8 @@ impl TableColumns {
                 Layout::Columns | Layout::Points => TableColumnsLane { first: number, step: self.count },
                 Layout::Rows => TableColumnsLane { first: 0, step: 1 },
             };
-            // SAFETY: the places of `rows` are this chunk's alone, this function's condition; `range` is those rows of
-            // the array.
+            // SAFETY: the places of `rows` belong to this chunk alone, by this function's contract; `range` is those
+            // rows of the array.
             unsafe {
                 match array {
                     TableTarget::Typed(TypedColumn::F32(column)) if f32s => {
@@ -145,7 +144,7 @@ impl TableColumns {
         Ok(())
     }
 
-    /// Converts the values of a chunk that is a grid: straight to their places where there is one array.
+    /// Converts the values of a chunk that is a grid, directly to their places if there is one array.
     ///
     /// # Safety
     /// No other thread uses the places of `rows`, and `grid` has as many rows.
@@ -173,7 +172,7 @@ impl TableColumns {
     /// Converts a few rows, whose values begin at `first`, and parts them.
     ///
     /// # Safety
-    /// No other thread uses the places of `rows`, of which there are at most [`GRID_BLOCK`] values.
+    /// No other thread may use the places of `rows`, which have at most [`GRID_BLOCK`] values.
     unsafe fn publish_block(&self, rows: Range<usize>, padded: &[u8], first: usize, grid: &Grid) -> Result<()> {
         let count = rows.len() * self.count;
         let (mut singles, mut doubles) = ([MaybeUninit::uninit(); GRID_BLOCK], [MaybeUninit::uninit(); GRID_BLOCK]);
@@ -185,8 +184,8 @@ impl TableColumns {
         for (number, array) in self.arrays.iter().enumerate() {
             let lane = TableColumnsLane { first: number, step: self.count };
             let rows = rows.clone();
-            // SAFETY: the places are this chunk's alone, this function's condition. A grid is only parsed where all
-            // columns are f32s or none is (`is_fit` in `parse.rs`), so that all values that the arrays take were just
+            // SAFETY: the places belong to this chunk alone, by this function's contract. A grid is only parsed if all
+            // columns are f32s or none is (`is_fit` in `parse.rs`), so all values that the arrays take were just
             // written.
             unsafe {
                 match array {
@@ -206,7 +205,7 @@ impl TableColumns {
         Ok(())
     }
 
-    /// The finished arrays of so many rows.
+    /// Returns the finished arrays with this many rows.
     ///
     /// # Safety
     /// The first `rows` rows were all published.
@@ -215,7 +214,7 @@ impl TableColumns {
         let mut values = Vec::new();
         let mut from = floats.0.into_iter();
         for array in self.arrays {
-            // SAFETY: an array gets `width` values of each row, so `count` were written, this function's condition.
+            // SAFETY: an array takes `width` values of each row, so `count` were written, by this function's contract.
             try_push(&mut values, unsafe { array.finish(count, from.next().flatten(), run) }, "columns")?;
         }
         Ok(values)
@@ -288,7 +287,7 @@ impl TableTarget {
                 TableTarget::Auto(column) => column.write(range, |out| {
                     const { assert!(align_of::<i64>() == align_of::<f64>()) };
                     // SAFETY: `out` is a slice of as many `MaybeUninit<i64>`s, which have the size of f64s and, as
-                    // checked above, their alignment. Any bits may be in a `MaybeUninit`.
+                    // checked above, their alignment. Any bits are valid in a `MaybeUninit`.
                     let out = slice::from_raw_parts_mut(out.as_mut_ptr().cast(), out.len());
                     grid.f64s(padded, first, out);
                 }),
@@ -336,7 +335,7 @@ macro_rules! stored {
 }
 stored!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
 
-/// Integers up to `from`, and then the bits of floats, as floats: where they are.
+/// Converts integers up to `from`, followed by the bits of floats, to floats, in place.
 fn floats(mut values: Vec<i64>, from: usize, run: &RunOptions) -> Vec<f64> {
     /// Values per parallel step.
     const PIECE: usize = 1 << 16;
@@ -363,7 +362,7 @@ impl TableColumnsLane {
     /// Fills all slots.
     fn fill<S: Copy, T>(self, slots: &mut [MaybeUninit<T>], values: &[S], convert: impl Fn(S) -> T) {
         let values = values.get(self.first..).unwrap_or_default();
-        // One loop per number of columns that is common: the compiler unrolls those.
+        // One loop per common number of columns: the compiler unrolls those.
         match self.step {
             1 => fill_with(slots, values.iter(), convert),
             2 => fill_with(slots, values.iter().step_by(2), convert),

@@ -1,4 +1,4 @@
-//! What the first lines of a table tell: what parts the fields, the names, how many columns there are.
+//! The format of a table according to its first lines: the separator, the names, the number of columns.
 //!
 //! Lines are looked at one after another, wherever chunks end, until the first row of data.
 
@@ -22,23 +22,23 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct TableHead {
     pub(super) grammar: Grammar,
-    /// How many fields a row has.
+    /// The number of fields in a row.
     pub(super) field_count: usize,
     /// Which of them are kept, in the order of the columns.
     pub(super) kept: Vec<usize>,
     /// Whether that is all of them in their order.
     pub(super) keeps_all: bool,
-    /// What the kept columns hold.
+    /// The types of the kept columns.
     pub(super) kinds: Vec<TableHeadKind>,
-    /// Their names; empty where there is no header.
+    /// Their names; empty if there is no header.
     pub(super) names: Vec<String>,
     pub(super) missing: MissingValue,
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TableHeadKind {
-    /// Integers as long as all values are.
+    /// Integers as long as all values are integers.
     Auto,
     F32,
     F64,
@@ -57,12 +57,12 @@ impl TableHeadKind {
 }
 
 impl TableHead {
-    /// How many columns are kept.
+    /// Returns the number of kept columns.
     pub(super) fn columns(&self) -> usize {
         self.kept.len()
     }
 
-    /// Whether all values are f32s: then nothing larger is made on the way.
+    /// Returns whether all values are f32s: then no larger type is used on the way.
     pub(super) fn is_f32(&self) -> bool {
         self.kinds.iter().all(|kind| *kind == TableHeadKind::F32)
     }
@@ -76,15 +76,15 @@ pub(super) struct TableFinder<'o> {
     comment: Vec<u8>,
     /// Lines that ended.
     lines: u64,
-    /// The line with the names, and where it is.
+    /// The line with the names, and its location.
     header: Option<(Vec<u8>, Diagnostic)>,
-    /// What stood in lines of comments.
+    /// Text of comment lines.
     pub(super) comments: Vec<String>,
-    /// How many points a `.pts` file says it has.
+    /// The number of points that a `.pts` file declares.
     pub(super) declared: Option<(u64, Place)>,
 }
 
-/// A line, and where it is.
+/// A line and its location.
 struct TableLine<'a> {
     bytes: &'a [u8],
     place: Place,
@@ -100,7 +100,7 @@ impl TableLine<'_> {
     }
 }
 
-/// Checks what the caller asks for.
+/// Checks the caller's options.
 pub(super) fn check(options: &TableReadOptions) -> Result<()> {
     let bad = |what: &str, byte: u8| {
         let message = format!("{what} cannot start with `{}`, which may be part of a number", byte.escape_ascii());
@@ -140,7 +140,7 @@ impl<'o> TableFinder<'o> {
         })
     }
 
-    /// Looks at the lines of a text that lies at `offset` of the file: the head, and where the first row begins.
+    /// Parses the lines of a text at `offset` of the file: the head, and the start of the first row.
     pub(super) fn feed(
         &mut self,
         text: &[u8],
@@ -174,7 +174,7 @@ impl<'o> TableFinder<'o> {
         self.head(None, warnings)
     }
 
-    /// Whether a line is the first row of data. What it is otherwise is kept.
+    /// Returns whether a line is the first row of data; other lines are kept.
     fn is_row(&mut self, line: &TableLine<'_>) -> Result<bool> {
         let plain = Grammar { separator: Separator::Blanks, comment: std::mem::take(&mut self.comment) };
         let (comment, content) = (plain.comment(line.bytes), plain.content(line.bytes));
@@ -213,7 +213,7 @@ impl<'o> TableFinder<'o> {
         Ok(!is_header)
     }
 
-    /// What the caller or the format says of the separator.
+    /// Returns the separator set by the caller or the format.
     fn given(&self) -> Option<Separator> {
         match self.options.own.delimiter {
             Some(Delimiter::Blanks) => Some(Separator::Blanks),
@@ -231,7 +231,7 @@ impl<'o> TableFinder<'o> {
         let there = b"\t;,".iter().filter(|byte| self.comment.first() != Some(byte) && line.contains(byte));
         let mut there = there.map(|&byte| Separator::Byte(byte)).peekable();
         let first = there.peek().copied().unwrap_or(Separator::Blanks);
-        // A tab may be there as a blank among others.
+        // A tab can be one of several blanks.
         let mut all = there.chain([Separator::Blanks]);
         all.find(|&separator| self.fits(line, separator)).unwrap_or(first)
     }
@@ -240,7 +240,7 @@ impl<'o> TableFinder<'o> {
         self.fits(line, self.separator(line))
     }
 
-    /// Whether the fields of a line that may be kept are numbers, some of which may be missing.
+    /// Returns whether the kept fields of a line are numbers, some of which may be missing.
     fn fits(&self, line: &[u8], separator: Separator) -> bool {
         let grammar = Grammar { separator, comment: Vec::new() };
         let wanted = |place: usize| match &self.options.own.columns {
@@ -267,7 +267,7 @@ impl<'o> TableFinder<'o> {
         };
         let bare = Grammar { separator: Separator::Blanks, comment: self.comment.clone() };
         let mut separator = self.separator(bare.content(sample));
-        // A row of one field does not tell.
+        // A row of one field proves nothing.
         if let Some((header, _)) = &header
             && separator == Separator::Blanks
             && bare.fields(bare.content(sample)).count() < 2
@@ -334,12 +334,12 @@ impl<'o> TableFinder<'o> {
         Ok(found)
     }
 
-    /// Whether rows are points, whatever is made of them.
+    /// Returns whether rows are points, however they are used.
     fn is_points(&self) -> bool {
         matches!(self.format, TableFormat::Xyz | TableFormat::Pts)
     }
 
-    /// That a row has neither too few nor too many fields.
+    /// Checks that a row has neither too few nor too many fields.
     fn check_count(&self, count: usize, line: Option<Diagnostic>) -> Result<()> {
         let limit = self.options.limits.columns;
         let line = line.unwrap_or_default();
@@ -424,7 +424,7 @@ impl<'o> TableFinder<'o> {
     }
 }
 
-/// Where the line that begins at `at` ends, and where the next one begins.
+/// Returns the end of the line that begins at `at`, and the start of the next one.
 pub(super) fn line_end(text: &[u8], at: usize) -> (usize, usize) {
     match memchr::memchr2(b'\n', b'\r', &text[at..]) {
         None => (text.len(), text.len()),

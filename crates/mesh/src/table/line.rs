@@ -3,18 +3,18 @@
 use polyhaul_text::scan::{Separator, is_space};
 use std::ops::Range;
 
-/// How lines are taken apart.
+/// The rules for splitting lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grammar {
     pub(super) separator: Separator,
-    /// What begins a comment; nothing where it is empty.
+    /// The start of a comment; none if empty.
     pub(super) comment: Vec<u8>,
 }
 
-/// What is wrong with a field that is [`Quotes::Open`].
+/// The fault of a field that is [`Quotes::Open`].
 pub(super) const OPEN: &str = "unterminated quote";
 
-/// A field: its bytes in the line, inside the quotes where it has some.
+/// A field: its bytes in the line, inside the quotes if it has some.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TableField {
     pub(super) range: Range<usize>,
@@ -26,11 +26,11 @@ pub(super) struct TableField {
 pub(super) enum Quotes {
     None,
     Both,
-    /// One begins it that nothing closes: the field is the rest of the line.
+    /// It begins with a quote that is never closed: the field is the rest of the line.
     Open,
 }
 
-/// Whether a line has nothing that counts: no field, no separator.
+/// Returns whether a line has no content: no field, no separator.
 pub(super) fn is_blank(line: &[u8], separator: Separator) -> bool {
     line.iter().all(|&byte| is_space(byte) && separator != Separator::Byte(byte))
 }
@@ -71,7 +71,7 @@ impl Grammar {
 pub(super) struct TableFields<'a> {
     line: &'a [u8],
     separator: Separator,
-    /// Where the next one begins, if there is one.
+    /// The start of the next field, if there is one.
     at: Option<usize>,
 }
 
@@ -97,7 +97,7 @@ impl Iterator for TableFields<'_> {
 }
 
 impl TableFields<'_> {
-    /// A field in quotes, behind which the next separator or the end follows. Inside, two quotes stand for one.
+    /// Takes a field in quotes, which the next separator or the end must follow. Inside, two quotes stand for one.
     fn quoted(&mut self, start: usize) -> Option<TableField> {
         if self.line.get(start) != Some(&b'"') {
             return None;
@@ -135,7 +135,7 @@ impl TableFields<'_> {
     }
 }
 
-/// Passes white space that is no separator of its own.
+/// Skips white space that is not a separator.
 fn skip(line: &[u8], at: usize, separator: Separator) -> usize {
     let blank = |byte: &&u8| is_space(**byte) && separator != Separator::Byte(**byte);
     at + line[at..].iter().take_while(blank).count()

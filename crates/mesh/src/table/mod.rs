@@ -1,23 +1,22 @@
 //! Tables of numbers: csv, tsv, txt, and point clouds as xyz and pts.
 //!
-//! No specification says what such a file is. Here it is this:
+//! No specification exists for such files. These are the rules here:
 //!
-//! - A row is a line; its fields are parted by one byte (a comma, a tab, `;`, or what the caller says) or by white
-//!   space. White space around a field is no part of it. Lines without anything are skipped, and so are comments.
+//! - A row is a line; its fields are separated by one byte (a comma, a tab, `;`, or the caller's choice) or by white
+//!   space. White space around a field is not part of it. Blank lines and comments are skipped.
 //! - All rows have as many fields as the first one: another count is an error.
 //! - Numbers are decimal, with an optional sign, point and exponent, or `nan`, `inf`, `infinity` in any case. No
 //!   locale, no grouping of digits, no hexadecimal. They are rounded correctly.
-//! - The first row is one of names where it is not all numbers. Names, and numbers, may stand in double quotes, in
-//!   which two of them stand for one and separators stand for themselves. A quote does not reach over the end of a
-//!   line.
-//! - A column is one of integers where all its values are; -0 is none.
+//! - The first row contains names if not all of it is numbers. Names and numbers can be in double quotes, inside which
+//!   two quotes stand for one and separators are plain characters. A quote does not extend past the end of a line.
+//! - A column has integers if all its values are integers; -0 is not one.
 //!
-//! A `.pts` file may say in its first line how many points follow, and a point has x, y, z, intensity, red, green, blue
-//! (<https://paulbourke.net/dataformats/pts/>). `.xyz` files have points only, in columns of any number: what they mean
-//! is a convention, see `scene`.
+//! The first line of a `.pts` file can declare how many points follow, and a point has x, y, z, intensity, red, green,
+//! blue (<https://paulbourke.net/dataformats/pts/>). `.xyz` files only have points, in any number of columns, whose
+//! meaning is a convention: see `scene`.
 //!
-//! Where to look next: `reader` (the job), `head` (the first lines), `parse` (a chunk), `line` and `value` (every
-//! rule), `columns` (the arrays).
+//! Where to look next: `reader` (the job), `head` (the first lines), `parse` (a chunk), `line` and `value` (the full
+//! rules), `columns` (the arrays).
 
 mod columns;
 mod head;
@@ -48,7 +47,7 @@ pub enum TableFormat {
     Txt,
     /// Points as lines of `x y z` and more columns.
     Xyz,
-    /// Points as lines of `x y z`, intensity and colour, below a line with their count.
+    /// Points as lines of `x y z`, intensity and color, after a line with their number.
     Pts,
     /// An array of numpy.
     Npy,

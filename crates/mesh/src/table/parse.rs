@@ -1,4 +1,4 @@
-//! A chunk of a table's text to values, row by row: runs of plain rows at once, all other lines one by one.
+//! Parses a chunk of a table's text to values: runs of plain rows together, all other lines one by one.
 
 use super::head::{TableHead, TableHeadKind, line_end};
 use super::line::{OPEN, Quotes, TableField};
@@ -16,31 +16,31 @@ use polyhaul_text::scan::Index;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What parsing leaves of a chunk. The memory is pooled.
+/// The result of parsing a chunk. Its memory is pooled.
 #[derive(Default)]
 pub(super) struct TableParsed {
-    /// The kept values of all rows, where all columns are f32s.
+    /// The kept values of all rows, if all columns are f32s.
     pub(super) singles: Vec<f32>,
     /// The kept values of all rows otherwise.
     pub(super) doubles: Vec<f64>,
-    /// All values, still text, where that is as regular as can be; then there are none of the others.
+    /// All values, still as text, if that is completely regular; the other arrays are then empty.
     pub(super) grid: Grid,
     /// Integers that no f64 keeps, in the order of the values.
     pub(super) wides: Vec<Wide>,
-    /// For each column, whether a value is no integer.
+    /// For each column, whether it has a value that is not an integer.
     pub(super) has_floats: Vec<bool>,
     pub(super) row_count: usize,
     pub(super) complaints: Vec<TableComplaint>,
-    /// Complaints beyond those that are kept.
+    /// Complaints that were not kept.
     pub(super) uncounted: BTreeMap<&'static str, u64>,
     /// Whether a complaint ends the reading.
     pub(super) over: bool,
-    /// Where the last row begins.
+    /// The start of the last row.
     pub(super) last_row: usize,
-    /// How many lines end in the text, if it was parsed to its end.
+    /// The number of lines that end in the text, if it was parsed to its end.
     pub(super) line_count: u64,
     marks: Vec<u8>,
-    /// Where the fields that are kept end.
+    /// The ends of the kept fields.
     ends: Vec<u32>,
     fields: Vec<TableField>,
 }
@@ -48,7 +48,7 @@ pub(super) struct TableParsed {
 /// A row that is left out, and why.
 pub(super) struct TableComplaint {
     pub(super) code: &'static str,
-    /// Where in the chunk's text.
+    /// The offset in the chunk's text.
     pub(super) offset: usize,
     /// All but the place.
     pub(super) diagnostic: Diagnostic,
@@ -61,7 +61,7 @@ pub(super) struct TableParser<'a> {
     pub(super) level: Level,
 }
 
-/// The text of a chunk: `padded[start..end]`, behind which a newline is.
+/// The text of a chunk: `padded[start..end]`, with a newline after it.
 #[derive(Clone, Copy)]
 pub(super) struct TableChunkText<'a> {
     pub(super) padded: &'a [u8],
@@ -82,7 +82,7 @@ impl TableParsed {
         Ok(())
     }
 
-    /// Gives back memory that an uncommonly long line took: slots are counted as `slot_bytes` each.
+    /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         let held = self.grid.heap_bytes()
             + 4 * self.singles.len()
@@ -103,7 +103,7 @@ impl TableParsed {
     }
 }
 
-/// Makes room for values up to `wanted`; they are always initialised, so this happens seldom.
+/// Makes room for `wanted` values; they are always initialized, so this happens rarely.
 fn grow<T: Copy + Default>(values: &mut Vec<T>, wanted: usize) -> Result<()> {
     if wanted > values.len() {
         let more = wanted + wanted / 4 - values.len();
@@ -116,7 +116,7 @@ fn grow<T: Copy + Default>(values: &mut Vec<T>, wanted: usize) -> Result<()> {
 impl TableParser<'_> {
     /// Parses up to `most_rows` rows of the text into `out`, which is cleared first.
     ///
-    /// Stops early where a complaint will end the reading anyway.
+    /// Stops early if a complaint will end the reading anyway.
     pub(super) fn parse(
         &self,
         text: TableChunkText<'_>,
@@ -130,7 +130,7 @@ impl TableParser<'_> {
         }
         let mut at = text.start;
         while at < text.end && out.row_count < most_rows && !out.over {
-            // The newline behind the text ends a last line that has none.
+            // The newline after the text ends a last line that has none.
             let range = at..text.end + 1;
             let fields = Fields::scan(index, text.padded, range, self.head.grammar.separator, self.level);
             out.line_count += fields.index().lines().len().max(1) as u64;
@@ -140,17 +140,17 @@ impl TableParser<'_> {
                 self.window(text, fields, most_rows, out)?
             };
         }
-        // The newline behind a last line that has none is no line's end.
+        // The newline after a last line that has none is not counted.
         out.line_count -= u64::from(at > text.end);
         Ok(())
     }
 
-    /// Takes the text as a grid, if it is one: its values need no look before they have their places.
+    /// Takes the text as a grid, if it is one: its values are not needed before they have their places.
     fn grid(&self, text: TableChunkText<'_>, out: &mut TableParsed) -> Result<bool> {
         let columns = self.head.columns();
         let is_fit = self.head.is_f32()
             || self.head.kinds.iter().all(|kind| matches!(kind, TableHeadKind::Auto | TableHeadKind::F64));
-        // The newline behind the text ends a last line that has none.
+        // The newline after the text ends a last line that has none.
         let has_end = text.padded[..text.end].ends_with(b"\n");
         let range = text.start..text.end + usize::from(!has_end);
         let separator = self.head.grammar.separator;
@@ -164,7 +164,7 @@ impl TableParser<'_> {
         Ok(found)
     }
 
-    /// Parses the lines of a window; returns where the first line after it begins.
+    /// Parses the lines of a window; returns the start of the first line after it.
     fn window(
         &self,
         text: TableChunkText<'_>,
@@ -201,9 +201,9 @@ impl TableParser<'_> {
         Ok(index.next_start())
     }
 
-    /// The first place from `from` on that may be a quote or the start of a comment, or `end`; none is before `known`.
-    /// Fields that are not kept are not parsed, so such a byte in them is only found here, and behind it separators may
-    /// have no meaning.
+    /// Returns the first offset from `from` on that may be a quote or the start of a comment, or `end`; there is none
+    /// before `known`. Fields that are not kept are not parsed, so such a byte in them is only found here, and after it
+    /// separators may have no meaning.
     fn special(&self, text: TableChunkText<'_>, from: usize, known: usize, end: usize) -> usize {
         if known > from {
             return known;
@@ -213,7 +213,7 @@ impl TableParser<'_> {
         memchr::memchr2(b'"', first, bytes).map_or(end, |place| from + place)
     }
 
-    /// Takes rows that have as many fields as the first one, until a value needs more care: returns how many.
+    /// Parses rows that have as many fields as the first one, until a value needs the full rules; returns how many.
     fn rows(
         &self,
         text: TableChunkText<'_>,
@@ -303,7 +303,7 @@ impl TableParser<'_> {
         Ok(done)
     }
 
-    /// Looks whether the values are what their columns hold, and rounds those of f32s where twice would be wrong.
+    /// Checks that the values fit their columns, and rounds those of f32s again if rounding twice would be wrong.
     /// Returns how many rows were right.
     fn checked(
         &self,
@@ -325,7 +325,7 @@ impl TableParser<'_> {
                 if check_number(*cell, kind) {
                     continue;
                 }
-                // The line parser finds what is wrong with it.
+                // The line parser determines its fault.
                 match TableValue::from_token(&text.padded[run.place(place)], kind) {
                     Some(value) if value.wide.is_none() => *cell = value.number,
                     Some(_) => {}
@@ -376,7 +376,7 @@ impl TableParser<'_> {
         }
     }
 
-    /// What stands for a field of a row that has others, if it is empty and may be.
+    /// Returns the value for an empty field of a row that has others, if missing values are allowed.
     fn missing(&self, text: TableChunkText<'_>, field: Range<usize>) -> Option<f64> {
         let is_one_of_many = self.head.field_count > 1 && text.padded[field].is_empty();
         let holds_nan = || self.head.kinds.iter().all(|kind| !matches!(kind, TableHeadKind::Integer(_)));
@@ -387,7 +387,7 @@ impl TableParser<'_> {
         }
     }
 
-    /// Parses the line at `start`, whatever it is; returns where the next one begins.
+    /// Parses the line at `start` with the full rules; returns the start of the next one.
     fn line(&self, text: TableChunkText<'_>, start: usize, out: &mut TableParsed) -> Result<usize> {
         let (end, next) = line_end(&text.padded[..text.end], start);
         let line = &text.padded[start..end];
@@ -419,11 +419,11 @@ impl TableParser<'_> {
                 }
             }
         }
-        // The newline behind a last line that has none is passed too.
+        // The newline after a last line that has none is skipped too.
         Ok(if end == text.end { text.end + 1 } else { next })
     }
 
-    /// Takes the fields of a line as a row.
+    /// Parses the fields of a line as a row.
     fn row(&self, line: &[u8], out: &mut TableParsed) -> Result<std::result::Result<(), TableBroken>> {
         let columns = self.head.columns();
         let base = out.row_count * columns;
@@ -503,7 +503,7 @@ impl TableParser<'_> {
     }
 }
 
-/// What is wrong with a line: where in it, of which kind, and the rest.
+/// The fault of a line: its location in the line, its kind, and the message.
 type TableBroken = (Range<usize>, &'static str, Box<Diagnostic>);
 
 fn wanting(message: &str, expected: &str) -> Box<Diagnostic> {

@@ -1,8 +1,8 @@
-//! The positions of a scene as rows of a table, with the colours and normals that all of them have, and what of the
-//! scene such a table does not store.
+//! The positions of a scene as rows of a table, with the colors and normals that all of them have, and warnings about
+//! everything in the scene that a table cannot store.
 //!
-//! Nothing is copied: lanes refer to the arrays of the meshes, and what stands elsewhere is moved while it is written.
-//! The other way round is `scene`.
+//! Nothing is copied: lanes refer to the arrays of the meshes, and transforms are applied during writing. `scene` is
+//! the opposite direction.
 
 use super::TableFormat;
 use super::scene::{COLOR, NORMAL, POSITION};
@@ -18,14 +18,14 @@ pub struct Points<'a> {
     format: TableFormat,
     has_colors: bool,
     has_normals: bool,
-    /// Columns beside positions, colours and normals.
+    /// Columns other than positions, colors and normals.
     columns: usize,
     /// One row for each point.
     pub rows: Rows<'a>,
 }
 
 impl<'a> Points<'a> {
-    /// The positions of all parts, each of which has them once.
+    /// Collects the positions of all parts, once for each part.
     pub fn of_parts(parts: &'a [Part<'a>], format: TableFormat) -> Result<Points<'a>> {
         let is_colored = |mesh: &Mesh| mesh.colors.len() == mesh.positions.len();
         let has_normals =
@@ -38,7 +38,7 @@ impl<'a> Points<'a> {
             _ => Vec::new(),
         };
         let columns = others.len();
-        // In points without names an intensity stands before a colour, and everything else behind.
+        // In points without names, an intensity precedes the color, and all other columns follow.
         let (intensity, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|(name, _)| *name == "intensity");
         let mut rows = Rows { names: POSITION.to_vec(), blocks: Vec::new() };
         rows.names.extend(intensity.iter().map(|(name, _)| *name));
@@ -80,7 +80,7 @@ impl<'a> Points<'a> {
         Ok(Points { parts, format, has_colors, has_normals, columns, rows })
     }
 
-    /// Notes what the table does not store of the scene, which has so many materials.
+    /// Warns about everything in the scene that the table does not store; the scene has `materials` materials.
     pub fn note_losses(&self, scene: &Scene, materials: usize, output: &str, warnings: &mut Warnings) {
         let parts = self.parts;
         let sum = |count: &dyn Fn(&Mesh) -> usize| homes(parts).map(|part| count(part.mesh) as u64).sum::<u64>();
@@ -105,7 +105,7 @@ impl<'a> Points<'a> {
     }
 }
 
-/// What becomes of colours as bytes of red, green and blue.
+/// What converting colors to bytes of red, green and blue changes.
 #[derive(Default)]
 struct ByteColors {
     missing: u64,
@@ -145,7 +145,7 @@ impl ByteColors {
     }
 }
 
-/// What else is known of the positions: in files that cannot name columns the intensity alone.
+/// Returns the other columns of the positions; for files that cannot name columns only the intensity.
 fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, TableWriterLane<'_>)>> {
     let mut found = Vec::new();
     for column in &mesh.vertex_columns {

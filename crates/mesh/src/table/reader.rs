@@ -1,7 +1,7 @@
 //! Text to a table: the job that the pipeline runs, chunk by chunk.
 //!
-//! First an ordered part finds the head ([`super::head`]), then chunks are parsed side by side ([`super::parse`]), get
-//! their rows in order, and are copied to them side by side ([`super::columns`]).
+//! First, an ordered part finds the head ([`super::head`]). Chunks are then parsed in parallel ([`super::parse`]),
+//! receive their row numbers in order, and are copied to those rows in parallel ([`super::columns`]).
 
 use super::TableFormat;
 use super::columns::{FloatsFrom, Layout, TableColumns};
@@ -25,12 +25,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of text per chunk: text and values of a chunk stay in a core's own cache (2 MiB here).
 const CHUNK_BYTES: usize = 256 << 10;
-/// What a slot takes, as a multiple of its chunk: text, values of few digits, and room to grow.
+/// The size of a slot as a multiple of its chunk: text, values with few digits, and spare capacity.
 const SLOT_FACTOR: usize = 6;
 
-/// What reading the text of a table gives.
+/// The result of reading a table's text.
 pub struct TableText {
-    /// The names of the columns, as the header has them; empty where there is none.
+    /// The names of the columns in the header; empty if there is none.
     pub names: Vec<String>,
     /// An array per column, or one of all rows.
     pub values: Vec<Values>,
@@ -55,9 +55,9 @@ impl TableText {
 /// A chunk in flight.
 struct TableSlot {
     text: Text,
-    /// Where the rows begin in the text; its end where they begin later.
+    /// The start of the rows in the text; its end if they begin later.
     body: usize,
-    /// Whether the head was found when the chunk came by: then it may have rows.
+    /// Whether the head was complete when the chunk was taken, so that it can have rows.
     is_body: bool,
     /// Why there is no text.
     failed: Option<Error>,
@@ -69,7 +69,7 @@ struct TableSlot {
     is_float: Vec<bool>,
 }
 
-/// What is found once, before the first row.
+/// What is determined once, before the first row.
 struct TablePlan {
     head: TableHead,
     columns: TableColumns,
@@ -85,7 +85,7 @@ struct TableJob<'s, 'o> {
     slot_bytes: usize,
 }
 
-/// What the ordered parts build.
+/// The result of the ordered parts.
 struct TableState<'o> {
     finder: TableFinder<'o>,
     floats: FloatsFrom,
@@ -150,7 +150,7 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
         Ok(TableSlot { text, body: 0, is_body: false, failed: None, index, parsed, rows: 0..0, is_float: Vec::new() })
     }
 
-    /// What goes wrong is not looked at before it is known that the chunk is needed.
+    /// Errors are reported only once it is known that the chunk is needed.
     fn take(&self, number: u64, slot: &mut TableSlot) -> Result<bool> {
         if self.is_done.load(Ordering::Relaxed) {
             self.chunks.leave(number);
@@ -185,7 +185,7 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
     fn publish(&self, slot: &mut TableSlot) -> Result<()> {
         let Some(plan) = self.plan.get().filter(|_| slot.is_body && !slot.rows.is_empty()) else { return Ok(()) };
         let TableSlot { rows, text, parsed, is_float, .. } = slot;
-        // SAFETY: `settle`, in order, gave `rows` to this chunk alone, and counted them by what `parsed` holds.
+        // SAFETY: `settle`, in order, assigned `rows` to this chunk alone, and counted them from `parsed`.
         unsafe {
             match parsed.grid.len() {
                 0 => plan.columns.publish(rows.clone(), parsed, is_float, plan.head.is_f32())?,
@@ -246,7 +246,7 @@ impl TableJob<'_, '_> {
             if state.row_count == 0
                 && let Some(rows) = self.expected_rows(slot, wanted)
             {
-                // A lack of memory for this is none for what there is.
+                // If memory is lacking for this estimate, the actual rows may still fit.
                 let _ = columns.reserve(rows);
             }
             columns.reserve(end)?;
@@ -264,8 +264,8 @@ impl TableJob<'_, '_> {
         Ok(())
     }
 
-    /// About how many rows the input has, if all are as those of this chunk: then the columns need not grow, which
-    /// costs page faults. What is too much is given back at the end, untouched.
+    /// Estimates the number of rows of the input from those of this chunk, so that the columns need not grow, which
+    /// costs page faults. Excess capacity is returned at the end, untouched.
     fn expected_rows(&self, slot: &TableSlot, wanted: Option<usize>) -> Option<usize> {
         let (found, size) = (slot.parsed.row_count as u64, self.chunks.size()?);
         let bytes = slot.text.end.saturating_sub(slot.body) as u64;
@@ -274,7 +274,7 @@ impl TableJob<'_, '_> {
         Some(all.min(wanted.unwrap_or(usize::MAX)).min(usize::try_from(self.options.limits.elements).ok()?))
     }
 
-    /// The error where there are more rows than the limit; what comes after them has no turn.
+    /// Returns an error if there are more rows than the limit; nothing after that matters.
     fn excess(&self, state: &TableState<'_>, head: &TableHead, slot: &mut TableSlot) -> Result<Option<Error>> {
         let limit = self.options.limits.elements;
         let room = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(state.row_count);

@@ -1,11 +1,11 @@
-//! A table as the points of a scene, and what columns without a name mean. `points` is the other way round.
+//! A table as the points of a scene, and the meaning of unnamed columns. `points` is the opposite direction.
 //!
-//! Positions are columns `x`, `y`, `z`, normals `nx`, `ny`, `nz`, colours `red`, `green`, `blue` and `alpha` (also `r`,
-//! `g`, `b`, `a`), in any case. Columns without names go by their place: the first three are a position; then come,
-//! if the number of columns fits, an intensity, a colour where three columns are integers that are not negative, and a
-//! normal otherwise. A second group of such integers is a normal too. Files that we write have a point in at least one
-//! value of a normal, so they come back as they were.
-//! Integers of colours are from 0 to 255, floats from 0 to 1.
+//! Positions are columns `x`, `y`, `z`, normals `nx`, `ny`, `nz`, colors `red`, `green`, `blue` and `alpha` (also `r`,
+//! `g`, `b`, `a`), in any case. Columns without names are interpreted by position: the first three are a position.
+//! After them follow, if the number of columns permits, an intensity, then a color if three columns are non-negative
+//! integers, and a normal otherwise. A second group of such integers is a normal too. Our writer puts a decimal point
+//! in at least one value of a normal, so our files are read back unchanged. Integer colors are from 0 to 255, floats
+//! from 0 to 1.
 
 use super::TableFormat;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
@@ -21,7 +21,7 @@ const COLOR_SHORT: [&str; 4] = ["r", "g", "b", "a"];
 /// Rows per parallel step.
 const PIECE: usize = 1 << 15;
 
-/// The names of the columns of a file: those of its header, or of points where it is one of points.
+/// Returns the names of a file's columns: those of its header, or those of a format of points.
 pub(super) fn names_of(format: TableFormat, mut names: Vec<String>, values: &[Values]) -> Vec<String> {
     let is_unnamed = names.iter().all(String::is_empty);
     if matches!(format, TableFormat::Xyz | TableFormat::Pts) && is_unnamed {
@@ -41,7 +41,7 @@ fn is_integer(values: &Values) -> bool {
     !matches!(values, Values::F32(_) | Values::F64(_))
 }
 
-/// Whether these are integers of which none is negative, as the values of colours are.
+/// Returns whether these are non-negative integers, like color values.
 fn is_natural(values: &Values) -> bool {
     match values {
         Values::U8(_) | Values::U16(_) | Values::U32(_) | Values::U64(_) => true,
@@ -53,7 +53,7 @@ fn is_natural(values: &Values) -> bool {
     }
 }
 
-/// What columns without names are, of which these may be colours.
+/// Guesses the roles of unnamed columns; `natural` says which may be colors.
 fn guess(natural: &[bool]) -> impl Iterator<Item = &'static str> {
     let rest = natural.get(3..).unwrap_or_default();
     let (intensity, rest) = rest.split_at(usize::from(rest.len() % 3 == 1));
@@ -67,12 +67,12 @@ fn guess(natural: &[bool]) -> impl Iterator<Item = &'static str> {
     first.chain(intensity.iter().map(|_| "intensity")).chain(groups.into_iter().flatten().copied())
 }
 
-/// Of columns, which may be colours; nobody asks that of the first three.
+/// Returns which columns may be colors; the first three are never looked up.
 fn natural<'a>(values: impl Iterator<Item = &'a Values>) -> Vec<bool> {
     values.enumerate().map(|(place, values)| place >= 3 && is_natural(values)).collect()
 }
 
-/// Gives columns of which none has a name those that their places tell.
+/// Names columns by their position, if none has a name.
 pub fn name_points(columns: &mut [Column]) {
     if !columns.iter().all(|column| column.name.is_empty()) {
         return;
@@ -83,7 +83,7 @@ pub fn name_points(columns: &mut [Column]) {
     }
 }
 
-/// How many columns get another name, or none, when they are read from a file of points that has no names.
+/// Returns how many columns are renamed, or lose their name, when they are read from a point file without names.
 pub fn unrestored_names(columns: &[Column]) -> u64 {
     let is_normal = |column: &Column| NORMAL.iter().any(|known| known.eq_ignore_ascii_case(&column.name));
     let mut natural = natural(columns.iter().map(|column| &column.values));
@@ -100,14 +100,14 @@ pub fn unrestored_names(columns: &[Column]) -> u64 {
     columns.iter().zip(guessed).filter(is_lost).count() as u64
 }
 
-/// A table as the points of a scene; columns other than position, intensity, color and normal stay columns.
+/// Converts a table to the points of a scene; columns other than position, intensity, color and normal stay columns.
 pub fn scene_of_table(mut table: Table, file: &Arc<str>, run: &RunOptions) -> Result<Scene> {
     let mut all = Vec::new();
     all.try_reserve_exact(table.columns.len())?;
     all.append(&mut table.columns);
     name_points(&mut all);
     if all.is_empty() && table.row_count == 0 {
-        // Text without a row does not tell what columns it has.
+        // Text without a row does not reveal its columns.
         return Ok(Scene { meshes: vec![Mesh::default()], axes: Axes::OBJ, ..Scene::default() });
     }
     let mut points = TablePoints { columns: all, row_count: table.row_count, run };
@@ -140,7 +140,7 @@ impl TablePoints<'_> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && column.offsets.is_none())
     }
 
-    /// Takes columns out and makes one array of them.
+    /// Removes columns and combines them into one array.
     fn take<const N: usize>(
         &mut self,
         names: [&str; N],
@@ -170,7 +170,7 @@ impl TablePoints<'_> {
 
     fn colors(&mut self) -> Result<Option<Array<[f32; 4]>>> {
         for names in [COLOR, COLOR_SHORT] {
-            // All of them tell: a one may be the largest float, or the smallest step above nothing.
+            // All of them are needed to decide: a 1 may be the largest float, or the smallest step above 0.
             let found = || names.iter().filter_map(|name| self.find(name));
             let factor = if found().all(|column| is_integer(&self.columns[column].values)) { 255.0 } else { 1.0 };
             let unit = move |value: f64| (value / factor) as f32;

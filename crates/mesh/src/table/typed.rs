@@ -54,7 +54,7 @@ impl TypedColumn {
         }
     }
 
-    /// Makes room for so many numbers in all.
+    /// Makes room for this total number of values.
     pub(super) fn reserve(&self, count: usize) -> Result<()> {
         with_column!(self, column => column.reserve(count))
     }

@@ -1,4 +1,4 @@
-//! One value of a table: what a token is, and whether a column can hold it.
+//! One value of a table: the type of a token, and whether a column can store it.
 
 use super::head::TableHeadKind;
 use polyhaul_model::Scalar;
@@ -9,7 +9,7 @@ use polyhaul_text::parse::number;
 /// A value as the parser keeps it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableValue {
-    /// The nearest f64, or f32 where the column holds such.
+    /// The nearest f64, or f32 if the column stores f32s.
     pub(super) number: f64,
     /// [`NOT_INTEGER`], or 0.
     pub(super) mark: u8,
@@ -33,7 +33,7 @@ impl Wide {
     }
 }
 
-/// A float as a value: an integer where it has no fraction.
+/// Returns a float as a value: an integer if it has no fraction.
 pub(super) fn f64_of(number: f64) -> TableValue {
     let is_integer = number.trunc() == number && number.abs() <= MOST_EXACT as f64;
     let is_minus_zero = number == 0.0 && number.is_sign_negative();
@@ -65,7 +65,7 @@ pub(super) fn check_number(number: f64, kind: TableHeadKind) -> bool {
 }
 
 impl TableValue {
-    /// The value of a token in a column; `None` where it is none, or one that the column cannot hold.
+    /// Returns the value of a token in a column; `None` if it is not a value, or one that the column cannot store.
     pub(super) fn from_token(token: &[u8], kind: TableHeadKind) -> Option<TableValue> {
         if kind == TableHeadKind::F32 {
             return number::f32(token).map(|value| TableValue {
@@ -104,7 +104,7 @@ impl TableValue {
         Some(TableValue { number, mark, wide: (size > MOST_EXACT).then_some(whole) })
     }
 
-    /// Keeps the integer of a chunk's value, where that is needed.
+    /// Keeps the integer of a chunk's value, if it is needed.
     pub(super) fn note_wide(&self, cell: usize, wides: &mut Vec<Wide>) -> Result<()> {
         let Some(wide) = self.wide else { return Ok(()) };
         let wide = Wide { cell: cell as u32, negative: wide < 0, size: wide.unsigned_abs() as u64 };

@@ -1,8 +1,7 @@
 //! A table to text: pages of rows, side by side.
 //!
-//! Columns are described by lanes: values of an array in equal steps, so that positions of a mesh are columns without a
-//! copy. Lanes of floats that all have the same type and the same digits are written as whole lines; all others value
-//! by value.
+//! Columns are described by lanes: values of an array at equal steps, so that positions of a mesh are columns without a
+//! copy. Float lanes that all have the same type and digits are written as whole lines, all others value by value.
 
 use super::TableFormat;
 use super::scene::NORMAL;
@@ -21,17 +20,17 @@ use std::ops::Range;
 
 /// About how many bytes of text a page has.
 const PAGE_BYTES: usize = 256 << 10;
-/// About how many bytes a value takes, with what parts it from the next.
+/// Approximate bytes of a value with its separator.
 const VALUE_BYTES: usize = 10;
-/// Text may be longer than that; a slot is counted with room for it.
+/// Text can be longer than that; the budget of a slot allows for it.
 const SLOT_FACTOR: usize = 4;
 /// Rows that are gathered at a time, so that they stay in the nearest cache.
 const TILE_ROWS: usize = 256;
 
-/// What is written: names, and blocks of rows one after another.
+/// The output: names, and consecutive blocks of rows.
 #[derive(Default)]
 pub struct Rows<'a> {
-    /// The name of each column; empty where it has none.
+    /// The name of each column; empty if it has none.
     pub names: Vec<&'a str>,
     pub(crate) blocks: Vec<TableBlock<'a>>,
 }
@@ -40,28 +39,28 @@ pub struct Rows<'a> {
 pub(crate) struct TableBlock<'a> {
     pub(crate) row_count: usize,
     pub(crate) lanes: Vec<TableWriterLane<'a>>,
-    /// Where it stands, if its positions and normals are moved.
+    /// The transform of its positions and normals, if any.
     pub(crate) placed: Option<Placed<'a>>,
 }
 
-/// Positions and normals that stand elsewhere in the file.
+/// Positions and normals that are transformed for the file.
 pub(crate) struct Placed<'a> {
     pub(crate) frame: Frame,
     pub(crate) positions: &'a [[f32; 3]],
     pub(crate) normals: &'a [[f32; 3]],
 }
 
-/// The positions and normals of a page where they stand in the file.
+/// The transformed positions and normals of a page.
 #[derive(Default)]
 pub(super) struct TableMoved {
     positions: Vec<[f32; 3]>,
     normals: Vec<[f32; 3]>,
 }
 
-/// What the numbers of a lane are.
+/// The role of a lane's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TableRole {
-    /// Nothing that matters here.
+    /// No role that matters here.
     #[default]
     Other,
     /// An axis of a position.
@@ -96,13 +95,13 @@ pub(crate) enum TableWriterNumbers<'a> {
     Unit(&'a [f32]),
 }
 
-/// How rows are written.
+/// The job that writes rows.
 struct TablePages<'a> {
     rows: &'a Rows<'a>,
     digits: Vec<Digits>,
     style: &'a TableWriteOptions,
     delimiter: u8,
-    /// Whether the names stand in a row of their own.
+    /// Whether the names form a header row.
     has_header: bool,
     page_rows: usize,
     /// The first page of each block, and how many there are.
@@ -121,7 +120,7 @@ struct TablePageSlot {
     tile64: Vec<f64>,
 }
 
-/// That a table is one of numbers, with whole columns.
+/// Checks that a table consists of numbers, in complete columns.
 pub(super) fn check(table: &Table) -> Result<()> {
     for column in &table.columns {
         let name = names::shown(&column.name);
@@ -157,14 +156,14 @@ impl<'a> Rows<'a> {
         Ok(rows)
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn row_count(&self) -> u64 {
         self.blocks.iter().map(|block| block.row_count as u64).sum()
     }
 }
 
 impl TableBlock<'_> {
-    /// The lanes of `rows`, the first of which is row 0 of them. Positions and normals are moved, into `moved`.
+    /// Returns the lanes of `rows`, the first of which is row 0. Positions and normals are transformed into `moved`.
     pub(super) fn lanes<'s>(
         &'s self,
         rows: Range<usize>,
@@ -256,7 +255,7 @@ pub fn write(
     }
     let has_header = has_header(&rows.names, format, style);
     if !has_header && let Some(block) = rows.blocks.first() {
-        // Without a point a normal would be read as a colour.
+        // Without a decimal point a normal would be read as a color.
         let normals = digits.iter_mut().zip(&block.lanes).filter(|(_, lane)| lane.role == TableRole::Normal);
         normals.filter(|(digits, _)| **digits == Digits::Fixed(0)).for_each(|(digits, _)| *digits = Digits::Fixed(1));
     }
@@ -321,7 +320,7 @@ impl Pages for TablePages<'_> {
 
 /// A type of floats.
 trait TableFloat: Real + PartialEq + Default {
-    /// The numbers, where they are of this type.
+    /// Returns the numbers if they are of this type.
     fn slice(numbers: TableWriterNumbers<'_>) -> Option<&[Self]>;
     /// Whether it has no fraction.
     fn is_whole(self) -> bool;
@@ -348,7 +347,7 @@ impl TableFloat for f64 {
 }
 
 impl TablePages<'_> {
-    /// What stands before the rows.
+    /// Returns the text before the rows.
     fn head(&self, comments: &[String], format: TableFormat) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         let mut put = |bytes: &[u8]| {
@@ -379,7 +378,7 @@ impl TablePages<'_> {
         Ok(head)
     }
 
-    /// A name as a field: in quotes where it would not be one otherwise.
+    /// Returns a name as a field, in quotes if needed.
     fn name(&self, name: &str) -> String {
         let mut name = names::written(name);
         if self.style.csv_safe && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
@@ -392,7 +391,7 @@ impl TablePages<'_> {
         if is_plain { name.into_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
     }
 
-    /// Writes rows of floats of this type as whole lines; `false` where they are not, or one is NaN.
+    /// Writes rows of floats of this type as whole lines; returns `false` if they are not of this type, or one is NaN.
     fn tile<R: TableFloat>(
         &self,
         lanes: &[TableWriterLane<'_>],
@@ -475,7 +474,8 @@ impl TablePages<'_> {
         })
     }
 
-    /// Whether the values of a lane must be told from integers: those of normals where columns have no names.
+    /// Returns whether the values of a lane must be distinguishable from integers: normals in files without column
+    /// names.
     fn wants_point(&self, lane: &TableWriterLane<'_>) -> bool {
         !self.has_header && lane.role == TableRole::Normal
     }
@@ -492,7 +492,7 @@ impl TablePages<'_> {
                         }
                         let start = page.len();
                         self.value(page, lane.numbers, lane.first + row * lane.step, *digits);
-                        // An exponent, `nan` and `inf` tell a float too.
+                        // An exponent, `nan` and `inf` also mark a float.
                         let has_mark = |text: &[u8]| text.iter().any(|byte| b".ein".contains(byte));
                         if self.wants_point(lane) && !page.as_bytes().get(start..).is_some_and(has_mark) {
                             page.bytes(b".0");
@@ -554,7 +554,7 @@ fn shortest_rows<R: Real>(tile: &[R], count: usize, delimiter: u8, out: &mut Out
     })
 }
 
-/// A colour's value from 0 to 1 as a byte; NaN is 0.
+/// Returns a color's value from 0 to 1 as a byte; 0 for NaN.
 pub(super) fn byte_of(value: f32) -> u32 {
     (value * 255.0).round().clamp(0.0, 255.0) as u32
 }

@@ -1,8 +1,8 @@
 //! Columns to binary rows, a block of rows at a time.
 //!
-//! Each field writes its part of all rows of a block, which stays in the first-level cache meanwhile, and advances the
-//! rows' cursors. So a type is matched once per block, and the loop per row is a load and a store. Text is made of the
-//! same rows: see `text`.
+//! Each field writes its part of all rows of a block, which stays in the L1 cache, and advances the rows' cursors. So a
+//! type is matched once per block, and the loop per row is a load and a store. Text is formatted from the same rows:
+//! see `text`.
 
 use crate::dedup::{BATCH, prefetch};
 use crate::frame::Frame;
@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Rows that are made at a time.
 pub(super) const BLOCK: usize = 256;
 
-/// A part of each row, and where it comes from.
+/// A part of each row, and its source.
 pub(super) enum PlyField<'a> {
     /// A number. 64-bit integers are written as the 32 bits that hold them.
     Numbers(&'a Values, Pick<'a>),
@@ -20,7 +20,7 @@ pub(super) enum PlyField<'a> {
     Vectors(&'a [[f32; 3]], Pick<'a>, PlyTurn),
     /// Uvs.
     Pairs(&'a [[f32; 2]], Pick<'a>),
-    /// Colours, as four or three channels, as bytes or floats.
+    /// Colors, as four or three channels, as bytes or floats.
     Colors { colors: &'a [[f32; 4]], pick: Pick<'a>, has_alpha: bool, as_floats: bool },
     /// Lists of numbers: `offsets` has the lists of these rows.
     Lists { offsets: &'a [u32], values: &'a Values, picked: Picked<'a>, count: Scalar },
@@ -37,13 +37,13 @@ pub(super) enum PlyField<'a> {
 pub(super) enum Pick<'a> {
     /// Its own: row `i` has value `first + i`.
     Own(usize),
-    /// Its own, and past `own` rows those that are listed.
+    /// The row itself up to `own`, and listed rows after that.
     Then { own: usize, more: &'a [u32] },
-    /// What is listed; [`NONE`] is nothing, which is written as zeros.
+    /// Listed rows; [`NONE`] is written as zeros.
     Listed(&'a [u32]),
 }
 
-/// Where the lists of picked rows begin in their values.
+/// The starts of the lists of picked rows in their values.
 #[derive(Clone, Copy)]
 pub(super) struct Picked<'a> {
     pub(super) pick: Pick<'a>,
@@ -51,7 +51,7 @@ pub(super) struct Picked<'a> {
     pub(super) offsets: &'a [u32],
 }
 
-/// What happens to vectors on their way.
+/// The transformation of vectors.
 #[derive(Clone, Copy)]
 pub(super) enum PlyTurn {
     Nothing,
@@ -102,7 +102,7 @@ impl PlyFieldsOrder for PlyBig {
     const IS_BIG: bool = true;
 }
 
-/// What a row gets.
+/// A value to store in a row.
 pub(super) trait PlyBytes {
     fn bytes(&self) -> &[u8];
 }
@@ -149,22 +149,22 @@ pub(super) fn written_bytes(scalar: Scalar) -> usize {
     if scalar == Scalar::F64 { 8 } else { scalar.bytes().min(4) }
 }
 
-/// Rows of a block, as far as they are written.
+/// Rows of a block, partially written.
 struct PlyFieldsBlock<'p> {
     page: &'p mut [u8],
     rows: Cursors<'p>,
 }
 
-/// Where rows go on.
+/// The write positions of rows.
 enum Cursors<'p> {
-    /// Each at a place of its own.
+    /// One position per row.
     Each(&'p mut [usize]),
-    /// All have `stride` bytes, of which so many are written.
+    /// Rows of `stride` bytes, of which `written` are written.
     Alike { stride: usize, written: usize },
 }
 
 impl PlyFieldsBlock<'_> {
-    /// Gives each row what stands next in it.
+    /// Appends the next value to each row.
     #[inline(always)]
     fn put<B: PlyBytes>(&mut self, rows: impl Iterator<Item = B>) {
         match &mut self.rows {
@@ -201,7 +201,7 @@ impl PlyFieldsBlock<'_> {
     }
 }
 
-/// Stores bytes where a row goes on. There is room: sizes were counted before.
+/// Stores bytes at a row's position. There is room: sizes were computed beforehand.
 #[inline(always)]
 fn put(page: &mut [u8], at: &mut usize, bytes: &[u8]) {
     if let Some(place) = page.get_mut(*at..*at + bytes.len()) {
@@ -211,7 +211,7 @@ fn put(page: &mut [u8], at: &mut usize, bytes: &[u8]) {
 }
 
 impl PlyField<'_> {
-    /// The bytes that it takes in every row.
+    /// Returns how many bytes it takes in every row.
     pub(super) fn fixed_bytes(&self) -> usize {
         match self {
             PlyField::Numbers(values, _) => written_bytes(values.scalar()),
@@ -234,7 +234,7 @@ impl PlyField<'_> {
         }
     }
 
-    /// Asks for what rows are made of, some time before they are.
+    /// Prefetches the sources of rows.
     fn prefetch(&self, rows: Range<usize>) {
         match self {
             PlyField::Numbers(values, pick) => with_values!(values, array => pick.prefetch(array, rows)),
@@ -278,7 +278,7 @@ impl PlyField<'_> {
     }
 }
 
-/// A colour without the gaps that a source may leave: those are white.
+/// Returns a color whose missing channels are replaced by white.
 fn whole(color: &[f32; 4]) -> [f32; 4] {
     color.map(|channel| if channel.is_nan() { 1.0 } else { channel })
 }
@@ -442,7 +442,7 @@ fn put_edges<O: PlyFieldsOrder>(
     block: &mut PlyFieldsBlock<'_>,
 ) {
     let Some(&first) = offsets.first() else { return };
-    // A line of n corners has n - 1 edges, so before line `i` there are as many as corners, less `i`.
+    // A line with n corners has n - 1 edges, so before line `i` there are as many edges as corners, less `i`.
     let edges_before = |line: usize| offsets.get(line).map_or(usize::MAX, |&end| (end - first) as usize - line);
     let (mut low, mut high) = (0, offsets.len());
     while high - low > 1 {
@@ -526,7 +526,7 @@ impl<'a> PlyFieldsRows<'a> {
         (stride > 0).then_some(stride)
     }
 
-    /// Finds where rows begin, and where the last one ends.
+    /// Computes the starts of rows, and the end of the last one.
     fn find_starts(&self, rows: Range<usize>, starts: &mut [usize]) -> usize {
         let mut sizes = [self.fixed_bytes; BLOCK];
         for (offsets, width) in self.fields.iter().filter_map(PlyField::lists) {

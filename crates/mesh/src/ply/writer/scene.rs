@@ -1,9 +1,9 @@
 //! A scene as elements: `vertex`, `face` and `edge` of all meshes joined, then the scene's tables.
 //!
-//! Vertices: `x y z`, then what the options ask for and a mesh has: `nx ny nz`, `s t` (as Blender names them),
-//! `red green blue` and, unless it is 1 everywhere, `alpha`; then the vertex columns. Where corners of one position
-//! have several uvs or normals it is split (`split`). Normals per face become `nx ny nz` of the face.
-//! What a mesh has not and another one has is 0, and white where it is a colour.
+//! Vertices: `x y z`, then, if requested and present in a mesh, `nx ny nz`, `s t` (Blender's names), `red green blue`
+//! and, unless it is 1 everywhere, `alpha`; then the vertex columns. If corners of one position have several uvs or
+//! normals, it is split (`split`). Normals per face become `nx ny nz` of the face. Values that only other meshes have
+//! are 0, or white for colors.
 
 use super::fields::{Pick, Picked, PlyField, PlyFieldsRows, PlyTurn};
 use super::split::{PlySplit, list_offsets};
@@ -20,7 +20,7 @@ use polyhaul_model::{Column, Domain, Mesh, Scalar};
 use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
 
-/// What is written as this format.
+/// A scene to write as PLY.
 pub(crate) type PlyJob<'a> = parts::PartsJob<'a, PlyWriteOptions>;
 
 /// Writes a scene.
@@ -63,7 +63,7 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     super::write(&elements, &remarks, options, run, writing)
 }
 
-/// How the corners of each mesh split its positions; those that several objects show, once.
+/// Returns how the corners of each mesh split its positions, once per mesh even if several objects use it.
 fn splits(job: &PlyJob<'_>) -> Result<Vec<Option<PlySplit>>> {
     let mut splits = Vec::new();
     splits.try_reserve_exact(job.scene.meshes.len())?;
@@ -76,7 +76,7 @@ fn splits(job: &PlyJob<'_>) -> Result<Vec<Option<PlySplit>>> {
     Ok(splits)
 }
 
-/// The vertices of a part, and where they are in the file.
+/// The vertices of a part, and their position in the file.
 struct PlySceneHome<'a> {
     part: &'a Part<'a>,
     split: Option<&'a PlySplit>,
@@ -89,7 +89,7 @@ struct PlySceneHome<'a> {
 struct PlyVertices<'a> {
     job: &'a PlyJob<'a>,
     homes: Vec<PlySceneHome<'a>>,
-    /// For each part, which of the homes is its own.
+    /// For each part, the index of its home.
     home_of_part: Vec<usize>,
     has_normals: bool,
     has_uvs: bool,
@@ -101,7 +101,7 @@ struct PlyVertices<'a> {
 }
 
 impl<'a> PlySceneHome<'a> {
-    /// Own values, where there is one per position.
+    /// Picks own values, for attributes with one value per position.
     fn own(&self) -> Pick<'a> {
         match self.split {
             Some(split) => Pick::Then { own: self.part.mesh.positions.len(), more: &split.more },
@@ -109,7 +109,7 @@ impl<'a> PlySceneHome<'a> {
         }
     }
 
-    /// Where the values of an attribute are; `None` where there is none for vertices.
+    /// Returns where the values of an attribute are; `None` if vertices have none.
     fn pick(&self, domain: Domain, count: usize, listed: fn(&PlySplit) -> &[u32]) -> Option<Pick<'a>> {
         match (domain, self.split) {
             (Domain::Vertex, _) if count > 0 => Some(self.own()),
@@ -128,7 +128,7 @@ impl<'a> PlySceneHome<'a> {
         self.pick(mesh.uv_domain, mesh.uvs.len(), |split| split.places(&split.uvs))
     }
 
-    /// A vertex column; `place` is where it stands among those of the mesh.
+    /// Adds a vertex column; `place` is its index among the mesh's columns.
     fn column(&self, place: usize, column: &'a Column, count: Option<Scalar>) -> PlyField<'a> {
         match (&column.offsets, count) {
             (Some(own), Some(count)) => {
@@ -316,14 +316,14 @@ fn by_face(mesh: &Mesh) -> bool {
 
 /// Elements of a part's mesh that follow one another.
 struct PlySpan {
-    /// A part of those that they are of: all of them have the same home.
+    /// One of the parts that share this home.
     part: usize,
     start: usize,
     end: usize,
 }
 
 impl PlySpan {
-    /// The elements of all parts; those that hang together are one span.
+    /// Collects the elements of all parts; adjacent ones form one span.
     fn from_parts(parts: &[Part<'_>], range: fn(&Part<'_>) -> Range<usize>) -> Result<Vec<PlySpan>> {
         let mut spans: Vec<PlySpan> = Vec::new();
         for (number, part) in parts.iter().enumerate() {
@@ -338,20 +338,20 @@ impl PlySpan {
     }
 }
 
-/// What is in the colours of meshes.
+/// The channels used by the colors of meshes.
 #[derive(Default)]
 struct PlyChannels {
     any: bool,
     has_alpha: bool,
-    /// Colours that the source left open.
+    /// Colors that the source left undefined.
     missing: u64,
-    /// Colours that do not fit into 0 to 1.
+    /// Colors outside 0 to 1.
     outside: u64,
-    /// Colours that are not bytes.
+    /// Colors that are not exact as bytes.
     rounded: u64,
 }
 
-/// How colours are kept as they are.
+/// The hint for keeping colors exactly.
 const FLOATS: Option<&str> = Some("use --float-colors to keep them");
 
 impl PlyChannels {
@@ -393,7 +393,7 @@ struct PlyColumns<'a> {
 }
 
 impl<'a> PlyColumns<'a> {
-    /// Columns of the same name are one. Those that have the name of another property are left out.
+    /// Merges columns of the same name. Columns named like another property are dropped.
     fn from_meshes(
         meshes: impl Iterator<Item = &'a [Column]>,
         taken: &[PlyProperty<'_>],
@@ -422,7 +422,7 @@ impl<'a> PlyColumns<'a> {
         Ok(columns)
     }
 
-    /// Where a column is that stands at `place` in its mesh: at the same place as a rule.
+    /// Returns the index of a column; usually it is `place`.
     fn find(&self, place: usize, name: &str) -> Option<usize> {
         let is_there = self.all.get(place).is_some_and(|(known, _)| *known == name);
         if is_there { Some(place) } else { self.all.iter().position(|(known, _)| *known == name) }
@@ -434,7 +434,7 @@ impl<'a> PlyColumns<'a> {
         })
     }
 
-    /// The fields of a mesh with these columns; zeros where it has none of a name.
+    /// Adds the fields of a mesh for these columns; zeros if it has none of a name.
     fn add_fields(
         &self,
         columns: &'a [Column],

@@ -1,8 +1,8 @@
 //! One uv and one normal per vertex, where corners have more.
 //!
-//! A PLY vertex has one of each, so a position whose corners differ becomes several vertices. Positions keep their
-//! places and take what their first corner has; what other corners have comes behind all positions. So whatever
-//! names positions (lines, points, a caller) still finds them, and loose positions stay.
+//! A PLY vertex has one value of each attribute, so a position whose corners differ becomes several vertices. Positions
+//! keep their numbers and the values of their first corner; the other combinations follow after all positions. So
+//! references to positions (lines, points, a caller's) remain valid, and loose positions stay.
 
 use super::tables::longest;
 use crate::options::PlyWriteOptions;
@@ -11,7 +11,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Domain, Mesh, NONE};
 use polyhaul_pipeline::options::RunOptions;
 
-/// The vertices of a mesh whose corners have uvs or normals of their own.
+/// The vertices of a mesh whose corners have their own uvs or normals.
 #[derive(Default)]
 pub(super) struct PlySplit {
     /// The position of each vertex past the positions.
@@ -20,15 +20,15 @@ pub(super) struct PlySplit {
     pub(super) uvs: PlyValues,
     /// The normal of each vertex.
     pub(super) normals: PlyValues,
-    /// Per vertex: the first corner that has it.
+    /// Per vertex, the first corner that uses it.
     first: Vec<u32>,
     /// Per corner: its vertex.
     pub(super) corners: Vec<u32>,
-    /// For each vertex column of lists: the offsets of the vertices' lists.
+    /// For each vertex column of lists, the offsets of the vertices' lists.
     pub(super) lists: Vec<Option<Vec<u32>>>,
 }
 
-/// Where the values of an attribute are.
+/// The location of an attribute's values.
 #[derive(Default)]
 pub(super) enum PlyValues {
     /// There is none that corners decide.
@@ -40,10 +40,10 @@ pub(super) enum PlyValues {
     Listed(Vec<u32>),
 }
 
-/// An attribute of corners: what tells them apart, and where values are.
+/// A corner attribute: the keys that distinguish corners, and the values.
 struct PlySource<'a> {
     stream: VerticesStream<'a>,
-    /// Per corner the place of its value; `None` where that is its own.
+    /// Per corner the index of its value; `None` if it is the corner's own.
     places: Option<&'a [u32]>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> PlySource<'a> {
         }
     }
 
-    /// Whether corners have nothing of it.
+    /// Returns whether corners lack the attribute.
     fn is_nothing(&self) -> bool {
         matches!(self.stream, VerticesStream::Nothing | VerticesStream::Listed([]))
     }
@@ -113,7 +113,7 @@ impl PlySplit {
         Ok(Some(split))
     }
 
-    /// Where the values of an attribute are, vertex by vertex; empty where there are none.
+    /// Returns the index of an attribute's value per vertex; empty if there are none.
     pub(super) fn places<'a>(&'a self, values: &'a PlyValues) -> &'a [u32] {
         match values {
             PlyValues::Nothing => &[],
@@ -122,7 +122,7 @@ impl PlySplit {
         }
     }
 
-    /// The offsets of the vertices' lists, from those of the positions.
+    /// Returns the offsets of the vertices' lists, given those of the positions.
     fn offsets(&self, offsets: &[u32]) -> Result<Vec<u32>> {
         let mut result = Vec::new();
         result.try_reserve_exact(offsets.len() + self.more.len())?;
@@ -140,7 +140,7 @@ impl PlySplit {
         }
     }
 
-    /// How many vertices there are.
+    /// Returns the number of vertices.
     pub(super) fn count(&self, mesh: &Mesh) -> usize {
         mesh.positions.len() + self.more.len()
     }

@@ -49,7 +49,7 @@ pub(super) fn field<'a>(column: &'a Column, rows: std::ops::Range<usize>, count:
     }
 }
 
-/// What columns that become one property need.
+/// The requirements of columns that become one property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlyNeed {
     scalar: Scalar,
@@ -77,7 +77,7 @@ impl PlyNeed {
         Ok(PlyNeed { scalar, longest: column.offsets.as_ref().map(Array::as_slice).map(longest) })
     }
 
-    /// What both need; `None` where they do not fit together.
+    /// Returns the combined requirements; `None` if they are incompatible.
     pub(super) fn join(self, other: PlyNeed) -> Option<PlyNeed> {
         let fits = self.scalar == other.scalar && self.longest.is_some() == other.longest.is_some();
         fits.then(|| PlyNeed { longest: self.longest.max(other.longest), ..self })

@@ -1,7 +1,7 @@
 //! Binary rows to lines of text.
 //!
-//! Rows come as little-endian bytes, a block at a time, from the same fields as binary files. So only this
-//! module knows numbers as text, and nothing else does.
+//! Rows arrive as little-endian bytes, a block at a time, from the same fields as binary files. Only this module
+//! formats numbers as text.
 
 use super::fields::BLOCK;
 use crate::options::Digits;
@@ -10,7 +10,7 @@ use polyhaul_model::error::Result;
 use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::{FixedLine, IndexLine, NumberLines, Page, Real};
 
-/// What stands in a row: a number, or how many follow and what they are.
+/// An entry of a row: a number, or a count and the numbers after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlyKind {
     pub(super) scalar: Scalar,
@@ -25,7 +25,7 @@ pub(super) fn lines(out: &mut Out, kinds: &[PlyKind], digits: Digits, count: usi
         ([PlyKind { scalar: Scalar::I32 | Scalar::U32, count: Some(Scalar::U8) }], _) => faces(out, kinds, count, rows),
         (_, Digits::Fixed(digits)) if kinds.iter().all(|kind| *kind == FLOAT) => {
             floats(out, kinds.len(), digits.into(), rows)?;
-            // What has too many columns, or none, goes value by value.
+            // Rows with too many columns, or none, are formatted value by value.
             if matches!(kinds.len(), 1..=MOST_COLUMNS) {
                 Ok(())
             } else {
@@ -179,7 +179,7 @@ fn number(page: &mut Page<'_>, scalar: Scalar, digits: Digits, rest: &mut &[u8])
     }
 }
 
-/// Rows of nothing but floats.
+/// Formats rows of floats only.
 fn floats(out: &mut Out, columns: usize, digits: usize, rows: &[u8]) -> Result<()> {
     macro_rules! by_columns {
         ($($count:literal)+) => {

@@ -16,7 +16,7 @@ use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
 use std::sync::Arc;
 
-/// What the numbers are, and how many.
+/// The type and number of the values.
 #[derive(Debug)]
 pub(super) struct NpyHeader {
     pub(super) fields: Vec<NpyField>,
@@ -25,7 +25,7 @@ pub(super) struct NpyHeader {
     pub(super) row_count: u64,
     /// Whether columns are stored one after another: then all have one type, and no offset.
     pub(super) by_columns: bool,
-    /// Where the data begins.
+    /// The offset of the data.
     pub(super) body: u64,
 }
 
@@ -33,20 +33,20 @@ pub(super) struct NpyHeader {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NpyField {
     pub(super) name: String,
-    /// Where in a row.
+    /// The offset in a row.
     pub(super) offset: usize,
     pub(super) scalar: Scalar,
     pub(super) is_big_endian: bool,
 }
 
-/// What every file begins with.
+/// The first bytes of every file.
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Magic, version, and the size of the header in the longer form.
 pub(super) const MOST_PREFIX: usize = 12;
 /// The largest header that is read: more than any number of columns that is allowed by default takes.
 const MOST_BYTES: u32 = 16 << 20;
 
-/// The size of the header and where it begins, from the first [`MOST_PREFIX`] bytes, or fewer at the end of a file.
+/// Returns the size of the header and its offset, from the first [`MOST_PREFIX`] bytes, or fewer at the end of a file.
 pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
     let [b'\x93', b'N', b'U', b'M', b'P', b'Y', major, _minor, rest @ ..] = bytes else {
         let error = Diagnostic::at(file, 0, "not an npy file: it does not start with \\x93NUMPY");

@@ -14,7 +14,7 @@ pub(super) enum Literal {
     Dict(Vec<(Literal, Literal)>),
 }
 
-/// What is wrong: where in the text, and what was expected there.
+/// A fault: its location in the text, and what was expected there.
 pub(super) type NpyFault = (usize, &'static str);
 
 /// Deeper nesting is in no header.
@@ -55,7 +55,7 @@ impl NpyParser<'_> {
         self.at = self.text.len() - self.rest().trim_ascii_start().len();
     }
 
-    /// Passes a character, behind white space, if it is there.
+    /// Skips a character, after white space, if it is present.
     fn takes(&mut self, wanted: char) -> bool {
         self.skip();
         let found = self.rest().starts_with(wanted);

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Bytes per chunk.
 const CHUNK_BYTES: usize = 512 << 10;
 
-/// What reading an npy file gives.
+/// The result of reading an npy file.
 pub struct Npy {
     pub table: Table,
     pub warnings: Warnings,
@@ -57,7 +57,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     let mut header = read_header(&bytes, &file, options)?;
     let columns = targets(&mut header, options)?;
     let rows = header.row_count.min(options.own.max_rows.unwrap_or(u64::MAX));
-    // Of columns one after another all are passed: only a part of each is kept.
+    // Columns that are stored one after another are all scanned, since only a part of each is kept.
     let record_count =
         if header.by_columns { header.row_count.checked_mul(header.fields.len() as u64) } else { Some(rows) };
     let fits = |count: &u64| count.checked_mul(header.record_bytes as u64).is_some_and(|size| size < u64::MAX / 2);
@@ -78,7 +78,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     let threads = options.run.worker_threads().min(usize::try_from(chunks).unwrap_or(usize::MAX)).max(1);
     let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
     let job = NpyJob { bytes, file, header, record_count, chunk_records, columns, options };
-    // What a file without compression holds is there: then the columns need not grow.
+    // The contents of an uncompressed file are certain to exist, so the columns need not grow.
     if job.bytes.is_backed() {
         job.reserve(rows as usize)?;
     }
@@ -117,7 +117,7 @@ fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableR
     header(&text, begin, file, &options.limits)
 }
 
-/// The file has fewer bytes than the header says.
+/// Returns the error that the file has fewer bytes than its header declares.
 fn cut(file: &Arc<str>, len: u64, header: &NpyHeader) -> Error {
     let what = format!("{} rows of {} columns", header.row_count, header.fields.len());
     let message = format!("unexpected end of file: the header declares {what}");
@@ -193,7 +193,7 @@ impl ChunkJob for NpyJob<'_> {
         if self.header.by_columns { self.publish_columns(slot) } else { self.publish_rows(slot) }
     }
 
-    /// Makes room: no more than was read asks for.
+    /// Makes room, for no more than has been read.
     fn place(&self, done: &mut u64, slot: &mut NpySlot) -> Result<()> {
         if !self.header.by_columns {
             self.reserve(slot.records.end as usize)?
@@ -245,7 +245,7 @@ impl NpyJob<'_> {
         })
     }
 
-    /// Notes what follows the array.
+    /// Reports data after the array.
     fn note_rest(&self, size: u64, warnings: &mut Warnings) -> Result<()> {
         let end = self.header.body + size;
         let follows = match self.bytes.len() {
@@ -302,7 +302,7 @@ impl NpyTarget {
     }
 }
 
-/// Fills slots with numbers that are `step` bytes apart. There are as many numbers as slots.
+/// Fills slots with as many numbers, which are `step` bytes apart.
 fn fill<const N: usize, T: Copy>(slots: &mut [MaybeUninit<T>], bytes: &[u8], step: usize, read: impl Fn([u8; N]) -> T) {
     if step == N {
         let (numbers, _) = bytes.as_chunks::<N>();

@@ -1,4 +1,5 @@
-//! Rows to an npy file: an array of two dimensions where all columns have one type, of records otherwise.
+//! Writes rows as an npy file: an array of two dimensions if all columns have one type, and an array of records
+//! otherwise.
 
 use super::super::writer::{Rows, TableMoved, TableWriterLane, TableWriterNumbers};
 use super::header::MAGIC;
@@ -15,10 +16,10 @@ const PAGE_BYTES: usize = 256 << 10;
 /// The data begins at a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// How rows are written.
+/// The job that writes rows.
 struct NpyPages<'a> {
     rows: &'a Rows<'a>,
-    /// Where the columns are in a row.
+    /// The offset of each column in a row.
     offsets: Vec<usize>,
     row_bytes: usize,
     page_rows: usize,
