@@ -44,7 +44,7 @@ pub fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a mesh.
+/// Returns the fault of a mesh.
 fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions) -> Result<Option<String>> {
     let what = sizes(mesh).or_else(|| domains(mesh)).or_else(|| runs(mesh, scene)).or_else(|| curves(mesh));
     if what.is_some() {
@@ -152,9 +152,9 @@ fn offsets(kind: &str, elements: &Elements, least: u32, threads: usize, cancel: 
     Ok((!fits).then(|| format!("expected one uv and one normal index per {kind} corner")))
 }
 
-/// Whether all indices are below `count`, or [`NONE`] where they may be.
+/// Returns whether all indices are below `count`, or [`NONE`] if `may_miss`.
 fn in_range(indices: &[u32], count: usize, may_miss: bool, threads: usize, cancel: &Cancel) -> Result<bool> {
-    // No count is above it: `sizes`. Comparing 32 bits takes half as many steps as 64.
+    // `sizes` has checked that no count is above this. Comparing 32 bits takes half as many steps as 64.
     let count = u32::try_from(count).unwrap_or(NONE);
     let right = |&index: &u32| index < count || may_miss && index == NONE;
     all(indices.chunks(PIECE), threads, cancel, |piece| piece.iter().fold(true, |all, index| all & right(index)))
@@ -178,7 +178,7 @@ fn all<P>(
     Ok(all.into_inner())
 }
 
-/// Runs go up, lie in the mesh, and name what there is.
+/// Checks that runs ascend, lie in the mesh, and refer to existing names.
 fn runs(mesh: &Mesh, scene: &Scene) -> Option<String> {
     let end = mesh.counts();
     let ordered = |runs: &[Run]| runs.windows(2).all(|pair| pair[0].at.precedes(pair[1].at));

@@ -1,16 +1,16 @@
-//! Attributes of any domain as index streams, for what works on streams.
+//! Converts attributes of any domain to index streams, for code that works on streams.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Array, Domain, Elements, Mesh};
 use polyhaul_pipeline::arrays::zeroed;
 
-/// Gives uvs and normals of a domain (one per corner, per position, per face) an index stream per
-/// corner, so that [`Domain::Indexed`] holds for both. Values are neither copied nor merged.
+/// Adds an index stream per corner to uvs and normals of another domain (one per corner, per position, per face), so
+/// that [`Domain::Indexed`] holds for both. Values are neither copied nor merged.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] where there is not one value for each element of the domain, or where face
-/// offsets do not fit the corners; [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] if there is not one value for each element of the domain, or if face offsets do not fit the
+/// corners; [`ErrorKind::Memory`].
 ///
 /// # Examples
 ///
@@ -32,8 +32,7 @@ pub fn index_attributes(mesh: &mut Mesh) -> Result<()> {
     index_unless(mesh, |_| false)
 }
 
-/// As [`index_attributes`], of the attributes whose domain counts corners or faces: those are cut when
-/// faces are.
+/// Same as [`index_attributes`], only for attributes per corner or face, since cutting faces affects those.
 pub(super) fn index_cut_attributes(mesh: &mut Mesh) -> Result<()> {
     index_unless(mesh, |domain| domain == Domain::Vertex)
 }
@@ -55,12 +54,12 @@ fn index_unless(mesh: &mut Mesh, stays: impl Fn(Domain) -> bool) -> Result<()> {
     Ok(())
 }
 
-/// The stream of a domain; `None` where there is one already.
+/// Returns the stream of a domain; `None` if there is one already.
 fn stream(faces: &Elements, domain: Domain, what: &str, count: usize, positions: usize) -> Result<Option<Array<u32>>> {
     let corners = faces.corner_positions.len();
     let (wanted, of) = match domain {
         Domain::Indexed => return Ok(None),
-        // Nothing has no domain.
+        // An empty attribute has no domain.
         _ if count == 0 => return Ok(None),
         Domain::Corner => (corners, "corner"),
         Domain::Vertex => (positions, "position"),

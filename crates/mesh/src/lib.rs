@@ -1,4 +1,4 @@
-//! Formats of meshes and tables of numbers, and what is done to meshes.
+//! Formats of meshes and of tables of numbers, and operations on meshes.
 //!
 //! A folder per format: `obj`, `mtl`, `ply`, `stl`, `off`, `table`. None of them names another, opens a file or starts
 //! a thread.

@@ -1,4 +1,4 @@
-//! How the formats of meshes are read and written.
+//! Options for reading and writing the mesh formats.
 
 mod table;
 
@@ -7,19 +7,19 @@ pub use table::{ColumnName, ColumnTypes, Delimiter, MissingValue, TableHeader, T
 use polyhaul_model::{Axes, Axis};
 
 polyhaul_model::options! {
-    /// How STL is read.
+    /// Options for reading STL.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct StlReadOptions {
-        /// Make positions with the same coordinates one. Otherwise each triangle has three of its own, as in the file.
+        /// Merge positions with the same coordinates. Otherwise each triangle has three of its own, as in the file.
         pub weld: bool = false, with_weld;
     }
 }
 
 polyhaul_model::options! {
-    /// What is done to a scene on its way into a file.
+    /// The transformation of a scene when it is written.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Placement {
-        /// The axes that the file is to have; `None` (the default) leaves coordinates as they are.
+        /// The axes of the file; `None` (the default) leaves coordinates unchanged.
         pub axes: Option<Axes> = None, with_axes;
         /// Multiplies positions (1).
         pub global_scale: f32 = 1.0, with_global_scale;
@@ -29,12 +29,12 @@ polyhaul_model::options! {
 }
 
 polyhaul_model::options! {
-    /// How PLY is written.
+    /// Options for writing PLY.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PlyWriteOptions {
         /// Axes, scale, triangles.
         pub placement: Placement = Placement::default(), with_placement;
-        /// How numbers are stored (little-endian).
+        /// The encoding of numbers (little-endian).
         pub encoding: PlyEncoding = PlyEncoding::default(), with_encoding;
         /// Digits of floats in text (the fewest that read back as the same number).
         pub digits: Digits = Digits::Shortest, with_digits;
@@ -42,9 +42,9 @@ polyhaul_model::options! {
         pub export_uv: bool = true, with_export_uv;
         /// Write normals, as `nx`, `ny` and `nz`.
         pub export_normals: bool = true, with_export_normals;
-        /// Write vertex colours where there are any, as `red`, `green`, `blue` and, where it is not 1 for all, `alpha`.
+        /// Write vertex colors, if any, as `red`, `green`, `blue` and, unless it is 1 everywhere, `alpha`.
         pub export_colors: bool = true, with_export_colors;
-        /// Write colours as floats from 0 to 1 and not as bytes.
+        /// Write colors as floats from 0 to 1 instead of bytes.
         pub float_colors: bool = false, with_float_colors;
     }
 }
@@ -57,21 +57,21 @@ impl PlyWriteOptions {
     }
 }
 
-/// How numbers are stored in a PLY file.
+/// The encoding of numbers in a PLY file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlyEncoding {
-    /// As text.
+    /// Text.
     Ascii,
-    /// As bytes, the lowest first.
+    /// Binary, lowest byte first.
     #[default]
     LittleEndian,
-    /// As bytes, the highest first.
+    /// Binary, highest byte first.
     BigEndian,
 }
 
 polyhaul_model::options! {
-    /// How STL is written. Faces always become triangles.
+    /// Options for writing STL. Faces always become triangles.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct StlWriteOptions {
         /// Axes and scale.
@@ -83,7 +83,7 @@ polyhaul_model::options! {
     }
 }
 
-/// How numbers become text.
+/// The number of digits in text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Digits {
@@ -93,7 +93,7 @@ pub enum Digits {
     Shortest,
 }
 
-/// What `s` says of a face.
+/// The meaning of `s` for faces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Smoothing {
@@ -108,7 +108,8 @@ pub enum Smoothing {
 }
 
 polyhaul_model::options! {
-    /// How OBJ is written. The defaults are Blender's dialect: what Blender wrote comes back byte for byte.
+    /// Options for writing OBJ. The defaults are Blender's dialect: files written by Blender are reproduced byte for
+    /// byte.
     #[derive(Clone, Debug, PartialEq)]
     pub struct ObjWriteOptions {
         /// Digits of positions (6).
@@ -117,7 +118,7 @@ polyhaul_model::options! {
         pub uv_digits: Digits = Digits::Fixed(6), with_uv_digits;
         /// Digits of normals (4).
         pub normal_digits: Digits = Digits::Fixed(4), with_normal_digits;
-        /// Digits of colours (4).
+        /// Digits of colors (4).
         pub color_digits: Digits = Digits::Fixed(4), with_color_digits;
         /// The axis that faces forward (-Z, as in the files that Blender writes by default).
         pub forward_axis: Axis = Axis::NegativeZ, with_forward_axis;
@@ -129,7 +130,7 @@ polyhaul_model::options! {
         pub export_uv: bool = true, with_export_uv;
         /// Write normals.
         pub export_normals: bool = true, with_export_normals;
-        /// Write vertex colours where there are any.
+        /// Write vertex colors, if any.
         pub export_colors: bool = true, with_export_colors;
         /// Write `usemtl` and the material library.
         pub export_materials: bool = true, with_export_materials;
@@ -147,7 +148,7 @@ polyhaul_model::options! {
         pub export_vertex_groups: bool = false, with_export_vertex_groups;
         /// Write smoothing (`s`).
         pub export_smooth_groups: bool = true, with_export_smooth_groups;
-        /// What `s` says of faces that are smooth or flat.
+        /// The form of `s` statements for smooth and flat faces.
         pub smoothing: Smoothing = Smoothing::Flags, with_smoothing;
         /// Write free-form curves.
         pub export_curves: bool = true, with_export_curves;

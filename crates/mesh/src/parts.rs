@@ -1,7 +1,7 @@
-//! What a scene is for formats that have no objects: parts of meshes, one after another.
+//! A scene for formats without objects: parts of meshes, one after another.
 //!
-//! Objects that are as they were read are sections of a mesh, whose positions come once, with the first of
-//! them. An object out of a program brings its mesh along, wherever it stands in the scene. Nothing is copied.
+//! Objects as read from a file are sections of a mesh, whose positions are written once, with the first of them. An
+//! object from a host program contributes its whole mesh, with its transform. Nothing is copied.
 
 use crate::frame::Frame;
 use crate::options::Placement;
@@ -12,27 +12,27 @@ use polyhaul_model::{Mesh, Object, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use std::ops::Range;
 
-/// What is written, and where warnings go.
+/// The input of a writer, and the destination of warnings.
 pub struct PartsJob<'a, O> {
     /// The scene that the parts belong to.
     pub scene: &'a Scene,
     /// The parts in their order.
     pub parts: &'a [Part<'a>],
-    /// What the scene's comments become.
+    /// The scene's comments.
     pub comments: &'a [String],
-    /// How many materials there are, none of which are written.
+    /// The number of materials, none of which are written.
     pub materials: usize,
-    /// What messages call the output.
+    /// The output's name in messages.
     pub output: &'a str,
     /// The format's own.
     pub options: &'a O,
-    /// How to run.
+    /// Options for running the job.
     pub run: &'a RunOptions,
     /// Whether a loss is an error, which comes before the first byte.
     pub strict: bool,
 }
 
-/// Faces and lines of a mesh, and where they stand.
+/// Faces and lines of a mesh, and their transform.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
     /// The mesh with its arrays.
@@ -41,7 +41,7 @@ pub struct Part<'a> {
     pub(crate) number: usize,
     /// The object that the part is.
     pub object: &'a Object,
-    /// Where it stands; `None` where that changes nothing.
+    /// The transform; `None` if it has no effect.
     pub frame: Option<Frame>,
     /// Which faces of the mesh.
     pub faces: Range<usize>,
@@ -51,7 +51,8 @@ pub struct Part<'a> {
     pub(crate) home: usize,
 }
 
-/// The parts of a scene that was prepared for writing; `evaluated` says of each mesh whether its objects have frames.
+/// Returns the parts of a scene that was prepared for writing; `evaluated` is, for each mesh, whether its objects have
+/// frames.
 pub fn parts<'a>(
     scene: &'a Scene,
     objects: &'a [Object],
@@ -88,7 +89,7 @@ pub fn parts<'a>(
     Ok(parts)
 }
 
-/// Where an object stands, if that changes anything: what is not moved keeps its bits.
+/// Returns the frame of an object, if it has an effect: values that are not moved keep their bits.
 fn frame(object: &Object, scene: &Scene, placement: &Placement) -> Result<Option<Frame>> {
     let stays = object.transform.is_none_or(|transform| transform == UNMOVED);
     if stays && placement.global_scale == 1.0 && placement.axes.is_none_or(|axes| axes == scene.axes) {
@@ -101,7 +102,7 @@ fn wrong(object: &Object, what: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("object `{}` {what}", object.name))
 }
 
-/// Warns of what a format cannot store: a code, what it is, and how many there are.
+/// Warns about data that a format cannot store: a code, a description, and a count.
 pub fn note_left_out(
     format: &str,
     kinds: impl IntoIterator<Item = (&'static str, &'static str, u64)>,
@@ -115,7 +116,7 @@ pub fn note_left_out(
     }
 }
 
-/// How many vertices no face has.
+/// Returns how many vertices belong to no face.
 pub fn loose_vertices(mesh: &Mesh) -> Result<u64> {
     let mut used: Vec<u64> = Vec::new();
     used.try_reserve_exact(mesh.positions.len().div_ceil(64)).map_err(|_| Error::memory("the plan"))?;
@@ -129,7 +130,7 @@ pub fn loose_vertices(mesh: &Mesh) -> Result<u64> {
     Ok((mesh.positions.len() as u64).saturating_sub(count))
 }
 
-/// What none of PLY, STL and tables can store.
+/// Returns the losses that PLY, STL and tables share.
 pub(crate) fn homeless(parts: &[Part<'_>], materials: usize) -> [(&'static str, &'static str, u64); 8] {
     let sum = |count: fn(&Mesh) -> usize| -> u64 { homes(parts).map(|part| count(part.mesh) as u64).sum() };
     [
@@ -144,17 +145,17 @@ pub(crate) fn homeless(parts: &[Part<'_>], materials: usize) -> [(&'static str, 
     ]
 }
 
-/// How many objects have names.
+/// Returns how many objects have names.
 pub(crate) fn named(parts: &[Part<'_>]) -> u64 {
     parts.iter().filter(|part| !part.object.name.is_empty()).count() as u64
 }
 
-/// The parts that have positions of their own.
+/// Returns the parts that have positions of their own.
 pub fn homes<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> {
     parts.iter().enumerate().filter(|(place, part)| part.home == *place).map(|(_, part)| part)
 }
 
-/// Whether a colour's value from 0 to 1 lies so far from a byte that it had more digits than one.
+/// Returns whether a color value from 0 to 1 is so far from a byte that it must have been more precise.
 pub(crate) fn is_between_bytes(value: f32) -> bool {
     let scaled = value * 255.0;
     (0.0..=255.0).contains(&scaled) && (scaled - scaled.round()).abs() > 0.05

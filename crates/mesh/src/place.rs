@@ -8,17 +8,17 @@ use std::sync::Arc;
 pub(crate) struct Placer<'a> {
     text: &'a [u8],
     file: &'a Arc<str>,
-    /// Where the text lies in the file.
+    /// The offset of the text in the file.
     offset: u64,
     /// The last place: an offset in the text, and how many lines of the file ended before it.
     at: usize,
     lines: u64,
-    /// Where the line of the last place begins, as far as it is known.
+    /// The start of the line of the last location, as far as it is known.
     line_start: usize,
 }
 
 impl<'a> Placer<'a> {
-    /// For a text that lies at `offset` of the file, with `lines` line ends before it.
+    /// Creates a finder for a text at `offset` of the file, with `lines` line endings before it.
     pub(crate) fn new(text: &'a [u8], offset: u64, lines: u64, file: &'a Arc<str>) -> Self {
         Placer { text, file, offset, at: 0, lines, line_start: 0 }
     }
@@ -27,7 +27,7 @@ impl<'a> Placer<'a> {
     pub(crate) fn place(&mut self, offset: u32) -> Place {
         let to = (offset as usize).min(self.text.len());
         if to < self.at {
-            // The tokens of one statement may be asked for out of order; it never lies far back.
+            // The tokens of one statement may be requested out of order; it is never far back.
             self.lines -= polyhaul_text::lines::count(&self.text[to..self.at]) as u64;
             (self.at, self.line_start) = (to, line_start(self.text, to));
         }
@@ -51,12 +51,12 @@ impl<'a> Placer<'a> {
     }
 }
 
-/// Where the line of an offset begins.
+/// Returns the start of the line that contains an offset.
 fn line_start(text: &[u8], offset: usize) -> usize {
     memchr::memrchr2(b'\n', b'\r', &text[..offset]).map_or(0, |newline| newline + 1)
 }
 
-/// How far an excerpt looks for the ends of its line, in bytes: more than it shows.
+/// How far an excerpt searches for the ends of its line, in bytes: more than it shows.
 const EXCERPT_REACH: usize = 256;
 
 /// The physical line around `token` in `text`, or the part of it near the token.

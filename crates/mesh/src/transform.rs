@@ -6,16 +6,16 @@ use polyhaul_pipeline::arrays::PIECE;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 
-/// Turns a scene from its own axes to the axes `to`, and multiplies positions by `scale`; normals are
-/// turned only. Transforms of objects are not looked at: they stay in front of the arrays.
+/// Turns a scene from its own axes to the axes `to`, and multiplies positions by `scale`; normals are only turned.
+/// Transforms of objects are unchanged: they still apply after the arrays.
 ///
-/// What points along the old forward axis points along the new one afterwards, and the same for up: a
-/// rotation, as in Blender's importer and exporter. OBJ files have forward -Z and up Y by default,
-/// Blender's own axes are Y and Z. A turn moves components and flips signs and changes no other
-/// bit: 0 may become -0, and NaN keeps its payload. The scale is one multiplication in `f32`.
+/// The direction of the old forward axis becomes that of the new one, and likewise for up: a rotation, as in Blender's
+/// importer and exporter. OBJ files have forward -Z and up Y by default, Blender's own axes are Y and Z. A turn
+/// permutes components, flips signs, and changes no other bit: 0 can become -0, and NaN keeps its payload. The scale is
+/// one multiplication in `f32`.
 ///
-/// Turning there and back gives the same bits. It is not cancelled half-way: either all of the
-/// scene is changed, or nothing.
+/// Turning there and back gives the same bits. Cancellation is not possible midway: either all of the scene is changed,
+/// or nothing.
 ///
 /// # Errors
 ///
@@ -62,7 +62,7 @@ pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOpti
     Ok(())
 }
 
-/// The transform that moves nothing.
+/// The identity transform.
 pub const UNMOVED: [[f32; 4]; 4] =
     [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
 
@@ -124,7 +124,7 @@ fn frame(Axes { forward, up }: Axes) -> Result<TransformFrame> {
 
 /// A rotation that only moves components and flips their signs.
 struct TransformTurn {
-    /// Per component of the result: where it comes from.
+    /// The source of each component of the result.
     sources: [usize; 3],
     /// Per component of the result: the sign bit to flip.
     flips: [u32; 3],

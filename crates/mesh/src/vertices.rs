@@ -1,4 +1,4 @@
-//! Vertices of positions: one for each, and more where corners of a position differ in what else they have.
+//! Vertices of positions: one for each, and more if the corners of a position differ in other attributes.
 //!
 //! Nearly all corners are like the first one at their position, so that one is found first, and the others are compared
 //! with it: two passes over chunks of corners. Only those that differ are told apart by deduplication. The result does

@@ -1,16 +1,16 @@
-//! One chunk of items: those like recent ones are found, the keys of the others sorted.
+//! One chunk of items: finds items equal to recent ones, and sorts the keys of the others.
 //!
-//! Nothing here looks beyond its chunk. What becomes of the keys is in `super::part`.
+//! Nothing here depends on other chunks. `super::part` processes the keys.
 
 use super::{AHEAD, BATCH, DedupKey, Items, prefetch};
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Error, Result};
 
-/// Items of a chunk: as many as 16 bits can tell apart.
+/// Items of a chunk: as many as 16 bits can number.
 pub(super) const CHUNK: usize = 1 << 16;
 /// Recent items that a chunk remembers by their hints: 16 KiB.
 const RECENT: usize = 1 << 13;
-/// Recent keys that a chunk remembers: 16 KiB, for the few values of a flat or a one-coloured mesh.
+/// Recent keys that a chunk remembers: 16 KiB, for the few values of a flat or single-colored mesh.
 const SEEN: usize = 1 << 10;
 
 /// The keys of a chunk that are not like recent ones, sorted by part, then by item.
@@ -23,14 +23,14 @@ pub(super) struct Chunk {
     pub ends: Vec<u32>,
 }
 
-/// What a thread needs for a chunk.
+/// A thread's memory for a chunk.
 #[derive(Default)]
 pub(super) struct DedupFinder {
     /// By hint: the newest item, from the start of the chunk on.
     recent: Vec<u16>,
     /// Items that are not like recent ones.
     new: Vec<u16>,
-    /// By hash: a key and the first item that has it.
+    /// By hash, a key and the first item that has it.
     seen: Vec<(u64, u32)>,
     pub(super) keys: Vec<u64>,
     pub(super) offsets: Vec<u16>,
@@ -49,7 +49,7 @@ impl DedupFinder {
         self.find_keys(items, start, of_item)
     }
 
-    /// Looks for each item among the newest ones by hint; `self.new` gets the others.
+    /// Searches the most recent items by hint for each item; `self.new` receives the others.
     ///
     /// No branch depends on the outcome, which cannot be predicted.
     fn find_recent(&mut self, items: &impl Items, start: usize, of_item: &mut [u32]) -> Result<()> {
@@ -151,7 +151,7 @@ fn part_of(key: u64, parts: usize) -> usize {
     (key >> 32) as usize >> (32 - parts.trailing_zeros())
 }
 
-/// Makes a list this long; what it holds is left open.
+/// Resizes a list; its contents are arbitrary.
 fn resize<T: Default>(list: &mut Vec<T>, count: usize) -> Result<()> {
     let more = count.saturating_sub(list.len());
     list.try_reserve_exact(more).map_err(|_| Error::memory("keys of values"))?;

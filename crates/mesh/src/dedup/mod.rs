@@ -1,12 +1,11 @@
 //! Equal values once: distinct values are numbered by the first item that has them.
 //!
-//! Items are cut into chunks. Each chunk finds items like recent ones at once, and sorts the keys of
-//! the others into parts by their hashes (`chunk`). A part belongs to one thread at a time, which
-//! finds equal keys with a small table (`part`). The items left, each the first with its value, are
-//! bits; counting bits numbers them. So the result does not depend on threads.
+//! Items are cut into chunks. Each chunk finds items equal to recent ones directly, and sorts the keys of the others
+//! into parts by their hashes (`chunk`). One thread at a time processes a part, and finds equal keys with a small table
+//! (`part`). The remaining items, each the first with its value, are marked in a bit set, and counting its bits numbers
+//! them. The result therefore does not depend on threads.
 //!
-//! It knows nothing of what the values are: see `Items`. Where indices are combined and no value
-//! is compared, that is the work of `weld`.
+//! It is independent of the type of the values: see `Items`. `weld` combines indices without comparing values.
 
 mod chunk;
 mod part;
@@ -28,46 +27,46 @@ const WORD: usize = u32::BITS as usize;
 /// Items whose keys are asked for at a time, so that they are made with vectors.
 pub const BATCH: usize = 64;
 const MAX_ITEMS: usize = (1 << 31) - 1;
-/// How many items ahead memory is asked for: with it, finding recent uvs takes 2.2 ns each in place of 3.4.
+/// Prefetch distance in items: with it, finding recent uvs takes 2.2 ns each instead of 3.4.
 const AHEAD: usize = 128;
 
-/// What an item is for deduplication.
+/// The key of an item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DedupKey {
-    /// Not an item: it gets [`NONE`].
+    /// Not an item: its number is [`NONE`].
     Skip,
-    /// Equal to nothing, itself included (a NaN).
+    /// Unequal to everything, including itself (a NaN).
     Alone,
     /// Equal keys are equal values.
     Value(u64),
 }
 
-/// What is deduplicated.
+/// Items to deduplicate.
 pub(crate) trait Items: Sync {
-    /// How many items there are.
+    /// Returns the number of items.
     fn len(&self) -> usize;
-    /// The values of the items `start + offsets[i]`, as many as there are offsets, at most [`BATCH`].
+    /// Computes the keys of items `start + offsets[i]`, one per offset, at most [`BATCH`].
     fn keys(&self, start: usize, offsets: &[u16], keys: &mut [DedupKey; BATCH]);
     /// A place whose items are often equal, as the vertex of a corner.
     fn hint(&self, item: usize) -> usize;
-    /// How many places there are; 0 for no hints.
+    /// Returns the number of hint slots; 0 for no hints.
     fn hint_count(&self) -> usize;
     /// A cheap test: whether both have the same key for sure, and are not [`Key::Alone`].
     fn surely_same(&self, a: usize, b: usize) -> bool;
-    /// Called some time before an item is looked at, which may not exist: [`prefetch`] goes here.
+    /// Called some time before an item is used, which may not exist: the place for a [`prefetch`].
     fn prefetch(&self, _item: usize) {}
 }
 
 /// Distinct values, and which items have them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Unique {
-    /// Per distinct value: the first item that has it, ascending.
+    /// For each distinct value the first item that has it, ascending.
     pub first: Vec<u32>,
     /// Per item: the number of its value, [`NONE`] for `Key::Skip`.
     pub of_item: Vec<u32>,
 }
 
-/// Finds equal values. What a run of one chunk takes, up to 2.6 MiB, is kept for the next one.
+/// Finds equal values. Memory for runs of one chunk, up to 2.6 MiB, is kept for the next one.
 ///
 /// A run takes, beyond the result, a quarter of a byte per item and 10 bytes per key that is not found
 /// among recent ones, and up to 1.2 MiB per thread. Keys made to fall into one part take up to 44 bytes more.
@@ -95,7 +94,7 @@ impl Dedup {
         Dedup::default()
     }
 
-    /// Numbers the distinct values of `items`, on up to `threads` threads; what `out` holds is replaced.
+    /// Numbers the distinct values of `items`, on up to `threads` threads; replaces the contents of `out`.
     ///
     /// # Errors
     ///
@@ -120,7 +119,7 @@ impl Dedup {
         result
     }
 
-    /// As [`Dedup::find`], of a single chunk: on this thread, in memory that is kept.
+    /// Same as [`Dedup::find`], for a single chunk, on this thread and in reused memory.
     fn find_in_one(&mut self, items: &impl Items, cancel: &Cancel, out: &mut Unique) -> Result<()> {
         if cancel.is_cancelled() {
             return Err(Error::cancelled());
@@ -135,8 +134,8 @@ impl Dedup {
         Ok(())
     }
 
-    /// Marks the first item of each value. The others get an item like them: one earlier in their
-    /// chunk, or the first of all.
+    /// Marks the first item of each value. The others receive an equal item: an earlier one in their chunk, or the
+    /// first of all.
     fn find(&mut self, items: &impl Items, threads: usize, cancel: &Cancel, out: &mut Unique) -> Result<()> {
         let mut chunks = Vec::new();
         let count = items.len().div_ceil(CHUNK);
@@ -231,7 +230,7 @@ impl DedupMarks {
         }
     }
 
-    /// Numbers the items of the chunk that begins at `start`; the first mark there has `number`.
+    /// Numbers the items of the chunk that begins at `start`; the first mark in it has `number`.
     fn number(&self, start: usize, mut number: u32, of_item: &mut [u32]) {
         let words = &self.words[start / WORD..];
         for (index, &word) in words.iter().enumerate().take(of_item.len().div_ceil(WORD)) {
@@ -271,7 +270,7 @@ fn parts(items: &impl Items) -> usize {
     (places / part::KEYS).clamp(1, part::MAX_PARTS).next_power_of_two()
 }
 
-/// Makes an array this long; what it holds is left open.
+/// Resizes an array; its contents are arbitrary.
 fn room(array: &mut Vec<u32>, count: usize, what: &str) -> Result<()> {
     if array.capacity() < count {
         *array = Vec::new();
@@ -281,13 +280,13 @@ fn room(array: &mut Vec<u32>, count: usize, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Asks the processor for the memory of `values[index]`; nothing happens where there is none.
+/// Prefetches `values[index]`; has no effect if it does not exist.
 #[inline]
 pub(crate) fn prefetch<T>(values: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(value) = values.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch never faults and changes nothing but caches; `value` is a reference into the slice.
+        // SAFETY: a prefetch never faults and only affects caches; `value` is a reference into the slice.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -16,13 +16,13 @@ const SLOTS: usize = 4;
 pub(super) struct DedupPart {
     keys: Vec<u64>,
     items: Vec<u32>,
-    /// Open addressing with linear probing. 0 is free; others are 1 + the index of a key, and above it bits of the key,
-    /// so that most mismatches are found without a look at `keys`.
+    /// Open addressing with linear probing. 0 is free; other values are 1 + the index of a key, with some bits of the
+    /// key above it, so that most mismatches are found without reading `keys`.
     table: Vec<u32>,
 }
 
 impl DedupPart {
-    /// Takes the keys of part `part` from all chunks.
+    /// Collects the keys of part `part` from all chunks.
     pub(super) fn gather(&mut self, chunks: &[Chunk], part: usize) -> Result<()> {
         let range = |chunk: &Chunk| {
             let start = part.checked_sub(1).map_or(0, |before| chunk.ends[before]);
@@ -40,7 +40,7 @@ impl DedupPart {
         Ok(())
     }
 
-    /// Takes all keys that were found in the only chunk.
+    /// Takes all keys found in the only chunk.
     pub(super) fn take(&mut self, finder: &mut DedupFinder) -> Result<()> {
         std::mem::swap(&mut self.keys, &mut finder.keys);
         self.items.clear();
@@ -86,7 +86,7 @@ impl DedupPart {
         Ok(())
     }
 
-    /// As [`Part::merge`], for keys made to fall into few slots.
+    /// Same as [`Part::merge`], for keys crafted to fall into few slots.
     #[cold]
     fn merge_sorted(&mut self, of_item: &[AtomicU32]) -> Result<()> {
         let (keys, order) = (&self.keys, &mut self.table);
@@ -103,7 +103,7 @@ impl DedupPart {
     }
 }
 
-/// How many stores wait at a time.
+/// How many stores are buffered.
 const WAITING: usize = 32;
 
 /// Stores all over an array: each waits while its memory comes. Without that 6 million of them, in a

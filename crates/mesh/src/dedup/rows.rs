@@ -1,4 +1,5 @@
-//! Equal rows of floats: their bits decide, except that zero and minus zero are one. NaN equals nothing.
+//! Equal rows of floats, compared by their bits, except that zero and minus zero are equal. NaN is unequal to
+//! everything.
 //!
 //! A key has 64 bits, so three floats take two rounds: the numbers of the first two are numbered together with
 //! the third.
@@ -13,7 +14,7 @@ pub(crate) type Hints<'a> = Option<(&'a [u32], usize)>;
 /// Numbers the distinct rows by their first appearance.
 ///
 /// # Errors
-/// As `Dedup::run`.
+/// As for `Dedup::run`.
 pub fn number_rows<const N: usize>(
     rows: &[[f32; N]],
     hints: Hints<'_>,
@@ -29,11 +30,11 @@ pub fn number_rows<const N: usize>(
     })
 }
 
-/// Numbers items that have a number below `count` already, and a part more: equal are those of the same number
-/// whose parts have the same bits. A part of `None` equals nothing.
+/// Numbers items that already have a number below `count`, and an additional part: items are equal if both the number
+/// and the bits of the part are. A part of `None` is unequal to everything.
 ///
 /// # Errors
-/// As `Dedup::run`.
+/// As for `Dedup::run`.
 pub fn number_joined(
     numbers: &[u32],
     count: usize,
@@ -46,7 +47,7 @@ pub fn number_joined(
     Ok(found)
 }
 
-/// The bits that decide; `None` where nothing is equal.
+/// Returns the bits to compare; `None` if the value is unequal to everything.
 #[inline]
 fn bits(part: f32) -> Option<u32> {
     // Adding 0 makes minus zero zero.

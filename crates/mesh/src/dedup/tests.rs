@@ -11,7 +11,7 @@ fn random(state: &mut u64) -> u64 {
     *state >> 33
 }
 
-/// Keys as given; `hints` is empty or as long.
+/// The given keys; `hints` is empty or as long.
 #[derive(Default)]
 struct Given {
     keys: Vec<DedupKey>,

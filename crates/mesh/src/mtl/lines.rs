@@ -1,7 +1,7 @@
 //! Text → logical lines, and places in a logical line → line, column and excerpt.
 //!
-//! A logical line has as many bytes as its physical lines have: a continuation becomes blanks, so an offset
-//! in one is an offset in the other. What a line says is for `statement` to find out.
+//! A logical line has as many bytes as its physical lines: a continuation becomes blanks, so offsets in both are equal.
+//! `statement` interprets lines.
 
 use polyhaul_model::error::{Error, Excerpt, Place, Result};
 use polyhaul_model::printable::is_active;
@@ -9,14 +9,14 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many bytes of a line an excerpt shows on each side of the mark, and of the mark itself.
+/// How many bytes of a line an excerpt shows on each side of the mark, and of the mark.
 const EXCERPT_BYTES: usize = 60;
 
 /// A logical line.
 pub struct Line<'a> {
     /// The bytes without the line end.
     pub bytes: Cow<'a, [u8]>,
-    /// Where it begins in the text.
+    /// Its start in the text.
     start: usize,
     /// The number of its first physical line, from 1.
     number: u64,
@@ -38,7 +38,7 @@ fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Where the line end at or after `at` begins, and where it is over.
+/// Returns the start and the end of the line ending at or after `at`.
 fn line_end(text: &[u8], at: usize) -> (usize, usize) {
     let length = text[at..].iter().position(|&byte| is_line_end(byte));
     let end = length.map_or(text.len(), |length| at + length);
@@ -134,7 +134,7 @@ impl Line<'_> {
     }
 }
 
-/// `at`, or the start of the character that it lies in.
+/// Returns `at`, or the start of the character that contains it.
 fn char_start(text: &[u8], at: usize) -> usize {
     let is_start = |&i: &usize| text.get(i).is_none_or(|byte| byte & 0xc0 != 0x80);
     (at.saturating_sub(3)..=at).rev().find(is_start).unwrap_or(at)

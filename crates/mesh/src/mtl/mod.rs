@@ -1,20 +1,20 @@
 //! MTL: material libraries, read and written as Blender does.
 //!
-//! The module turns bytes into [`Material`](polyhaul_model::Material)s and back; it opens no files, so texture
-//! names are kept as they stand. Nothing in a library is fatal unless the caller asks for `strict` or a limit
-//! is passed: a library is an extra, and a scene is worth having without it.
+//! This module converts bytes to [`Material`](polyhaul_model::Material)s and back. It opens no files, so texture names
+//! are kept unchanged. Nothing in a library is fatal unless the caller sets `strict` or a limit is exceeded: a scene is
+//! useful even without its library.
 //!
-//! Decisions where the dialects differ:
-//! - Keywords and options count in any case. Lines end with LF, CRLF or CR. A backslash at the end of a line
+//! Decisions where dialects differ:
+//! - Keywords and options are case-insensitive. Lines end with LF, CRLF or CR. A backslash at the end of a line
 //!   continues it, except in a comment, where it is more likely the end of a Windows path.
 //! - A name is the rest of its line, blanks inside included, so a `#` in a name begins no comment.
 //!   After numbers it does.
-//! - Of two materials with one name the first counts; of a parameter given twice, the last.
-//! - `d` goes before `Tr`, whichever comes first: some exporters write both and mean `d`.
-//! - What is unusable is left out with a warning; what is merely unusual (a number that is not finite, an
-//!   opacity of 5) is kept with a warning.
+//! - If two materials have the same name, the first counts; if a parameter is given twice, the last counts.
+//! - `d` takes precedence over `Tr` in either order: some exporters write both and mean `d`.
+//! - Unusable values are dropped with a warning; merely unusual ones (a number that is not finite, an opacity of 5) are
+//!   kept with a warning.
 //!
-//! `lines` cuts text into statements, `statement` takes the words of one apart, `reader` knows what they mean.
+//! `lines` cuts text into statements, `statement` splits a statement into words, and `reader` interprets them.
 
 mod lines;
 mod reader;
@@ -29,7 +29,7 @@ pub use writer::write;
 
 use polyhaul_model::MapKind;
 
-/// The keywords of texture maps; the first of a kind is the one that is written by default.
+/// The keywords of texture maps; the first of each kind is the default for writing.
 const MAPS: [(&str, MapKind); 23] = [
     ("map_Ka", MapKind::Ambient),
     ("map_Kd", MapKind::Diffuse),

@@ -1,4 +1,4 @@
-//! Statements → materials: what each keyword means, and what is said about those that are wrong.
+//! Statements to materials: the meaning of each keyword, and the messages about wrong ones.
 //!
 //! It never opens a file and never fails on a library's content unless the caller asked for `strict` or set a
 //! limit. For words and numbers see `statement`, for lines and places `lines`.
@@ -13,17 +13,17 @@ use polyhaul_pipeline::options::ParseOptions;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How far `d` and 1 - `Tr` may lie apart before they contradict each other: exporters round to 3 digits.
+/// How much `d` and 1 - `Tr` can differ before they contradict each other: exporters round to 3 digits.
 const OPACITY_TOLERANCE: f32 = 2e-3;
 
 /// Reads the materials of a library.
 ///
-/// `text` is the whole library, `file` the name that diagnostics use. What is wrong goes to `warnings`.
+/// `text` is the whole library, `file` its name in diagnostics. Faults are added to `warnings`.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Limit`] where a line or a name is longer than `options.limits` allows;
-/// [`ErrorKind::Memory`]; with `options.faults.strict`, [`ErrorKind::Malformed`] in place of the first warning.
+/// [`ErrorKind::Limit`] if a line or a name is longer than `options.limits` allows; [`ErrorKind::Memory`]; with
+/// `options.faults.strict`, [`ErrorKind::Malformed`] instead of the first warning.
 pub fn read(text: &[u8], file: &Arc<str>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Vec<Material>> {
     let mut library = MtlLibrary { limit: options.limits.materials, ..MtlLibrary::default() };
     for line in Lines::new(text) {
@@ -48,7 +48,7 @@ fn line_too_long(line: &Line<'_>, allowed: u64) -> Fault {
     Fault { code: "line-length", message, expected: None, marked: 0..0, weight: MtlWeight::Limit("line_bytes") }
 }
 
-/// Gives a fault its place and hands it to the caller.
+/// Adds the location of a fault and reports it.
 fn report(
     fault: Fault,
     line: &Line<'_>,
@@ -82,7 +82,7 @@ struct MtlLibrary {
     materials: Vec<Material>,
     names: HashSet<String>,
     open: Option<MtlOpen>,
-    /// How many there may be.
+    /// The maximum number.
     limit: u64,
 }
 
@@ -191,7 +191,7 @@ impl MtlOpen {
         Ok(())
     }
 
-    /// `d` goes before `Tr`, whichever comes first.
+    /// Sets the opacity; `d` takes precedence over `Tr` in either order.
     fn set_opacity(&mut self, opacity: f32, from_tr: bool, s: &mut Statement<'_>) {
         let slot = &mut self.material.opacity;
         match *slot {
@@ -227,7 +227,7 @@ impl MtlOpen {
     }
 }
 
-/// A keyword in lower case, with blanks after it; of one that is longer than any that is known nothing.
+/// Returns a keyword in lower case, padded with blanks; empty if it is longer than any known keyword.
 fn short_lowercase(keyword: &[u8]) -> [u8; 12] {
     let mut lower = [b' '; 12];
     if let Some(place) = lower.get_mut(..keyword.len()) {
@@ -266,7 +266,7 @@ fn texture_map(mut map: TextureMap, s: &mut Statement<'_>) -> Parsed<TextureMap>
     Ok(map)
 }
 
-/// Takes one option; whether there was one.
+/// Parses one option; returns whether there was one.
 fn texture_option(map: &mut TextureMap, s: &mut Statement<'_>) -> Parsed<bool> {
     if s.take_if("-o") {
         map.offset = Some(s.numbers([0.0; 3])?);

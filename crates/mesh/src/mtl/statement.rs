@@ -1,8 +1,8 @@
-//! One statement, word by word: numbers, switches, names, and what is wrong with them.
+//! One statement, word by word: numbers, switches, names, and their faults.
 //!
-//! A [`Statement`] walks over the words of a logical line. What makes a statement useless comes back as a
-//! [`Fault`]; what is only worth saying is collected in [`Statement::notes`]. What the words mean is for
-//! `reader` to know, and where a line lies in the text for `lines`.
+//! A [`Statement`] iterates over the words of a logical line. A fault that makes a statement useless is returned as a
+//! [`Fault`]; lesser ones are collected in [`Statement::notes`]. `reader` interprets the words, and `lines` finds lines
+//! in the text.
 
 use super::lines::{is_blank, printable};
 use polyhaul_model::Color;
@@ -10,22 +10,22 @@ use polyhaul_model::error::try_string;
 use polyhaul_model::names;
 use std::ops::Range;
 
-/// What is wrong with a line, and where in it.
+/// A fault of a line, and its location.
 #[derive(Debug)]
 pub struct Fault {
     /// The kind of warning.
     pub code: &'static str,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What would have been right.
+    /// What was expected.
     pub expected: Option<&'static str>,
-    /// The bytes of the line that it is about.
+    /// The bytes of the line that it refers to.
     pub marked: Range<usize>,
-    /// How bad it is.
+    /// Its severity.
     pub weight: MtlWeight,
 }
 
-/// What a fault is for the library as a whole.
+/// The effect of a fault on the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MtlWeight {
     /// A warning.
@@ -41,7 +41,7 @@ pub fn out_of_memory<E>(_: E) -> Fault {
     Fault { code: "memory", message: String::new(), expected: None, marked: 0..0, weight: MtlWeight::Memory }
 }
 
-/// The result of what may make a statement useless.
+/// The result of parsing, which can make a statement useless.
 pub type Parsed<T> = Result<T, Fault>;
 
 /// A statement, read from left to right.
@@ -51,17 +51,17 @@ pub struct Statement<'a> {
     keyword: Range<usize>,
     /// The range of the word or name that was read last.
     last: Range<usize>,
-    /// Where the next word is looked for.
+    /// The offset at which the next word is searched.
     at: usize,
-    /// Where the last word ends.
+    /// The end of the last word.
     end: usize,
     /// The longest name, in bytes.
     name_bytes: u64,
-    /// What is worth saying and no reason to leave the statement out.
+    /// Faults that do not invalidate the statement.
     pub notes: Vec<Fault>,
 }
 
-/// The value of a number: decimal with `.` as its point, `nan` or `inf`. Nothing else is a number here.
+/// Returns the value of a number: decimal with `.` as its point, `nan` or `inf`. No other notation is accepted here.
 fn parse_number(word: &[u8]) -> Option<f32> {
     let digits = word.strip_prefix(b"-").or(word.strip_prefix(b"+")).unwrap_or(word);
     let decimal = digits.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
@@ -81,7 +81,7 @@ pub fn quoted(word: &[u8]) -> String {
 }
 
 impl<'a> Statement<'a> {
-    /// The statement in `line`; `None` where there is nothing but blanks or a comment.
+    /// Creates the statement in `line`; returns `None` if there are only blanks or a comment.
     pub fn new(line: &'a [u8], name_bytes: u64) -> Option<Statement<'a>> {
         let end = line.iter().rposition(|&byte| !is_blank(byte))? + 1;
         let mut statement = Statement { line, keyword: 0..0, last: 0..0, at: 0, end, name_bytes, notes: Vec::new() };
@@ -91,7 +91,7 @@ impl<'a> Statement<'a> {
         Some(statement)
     }
 
-    /// The keyword as it stands.
+    /// Returns the keyword unchanged.
     pub fn keyword(&self) -> &'a [u8] {
         &self.line[self.keyword.clone()]
     }
@@ -106,7 +106,7 @@ impl<'a> Statement<'a> {
         self.last.clone()
     }
 
-    /// The next word or what begins it.
+    /// Returns the next word, or its prefix.
     fn any_word(&self) -> Option<Range<usize>> {
         let rest = &self.line[self.at..self.end];
         let start = self.at + rest.iter().position(|&byte| !is_blank(byte))?;
@@ -125,7 +125,7 @@ impl<'a> Statement<'a> {
         &self.line[word]
     }
 
-    /// Takes the next word if it is `wanted`, in any case.
+    /// Takes the next word if it is `wanted`, ignoring case.
     pub fn take_if(&mut self, wanted: &str) -> bool {
         let word = self.word().filter(|word| self.line[word.clone()].eq_ignore_ascii_case(wanted.as_bytes()));
         word.map(|word| self.take(word)).is_some()
@@ -136,21 +136,21 @@ impl<'a> Statement<'a> {
         Fault { code, message, expected: None, marked, weight: MtlWeight::Note }
     }
 
-    /// Says something about `marked`; once of each kind, so that a long statement stays linear work.
+    /// Adds a note about `marked`, once per kind, so that a long statement takes linear time.
     pub fn note(&mut self, code: &'static str, marked: Range<usize>, message: String) {
         if self.notes.iter().all(|note| note.code != code) {
             self.notes.push(self.fault(code, marked, message));
         }
     }
 
-    /// A fault where a value should be and is not.
+    /// Returns the fault that a value is missing.
     fn missing(&self, code: &'static str, what: &str, expected: &'static str) -> Fault {
         let after = quoted(&self.line[self.last.clone()]);
         let fault = self.fault(code, self.end..self.end, format!("{what} is missing after {after}"));
         Fault { expected: Some(expected), ..fault }
     }
 
-    /// Takes a word that means one of a few things.
+    /// Parses a word with a few possible values.
     pub fn choice<T>(&mut self, expected: &'static str, parse: impl Fn(&[u8]) -> Option<T>) -> Parsed<T> {
         let word = self.word().ok_or_else(|| self.missing("missing-value", "a value", expected))?;
         let option = quoted(&self.line[self.last.clone()]);
@@ -166,7 +166,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Takes `on` or `off`.
+    /// Parses `on` or `off`.
     pub fn switch(&mut self) -> Parsed<bool> {
         self.choice("`on` or `off`", |word| match word {
             _ if word.eq_ignore_ascii_case(b"on") => Some(true),
@@ -175,14 +175,14 @@ impl<'a> Statement<'a> {
         })
     }
 
-    /// Takes a word that names something.
+    /// Parses a word that is a name.
     pub fn label(&mut self) -> Parsed<String> {
         let word = self.word().ok_or_else(|| self.missing("missing-value", "a value", "a word"))?;
         self.take(word.clone());
         self.text(word)
     }
 
-    /// Takes a number.
+    /// Parses a number.
     pub fn number(&mut self) -> Parsed<f32> {
         let expected = "a number such as 0.5";
         let word = self.word().ok_or_else(|| self.missing("missing-number", "a number", expected))?;
@@ -203,7 +203,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Takes one number or up to N; those that are not given keep their defaults.
+    /// Parses one to N numbers; missing ones keep their defaults.
     pub fn numbers<const N: usize>(&mut self, defaults: [f32; N]) -> Parsed<[f32; N]> {
         let mut values = defaults;
         for (i, value) in values.iter_mut().enumerate() {
@@ -215,7 +215,7 @@ impl<'a> Statement<'a> {
         Ok(values)
     }
 
-    /// Takes three numbers, or one that stands for all three.
+    /// Parses three numbers, or one that stands for all three.
     fn triple(&mut self) -> Parsed<[f32; 3]> {
         let expected = |fault| Fault { expected: Some("three numbers, or one for all three"), ..fault };
         let first = self.number().map_err(expected)?;
@@ -225,7 +225,7 @@ impl<'a> Statement<'a> {
         Ok([first, self.number().map_err(expected)?, self.number().map_err(expected)?])
     }
 
-    /// Takes a colour in one of its three forms.
+    /// Parses a color in one of its three forms.
     pub fn color(&mut self) -> Parsed<Color> {
         if self.take_if("spectral") {
             self.spectral()
@@ -236,7 +236,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Takes the file and the factor of a spectral curve: the last word is the factor if it is a number.
+    /// Parses the file and the factor of a spectral curve: the last word is the factor if it is a number.
     fn spectral(&mut self) -> Parsed<Color> {
         let rest = self.rest();
         let mut file = rest.clone();
@@ -253,14 +253,14 @@ impl<'a> Statement<'a> {
         Ok(Color::Spectral { file: self.file_name(file)?, factor })
     }
 
-    /// Takes everything up to the end of the line.
+    /// Returns everything up to the end of the line.
     fn rest(&mut self) -> Range<usize> {
         let start = self.any_word().map_or(self.end, |word| word.start);
         self.at = self.end;
         start..self.end
     }
 
-    /// Takes the rest of the line as the name of a file.
+    /// Parses the rest of the line as the name of a file.
     pub fn file(&mut self) -> Parsed<String> {
         let rest = self.rest();
         let file = self.file_name(rest.clone())?;
@@ -275,13 +275,13 @@ impl<'a> Statement<'a> {
         self.text(range)
     }
 
-    /// Takes the rest of the line as a name, which may be empty.
+    /// Parses the rest of the line as a name, which can be empty.
     pub fn name(&mut self) -> Parsed<String> {
         self.last = self.rest();
         self.text(self.last.clone())
     }
 
-    /// The whole statement as it stands.
+    /// Returns the whole statement unchanged.
     pub fn whole(&mut self) -> Parsed<String> {
         self.at = self.end;
         self.decode(self.keyword.start..self.end)

@@ -1,4 +1,5 @@
-//! What reading and writing libraries must hold to, on Blender's files, on good ones and on hostile ones.
+//! Properties that reading and writing libraries must have, tested on Blender's files, on other good ones and on
+//! hostile ones.
 
 use super::{read, write};
 use crate::options::ObjWriteOptions;
@@ -56,7 +57,7 @@ fn described(warnings: &Warnings) -> Vec<String> {
     warnings.kept().iter().map(describe).collect()
 }
 
-/// The descriptions of what is said about `statements` of a material.
+/// Returns the messages about `statements` of a material.
 fn said_about(statements: &str) -> Vec<String> {
     described(&read_text(format!("newmtl m\n{statements}")).1)
 }
@@ -408,7 +409,7 @@ fn map_options_keep_their_values_and_the_digits_of_cpp() {
     assert_eq!(read_one(write_text(std::slice::from_ref(&tiny))), tiny);
 }
 
-/// Reads, and holds that what was read is written and read without another change.
+/// Reads a library, and checks that writing and reading the result changes nothing further.
 fn survives(text: &[u8]) {
     let written = write_text(&read_text(text).0);
     let again = write_text(&read_text(&written).0);
@@ -442,7 +443,7 @@ fn every_prefix_is_a_library() {
         for end in 0..=sample.len() {
             survives(&sample[..end]);
             let count = read_text(&sample[..end]).0.len();
-            // Half of a name may be another's name, so a prefix may hold one less for a while.
+            // Half of a name may be another one's name, so a prefix can have one material less for a while.
             assert!(count + 1 >= materials, "{materials} materials, then {count}");
             materials = count;
         }

@@ -1,6 +1,6 @@
 //! Materials → text: the statements, their order and their digits as Blender writes them.
 //!
-//! It formats into memory: libraries are small. What is written here, `reader` reads back.
+//! It formats into memory, because libraries are small. `reader` reads back everything written here.
 
 use super::MAPS;
 use crate::options::ObjWriteOptions;
@@ -13,22 +13,22 @@ const HEADER: &[u8] = b"# polyhaul MTL File\n";
 
 /// The text of a library with these materials.
 ///
-/// Parameters have 6 digits after the point; the numbers of map options have as many as they need.
-/// Of `options`, `export_pbr_extensions` counts. Materials that are `missing` are left out.
+/// Parameters have 6 digits after the point; the numbers of map options have as many as they need. Of `options`, only
+/// `export_pbr_extensions` matters. `missing` materials are left out.
 ///
 /// # Errors
 /// A lack of memory.
 pub fn write<'a>(materials: impl IntoIterator<Item = &'a Material>, options: &ObjWriteOptions) -> Result<Vec<u8>> {
     let mut writer = MtlWriter { out: HEADER.to_vec() };
     for material in materials.into_iter().filter(|material| !material.missing) {
-        // Room for all of it at once: nothing below can lack memory.
+        // Reserves enough for everything: no allocation below can fail.
         writer.out.try_reserve(most_bytes(material)).map_err(|_| Error::memory("the material library"))?;
         writer.material(material, options.export_pbr_extensions);
     }
     Ok(writer.out)
 }
 
-/// The most that the text of a material takes: 16 colours and numbers, its names, and what it has of maps and others.
+/// Returns an upper bound for the text of a material: 16 colors and numbers, its names, its maps and other statements.
 fn most_bytes(material: &Material) -> usize {
     const NUMBERS: usize = 4096;
     let map = |map: &TextureMap| 1024 + map.keyword.len() + map.file.len();
@@ -124,7 +124,7 @@ impl MtlWriter {
         }
     }
 
-    /// A texture map; one without a file would not be read back.
+    /// Writes a texture map; one without a file would not be read back.
     fn map(&mut self, map: &TextureMap) {
         if map.file.is_empty() {
             return;
@@ -141,7 +141,7 @@ impl MtlWriter {
     }
 }
 
-/// The options of a map, each with a blank before it; those that Blender writes come first and as there.
+/// Returns the options of a map, each with a leading blank; those that Blender writes come first and in its order.
 fn map_options(map: &TextureMap) -> String {
     let triple = |v: [f32; 3]| v.map(shortest).join(" ");
     let switch = |on: bool| on_off(on).to_owned();
@@ -174,7 +174,7 @@ fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// `-bm` has 6 digits in Blender's files; more are written only where the value would be another.
+/// `-bm` has 6 digits in Blender's files; more are written only if the value would otherwise change.
 fn multiplier(value: f32) -> String {
     let fixed = format!("{value:.6}");
     if fixed.parse() == Ok(value) { fixed } else { shortest(value) }

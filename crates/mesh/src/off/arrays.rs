@@ -1,6 +1,6 @@
 //! The arrays that the rows of an OFF file become, and the scene of them.
 //!
-//! Ordered parts hand out places, and chunks fill them side by side. Nothing here knows text.
+//! Ordered parts assign positions, and chunks fill them in parallel. Nothing here knows text.
 
 use super::header::{OffForm, OffHeader};
 use super::rows::{NO_ALPHA, OffRows};
@@ -15,20 +15,20 @@ use std::ops::Range;
 /// Colors with a value from here on are from 0 to 255, and from 0 to 1 otherwise.
 pub(super) const LEAST_BYTE: f32 = 2.0;
 
-/// Where the rows of a file go.
+/// The destination of a file's rows.
 pub(super) struct OffArrays {
     positions: Column<[f32; 3]>,
     normals: Column<[f32; 3]>,
     colors: Column<[f32; 4]>,
     uvs: Column<[f32; 2]>,
-    /// Where the corners of each face end, behind a 0.
+    /// The end of each face's corners, after a leading 0.
     offsets: Column<u32>,
     corners: Column<u32>,
     lines: Column<[u32; 2]>,
     points: Column<u32>,
 }
 
-/// How much of everything there is.
+/// Numbers of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OffCounts {
     pub(super) vertices: usize,
@@ -39,7 +39,7 @@ pub(super) struct OffCounts {
 }
 
 impl OffCounts {
-    /// These, and what a chunk has.
+    /// Returns these counts plus those of a chunk.
     pub(super) fn with(self, rows: &OffRows) -> OffCounts {
         OffCounts {
             vertices: self.vertices + rows.vertices,
@@ -51,7 +51,7 @@ impl OffCounts {
     }
 }
 
-/// What the colors of a file are.
+/// Properties of a file's colors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OffColors {
     /// Whether they are from 0 to 255.
@@ -74,7 +74,8 @@ impl OffArrays {
         }
     }
 
-    /// Makes room for what is declared, where a text of `size` bytes may have it: each number takes two at least.
+    /// Makes room for the declared counts, as far as a text of `size` bytes can contain them: each number takes at
+    /// least two.
     pub(super) fn expect(&self, header: &OffHeader, size: u64) -> Result<()> {
         let least = header.vertices.saturating_mul(2 * header.form.least_width() as u64);
         let Some(rest) = size.checked_add(1).and_then(|size| size.checked_sub(least)) else { return Ok(()) };
@@ -99,7 +100,7 @@ impl OffArrays {
         Ok(())
     }
 
-    /// Makes room for so much of everything.
+    /// Makes room for these counts.
     pub(super) fn reserve(&self, form: OffForm, counts: OffCounts) -> Result<()> {
         self.reserve_vertices(form, counts.vertices)?;
         if counts.faces > 0 {
@@ -110,7 +111,7 @@ impl OffArrays {
         self.points.reserve(counts.points)
     }
 
-    /// Fills the places of a chunk, which are behind `before`.
+    /// Fills the places of a chunk, which come after `before`.
     ///
     /// # Safety
     /// [`OffArrays::reserve`] made room for them, and they belong to the caller's chunk alone.
@@ -205,7 +206,7 @@ impl OffArrays {
     }
 }
 
-/// Takes `N` numbers of each row, of which all have `width`, from `at` on.
+/// Copies `N` numbers of each row, from `at` on; all rows have `width` numbers.
 ///
 /// # Safety
 /// As for [`OffArrays::publish`].
@@ -216,7 +217,7 @@ unsafe fn take<const N: usize>(
     (width, at): (usize, usize),
 ) -> Result<()> {
     let vectors = values.chunks_exact(width).filter_map(|row| row.get(at..)?.first_chunk::<N>());
-    // SAFETY: the caller's promise; there is a row for each place.
+    // SAFETY: no other thread uses these places, by this function's contract; there is a row for each place.
     unsafe {
         column.write(places, |slots| {
             for (slot, vector) in slots.iter_mut().zip(vectors) {
@@ -226,7 +227,7 @@ unsafe fn take<const N: usize>(
     }
 }
 
-/// Gives all colors the range from 0 to 1, and an alpha.
+/// Scales all colors to 0 to 1, and sets missing alpha.
 fn settle_colors(colors: &mut [[f32; 4]], found: OffColors, run: &RunOptions) {
     if !found.are_bytes && !found.lack_alpha {
         return;

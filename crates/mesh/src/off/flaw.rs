@@ -1,7 +1,7 @@
-//! What is wrong with a line of OFF, or is not kept of it: found side by side, filed in order.
+//! Faults of OFF lines, and parts of them that are dropped: found in parallel, reported in order.
 //!
-//! A flaw says where it is in its chunk and little else, as there may be many of them. Only what is filed becomes text.
-//! Nothing here looks for flaws: see `rows`.
+//! A flaw stores its location in the chunk and little else, since there may be many. Only reported flaws become text.
+//! `rows` finds flaws.
 
 use super::header::OffHeader;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push};
@@ -12,16 +12,16 @@ use polyhaul_model::warnings::{KEPT, Warnings};
 #[derive(Clone, Debug)]
 pub(super) struct OffFlaw {
     pub(super) what: OffFault,
-    /// Where the word is in the chunk's text, and its size.
+    /// The offset of the word in the chunk's text, and its size.
     pub(super) token: (u32, u32),
     /// Which vertex or face the line is.
     pub(super) row: u64,
 }
 
-/// What it is.
+/// The kind of a flaw.
 #[derive(Clone, Debug)]
 pub(super) enum OffFault {
-    /// Not a row: always an error. What is wrong, and what should be there.
+    /// Not a row: always an error. The message, and what was expected.
     Wrong(Box<(String, String)>),
     /// The faces up to this one have more corners than the limit.
     Corners(u64),
@@ -29,15 +29,15 @@ pub(super) enum OffFault {
     Index(i64),
     /// A face without vertices.
     Short,
-    /// So many values more than a row has; whether the row is a vertex.
+    /// This many values more than a row has; whether the row is a vertex.
     Extra { count: u64, is_vertex: bool },
     /// A color of a face.
     Color,
-    /// A line behind the last row.
+    /// A line after the last row.
     Data,
 }
 
-/// Kinds of flaws that are counted beyond those that are kept.
+/// Kinds of flaws that are counted if they are not kept.
 const COUNTED: [&str; 3] = ["index-out-of-range", "short-face", "extra-value"];
 
 /// The flaws of a chunk.
@@ -45,7 +45,7 @@ const COUNTED: [&str; 3] = ["index-out-of-range", "short-face", "extra-value"];
 pub(super) struct OffFlaws {
     /// In the order of the text.
     pub(super) kept: Vec<OffFlaw>,
-    /// How many there are of each of [`COUNTED`].
+    /// The number of flaws of each kind in [`COUNTED`].
     counts: [u64; 3],
 }
 
@@ -76,7 +76,7 @@ impl OffFlaws {
         self.counts = [0; 3];
     }
 
-    /// Keeps a flaw, as long as there are not too many of its kind: the log of warnings keeps no more either.
+    /// Keeps a flaw, unless there are too many of its kind; the warning log keeps no more either.
     pub(super) fn push(&mut self, flaw: OffFlaw) -> Result<()> {
         if let Some(kind) = flaw.what.counted() {
             self.counts[kind] += 1;
@@ -87,7 +87,7 @@ impl OffFlaws {
         try_push(&mut self.kept, flaw, "complaints")
     }
 
-    /// Counts those that were not kept.
+    /// Counts the flaws that were not kept.
     pub(super) fn count_others(&self, warnings: &mut Warnings) {
         for (code, count) in COUNTED.into_iter().zip(self.counts) {
             let others = count.saturating_sub(KEPT as u64);
@@ -99,7 +99,7 @@ impl OffFlaws {
 }
 
 impl OffFlaw {
-    /// What is said of it, but for the place.
+    /// Returns its message, without the location.
     pub(super) fn describe(&self, header: &OffHeader) -> Diagnostic {
         let row = self.row;
         let with = |message: String, expected: Option<String>| Diagnostic { expected, ..Diagnostic::new(message) };
@@ -131,7 +131,7 @@ impl OffFlaw {
         }
     }
 
-    /// The error or the warning that it is, of which this is said.
+    /// Reports it as an error or a warning with this message.
     pub(super) fn file(&self, said: Diagnostic, faults: FaultPolicy, warnings: &mut Warnings) -> Result<()> {
         match self.what {
             OffFault::Wrong(_) => Err(said.into_error(ErrorKind::Malformed)),

@@ -12,41 +12,41 @@ use polyhaul_text::parse::number;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What vertices have beside positions.
+/// The values of vertices other than positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OffForm {
-    /// `nx ny nz`, behind the position.
+    /// `nx ny nz`, after the position.
     pub(super) has_normals: bool,
-    /// `r g b a`, behind that.
+    /// `r g b a`, after that.
     pub(super) has_colors: bool,
-    /// `s t`, behind that.
+    /// `s t`, after that.
     pub(super) has_uvs: bool,
-    /// Whether colors stand before normals, as in MeshLab's `NCOFF`.
+    /// Whether colors precede normals, as in MeshLab's `NCOFF`.
     pub(super) is_color_first: bool,
 }
 
 impl OffForm {
-    /// How many numbers a vertex has, alpha included.
+    /// Returns how many numbers a vertex has, including alpha.
     pub(super) fn width(self) -> usize {
         self.uv() + 2 * usize::from(self.has_uvs)
     }
 
-    /// Where its normal stands among them.
+    /// Returns the index of its normal among them.
     pub(super) fn normal(self) -> usize {
         if self.is_color_first { 7 } else { 3 }
     }
 
-    /// Where its color stands among them.
+    /// Returns the index of its color among them.
     pub(super) fn color(self) -> usize {
         if self.is_color_first { 3 } else { 3 + 3 * usize::from(self.has_normals) }
     }
 
-    /// Where its uv stands among them.
+    /// Returns the index of its uv among them.
     pub(super) fn uv(self) -> usize {
         3 + 3 * usize::from(self.has_normals) + 4 * usize::from(self.has_colors)
     }
 
-    /// The fewest numbers that a vertex may have: alpha may be missing.
+    /// Returns the minimum number of values of a vertex: alpha can be missing.
     pub(super) fn least_width(self) -> usize {
         self.width() - usize::from(self.has_colors)
     }
@@ -61,7 +61,7 @@ impl OffForm {
         [uvs, part(self.has_colors, "C"), part(self.has_normals, "N"), "OFF"].concat()
     }
 
-    /// What a line of a vertex has, for messages.
+    /// Describes the line of a vertex, for messages.
     pub(super) fn described(self) -> String {
         let part = |is_there: bool, part| if is_there { part } else { "" };
         let (normal, color) = (part(self.has_normals, " nx ny nz"), part(self.has_colors, " r g b a"));
@@ -70,7 +70,7 @@ impl OffForm {
     }
 }
 
-/// What a file declares.
+/// The declarations of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OffHeader {
     pub(super) form: OffForm,
@@ -78,7 +78,7 @@ pub(super) struct OffHeader {
     pub(super) faces: u64,
 }
 
-/// What a row is.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OffRow {
     Vertex,
@@ -86,7 +86,7 @@ pub(super) enum OffRow {
 }
 
 impl OffHeader {
-    /// What row `row` is, and how many of these there are from it on; `None` behind the last.
+    /// Returns the kind of row `row`, and how many rows of that kind there are from it on; `None` after the last.
     pub(super) fn row(&self, row: u64) -> Option<(OffRow, u64)> {
         match self.vertices.checked_sub(row) {
             Some(left) if left > 0 => Some((OffRow::Vertex, left)),
@@ -94,13 +94,13 @@ impl OffHeader {
         }
     }
 
-    /// How many rows there are in all.
+    /// Returns the total number of rows.
     pub(super) fn rows(&self) -> u64 {
         self.vertices + self.faces
     }
 }
 
-/// The first word of a file, taken apart.
+/// The first word of a file, split into its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Keyword<'a> {
     form: OffForm,
@@ -148,7 +148,7 @@ impl<'a> Keyword<'a> {
 /// Finds the header.
 #[derive(Default)]
 pub(super) struct OffHead {
-    /// What the keyword says, where the counts are still to come.
+    /// The form given by the keyword, once it is known and the counts are not.
     form: Option<OffForm>,
     /// Ends of lines before the next line.
     lines: u64,
@@ -159,15 +159,15 @@ pub(super) struct OffHead {
 struct HeaderLine<'a> {
     text: &'a [u8],
     range: Range<usize>,
-    /// Where the text lies in the file.
+    /// The offset of the text in the file.
     offset: u64,
     number: u64,
     file: &'a Arc<str>,
 }
 
 impl OffHead {
-    /// Takes the text behind what came before, which lies at `offset`: the header, and where the line behind it begins
-    /// in the text; `None` where it is not complete.
+    /// Parses the next part of the text, which is at `offset`: returns the header, and the start of the line after it
+    /// in the text; `None` if it is not complete.
     pub(super) fn feed(
         &mut self,
         text: &[u8],
@@ -196,7 +196,7 @@ impl OffHead {
         try_push(&mut self.comments, try_string(&text)?, "comments")
     }
 
-    /// Takes a line; the header, where it is complete.
+    /// Parses a line; returns the header if it is complete.
     fn line(&mut self, line: &HeaderLine<'_>, options: &ParseOptions) -> Result<Option<OffHeader>> {
         let mut words = lines::words(line.text, line.range.clone()).peekable();
         let Some(first) = words.peek().cloned() else { return Ok(None) };
@@ -223,7 +223,7 @@ impl OffHead {
         Ok(None)
     }
 
-    /// The error where the file ends in the header, behind `end` bytes.
+    /// Returns the error if the file ends inside the header, after `end` bytes.
     pub(super) fn unfinished(&self, lines: u64, end: u64, file: &Arc<str>) -> Error {
         let message = if end == 0 { "the file is empty" } else { "unexpected end of file in the header" };
         let expected = match self.form {
@@ -253,7 +253,7 @@ impl HeaderLine<'_> {
         Diagnostic { place: self.place(word.start), excerpt, ..Diagnostic::new(message) }
     }
 
-    /// The error that a word is not what it should be.
+    /// Returns the error that a word is not the expected one.
     fn wrong(&self, word: Range<usize>, what: &str, expected: &str) -> Error {
         let shown = String::from_utf8_lossy(&self.text[word.start..word.end.min(word.start + 400)]);
         let message = format!("`{}` is not {what}", names::shown(&shown));
@@ -261,7 +261,7 @@ impl HeaderLine<'_> {
         diagnostic.into_error(ErrorKind::Malformed)
     }
 
-    /// Fails where the header is longer than the caller allows.
+    /// Fails if the header is longer than the caller allows.
     fn check_size(&self, options: &ParseOptions) -> Result<()> {
         let limit = options.limits.header_bytes;
         if self.offset + self.range.end as u64 <= limit {
@@ -283,7 +283,7 @@ impl HeaderLine<'_> {
         Err(diagnostic.into_error(ErrorKind::Unsupported))
     }
 
-    /// The numbers of vertices, faces and edges, of which the last may be missing.
+    /// Parses the numbers of vertices, faces and edges; the last can be missing.
     fn counts(
         &self,
         form: OffForm,

@@ -1,11 +1,11 @@
-//! Lines of OFF text: where they are, which of them count, and their words without comments.
+//! Lines of OFF text: their locations, which of them count, and their words without comments.
 //!
-//! Nothing here knows what a word means: see `header` and `rows`.
+//! `header` and `rows` interpret the words.
 
 use polyhaul_text::scan::is_space;
 use std::ops::Range;
 
-/// What a text has.
+/// The numbers of lines in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LineCounts {
     /// Ends of lines.
@@ -17,10 +17,10 @@ pub(super) struct LineCounts {
 /// Bytes whose lines are counted in numbers of 8 bits: wider counters halve the speed of vectors, and more.
 const PIECE: usize = 192;
 
-/// Counts the lines of a text that begins with one.
+/// Counts the lines of a text that starts at the beginning of one.
 ///
-/// Files are rows and nothing else as a rule, and then it is enough to count the ends of lines, without a branch. Where
-/// a line begins with white space or a comment, each is looked at.
+/// Files usually contain only rows, and then counting line endings without a branch suffices. If a line begins with
+/// white space or a comment, each line is examined.
 pub(super) fn count(text: &[u8]) -> LineCounts {
     let ends = polyhaul_text::lines::count(text) as u64;
     let Some(last) = text.last() else { return LineCounts::default() };
@@ -32,7 +32,7 @@ pub(super) fn count(text: &[u8]) -> LineCounts {
     LineCounts { ends, rows }
 }
 
-/// Whether a line begins with white space or a comment, or has nothing.
+/// Returns whether a line begins with white space or a comment, or is empty.
 fn has_odd_line(text: &[u8]) -> bool {
     if text.first().is_some_and(|&first| is_odd(first)) {
         return true;
@@ -40,7 +40,7 @@ fn has_odd_line(text: &[u8]) -> bool {
     let begins = text.get(1..).unwrap_or_default();
     let mut pieces = text.chunks(PIECE).zip(begins.chunks(PIECE));
     pieces.any(|(bytes, next)| {
-        // A line feed behind a carriage return is the same end.
+        // A line feed after a carriage return belongs to the same line ending.
         let is_odd_begin = |(&byte, &next): (&u8, &u8)| {
             (byte == b'\n') & is_odd(next) | (byte == b'\r') & is_odd(next) & (next != b'\n')
         };
@@ -69,7 +69,7 @@ pub(super) fn ranges(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// Where the line behind the one that ends at `end` begins.
+/// Returns the start of the line after the one that ends at `end`.
 pub(super) fn behind(text: &[u8], end: usize) -> usize {
     if text.get(end..).is_some_and(|rest| rest.starts_with(b"\r\n")) { end + 2 } else { end + 1 }
 }
@@ -87,7 +87,7 @@ pub(super) fn words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Ran
     })
 }
 
-/// What a comment of a line says; `None` where it has none, and without the blank behind the `#`.
+/// Returns the comment of a line, without the blank after the `#`; `None` if it has none.
 pub(super) fn comment(text: &[u8], line: Range<usize>) -> Option<Range<usize>> {
     let start = line.start + memchr::memchr(b'#', text.get(line.clone())?)? + 1;
     let blank = usize::from(text.get(start) == Some(&b' ') && start < line.end);
@@ -98,7 +98,7 @@ pub(super) fn comment(text: &[u8], line: Range<usize>) -> Option<Range<usize>> {
 mod tests {
     use super::*;
 
-    /// The same, one byte after the other.
+    /// Counts the same, one byte after another.
     fn slowly(text: &[u8]) -> LineCounts {
         let text = String::from_utf8_lossy(text).replace("\r\n", "\n").replace('\r', "\n");
         let rows = text.split('\n').filter(|line| {

@@ -1,4 +1,4 @@
-//! What OFF cannot store of a scene, as warnings; nothing is changed here.
+//! Warnings about everything in a scene that OFF cannot store; changes nothing.
 
 use super::writer::OffScene;
 use crate::parts::{homeless, homes, is_between_bytes, named, note_left_out};
@@ -7,7 +7,7 @@ use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Mesh};
 
-/// What is in the colors of meshes.
+/// Properties of the colors of meshes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OffChannels {
     pub(super) any: bool,

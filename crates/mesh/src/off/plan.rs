@@ -1,6 +1,6 @@
-//! The rows of an OFF file, piece by piece: which values each line has, and where they come from.
+//! The rows of an OFF file, piece by piece: the values of each line, and their sources.
 //!
-//! A piece is the vertices of a part, or its faces, lines or points. Nothing here knows text: see `writer`.
+//! A piece is a part's vertices, faces, lines or points. `writer` formats the text.
 
 use super::header::OffForm;
 use super::losses::color_byte;
@@ -14,22 +14,22 @@ use std::ops::Range;
 pub(super) struct OffPiece<'a> {
     pub(super) source: OffSource<'a>,
     pub(super) rows: usize,
-    /// About how much text comes before, in bytes.
+    /// Approximate bytes of text before it.
     pub(super) start: u64,
 }
 
-/// Where rows come from. `base` is the number of the part's first vertex.
+/// The source of rows. `base` is the number of the part's first vertex.
 #[derive(Clone, Copy)]
 pub(super) enum OffSource<'a> {
     Vertices(OffVertices<'a>),
-    /// Faces of which `offsets` has the corners.
+    /// Faces whose corners `offsets` gives.
     Faces {
         offsets: &'a [u32],
         corners: &'a [u32],
         base: u32,
         is_mirrored: bool,
     },
-    /// The edges of polylines of which `offsets` has the corners.
+    /// Edges of the polylines whose corners `offsets` gives.
     Edges {
         offsets: &'a [u32],
         corners: &'a [u32],
@@ -46,19 +46,19 @@ pub(super) enum OffSource<'a> {
 pub(super) struct OffVertices<'a> {
     pub(super) part: &'a Part<'a>,
     pub(super) split: Option<&'a OffSplit>,
-    /// What a row has.
+    /// The values of a row.
     pub(super) form: OffForm,
     /// Whether colors are numbers from 0 to 255.
     pub(super) as_bytes: bool,
 }
 
-/// Bytes of a number and what parts it from the next, about.
+/// Approximate bytes of a number with its separator.
 const NUMBER_BYTES: u64 = 10;
 /// Bytes of an index likewise.
 const INDEX_BYTES: u64 = 8;
 
 impl OffPiece<'_> {
-    /// About how much text there is before a row, in bytes.
+    /// Returns the approximate bytes of text before a row.
     pub(super) fn cost_before(&self, row: usize) -> u64 {
         let row = row as u64;
         match &self.source {
@@ -76,7 +76,7 @@ impl OffPiece<'_> {
         self.start + self.cost_before(self.rows)
     }
 
-    /// The first row that begins at or behind `cost`.
+    /// Returns the first row that begins at or after `cost`.
     pub(super) fn first_at(&self, cost: u64) -> usize {
         let (mut low, mut high) = (0, self.rows);
         while low < high {
@@ -92,12 +92,12 @@ pub(super) fn offsets_of(elements: &Elements, range: Range<usize>) -> &[u32] {
     elements.offsets.get(range.start..=range.end).unwrap_or_default()
 }
 
-/// How many edges polylines have: one less than corners each.
+/// Returns the number of edges of polylines: one less than corners each.
 pub(super) fn edge_count(offsets: &[u32]) -> usize {
     offsets.len().checked_sub(1).map_or(0, |lines| edges_before(offsets, lines))
 }
 
-/// How many edges there are before a line: as many as corners, less one for each line.
+/// Returns the number of edges before a line: as many as corners, less one for each line.
 fn edges_before(offsets: &[u32], line: usize) -> usize {
     let first = offsets.first().copied().unwrap_or(0);
     offsets.get(line).map_or(usize::MAX, |&end| (end - first) as usize - line)
@@ -120,7 +120,7 @@ pub(super) fn edges(offsets: &[u32], rows: Range<usize>) -> impl Iterator<Item =
 }
 
 impl OffVertices<'_> {
-    /// How many there are.
+    /// Returns how many there are.
     pub(super) fn count(&self) -> usize {
         self.part.mesh.positions.len() + self.split.map_or(0, |split| split.more.len())
     }

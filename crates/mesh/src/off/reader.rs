@@ -1,8 +1,9 @@
 //! OFF text to a scene: the job that the pipeline runs, chunk by chunk.
 //!
-//! Which row a line is depends on all lines before it. So a chunk's lines are counted first; in order it is settled
-//! which rows they are, and the first chunks give the header; then lines are parsed side by side ([`super::rows`]), get
-//! their places in order, and are copied there side by side ([`super::arrays`]). What a line means is not known here.
+//! The row of a line depends on all lines before it. So a chunk's lines are counted first; an ordered part determines
+//! which rows they are, and the first chunks yield the header. Lines are then parsed in parallel ([`super::rows`]),
+//! receive positions in order, and are copied there in parallel ([`super::arrays`]). This module does not interpret
+//! lines.
 
 use super::arrays::{OffArrays, OffColors, OffCounts};
 use super::flaw::{OffFault, OffFlaw};
@@ -24,16 +25,16 @@ use std::sync::OnceLock;
 
 /// Bytes of text per chunk: text and values of a chunk stay in a core's own cache.
 const CHUNK_BYTES: usize = 256 << 10;
-/// What a slot takes, as a multiple of its chunk: a vertex of one digit each takes twice its text.
+/// The size of a slot as a multiple of its chunk: a vertex with single digits takes twice its text.
 const SLOT_FACTOR: usize = 5;
-/// After how many bytes progress is told.
+/// The number of bytes between progress reports.
 const REPORT_BYTES: u64 = 4 << 20;
 
-/// What reading gives.
+/// The result of reading.
 pub struct OffFound {
     /// One mesh, the comments of the header.
     pub scene: Scene,
-    /// What is not kept of the file, or was odd.
+    /// Dropped and unusual parts of the file.
     pub warnings: Warnings,
     /// The most threads that worked.
     pub threads: usize,
@@ -43,18 +44,18 @@ pub struct OffFound {
 struct OffSlot {
     text: Text,
     counts: LineCounts,
-    /// Where the rows begin in the padded text.
+    /// The start of the rows in the padded text.
     body: usize,
     /// Ends of lines and rows before the chunk.
     first_line: u64,
     first_row: u64,
     index: Box<Index>,
     rows: OffRows,
-    /// What there is before the chunk's own.
+    /// The counts before the chunk's own.
     before: OffCounts,
 }
 
-/// What the ordered parts settle.
+/// The state of the ordered parts.
 #[derive(Default)]
 struct OffState {
     head: OffHead,
@@ -63,14 +64,14 @@ struct OffState {
     rows: u64,
     counts: OffCounts,
     colors: OffColors,
-    /// How many faces have colors, and what is said of the first.
+    /// The number of faces with colors, and the message about the first.
     colored: u64,
     color: Option<Diagnostic>,
-    /// Whether data behind the last row was noted.
+    /// Whether data after the last row was reported.
     is_noted: bool,
     /// The line of the first row that has more values than it should.
     wide_line: Option<u64>,
-    /// Where the text ends so far.
+    /// The end of the text so far.
     end: u64,
     reported: u64,
     warnings: Warnings,
@@ -87,8 +88,8 @@ struct OffJob<'s, 'o> {
 /// Reads OFF text.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] with line and column for what is no OFF, [`ErrorKind::Unsupported`] for binary files and
-/// those of other than three dimensions, [`ErrorKind::Limit`] for more than the options allow.
+/// [`ErrorKind::Malformed`] with line and column for invalid OFF, [`ErrorKind::Unsupported`] for binary files and other
+/// than three dimensions, [`ErrorKind::Limit`] if the options' limits are exceeded.
 ///
 /// # Examples
 ///
@@ -189,7 +190,7 @@ impl ChunkJob for OffJob<'_, '_> {
 }
 
 impl OffJob<'_, '_> {
-    /// Looks for the header; the chunk has the rows behind it.
+    /// Searches for the header; the chunk keeps the rows after it.
     fn find_header(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
         (slot.body, slot.counts.rows) = (slot.text.end, 0);
         let (text, from) = (slot.text.bytes(), (self.chunks.name(), self.options));
@@ -205,7 +206,7 @@ impl OffJob<'_, '_> {
         Ok(())
     }
 
-    /// Parses the rows of a chunk, whose faces may have so many corners.
+    /// Parses the rows of a chunk, whose faces can have `corners` corners in all.
     fn parse_rows(&self, corners: u64, slot: &mut OffSlot) -> Result<()> {
         let Some(header) = self.header.get() else { return Ok(()) };
         let chunk = OffChunk {
@@ -225,12 +226,12 @@ impl OffJob<'_, '_> {
         self.options.limits.elements.min(u64::from(NONE) - 1)
     }
 
-    /// Files what was found in a chunk, and gives its rows their places.
+    /// Reports the findings of a chunk, and assigns positions to its rows.
     fn settle(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
         if let Some(header) = self.header.get() {
             let room = self.most_corners().saturating_sub(state.counts.corners as u64);
             if slot.rows.corners.len() as u64 > room {
-                // Now it is known at which face the limit is passed: what is wrong before it comes first.
+                // Now it is known at which face the limit is exceeded: faults before it are reported first.
                 self.parse_rows(room, slot)?;
             }
             self.file(state, slot, header)?;
@@ -292,7 +293,7 @@ impl OffJob<'_, '_> {
         diagnostic.into_error(ErrorKind::Limit).with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
     }
 
-    /// That the header and all rows were there.
+    /// Checks that the header and all rows are present.
     fn check_end(&self, state: &OffState) -> Result<OffHeader> {
         let file = self.chunks.name();
         let Some(&header) = self.header.get() else { return Err(state.head.unfinished(state.lines, state.end, file)) };
@@ -307,7 +308,7 @@ impl OffJob<'_, '_> {
     }
 }
 
-/// Adds to an error that a line before it had too many values: it may be several rows.
+/// Adds to an error that an earlier line had too many values, which may have been several rows.
 fn explained(error: Error, wide_line: Option<u64>) -> Error {
     match wide_line {
         Some(line) if error.kind() == ErrorKind::Malformed => {

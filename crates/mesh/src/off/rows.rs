@@ -1,4 +1,4 @@
-//! A chunk of OFF text to values, line by line: runs of plain lines at once, all others word by word.
+//! Parses a chunk of OFF text to values: runs of plain lines together, all others word by word.
 //!
 //! Which row a line is, and with it whether it is a vertex or a face, is known before. Values go to their places when
 //! these are known: see `arrays`.
@@ -17,41 +17,41 @@ use polyhaul_text::parse::tokens;
 use polyhaul_text::scan::{Index, MAX_ENDS};
 use std::ops::Range;
 
-/// In place of an alpha that a vertex does not have; no text is this NaN.
+/// Stands for the alpha of a vertex without one; no text parses to this NaN.
 pub(super) const NO_ALPHA: f32 = f32::from_bits(0x7FC0_0FF0);
 
 /// The most values of a face's color.
 const MOST_COLOR_VALUES: usize = 4;
 
-/// The rows of a chunk, as it is parsed.
+/// The rows of a chunk to parse.
 #[derive(Clone, Copy)]
 pub(super) struct OffChunk<'a> {
     pub(super) header: &'a OffHeader,
     pub(super) faults: FaultPolicy,
     pub(super) padded: &'a [u8],
-    /// Where the text of the chunk begins, and where its rows begin and end.
+    /// The start of the chunk's text, and the range of its rows.
     pub(super) origin: usize,
     pub(super) start: usize,
     pub(super) end: usize,
     /// The row that the first line is.
     pub(super) first_row: u64,
-    /// How many corners its faces may have, and the limit that says so.
+    /// How many corners its faces can have, and the limit behind that.
     pub(super) corners: (u64, u64),
 }
 
-/// What the lines of a chunk are. The memory is pooled.
+/// The parsed lines of a chunk. Its memory is pooled.
 #[derive(Default)]
 pub(super) struct OffRows {
     /// The numbers of all vertices, row by row, and room for more.
     values: Vec<f32>,
     pub(super) vertices: usize,
-    /// Where the corners of each face end in `corners`.
+    /// The end of each face's corners in `corners`.
     pub(super) ends: Vec<u32>,
     pub(super) corners: Vec<u32>,
     pub(super) lines: Vec<[u32; 2]>,
     pub(super) points: Vec<u32>,
     pub(super) flaws: OffFlaws,
-    /// How many faces have colors.
+    /// The number of faces with colors.
     pub(super) colored: u64,
     /// Whether a flaw ends the reading, or the rows are over.
     is_over: bool,
@@ -60,7 +60,7 @@ pub(super) struct OffRows {
     known: Range<usize>,
     /// Numbers of vertices whose alpha is missing.
     short_rows: Vec<f32>,
-    /// Whether alpha is missing somewhere, and whether a color says that all are from 0 to 255.
+    /// Whether alpha is missing anywhere, and whether any color shows that all are from 0 to 255.
     pub(super) lack_alpha: bool,
     pub(super) are_bytes: bool,
 }
@@ -76,7 +76,7 @@ impl OffRows {
         form.has_colors && rows.any(|row| row[form.color()..][..4].iter().any(|value| *value >= LEAST_BYTE))
     }
 
-    /// Gives back memory that an uncommonly long line took: slots are counted as `slot_bytes` each.
+    /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         if 4 * (self.values.len() + self.corners.capacity() + self.ends.capacity()) > 4 * slot_bytes {
             *self = OffRows::default();
@@ -92,12 +92,12 @@ impl OffRows {
         (self.vertices, self.colored, self.is_over, self.lack_alpha) = (0, 0, false, false);
     }
 
-    /// Parses the rows of a chunk; up to the first flaw that ends the reading.
+    /// Parses the rows of a chunk, up to the first flaw that ends the reading.
     pub(super) fn parse(&mut self, chunk: OffChunk<'_>, index: &mut Index) -> Result<()> {
         self.clear();
         let (level, mut at, mut row) = (Level::best(), chunk.start, chunk.first_row);
         while at < chunk.end && !self.is_over {
-            // The newline behind the text ends a last line that has none.
+            // The newline after the text ends a last line that has none.
             index.scan(chunk.padded, at, chunk.end + 1, level);
             if index.lines().is_empty() {
                 let rest = &chunk.padded[at..chunk.end];
@@ -112,7 +112,7 @@ impl OffRows {
         Ok(())
     }
 
-    /// Parses the lines of a window; returns where the line behind the last one begins.
+    /// Parses the lines of a window; returns the start of the line after the last one.
     fn window(&mut self, chunk: OffChunk<'_>, window: Window<'_>, row: &mut u64) -> Result<usize> {
         let (index, all) = (window.index, window.index.lines().len());
         let is_plain = !window.has_slash(0..window.tokens(all - 1).end);
@@ -144,7 +144,7 @@ impl OffRows {
         Ok(index.line_start(line))
     }
 
-    /// Takes lines with as many words each as vertices, from the first on, while all of their words are plain numbers.
+    /// Parses lines with as many words each as vertices, from the first on, while all words are plain numbers.
     fn plain_vertices(&mut self, form: OffForm, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
         if lines.is_empty() {
             return Ok(0);
@@ -170,7 +170,7 @@ impl OffRows {
         Ok(rows)
     }
 
-    /// Takes lines of faces from the first on, while all of their words are plain integers that may be there.
+    /// Parses face lines from the first on, while all words are plain integers in range.
     fn plain_faces(&mut self, chunk: OffChunk<'_>, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
         let (first, last) = (window.tokens(lines.start).start, window.tokens(lines.end - 1).end);
         if !self.known.contains(&first) {
@@ -183,7 +183,7 @@ impl OffRows {
         self.corners.try_reserve(integers.len())?;
         self.ends.try_reserve(lines.len())?;
         let room = usize::try_from(chunk.corners.0).unwrap_or(usize::MAX);
-        // Numbers of up to 8 digits: what is not negative is below this.
+        // Numbers of up to 8 digits: non-negative ones are below this.
         let vertices = chunk.header.vertices.min(1 << 31) as u32;
         let mut taken = 0;
         for line in lines {
@@ -219,7 +219,7 @@ impl OffRows {
         Ok(taken)
     }
 
-    /// Takes a line of any kind; whether it is a row.
+    /// Parses a line of any kind; returns whether it is a row.
     fn line(&mut self, chunk: OffChunk<'_>, line: Range<usize>, row: u64) -> Result<bool> {
         let words = || lines::words(chunk.padded, line.clone());
         let Some(first) = words().next() else { return Ok(false) };
@@ -241,7 +241,7 @@ impl OffRows {
         self.flaws.push(OffFlaw { what, token, row })
     }
 
-    /// Notes what ends the reading: what is wrong with a word or a line, and what should be there.
+    /// Records the fault of a word or a line, which ends the reading.
     fn wrong(
         &mut self,
         chunk: OffChunk<'_>,
@@ -252,7 +252,7 @@ impl OffRows {
         self.flaw(chunk, OffFault::Wrong(Box::new((message, expected.to_owned()))), word, row)
     }
 
-    /// Takes a vertex word by word.
+    /// Parses a vertex word by word.
     fn vertex<W: Iterator<Item = Range<usize>>>(
         &mut self,
         chunk: OffChunk<'_>,
@@ -294,7 +294,7 @@ impl OffRows {
         }
     }
 
-    /// Takes a face word by word.
+    /// Parses a face word by word.
     fn face<W: Iterator<Item = Range<usize>>>(
         &mut self,
         chunk: OffChunk<'_>,
@@ -338,7 +338,7 @@ impl OffRows {
         self.add_face(chunk, start, first, row)
     }
 
-    /// Looks at what follows the indices of a face.
+    /// Parses the color after the indices of a face.
     fn color(&mut self, chunk: OffChunk<'_>, words: impl Iterator<Item = Range<usize>>, row: u64) -> Result<()> {
         let (mut count, mut first) = (0, None);
         for word in words {
@@ -358,7 +358,7 @@ impl OffRows {
         if self.colored == 1 { self.flaw(chunk, OffFault::Color, first, row) } else { Ok(()) }
     }
 
-    /// Makes the corners from `start` on a face, or what it is with fewer than three.
+    /// Ends a face with the corners from `start` on, or a line or point if there are fewer than three.
     fn add_face(&mut self, chunk: OffChunk<'_>, start: usize, first: Range<usize>, row: u64) -> Result<()> {
         match self.corners[start..] {
             [] => return self.flaw(chunk, OffFault::Short, first, row),
@@ -388,7 +388,7 @@ fn span(mut words: impl Iterator<Item = Range<usize>>) -> Range<usize> {
     first.start..words.last().map_or(first.end, |last| last.end)
 }
 
-/// How many lines from `line` on have as many words each, if vertices have so many.
+/// Returns how many lines from `line` on have the same number of words as vertices do.
 fn alike_lines(form: OffForm, window: Window<'_>, line: usize) -> usize {
     let count = window.tokens(line).len();
     if !(form.least_width()..=form.width()).contains(&count) {
@@ -404,7 +404,7 @@ fn with_alpha(row: &mut [f32], short: &[f32], alpha: usize) {
     row[alpha + 1..].copy_from_slice(&short[alpha..]);
 }
 
-/// Makes room for numbers up to `wanted`; they are always initialized, so this happens seldom.
+/// Makes room for `wanted` numbers; they are always initialized, so this happens rarely.
 fn grow<T: Copy + Default>(values: &mut Vec<T>, wanted: usize) -> Result<()> {
     if wanted > values.len() {
         let more = wanted + wanted / 4 - values.len();

@@ -1,9 +1,9 @@
 //! One normal and one uv per vertex, where corners have more.
 //!
-//! An OFF vertex has one of each, so a position whose corners differ becomes several vertices. Positions keep their
-//! places and take what their first corner has; what other corners have comes behind all positions. So whatever
-//! names positions (lines, points) still finds them, and loose positions stay. Who tells vertices apart is
-//! [`crate::vertices`].
+//! An OFF vertex has one value of each attribute, so a position whose corners differ becomes several vertices.
+//! Positions keep their numbers and the values of their first corner; the other combinations follow after all
+//! positions. So references to positions (lines, points) remain valid, and loose positions stay. [`crate::vertices`]
+//! distinguishes the vertices.
 
 use crate::options::PlyWriteOptions;
 use crate::vertices::{Vertices, VerticesStream};
@@ -11,13 +11,13 @@ use polyhaul_model::error::Result;
 use polyhaul_model::{Domain, Mesh, NONE};
 use polyhaul_pipeline::options::RunOptions;
 
-/// The vertices of a mesh whose corners have normals or uvs of their own.
+/// The vertices of a mesh whose corners have their own normals or uvs.
 pub(super) struct OffSplit {
     /// The position of each vertex past the positions.
     pub(super) more: Vec<u32>,
-    /// Per vertex the place of its normal, [`NONE`] for none; empty where corners do not decide.
+    /// Per vertex the index of its normal, [`NONE`] for none; empty if normals are not per corner.
     pub(super) normals: Vec<u32>,
-    /// The same of uvs.
+    /// The same for uvs.
     pub(super) uvs: Vec<u32>,
     /// Per corner: its vertex.
     pub(super) corners: Vec<u32>,
@@ -26,9 +26,9 @@ pub(super) struct OffSplit {
 /// An attribute of corners.
 #[derive(Clone, Copy)]
 struct CornerSource<'a> {
-    /// What tells corners apart.
+    /// The keys that distinguish corners.
     stream: VerticesStream<'a>,
-    /// Per corner the place of its value; `None` where that is its own.
+    /// Per corner the index of its value; `None` if it is the corner's own.
     places: Option<&'a [u32]>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> CornerSource<'a> {
         (!listed.is_empty()).then_some(CornerSource { stream: VerticesStream::Listed(listed), places: Some(listed) })
     }
 
-    /// The place of the value of each vertex, of which `first` has the first corner.
+    /// Returns the index of each vertex's value; `first` has the first corner of each.
     fn places(self, first: &[u32]) -> Result<Vec<u32>> {
         let mut places = Vec::new();
         places.try_reserve_exact(first.len())?;

@@ -1,7 +1,7 @@
 //! Meshes to OFF: the header, and the pages of lines that the pipeline makes.
 //!
-//! All vertices come first, then all faces, then lines and points as faces of two corners and one. What the lines say
-//! is in `plan`; here it becomes text.
+//! All vertices come first, then all faces, then lines and points as faces with two corners and one. `plan` determines
+//! the lines; this module formats them.
 
 use super::header::OffForm;
 use super::losses;
@@ -26,14 +26,14 @@ const BLOCK: usize = 128;
 /// The most numbers of a vertex.
 const MOST_VALUES: usize = 12;
 
-/// What is written as this format.
+/// A scene to write as OFF.
 pub(crate) type Job<'a> = parts::PartsJob<'a, PlyWriteOptions>;
 
 /// Writes the meshes of a scene as one.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`] for more vertices or faces than indices can name, [`ErrorKind::Unsupported`] for what is lost
-/// where the job is strict, and what the sink fails with.
+/// [`ErrorKind::Limit`] for more vertices or faces than indices can number, [`ErrorKind::Unsupported`] for losses if
+/// the job is strict, and errors of the sink.
 pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
     let splits = splits(job)?;
     let channels = OffChannels::of(homes(job.parts).map(|part| part.mesh).filter(|_| job.options.export_colors));
@@ -47,7 +47,7 @@ pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnin
     writing.pages(&pages, &mut (), pages.cost / pages.page_cost + 1, pages.slot_bytes())
 }
 
-/// How the corners of each mesh split its positions; those that several objects show, once.
+/// Returns how the corners of each mesh split its positions, once per mesh even if several objects use it.
 fn splits(job: &Job<'_>) -> Result<Vec<Option<OffSplit>>> {
     let mut splits = Vec::new();
     splits.try_reserve_exact(job.scene.meshes.len())?;
@@ -66,14 +66,14 @@ struct OffHome<'a> {
     base: u32,
 }
 
-/// A scene as it is written.
+/// A scene prepared for writing.
 pub(super) struct OffScene<'a> {
     pub(super) job: &'a Job<'a>,
     form: OffForm,
     /// Whether colors are written as bytes.
     pub(super) as_bytes: bool,
     homes: Vec<OffHome<'a>>,
-    /// For each part, which of the homes is its own.
+    /// For each part, the index of its home.
     home_of_part: Vec<usize>,
     vertex_count: u64,
 }
@@ -87,7 +87,7 @@ impl<'a> OffScene<'a> {
             has_uvs: job.options.export_uv && homes(job.parts).any(|part| !part.mesh.uvs.is_empty()),
             is_color_first: false,
         };
-        // A reader could not tell such bytes from values of 0 and 1.
+        // A reader could not distinguish such bytes from values of 0 and 1.
         let as_bytes = !job.options.float_colors && !channels.is_ambiguous();
         let (homes, home_of_part) = (Vec::new(), Vec::new());
         let mut off = OffScene { job, form, as_bytes, homes, home_of_part, vertex_count: 0 };
@@ -104,7 +104,7 @@ impl<'a> OffScene<'a> {
         Ok(off)
     }
 
-    /// The faces of all parts: those of three corners or more, then lines, then points.
+    /// Returns the faces of all parts: those with three corners or more, then lines, then points.
     fn sources(&self) -> Result<Vec<(OffSource<'a>, usize)>> {
         let mut sources = Vec::new();
         for home in &self.homes {
@@ -191,7 +191,7 @@ impl<'a> OffWritePages<'a> {
         Ok(pages)
     }
 
-    /// What a slot is counted with: its text may be longer than planned, and its memory grows by doubling.
+    /// Returns the budget of a slot: its text can be longer than planned, and its memory grows by doubling.
     fn slot_bytes(&self) -> usize {
         usize::try_from(3 * self.page_cost.max(PAGE_BYTES as u64 / 2)).unwrap_or(usize::MAX)
     }
@@ -266,7 +266,7 @@ impl OffWritePages<'_> {
     }
 }
 
-/// Lines of numbers with the fewest digits; bytes are numbers without a point.
+/// Formats lines of numbers with the fewest digits; bytes are numbers without a point.
 fn shortest(values: &[f32], width: usize, out: &mut Out) -> Result<()> {
     let lines = NumberLines::new(width, b' ', [b"\n"]);
     let mut done = 0;
@@ -276,7 +276,7 @@ fn shortest(values: &[f32], width: usize, out: &mut Out) -> Result<()> {
     })
 }
 
-/// Lines of numbers with so many digits behind the point.
+/// Formats lines of numbers with `digits` digits after the point.
 fn fixed(values: &[f32], width: usize, digits: usize, out: &mut Out) -> Result<()> {
     macro_rules! by_width {
         ($($count:literal)+) => {
@@ -299,7 +299,7 @@ fn fixed_rows<const N: usize>(values: &[f32], digits: usize, out: &mut Out) -> R
     })
 }
 
-/// The same, where colors are bytes.
+/// Same as `fixed`, with colors as bytes.
 fn mixed(values: &[f32], form: OffForm, digits: usize, out: &mut Out) -> Result<()> {
     let colors = form.color()..form.color() + 4;
     let mut rows = values.chunks_exact(form.width()).peekable();
@@ -323,7 +323,7 @@ fn mixed(values: &[f32], form: OffForm, digits: usize, out: &mut Out) -> Result<
     })
 }
 
-/// Lines of faces, of which `offsets` has the corners.
+/// Formats lines of faces, whose corners `offsets` gives.
 fn faces(offsets: &[u32], corners: &[u32], (base, is_mirrored): (u32, bool), out: &mut Out) -> Result<()> {
     let (three, four) = (IndexLine::new(b"3"), IndexLine::new(b"4"));
     let index = |corner: &u32| [corner.wrapping_add(base)];

@@ -1,9 +1,8 @@
 //! STL as text: chunks of lines, parsed side by side.
 //!
-//! A chunk may begin inside a triangle. What stands before the first statement that does not depend on what
-//! came before it (`Word::begins_anew`), and that one itself, is kept and settled in order; all others are known at
-//! once. Triangles that stand on seven lines each are taken many at once ([`polyhaul_text::parse::facets`]), all others
-//! statement by statement.
+//! A chunk can begin inside a triangle. The statements up to the first one that does not depend on earlier ones
+//! (`StlWord::begins_anew`) are kept and resolved in order; all others are resolved directly. Triangles that take seven
+//! lines each are parsed many together ([`polyhaul_text::parse::facets`]), all others statement by statement.
 
 use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, check_count};
 use super::machine::{Machine, StlStep};
@@ -28,9 +27,9 @@ use std::sync::Arc;
 
 /// Bytes of text per chunk.
 const CHUNK_BYTES: usize = 256 << 10;
-/// What a slot takes, as a multiple of its chunk: text and triangles.
+/// The size of a slot as a multiple of its chunk: text and triangles.
 const SLOT_FACTOR: usize = 3;
-/// How many triangles are taken at once.
+/// The number of triangles per batch.
 const TOGETHER: usize = 32;
 
 struct StlTextJob<'a, 'o> {
@@ -48,34 +47,34 @@ struct StlTextSlot {
     places: StlPlaces,
 }
 
-/// What a chunk says.
+/// The parsed contents of a chunk.
 #[derive(Default)]
 struct StlParsed {
-    /// What depends on the chunks before.
+    /// Statements that depend on earlier chunks.
     head: Vec<StlStatement>,
     facets: Vec<StlReadFacet>,
     solids: Vec<LocalSolid>,
     complaints: Vec<StlComplaint>,
     /// Complaints that are only counted.
     more_complaints: u64,
-    /// How far the last triangle is; `None` where that depends on the chunks before.
+    /// The state of the last triangle; `None` if it depends on earlier chunks.
     machine: Option<Machine>,
-    /// Whether a solid is open at the end; `None` where nothing says so.
+    /// Whether a solid is open at the end; `None` if it depends on earlier chunks.
     is_open: Option<bool>,
     lines: u64,
 }
 
-/// A solid that begins in a chunk, after so many of its triangles.
+/// A solid that begins in a chunk, after a number of its triangles.
 struct LocalSolid {
     name: Range<u32>,
     first: usize,
 }
 
-/// A statement at a wrong place, or what is none.
+/// A misplaced or invalid statement.
 struct StlComplaint {
     expected: &'static str,
     token: (u32, u32),
-    /// How many triangles of the chunk come before.
+    /// The number of the chunk's triangles before it.
     facets: usize,
 }
 
@@ -104,7 +103,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions<StlReadOptions>) -> Res
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
     state.end(&job)?;
     let StlTextState { mut solids, count, warnings, .. } = state;
-    // The last solid may have no triangles, and is nothing then unless it is the only one.
+    // The last solid can be empty, and is then dropped unless it is the only one.
     if solids.len() > 1 && solids.last().is_some_and(|last| last.first == count) {
         solids.pop();
     }
@@ -112,7 +111,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions<StlReadOptions>) -> Res
         solids.try_reserve(1)?;
         solids.insert(0, Solid { name: String::new(), first: 0 });
     }
-    // SAFETY: the run ended without an error, so that every chunk was placed and published; `count` is the sum of their
+    // SAFETY: the run ended without an error, so every chunk was placed and published; `count` is the sum of their
     // triangles.
     let scene = unsafe { job.facets.finish(count, solids, options)? };
     Ok(StlFound { scene, warnings, threads: crew.threads })
@@ -127,14 +126,14 @@ impl StlParsed {
         (self.more_complaints, self.machine, self.is_open, self.lines) = (0, None, None, 0);
     }
 
-    /// Parses a chunk; up to the first complaint where that ends the reading.
+    /// Parses a chunk; only up to the first complaint if that ends the reading.
     fn parse(&mut self, text: &Text, index: &mut Index, stops: bool) -> Result<()> {
         self.clear();
         self.lines = polyhaul_text::lines::count(text.bytes()) as u64;
         let mut at = text.start + self.head(text.bytes())?;
         let mut facets = [[[0.0; 3]; 4]; TOGETHER];
         while at < text.end {
-            // The newline behind the text ends a last line that has none.
+            // The newline after the text ends a last line that has none.
             index.scan(text.padded(), at, text.end + 1, Level::best());
             let goes_on = if index.lines().is_empty() {
                 let size = memchr::memchr2(b'\n', b'\r', &text.padded()[at..text.end]);
@@ -153,8 +152,8 @@ impl StlParsed {
         Ok(())
     }
 
-    /// Keeps the statements that depend on the chunks before, up to the first one that begins a triangle or a solid, or
-    /// ends one; returns where they end. [`StlTextState::settle`] steps through them in order.
+    /// Keeps the statements that depend on earlier chunks, up to the first one that begins a triangle or a solid, or
+    /// ends one; returns their end. [`StlTextState::settle`] processes them in order.
     fn head(&mut self, text: &[u8]) -> Result<usize> {
         let mut statements = Statements::new(text);
         for statement in statements.by_ref() {
@@ -172,7 +171,7 @@ impl StlParsed {
         Ok(statements.at())
     }
 
-    /// Parses the lines of a window, many triangles at once where they have seven lines each; `false` where a
+    /// Parses the lines of a window, many triangles together if they have seven lines each; returns `false` if a
     /// complaint ends the reading.
     fn window(&mut self, text: &Text, index: &Index, room: &mut [StlReadFacet], stops: bool) -> Result<bool> {
         let window = Window { padded: text.padded(), index, level: Level::best() };
@@ -197,7 +196,7 @@ impl StlParsed {
         Ok(true)
     }
 
-    /// Parses a line, which is at `line` of the padded text; `false` where a complaint ends the reading.
+    /// Parses a line, which is at `line` of the padded text; returns `false` if a complaint ends the reading.
     fn line(&mut self, text: &Text, line: Range<usize>, stops: bool) -> Result<bool> {
         let mut machine = self.machine.unwrap_or_default();
         let mut goes_on = true;
@@ -247,7 +246,7 @@ impl StlParsed {
 }
 
 impl StlTextState {
-    /// Settles what depends on the chunks before; returns the triangle that ends in the chunk's head.
+    /// Resolves what depends on earlier chunks; returns the triangle that ends in the chunk's head.
     fn settle(&mut self, slot: &StlTextSlot, job: &StlTextJob<'_, '_>) -> Result<Option<StlReadFacet>> {
         let StlTextSlot { text, parsed, .. } = slot;
         let file = job.chunks.name();
@@ -290,7 +289,7 @@ impl StlTextState {
         Ok(first)
     }
 
-    /// Begins a solid, after so many triangles of the chunk.
+    /// Begins a solid, after `facets` triangles of the chunk.
     fn begin(
         &mut self,
         name: &Range<u32>,
@@ -332,7 +331,7 @@ impl StlTextState {
         options: &ParseOptions<StlReadOptions>,
     ) -> Result<()> {
         let StlComplaint { expected, token, facets } = *complaint;
-        // Both are errors; the one that comes first in the file is reported: too many triangles, or this.
+        // Both are errors; the first one in the file is reported: too many triangles, or this.
         check_count((self.count + facets) as u64, options)?;
         if !options.raises() && self.warnings.kept().len() >= KEPT {
             self.warnings.count("broken-facet", 1);
@@ -354,7 +353,7 @@ impl StlTextState {
         self.warnings.broken(options.faults, "broken-facet", diagnostic)
     }
 
-    /// What only the end of the file can show.
+    /// Checks that require the end of the file.
     fn end(&mut self, job: &StlTextJob<'_, '_>) -> Result<()> {
         let file: &Arc<str> = job.chunks.name();
         let place = Place { file: file.clone(), line: Some(self.lines + 1), offset: Some(self.end), column: None };
@@ -372,7 +371,7 @@ impl StlTextState {
 }
 
 impl StlComplaint {
-    /// The same complaint, where so many more triangles come before.
+    /// Returns the same complaint with `facets` more triangles before it.
     fn after(&self, facets: usize) -> StlComplaint {
         StlComplaint { facets: self.facets + facets, ..*self }
     }
@@ -403,7 +402,7 @@ impl ChunkJob for StlTextJob<'_, '_> {
 
     fn publish(&self, slot: &mut StlTextSlot) -> Result<()> {
         let facets = slot.first.iter().chain(&slot.parsed.facets).map(|facet| (*facet, 0));
-        // SAFETY: `place` stored what `Facets::place` returned for this chunk alone.
+        // SAFETY: `place` stored the places that `Facets::place` returned for this chunk alone.
         unsafe { self.facets.publish(&slot.places, facets) }
     }
 

@@ -19,7 +19,7 @@ const BLOCK_FACETS: usize = 5243;
 struct StlBinaryJob<'a, 'o> {
     blocks: Blocks<'a>,
     block_facets: usize,
-    /// How many triangles the header counts.
+    /// The number of triangles according to the header.
     count: u64,
     size: Option<u64>,
     facets: Facets,
@@ -34,14 +34,14 @@ struct StlBinarySlot {
     places: StlPlaces,
 }
 
-/// What was read so far.
+/// The state of reading.
 #[derive(Default)]
 struct StlBinaryState {
     bytes: u64,
     last_report: u64,
 }
 
-/// Reads the triangles behind a header that counts `count` of them.
+/// Reads the triangles after a header that counts `count` of them.
 pub fn read(
     source: Source<'_>,
     garbage: Option<Garbage>,
@@ -56,7 +56,7 @@ pub fn read(
     let count = u64::from(count);
     check_count(count, options)?;
     let job = StlBinaryJob { blocks, block_facets, count, size, facets: Facets::new(), options };
-    // A size is to be believed, and a header that counts more is not.
+    // A known size is reliable; a header that counts more is not.
     let known = size.map(|size| count.min(size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64));
     if let Some(known) = known {
         job.facets.reserve(known as usize)?;
@@ -70,13 +70,13 @@ pub fn read(
     let whole = settle(&state, count, size, &name, options, &mut warnings)?;
     let mut solids = Vec::new();
     try_push(&mut solids, Solid { name: String::new(), first: 0 }, "the scene")?;
-    // SAFETY: the run ended without an error, so that every block was placed and published; `whole` is at most the
-    // number of their triangles.
+    // SAFETY: the run ended without an error, so every block was placed and published; `whole` is at most the number of
+    // their triangles.
     let scene = unsafe { job.facets.finish(whole as usize, solids, options)? };
     Ok(StlFound { scene, warnings, threads: crew.threads })
 }
 
-/// Compares what there was with what the header counts; how many triangles are whole.
+/// Compares the triangles found with the header's count; returns how many are complete.
 fn settle(
     state: &StlBinaryState,
     count: u64,
@@ -144,7 +144,7 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
 
     fn take(&self, number: u64, slot: &mut StlBinarySlot) -> Result<bool> {
         slot.number = number;
-        // A stream shows whether something follows; of a file the size does.
+        // In a stream, only reading further reveals whether data follows; for a file the size does.
         let end = if self.blocks.in_order() { self.count + 1 } else { self.count };
         Ok(number.saturating_mul(self.block_facets as u64) < end && self.blocks.take(number, &mut slot.block)?)
     }
@@ -156,7 +156,7 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
     }
 
     fn publish(&self, slot: &mut StlBinarySlot) -> Result<()> {
-        // SAFETY: `place` stored what `Facets::place` returned for this block alone.
+        // SAFETY: `place` stored the places that `Facets::place` returned for this block alone.
         unsafe { self.facets.publish(&slot.places, facets(self.own(slot))) }
     }
 

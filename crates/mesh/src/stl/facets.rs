@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A triangle: its normal, then its positions.
 pub(super) type StlReadFacet = [[f32; 3]; 4];
 
-/// Where a file's triangles go.
+/// The destination of a file's triangles.
 pub(super) struct Facets {
     positions: Column<[[f32; 3]; 3]>,
     normals: Column<[f32; 3]>,
@@ -44,7 +44,7 @@ impl Facets {
         Facets { positions, normals, attributes: Column::new("attributes"), has_attributes: AtomicBool::new(false) }
     }
 
-    /// Hands out places, in order; `needs_attributes` where one of them is not 0.
+    /// Assigns places, in order; `needs_attributes` if any attribute is not 0.
     pub(super) fn place(&self, facets: Range<usize>, needs_attributes: bool) -> Result<StlPlaces> {
         self.positions.reserve(facets.end)?;
         self.normals.reserve(facets.end)?;
@@ -76,8 +76,8 @@ impl Facets {
         facets: impl Iterator<Item = (StlReadFacet, u16)> + Clone,
     ) -> Result<()> {
         let range = || places.facets.clone();
-        // SAFETY: `place` hands out each range once and in order, so that no other thread uses these places, this
-        // function's condition. The gap is 0 or all places before the first attribute, whose chunks write none.
+        // SAFETY: `place` assigns each range once and in order, so no other thread uses these places, by this
+        // function's contract. The gap is 0 or all places before the first attribute, whose chunks write none.
         unsafe {
             self.positions.write(range(), |slots| fill(slots, facets.clone().map(|([_, a, b, c], _)| [a, b, c])))?;
             self.normals.write(range(), |slots| fill(slots, facets.clone().map(|([normal, ..], _)| normal)))?;
@@ -130,12 +130,12 @@ impl Facets {
     }
 }
 
-/// Fills all places; where there are too few values, which cannot be, with zeros.
+/// Fills all places; with zeros if there were too few values, which cannot happen.
 fn fill<T: Copy + Default>(slots: &mut [MaybeUninit<T>], mut values: impl Iterator<Item = T>) {
     slots.iter_mut().for_each(|slot| _ = slot.write(values.next().unwrap_or_default()));
 }
 
-/// Three positions of a triangle as three positions; the memory stays.
+/// Flattens the positions of triangles, reusing the memory.
 fn flat(positions: Vec<[[f32; 3]; 3]>) -> Result<Vec<[f32; 3]>> {
     let fits = positions.len() < (NONE as usize) / 3;
     fits.then(|| positions.into_flattened()).ok_or_else(too_many)
@@ -155,7 +155,7 @@ fn cut<T: Copy>(values: &mut Vec<T>, at: usize) -> Result<Vec<T>> {
     Ok(end)
 }
 
-/// The mesh of triangles with positions of their own.
+/// Creates the mesh of triangles with positions of their own.
 fn mesh(
     (positions, normals, attributes): (Vec<[f32; 3]>, Vec<[f32; 3]>, Vec<u16>),
     options: &ParseOptions<StlReadOptions>,
@@ -189,7 +189,7 @@ fn weld(positions: &[[f32; 3]], run: &RunOptions) -> Result<(Vec<[f32; 3]>, Vec<
     Ok((merged, found.of_item))
 }
 
-/// Fails where more triangles would pass the caller's limit, or what indices can name.
+/// Fails if the triangles exceed the caller's limit, or the range of indices.
 pub(super) fn check_count(count: u64, options: &ParseOptions<StlReadOptions>) -> Result<()> {
     let limit = options.limits.elements.min(u64::from(NONE) - 1);
     if count.saturating_mul(3) <= limit {

@@ -3,7 +3,7 @@
 use super::facets::StlReadFacet;
 use super::statement::StlWord;
 
-/// How far a triangle is.
+/// The state of a triangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum StlState {
     /// There is none.
@@ -11,11 +11,11 @@ enum StlState {
     Outside,
     /// It has its normal.
     Begun,
-    /// It has so many positions.
+    /// It has this many positions.
     Loop(usize),
     /// It has all of them.
     Closed,
-    /// It is broken, and what is left of it does not count.
+    /// It is broken; the rest of it is ignored.
     Broken,
 }
 
@@ -26,13 +26,13 @@ pub(super) struct Machine {
     facet: StlReadFacet,
 }
 
-/// What became of a statement.
+/// The outcome of a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum StlStep {
     Fine,
     /// The triangle is whole.
     Whole(StlReadFacet),
-    /// It may not stand here: this may.
+    /// It is misplaced: this was expected.
     Wrong(&'static str),
 }
 
@@ -42,7 +42,7 @@ impl Machine {
         matches!(self.state, StlState::Begun | StlState::Loop(_) | StlState::Closed)
     }
 
-    /// Takes a statement. A broken triangle is wrong once.
+    /// Processes a statement. A broken triangle is reported once.
     #[inline]
     pub(super) fn step(&mut self, word: &StlWord) -> StlStep {
         match (self.state, word) {
@@ -72,7 +72,7 @@ impl Machine {
         self.state = StlState::Begun;
     }
 
-    /// Goes on behind a statement that may not stand here; says what may.
+    /// Continues after a misplaced statement; returns what was expected.
     fn wrong(&mut self, word: &StlWord) -> &'static str {
         let expected = match (self.state, word) {
             (_, StlWord::Broken(expected)) => expected,
@@ -85,7 +85,7 @@ impl Machine {
         match word {
             StlWord::Facet(normal) => self.begin(*normal),
             StlWord::Solid(_) | StlWord::EndSolid => self.state = StlState::Outside,
-            // What is no statement and stands between triangles breaks none.
+            // Text between triangles that is not a statement breaks none of them.
             StlWord::Broken(_) if self.state == StlState::Outside => {}
             _ => self.state = StlState::Broken,
         }

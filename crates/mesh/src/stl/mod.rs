@@ -10,15 +10,15 @@
 //!
 //! The layout of text is in [`polyhaul_text::parse::facets`].
 //!
-//! What polyhaul takes an STL file to mean where programs differ:
+//! How polyhaul interprets an STL file where programs differ:
 //!
-//! - A file is binary where its size is that of the triangles that its header counts, whatever its first word is.
-//!   Otherwise, and where the size is not known, it is text if it begins with `solid` and text follows.
-//! - Each triangle has three positions of its own, and its normal is that of a face, as the file has it. Welding is
-//!   asked for ([`crate::options::StlReadOptions`]).
-//! - The two bytes behind a binary triangle are kept as the face column `attribute`, unless all of them are 0. The
-//!   header is a comment.
-//! - Text may have any case and white space, several statements on a line, and several solids: each is an object.
+//! - A file is binary if its size matches the number of triangles in its header, whatever its first word is. Otherwise,
+//!   or if the size is unknown, it is text if it begins with `solid` followed by text.
+//! - Each triangle has three positions of its own, and its normal is a face normal, as in the file. Welding is optional
+//!   ([`crate::options::StlReadOptions`]).
+//! - The two bytes after a binary triangle are kept as the face column `attribute`, unless all of them are 0. The
+//!   header becomes a comment.
+//! - Text can have any case and white space, several statements on a line, and several solids: each is an object.
 //!
 //! `reader`: which kind a file is. `binary`, `ascii`: the jobs that the pipeline runs. `facets`: the arrays they fill.
 //! `statement`, `machine`: words, and the order they must come in. `writer`: both kinds.
@@ -39,8 +39,8 @@ const HEADER_BYTES: usize = 84;
 /// Bytes of a triangle: normal, three positions, attribute.
 const FACET_BYTES: usize = 50;
 
-/// Whether bytes begin as STL files do: text behind the word `solid`, or as many triangles as the header counts. The
-/// size of a stream is not known.
+/// Returns whether bytes begin like an STL file: text after the word `solid`, or as many triangles as the header
+/// counts. The size of a stream is unknown.
 pub fn looks_like_stl(head: &[u8], size: Option<u64>) -> bool {
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     let is_word = text.get(5).is_some_and(u8::is_ascii_whitespace);

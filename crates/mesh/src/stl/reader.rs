@@ -12,17 +12,17 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::{Garbage, ask};
 use std::sync::Arc;
 
-/// How much of a file is looked at before it is known which kind it is.
+/// The number of bytes examined to determine the kind of a file.
 const HEAD_BYTES: usize = 1024;
 
-/// What reading gives.
+/// The result of reading.
 pub struct StlFound {
     pub scene: Scene,
     pub warnings: Warnings,
     pub threads: usize,
 }
 
-/// Reads STL of either kind. `garbage` is where what follows compressed data is noted.
+/// Reads STL of either kind. `garbage` records data after compressed data.
 pub fn read(source: Source<'_>, garbage: Option<Garbage>, options: &ParseOptions<StlReadOptions>) -> Result<StlFound> {
     let mut head = [0; HEAD_BYTES];
     let count = ask(&source, || source.peek(&mut head))?;
@@ -51,15 +51,15 @@ pub fn fits(head: &[u8], size: Option<u64>) -> bool {
     size.is_some() && size == facets.map(|facets| HEADER_BYTES as u64 + facets * FACET_BYTES as u64)
 }
 
-/// Whether a file with these first bytes is text; `size` is that of the file, where it is known. A binary file may
-/// start with `solid` too, so its size decides first.
+/// Returns whether a file with these first bytes is text; `size` is the file's size, if known. A binary file can begin
+/// with `solid` too, so its size is decisive.
 pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
     if fits(head, size) {
         return false;
     }
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     let begins = text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));
-    // Names may be in any encoding, but no text has these.
+    // Names can have any encoding, but no text has these bytes.
     let is_plain = |&byte: &u8| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0b | 0x0c);
     begins && head.iter().all(is_plain)
 }

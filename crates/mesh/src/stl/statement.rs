@@ -1,12 +1,12 @@
-//! Words of STL text to statements: one keyword with what belongs to it, which stands on the same line.
+//! Words of STL text to statements: a keyword with its arguments, which are on the same line.
 
 use polyhaul_text::parse::number;
 use std::ops::Range;
 
-/// What a statement says.
+/// The meaning of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StlWord {
-    /// A solid begins; where its name stands in the text.
+    /// A solid begins; the range of its name in the text.
     Solid(Range<u32>),
     /// A triangle begins, with its normal.
     Facet([f32; 3]),
@@ -15,22 +15,22 @@ pub(super) enum StlWord {
     EndLoop,
     EndFacet,
     EndSolid,
-    /// No statement of STL; what was expected at the token.
+    /// Not an STL statement; what was expected at the token.
     Broken(&'static str),
 }
 
 impl StlWord {
-    /// Whether what follows does not depend on what came before.
+    /// Returns whether the following statements do not depend on earlier ones.
     pub(super) fn begins_anew(&self) -> bool {
         matches!(self, StlWord::Solid(_) | StlWord::Facet(_) | StlWord::EndSolid)
     }
 }
 
-/// A statement, and the token that says where it is.
+/// A statement, and the token that locates it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct StlStatement {
     pub(super) word: StlWord,
-    /// Where the token begins, and how long it is.
+    /// The start of the token, and its size.
     pub(super) token: (u32, u32),
 }
 
@@ -45,12 +45,12 @@ impl<'a> Statements<'a> {
         Statements { text, at: 0 }
     }
 
-    /// Those of a line of a text: what they say of places is counted from the text's begin.
+    /// Iterates over the statements of a line of a text; locations are relative to the text's start.
     pub(super) fn of_line(text: &'a [u8], line: Range<usize>) -> Self {
         Statements { text: text.get(..line.end).unwrap_or(text), at: line.start }
     }
 
-    /// Where the next one begins, or what is blank before it.
+    /// Returns the start of the next one, or of the blanks before it.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -63,7 +63,7 @@ impl<'a> Statements<'a> {
         self.text.get(self.at).copied()
     }
 
-    /// The next token on this line; empty where there is none.
+    /// Returns the next token on this line; empty if there is none.
     #[inline]
     fn token(&mut self) -> &'a [u8] {
         while self.byte().is_some_and(Self::is_blank) {
@@ -76,12 +76,12 @@ impl<'a> Statements<'a> {
         &self.text[start..self.at]
     }
 
-    /// Where a token stands.
+    /// Returns the range of a token.
     fn span(&self, token: &[u8]) -> (u32, u32) {
         ((self.at - token.len()) as u32, token.len() as u32)
     }
 
-    /// The rest of the line, without what is blank around it.
+    /// Returns the rest of the line without surrounding blanks.
     fn rest_of_line(&mut self) -> Range<u32> {
         let start = self.at;
         let rest = &self.text[start..];
@@ -92,7 +92,7 @@ impl<'a> Statements<'a> {
         (start + blank) as u32..(start + blank + line.trim_ascii().len()) as u32
     }
 
-    /// Three numbers, or what is there in place of one.
+    /// Parses three numbers; fails with the location of a token that is not a number.
     fn numbers(&mut self) -> Result<[f32; 3], (u32, u32)> {
         let mut values = [0.0; 3];
         for value in &mut values {

@@ -21,7 +21,7 @@ const PAGE_BYTES: usize = 512 << 10;
 /// About how many bytes of text a triangle takes.
 const TEXT_BYTES: usize = 240;
 
-/// What is written as this format.
+/// A scene to write as STL.
 pub(crate) type StlJob<'a> = parts::PartsJob<'a, StlWriteOptions>;
 
 /// Writes the triangles of a scene.
@@ -65,7 +65,7 @@ fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     Ok(())
 }
 
-/// The column of the two bytes behind each triangle.
+/// Returns the column with the two bytes after each triangle.
 fn attributes(mesh: &Mesh) -> Option<&[u16]> {
     mesh.face_columns.iter().find_map(|column| match &column.values {
         Values::U16(values) if column.name == "attribute" && column.offsets.is_none() => Some(values.as_slice()),
@@ -73,13 +73,13 @@ fn attributes(mesh: &Mesh) -> Option<&[u16]> {
     })
 }
 
-/// The header of a binary file: the first comment, as far as it fits, and how many triangles follow.
+/// Returns the header of a binary file: the first comment, as far as it fits, and the number of triangles.
 fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     let count = u32::try_from(count)
         .map_err(|_| Error::new(ErrorKind::Limit, "cannot write STL files with more than 2^32 - 1 triangles"))?;
     let own = concat!("polyhaul ", env!("CARGO_PKG_VERSION"));
     let comment = scene.comments.first().map_or(own, String::as_str);
-    // That word would make it text for many readers.
+    // With this word, many readers would take the file for text.
     let is_word = comment.trim_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case("solid"));
     let title = if is_word { own } else { comment };
     let size = (0..HEADER_BYTES - 3).rfind(|&size| title.is_char_boundary(size)).unwrap_or(0);
@@ -96,11 +96,11 @@ struct StlPiece<'a> {
     part: &'a Part<'a>,
     normals: Option<&'a Array<[f32; 3]>>,
     attributes: Option<&'a [u16]>,
-    /// How many triangles come before.
+    /// The number of triangles before it.
     start: u64,
 }
 
-/// A triangle as it is written: its normal, then its positions.
+/// A triangle to write: its normal, then its positions.
 type StlWrittenFacet = [[f32; 3]; 4];
 
 impl<'a> StlPiece<'a> {
@@ -110,7 +110,7 @@ impl<'a> StlPiece<'a> {
         StlPiece { part, normals, attributes: attributes(part.mesh), start }
     }
 
-    /// Up to [`BATCH`] triangles; `faces` are those of the mesh.
+    /// Prepares up to [`BATCH`] triangles; `faces` are those of the mesh.
     fn facets(&self, faces: Range<usize>, facets: &mut [StlWrittenFacet; BATCH]) {
         let (mesh, frame) = (self.part.mesh, &self.part.frame);
         let positions = mesh.positions.as_slice();
@@ -149,7 +149,7 @@ impl<'a> StlPiece<'a> {
     }
 }
 
-/// The direction that a triangle faces, of unit length; zero where it has no area.
+/// Returns the unit normal of a triangle; zero if it has no area.
 fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let minus = |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|i| f64::from(a[i]) - f64::from(b[i]));
     let (u, v) = (minus(b, a), minus(c, a));
@@ -206,7 +206,7 @@ impl<'a> StlPages<'a> {
 }
 
 impl StlPageSlot {
-    /// Makes triangles behind those there are.
+    /// Appends binary triangles.
     fn binary(&mut self, piece: &StlPiece<'_>, range: Range<usize>) -> Result<()> {
         let end = self.len + range.len() * FACET_BYTES;
         if end > self.bytes.len() {
@@ -253,7 +253,7 @@ impl StlPageSlot {
     }
 }
 
-/// A name as it is written: with control characters the file would not look like text.
+/// Returns a name for the file: with control characters the file would not look like text.
 fn name(name: &str) -> Cow<'_, str> {
     if name.contains(|c: char| c.is_ascii_control()) {
         names::on_a_line(&name.replace(|c: char| c.is_ascii_control(), "_")).into_owned().into()
@@ -271,7 +271,7 @@ fn solid(page: &mut Page<'_>, word: &[u8], name: &str) {
     page.byte(b'\n');
 }
 
-/// What stands around the numbers of a triangle.
+/// The text around the numbers of a triangle.
 const NORMAL: &[u8] = b"facet normal ";
 const OUTER: &[u8] = b"  outer loop\n";
 const VERTEX: &[u8] = b"    vertex ";
@@ -298,7 +298,7 @@ fn shortest(text: &mut Out, facets: &[StlWrittenFacet]) -> Result<()> {
     })
 }
 
-/// Triangles whose numbers have so many digits behind the point.
+/// Formats triangles whose numbers have `digits` digits after the point.
 fn fixed(text: &mut Out, mut facets: &[StlWrittenFacet], digits: usize) -> Result<()> {
     let (normals, vertices) = (FixedLine::new(NORMAL, digits), FixedLine::new(VERTEX, digits));
     text.format(|page| {

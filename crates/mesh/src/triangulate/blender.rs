@@ -1,10 +1,9 @@
 //! Triangles in the order and along the diagonals of Blender's OBJ exporter.
 //!
-//! Found from `testdata/obj/blender/opt_triangulated*.npz` and the files beside them. Of a quad with
-//! the corners c0 to c3, the diagonal c0-c2 gives (c0, c2, c3) in the quad's place and (c0, c1, c2) at
-//! the end of the mesh; c1-c3 gives (c1, c3, c0) and (c1, c2, c3). Of a larger polygon one triangle
-//! stays in place; which corners it has is our ear clipper's choice, not Blender's. Nothing here
-//! moves or merges values: normals are those of the mesh before.
+//! Derived from `testdata/obj/blender/opt_triangulated*.npz` and the files next to them. For a quad with the corners c0
+//! to c3, the diagonal c0-c2 gives (c0, c2, c3) in the quad's place and (c0, c1, c2) at the end of the mesh; c1-c3
+//! gives (c1, c3, c0) and (c1, c2, c3). For a larger polygon one triangle stays in place; its corners are our ear
+//! clipper's choice, not Blender's. Nothing here moves or merges values: normals remain those of the original mesh.
 
 use super::{Point, TriangleMap, cross, dot, minus};
 use polyhaul_model::error::{Error, Result, try_push};
@@ -21,11 +20,11 @@ pub(super) fn quad_triangles(quad: &[Point<3>; 4]) -> [u32; 6] {
     if is_cut_at_second(quad) { [1, 3, 0, 1, 2, 3] } else { [0, 2, 3, 0, 1, 2] }
 }
 
-/// Whether the diagonal is c1-c3: the one that gives less surface. Where both fold the quad over it is
-/// c0-c2. A flat quad has the same surface either way: then the shorter diagonal, and c1-c3 of equal ones.
+/// Returns whether the diagonal is c1-c3: the one that gives less surface. If both fold the quad over, it is c0-c2. A
+/// flat quad has the same surface either way: then the shorter diagonal, and c1-c3 if both are equal.
 ///
-/// This explains 304 of the 305 quads of the test files; the one left is flat, and its diagonals
-/// have the same length but for rounding.
+/// This explains 304 of the 305 quads of the test files; the remaining one is flat, and its diagonals have the same
+/// length except for rounding.
 fn is_cut_at_second(&[a, b, c, d]: &[Point<3>; 4]) -> bool {
     let twice_area = |a, b, c| cross(minus(b, a), minus(c, a));
     let at_first = [twice_area(a, b, c), twice_area(a, c, d)];
@@ -63,11 +62,10 @@ pub(super) fn sections(mesh: &Mesh, objects: &mut dyn Iterator<Item = &Object>) 
     Ok(borders)
 }
 
-/// The triangles of a mesh in Blender's order: of each face one in its place, and the others behind the
-/// last face of its section.
+/// Returns the triangles of a mesh in Blender's order: one of each face in its place, and the others after the last
+/// face of its section.
 ///
-/// The triangle that stays is a quad's first and a larger polygon's last, the one that is left when
-/// its ears are cut.
+/// The triangle that stays is a quad's first and a larger polygon's last, which remains when all ears are cut.
 pub(super) fn order(map: &TriangleMap, sections: &[u32], triangles: usize) -> Result<Vec<u32>> {
     let mut order = Vec::new();
     order.try_reserve_exact(triangles).map_err(|_| Error::memory("triangles"))?;

@@ -1,9 +1,9 @@
 //! Cuts a polygon of five corners or more into triangles, ear by ear.
 //!
-//! An ear is a convex corner whose triangle holds no other part of the polygon (G. H. Meisters, 1975: a simple polygon
-//! has two). Good ears are cut first; slivers wait, and if no ear is left (the polygon intersects itself) convex
-//! corners are cut as they are. Every corner is looked at a bounded number of times, and [`super::nearby`] finds what
-//! is in the way, so large polygons do not take quadratic time.
+//! An ear is a convex corner whose triangle contains no other part of the polygon (G. H. Meisters, 1975: a simple
+//! polygon has two). Good ears are cut first; slivers wait, and if no ear is left (the polygon intersects itself)
+//! convex corners are cut regardless. Every corner is examined a bounded number of times, and [`super::nearby`] finds
+//! blocking corners, so large polygons do not take quadratic time.
 
 use super::nearby::Nearby;
 use super::{Point, cross, dot, minus};
@@ -11,25 +11,25 @@ use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::Cancel;
 use std::collections::VecDeque;
 
-/// Doubled area by the sum of squared sides below which a triangle is a sliver. A square's half has
-/// 0.25; what rounding to `f32` leaves of a straight line is below.
+/// A triangle is a sliver if its doubled area divided by the sum of squared sides is below this. Half of a square has
+/// 0.25; a straight line rounded to `f32` is below.
 const SLIVER: f64 = 1e-5;
-/// Up to this many corners, those in the way are the bits of one number.
+/// Up to this many corners, the blocking ones are bits of one number.
 const FEW: usize = 64;
-/// How often other corners may be looked at, per corner of the polygon.
+/// How often other corners may be examined, per corner of the polygon.
 const LOOKS_PER_CORNER: u64 = 1000;
-/// Polygons of more corners do not leave their memory behind.
+/// The memory of polygons with more corners is not kept.
 const KEPT_CORNERS: usize = 1 << 16;
 
 /// Cuts polygons, and keeps its memory from one to the next.
 #[derive(Default)]
 pub(super) struct Clipper {
-    /// The corners in the plane; counter-clockwise is positive.
+    /// The corners in the plane; counterclockwise is positive.
     points: Vec<Point<2>>,
     ring: Vec<EarNode>,
     /// Corners to look at: as good ears, as ears of any kind, and as the least bad choice.
     tiers: [VecDeque<WaitingEars>; 3],
-    /// The corners in the way, where there are few.
+    /// The blocking corners, if there are few.
     few: u64,
     nearby: Nearby,
     looks_left: u64,
@@ -39,9 +39,9 @@ pub(super) struct Clipper {
 struct EarNode {
     previous: u32,
     next: u32,
-    /// Rises with each change of the neighbours; [`GONE`] for a corner that was cut off.
+    /// Increases with each change of the neighbors; [`GONE`] for a corner that was cut off.
     changes: u32,
-    /// Whether it may be in the way of ears: every corner that is not strictly convex.
+    /// Whether it can block ears: every corner that is not strictly convex.
     blocks: bool,
 }
 
@@ -58,7 +58,7 @@ enum EarShape {
     Convex,
     /// Convex, and so thin that its ear would be a poor triangle.
     Sliver,
-    /// There and back on one line, or at the same place as a neighbour: nothing is lost by cutting it.
+    /// There and back on one line, or at the same position as a neighbor: nothing is lost by cutting it.
     Flat,
     /// Straight or reflex.
     Hollow,
@@ -133,7 +133,7 @@ impl Clipper {
         Ok(())
     }
 
-    /// The next corner to cut off; `None` where no corner is convex.
+    /// Returns the next corner to cut off; `None` if no corner is convex.
     fn next_tip(&mut self) -> Option<u32> {
         loop {
             let tier = self.tiers.iter().position(|tier| !tier.is_empty())?;
@@ -152,8 +152,8 @@ impl Clipper {
         }
     }
 
-    /// Takes a corner out of the ring. Its neighbours go to the end of the line, so that cutting goes
-    /// around and does not make a fan of slivers.
+    /// Removes a corner from the ring. Its neighbors go to the end of the queue, so that cutting proceeds around the
+    /// polygon and does not make a fan of slivers.
     fn cut_off(&mut self, tip: u32) {
         let EarNode { previous, next, .. } = self.ring[tip as usize];
         self.set_blocks(tip, false);
@@ -230,8 +230,8 @@ impl Clipper {
 
 /// Whether an ear cannot be cut off because of a corner at `point` between two `neighbors`.
 ///
-/// Inside the triangle and on the cut it is in the way. On the polygon's own edges and corners it is
-/// only where one of its edges leads inside: holes joined by a bridge touch corners without harm.
+/// A point inside the triangle or on the cut blocks it. One on the polygon's own edges and corners does so only if one
+/// of its edges leads inside: holes joined by a bridge touch corners without harm.
 fn is_in_way(ear: &[Point<2>; 3], point: Point<2>, neighbors: [Point<2>; 2]) -> bool {
     let side = |edge: usize, point| turn(ear[edge], ear[(edge + 1) % 3], point);
     let sides = [side(0, point), side(1, point), side(2, point)];
@@ -245,30 +245,30 @@ fn is_in_way(ear: &[Point<2>; 3], point: Point<2>, neighbors: [Point<2>; 2]) -> 
     neighbors.into_iter().any(leads_inside)
 }
 
-/// Twice the area of a triangle in the plane: positive where it turns left.
+/// Returns twice the area of a triangle in the plane: positive if it turns left.
 pub(super) fn turn(a: Point<2>, b: Point<2>, c: Point<2>) -> f64 {
     let (ab, ac) = (minus(b, a), minus(c, a));
     ab[0] * ac[1] - ab[1] * ac[0]
 }
 
-/// All triangles from the first corner: for what has no plane.
+/// Makes all triangles from the first corner, for polygons without a plane.
 fn fan(triangles: &mut [u32]) {
     for (place, second) in triangles.chunks_exact_mut(3).zip(1..) {
         place.copy_from_slice(&[0, second, second + 1]);
     }
 }
 
-/// Projects a polygon onto its best-fit plane; `false` where it has none.
+/// Projects a polygon onto its best-fit plane; returns `false` if it has none.
 ///
-/// After the projection the largest axis of the normal is left out, which shears the plane: ears
-/// stay ears, and where the plane is square to an axis the coordinates stay what they are.
+/// The projection drops the largest axis of the normal, which shears the plane: ears stay ears, and if the plane is
+/// perpendicular to an axis the coordinates are unchanged.
 fn flatten(count: usize, corner: impl Fn(usize) -> Point<3>, points: &mut Vec<Point<2>>) -> bool {
     let origin = corner(0);
     let at = |i: usize| minus(corner(i), origin);
     let spans = || (1..count - 1).map(|i| cross(at(i), at(i + 1)));
     let sum = spans().fold([0.0; 3], |sum, span| [0, 1, 2].map(|i| sum[i] + span[i]));
     let longest = || spans().fold([0.0; 3], |a, b| if dot(b, b) > dot(a, a) { b } else { a });
-    // A bow tie's halves cancel out; any plane that it lies in will do.
+    // A bow tie's halves cancel out; any plane that contains it will do.
     let Some(normal) = unit(sum).or_else(|| unit(longest())) else {
         return false;
     };

@@ -1,8 +1,7 @@
 //! Polygons become triangles, and everything that counts faces follows.
 //!
-//! A face of n corners becomes n - 2 triangles in its place, in the order of the faces: no corner is
-//! lost, however degenerate the face. Quads are cut here; polygons with more corners go to
-//! `ears`, which works in the plane that fits best.
+//! A face with n corners becomes n - 2 triangles in its place, in the order of the faces: no corner is lost, however
+//! degenerate the face. Quads are cut here; polygons with more corners go to `ears`, which works in the best-fit plane.
 
 mod blender;
 mod ears;
@@ -22,7 +21,7 @@ const CHUNK_FACES: usize = 1 << 12;
 /// A mesh with fewer corners is one thread's work: its arrays fit the L2 cache.
 const SMALL_CORNERS: usize = 1 << 16;
 
-/// Which triangles [`triangulate`] made of which face.
+/// The triangles that [`triangulate`] made from each face.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TriangleMap {
     /// The offsets of the faces before: a face of n corners has n - 2 triangles, so these are enough.
@@ -30,18 +29,18 @@ pub struct TriangleMap {
 }
 
 impl TriangleMap {
-    /// The triangles of a face; empty where there was no such face.
+    /// Returns the triangles of a face; empty if there was no such face.
     pub fn triangles(&self, face: u32) -> Range<u32> {
         self.first_triangle(face)..self.first_triangle(face.saturating_add(1))
     }
 
-    /// The first triangle of a face, or the number of triangles where there was no such face.
+    /// Returns the first triangle of a face, or the number of triangles if there was no such face.
     pub fn first_triangle(&self, face: u32) -> u32 {
         let face = (face as usize).min(self.face_offsets.len().saturating_sub(1));
         self.face_offsets.get(face).map_or(0, |&offset| offset - 2 * face as u32)
     }
 
-    /// The face that a triangle is a part of; `None` where there is no such triangle.
+    /// Returns the face that a triangle belongs to; `None` if there is no such triangle.
     pub fn face(&self, triangle: u32) -> Option<u32> {
         let faces = self.face_offsets.len().saturating_sub(1) as u32;
         if triangle >= self.first_triangle(faces) {
@@ -69,7 +68,7 @@ impl TriangleMap {
 /// The triangles that faces became, in the order in which they are stored.
 struct Triangles<'a> {
     map: &'a TriangleMap,
-    /// Which triangle of the map is at each place; empty where they are in its order.
+    /// The triangle of the map at each place; empty if they are in its order.
     order: &'a [u32],
     count: usize,
 }
@@ -86,7 +85,7 @@ impl Triangles<'_> {
         Ok(Box::new(self.order.iter().map(move |&triangle| faces[triangle as usize] as usize)))
     }
 
-    /// For each triangle the value of its face; empty where there is not one value per face.
+    /// Returns for each triangle the value of its face; empty if there is not one value per face.
     fn per_triangle<T: Copy>(&self, per_face: &[T]) -> Result<Array<T>> {
         let mut result = Vec::new();
         if per_face.len() + 1 == self.map.face_offsets.len() {
@@ -147,32 +146,30 @@ impl Triangles<'_> {
 enum TriangulateStyle<'a> {
     /// All triangles of a face in its place.
     InPlace,
-    /// As Blender's exporter, with the borders of sections: see [`blender`].
+    /// As Blender's exporter does, with the boundaries of sections: see [`blender`].
     Blender(&'a [u32]),
 }
 
 /// Cuts the faces of a mesh into triangles; runs and curves of the mesh keep their places.
 ///
-/// Quads are cut along the shorter diagonal, or along the only one that lies inside. Polygons with
-/// more corners are cut ear by ear in their best-fit plane, so concave ones come out right, also
-/// those with holes joined by a bridge. A polygon that intersects itself still gives n - 2
-/// triangles, some of which then overlap or face backwards. The triangles of a face keep its
-/// winding; the first corner of a triangle need not be the face's first.
+/// Quads are cut along the shorter diagonal, or along the only one that lies inside. Polygons with more corners are cut
+/// ear by ear in their best-fit plane, which handles concave polygons, including those with holes joined by a bridge. A
+/// polygon that intersects itself still gives n - 2 triangles, some of which then overlap or face backwards. The
+/// triangles of a face keep its winding; the first corner of a triangle need not be the face's first.
 ///
-/// Time is linear for faces of usual sizes and about n log n for a large polygon. The work on a
-/// polygon is capped, so that one built to be slow takes about a microsecond per corner for each
-/// thousand looks at other corners; past the cap, triangles may overlap. Beyond the result, memory
-/// is needed for the arrays of the faces as they were, and per thread 150 bytes for each corner of
-/// the largest face.
+/// Time is linear for faces of usual sizes and about n log n for a large polygon. The work on a polygon is capped, so
+/// that a malicious one takes about a microsecond per corner for each thousand examined corners; past the cap,
+/// triangles can overlap. In addition to the result, memory is needed for the original face arrays, and per thread 150
+/// bytes for each corner of the largest face.
 ///
 /// On an error the mesh is as it was. Objects of a scene count faces too: use [`triangulate_scene`]
 /// for a mesh in a scene, or move them with the map that is returned.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] for indices out of range, faces of fewer than three corners, or offsets that
-/// do not fit the corners; [`ErrorKind::Limit`] where the triangles would have 2^32 corners or more;
-/// [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
+/// [`ErrorKind::Usage`] for indices out of range, faces with fewer than three corners, or offsets that do not fit the
+/// corners; [`ErrorKind::Limit`] if the triangles would have 2^32 corners or more; [`ErrorKind::Memory`];
+/// [`ErrorKind::Cancelled`].
 ///
 /// # Examples
 ///
@@ -274,18 +271,18 @@ fn triangle_offsets(count: usize, threads: usize) -> Result<Array<u32>> {
     Ok(offsets.into())
 }
 
-/// [`triangulate`] for all meshes of a scene; objects, runs and curves keep their places.
+/// Runs [`triangulate`] on all meshes of a scene; objects, runs and curves keep their places.
 ///
 /// # Errors
 ///
-/// As [`triangulate`]. Some meshes may be done by then; the scene is consistent all the same.
+/// As for [`triangulate`]. Some meshes may be done by then; the scene is consistent nevertheless.
 pub fn triangulate_scene(scene: &mut Scene, options: &RunOptions) -> Result<()> {
     triangulate_meshes(scene, None, options)
 }
 
-/// [`triangulate_scene`] along the diagonals and in the order of Blender's OBJ exporter, as far as
-/// these are known: one triangle of each face stays in its place, the others follow the last face of
-/// the object, or of the faces that share its statements.
+/// Runs [`triangulate_scene`] along the diagonals and in the order of Blender's OBJ exporter, as far as these are
+/// known: one triangle of each face stays in its place, the others follow the last face of the object, or of the faces
+/// that share its statements.
 pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> Result<()> {
     let mut objects: Vec<Vec<&Object>> = vec![Vec::new(); scene.meshes.len()];
     for object in &scene.objects {
@@ -300,7 +297,7 @@ pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> 
     triangulate_meshes(scene, Some(&sections), options)
 }
 
-/// Triangulates all meshes; `sections` are the borders of each for [`Style::Blender`].
+/// Triangulates all meshes; `sections` are the boundaries of each for [`TriangulateStyle::Blender`].
 fn triangulate_meshes(scene: &mut Scene, sections: Option<&[Vec<u32>]>, options: &RunOptions) -> Result<()> {
     let style = |mesh: usize| match sections {
         Some(sections) => TriangulateStyle::Blender(&sections[mesh]),
@@ -341,7 +338,7 @@ fn remap_mesh(mesh: &mut Mesh, map: &TriangleMap) {
     mesh.curves.iter_mut().for_each(|curve| map.remap(&mut curve.at));
 }
 
-/// Fails where the faces could not be walked without looking twice.
+/// Fails if the faces could not be walked without bounds checks.
 fn check(mesh: &Mesh, threads: usize, options: &RunOptions) -> Result<()> {
     let faces = &mesh.faces;
     check_streams(faces)?;
@@ -466,7 +463,7 @@ fn cut_at_second(quad: &[Point<3>; 4]) -> bool {
     const LEAST_PART: f64 = 1e-6;
     let [a, b, c, d] = *quad;
     let (first, second) = (minus(c, a), minus(d, b));
-    // Its length is twice the area; a triangle that lies against it is outside of the quad.
+    // Its length is twice the area; a triangle that faces the other way is outside the quad.
     let normal = cross(first, second);
     let area = |a, b, c| dot(cross(minus(b, a), minus(c, a)), normal);
     let at_first = area(a, b, c).min(area(a, c, d));

@@ -15,7 +15,7 @@ const MAX_LEVELS: usize = 40;
 /// n leaves a branch has 2n - 1 nodes, so indices of children need no storage.
 #[derive(Default)]
 pub(super) struct Nearby {
-    /// Corners, those of a leaf one after another.
+    /// Corners, grouped by leaf.
     order: Vec<u32>,
     /// Per corner: its leaf.
     leaves: Vec<u32>,
@@ -75,7 +75,7 @@ impl Nearby {
         Branch { node: 0, first_leaf: 0, leaves: self.order.len().div_ceil(LEAF_CORNERS) }
     }
 
-    /// Splits at the middle of the longer side; as deep as the logarithm of the corners.
+    /// Splits at the middle of the longer side; the depth is logarithmic in the number of corners.
     fn build_branch(&mut self, points: &[Point<2>], branch: Branch) {
         let order = &mut self.order[branch.corners(points.len())];
         let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
@@ -99,7 +99,7 @@ impl Nearby {
         children.into_iter().for_each(|child| self.build_branch(points, child));
     }
 
-    /// Switches a corner on or off; it must not be so already.
+    /// Switches a corner on or off; it must be in the other state.
     pub(super) fn set_active(&mut self, corner: u32, active: bool) {
         let leaf = self.leaves[corner as usize] as usize;
         let mut branch = self.root();
@@ -114,8 +114,8 @@ impl Nearby {
         }
     }
 
-    /// Whether a corner near the triangle `hits`. Each node and each corner that is looked at counts
-    /// against `looks_left`; when none are left the answer is no.
+    /// Returns whether a corner near the triangle `hits`. Each examined node and corner counts against `looks_left`;
+    /// once that is 0 the answer is no.
     pub(super) fn any_in(&self, triangle: &[Point<2>; 3], looks_left: &mut u64, hits: impl Fn(u32) -> bool) -> bool {
         let mut stack = [self.root(); MAX_LEVELS];
         let mut height = 1;
