@@ -1,11 +1,10 @@
 //! The input files: hilly grids in Blender's dialect, the same bytes on every machine.
 //!
-//! Only additions, multiplications, divisions and square roots of floats are used, which are exact
-//! everywhere by IEEE 754; sines are not. `single` is one mesh; `plain` is one with as many uvs as
-//! positions, which some readers insist on; `objects` is many, with materials, smoothing and arrays
-//! of their own. [`styles`] makes OBJ files with the habits of other programs; [`ply`], [`stl`] and [`table`] (numbers as
-//! text) use the same floats. Scenes for pbrt ([`pbrt`]) are those of the tests. What a file holds is printed and kept beside it, as
-//! `.counts`.
+//! Only additions, multiplications, divisions and square roots of floats are used, which are exact everywhere by IEEE
+//! 754; sines are not. `single` is one mesh; `plain` is one with as many uvs as positions, which some readers insist
+//! on; `objects` is many, with materials, smoothing and arrays of their own. [`styles`] makes OBJ files with the habits
+//! of other programs; [`ply`], [`stl`] and [`table`] (numbers as text) use the same floats. Scenes for pbrt ([`pbrt`])
+//! are those of the tests. What a file holds is printed and kept beside it, as `.counts`.
 
 mod pbrt;
 mod ply;

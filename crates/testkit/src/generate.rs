@@ -220,8 +220,8 @@ pub fn random(random: &mut Random, statements: usize) -> Vec<u8> {
     text.out
 }
 
-/// Valid OBJ text with `runs` runs of similar lines, as programs write them: positions with weights and colors, uvs with
-/// two or three numbers, numbers in one notation, faces whose indices all count forward or backward.
+/// Valid OBJ text with `runs` runs of similar lines, as programs write them: positions with weights and colors, uvs
+/// with two or three numbers, numbers in one notation, faces whose indices all count forward or backward.
 pub fn runs(random: &mut Random, runs: usize) -> Vec<u8> {
     let mut text = Text { random, out: Vec::new(), counts: [0; 3], needed: [0; 3] };
     for _ in 0..runs {

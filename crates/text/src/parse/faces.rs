@@ -57,10 +57,10 @@ const AHEAD: usize = 7;
 
 /// Takes faces: rows of a keyword and three corners or more, all of the same form and at most 63 indices.
 ///
-/// A plain index has one to eight digits and is not zero, or has a minus and one to seven digits. All indices of the rows
-/// are of the same kind. Writes the values of all corners, 1-based as in the text, to `values` (leave [`VALUE_SLACK`]
-/// free) and the number of values up to the end of each row to `row_ends`. Later elements of both may change.
-/// A keyword has at most eight bytes.
+/// A plain index has one to eight digits and is not zero, or has a minus and one to seven digits. All indices of the
+/// rows are of the same kind. Writes the values of all corners, 1-based as in the text, to `values` (leave
+/// [`VALUE_SLACK`] free) and the number of values up to the end of each row to `row_ends`. Later elements of both may
+/// change. A keyword has at most eight bytes.
 pub fn face_rows(
     window: Window<'_>,
     line: usize,

@@ -205,8 +205,8 @@ impl Numbers<'_> {
 /// The most numbers in a row that are looked at one by one before it is tried again to take many at once.
 const MOST_SINGLES: usize = 64;
 
-/// Converts `count` numbers with `many` while they are plain, otherwise with `long` up to a given place, and the numbers
-/// that `long` does not take with `one`, until that fails. `many` is tried less often while it takes few.
+/// Converts `count` numbers with `many` while they are plain, otherwise with `long` up to a given place, and the
+/// numbers that `long` does not take with `one`, until that fails. `many` is tried less often while it takes few.
 #[inline(always)]
 pub(super) fn runs<O: ?Sized>(
     count: usize,
