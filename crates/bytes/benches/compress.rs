@@ -1,7 +1,8 @@
-//! MB/s of plain bytes, reading and writing, for each format, one thread and two; zlib-rs and libdeflate beside it.
+//! MB/s of plain bytes, reading and writing, for each format with one thread and two, beside zlib-rs and libdeflate.
 //!
-//! Run with `cargo bench -p polyhaul-bytes --bench compress`, with the path of an OBJ file behind `--` or else on text
-//! that is made up. Fastest and middle of several rounds that take turns, so that a busy moment hits all alike.
+//! Run with `cargo bench -p polyhaul-bytes --bench compress`, passing the path of an OBJ file after `--` or else using
+//! generated text. Prints the fastest and the median of several rounds that alternate, so that a busy moment hits all
+//! of them alike.
 #![allow(clippy::print_stdout, reason = "what it measures goes to the terminal")]
 
 use polyhaul_bytes::{Codec, DecompressLimits, Encoder, MEMBER_BYTES, Source, decompressed};
@@ -10,7 +11,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Rounds, and bytes of the text that is made up: to measure, and where a test run only looks whether it works.
+/// Rounds, and bytes of generated text: for measuring, and for a test run that only checks that it works.
 const MEASURED: (usize, usize) = (7, 30_000_000);
 const TRIED: (usize, usize) = (1, 2_500_000);
 const CODECS: [Codec; 3] = [Codec::Gzip, Codec::Zstd, Codec::Lz4];
@@ -18,7 +19,7 @@ const CODECS: [Codec; 3] = [Codec::Gzip, Codec::Zstd, Codec::Lz4];
 type Task<'t> = (String, Box<dyn Fn() + 't>);
 
 fn main() {
-    // Cargo says `--bench` to benchmarks, and nothing where it runs them as tests.
+    // Cargo passes `--bench` to benchmarks, and nothing when it runs them as tests.
     let (rounds, bytes) = if std::env::args().any(|argument| argument == "--bench") { MEASURED } else { TRIED };
     let plain = std::env::args()
         .skip(1)

@@ -1,9 +1,8 @@
 //! Archives: files in a file, found by name. The one kind is zip.
 //!
-//! The directory at the end of the archive is read once, as far as it is there; where its members lie is checked when
-//! they are asked for, and what they hold is checked while it is read. A name that leads out of the archive (`../a`,
-//! `/a`, `C:a`) is no member's. What the bytes on disk look like is in `archive/zip.rs`, decoding in
-//! `compress/entry.rs`.
+//! The directory at the end of the archive is read once, without checking where its members are; that is checked when a
+//! member is opened, and its contents are checked while they are read. A name that leads out of the archive (`../a`,
+//! `/a`, `C:a`) matches no member. The layout on disk is in `archive/zip.rs`, decoding in `compress/entry.rs`.
 
 mod zip;
 
@@ -38,28 +37,28 @@ use zip::Record;
 /// ```
 pub struct Archive<'a> {
     source: Source<'a>,
-    /// The names of all members, one behind the other.
+    /// The names of all members, concatenated.
     names: String,
     /// In the order of their names.
     records: Vec<Record>,
 }
 
 impl<'a> Archive<'a> {
-    /// Whether `source` begins as an archive does. Nothing is taken out of it.
+    /// Whether `source` begins like an archive. Consumes nothing.
     ///
     /// # Errors
-    /// What the source says.
+    /// Errors of the source.
     pub fn is_archive(source: &Source<'_>) -> io::Result<bool> {
         let mut first = [0; 4];
         let count = source.peek(&mut first)?;
         Ok(count == first.len() && zip::begins(&first))
     }
 
-    /// Reads the directory of a positioned source. It may take half of `limits.memory_bytes`.
+    /// Reads the directory of a positioned source, using at most half of `limits.memory_bytes`.
     ///
     /// # Errors
-    /// What the source says; `Unsupported` for a stream; a [`DecompressError`] if the directory is damaged, or larger
-    /// than the limit, or uses parts of the format that are not built.
+    /// Errors of the source; `Unsupported` for a stream; a [`DecompressError`] if the directory is damaged, larger than
+    /// the limit, or uses unsupported features of the format.
     pub fn open(source: Source<'a>, limits: &DecompressLimits) -> io::Result<Archive<'a>> {
         let Some(len) = source.len().filter(|_| source.is_positioned()) else {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "an archive cannot be read from a stream"));
@@ -68,7 +67,7 @@ impl<'a> Archive<'a> {
         Ok(Archive { source, names, records })
     }
 
-    /// What to call the archive in messages.
+    /// The archive's name in messages.
     pub fn name(&self) -> &str {
         self.source.name()
     }
@@ -82,7 +81,8 @@ impl<'a> Archive<'a> {
         self.names.get(record.name.clone()).unwrap_or_default()
     }
 
-    /// The number of the member `name`, from 0 in the order of [`Archive::names`]; its parts are separated by `/`.
+    /// The number of the member `name`, counted from 0 in the order of [`Archive::names`]; `/` separates the parts of a
+    /// name.
     ///
     /// # Errors
     /// A [`DecompressError`] if there are two of that name.
@@ -95,12 +95,12 @@ impl<'a> Archive<'a> {
         Ok(has_name(first).then_some(first))
     }
 
-    /// The plain bytes of member `number`, in order; size and checksum are compared with the directory's at the end.
-    /// `name` is what messages call it.
+    /// The plain bytes of member `number`, in order; size and checksum are compared with the directory at the end.
+    /// `name` is used in messages.
     ///
     /// # Errors
-    /// What the source says; a [`DecompressError`] if it lies where it cannot lie, or is packed or encrypted in a way
-    /// that is not built.
+    /// Errors of the source; a [`DecompressError`] if the member is at an impossible place, encrypted, or compressed by
+    /// an unsupported method.
     pub fn member(&self, number: usize, name: &str, limits: &DecompressLimits) -> io::Result<Source<'a>> {
         let record = self.records.get(number).ok_or(io::ErrorKind::NotFound)?;
         let entry = self.placed(number, zip::entry(&self.source, record))?;
@@ -119,7 +119,7 @@ impl<'a> Archive<'a> {
         Ok(is_stored.then(|| Source::part(name.to_owned(), self.source.clone(), entry.packed)))
     }
 
-    /// How many plain bytes member `number` has, as the directory says.
+    /// The plain size of member `number` in bytes, according to the directory.
     pub fn plain_bytes(&self, number: usize) -> u64 {
         self.records.get(number).map_or(0, |record| record.plain_bytes)
     }

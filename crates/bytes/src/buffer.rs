@@ -1,7 +1,7 @@
 //! The one buffer for sequential reading: it owns refill, partial tail and cap.
 //!
-//! Whatever a consumer asks for, the source is asked for at least 64 KiB at a time, so that a file of `n` bytes takes
-//! at most `n / 64 KiB` calls and a few. It never interprets the bytes, and holds no more than one record and two
+//! However little a consumer asks for, the source is read in blocks of at least 64 KiB, so a file of `n` bytes takes at
+//! most about `n / 64 KiB` calls. The buffer never interprets the bytes, and holds no more than one record and two
 //! blocks. Parallel readers do not use this module: they call `Source::read_at`.
 
 use crate::BLOCK_BYTES;
@@ -11,7 +11,7 @@ use polyhaul_trace::Snapshot;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
-/// How long a record may be unless [`Buffer::with_record_limit`] says otherwise: 64 MiB.
+/// The longest record unless [`Buffer::with_record_limit`] says otherwise: 64 MiB.
 pub const DEFAULT_RECORD_LIMIT_BYTES: usize = 64 << 20;
 
 /// Space for new data: two of the smallest reads, so that a tail of up to one block still leaves room for a read.
@@ -41,13 +41,13 @@ pub struct Buffer<'a> {
     /// Offset of `data[start]` in the source, in bytes.
     offset: u64,
     record_limit_bytes: usize,
-    /// Where to stop in a positioned source, in bytes from its beginning, if that is before its end.
+    /// Where to stop in a positioned source, in bytes from its beginning, if before its end.
     until: Option<u64>,
     ended: bool,
 }
 
-/// A record, or a run of bytes asked for in one piece, is longer than the buffer may hold. Found inside the `io::Error`
-/// by downcasting.
+/// A record, or a run of bytes requested in one piece, is longer than the buffer may hold. It is found inside the
+/// `io::Error` by downcasting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordTooLong {
     /// Where the record begins, in bytes from the beginning of the source.
@@ -72,7 +72,8 @@ impl From<RecordTooLong> for io::Error {
 }
 
 impl<'a> Buffer<'a> {
-    /// Begins at the beginning of a positioned source, or where a stream stands. Memory is taken with the first read.
+    /// Starts at the beginning of a positioned source, or at the current position of a stream. Memory is allocated by
+    /// the first read.
     pub fn new(source: Source<'a>) -> Self {
         Buffer {
             source,
@@ -86,8 +87,8 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Forgets what is pending and goes on with `range` of a positioned source, in bytes from its beginning, as if it
-    /// ended there.
+    /// Drops what is pending and continues with `range` of a positioned source, in bytes from its beginning, as if the
+    /// source ended there.
     pub(crate) fn restart(&mut self, range: std::ops::Range<u64>) {
         (self.start, self.end) = (0, 0);
         self.offset = range.start;
@@ -95,7 +96,7 @@ impl<'a> Buffer<'a> {
         self.ended = false;
     }
 
-    /// Reads until at least `count` bytes are pending, or all that there are. Pending bytes may move.
+    /// Reads until at least `count` bytes are pending, or all that are left. Pending bytes may move.
     ///
     /// # Errors
     /// As for [`Buffer::fill_more`].
@@ -105,7 +106,7 @@ impl<'a> Buffer<'a> {
         Ok(self.pending())
     }
 
-    /// Sets how many bytes a single record may have, its end mark included.
+    /// Sets the longest record in bytes, including its terminator.
     #[must_use]
     pub fn with_record_limit(mut self, limit_bytes: usize) -> Self {
         self.record_limit_bytes = limit_bytes;
@@ -117,7 +118,7 @@ impl<'a> Buffer<'a> {
         &self.source
     }
 
-    /// What the source has counted so far.
+    /// The source's counters so far.
     pub fn snapshot(&self) -> Snapshot {
         self.source.counters().snapshot()
     }
@@ -128,7 +129,7 @@ impl<'a> Buffer<'a> {
         self.offset
     }
 
-    /// What is read but not consumed, without reading more.
+    /// Bytes that were read but not consumed; reads nothing.
     #[inline]
     pub fn pending(&self) -> &[u8] {
         &self.data[self.start..self.end]
@@ -142,11 +143,11 @@ impl<'a> Buffer<'a> {
         self.offset += count as u64;
     }
 
-    /// Reads more behind the pending bytes, in one call; `false` at the end. Pending bytes may move, so ask for them
+    /// Reads more bytes after the pending ones, in one call; `false` at the end. Pending bytes may move, so get them
     /// again.
     ///
     /// # Errors
-    /// [`RecordTooLong`] if more than the limit is pending already; what the source says; `OutOfMemory`.
+    /// [`RecordTooLong`] if more than the limit is pending already; errors of the source; `OutOfMemory`.
     pub fn fill_more(&mut self) -> io::Result<bool> {
         self.check_record(self.pending().len())?;
         let wanted = self.wanted_bytes();
@@ -164,7 +165,8 @@ impl<'a> Buffer<'a> {
         Ok(false)
     }
 
-    /// The next record up to and with `end_mark`, without a copy; the last one may lack the mark. `None` at the end.
+    /// The next record up to and including `end_mark`, without a copy; the last one may lack the mark. `None` at the
+    /// end.
     ///
     /// # Errors
     /// As for [`Buffer::fill_more`]; then nothing is consumed.
@@ -187,8 +189,8 @@ impl<'a> Buffer<'a> {
     /// The next `count` bytes in one piece, without a copy.
     ///
     /// # Errors
-    /// `UnexpectedEof` if there are fewer, then nothing is consumed; [`RecordTooLong`] if `count` is over the limit;
-    /// else as for [`Buffer::fill_more`].
+    /// `UnexpectedEof` if there are fewer bytes, and nothing is consumed; [`RecordTooLong`] if `count` is over the
+    /// limit; otherwise as for [`Buffer::fill_more`].
     #[inline]
     pub fn take_exact(&mut self, count: usize) -> io::Result<&[u8]> {
         self.check_record(count)?;
@@ -200,10 +202,10 @@ impl<'a> Buffer<'a> {
         Ok(self.advance(count))
     }
 
-    /// Passes over `count` bytes; in a file they are not read.
+    /// Skips `count` bytes; in a file they are not read.
     ///
     /// # Errors
-    /// `UnexpectedEof` if there are fewer; else as for [`Buffer::fill_more`].
+    /// `UnexpectedEof` if there are fewer bytes; otherwise as for [`Buffer::fill_more`].
     pub fn skip(&mut self, count: u64) -> io::Result<()> {
         if let Some(len) = self.source.len() {
             let left_count = len.saturating_sub(self.offset);
@@ -251,7 +253,7 @@ impl<'a> Buffer<'a> {
         )
     }
 
-    /// Least room for the next read: a block, or what is left of a source of known size.
+    /// The least room for the next read: a block, or the rest of a source of known size.
     fn wanted_bytes(&self) -> usize {
         let Some(len) = self.until.or_else(|| self.source.len()) else {
             return if self.ended { 0 } else { BLOCK_BYTES };
@@ -260,15 +262,15 @@ impl<'a> Buffer<'a> {
         usize::try_from(len.saturating_sub(read)).map_or(BLOCK_BYTES, |rest| rest.min(BLOCK_BYTES))
     }
 
-    /// Where in `data` a read from `at` has to stop.
+    /// The end in `data` of a read that begins at `at`.
     fn room(&self, at: u64) -> usize {
         let left_count = self.until.map_or(u64::MAX, |until| until.saturating_sub(at));
         let free_count = self.data.len() - self.end;
         self.end + usize::try_from(left_count).map_or(free_count, |left| left.min(free_count))
     }
 
-    /// Makes room for `wanted` bytes behind `end`. Full blocks get half of the space, so that moving the tail stays
-    /// linear in the data.
+    /// Makes room for `wanted` bytes after `end`. A full buffer doubles, so that moving the tail stays linear in the
+    /// data.
     fn make_room(&mut self, wanted: usize) -> io::Result<()> {
         if self.data.len() - self.end >= wanted {
             return Ok(());
@@ -285,8 +287,7 @@ impl<'a> Buffer<'a> {
         grow(&mut self.data, len)
     }
 
-    /// With nothing pending: reads a block or more straight into `out` and says how much that was, or refills the
-    /// buffer.
+    /// With nothing pending: reads a block or more directly into `out` and returns its size, or refills the buffer.
     #[inline(never)]
     fn refill_for(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
         if out.len() >= BLOCK_BYTES && self.wanted_bytes() > 0 {

@@ -1,7 +1,7 @@
 //! The few operations on Unix descriptors that std does not offer. Beside these, only the inner loop of inflate is
 //! `unsafe` in this crate.
 //!
-//! It never decides what to read or write: see `source` and `layer` for that.
+//! It does not decide what to read or write: see `source` and `layer` for that.
 
 use std::ffi::{CStr, CString, OsString};
 use std::fs::{self, File};
@@ -11,18 +11,18 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// Closes `file` and reports what the system says: on network file systems and with quotas, the last error may come
-/// here.
+/// Closes `file` and returns the system's error: on network file systems and with quotas, the last error may only
+/// appear here.
 ///
 /// An interrupted close is an error too, since the descriptor is gone and the state of the data unknown.
 pub(crate) fn close(file: File) -> io::Result<()> {
     let descriptor = file.into_raw_fd();
-    // SAFETY: `into_raw_fd` gave up ownership, so the descriptor is ours and nobody closes it a second time.
+    // SAFETY: `into_raw_fd` gave up ownership, so the descriptor is ours and is closed only here.
     check(unsafe { libc::close(descriptor) }).map(drop)
 }
 
-/// Whether this process may write to `path`, as an error if not. Opening it instead would tell watchers of the file
-/// that it was written.
+/// An error if this process may not write to `path`. Opening the file instead would tell its watchers that it was
+/// written.
 pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: `path` is a string that ends with NUL and lives until the call returns.
@@ -32,14 +32,14 @@ pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
 /// A duplicate of the descriptor that `path` names (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`), `None` for any
 /// other path.
 ///
-/// Opening such a path anew would lose the position that is shared with whoever handed the descriptor over.
+/// Opening such a path again would lose the position that is shared with the process that passed the descriptor.
 pub(crate) fn duplicate(path: &Path) -> io::Result<Option<File>> {
     let Some(number) = own_descriptor(path) else {
         return Ok(None);
     };
-    // SAFETY: the call takes plain numbers; for a number that is not open it reports EBADF.
+    // SAFETY: the call takes plain numbers; a number that is not open yields EBADF.
     let descriptor = check(unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) })?;
-    // SAFETY: the call above has just created this descriptor, so it is open and owned by nobody else.
+    // SAFETY: the call above has just created this descriptor, so it is open and has no other owner.
     Ok(Some(unsafe { File::from_raw_fd(descriptor) }))
 }
 
@@ -59,21 +59,21 @@ fn own_descriptor(path: &Path) -> Option<RawFd> {
     (is_ours("/dev/fd") || is_ours("/proc/self/fd")).then_some(number)
 }
 
-/// Waits up to `timeout` until `file` is ready for `events` of poll(2), or ended; whether it is. A signal ends the
-/// wait, too.
+/// Waits up to `timeout` until `file` is ready for `events` of poll(2) or has ended; returns whether it is. A signal
+/// also ends the wait.
 pub(crate) fn wait(file: &File, events: libc::c_short, timeout: Duration) -> io::Result<bool> {
     let mut one = libc::pollfd { fd: file.as_raw_fd(), events, revents: 0 };
     let milliseconds = libc::c_int::try_from(timeout.as_millis()).unwrap_or(libc::c_int::MAX);
-    // SAFETY: the pointer is that of one `pollfd`, as the count says, and nothing keeps it after the call.
+    // SAFETY: the pointer is to one `pollfd`, matching the count, and the call does not keep it.
     match check(unsafe { libc::poll(&raw mut one, 1, milliseconds) }) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
         ready => Ok(ready? > 0),
     }
 }
 
-/// The names in a folder, as far as they can be read: none where it cannot be opened.
+/// The names in a folder that can be read: none if it cannot be opened.
 ///
-/// std panics where closing a folder fails; this is for a caller who does not depend on the answer.
+/// std panics if closing a folder fails; the caller here does not depend on the answer.
 pub(crate) fn names_in(folder: &Path) -> Vec<OsString> {
     let mut names = Vec::new();
     let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return names };
@@ -86,7 +86,7 @@ pub(crate) fn names_in(folder: &Path) -> Vec<OsString> {
             return names;
         }
         loop {
-            // No reference to the whole record: it may be shorter than the struct.
+            // No reference to the whole record is made: it may be shorter than the struct.
             let entry = libc::readdir(stream);
             if entry.is_null() {
                 break;

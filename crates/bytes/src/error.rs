@@ -27,13 +27,13 @@ impl std::error::Error for Context {
     }
 }
 
-/// Puts `what` in front of the message of `cause`.
+/// Prefixes the message of `cause` with `what`.
 pub(crate) fn context(cause: io::Error, what: impl Into<String>) -> io::Error {
     let what = what.into();
     io::Error::new(cause.kind(), Context { what, cause })
 }
 
-/// The same error once more, for whoever asks again: a system's number and a damage's place are kept, of the rest kind
+/// A copy of an error, for repeated calls: the system's error number and the place of damage are kept, otherwise kind
 /// and message.
 pub(crate) fn repeat(error: &io::Error) -> io::Error {
     if let Some(number) = error.raw_os_error() {
@@ -48,7 +48,7 @@ pub(crate) fn repeat(error: &io::Error) -> io::Error {
     }
 }
 
-/// Calls again as long as a signal interrupts the call.
+/// Repeats a call as long as a signal interrupts it.
 pub(crate) fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {

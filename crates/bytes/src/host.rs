@@ -1,9 +1,9 @@
 //! Callbacks of a host (an editor, an engine) that reads and writes its own way: out of archives, caches, a network.
 //!
-//! A host is called with blocks of at least 64 KiB, the tail apart, by one thread at a time, and never again after it
-//! failed. What it says is not trusted: a count that cannot be, a size that is wrong and a panic are a [`HostFault`],
-//! as an error of its own is. No lock is held that another source or sink would need, so a callback may use this
-//! library itself. `host/view.rs` reads a host at any place.
+//! A host is called with blocks of at least 64 KiB, except for the tail, by one thread at a time, and never again after
+//! it failed. Its answers are not trusted: an impossible count, a wrong size and a panic are a [`HostFault`], like an
+//! error it returns. No lock that another source or sink would need is held, so a callback may use this library.
+//! `host/view.rs` reads a host at any offset.
 
 pub(crate) mod fault;
 mod view;
@@ -50,15 +50,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// # Ok::<(), io::Error>(())
 /// ```
 pub trait HostRead: Send {
-    /// Reads on: at least one byte into `out`, which has room for 64 KiB or more; returns how many, 0 at the end. Fewer
-    /// than there is room for are fine.
+    /// Reads at least one byte into `out`, which has room for 64 KiB or more; returns the number of bytes, 0 at the
+    /// end. Reading less than fits is fine.
     ///
     /// # Errors
-    /// Whatever the host likes; it comes back to the caller as it is. `Interrupted` means: call again.
+    /// Any error; the caller receives it unchanged. `Interrupted` means: call again.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize>;
 
-    /// Goes to `offset`, in bytes from the beginning, where the next read begins; `Ok(false)` where the host cannot,
-    /// and stays where it stands (the default). Only archives need it.
+    /// Moves to `offset`, in bytes from the beginning, where the next read begins; `Ok(false)` if the host cannot, in
+    /// which case its position is unchanged (the default). Only archives need it.
     ///
     /// # Errors
     /// Whatever the host likes.
@@ -67,16 +67,15 @@ pub trait HostRead: Send {
         Ok(false)
     }
 
-    /// How many bytes there are, if that is known (default: it is not). It is asked for once, before the first read,
-    /// and must be right.
+    /// The size in bytes, if known (the default: unknown). Called once, before the first read; must be right.
     fn size(&mut self) -> Option<u64> {
         None
     }
 }
 
-/// Where a host takes bytes. Only [`HostWrite::write`] is needed.
+/// Callbacks of a host that receives bytes. Only [`HostWrite::write`] is required.
 ///
-/// [`HostWrite::close`] is the success: where it was not called, the output is to be thrown away.
+/// A call of [`HostWrite::close`] means success: without it, the output should be discarded.
 ///
 /// ```
 /// use polyhaul_bytes::{HostWrite, Sink};
@@ -110,11 +109,11 @@ pub trait HostRead: Send {
 /// # Ok::<(), io::Error>(())
 /// ```
 pub trait HostWrite: Send {
-    /// Takes bytes: 64 KiB or more, the last block apart, and what was not taken of a block; returns how many it took,
-    /// at least one.
+    /// Takes bytes: blocks of 64 KiB or more, except for the last one and for the rest of a block that was partly
+    /// taken; returns how many it took, at least one.
     ///
     /// # Errors
-    /// Whatever the host likes; it comes back to the caller as it is. `Interrupted` means: call again.
+    /// Any error; the caller receives it unchanged. `Interrupted` means: call again.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
     /// All was written. Called once.
@@ -134,7 +133,7 @@ pub trait HostWrite: Send {
     }
 }
 
-/// Calls a host: what it fails with, a panic included, is its fault.
+/// Calls a host: its failures, including panics, are its own fault.
 fn guarded<T>(call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Err(error)) if error.kind() != io::ErrorKind::Interrupted => Err(HostFault::wrap(error)),
@@ -143,12 +142,12 @@ fn guarded<T>(call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// A host that is read, and where it stands.
+/// A host that is read, and its position.
 pub(crate) struct Host<'a> {
     host: Box<dyn HostRead + 'a>,
-    /// The next byte that it gives.
+    /// The offset of the next byte.
     at: u64,
-    /// What it said.
+    /// The size it claims.
     size: Option<u64>,
     failed: Option<io::Error>,
 }
@@ -166,7 +165,7 @@ impl<'a> Host<'a> {
         self.size
     }
 
-    /// The one place where the host is called.
+    /// The only place where the host is called.
     fn call<T>(&mut self, call: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
         if let Some(error) = &self.failed {
             return Err(repeat(error));
@@ -180,7 +179,7 @@ impl<'a> Host<'a> {
         result
     }
 
-    /// Goes to `offset`, wherever it stands; `false` where the host cannot.
+    /// Moves to `offset` from any position; `false` if the host cannot.
     fn seek(&mut self, offset: u64) -> io::Result<bool> {
         self.call(|this| {
             let can = retry(|| guarded(|| this.host.seek(offset)))?;
@@ -224,7 +223,7 @@ impl Read for Host<'_> {
     }
 }
 
-/// A host that a stream and a view share. Nothing panics while the lock is held.
+/// A host shared by a stream and a view. Nothing panics while the lock is held.
 pub(crate) type SharedHost<'a> = Arc<Mutex<Host<'a>>>;
 
 /// Reads a shared host in order.
@@ -240,7 +239,7 @@ pub(crate) fn lock<'m, 'a>(host: &'m SharedHost<'a>) -> MutexGuard<'m, Host<'a>>
     host.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A host that is written to, and what it was not given yet: less than a block.
+/// A host that is written to, and the bytes it has not received yet: less than a block.
 pub(crate) struct HostSink<'a> {
     host: Box<dyn HostWrite + 'a>,
     pending: Vec<u8>,
@@ -251,7 +250,7 @@ impl<'a> HostSink<'a> {
         HostSink { host, pending: Vec::new() }
     }
 
-    /// Takes all of `bytes`; the host gets whole blocks of them.
+    /// Takes all of `bytes` and passes whole blocks to the host.
     pub(crate) fn write(&mut self, mut bytes: &[u8], counters: &Counters) -> io::Result<()> {
         if !self.pending.is_empty() || bytes.len() < BLOCK_BYTES {
             let count = bytes.len().min(BLOCK_BYTES - self.pending.len());
@@ -277,7 +276,7 @@ impl<'a> HostSink<'a> {
         Ok(())
     }
 
-    /// Gives the host the rest, and says that this is all.
+    /// Passes the rest to the host, and closes it.
     pub(crate) fn finish(mut self, counters: &Counters) -> io::Result<()> {
         self.give_pending(counters)?;
         let host = &mut self.host;

@@ -1,38 +1,38 @@
 //! The file operations that a file sink needs, as a trait, so that tests can make each of them fail.
 //!
-//! [`Disk`] is the real thing: each method is one operation of the system and decides nothing; the order of the
-//! operations is `sink/file.rs`. [`FaultyLayer`] is the real thing with one planted failure.
+//! [`Disk`] is the real one: each method is one system call and decides nothing; their order is in `sink/file.rs`.
+//! [`FaultyLayer`] is the real one with one planted failure.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// File operations under a [`Sink`](crate::Sink). Interrupted calls may be reported as such where it says so; else they
-/// are repeated.
+/// File operations under a [`Sink`](crate::Sink). A method may return an interrupted call as such if its docs say so;
+/// otherwise it repeats the call.
 pub trait Layer: Send + Sync {
     /// Metadata of `path` itself: a symlink is not followed.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
-    /// What the symlink `path` points at.
+    /// The target of the symlink `path`.
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
     /// An error if this process may not write to the file `path`.
     fn check_writable(&self, path: &Path) -> io::Result<()>;
     /// Opens a device or a FIFO for writing, without truncating it and without waiting: a FIFO without a reader is an
-    /// error (ENXIO), and [`Layer::write`] may fail with `WouldBlock` where its reader is slow.
+    /// error (ENXIO), and [`Layer::write`] may fail with `WouldBlock` if its reader is slow.
     fn open(&self, path: &Path) -> io::Result<File>;
     /// A handle for [`Layer::sync_folder`]; `None` where folders cannot be synced (Windows).
     fn open_folder(&self, path: &Path) -> io::Result<Option<File>>;
     /// Creates a file that must not exist yet, with this mode less the umask (the mode is ignored on Windows).
     fn create_new(&self, path: &Path, mode: u32) -> io::Result<File>;
-    /// Gives `file` the mode of `old`, and its owner and group where the system allows it.
+    /// Gives `file` the mode of `old`, and its owner and group if the system allows it.
     fn keep_attributes(&self, file: &File, old: &Metadata) -> io::Result<()>;
-    /// Writes some of `bytes` and says how many. May be interrupted.
+    /// Writes some of `bytes` and returns how many. May be interrupted.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
     /// Makes the content of `file` survive a power failure.
     fn sync(&self, file: &File) -> io::Result<()>;
     /// Closes `file`; it is closed even if this fails.
     fn close(&self, file: File) -> io::Result<()>;
-    /// Moves `from` to `to` in one step, replacing what is there.
+    /// Moves `from` to `to` in one step, replacing the old file.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Makes a rename in the folder survive a power failure.
     fn sync_folder(&self, folder: &File) -> io::Result<()>;
@@ -95,7 +95,7 @@ impl Layer for Disk {
 
     fn sync_folder(&self, folder: &File) -> io::Result<()> {
         match folder.sync_all() {
-            // Some file systems know no sync of a folder; there is nothing more that could be done on them.
+            // Some file systems cannot sync folders; nothing more can be done on them.
             Err(error) if is_unknown(&error) => Ok(()),
             done => done,
         }
@@ -106,7 +106,7 @@ impl Layer for Disk {
     }
 }
 
-/// The system says that this kind of file does not know this operation.
+/// Whether the system reports that this kind of file does not support the operation.
 pub(crate) fn is_unknown(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
@@ -139,7 +139,7 @@ mod system {
         let new = file.metadata()?;
         let mut mode = old.mode() & KEPT_BITS;
         if (new.uid(), new.gid()) != (old.uid(), old.gid()) && !give_away(file, old) {
-            // The group is another one now: it must not get more than everybody had.
+            // The group has changed: it must not get more rights than everyone had.
             mode &= !GROUP_BITS | (mode << 3);
         }
         // File systems without modes refuse a change, and show the right mode already.
@@ -149,7 +149,7 @@ mod system {
         file.set_permissions(Permissions::from_mode(mode))
     }
 
-    /// Only root may give files away; the group alone can often be kept. Says whether the group is the old one.
+    /// Only root may change the owner; the group alone can often be kept. Returns whether the group is the old one.
     fn give_away(file: &File, old: &Metadata) -> bool {
         fchown(file, Some(old.uid()), Some(old.gid())).is_ok() || fchown(file, None, Some(old.gid())).is_ok()
     }
@@ -192,7 +192,7 @@ mod system {
 
 /// [`Disk`] with one operation that fails, for tests of all that writes files.
 ///
-/// Operations are counted from 0 in the order in which they are called; the one that fails does nothing but close what
+/// Operations are counted from 0 in the order of their calls; the one that fails does nothing except closing the file
 /// it should close.
 ///
 /// ```
@@ -221,7 +221,7 @@ pub struct FaultyLayer {
     operations: Mutex<Vec<&'static str>>,
 }
 
-/// A failure that can be made as often as needed.
+/// A failure that can be produced repeatedly.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     Kind(io::ErrorKind),

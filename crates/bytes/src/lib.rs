@@ -4,14 +4,14 @@
 //! - [`Buffer`]: sequential access to a source in large reads, however small the consumer's requests are.
 //! - [`Sink`]: where bytes go; a file is replaced in one step, or not at all.
 //! - [`HostRead`], [`HostWrite`]: a host's callbacks as a source or a sink.
-//! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the other way, member by member;
-//!   [`SeekTable`]: where those of zstd are.
+//! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the opposite direction, member by
+//!   member; [`SeekTable`]: where the members of zstd are.
 //! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Throttle`]: a rate and a latency for sources and sinks, as if the device were slower.
 //! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
 //!
-//! Compression apart, it never looks at what the bytes mean. It starts no threads and handles no signals. It keeps one
-//! process-wide list, of the temporary files in flight, so that a program that is interrupted can call
+//! Except for compression, it never interprets the bytes. It starts no threads and handles no signals. It keeps one
+//! process-wide list, of the temporary files in use, so that a program that is interrupted can call
 //! [`remove_temporaries`].
 //!
 //! Messages of errors do not repeat the name of the source or sink: put [`Source::name`] or [`Sink::name`] before them.
@@ -64,5 +64,5 @@ pub use source::Source;
 pub use stop::Stopped;
 pub use throttle::Throttle;
 
-/// The smallest read that a host, a stream or a file ever sees, the tail apart: 64 KiB.
+/// The smallest read of a host, a stream or a file, except for the tail: 64 KiB.
 pub const BLOCK_BYTES: usize = 64 * 1024;

@@ -1,10 +1,8 @@
-//! Where bytes go: a file that is replaced in one step, standard output, memory, or a writer or callbacks that a host
-//! brings along.
+//! Where bytes go: a file that is replaced in one step, standard output, memory, or a host's writer or callbacks.
 //!
-//! A sink hands every block to the system at once: it buffers nothing but what a host would get in small pieces, so
-//! nothing can be lost when it is dropped, and callers should bring large blocks. Success is what [`Sink::finish`]
-//! says, and nothing else.
-//! See `sink/file.rs` for the order of operations on files, `sink/temporary.rs` for the files in flight and
+//! A sink passes every block to the system immediately: it buffers only what a host would otherwise get in small
+//! pieces, so dropping it loses nothing, and callers should write large blocks. Only [`Sink::finish`] reports success.
+//! See `sink/file.rs` for the order of operations on files, `sink/temporary.rs` for the files in use and
 //! `sink/leftovers.rs` for those of processes that were killed.
 
 mod file;
@@ -33,9 +31,9 @@ use std::sync::atomic::AtomicBool;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileOptions {
-    /// After [`Sink::finish`] the new file survives a power failure: syncs the file, renames it, syncs the folder.
-    /// Without it (the default), a power failure soon after may leave the old or the new file. Windows has no sync of
-    /// folders.
+    /// Whether the new file survives a power failure after [`Sink::finish`]: syncs the file, renames it, syncs the
+    /// folder. Without it (the default), a power failure soon afterwards may leave the old or the new file. Windows
+    /// cannot sync folders.
     pub durable: bool,
     /// Another file of the same folder takes its place after this one, in [`Complete::put_all_in_place`], which syncs
     /// the folder for both.
@@ -58,7 +56,7 @@ impl FileOptions {
     }
 }
 
-/// What a sink has done when it is finished.
+/// The result of a sink that is finished.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Finished {
@@ -98,25 +96,25 @@ enum SinkKind<'a> {
 impl<'a> Sink<'a> {
     /// Replaces or creates the file `path`, in one step, when the sink is finished.
     ///
-    /// The bytes go into a temporary file in the same folder, whose name begins with a dot. A symlink stays, and the
-    /// file that it points at is replaced. The new file has the mode of the old one (and its owner, where the system
-    /// allows that), or 0666 less the umask. Other hard links to the old file keep the old content; access lists and
-    /// extended attributes are not carried over.
+    /// The bytes go to a temporary file in the same folder, whose name begins with a dot. A symlink stays, and its
+    /// target is replaced. The new file has the mode of the old one (and its owner, if the system allows that), or 0666
+    /// less the umask. Other hard links to the old file keep the old content; access lists and extended attributes are
+    /// not carried over.
     ///
-    /// What is not a regular file (a device, a FIFO, `/dev/stdout`, `/dev/fd/N`) is written straight into.
+    /// Anything but a regular file (a device, a FIFO, `/dev/stdout`, `/dev/fd/N`) is written directly.
     ///
-    /// After SIGKILL or a power failure the temporary file may be left behind; for other signals see
-    /// [`remove_temporaries`]. It is locked while it is in use, and the next `Sink::file` in the same folder removes
-    /// those that are not locked and older than a minute.
+    /// SIGKILL or a power failure may leave the temporary file behind; for other signals see [`remove_temporaries`]. It
+    /// is locked while it is in use, and the next `Sink::file` in the same folder removes temporary files that are not
+    /// locked and older than a minute.
     ///
     /// # Errors
-    /// What the system says, with what was tried, such as that the folder must be writable; `IsADirectory` for a
-    /// folder.
+    /// Errors of the system together with the failed operation, for example that the folder must be writable;
+    /// `IsADirectory` for a folder.
     pub fn file(path: impl AsRef<Path>, options: FileOptions) -> io::Result<Self> {
         Self::file_with(Arc::new(Disk), path, options)
     }
 
-    /// As [`Sink::file`], until `stop` is set: then calls that wait for the reader of a FIFO fail within 100 ms, with
+    /// Like [`Sink::file`], until `stop` is set: then calls that wait for the reader of a FIFO fail within 100 ms, with
     /// [`Stopped`](crate::Stopped) as the cause. A write to `/dev/stdout` or `/dev/fd/N` still waits for its reader.
     ///
     /// # Errors
@@ -138,7 +136,7 @@ impl<'a> Sink<'a> {
         Ok(Self::new(path.display().to_string(), SinkKind::File(file)))
     }
 
-    /// Standard output. What `std::io::stdout` has buffered is written first.
+    /// Standard output. Text buffered by `std::io::stdout` is written first.
     ///
     /// # Errors
     /// If there is no standard output, or that first write fails.
@@ -148,12 +146,12 @@ impl<'a> Sink<'a> {
         Ok(Self::new("standard output".to_owned(), SinkKind::File(file)))
     }
 
-    /// Memory; [`Sink::finish`] hands the bytes over. Memory that runs out is an error.
+    /// Memory; [`Sink::finish`] returns the bytes. Running out of memory is an error.
     pub fn memory() -> Self {
         Self::new("memory".to_owned(), SinkKind::Memory(Vec::new()))
     }
 
-    /// A writer, called with the blocks as they come, and flushed at the end. `name` stands before error messages.
+    /// A writer, called with the blocks as they come, and flushed at the end. `name` precedes error messages.
     ///
     /// Short writes and `Interrupted` are fine; a writer that takes nothing, or claims more than it was given, is an
     /// error.
@@ -161,8 +159,8 @@ impl<'a> Sink<'a> {
         Self::new(name.into(), SinkKind::Writer(writer))
     }
 
-    /// Callbacks of a host, called with blocks of at least 64 KiB, the last one apart: see [`HostWrite`]. What the host
-    /// fails with is a [`HostFault`](crate::HostFault).
+    /// Callbacks of a host, called with blocks of at least 64 KiB except for the last one: see [`HostWrite`]. Their
+    /// failures are a [`HostFault`](crate::HostFault).
     pub fn host(host: Box<dyn HostWrite + 'a>, name: impl Into<String>) -> Self {
         Self::new(name.into(), SinkKind::Host(HostSink::new(host)))
     }
@@ -177,16 +175,16 @@ impl<'a> Sink<'a> {
         Sink { name, kind, counters, failed: false }
     }
 
-    /// The same sink, whose bytes go no faster than `throttle` says.
+    /// The same sink at no more than the rate of `throttle`.
     ///
-    /// To be called before anything is written, and once: later ones change nothing.
+    /// Call it once, before anything is written; later calls have no effect.
     #[must_use]
     pub fn throttled(self, throttle: &Throttle) -> Self {
         self.counters.set_delay(throttle.of_calls(None));
         self
     }
 
-    /// What to call this sink in messages: the path as given, "standard output", "memory" or the writer's name.
+    /// The name of this sink in messages: the path as given, "standard output", "memory" or the writer's name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -196,10 +194,10 @@ impl<'a> Sink<'a> {
         &self.counters
     }
 
-    /// Writes all of `bytes`, at once: bring blocks of 64 KiB or more, small ones only at the end.
+    /// Writes all of `bytes` immediately: pass blocks of 64 KiB or more, small ones only at the end.
     ///
     /// # Errors
-    /// What the system or the writer says; the sink can then only be dropped.
+    /// Errors of the system or the writer; afterwards the sink can only be dropped.
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.check_sound()?;
         let result = match &mut self.kind {
@@ -233,15 +231,15 @@ impl<'a> Sink<'a> {
     /// Makes the output final: every write is checked, the file closed and put into its place.
     ///
     /// # Errors
-    /// If anything failed, an earlier write included. A file then has its old content and the temporary file is gone,
-    /// with two exceptions that the message tells: the sync of the folder failed (the new file is whole and in place),
-    /// or the temporary file could not be removed.
+    /// If anything failed, including an earlier write. A file then has its old content and the temporary file is gone,
+    /// with two exceptions that the message states: the sync of the folder failed (the new file is complete and in
+    /// place), or the temporary file could not be removed.
     pub fn finish(self) -> io::Result<Finished> {
         self.complete()?.put_in_place()
     }
 
-    /// As [`Sink::finish`], up to the moment in which a file takes its place: for several files that are to appear
-    /// together. Everything that may fail early did not.
+    /// Like [`Sink::finish`], except that a file is not renamed yet: for several files that should appear together.
+    /// Everything that may fail early has been done.
     ///
     /// # Errors
     /// As for [`Sink::finish`].
@@ -263,7 +261,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// For writers of text that bring large blocks, as [`Sink::write_all`] wants them. Flushing does nothing: nothing is
+/// For writers of text that pass large blocks, as [`Sink::write_all`] expects. Flushing does nothing, since nothing is
 /// held back.
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -275,8 +273,8 @@ impl Write for Sink<'_> {
     }
 }
 
-/// An output that is complete and, where it is a file, not in its place yet. Dropping it abandons the file, which
-/// keeps its old content.
+/// An output that is complete and, if it is a file, not in its place yet. Dropping it abandons the file, which keeps
+/// its old content.
 ///
 /// ```
 /// use polyhaul_bytes::Sink;
@@ -314,11 +312,12 @@ impl Complete {
         Ok(finished)
     }
 
-    /// Makes outputs final that belong together, one after the other; the last one is that which names the others.
+    /// Puts outputs that belong together in place, one after the other; the last one is the one that refers to the
+    /// others.
     ///
-    /// It takes its place when all others have theirs: so at no time is it new while one of them is not. Where a
-    /// rename fails, those files go again that were not there before; a file that was already replaced stays new.
-    /// Durable files survive a power failure in this order, too.
+    /// It is put in place after all others, so it is never new while one of them is old. If a rename fails, new files
+    /// are removed; a file that was already replaced stays new. Durable files survive a power failure in this order,
+    /// too.
     ///
     /// # Errors
     /// As for [`Sink::finish`], with the number of the output that failed.
@@ -340,7 +339,7 @@ impl Complete {
                 }
             }
         }
-        // All are there: from here on nothing goes again.
+        // All are in place: from here on none is removed.
         placed.last().map_or(Ok(()), PlacedFile::sync).map_err(|error| (last, error))?;
         Ok(finished)
     }

@@ -1,8 +1,8 @@
-//! Where bytes come from: a file, standard input, memory, or a reader or callbacks that a host brings along.
+//! Where bytes come from: a file, standard input, memory, or a host's reader or callbacks.
 //!
 //! A regular file is *positioned*: any thread reads any range. Everything else is a *stream*, read in order under a
-//! lock. A source never hands out fewer bytes than asked for except at the end, never asks a stream for less than 64
-//! KiB, and keeps no more than two blocks that were looked at. For small sequential reads see `buffer`.
+//! lock. A source never returns fewer bytes than requested except at the end, never asks a stream for less than 64 KiB,
+//! and keeps no more than two blocks that were peeked at. For small sequential reads see `buffer`.
 
 use crate::BLOCK_BYTES;
 use crate::compress::{Codec, Members};
@@ -45,27 +45,27 @@ pub struct Source<'a> {
 struct Shared<'a> {
     name: String,
     kind: SourceKind<'a>,
-    /// Where `read_next` of a positioned source goes on, in bytes.
+    /// The offset at which `read_next` of a positioned source continues, in bytes.
     next: Mutex<u64>,
     counters: Arc<Counters>,
-    /// Where the bytes come from when they are decompressed on the way.
+    /// The compressed source, if the bytes are decompressed on the way.
     compressed: Option<(Codec, Source<'a>)>,
-    /// How many bytes a stream is said to have.
+    /// The size of a stream as its host claims, in bytes.
     claimed: Option<u64>,
     /// Whose callbacks a stream reads from.
     host: Option<SharedHost<'a>>,
-    /// What was looked at of a file or of members: the beginning, and the last other place.
+    /// The peeked bytes of a file or of members: the beginning, and the last other place.
     peeked: Mutex<[Peeked; 2]>,
 }
 
-/// Bytes that were read ahead of their time, and where they lie.
+/// Bytes that were peeked, and their offset.
 #[derive(Clone, Default)]
 struct Peeked {
     offset: u64,
     bytes: Arc<Vec<u8>>,
 }
 
-/// Copies what was looked at from `offset` on; returns how much that is.
+/// Copies peeked bytes from `offset` on; returns how many.
 fn copy_peeked(peeked: &[Peeked; 2], offset: u64, out: &mut [u8]) -> usize {
     let mut filled = 0;
     for Peeked { offset: begin, bytes } in peeked {
@@ -85,7 +85,7 @@ enum SourceKind<'a> {
 }
 
 impl<'a> Shared<'a> {
-    /// `phase` is what a thread is at in its calls; `Other` where they are those of another source.
+    /// `phase` is the phase of a thread in its calls; `Other` if they are those of another source.
     fn new(name: String, kind: SourceKind<'a>, phase: Phase) -> Self {
         let counters = Arc::new(Counters::from_phase(phase));
         let is_memory = matches!(kind, SourceKind::Memory(_));
@@ -97,21 +97,21 @@ impl<'a> Shared<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Opens what the user named: a regular file is positioned; a FIFO or device is a stream. Opening or reading a FIFO
-    /// waits for its writer.
+    /// Opens a path given by the user: a regular file is positioned; a FIFO or device is a stream. Opening or reading a
+    /// FIFO waits for its writer.
     ///
-    /// `/dev/stdin` and `/dev/fd/N` go on where that descriptor stands.
-    /// Files of length 0 are streams, since the files of `/proc` say 0 whatever they hold.
+    /// `/dev/stdin` and `/dev/fd/N` continue at the position of that descriptor. Files of length 0 are streams, since
+    /// the files of `/proc` report 0 whatever they hold.
     ///
     /// # Errors
-    /// What the system says; `IsADirectory` for a folder.
+    /// Errors of the system; `IsADirectory` for a folder.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::open_with(path.as_ref(), Stop::default())
     }
 
-    /// As [`Source::open`], until `stop` is set: then calls that wait for the writer of a pipe or a FIFO fail within
-    /// 100 ms, with [`Stopped`](crate::Stopped) as the cause. On systems other than Linux opening a FIFO still waits
-    /// for its writer; on Windows reading waits, too.
+    /// Like [`Source::open`], until `stop` is set: then calls that wait for the writer of a pipe or a FIFO fail within
+    /// 100 ms, with [`Stopped`](crate::Stopped) as the cause. Except on Linux, opening a FIFO still waits for its
+    /// writer; on Windows reading waits, too.
     ///
     /// # Errors
     /// As for [`Source::open`].
@@ -124,14 +124,14 @@ impl<'a> Source<'a> {
         if let Some(file) = crate::descriptor::duplicate(path)? {
             return Self::from_file(file, display(path), stop);
         }
-        // A FIFO that nobody writes to yet reads as ended on other systems.
+        // A FIFO without a writer reads as ended on other systems.
         let opened = match stop.0 {
             Some(_) if cfg!(target_os = "linux") => open_without_waiting(path),
             _ => File::open(path),
         };
         match opened {
             Ok(file) => Self::from_file(file, display(path), stop),
-            // Windows refuses to open a folder with a message that does not say so.
+            // Windows refuses to open a folder with a message that does not mention the reason.
             Err(_) if path.is_dir() => Err(directory_error()),
             Err(error) => Err(error),
         }
@@ -140,10 +140,10 @@ impl<'a> Source<'a> {
     /// Opens a file that another file refers to: regular files only (symlinks are followed), and it never waits.
     ///
     /// # Errors
-    /// What the system says; `IsADirectory` for a folder; `InvalidInput` for a FIFO, a device or a socket.
+    /// Errors of the system; `IsADirectory` for a folder; `InvalidInput` for a FIFO, a device or a socket.
     pub fn open_regular(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
-        // Looked at before opening, since opening a device may already do something.
+        // Checked before opening, since opening a device may already have an effect.
         refuse_irregular(&fs::metadata(path)?)?;
         let file = open_without_waiting(path)?;
         let metadata = file.metadata()?;
@@ -152,8 +152,8 @@ impl<'a> Source<'a> {
         Ok(Self::new(display(path), SourceKind::File(regular), Phase::Read))
     }
 
-    /// Standard input, from where it stands; positioned if it is a regular file. Bytes that `std::io::stdin` has
-    /// buffered are not seen.
+    /// Standard input from its current position; positioned if it is a regular file. Bytes buffered by `std::io::stdin`
+    /// are not seen.
     ///
     /// # Errors
     /// If there is no standard input.
@@ -161,7 +161,7 @@ impl<'a> Source<'a> {
         Self::stdin_with(Stop::default())
     }
 
-    /// As [`Source::stdin`], until `stop` is set: see [`Source::open_until`].
+    /// Like [`Source::stdin`], until `stop` is set: see [`Source::open_until`].
     ///
     /// # Errors
     /// As for [`Source::stdin`].
@@ -178,24 +178,24 @@ impl<'a> Source<'a> {
         Self::new("memory".to_owned(), SourceKind::Memory(Box::new(bytes)), Phase::Read)
     }
 
-    /// As [`Source::memory`], with a name for messages.
+    /// Like [`Source::memory`], with a name for messages.
     pub fn named_memory(bytes: impl AsRef<[u8]> + Send + Sync + 'a, name: impl Into<String>) -> Self {
         Self::new(name.into(), SourceKind::Memory(Box::new(bytes)), Phase::Read)
     }
 
     /// A stream that is read from `reader`, in calls of at least 64 KiB.
     ///
-    /// `name` stands before error messages. Short reads and `Interrupted` are fine; 0 is the end, and the reader is not
-    /// called after it; after an error it is not called either, and the error stays. A reader that claims more than it
-    /// was asked for is an error.
+    /// `name` precedes error messages. Short reads and `Interrupted` are fine; 0 is the end. The reader is not called
+    /// again after the end or an error, and the error stays. A reader that claims more than it was asked for is an
+    /// error.
     pub fn reader(reader: Box<dyn Read + Send + 'a>, name: impl Into<String>) -> Self {
         Self::new(name.into(), SourceKind::Stream(Mutex::new(Stream::new(reader))), Phase::Host)
     }
 
-    /// A stream that a host reads, in calls of at least 64 KiB: see [`HostRead`]. What it fails with is a
+    /// A stream read from a host, in calls of at least 64 KiB: see [`HostRead`]. Its failures are a
     /// [`HostFault`](crate::HostFault).
     ///
-    /// A host that can seek and knows its size is read at any place where [`Source::positioned`] asks for that.
+    /// A host that can seek and knows its size is read at any offset if [`Source::positioned`] asks for that.
     pub fn host(host: Box<dyn HostRead + 'a>, name: impl Into<String>) -> Self {
         let host = Arc::new(Mutex::new(Host::new(host)));
         let claimed = host::lock(&host).size();
@@ -212,12 +212,11 @@ impl<'a> Source<'a> {
         Source { shared: Arc::new(Shared { compressed, ..Shared::new(name, kind, Phase::Decompress) }) }
     }
 
-    /// The same bytes such that any place can be read, from their beginning; `None` for a stream whose host cannot
-    /// seek or does not know its size, and for any other stream. Where there is
-    /// one, the stream itself is not to be read any more.
+    /// The same bytes from their beginning, readable at any offset; `None` for a stream whose host cannot seek or does
+    /// not know its size, and for any other stream. If it returns a source, do not read the stream itself any more.
     ///
     /// # Errors
-    /// What the host says.
+    /// Errors of the host.
     pub fn positioned(&self) -> io::Result<Option<Source<'a>>> {
         let SourceKind::Stream(stream) = &self.shared.kind else { return Ok(Some(self.clone())) };
         let Some(host) = &self.shared.host else { return Ok(None) };
@@ -234,8 +233,8 @@ impl<'a> Source<'a> {
         Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
     }
 
-    /// The plain bytes of a member of an archive, which has `plain_bytes` as that says, read in order; `packed` is the
-    /// part of the archive where they are.
+    /// The plain bytes of a member of an archive, read in order; `plain_bytes` is their number according to the
+    /// archive, and `packed` is the part of the archive that holds them.
     pub(crate) fn member(name: String, packed: Source<'a>, plain: Box<dyn Read + Send + 'a>, plain_bytes: u64) -> Self {
         let kind = SourceKind::Stream(Mutex::new(Stream::new(plain)));
         let (compressed, claimed) = (Some((Codec::Zip, packed)), Some(plain_bytes));
@@ -277,10 +276,10 @@ impl<'a> Source<'a> {
         Ok(Self::new(name, SourceKind::File(regular), Phase::Read))
     }
 
-    /// The same source, whose bytes come no faster than `throttle` says, on all its handles. Of one that decompresses,
-    /// or is a part of another, those are the bytes under it.
+    /// The same source at no more than the rate of `throttle`, across all its handles. For a source that decompresses,
+    /// or is a part of another, the bytes under it are counted.
     ///
-    /// To be called before anything is read, and once: later ones change nothing.
+    /// Call it once, before anything is read; later calls have no effect.
     #[must_use]
     pub fn throttled(self, throttle: &Throttle) -> Self {
         let outside = &self.outside().shared;
@@ -301,12 +300,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What to call this source in messages: the path, "standard input", "memory" or the reader's name.
+    /// The name of this source in messages: the path, "standard input", "memory" or the reader's name.
     pub fn name(&self) -> &str {
         &self.shared.name
     }
 
-    /// Size in bytes, if known: of a file as it was when it was opened, of memory; `None` for streams.
+    /// Size in bytes, if known: of a file when it was opened, of memory; `None` for streams.
     #[allow(clippy::len_without_is_empty, reason = "a stream cannot say whether it is empty")]
     pub fn len(&self) -> Option<u64> {
         match &self.shared.kind {
@@ -319,14 +318,14 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Size in bytes as far as anybody said it: [`Source::len`], or what the host of a stream claims. Good for
-    /// progress, not for memory.
+    /// Size in bytes, if anyone claims one: [`Source::len`], or the claim of a stream's host. Good for progress, not
+    /// for allocating memory.
     pub fn claimed_len(&self) -> Option<u64> {
         self.len().or(self.shared.claimed)
     }
 
-    /// Where piece `number` lies, in bytes, if this source has pieces: parts that cover it and of which each is best
-    /// read as a whole. The members of compressed data are such: what is read of a piece is decoded from its beginning.
+    /// The range of piece `number` in bytes, if this source has pieces: parts that cover it and are best read as a
+    /// whole, such as the members of compressed data, where any read of a piece decodes it from its beginning.
     pub fn piece(&self, number: u64) -> Option<Range<u64>> {
         match &self.shared.kind {
             SourceKind::Members(members) => members.piece(number),
@@ -334,8 +333,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Decodes a [piece](Source::piece) to its end if only some of it was read, and if `is_whole` also if nothing was:
-    /// there alone damage shows. To be asked by who has read all that is wanted.
+    /// Decodes a [piece](Source::piece) to its end if only some of it was read, and if `is_whole` also if none was,
+    /// since damage only shows there. Call it after reading everything that is wanted.
     ///
     /// # Errors
     /// As [`read_at`](Source::read_at).
@@ -348,7 +347,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// How large the largest piece is, in bytes, if this source has [pieces](Source::piece).
+    /// The size of the largest piece in bytes, if this source has [pieces](Source::piece).
     pub fn piece_bytes(&self) -> Option<usize> {
         match &self.shared.kind {
             SourceKind::Members(members) => Some(members.piece_bytes()),
@@ -373,8 +372,8 @@ impl<'a> Source<'a> {
     /// 0 included, mean the end.
     ///
     /// # Errors
-    /// `Unsupported` for a stream; `UnexpectedEof` if a file ends before the size it had when it was opened; what the
-    /// system says.
+    /// `Unsupported` for a stream; `UnexpectedEof` if a file ends before the size it had when it was opened; errors of
+    /// the system.
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         if !matches!(self.shared.kind, SourceKind::File(_) | SourceKind::Members(_)) {
             return self.fetch(offset, out);
@@ -387,9 +386,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// As [`Source::read_at`], and keeps what it read, a block or more, until another place is looked at (the beginning
-    /// for good): whoever reads it then gets it from memory, so that no byte is read twice. A look at what is in memory
-    /// is not counted.
+    /// Like [`Source::read_at`], but keeps what it read, a block or more, until another place is peeked at (the
+    /// beginning is kept for good), so that reading it later takes it from memory and no byte is read twice. Bytes
+    /// peeked at in memory are not counted.
     ///
     /// # Errors
     /// As [`Source::read_at`].
@@ -416,7 +415,7 @@ impl<'a> Source<'a> {
         Ok(count)
     }
 
-    /// Reads at `offset` from where the bytes come from.
+    /// Reads at `offset` from the underlying kind of source.
     fn fetch(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             SourceKind::File(file) => file.read_at(offset, out, &self.shared.counters),
@@ -436,16 +435,15 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads on where the last call ended, until `out` is full or the end is met. Fewer bytes than asked for, 0
-    /// included, mean the end.
+    /// Continues reading at the end of the last call, until `out` is full or the source ends. Fewer bytes than
+    /// requested, including 0, mean the end.
     ///
-    /// All handles of a source share the place where it goes on. A stream is asked in blocks of at least 64 KiB
-    /// whatever the length of
-    /// `out` is; lengths that are multiples of 64 KiB save a copy. For a file, prefer [`Source::read_at`] or a
+    /// All handles of a source share this position. A stream is read in blocks of at least 64 KiB whatever the length
+    /// of `out`; multiples of 64 KiB save a copy. For a file, prefer [`Source::read_at`] or a
     /// [`Buffer`](crate::Buffer).
     ///
     /// # Errors
-    /// What the reader or the system says, what [`Source::read_at`] says; then the bytes of this call are lost.
+    /// Errors of the reader or the system, and of [`Source::read_at`]; the bytes of the failed call are lost.
     pub fn read_next(&self, out: &mut [u8]) -> io::Result<usize> {
         if let SourceKind::Stream(stream) = &self.shared.kind {
             return lock(stream)?.read_full(out, &self.shared.counters);
@@ -456,8 +454,8 @@ impl<'a> Source<'a> {
         Ok(count)
     }
 
-    /// As [`Source::read_next`], but a stream gives what one call of its reader gives, at least one byte unless it
-    /// ended: so what came before an error is not lost.
+    /// Like [`Source::read_next`], but a stream returns what one call of its reader yields, at least one byte unless it
+    /// ended, so that bytes before an error are not lost.
     ///
     /// # Errors
     /// As [`Source::read_next`].
@@ -468,7 +466,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// One call's worth of bytes: for a stream what it has, at least one byte unless it ended; otherwise `read_at`.
+    /// The bytes of one call: for a stream what it has, at least one byte unless it ended; otherwise `read_at`.
     pub(crate) fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             SourceKind::Stream(_) => self.read_part(out),
@@ -479,8 +477,8 @@ impl<'a> Source<'a> {
     /// Call after the last read: a file whose size or time of modification changed since it was opened is an error.
     ///
     /// # Errors
-    /// `InvalidData` if it changed; what the system says. Streams and memory never fail. Decompressed bytes ask the
-    /// file that they come from.
+    /// `InvalidData` if it changed; errors of the system. Streams and memory never fail. A source that decompresses
+    /// checks the underlying file.
     pub fn check_unchanged(&self) -> io::Result<()> {
         match (&self.shared.kind, &self.shared.compressed) {
             (_, Some((_, compressed))) => compressed.check_unchanged(),
@@ -490,10 +488,10 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Copies the first bytes into `out` and says how many, without taking them out of a stream. Fewer than asked for
-    /// mean the end.
+    /// Copies the first bytes into `out` and returns how many, without consuming them from a stream. Fewer than
+    /// requested mean the end.
     ///
-    /// Of a stream they are the next bytes that are not read yet.
+    /// For a stream they are the next unread bytes.
     pub fn peek(&self, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             SourceKind::Stream(stream) => lock(stream)?.peek(out, &self.shared.counters),
@@ -501,12 +499,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// How the bytes were compressed, if [`decompressed`](crate::decompressed) made this source of another one.
+    /// The compression, if [`decompressed`](crate::decompressed) made this source from another one.
     pub fn codec(&self) -> Option<Codec> {
         self.shared.compressed.as_ref().map(|(codec, _)| *codec)
     }
 
-    /// The compressed bytes under this source, if it decompresses: to ask for their [`len`](Source::len). Do not read
+    /// The compressed bytes under this source, if it decompresses: only for their [`len`](Source::len). Do not read
     /// from it.
     pub fn compressed(&self) -> Option<&Source<'a>> {
         self.shared.compressed.as_ref().map(|(_, source)| source)
@@ -519,7 +517,7 @@ impl<'a> Source<'a> {
 
     /// Bytes, calls and waiting time of this source, shared by all its handles.
     ///
-    /// Of a source that decompresses: the plain bytes, with the time that decompressing took.
+    /// For a source that decompresses: the plain bytes, and the time spent decompressing.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.shared.counters
     }
@@ -531,10 +529,10 @@ impl fmt::Debug for Source<'_> {
     }
 }
 
-/// A regular file and what was known about it when it was opened.
+/// A regular file and its properties when it was opened.
 struct RegularFile {
     file: File,
-    /// Where our byte 0 lies in the file.
+    /// The offset of our byte 0 in the file.
     base: u64,
     /// Bytes from `base` to the end.
     len: u64,
@@ -586,14 +584,14 @@ impl RegularFile {
     }
 }
 
-/// A reader, and up to one block that it gave when a consumer had asked for less.
+/// A reader, and up to one block of bytes beyond what a consumer requested.
 struct Stream<'a> {
     reader: Box<dyn Read + Send + 'a>,
     spill: Vec<u8>,
     /// The part of `spill` that is not handed out yet.
     spill_start: usize,
     spill_end: usize,
-    /// Whether nothing was handed out.
+    /// Whether nothing was returned yet.
     is_first: bool,
     ended: bool,
     failed: Option<io::Error>,
@@ -604,7 +602,7 @@ impl<'a> Stream<'a> {
         Stream { reader, spill: Vec::new(), spill_start: 0, spill_end: 0, is_first: true, ended: false, failed: None }
     }
 
-    /// What was read and not handed out, where that is the beginning.
+    /// The bytes that were read but not returned, if they are the beginning.
     fn give_up(&mut self) -> Vec<u8> {
         let is_head = self.spill_start == 0 && self.is_first;
         self.spill.truncate(self.spill_end);
@@ -664,7 +662,7 @@ impl<'a> Stream<'a> {
         Ok(count)
     }
 
-    /// The one place where the reader is called.
+    /// The only place where the reader is called.
     fn call(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         if let Some(error) = &self.failed {
             return Err(repeat(error));
@@ -744,8 +742,7 @@ fn kind_of(_: &Metadata) -> &'static str {
 #[cfg(unix)]
 fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    // std adds O_CLOEXEC. Between the look at the file and here, somebody may have put a FIFO or a terminal in its
-    // place.
+    // std adds O_CLOEXEC. A FIFO or a terminal may have replaced the file since it was checked.
     fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
@@ -781,7 +778,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// The look at the file before it is opened would hide it if opening waited: nobody ever writes to this FIFO.
+    /// If opening waited, the check before it would hide that: this FIFO never has a writer.
     #[test]
     fn opening_never_waits_and_the_second_look_refuses() {
         let name = format!("polyhaul-bytes-fifo-{}", std::process::id());

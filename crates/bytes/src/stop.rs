@@ -1,7 +1,7 @@
 //! Calls that wait for another process (a FIFO without a reader, a pipe without data), and the flag that ends them.
 //!
-//! A wait looks at the flag every 50 ms, so a cancelled job ends within 100 ms whatever the other side does. It never
-//! decides what is read or written: see `source` and `sink/file.rs`.
+//! A wait checks the flag every 50 ms, so a cancelled job ends within 100 ms whatever the other side does. It does not
+//! decide what is read or written: see `source` and `sink/file.rs`.
 
 use std::fmt;
 use std::fs::File;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a call waits before it looks at the flag again.
+/// How long a call waits before it checks the flag again.
 const STEP: Duration = Duration::from_millis(50);
 
-/// The cause of an error where a call ended because its caller had asked for a stop:
-/// see [`Source::open_until`](crate::Source::open_until).
+/// The cause of an error of a call that ended because its caller requested a stop: see
+/// [`Source::open_until`](crate::Source::open_until).
 ///
 /// ```
 /// use polyhaul_bytes::Stopped;
@@ -40,7 +40,7 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// The flag that ends calls that wait; without one they wait as long as it takes.
+/// The flag that ends calls that wait; without one they wait for as long as it takes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop(pub(crate) Option<Arc<AtomicBool>>);
 

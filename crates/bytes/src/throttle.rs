@@ -1,9 +1,9 @@
 //! A slower device than there is: a rate that all sources or sinks share which were given one handle, and a latency
 //! for each of their calls.
 //!
-//! The times are computed from when calls begin ([`Schedule`], which knows no clock), and a call that was done sooner
-//! waits: what it takes anyway is part of it, and waking up late is made good. It never changes what is read or
-//! written, nor in which calls. Who is throttled is `source.rs` and `sink.rs`; where it waits, `counters.rs`.
+//! The times are computed from the starts of calls ([`Schedule`], which has no clock), and a call that finished earlier
+//! waits: its own duration is included, and late wake-ups are compensated. It changes neither the bytes read and
+//! written nor the calls. Who is throttled is decided in `source.rs` and `sink.rs`; the waiting is in `counters.rs`.
 
 mod fetched;
 
@@ -14,18 +14,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What is made good of time that passed unused, in nanoseconds: systems wake up to a few milliseconds late.
+/// How much unused time is compensated, in nanoseconds: systems wake threads up to a few milliseconds late.
 const CREDIT_NS: u64 = 5_000_000;
 /// The longest sleep between two looks at whether waiting is still wanted.
 const STEP: Duration = Duration::from_millis(20);
 
 /// A rate and a latency. Cloning gives another handle on the same ones.
 ///
-/// All calls of all handles share the rate. Up to 5 ms in which nobody asked are made good, as by a device that reads
-/// ahead: so over any time no more than the rate and 5 ms of it pass, and less where the callers ask for less. The
-/// latency is each call's own, so calls of several threads wait for it side by side; where there is one, a call takes
-/// the latency and then its bytes' time, and nothing is read ahead. Of a file, what was read before is in the system's
-/// memory and takes the latency alone; of what was not, whole pages of 4 KiB count, as they come from a disk.
+/// All calls of all handles share the rate. Up to 5 ms without a call are compensated, as by a device that reads ahead,
+/// so in any time no more passes than the rate allows in it plus 5 ms. The latency belongs to each call, so calls of
+/// several threads wait for it concurrently; with a latency, a call takes the latency and then the time of its bytes,
+/// and nothing is read ahead. Bytes of a file that were read before are in the system's memory and cost only the
+/// latency; others count in whole pages of 4 KiB, as from a disk.
 ///
 /// ```
 /// use polyhaul_bytes::{Source, Throttle};
@@ -54,7 +54,7 @@ struct Shared {
     schedule: Mutex<Schedule>,
 }
 
-/// How fast it goes.
+/// The rate and the latency.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     bytes_per_second: Option<u64>,
@@ -64,14 +64,14 @@ struct Pace {
 /// When calls end, in nanoseconds since some moment.
 #[derive(Debug, Default)]
 struct Schedule {
-    /// When the bytes of all calls so far have passed; `None` before the first call.
+    /// The time at which the bytes of all calls so far have passed; `None` before the first call.
     passed_ns: Option<u64>,
-    /// By how much calls came back too late, as far as it was not made good yet.
+    /// How late calls returned, as far as it is not compensated yet.
     late_ns: u64,
 }
 
 impl Throttle {
-    /// Lets `bytes_per_second` pass (`None` and 0: as many as there are), and adds `latency` to each call.
+    /// Limits the rate to `bytes_per_second` (`None` and 0: no limit), and adds `latency` to each call.
     pub fn new(bytes_per_second: Option<u64>, latency: Duration) -> Throttle {
         let bytes_per_second = bytes_per_second.filter(|&rate| rate > 0);
         let pace = Pace { bytes_per_second, latency_ns: nanoseconds(latency) };
@@ -79,29 +79,30 @@ impl Throttle {
         Throttle { shared: Arc::new(shared), released: None }
     }
 
-    /// Another handle, whose calls wait no more once `released` is set, and those that wait go on within 20 ms: for a
-    /// job that was cancelled.
+    /// Another handle whose calls no longer wait once `released` is set; calls that are waiting continue within 20 ms:
+    /// for a job that was cancelled.
     #[must_use]
     pub fn until(&self, released: Arc<AtomicBool>) -> Throttle {
         Throttle { shared: self.shared.clone(), released: Some(released) }
     }
 
-    /// The rate, where there is one.
+    /// The rate, if limited.
     pub fn bytes_per_second(&self) -> Option<u64> {
         self.shared.pace.bytes_per_second
     }
 
-    /// What each call takes beside its bytes' time.
+    /// What is added to each call, apart from the time of its bytes.
     pub fn latency(&self) -> Duration {
         Duration::from_nanos(self.shared.pace.latency_ns)
     }
 
-    /// What delays the calls of one source or sink; `fetched` is what of a file was fetched before.
+    /// What delays the calls of one source or sink; `fetched` records which bytes of a file were fetched before.
     pub(crate) fn of_calls(&self, fetched: Option<Fetched>) -> impl CallDelay + use<> {
         Throttled { throttle: self.clone(), fetched }
     }
 
-    /// Waits until a call is over that began at `asked` and moved `size` bytes; says for how many nanoseconds.
+    /// Waits until the end of a call that began at `asked` and moved `size` bytes; returns the waiting time in
+    /// nanoseconds.
     pub(crate) fn hold(&self, asked: Instant, size: u64) -> u64 {
         if self.is_released() || (size == 0 && self.shared.pace.latency_ns == 0) {
             return 0;
@@ -115,7 +116,7 @@ impl Throttle {
         now_ns.saturating_sub(begin_ns)
     }
 
-    /// Sleeps, and says when it woke up.
+    /// Sleeps, and returns when it woke up.
     fn wait_until(&self, end_ns: u64) -> u64 {
         loop {
             let now_ns = nanoseconds(self.shared.epoch.elapsed());
@@ -153,7 +154,7 @@ impl CallDelay for Throttled {
 }
 
 impl Pace {
-    /// How long so many bytes take.
+    /// The time for this number of bytes.
     fn transfer_ns(self, size: u64) -> u64 {
         let Some(rate) = self.bytes_per_second else { return 0 };
         u64::try_from(u128::from(size) * 1_000_000_000 / u128::from(rate)).unwrap_or(u64::MAX)
@@ -164,7 +165,7 @@ impl Schedule {
     /// When a call is over that was asked for at `asked_ns`.
     fn take(&mut self, pace: Pace, asked_ns: u64, size: u64) -> u64 {
         if size == 0 {
-            // It waits for nobody's bytes.
+            // It does not wait for the bytes of others.
             return asked_ns.saturating_add(pace.latency_ns);
         }
         let transfer_ns = pace.transfer_ns(size);

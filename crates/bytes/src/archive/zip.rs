@@ -27,19 +27,19 @@ const END: &[u8] = b"PK\x05\x06";
 const END64: &[u8] = b"PK\x06\x06";
 const LOCATOR: &[u8] = b"PK\x06\x07";
 
-/// Whether an archive begins with these 4 bytes: with a member, or with its end where it has none.
+/// Whether an archive begins with these 4 bytes: with a member, or with its end record if it has none.
 pub(super) fn begins(bytes: &[u8; 4]) -> bool {
     bytes == LOCAL || bytes == END
 }
 
-/// What the directory says of a member.
+/// The directory's record of a member.
 #[derive(Debug)]
 pub(super) struct Record {
     /// Its name among all names.
     pub(super) name: Range<usize>,
-    /// Where the head in front of it lies.
+    /// The offset of the header before it.
     pub(super) header: u64,
-    /// Where whatever follows it lies: it ends before that.
+    /// The offset of what follows it: it ends before that.
     next: u64,
     packed_bytes: u64,
     pub(super) plain_bytes: u64,
@@ -56,7 +56,7 @@ pub(super) struct Directory {
     pub(super) records: Vec<Record>,
 }
 
-/// Why something cannot be read: what the source said, or what is wrong with the data.
+/// Why something cannot be read: an error of the source, or damaged data.
 #[derive(Debug)]
 pub(super) enum Fault {
     Io(io::Error),
@@ -73,16 +73,17 @@ fn corrupt(message: &'static str) -> Fault {
     Fault::Data(Kind::Corrupt, message)
 }
 
-/// Where the directory lies, and how many records it has.
+/// The place of the directory, and the number of its records.
 struct End {
     begin: u64,
     bytes: u64,
     count: u64,
-    /// Where what follows the directory begins.
+    /// The offset of what follows the directory.
     limit: u64,
 }
 
-/// A little-endian number of 2, 4 or 8 bytes at `at`; 0 past the end, which callers that checked the length never see.
+/// A little-endian number of 2, 4 or 8 bytes at `at`; 0 past the end, which cannot happen since callers check the
+/// length.
 fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
     let part = bytes.get(at..at + len).unwrap_or_default();
     part.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
@@ -102,7 +103,7 @@ pub(super) fn read(source: &Source<'_>, len: u64, limits: &DecompressLimits) -> 
     records(source, &end, limits, &mut at).map_err(|fault| place(at, fault))
 }
 
-/// The last bytes, and where they begin.
+/// The last bytes, and their offset.
 fn tail(source: &Source<'_>, len: u64) -> io::Result<(Vec<u8>, u64)> {
     let most = (MOST_COMMENT_BYTES + END_BYTES + LOCATOR_BYTES) as u64;
     let begin = len.saturating_sub(most);
@@ -115,7 +116,7 @@ fn tail(source: &Source<'_>, len: u64) -> io::Result<(Vec<u8>, u64)> {
 
 fn find_end(source: &Source<'_>, len: u64) -> Result<End, Fault> {
     let (bytes, begin) = tail(source, len)?;
-    // The comment behind the end record reaches to the end of the file: a signature inside a comment does not match.
+    // The comment after the end record extends to the end of the file, so a signature inside a comment does not match.
     let is_end = |&at: &usize| {
         let end = &bytes[at..];
         end.starts_with(END) && end.len() == END_BYTES + number(end, 20, 2) as usize
@@ -160,7 +161,7 @@ fn checked(end: End) -> Result<End, Fault> {
     Ok(end)
 }
 
-/// Reads the records; `at` is where it stands.
+/// Reads the records; `at` is the current offset.
 fn records(source: &Source<'_>, end: &End, limits: &DecompressLimits, at: &mut u64) -> Result<Directory, Fault> {
     *at = end.begin;
     let record_bytes = size_of::<Record>() + size_of::<(u64, u64)>();
@@ -190,7 +191,7 @@ fn push<T>(items: &mut Vec<T>, item: T) -> io::Result<()> {
     Ok(())
 }
 
-/// The record that comes next, and its name as it stands there.
+/// The next record, and its name as stored.
 fn read_record(input: &mut Buffer<'_>, end: &End) -> Result<(Record, Vec<u8>), Fault> {
     let head = input.ensure(RECORD_BYTES)?;
     if head.len() < RECORD_BYTES || !head.starts_with(RECORD) {
@@ -231,7 +232,7 @@ fn read_record(input: &mut Buffer<'_>, end: &End) -> Result<(Record, Vec<u8>), F
 }
 
 impl Record {
-    /// Takes the numbers that do not fit into 4 bytes out of the extra field of zip64.
+    /// Reads the numbers that do not fit into 4 bytes from zip64's extra field.
     fn widen(&mut self, mut extra: &[u8]) -> Result<(), Fault> {
         const FULL: u64 = 0xffff_ffff;
         let wide = [&mut self.plain_bytes, &mut self.packed_bytes, &mut self.header].into_iter();
@@ -257,13 +258,13 @@ impl Record {
 }
 
 impl Directory {
-    /// Takes a record in, unless it is a folder's or its name leads out of the archive: then its place alone counts.
+    /// Adds a record, unless it is a folder's or its name leads out of the archive: of those only the place counts.
     fn add(&mut self, mut record: Record, raw: &[u8]) -> io::Result<()> {
         let begin = self.names.len();
         // Each byte that is no UTF-8 becomes three at most.
         self.names.try_reserve(3 * raw.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         let text = String::from_utf8_lossy(raw);
-        // Names that were made on Windows may have its separators.
+        // Names created on Windows may have its separators.
         let mut is_inside = !text.ends_with(['/', '\\']) && !text.starts_with(['/', '\\']) && !text.contains('\0');
         for part in text.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")) {
             is_inside &= part != "..";
@@ -300,7 +301,7 @@ impl Directory {
     }
 }
 
-/// Where the data of a member lies, and how it is packed.
+/// The place of a member's data, and its compression.
 pub(super) fn entry(source: &Source<'_>, record: &Record) -> Result<Entry, Fault> {
     const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
     let unsupported = |message| Err(Fault::Data(Kind::Unsupported, message));

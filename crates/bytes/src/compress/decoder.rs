@@ -1,9 +1,9 @@
 //! The parts of decompression that all formats share: limits, places of errors, data before errors, and the borders of
 //! members.
 //!
-//! A format is described by its [`Member`]s, which follow each other. It turns pending bytes of a [`Buffer`] into plain
-//! bytes of the caller's buffer, as long as there is room. It keeps its own history, so that the caller may pass
-//! another buffer each time.
+//! A format is described by its [`Member`], of which a file holds one after the other. It converts pending bytes of a
+//! [`Buffer`] to plain bytes in the caller's buffer, as long as there is room. It keeps its own history, so the caller
+//! may pass a different buffer each time.
 
 use super::error::{DecompressError, DecompressErrorKind, Stop, corrupt, truncated, unsupported};
 use super::{Codec, DecompressLimits, gzip, lz4, skippable_len, zstd};
@@ -12,7 +12,7 @@ use crate::{Buffer, Source};
 use std::io::{self, Read};
 use std::ops::Range;
 
-/// The caller's buffer and how much of it is filled. What lies behind that may be overwritten with anything.
+/// The caller's buffer and how much of it is filled. The rest may be overwritten with anything.
 pub(super) struct Output<'o> {
     pub(super) bytes: &'o mut [u8],
     pub(super) filled: usize,
@@ -27,7 +27,7 @@ impl Output<'_> {
         &mut self.bytes[self.filled..]
     }
 
-    /// Copies as much of `from` as there is room for.
+    /// Copies as much of `from` as fits.
     pub(super) fn take_from(&mut self, from: &[u8]) -> usize {
         let count = from.len().min(self.bytes.len() - self.filled);
         self.rest()[..count].copy_from_slice(&from[..count]);
@@ -55,17 +55,17 @@ impl Format for NoFormat {
     fn restart(&mut self) {}
 }
 
-/// What the members of a format are like.
+/// The members of a format.
 pub(super) trait Member: Send {
-    /// Whether skippable frames may stand between members.
+    /// Whether skippable frames may occur between members.
     const MAY_SKIP: bool;
 
     /// Whether bytes begin as a member does.
     fn begins(bytes: &[u8]) -> bool;
     /// Begins with the member that comes next.
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop>;
-    /// Decodes some of its data into `out`, which has room; says whether the member ended, all that is behind its data
-    /// included.
+    /// Decodes some data into `out`, which has room; returns whether the member ended, including everything after its
+    /// data.
     fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop>;
     /// Forgets all that was read.
     fn restart(&mut self);
@@ -76,7 +76,7 @@ pub(super) struct Sequence<M> {
     member: M,
     state: State,
     is_first: bool,
-    /// Whether it is a part of the members, as an index has it: nothing may follow them there.
+    /// Whether it is a range of members from an index: nothing may follow them.
     is_part: bool,
 }
 
@@ -144,7 +144,7 @@ enum Next {
     End,
 }
 
-/// Looks at what comes where a member may begin. Zeros up to the end are an end, but not in place of the first member.
+/// Examines the place where a member may begin. Zeros up to the end are an end, except in place of the first member.
 fn next_member(input: &mut Buffer<'_>, is_first: bool, begins: impl Fn(&[u8]) -> bool) -> Result<Next, Stop> {
     let pending = input.ensure(8)?;
     match pending {
@@ -157,7 +157,7 @@ fn next_member(input: &mut Buffer<'_>, is_first: bool, begins: impl Fn(&[u8]) ->
     }
 }
 
-/// Whether all that is left are the first bytes of what tells a format.
+/// Whether only the first bytes of a signature are left.
 fn is_cut(pending: &[u8], begins: impl Fn(&[u8]) -> bool) -> bool {
     const HEADS: [[u8; 4]; 5] = [
         [0x1f, 0x8b, 0, 0],
@@ -184,7 +184,7 @@ fn padding(input: &mut Buffer<'_>) -> Result<Next, Stop> {
         }
         let zeros = pending.iter().take_while(|&&byte| byte == 0).count();
         let is_all = zeros == pending.len();
-        // What is wrong is at the first other byte, however many zeros came with it.
+        // The error is at the first byte that is not zero, however many zeros precede it.
         input.consume(zeros);
         if !is_all {
             let message = "extra data follows the compressed data".to_owned();
@@ -213,7 +213,7 @@ pub(crate) struct Decoder<'a> {
     input: Buffer<'a>,
     format: Box<dyn Format>,
     limits: DecompressLimits,
-    /// Where the input begins in the compressed data that messages are about.
+    /// Where the input begins in the compressed data, for messages.
     begin: u64,
     /// Plain bytes handed out, in bytes from the beginning of the plain data.
     plain_offset: u64,
@@ -232,7 +232,7 @@ impl<'a> Decoder<'a> {
         Ok(Decoder { codec, input, format, limits: limits.clone(), begin: 0, plain_offset: 0, failed: None })
     }
 
-    /// Decodes a part of a source, which begins at byte `begin` of that, as `format` says.
+    /// Decodes a part of a source, which begins at byte `begin` of it, according to `format`.
     pub(super) fn of_part(
         codec: Codec,
         (part, begin): (Source<'a>, u64),
@@ -243,7 +243,7 @@ impl<'a> Decoder<'a> {
         Decoder { codec, input, format, limits: limits.clone(), begin, plain_offset: 0, failed: None }
     }
 
-    /// How many plain bytes came before the next one.
+    /// The number of plain bytes before the next one.
     pub(super) fn plain_offset(&self) -> u64 {
         self.plain_offset
     }
@@ -256,7 +256,7 @@ impl<'a> Decoder<'a> {
         self.plain_offset = plain_offset;
     }
 
-    /// Fills `out` from members that hold at least as much.
+    /// Fills `out` from members that hold at least that much.
     pub(super) fn fill(&mut self, out: &mut [u8]) -> io::Result<()> {
         let mut filled = 0;
         while filled < out.len() {
@@ -289,22 +289,22 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// The ratio is looked at where so many plain bytes, or a multiple of them, are out, and at the end: 1 MiB.
+/// The ratio is checked at multiples of this many plain bytes, and at the end: 1 MiB.
 const STEP_BYTES: u64 = 1 << 20;
 
 impl Decoder<'_> {
-    /// How many bytes may be decoded before a limit is looked at: it must not depend on the caller's buffers where that
-    /// is.
+    /// How many bytes may be decoded until a limit is checked: the place of the check must not depend on the caller's
+    /// buffers.
     fn room(&self) -> u64 {
         let to_limit = self.limits.bytes.saturating_sub(self.plain_offset);
         to_limit.min(STEP_BYTES - self.plain_offset % STEP_BYTES)
     }
 
-    /// Decodes, and says how many bytes came before what stops it.
+    /// Decodes, and returns the number of bytes before the error, if any.
     fn decode(&mut self, out: &mut [u8]) -> (usize, Result<(), Stop>) {
         let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
         let mut spare = [0];
-        // Where nothing more is allowed one byte tells whether there is more.
+        // At the limit, one more byte shows whether there is more.
         let most = room.min(out.len());
         let out = if room == 0 { &mut spare } else { &mut out[..most] };
         let mut out = Output { bytes: out, filled: 0 };
@@ -321,7 +321,7 @@ impl Decoder<'_> {
 }
 
 impl Read for Decoder<'_> {
-    /// What came before an error is handed out first; then the error, however often it is called.
+    /// Bytes before an error are returned first; then the error, however often it is called.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let error = match self.failed.take() {
             Some(error) => error,

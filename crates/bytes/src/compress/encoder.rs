@@ -1,5 +1,5 @@
-//! Plain bytes into members that can be read on their own. What a member is depends on its bytes and the level alone,
-//! so that members made by any number of threads make the same file.
+//! Plain bytes to members that can be read independently. A member depends only on its bytes and the level, so that any
+//! number of threads produces the same file.
 
 use super::Codec;
 use super::gzip;
@@ -9,7 +9,7 @@ use libdeflater::{CompressionLvl, Compressor};
 use std::io;
 use zstd_safe::{CCtx, CParameter};
 
-/// How many plain bytes to give to [`Encoder::encode`] at a time, the end apart: 1 MiB.
+/// How many plain bytes to pass to [`Encoder::encode`] at a time, except at the end: 1 MiB.
 pub const MEMBER_BYTES: usize = 1 << 20;
 
 /// Makes members of one format.
@@ -61,7 +61,7 @@ impl Encoder {
         Ok(Encoder { codec, engine })
     }
 
-    /// The format that it makes.
+    /// The format it produces.
     pub fn codec(&self) -> Codec {
         self.codec
     }
@@ -69,7 +69,7 @@ impl Encoder {
     /// Appends one member that holds `plain`, which may be empty, to `out`.
     ///
     /// # Errors
-    /// `OutOfMemory`; then `out` is as it was.
+    /// `OutOfMemory`; then `out` is unchanged.
     pub fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let begin = out.len();
         let result = match &mut self.engine {

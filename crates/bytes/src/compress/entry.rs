@@ -1,5 +1,5 @@
-//! Members of a zip archive, read in order: their data by one of three methods, and the size and checksum that the
-//! directory of the archive says. Where they lie is `archive`'s business.
+//! Members of a zip archive, read in order: their data, compressed by one of three methods, checked against the size
+//! and checksum in the directory of the archive. `archive` finds their places.
 
 use super::decoder::{Format, Output, Sequence};
 use super::error::{Stop, checksum, corrupt, truncated};
@@ -10,11 +10,11 @@ use libdeflater::Crc;
 use std::io::{self, Read};
 use std::ops::Range;
 
-/// What a directory says of a member.
+/// The directory's entry of a member.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) method: Method,
-    /// Where its data lies in the archive.
+    /// The range of its data in the archive.
     pub(crate) packed: Range<u64>,
     pub(crate) plain_bytes: u64,
     pub(crate) crc: u32,
@@ -26,7 +26,7 @@ impl Entry {
     }
 }
 
-/// How the data of a member is packed.
+/// How a member's data is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     Stored,
@@ -75,7 +75,7 @@ impl MemberData {
         Ok(Box::new(MemberData { entry, data, crc: Crc::new(), plain_bytes: 0, is_over: false }))
     }
 
-    /// Decodes into `out`, which has room; says whether the data ended.
+    /// Decodes into `out`, which has room; returns whether the data ended.
     fn read(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
         match &mut self.data {
             Data::Deflate(inflate) => inflate.decode(input, out),

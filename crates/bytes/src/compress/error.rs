@@ -1,5 +1,5 @@
 //! What can be wrong with compressed bytes, and where: the error that users of the crate find by downcasting, and the
-//! short form in which decoders report it before the place is known. It decides nothing.
+//! short form used by decoders before the place is known. It decides nothing.
 
 use super::Codec;
 use std::fmt;
@@ -26,11 +26,11 @@ pub enum DecompressErrorKind {
 /// Which limit of [`DecompressLimits`](super::DecompressLimits) is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecompressLimit {
-    /// That of the plain bytes.
+    /// The limit on plain bytes.
     Bytes,
-    /// That of plain bytes per compressed byte.
+    /// The limit on plain bytes per compressed byte.
     Ratio,
-    /// That of the memory.
+    /// The limit on memory.
     Memory,
 }
 
@@ -54,7 +54,7 @@ pub struct DecompressError {
     pub codec: Codec,
     /// Where reading stopped, in bytes from the beginning of the compressed data.
     pub offset: u64,
-    /// How many plain bytes came before, in bytes.
+    /// The number of plain bytes before it.
     pub plain_offset: u64,
     /// What is wrong.
     pub kind: DecompressErrorKind,
@@ -82,7 +82,7 @@ impl From<DecompressError> for io::Error {
     }
 }
 
-/// Why a decoder stops: what the source said, or what is wrong with the data.
+/// Why a decoder stops: an error of the source, or of the data.
 #[derive(Debug)]
 pub(super) enum Stop {
     Io(io::Error),

@@ -85,7 +85,7 @@ pub(super) struct Gzip {
     crc: Crc,
     /// Plain bytes of this member so far, modulo 2^32.
     size: u32,
-    /// Where this member has to end, in bytes of the compressed data, if its head says so.
+    /// The end that this member's header declares, in bytes of the compressed data, if any.
     told_end: Option<u64>,
 }
 

@@ -1,12 +1,11 @@
-//! Where the members of a file lie, found without decoding them, so that threads can decode different ones at the same
-//! time.
+//! Finds the members of a file without decoding them, so that threads can decode different ones at the same time.
 //!
 //! Members count only if their headers declare their sizes, packed and plain: BGZF and our own gzip members, zstd and
 //! lz4 frames with content sizes. Anything else, damage included, means no index: then the file is read as a stream,
 //! which has the better messages. The declared sizes are checked when the members are decoded.
 //!
 //! The walk makes one small read per member or block, and keeps 16 bytes per [`GROUP_BYTES`] of data; of small members
-//! no more than 16 per [`BYTES_PER_LOOK`]. A zstd file may tell at its end what the walk would find ([`seek`]).
+//! at most 16 per [`BYTES_PER_LOOK`]. A zstd file may end in a table with the same information ([`seek`]).
 
 use super::error::Stop;
 use super::{Codec, DecompressError, DecompressLimits, gzip, lz4, seek, skippable_len, zstd};
@@ -20,7 +19,7 @@ const GROUP_BYTES: u64 = 512 << 10;
 /// The largest member that is decoded as a whole: 4 MiB.
 const MEMBER_LIMIT_BYTES: u64 = 4 << 20;
 
-/// Where the memory does not hold this many groups, a stream makes more of it: readers hold some whole groups each.
+/// If the memory limit does not hold this many groups, the file is read as a stream: each reader holds whole groups.
 const GROUPS_IN_MEMORY: u64 = 16;
 
 /// A file of many tiny members or blocks is not worth the walk, which stops after this many reads, and one more for
@@ -28,7 +27,7 @@ const GROUPS_IN_MEMORY: u64 = 16;
 const FREE_LOOKS: u64 = 1000;
 const BYTES_PER_LOOK: u64 = 1024;
 
-/// Where groups of members begin, and one more entry for the end of the last.
+/// The offsets of groups of members, with one more entry for the end of the last.
 pub(crate) struct Groups {
     begins: Vec<Place>,
     largest_bytes: usize,
@@ -40,7 +39,7 @@ struct Place {
     plain: u64,
 }
 
-/// One group: where it lies, in bytes of the packed and of the plain data.
+/// A group: its place in bytes of the packed and of the plain data.
 pub(super) struct Group {
     pub(super) packed: Range<u64>,
     pub(super) plain: Range<u64>,
@@ -77,7 +76,7 @@ impl Groups {
 /// Walks over the members of a positioned source. `None` if it is one to be read as a stream.
 ///
 /// # Errors
-/// What the source says; a [`DecompressError`] if the sizes exceed a limit.
+/// Errors of the source; a [`DecompressError`] if the sizes exceed a limit.
 pub(super) fn find(codec: Codec, source: &Source<'_>, limits: &DecompressLimits) -> io::Result<Option<Groups>> {
     let Some(end) = source.len().filter(|_| source.is_positioned()) else {
         return Ok(None);
@@ -114,12 +113,12 @@ struct Builder {
 }
 
 impl Builder {
-    /// Says whether a member may be decoded as a whole, and notes it.
+    /// Records a member; returns whether it may be decoded as a whole.
     ///
-    /// One without plain bytes goes to those beside it, however large they are: of a group that has none nobody would
-    /// ever see whether that is so.
+    /// A member without plain bytes joins its neighbors, however large they are: nothing would ever be read from a
+    /// group without plain bytes, so nothing would verify it.
     fn push(&mut self, packed: u64, plain: u64) -> bool {
-        // What holds nothing is passed over, and need not be in memory.
+        // Members that hold nothing are skipped, and need not fit in memory.
         let is_small = plain == 0 || plain <= MEMBER_LIMIT_BYTES && packed <= MEMBER_LIMIT_BYTES + GROUP_BYTES;
         let begin = self.end.unwrap_or(Place { packed: 0, plain: 0 });
         let end = Place { packed: begin.packed + packed, plain: begin.plain.saturating_add(plain) };
@@ -151,7 +150,7 @@ type Sizes = (u64, u64);
 
 struct Walk<'s, 'a> {
     source: &'s Source<'a>,
-    /// Where the source ends.
+    /// The end of the source.
     end: u64,
     at: u64,
     looks_left: Cell<u64>,
@@ -169,7 +168,7 @@ impl Walk<'_, '_> {
         Ok(&bytes[..count])
     }
 
-    /// Notes a member of `packed` bytes that begins here, and goes to its end.
+    /// Records a member of `packed` bytes that begins here, and moves to its end.
     fn pass(&mut self, packed: u64, plain: u64) -> bool {
         self.at = self.at.saturating_add(packed);
         packed > 0 && self.at <= self.end && self.groups.push(packed, plain)
@@ -201,7 +200,7 @@ impl Walk<'_, '_> {
         Ok(true)
     }
 
-    /// Takes the members from the table at the end; where there is none that fits, nothing is noted.
+    /// Takes the members from the table at the end; if there is none that fits, nothing is recorded.
     fn table(&mut self) -> io::Result<bool> {
         let (source, end) = (self.source, self.end);
         let most = self.looks_left.get();
@@ -251,8 +250,8 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// Passes over the blocks of a frame: `block` says of the `N` bytes that one begins with whether it is the last,
-    /// and how many more it has.
+    /// Skips the blocks of a frame: for the `N` bytes at the start of a block, `block` returns whether it is the last,
+    /// and the size of the rest.
     fn blocks<const N: usize>(
         &self,
         head_bytes: usize,

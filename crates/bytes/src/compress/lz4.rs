@@ -24,12 +24,12 @@ use xxhash_rust::xxh32::{Xxh32, xxh32};
 const MAGIC: u32 = 0x184d_2204;
 const LEGACY_MAGIC: u32 = 0x184c_2102;
 const LEGACY_BLOCK_BYTES: usize = 8 << 20;
-/// How far back a linked block may refer to earlier blocks.
+/// The distance over which a linked block may refer to earlier blocks.
 const HISTORY_BYTES: usize = 64 << 10;
 /// The longest header of a frame.
 pub(super) const HEAD_BYTES: usize = 19;
 const IS_STORED: u32 = 1 << 31;
-/// A byte of a block stands for at most this many: one more byte of a length adds up to 255.
+/// One byte of a block stands for at most this many: each further byte of a length adds up to 255.
 const EXPANSION: usize = 255;
 
 pub(super) fn is_magic(bytes: &[u8]) -> bool {
@@ -98,9 +98,9 @@ impl Head {
         }
     }
 
-    /// The most bytes that a block may take in the file.
+    /// The most bytes of a block in the file.
     fn packed_limit(&self) -> usize {
-        // The legacy format stores nothing: incompressible blocks grow, by lz4's bound.
+        // The legacy format has no stored blocks: incompressible ones grow, by lz4's bound.
         if self.is_legacy { self.block_bytes + self.block_bytes / 255 + 16 } else { self.block_bytes }
     }
 }
@@ -167,7 +167,7 @@ impl Lz4 {
         let history = if self.head.is_linked { self.end.min(HISTORY_BYTES) } else { 0 };
         self.window.copy_within(self.end - history..self.end, 0);
         (self.start, self.end) = (history, history);
-        // Most blocks of small files are far from what their head allows.
+        // Most blocks of small files are far below what their header allows.
         let most = block.len().saturating_mul(EXPANSION).min(self.head.block_bytes);
         grow(&mut self.window, history + most)?;
         let (dictionary, room) = self.window.split_at_mut(history);

@@ -1,9 +1,9 @@
 //! The plain bytes of an indexed source, from any place, by any number of threads.
 //!
-//! A thread decodes what it reads itself, straight into its own buffer: nobody waits for anybody, and nothing is kept
-//! but decoders. Whole groups of members are each decoded once. Who reads a part of one has it decoded from its
-//! beginning, unless a decoder is left where the part begins: so reading on in small parts is no more work either.
-//! Whether members are whole shows at their end: groups of which parts were read are noted until somebody gets there.
+//! Each thread decodes what it reads, directly into its own buffer: threads do not wait for each other, and only
+//! decoders are kept. A whole group of members is decoded once. Reading a part of one decodes it from its beginning,
+//! unless a decoder is left at the beginning of the part, so reading on in small parts is no more work either. Damage
+//! of a member may only show at its end: groups that were read in part are recorded until someone reaches their end.
 
 use super::decoder::Decoder;
 use super::index::{Group, Groups};
@@ -21,20 +21,20 @@ pub(crate) struct Members<'a> {
     source: Source<'a>,
     groups: Groups,
     limits: DecompressLimits,
-    /// About as many as there ever were readers at the same time; those that were used last are at the end.
+    /// About as many as the most readers at any one time; the most recently used are at the end.
     idle: Mutex<Vec<Reader<'a>>>,
     /// By group [`UNREAD`], [`READ`] or [`CHECKED`].
     states: Vec<AtomicU8>,
 }
 
-/// How many idle readers may stand in the middle of a group before one of them is taken for another.
+/// How many idle readers may be in the middle of a group before one of them is reused for another group.
 const MOST_IN_GROUPS: usize = 2;
 
 /// Nobody read any of it.
 const UNREAD: u8 = 0;
 /// Some of it was read.
 const READ: u8 = 1;
-/// It was decoded to its end, and is what it should be.
+/// It was decoded to its end without an error.
 const CHECKED: u8 = 2;
 
 impl<'a> Members<'a> {
@@ -86,7 +86,7 @@ impl<'a> Members<'a> {
         self.groups.largest_bytes()
     }
 
-    /// As [`Source::read_at`]. The error is that of the first group that has one.
+    /// Like [`Source::read_at`]. The error is that of the first group that has one.
     pub(crate) fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         let end = self.len().min(offset.saturating_add(out.len() as u64));
         if offset >= end {
@@ -106,7 +106,7 @@ impl<'a> Members<'a> {
         Ok((end - offset) as usize)
     }
 
-    /// One that can read on from `offset`, or that stands in no group, or a new one.
+    /// A reader at `offset`, or one in no group, or a new one.
     fn reader(&self, group: usize, offset: u64) -> io::Result<Reader<'a>> {
         let mut idle = self.lock();
         let fits = idle.iter().position(|reader| reader.is_before(group, offset));
@@ -126,12 +126,12 @@ impl<'a> Members<'a> {
     }
 }
 
-/// A decoder and where it stands.
+/// A decoder and its position.
 struct Reader<'a> {
     decoder: Decoder<'a>,
-    /// The group that it is in the middle of.
+    /// The group it is in the middle of.
     group: Option<usize>,
-    /// Room for bytes that nobody wants.
+    /// Room for bytes that are skipped.
     passed: Vec<u8>,
 }
 

@@ -1,22 +1,20 @@
 //! Compression: gzip, zstd and lz4 recognised by content, read through a reused window, written in independent members.
 //!
 //! - [`decompressed`] turns a source of compressed bytes into one of plain bytes: positioned, so that threads decode
-//!   members at the same time, where the data says how large its members are; else a stream.
+//!   members at the same time, if the data records the sizes of its members; otherwise a stream.
 //! - [`Encoder`] turns a block of plain bytes into one member that can be read on its own.
 //!
-//! It starts no threads, takes no sizes on trust and never hands out a partial result as a whole one. `decoder.rs` has
-//! what all formats share, `index.rs` and `members.rs` the reading of members by many threads, `encoder.rs` the
-//! writing.
+//! It starts no threads, trusts no sizes and never returns a partial result as a whole one. `decoder.rs` has what all
+//! formats share, `index.rs` and `members.rs` reading members by many threads, `encoder.rs` writing.
 //!
 //! # Whose code
 //!
-//! Reading gzip is our own (`inflate`): ISA-L is faster, but assembly, which takes more than a C compiler to build;
-//! libdeflate does not stream; zlib-rs streams, and is slower. gzip is written by libdeflate; zstd is the C library,
-//! lz4 a crate. Level 1 is the default of all formats: at any level compressing takes many times as long as formatting
-//! text.
+//! Reading gzip is our own (`inflate`): ISA-L is faster, but needs an assembler in addition to a C compiler; libdeflate
+//! does not stream; zlib-rs streams, but is slower. gzip is written by libdeflate; zstd is the C library, lz4 a crate.
+//! Level 1 is the default of all formats: at any level compressing takes many times as long as formatting text.
 //!
-//! `benches/compress.rs` shows the speed of each format and level beside zlib-rs and libdeflate, `cargo xtask bench
-//! gzip` that of whole files beside ISA-L and Python's gzip; bench/record has what they said.
+//! `benches/compress.rs` measures each format and level beside zlib-rs and libdeflate, `cargo xtask bench gzip` whole
+//! files beside ISA-L and Python's gzip; the results are in bench/record.
 
 mod decoder;
 mod encoder;
@@ -87,9 +85,9 @@ impl Codec {
         }
     }
 
-    /// The format that the first bytes show; `None` if they are not compressed. 4 bytes are enough, unless a skippable
-    /// frame comes first: zstd and lz4 share those, so that what follows them decides, and zstd if that is not among
-    /// `bytes`.
+    /// The format according to the first bytes; `None` if they are not compressed. 4 bytes are enough unless a
+    /// skippable frame comes first: zstd and lz4 share those, so the format is that of the next frame, or zstd if
+    /// `bytes` ends before it.
     pub fn of_content(bytes: &[u8]) -> Option<Codec> {
         if gzip::is_magic(bytes) {
             return Some(Codec::Gzip);
@@ -146,12 +144,12 @@ fn skippable_len(bytes: &[u8]) -> Option<u64> {
 pub struct DecompressLimits {
     /// Most plain bytes. Default: no limit.
     pub bytes: u64,
-    /// Most plain bytes per compressed byte, looked at once 64 MiB came out: less than that harms nobody, and short
-    /// files of one repeated line are harmless at any ratio. Default: 2000, which no gzip (1032) and no lz4 (255) can
-    /// reach.
+    /// Most plain bytes per compressed byte, checked once 64 MiB have been decoded: less than that harms nobody, and
+    /// short files of one repeated line are harmless at any ratio. Default: 2000, which no gzip (1032) and no lz4 (255)
+    /// can reach.
     pub ratio: u64,
-    /// Most memory for windows, in bytes; members of which it does not hold 16 are read as a stream. Default: 128 MiB,
-    /// the window that the zstd tool takes.
+    /// Most memory for windows, in bytes; if fewer than 16 members fit, they are read as a stream. Default: 128 MiB,
+    /// the window that the zstd tool accepts.
     pub memory_bytes: u64,
 }
 
@@ -183,7 +181,7 @@ impl DecompressLimits {
         self
     }
 
-    /// What to say if `plain` bytes out of `packed` ones are too many.
+    /// An error if `plain` bytes from `packed` ones are too many.
     fn check(&self, packed: u64, plain: u64) -> Result<(), error::Stop> {
         if plain > self.bytes { Err(self.too_many_bytes()) } else { self.check_ratio(packed, plain) }
     }
@@ -203,11 +201,11 @@ impl DecompressLimits {
     }
 }
 
-/// The plain bytes of `source` if it is compressed, or `source` itself, of which nothing is lost.
+/// The plain bytes of `source` if it is compressed, otherwise `source` itself, with nothing consumed.
 ///
-/// Where a file or memory consists of several members whose sizes can be found without decoding them (BGZF, zstd and
-/// lz4 frames with content sizes, all that [`Encoder`] writes), the result is positioned and threads decode different
-/// members at the same time. Else it is a stream, decoded by whoever reads.
+/// If a file or memory consists of several members whose sizes can be found without decoding them (BGZF, zstd and lz4
+/// frames with content sizes, all output of [`Encoder`]), the result is positioned and threads decode different members
+/// at the same time. Otherwise it is a stream, decoded by the reading thread.
 ///
 /// ```
 /// use polyhaul_bytes::{Codec, DecompressLimits, Encoder, Source, decompressed};
@@ -224,7 +222,7 @@ impl DecompressLimits {
 /// ```
 ///
 /// # Errors
-/// What the source says; a [`DecompressError`] if the sizes of the members already exceed a limit. All other damage is
+/// Errors of the source; a [`DecompressError`] if the sizes of the members already exceed a limit. Other damage is
 /// found by reading.
 pub fn decompressed<'a>(source: Source<'a>, limits: &DecompressLimits) -> io::Result<Source<'a>> {
     let Some(codec) = Codec::of_source(&source)? else {

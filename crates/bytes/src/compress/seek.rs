@@ -1,4 +1,4 @@
-//! Where the frames of a zstd file begin, listed at its end: the zstd project's seekable format
+//! The offsets of a zstd file's frames, listed at its end: the zstd project's seekable format
 //! (contrib/seekable_format/zstd_seekable_compression_format.md). It is a skippable frame, which every decoder skips.
 //!
 //! | offset | bytes | |
@@ -9,8 +9,8 @@
 //! | end - 5 | 1 | flags |
 //! | end - 4 | 4 | magic B1 EA 92 8F |
 //!
-//! Without it a reader looks at the header of each block, of which a MiB has at least eight: that delays reading from a
-//! slow disk. Sizes are only declared here; the decoder checks them.
+//! Without it a reader visits the header of each block, at least eight per MiB, which is slow on a slow disk. Sizes are
+//! only declared here; the decoder checks them.
 
 use crate::Source;
 use crate::memory::grow;
@@ -23,16 +23,16 @@ const FILE_MAGIC: u32 = 0x8f92_eab1;
 const HEAD_BYTES: usize = 8;
 const ENTRY_BYTES: usize = 8;
 const FOOTER_BYTES: usize = 9;
-/// A flag: each entry has a checksum behind its sizes.
+/// A flag: each entry has a checksum after its sizes.
 const HAS_CHECKSUMS: u8 = 0x80;
-/// Flags that a later format may have, and would be read in another way.
+/// Flags reserved for later versions, whose tables may be laid out differently.
 const RESERVED: u8 = 0x7c;
 const CHECKSUM_BYTES: usize = 4;
-/// No table may list more frames; of members of a MiB that many are 128 TiB.
+/// The most frames in a table; of members of 1 MiB that is 128 TiB.
 const MOST_FRAMES: usize = 0x800_0000;
 /// The largest table that is read: of 8 million frames.
 const MOST_BYTES: u64 = 64 << 20;
-/// What is in memory of a table that is read: whole entries, with checksums or without.
+/// How much of a table is in memory while it is read: whole entries, with or without checksums.
 const BLOCK_BYTES: usize = 2048 * (ENTRY_BYTES + CHECKSUM_BYTES);
 
 /// Frames in the order of the file.
@@ -61,7 +61,7 @@ impl SeekTable {
     /// Adds a frame of `packed` bytes that holds `plain`.
     ///
     /// # Errors
-    /// `OutOfMemory`; `InvalidInput` for sizes that the format has no room for.
+    /// `OutOfMemory`; `InvalidInput` for sizes that do not fit into the format.
     pub fn push(&mut self, packed: usize, plain: usize) -> io::Result<()> {
         let begin = self.entries.len();
         grow(&mut self.entries, begin + ENTRY_BYTES)?;
@@ -72,7 +72,7 @@ impl SeekTable {
         Ok(())
     }
 
-    /// Adds the frames of `other` behind its own, and leaves none there.
+    /// Moves the frames of `other` to the end of this table.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -82,8 +82,8 @@ impl SeekTable {
         Ok(())
     }
 
-    /// The bytes to be written behind the last frame. None where one frame or none is listed, which is found without,
-    /// or more than the format has room for.
+    /// The bytes to write after the last frame. Empty if one frame or none is listed, which readers find without a
+    /// table, or more than fit into the format.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -103,9 +103,9 @@ impl SeekTable {
     }
 }
 
-/// Hands out packed and plain bytes of each frame of a source that ends at `end`, until `see` wants no more, and gives
-/// the size of the table itself, which is the last frame. `None` where `see` wanted no more, and where there is no such
-/// table, or one that is not well formed or too large.
+/// Passes packed and plain bytes of each frame of a source that ends at `end` to `see`, until that returns false, and
+/// then the size of the table itself, which is the last frame. `None` if `see` stopped it, if there is no table, or if
+/// it is malformed or too large.
 pub(super) fn each(source: &Source<'_>, end: u64, mut see: impl FnMut([u32; 2]) -> bool) -> io::Result<Option<u64>> {
     let Some(FoundMembers { begin, entry_bytes }) = find(source, end)? else { return Ok(None) };
     let mut block = [0; BLOCK_BYTES];
@@ -120,7 +120,7 @@ pub(super) fn each(source: &Source<'_>, end: u64, mut see: impl FnMut([u32; 2]) 
     Ok(Some(end - begin))
 }
 
-/// Where the table begins, and how large its entries are.
+/// The beginning of the table, and the size of its entries.
 struct FoundMembers {
     begin: u64,
     entry_bytes: usize,

@@ -12,8 +12,8 @@ use std::io;
 /// How many bytes are decoded at a time.
 const STEP_BYTES: usize = 256 << 10;
 
-/// The plain bytes of zlib data, which must not be more than `most_bytes`. Memory is taken as they come; what follows
-/// the data is not looked at.
+/// The plain bytes of zlib data, at most `most_bytes`. Memory grows as they are decoded; anything after the data is
+/// ignored.
 ///
 /// ```
 /// let packed = [0x78, 1, 1, 3, 0, 0xFC, 0xFF, b'a', b'b', b'c', 2, 0x4D, 1, 0x27];
@@ -21,7 +21,7 @@ const STEP_BYTES: usize = 256 << 10;
 /// ```
 ///
 /// # Errors
-/// `InvalidData` where the data is damaged, or more than `most_bytes`; `OutOfMemory`.
+/// `InvalidData` if the data is damaged or longer than `most_bytes`; `OutOfMemory`.
 pub fn inflated(packed: &[u8], most_bytes: usize) -> io::Result<Vec<u8>> {
     read(&mut Buffer::new(Source::memory(packed)), most_bytes).map_err(|stop| match stop {
         Stop::Io(error) => error,

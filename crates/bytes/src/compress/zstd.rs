@@ -1,4 +1,4 @@
-//! zstd frames (RFC 8878): headers are parsed here, so that limits and sizes are known; the data is up to the zstd
+//! zstd frames (RFC 8878): headers are parsed here, so that limits and sizes are known; the data is decoded by the zstd
 //! library.
 //!
 //! | bytes | header of a frame (RFC 8878, 3.1.1) |
@@ -87,13 +87,13 @@ pub(super) struct Zstd {
     steps: Option<Steps>,
 }
 
-/// What a call of the library gave before it failed is lost. So that the bytes before an error do not depend on the
-/// caller's buffers, a call gets one part of a frame, or only hands out what is left of the part before.
+/// Bytes returned by a library call before it fails are lost. So that the bytes before an error do not depend on the
+/// caller's buffers, a call gets one part of a frame, or only flushes the rest of the previous part.
 struct Steps {
-    /// What is left of this part, in bytes.
+    /// The rest of this part, in bytes.
     left: usize,
     next: Part,
-    /// Whether there may be more of the part before.
+    /// Whether there may be more of the previous part.
     is_full: bool,
 }
 
@@ -141,7 +141,7 @@ impl Zstd {
             return context.reset(ResetDirective::SessionOnly).map(drop).map_err(fault);
         }
         let mut context = DCtx::try_create().ok_or_else(out_of_memory)?;
-        // The window was checked already, to the byte; the library's own limit is a power of two, and lower.
+        // The window was already checked, to the byte; the library's own limit is a power of two, and lower.
         let largest_log = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
         context.set_parameter(DParameter::WindowLogMax(largest_log)).map_err(fault)?;
         self.context = Some(context);
@@ -207,7 +207,7 @@ fn out_of_memory() -> Stop {
     Stop::Io(io::Error::new(io::ErrorKind::OutOfMemory, "out of memory in the zstd decoder"))
 }
 
-/// The library's codes are told apart by their texts, which is all that is public about them.
+/// The library's codes are told apart by their texts, the only public property they have.
 #[cold]
 fn fault(code: zstd_safe::ErrorCode) -> Stop {
     let text = zstd_safe::get_error_name(code);

@@ -1,11 +1,11 @@
-//! What a host failed with, or how it broke its contract.
+//! A failure of a host, or its breach of the contract.
 
 use crate::error::repeat;
 use std::fmt;
 use std::io;
 
-/// What a host failed with, or how it broke its contract. Found inside the `io::Error` by downcasting;
-/// [`HostFault::cause_of`] gives back what the host said.
+/// A failure of a host, or its breach of the contract. It is found inside the `io::Error` by downcasting;
+/// [`HostFault::cause_of`] returns the host's error.
 #[derive(Debug)]
 pub struct HostFault(io::Error);
 
@@ -19,15 +19,15 @@ impl HostFault {
         Self::wrap(io::Error::new(io::ErrorKind::InvalidData, message.into()))
     }
 
-    /// The same fault once more.
+    /// A copy of the fault.
     pub(crate) fn again(&self) -> io::Error {
         Self::wrap(repeat(&self.0))
     }
 
-    /// The host's own error, where `error` is its fault; else `error` as it is.
+    /// The host's own error, if `error` is its fault.
     ///
     /// # Errors
-    /// `error` where it is no fault of a host.
+    /// `error` if it is not the fault of a host.
     pub fn cause_of(error: io::Error) -> Result<io::Error, io::Error> {
         if !error.get_ref().is_some_and(|inner| inner.is::<HostFault>()) {
             return Err(error);

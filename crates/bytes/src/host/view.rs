@@ -1,8 +1,8 @@
 //! A host read at any place: for archives, whose directory is at their end.
 //!
-//! Whatever is asked for, the host is asked for 64 KiB or more, the tail apart, and what it gave last is kept, so that
-//! looks at neighbouring places are one call. Reading is one thread's work at a time; the others wait for a lock, which
-//! is no time of the host's.
+//! However little is requested, the host is asked for 64 KiB or more, except for the tail, and its latest answers are
+//! kept, so that reads at neighboring places are one call. One thread reads at a time; the others wait for a lock,
+//! which does not count as the host's time.
 
 use super::{HostFault, SharedHost};
 use crate::BLOCK_BYTES;
@@ -13,7 +13,7 @@ use polyhaul_trace::lock;
 use std::io;
 use std::sync::Mutex;
 
-/// Parts that are kept, each as large as what was asked for, in whole blocks.
+/// Parts that are kept, each as large as the request, in whole blocks.
 const PART_COUNT: usize = 4;
 /// From here on bytes are read straight into the caller's memory, and not kept.
 const LARGE_BYTES: usize = 4 * BLOCK_BYTES;
@@ -22,26 +22,26 @@ const LARGE_BYTES: usize = 4 * BLOCK_BYTES;
 pub(crate) struct View<'a> {
     host: SharedHost<'a>,
     size: u64,
-    /// What was read last is at the end.
+    /// The most recently used is at the end.
     parts: Mutex<Vec<Part>>,
 }
 
-/// Bytes of the host, and where they lie.
+/// Bytes of the host, and their offset.
 struct Part {
     offset: u64,
     bytes: Vec<u8>,
 }
 
 impl<'a> View<'a> {
-    /// The size of a host that can be viewed, which it stands at the beginning of then; `None` where it does not know
-    /// its size, or cannot seek, and stands where it stood.
+    /// The size of a host that can be viewed, which is then positioned at its beginning; `None` if it does not know its
+    /// size or cannot seek; its position is then unchanged.
     pub(crate) fn size_of(host: &SharedHost<'a>) -> io::Result<Option<u64>> {
         let mut host = lock(host);
         let Some(size) = host.size() else { return Ok(None) };
         Ok(host.seek(0)?.then_some(size))
     }
 
-    /// Views a host of this size. `head` are its first bytes, as far as they were read before.
+    /// Views a host of this size. `head` are its first bytes, as far as they were already read.
     pub(crate) fn new(host: SharedHost<'a>, size: u64, head: Vec<u8>) -> io::Result<View<'a>> {
         let mut parts = Vec::new();
         keep(&mut parts, Part { offset: 0, bytes: head })?;
@@ -91,7 +91,7 @@ impl<'a> View<'a> {
         let wanted = usize::try_from(self.size - offset).map_or(wanted, |left| left.min(wanted));
         let (mut bytes, mut filled) = (Vec::new(), 0);
         while filled < wanted {
-            // A host that gives little at a time is asked for much all the same.
+            // A host that returns little at a time is still asked for much.
             grow(&mut bytes, filled + (wanted - filled).max(BLOCK_BYTES))?;
             filled += self.call(offset + filled as u64, &mut bytes[filled..], counters)?;
         }
@@ -100,7 +100,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Copies what a part has from `at` on; returns how much that is.
+/// Copies the bytes from `at` on that a part has; returns how many.
 fn copy_from(parts: &[Part], at: u64, out: &mut [u8]) -> usize {
     let here = |part: &Part| {
         let begin = usize::try_from(at.checked_sub(part.offset)?).ok()?;

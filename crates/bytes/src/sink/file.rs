@@ -1,7 +1,7 @@
-//! The atomic file: temporary file beside the target, write, sync, close, rename, sync folder.
+//! The atomic file: temporary file next to the target, write, sync, close, rename, sync folder.
 //!
-//! It decides the order of the operations and what an error leaves behind; each operation itself is `layer.rs`.
-//! Everything that can fail early does: a folder that is to be synced is opened before the first byte is written.
+//! It decides the order of the operations and what an error leaves behind; the operations themselves are in `layer.rs`.
+//! Everything that can fail early does: a folder that will be synced is opened before the first byte is written.
 
 use super::FileOptions;
 use super::temporary::Temporary;
@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 /// As many links as Linux follows.
 const MAX_LINK_COUNT: usize = 40;
-/// Of a new file, less the umask.
+/// The mode of a new file, less the umask.
 const NEW_FILE_MODE: u32 = 0o666;
-/// Of the temporary file until it gets the mode of the old file, so that nobody sees more than they may.
+/// The mode of the temporary file until it gets that of the old file, so that nobody sees more than they may.
 const PRIVATE_MODE: u32 = 0o600;
 
 pub(super) struct FileSink {
@@ -28,7 +28,7 @@ pub(super) struct FileSink {
     durable: bool,
     /// `None` if the bytes go straight into the target.
     replacement: Option<Replacement>,
-    /// What ends a wait for the reader of a FIFO.
+    /// Ends a wait for the reader of a FIFO.
     stop: Stop,
 }
 
@@ -41,14 +41,14 @@ pub(super) struct CompleteFile {
 /// A file that has its place.
 pub(super) struct PlacedFile {
     layer: Arc<dyn Layer>,
-    /// Where it stands, if nothing stood there before.
+    /// Its path, if it did not exist before.
     new: Option<PathBuf>,
-    /// Open if it is to be synced.
+    /// Open if it will be synced.
     folder: Option<File>,
 }
 
 impl CompleteFile {
-    /// Syncs the folder, for what others did there.
+    /// Syncs the folder, for the renames of others in it.
     pub(super) fn sync_folder(&self) -> io::Result<()> {
         match self.replacement.as_ref().and_then(|replacement| replacement.folder.as_ref()) {
             Some(folder) => self.layer.sync_folder(folder),
@@ -56,7 +56,7 @@ impl CompleteFile {
         }
     }
 
-    /// Puts the file in its place; if that fails, the old one is there.
+    /// Puts the file in place; if that fails, the old one remains.
     pub(super) fn rename(self) -> io::Result<PlacedFile> {
         let Some(Replacement { temporary, target, is_new, folder }) = self.replacement else {
             return Ok(PlacedFile { layer: self.layer, new: None, folder: None });
@@ -75,10 +75,10 @@ impl PlacedFile {
         })
     }
 
-    /// Removes it where nothing stood before.
+    /// Removes the file if it did not exist before.
     pub(super) fn take_back(self) {
         if let Some(path) = self.new {
-            // Whoever takes it back has an error to tell already.
+            // The caller already has an error to report.
             let _ = self.layer.remove(&path);
         }
     }
@@ -87,9 +87,9 @@ impl PlacedFile {
 struct Replacement {
     temporary: Temporary,
     target: PathBuf,
-    /// Whether nothing was there when it was begun.
+    /// Whether there was no file at the beginning.
     is_new: bool,
-    /// Open if it is to be synced.
+    /// Open if it will be synced.
     folder: Option<File>,
 }
 
@@ -156,7 +156,8 @@ impl FileSink {
         }
     }
 
-    /// Whether it is a file of its own, which takes its place at the end: no pipe, no device, not what somebody opened.
+    /// Whether it is a file of its own that is renamed at the end, rather than a pipe, a device, or something opened by
+    /// others.
     pub(super) fn is_replacement(&self) -> bool {
         self.replacement.is_some()
     }
@@ -164,7 +165,7 @@ impl FileSink {
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.layer.write(&self.file, bytes) {
-                // A FIFO that is full; it was opened so that it says so.
+                // A FIFO that is full; it was opened in non-blocking mode.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.stop.wait_writable(&self.file)?,
                 done => return done,
             }
@@ -188,13 +189,13 @@ impl FileSink {
 
     fn sync(&self) -> io::Result<()> {
         match self.layer.sync(&self.file) {
-            // A FIFO or a terminal has nothing to sync.
+            // A FIFO or a terminal cannot be synced.
             Err(error) if self.replacement.is_none() && is_unknown(&error) => Ok(()),
             done => done,
         }
     }
 
-    /// Gives up because of `error`, and adds to it if something is left behind.
+    /// Gives up because of `error`, and extends its message if something is left behind.
     fn abandon(self, error: io::Error) -> io::Error {
         drop(self.file);
         match self.replacement {
@@ -204,7 +205,7 @@ impl FileSink {
     }
 }
 
-/// Follows symlinks by hand up to what is to be written: the last of them may point at nothing yet.
+/// Follows symlinks by hand up to the file to write: the last of them may be dangling.
 fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<Target> {
     let mut path = path.to_owned();
     for _ in 0..=MAX_LINK_COUNT {

@@ -1,9 +1,9 @@
-//! Temporary files that a killed process left: found by their names and removed when nobody has them locked.
+//! Temporary files left by a killed process: found by their names and removed if nobody has them locked.
 //!
-//! Whoever writes a temporary file holds a lock on it, which the system releases when the process ends in any way. So
-//! a file with a name of ours that is not locked and that nobody changed for a minute is a leftover. Only regular files
-//! whose whole name has the form of ours are touched, never what a symlink points at. Nothing here fails: where a lock
-//! or the folder's list cannot be had, files stay. The names are made in `sink/temporary.rs`.
+//! The writer of a temporary file holds a lock on it, which the system releases when the process ends in any way. So a
+//! file with such a name that is not locked and has not changed for a minute is a leftover. Only regular files whose
+//! whole name has our form are touched, never the target of a symlink. Nothing here fails: without a lock or the
+//! folder's list, files stay. The names are made in `sink/temporary.rs`.
 
 use super::temporary::{ENDING, MARK};
 use std::ffi::OsString;
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A file that was changed within this time may belong to somebody who has not locked it yet, or cannot.
+/// A file that changed within this time may belong to a writer that has not locked it yet, or cannot.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
-/// How long a folder is not searched again by this process: folders may have very many files.
+/// How long this process waits before it searches a folder again: folders may have very many files.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// So many folders are remembered; others are searched again.
+/// The number of folders that are remembered; others are searched again.
 const MAX_FOLDERS: usize = 32;
 
 /// The folders that were searched last, and when.
@@ -26,15 +26,15 @@ static SEARCHED: Mutex<Vec<(PathBuf, Instant)>> = Mutex::new(Vec::new());
 
 /// A lock on a temporary file, which lasts until this is dropped.
 ///
-/// On unix it is a duplicate of the descriptor, which shares the lock: the file itself is closed before it gets its
-/// place. On Windows a file that is open cannot be renamed, so the lock ends when the file is closed.
+/// On Unix it is a duplicate of the descriptor, which shares the lock: the file itself is closed before it is renamed.
+/// On Windows an open file cannot be renamed, so the lock ends when the file is closed.
 pub(super) struct Lock {
     #[cfg(unix)]
     _duplicate: File,
 }
 
 impl Lock {
-    /// Locks a file that was just created; `None` where the file system has no locks.
+    /// Locks a file that was just created; `None` if the file system has no locks.
     #[cfg(unix)]
     pub(super) fn new(file: &File) -> Option<Lock> {
         file.try_lock().ok()?;
@@ -48,7 +48,7 @@ impl Lock {
     }
 }
 
-/// Removes what killed processes left in this folder, unless it was searched a moment ago.
+/// Removes what killed processes left in this folder, unless it was searched recently.
 pub(super) fn remove_from(folder: &Path) {
     if is_due(folder) {
         let leftovers = names_in(folder).into_iter().filter(|name| name.to_str().is_some_and(is_ours));
@@ -56,9 +56,9 @@ pub(super) fn remove_from(folder: &Path) {
     }
 }
 
-/// Whether the folder was not searched for a while; notes that it is now.
+/// Whether the folder was not searched recently; records that it is now.
 fn is_due(folder: &Path) -> bool {
-    // The current folder may be another one by then.
+    // The current folder may have changed by then.
     let Ok(folder) = fs::canonicalize(folder) else { return false };
     let (now, mut searched) = (Instant::now(), SEARCHED.lock().unwrap_or_else(PoisonError::into_inner));
     searched.retain(|(_, when)| now.duration_since(*when) < PAUSE);
@@ -83,7 +83,7 @@ fn is_ours(name: &str) -> bool {
     parts().is_some_and(|(stem, process, serial)| !stem.is_empty() && is_number(process) && is_number(serial))
 }
 
-/// Removes a file unless somebody has it locked or changed it a moment ago.
+/// Removes a file unless it is locked or changed recently.
 fn remove(path: &Path) {
     let Ok(before) = fs::symlink_metadata(path) else { return };
     if !before.is_file() || !is_old(&before) {
@@ -94,7 +94,7 @@ fn remove(path: &Path) {
     if file.try_lock().is_err() {
         return;
     }
-    // Under the lock: nobody else removes this file now, so the name still stands for it, or for none of our business.
+    // Under the lock: nobody else removes this file now, so the name still refers to it, or to a file that is not ours.
     let is_same = match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(locked), Ok(named)) => is_old(&locked) && is_same_file(&locked, &named),
         _ => false,
@@ -159,7 +159,7 @@ mod tests {
         (path, file)
     }
 
-    /// Whether the file is still there; removes it with its folder.
+    /// Whether the file still exists; removes it and its folder.
     fn stays(path: &Path) -> bool {
         let is_there = fs::symlink_metadata(path).is_ok();
         fs::remove_dir_all(path.parent().unwrap()).unwrap();

@@ -1,8 +1,8 @@
-//! Temporary files in flight: their names, and the promise that none is left behind.
+//! Temporary files in use: their names, and the promise that none is left behind.
 //!
-//! The list of them belongs to the process, since the one who needs it is whoever ends the process. Creation, rename
-//! and removal happen under its lock, so that there is no moment in which a file exists and is not listed. Files that a
-//! killed process left are `sink/leftovers.rs`.
+//! Their list belongs to the process, since it is needed by whatever ends the process. Creation, rename and removal
+//! happen under its lock, so there is no moment at which a file exists but is not listed. Files left by a killed
+//! process are handled in `sink/leftovers.rs`.
 
 use super::leftovers::{self, Lock};
 use crate::error::context;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Some file systems allow no more than 143 bytes in a name; what we add takes up to 46.
+/// Some file systems allow at most 143 bytes in a name; our additions take up to 46.
 const MAX_STEM_BYTES: usize = 90;
 /// Stands in the name of every temporary file, before the process's number.
 pub(super) const MARK: &str = ".polyhaul-";
@@ -27,7 +27,7 @@ static IN_FLIGHT: Mutex<InFlight> = Mutex::new(InFlight { paths: Vec::new(), is_
 
 struct InFlight {
     paths: Vec<PathBuf>,
-    /// Nothing may be created any more.
+    /// No more files may be created.
     is_ending: bool,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Temporary {
     layer: Arc<dyn Layer>,
     /// Empty once the file is renamed or removed.
     path: PathBuf,
-    /// Tells other processes that somebody is at work on it; held until it has its place.
+    /// Shows other processes that the file is in use; held until it is in place.
     _lock: Option<Lock>,
 }
 
@@ -79,7 +79,7 @@ impl Temporary {
         Err(explain(io::ErrorKind::AlreadyExists.into(), target))
     }
 
-    /// Puts it in the place of `target`; if that fails, it is removed.
+    /// Renames it to `target`; if that fails, it is removed.
     pub(super) fn rename_to(mut self, target: &Path) -> io::Result<()> {
         let mut in_flight = in_flight();
         match self.layer.rename(&self.path, target) {
@@ -124,7 +124,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Whoever drops an unfinished sink has an error of their own, or is unwinding: there is nobody to tell.
+        // Dropping an unfinished sink happens after another error or during unwinding: there is nobody to report to.
         let _ = self.remove();
     }
 }

@@ -3,10 +3,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What systems keep in memory as one, in bytes.
+/// The unit of the system's file cache, in bytes.
 const PAGE_BYTES: u64 = 4096;
 
-/// Of larger files nothing is noted: 32 MiB of notes are enough.
+/// Larger files are not tracked: 32 MiB of bits are enough.
 const MOST_BYTES: u64 = 1 << 40;
 
 /// The pages of a file, a bit each.
@@ -17,7 +17,7 @@ pub(crate) struct Fetched {
 }
 
 impl Fetched {
-    /// None of a file of so many bytes; `None` where there are too many to note, or no memory to note them.
+    /// No page of a file of this size; `None` if there are too many to track, or not enough memory.
     pub(crate) fn none_of(bytes: u64) -> Option<Fetched> {
         if bytes > MOST_BYTES {
             return None;
@@ -29,14 +29,14 @@ impl Fetched {
         Some(Fetched { words, bytes })
     }
 
-    /// How many bytes of the file come from the device where `size` bytes are read at `offset`: whole pages, each once.
+    /// How many bytes of the file come from the device for a read of `size` bytes at `offset`: whole pages, each once.
     pub(crate) fn fetch(&self, offset: u64, size: usize) -> u64 {
         let end = offset.saturating_add(size as u64).min(self.bytes);
         let pages = offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES);
         pages.filter(|&page| self.is_new(page)).map(|page| (self.bytes - page * PAGE_BYTES).min(PAGE_BYTES)).sum()
     }
 
-    /// Notes a page, and says whether it was not there before.
+    /// Records a page, and returns whether it was new.
     fn is_new(&self, page: u64) -> bool {
         let bit = 1 << (page % 64);
         let word = usize::try_from(page / 64).ok().and_then(|index| self.words.get(index));

@@ -1,6 +1,6 @@
-//! The inner loop of inflate: symbols for as long as neither input nor output are near their ends.
+//! The inner loop of inflate: symbols, while neither input nor output are near their ends.
 //!
-//! Its margins reduce all bounds to one check per round, which is why it may use pointers. Everything else is up to
+//! Its margins reduce all bounds to one check per round, which is why it may use pointers. Everything else is in
 //! `mod.rs`.
 //!
 //! A round relies on three bounds of `table.rs`: a literal entry has one or two literals, a length is at most 258, and
@@ -10,14 +10,13 @@ use super::table::{Entry, InflateKind, Symbols};
 use super::{Bits, Codes, State};
 use crate::compress::decoder::Output;
 
-/// A round loads 8 bytes up to twice, 7 bytes apart at most.
+/// A round loads 8 bytes up to twice, at most 7 bytes apart.
 const IN_MARGIN: usize = 16;
 /// A round writes up to three pairs of literals, and a match of up to 258 bytes with up to 15 more.
 const OUT_MARGIN: usize = 3 * 2 + 258 + 15;
 
-/// Decodes what it can. Gives the number of input bytes that are used up, and
-/// [`State::Symbols`] if a margin is met, [`State::End`] at the end of the block, [`State::Match`] for a match from an
-/// earlier buffer, or [`State::Invalid`].
+/// Decodes as much as possible. Returns the number of input bytes used, and [`State::Symbols`] if a margin is reached,
+/// [`State::End`] at the end of the block, [`State::Match`] for a match from an earlier buffer, or [`State::Invalid`].
 pub(super) fn decode(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
     if input.len() < IN_MARGIN || out.bytes.len() - out.filled < OUT_MARGIN {
         return (0, State::Symbols);
@@ -30,7 +29,7 @@ pub(super) fn decode(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes:
     run(input, out, bits, codes)
 }
 
-/// Whether this processor has the instructions of `run_bmi2`. A hypervisor may hide any of them.
+/// Whether this processor has the instructions used by `run_bmi2`. A hypervisor may hide any of them.
 #[cfg(target_arch = "x86_64")]
 fn has_bmi() -> bool {
     use std::is_x86_feature_detected as has;
@@ -56,8 +55,7 @@ fn run(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (u
     };
     let (in_last, out_last) = (input.len() - IN_MARGIN, out.bytes.len() - OUT_MARGIN);
     // SAFETY: `decode`, the only caller, checked that the input has `IN_MARGIN` bytes, so `in_last` did not wrap and
-    // that many are behind it. In the same way `OUT_MARGIN` bytes are behind `out_last`, and `out.filled` is at most
-    // that.
+    // that many bytes follow it. Likewise `OUT_MARGIN` bytes follow `out_last`, and `out.filled` is at most that.
     let state = unsafe { rounds(&mut cursor, in_last, out_last, codes) };
     out.filled = cursor.to;
     // Whole bytes go back to the input.
@@ -130,15 +128,15 @@ unsafe fn rounds(cursor: &mut Cursor, in_last: usize, out_last: usize, codes: &C
     State::Symbols
 }
 
-/// Where the rounds are, and the bits that were loaded but not used.
+/// The position of the rounds, and the bits that were loaded but not used.
 struct Cursor {
     source: *const u8,
     at: usize,
     target: *mut u8,
     to: usize,
     value: u64,
-    /// How many bits of `value` are counted as loaded, in the lowest 6 bits; the others mean nothing. What lies above
-    /// them in `value` are the bits that will be loaded next, if not 0.
+    /// How many bits of `value` are counted as loaded, in the lowest 6 bits; its other bits mean nothing. Bits above
+    /// them in `value` are the next bits to be loaded, or 0.
     count: u32,
 }
 
@@ -162,7 +160,7 @@ impl Cursor {
         self.count = self.count.wrapping_sub(entry.raw_bits());
     }
 
-    /// Takes a length or a distance.
+    /// Decodes a length or a distance.
     #[inline(always)]
     fn value_of(&mut self, entry: Entry) -> usize {
         let value = entry.value_in(self.value);
@@ -195,7 +193,7 @@ impl Cursor {
         symbols.first(self.value)
     }
 
-    /// What to do about an entry that is neither literal nor length.
+    /// The state after an entry that is neither literal nor length.
     #[cold]
     fn end(&mut self, entry: Entry) -> State {
         if entry.kind() != InflateKind::END {
@@ -213,9 +211,9 @@ impl Cursor {
 /// one allocation.
 #[inline(always)]
 unsafe fn copy_match(to: *mut u8, distance: usize, length: usize) {
-    // SAFETY: every copy begins below `to + length` and has at most 16 bytes, so that it ends at `to + length + 15` at
-    // most; reads begin at `from`, which is `distance` bytes before `to`. A copy reads all before it writes, so overlap
-    // is fine.
+    // SAFETY: every copy begins below `to + length` and has at most 16 bytes, so it ends at `to + length + 15` at most;
+    // reads begin at `from`, which is `distance` bytes before `to`. A copy reads everything before it writes, so
+    // overlap is fine.
     unsafe {
         let from = to.sub(distance);
         if distance >= length.min(16) {
@@ -235,7 +233,7 @@ unsafe fn copy_match(to: *mut u8, distance: usize, length: usize) {
         } else if distance == 1 {
             to.write_bytes(*from, length);
         } else {
-            // Each byte may be the one that was just written: a pattern of 2 to 7 bytes repeats.
+            // Each byte may be one just written: a pattern of 2 to 7 bytes repeats.
             for i in 0..length {
                 *to.add(i) = *from.add(i);
             }

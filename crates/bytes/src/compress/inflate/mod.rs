@@ -1,12 +1,12 @@
 //! Deflate (RFC 1951), decoded from pending bytes straight into the caller's buffer.
 //!
-//! It is our own, because no crate comes near ISA-L on the text of meshes; see `compress/mod.rs`. It is fast for three
-//! reasons: tables that give up to two literals per look-up (`table.rs`), 64 bits of input at a time, and copies of 16
-//! bytes (`fast.rs`). The careful steps here do the rest: block headers, the ends of input and output, and matches that
-//! reach back into an earlier buffer.
+//! It is our own because no crate comes near ISA-L on mesh text; see `compress/mod.rs`. It is fast for three reasons:
+//! tables that yield up to two literals per lookup (`table.rs`), 64 bits of input at a time, and copies of 16 bytes
+//! (`fast.rs`). The careful steps here do the rest: block headers, the ends of input and output, and matches that reach
+//! into an earlier buffer.
 //!
-//! Where the fast loop and the careful steps meet must not show: how the input and output are divided changes neither
-//! the bytes nor the error.
+//! The boundary between the fast loop and the careful steps must not show: the way input and output are divided changes
+//! neither the bytes nor the error.
 
 mod fast;
 mod table;
@@ -54,7 +54,7 @@ enum State {
         length: usize,
         distance: usize,
     },
-    /// A code that stands for nothing, met by the fast loop.
+    /// An unassigned code, found by the fast loop.
     Invalid,
     End,
 }
@@ -79,7 +79,7 @@ impl Inflate {
         })
     }
 
-    /// Begins new data, with nothing to refer back to.
+    /// Begins new data, without history.
     pub(super) fn restart(&mut self) {
         self.state = State::Head;
         self.is_last_block = false;
@@ -87,8 +87,8 @@ impl Inflate {
         self.history.clear();
     }
 
-    /// Decodes until `out` is full or the data ends, and says whether it ended. Input is used up to the last byte of
-    /// the data, and no more.
+    /// Decodes until `out` is full or the data ends, and returns whether it ended. Input is consumed up to the last
+    /// byte of the data, and no further.
     pub(super) fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
         loop {
             match self.state {
@@ -213,7 +213,7 @@ impl Inflate {
         Ok(())
     }
 
-    /// One symbol, or all its literals as far as there is room.
+    /// One symbol, or all its literals that fit.
     fn read_symbol(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
         let mut reader = BitReader::new(self.bits, input.ensure(SYMBOL_BYTES)?);
         let mut entry = self.codes.symbols.first(reader.peek());
@@ -222,7 +222,7 @@ impl Inflate {
             entry = self.codes.symbols.second(entry, reader.peek());
         }
         if entry.is_literal() {
-            // Of several literals only the first is taken: the others may be past the end of the input or the output.
+            // Only the first of several literals is taken: the others may be past the end of the input or the output.
             let byte = entry.literals() as u8;
             reader.take(self.codes.symbols.literal_bits(entry, byte))?;
             out.take_from(&[byte]);
@@ -264,7 +264,7 @@ impl Inflate {
 }
 
 impl Inflate {
-    /// Copies as much of a match as there is room for: first from the history, then from this buffer.
+    /// Copies as much of a match as fits: first from the history, then from this buffer.
     fn copy_match(&mut self, length: usize, distance: usize, out: &mut Output<'_>) -> Result<(), Stop> {
         if distance > out.filled + self.history.len() {
             return Err(corrupt("the data refers to bytes before its start"));
@@ -352,8 +352,8 @@ impl<'b> BitReader<'b> {
         Ok(len as usize)
     }
 
-    /// The state after bits without meaning. They may only be the end of cut-off data, which is another error. All
-    /// codes that led to them count as used, as in [`fast`]: which of the two meets them depends on how the input is
+    /// The state after meaningless bits. They may also be the end of truncated data, which is a different error. All
+    /// codes that led to them count as used, as in [`fast`]: which of the two finds them depends on how the input is
     /// divided, and the error must not.
     fn invalid(&self) -> Result<State, Stop> {
         if self.count < 15 { Err(truncated()) } else { Ok(State::Invalid) }

@@ -1,10 +1,10 @@
 //! Decoding tables for the Huffman codes of deflate (RFC 1951, 3.2.2 and 3.2.5).
 //!
-//! A main table is looked up with the next bits of the data. Codes that are longer lead to a second table behind it. An
-//! entry holds all that decoding needs, and two literals where both fit into one look-up.
+//! The next bits of the data index a main table. Longer codes lead to a second table after it. An entry holds all that
+//! decoding needs, and two literals if both fit into one lookup.
 //!
-//! Entries have 32 bits, low bits first. The low byte is the number of bits to take from the data, so that it can be
-//! used as a shift without masking:
+//! Entries have 32 bits, low bits first. The low byte is the number of bits to consume, so that it can be used as a
+//! shift without masking:
 //!
 //! | bits | literals | lengths and distances | second table |
 //! |---|---|---|---|
@@ -28,7 +28,7 @@ pub(super) const SYMBOL_COUNT: usize = 288;
 pub(super) const DISTANCE_COUNT: usize = 32;
 const END_OF_BLOCK: usize = 256;
 
-/// What an entry without literals is.
+/// The kind of an entry without literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InflateKind;
 
@@ -39,7 +39,7 @@ impl InflateKind {
     pub(super) const INVALID: u32 = 3;
 }
 
-/// One entry; see the head of the file.
+/// One entry; see the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry(u32);
 
@@ -68,13 +68,13 @@ impl Entry {
         Entry(self.0 + bits + (bits << 8))
     }
 
-    /// Two literals, the one of `self` first.
+    /// Two literals, that of `self` first.
     fn joined(self, next: Entry) -> Entry {
         let bits = next.bits();
         Entry(self.0 + bits + (bits << 8) + (1 << 12) + (next.literals() << 24))
     }
 
-    /// What to take from the data: the lowest 6 bits, to be used as a shift without masking.
+    /// The number of bits to consume: the lowest 6 bits, to be used as a shift without masking.
     #[inline(always)]
     pub(super) fn raw_bits(self) -> u32 {
         self.0
@@ -95,7 +95,7 @@ impl Entry {
         self.0 & Self::IS_LITERAL != 0
     }
 
-    /// Of literals only.
+    /// For literals only.
     #[inline(always)]
     pub(super) fn literal_count(self) -> usize {
         (self.0 >> 12 & 3) as usize
@@ -107,7 +107,7 @@ impl Entry {
         self.0 >> 16
     }
 
-    /// [`Kind::VALUE`] and its like for what is no literal, something else for literals.
+    /// [`Kind::VALUE`] or another kind for entries without literals, a different value for literals.
     #[inline(always)]
     pub(super) fn kind(self) -> u32 {
         self.0 >> 12 & 15
@@ -146,7 +146,7 @@ const fn symbols() -> [Entry; SYMBOL_COUNT] {
         base += 1 << extra_bits;
         i += 1;
     }
-    // Code 284 could write 258 with 31 as its extra bits; 285 writes it without any.
+    // Code 284 could encode 258 with 31 as its extra bits; 285 encodes it without any.
     entries[285] = Entry::value(258, 0);
     entries
 }
@@ -174,7 +174,7 @@ const fn numbers() -> [Entry; 19] {
     entries
 }
 
-/// A main table of `1 << BITS` entries, and room for second tables behind it.
+/// A main table of `1 << BITS` entries, followed by room for second tables.
 pub(super) struct Table<const BITS: u32, const LEN: usize> {
     entries: Box<[Entry; LEN]>,
     /// Bits of the codes of single literals.
@@ -188,8 +188,8 @@ pub(super) type Distances = Table<DISTANCE_BITS, { 512 + SECOND_ENTRIES }>;
 /// The code of the code lengths, of at most 7 bits.
 pub(super) type Numbers = Table<7, 128>;
 
-/// More than any complete code needs: at worst 294 entries behind 11 bits for 288 symbols, and fewer for distances
-/// (counted by zlib's program `enough`). It is checked all the same.
+/// More than any complete code needs: at worst 294 entries after 11 bits for 288 symbols, and fewer for distances
+/// (counted by zlib's program `enough`). It is checked anyway.
 const SECOND_ENTRIES: usize = 1024;
 
 impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
@@ -208,7 +208,7 @@ impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
         self.entries[bits as usize & ((1 << BITS) - 1)]
     }
 
-    /// Follows `first` into its second table. `bits` begin behind the bits of the main table.
+    /// Follows `first` into its second table. `bits` begin after the bits of the main table.
     #[inline(always)]
     pub(super) fn second(&self, first: Entry, bits: u64) -> Entry {
         let i = first.base() + (bits as usize & ((1 << first.code_bits()) - 1));
@@ -291,7 +291,7 @@ impl Symbols {
         if entry.literal_count() == 1 { entry.bits() } else { u32::from(self.literal_bits[usize::from(byte)]) }
     }
 
-    /// From the top down: what an entry is joined with lies below it, and is still single.
+    /// From the top down: the entry that another is joined with is below it, and still single.
     fn join_literals(&mut self) {
         for i in (0..1usize << SYMBOL_BITS).rev() {
             let entry = self.entries[i];
@@ -335,8 +335,8 @@ impl Code {
     }
 }
 
-/// Codes must be used up (Kraft's sum is 1), neither more nor less. As in zlib, one code of one bit may stand alone if
-/// `may_lack`, or none at all.
+/// Codes must be used up (Kraft's sum is 1), neither more nor less. As in zlib, a single code of one bit, or none at
+/// all, is accepted if `may_lack`.
 fn check_complete(counts: &[usize; MAX_BITS + 1], may_lack: bool) -> Result<(), Stop> {
     let mut left = 1isize;
     for &count in &counts[1..] {
