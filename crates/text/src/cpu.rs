@@ -42,7 +42,7 @@ impl Level {
         (0..=best).map(Self::available_from)
     }
 
-    /// This level, or the best of this CPU where it lacks it: anyone can name any level.
+    /// This level, or the best of this CPU if it lacks it: anyone can name any level.
     pub(crate) fn usable(self) -> Level {
         self.min(Level::best())
     }

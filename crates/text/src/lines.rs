@@ -1,6 +1,6 @@
-//! Lines: how many, and where one ends.
+//! Lines: counting them and finding their ends.
 
-/// How many lines end in `text`: at each LF, and at each CR that no LF follows.
+/// The number of line ends in `text`: each LF, and each CR that is not followed by an LF.
 ///
 /// A CR at the very end counts. The loop has no branches, so it runs at the speed of the cache.
 /// ```
@@ -15,7 +15,7 @@ pub fn count(text: &[u8]) -> usize {
     inner + usize::from(matches!(last, b'\n' | b'\r'))
 }
 
-/// How many lines end in up to 192 bytes; `next` has the byte behind each.
+/// The number of line ends in up to 192 bytes; `next` has the byte after each.
 fn count_ends(bytes: &[u8], next: &[u8]) -> u8 {
     let ends = |(&byte, &next): (&u8, &u8)| u8::from((byte == b'\n') | (byte == b'\r') & (next != b'\n'));
     bytes.iter().zip(next).map(ends).sum()

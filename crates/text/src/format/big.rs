@@ -1,4 +1,4 @@
-//! All digits of a value, one by one: what is left over when no shorter integer holds them.
+//! All digits of a value, one by one: for values whose digits fit no shorter integer.
 //!
 //! Integer arithmetic on the value's own bits, in fixed arrays. Slow (up to 1 µs), and right by construction.
 
@@ -6,7 +6,7 @@ use super::exact::split_bits;
 use super::fixed::POWERS;
 use super::significant::{self, Significant, carried};
 
-/// Bits in front of the point, and behind it.
+/// Bits before and after the point.
 const LIMBS: usize = 17;
 /// Digits of a group.
 const GROUP: usize = 9;
@@ -17,9 +17,9 @@ const CAPACITY: usize = 1 + 315 + 384 + 2 * GROUP;
 /// Decimal digits with a point among them, rounded where asked.
 pub(super) struct Digits {
     text: [u8; CAPACITY],
-    /// Where the first digit is: 0 after a carry, otherwise 1.
+    /// The place of the first digit: 0 after a carry, otherwise 1.
     start: usize,
-    /// Where the fraction begins.
+    /// The place of the fraction.
     point: usize,
     end: usize,
 }
@@ -32,7 +32,7 @@ impl Digits {
         digits
     }
 
-    /// `count` significant digits of `magnitude`, the first of which is that of 10^`exponent`, and the exponent after
+    /// `count` significant digits of `magnitude`, the first of which stands for 10^`exponent`, and the exponent after
     /// rounding.
     pub(super) fn significant(magnitude: f64, exponent: i32, count: usize) -> (Self, i32) {
         let decimals = (count as i32 - 1 - exponent).max(0) as usize;
@@ -48,7 +48,7 @@ impl Digits {
         (digits, exponent)
     }
 
-    /// The digits in front of the point, and those behind it.
+    /// The digits before and after the point.
     pub(super) fn parts(&self) -> (&[u8], &[u8]) {
         let split = |from: usize, to: usize| self.text.get(from..to).unwrap_or_default();
         (split(self.start, self.point), split(self.point, self.end))
@@ -103,8 +103,8 @@ impl Digits {
         }
     }
 
-    /// Keeps the digits in front of `end` (1 or more), rounded to nearest, ties to even; `more` tells whether the
-    /// digits there are go on.
+    /// Keeps the digits before `end` (1 or more), rounded to nearest, ties to even; `more` is whether nonzero digits
+    /// follow those stored.
     fn round(&mut self, end: usize, more: bool) {
         let rest = self.text.get(end..self.end).unwrap_or_default();
         let (next, after) = rest.split_first().unwrap_or((&b'0', &[]));
@@ -132,8 +132,7 @@ pub(super) fn significant(magnitude: f64, exponent: i32, count: usize) -> Signif
     carried(integer, exponent, count)
 }
 
-/// significand · 2^exponent: what is in front of the point, and what is behind it in units of 2^-1088, lowest limb
-/// first.
+/// significand · 2^exponent: the part before the point, and the part after it in units of 2^-1088, lowest limb first.
 fn halves(significand: u64, exponent: i32) -> ([u64; LIMBS], [u64; LIMBS]) {
     let (mut whole, mut fraction) = ([0; LIMBS], [0; LIMBS]);
     // The lowest bit's place in the two as one row of limbs: 14 to 2059.
@@ -148,7 +147,7 @@ fn halves(significand: u64, exponent: i32) -> ([u64; LIMBS], [u64; LIMBS]) {
     (whole, fraction)
 }
 
-/// Multiplies in place and returns what comes out in front of the point.
+/// Multiplies in place and returns what crosses the point.
 fn next_group(fraction: &mut [u64; LIMBS]) -> u32 {
     let lowest = fraction.iter().position(|&limb| limb != 0).unwrap_or(LIMBS);
     let mut carry = 0;

@@ -1,7 +1,7 @@
 //! Fixed digits for the values that the fast path leaves over: ties, everything large, infinities,
 //! NaN, and more than [`MAX_DIGITS`](super::MAX_DIGITS) digits.
 //!
-//! Integer arithmetic on the value's own bits: in 128 of them where that is enough, otherwise by [`super::big`].
+//! Integer arithmetic on the value's own bits: in 128 bits if they are enough, otherwise by [`super::big`].
 
 use super::big::Digits;
 use super::digits::left_aligned;

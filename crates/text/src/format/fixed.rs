@@ -1,4 +1,4 @@
-//! Fixed digits, byte for byte what C's `printf("%.Nf")` writes in the "C" locale.
+//! Fixed digits, identical to C's `printf("%.Nf")` in the "C" locale.
 //!
 //! The value times 10^digits is rounded to an integer, ties to even, and the integer's digits are
 //! looked up three at a time. For an f32 the product is exact: 24 bits of the value and the 28 bits
@@ -13,7 +13,7 @@ use super::pen::Pen;
 /// The most digits after the point.
 pub const MAX_DIGITS: usize = 12;
 
-/// f32 and f64: the values that lines are made of. No other type can implement this.
+/// f32 and f64: the values on lines. No other type can implement this.
 pub trait Real: Copy + sealed::Sealed {}
 
 impl Real for f32 {}
@@ -22,7 +22,7 @@ impl Real for f64 {}
 pub(super) mod sealed {
     use super::super::{MAX_FIXED_F32, MAX_FIXED_F64, Page};
 
-    /// What the writers need to know of a float type.
+    /// What the writers need to know about a float type.
     pub trait Sealed: super::super::lanes::Float {
         /// The longest text in bytes: sign, digits of the largest value, point, `MAX_DIGITS`.
         const MAX_FIXED_BYTES: usize;
@@ -90,7 +90,7 @@ pub(super) struct Scale {
     pub(super) digits: usize,
     /// 10^digits.
     pub(super) power: f64,
-    /// What makes 10^digits a power of 1000: 1, 10 or 100.
+    /// The factor that makes 10^digits a power of 1000: 1, 10 or 100.
     lift: u64,
     /// How many groups of three digits hold the fraction.
     groups: u8,

@@ -1,12 +1,12 @@
 //! The shortest digits of many values at once, and lists of them.
 //!
-//! For each value, the interval of numbers that are read as it is scaled by a power of ten, so chosen that at least one
-//! integer and at most one multiple of ten lies in it; the interval's ends and the value are known in quarters, with a
-//! bit for what is cut off. (The method is Raffaele Giulietti's "Schubfach", 2020, which has the proofs.) There is no
-//! branch in it, and all is done by steps over [`LANES`] values that the compiler makes AVX-512 of.
+//! For each value, the interval of numbers that round to it is scaled by a power of ten chosen such that it contains at
+//! least one integer and at most one multiple of ten; the interval's ends and the value are known in quarters, with a
+//! sticky bit for the rest. (The method is Raffaele Giulietti's "Schubfach", 2020, which has the proofs.) There are no
+//! branches, and each step runs over [`LANES`] values, which the compiler turns into AVX-512.
 //!
-//! [`put_all`] puts the texts together with AVX-512. What is rare (numbers that are not normal, infinities) is left to
-//! [`super::shortest`], and so is everything where the CPU lacks these instructions.
+//! [`put_all`] assembles the texts with AVX-512. Rare values (subnormals, infinities) are left to [`super::shortest`],
+//! as is everything if the CPU lacks these instructions.
 
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports, unused_mut))]
 
@@ -26,9 +26,9 @@ const FEW: usize = 8;
 /// A number of each lane.
 type Lanes = [u64; LANES];
 
-/// What becomes of values.
+/// The digits and layouts of values.
 struct Texts {
-    /// The digits behind the first, the first digit, a point and a zero: what a text is put together of.
+    /// The digits after the first, the first digit, a point and a zero: the pieces of a text.
     parts: [[u64; 4]; LANES],
     /// The exponent of the first digit above [`LOWEST`]: which layout a text has.
     layouts: [u8; LANES],
@@ -36,13 +36,13 @@ struct Texts {
     lengths: [u8; LANES],
     /// 1 for a negative value.
     signs: [u8; LANES],
-    /// The exponents of those that are [`SCIENTIFIC`].
+    /// The exponents of those in [`SCIENTIFIC`] notation.
     exponents: [i16; LANES],
     /// [`PLAIN`], [`SCIENTIFIC`], or neither.
     kinds: [u8; LANES],
 }
 
-/// Notations; what has neither is left to others.
+/// Notations; values with neither are left to other writers.
 const PLAIN: u8 = 0;
 const SCIENTIFIC: u8 = 1;
 const NEITHER: u8 = 2;
@@ -186,7 +186,7 @@ fn multiply(a: u64, b: u64) -> (u64, u64) {
     (a_upper * b_upper + (middle >> 32) + (other >> 32), other << 32 | lowest & LOWER)
 }
 
-/// A sum, and what is carried.
+/// A sum, and its carry.
 #[inline(always)]
 fn add(a: u64, b: u64) -> (u64, u64) {
     let sum = a.wrapping_add(b);
@@ -254,7 +254,7 @@ fn texts<R: Float>(values: &[R; LANES], texts: &mut Texts) {
         let q = field.max(1) as i32 - ((1 << (R::EXPONENT_BITS - 1)) - 1 + R::BITS as i32);
         // floor(log10(2^q)), or of 3/4 · 2^q.
         let exponent = (q * 1_262_611 - if is_power { 524_031 } else { 0 }) >> 22;
-        // Zero has a text of its own; here it is any number.
+        // Zero has its own text; here it is any number.
         cs[lane] = fraction | is_normal << R::BITS | u64::from(field == 0);
         steps[lane] = 2 - u64::from(is_power);
         shifts[lane] = (q + highest_bit(-exponent) + 1) as u64 & 63;
@@ -277,7 +277,7 @@ fn texts<R: Float>(values: &[R; LANES], texts: &mut Texts) {
             if last == 0 { 8 + (u64::from(middle.leading_zeros()) >> 3) } else { u64::from(last.leading_zeros()) >> 3 };
         let digits = 17 - zeros as i32;
         let is_plain = (exponent >= *R::PLAIN.start()) & (exponent <= *R::PLAIN.end());
-        // The digits stand as those of a number from 1 to 10 where an exponent follows.
+        // Before an exponent, the digits are those of a number from 1 to 10.
         let shown = if is_plain { exponent } else { 0 };
         let whole = shown.max(0) + 1;
         let plain = if digits > whole { digits + 1 } else { whole };
@@ -346,7 +346,7 @@ static LAYOUT: [[u8; 32]; LAYOUTS] = {
     layouts
 };
 
-/// Stores values and what stands behind them.
+/// Stores values and the text after each.
 ///
 /// # Safety
 /// - Room for [`MAX_SHORTEST_F64`] bytes for each value and what stands behind it, and `SLACK` bytes more.

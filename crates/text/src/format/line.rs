@@ -1,4 +1,4 @@
-//! Whole lines of several values: what OBJ, PLY, STL and tables are made of.
+//! Whole lines of several values, for OBJ, PLY, STL and tables.
 //!
 //! A description made once ([`FixedLine`], [`IndexLine`]) holds all that does not change from line
 //! to line. Each line then costs one check of the room, or none inside a batch.
@@ -25,8 +25,7 @@ pub struct FixedLine<'p> {
 }
 
 impl<'p> FixedLine<'p> {
-    /// Lines of `prefix` as it is (with its own space, if one is wanted: `b"v "`) and values of
-    /// `digits` digits.
+    /// Lines of `prefix`, including its own space if one is wanted (`b"v "`), and values with `digits` digits.
     ///
     /// More than [`super::MAX_DIGITS`] digits count as that many. Prefixes of up to 16 bytes are
     /// the fastest.
@@ -52,13 +51,13 @@ impl<'p> FixedLine<'p> {
         self
     }
 
-    /// Sets the byte after the last value: a space, say, where other columns follow.
+    /// Sets the byte after the last value, for example a space if other columns follow.
     pub fn end(mut self, end: u8) -> Self {
         self.end = end;
         self
     }
 
-    /// Keeps to portable instructions. The text is the same; this is for tests and comparisons.
+    /// Uses portable instructions only. The text is the same; this is for tests and comparisons.
     pub fn portable(self) -> Self {
         Self {
             #[cfg(target_arch = "x86_64")]
@@ -77,7 +76,7 @@ impl<'p> FixedLine<'p> {
         count.max(1).saturating_mul(R::MAX_FIXED_BYTES + 1).saturating_add(self.prefix.text.len())
     }
 
-    /// What a pen must have for a line of `count` values.
+    /// The room that a line of `count` values needs.
     fn room_bytes<R: Real>(&self, count: usize) -> usize {
         self.max_bytes::<R>(count).saturating_add(SLACK)
     }
@@ -230,8 +229,7 @@ pub struct IndexLine<'p> {
 }
 
 impl<'p> IndexLine<'p> {
-    /// Lines of `prefix` as it is: `b"f"` for the faces of an OBJ file, the count for those of a
-    /// PLY file.
+    /// Lines that begin with `prefix`: `b"f"` for the faces of an OBJ file, the count for those of a PLY file.
     pub fn new(prefix: &'p [u8]) -> Self {
         Self { prefix: Prefix::new(prefix), joint: [b'/'; 2], joint_bytes: 1 }
     }
@@ -301,8 +299,8 @@ pub(super) fn index_line<const K: usize>(
     }
 }
 
-/// One line near the end of the page, index by index. The iterator is a `dyn` one so that the one
-/// place which is left that calls `next` has it inline.
+/// One line near the end of the page, index by index. The iterator is `dyn`, so that `next` is inlined in the only
+/// other place that calls it.
 #[cold]
 #[inline(never)]
 fn index_line_if_it_fits<const K: usize>(

@@ -1,18 +1,17 @@
-//! Numbers one after another, with what stands between them: tables, lists that break, blocks of text with numbers in
-//! them.
+//! Numbers one after another and the text between them: tables, wrapped lists, blocks of text with numbers in them.
 //!
-//! [`NumberLines`] says what stands behind each number; the room is counted for many of them at once. Shortest digits
-//! come from [`super::lanes`], many values at a time; integers are written one by one.
+//! [`NumberLines`] describes the text after each number; room is checked for many of them at once. Shortest digits come
+//! from [`super::lanes`], many values at a time; integers are written one by one.
 
 use super::integer;
 use super::line::Prefix;
 use super::pen::{Pen, SLACK};
 use super::{MAX_I32, Page};
 
-/// What stands behind the numbers of a list: a separator, and behind the last one of each line what ends it.
+/// The text after the numbers of a list: a separator, and a line ending after the last number of each line.
 ///
-/// Lines may end in `E` different ways in turn. The ends may be any text: `["\n"]` for a table, `[" 0 ", " 0 ", " 0 ",
-/// " 1 ]"]` for a matrix of which three numbers of four are known. Ends of up to 16 bytes are the fastest.
+/// Lines cycle through `E` endings. An ending may be any text: `["\n"]` for a table, `[" 0 ", " 0 ", " 0 ", " 1 ]"]`
+/// for a matrix of which three numbers of four are constant. Endings of up to 16 bytes are the fastest.
 ///
 /// ```
 /// # use polyhaul_text::format::{NumberLines, Page};
@@ -32,7 +31,7 @@ pub struct NumberLines<'p, const E: usize = 1> {
     end_bytes: usize,
 }
 
-/// Where in its line a number stands.
+/// The place of a number in its line.
 pub(super) struct Walk<'l, 'p, const E: usize> {
     lines: &'l NumberLines<'p, E>,
     /// Numbers up to the end of the line, at least one.
@@ -49,7 +48,7 @@ impl<'p, const E: usize> NumberLines<'p, E> {
         Self { columns: columns.max(1), separator, ends: ends.map(Prefix::new), end_bytes }
     }
 
-    /// How many bytes stand behind number `place` of the list.
+    /// The number of bytes after number `place` of the list.
     pub fn bytes_behind(&self, place: usize) -> usize {
         let (line, column) = (place / self.columns, place % self.columns);
         if column + 1 == self.columns { self.ends[line % E].text().len() } else { 1 }
@@ -61,7 +60,7 @@ impl<'p, const E: usize> NumberLines<'p, E> {
         Walk { lines: self, left: self.columns - place % self.columns, end: place / self.columns % E }
     }
 
-    /// How many numbers of up to `number_bytes` fit for sure, [`SLACK`] included.
+    /// How many numbers of up to `number_bytes` certainly fit, [`SLACK`] included.
     pub(super) fn fitting(&self, room: usize, number_bytes: usize) -> usize {
         let ends = self.end_bytes.div_ceil(self.columns);
         let each = number_bytes.saturating_add(1).saturating_add(ends);
@@ -70,7 +69,7 @@ impl<'p, const E: usize> NumberLines<'p, E> {
 }
 
 impl<const E: usize> Walk<'_, '_, E> {
-    /// Stores what stands behind a number, and goes on to the next.
+    /// Stores the text after a number, and moves to the next.
     ///
     /// # Safety
     /// Room for a separator or the longest end, and [`SLACK`] more.
@@ -91,7 +90,7 @@ impl<const E: usize> Walk<'_, '_, E> {
     }
 }
 
-/// Writes numbers near the end of a page; returns how many fitted.
+/// Writes numbers near the end of a page; returns how many fit.
 pub(super) fn one_by_one<T: Copy, const E: usize>(
     page: &mut Page<'_>,
     lines: &NumberLines<'_, E>,

@@ -1,20 +1,19 @@
 //! Numbers and lines to text, appended to a buffer that the caller owns.
 //!
-//! [`Page`] is the cursor: it appends bytes, integers, fixed and shortest digits, one by one.
-//! [`FixedLine`] and [`IndexLine`] describe whole lines of several values (`v 1.5 0 2`, `f 1/1/1
-//! 2/2/1 3/3/1`), which a page writes with one check of the room left; [`NumberLines`] what stands between the
-//! numbers of a list.
+//! [`Page`] is the cursor: it appends bytes, integers, fixed and shortest digits, one by one. [`FixedLine`] and
+//! [`IndexLine`] describe whole lines of several values (`v 1.5 0 2`, `f 1/1/1 2/2/1 3/3/1`), which a page writes after
+//! one check of its room; [`NumberLines`] describes the text between the numbers of a list.
 //!
 //! [`RowFormat`] is a template (`"{flag:y/n} {value:.2f}\n"`, or `printf`'s) compiled once and run over rows of typed
 //! columns.
 //!
-//! It never allocates (compiling a template apart), never panics on any value, never asks the locale, and writes the
-//! same bytes on every machine. What does not fit is not written at all, and [`Page::overflowed`] says so.
+//! It never allocates (except to compile a template), never panics on any value, ignores the locale, and writes the
+//! same bytes on every machine. Text that does not fit is not written at all, and sets [`Page::overflowed`].
 //!
-//! Where to look next: `fixed` (how `%.6f` is done in 3 ns), `exact` and `big` (what is left over), `significant`
-//! and `scientific` (`%e` and `%g`, with `power` and `digits`), `shortest`, `lanes` (the same of many values at
-//! once), `integer`, `line` (whole lines), `lines` (lists), `x86` (whole lines by AVX-512), `row` (compiled
-//! templates), `pen` (the unchecked stores).
+//! Where to look next: `fixed` (how `%.6f` takes 3 ns), `exact` and `big` (the remaining values), `significant` and
+//! `scientific` (`%e` and `%g`, with `power` and `digits`), `shortest`, `lanes` (the same for many values at once),
+//! `integer`, `line` (whole lines), `lines` (lists), `x86` (whole lines by AVX-512), `row` (compiled templates), `pen`
+//! (the unchecked stores).
 //!
 //! ```
 //! use polyhaul_text::format::{FixedLine, IndexLine, Page};
@@ -74,11 +73,10 @@ pub const MAX_SHORTEST_F64: usize = 24;
 
 /// A cursor that appends text to a buffer of fixed size.
 ///
-/// Each method appends its text whole or not at all. What did not fit sets a flag that stays until
-/// [`clear`](Self::clear) or [`truncate`](Self::truncate), so that it can be asked for once, at the
-/// end.
+/// Each method appends its text whole or not at all. Text that does not fit sets a flag that stays until
+/// [`clear`](Self::clear) or [`truncate`](Self::truncate), so that it can be checked once, at the end.
 ///
-/// Bytes of the buffer past the text are scratch space: their content means nothing.
+/// Bytes of the buffer past the text are scratch space with no meaning.
 #[derive(Debug)]
 pub struct Page<'a> {
     buffer: &'a mut [u8],
@@ -133,15 +131,14 @@ impl<'a> Page<'a> {
         self.truncate(0);
     }
 
-    /// Forgets the text past `len` (nothing where there is none), and that something did not fit.
+    /// Drops the text past `len`, if any, and clears the overflow flag.
     #[inline]
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
         self.overflowed = false;
     }
 
-    /// Runs `write` and takes back all that it wrote unless all of it fitted. Returns whether it
-    /// did.
+    /// Runs `write` and undoes it unless all of its text fits. Returns whether it did.
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -219,9 +216,8 @@ impl<'a> Page<'a> {
 
     /// Appends `value` with `digits` digits after the point, exactly as C's `printf("%.*f")` does.
     ///
-    /// Rounds the exact binary value to nearest, ties to even; keeps the sign of zero and of NaN;
-    /// writes `nan`, `-nan`, `inf`, `-inf`. No point where `digits` is 0; more than [`MAX_DIGITS`]
-    /// count as [`MAX_DIGITS`].
+    /// Rounds the exact binary value to nearest, ties to even; keeps the sign of zero and of NaN; writes `nan`, `-nan`,
+    /// `inf`, `-inf`. No point if `digits` is 0; more than [`MAX_DIGITS`] count as [`MAX_DIGITS`].
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -274,16 +270,15 @@ impl<'a> Page<'a> {
 
     /// Appends the fewest digits that a correctly rounding parser reads back as the same f64.
     ///
-    /// As [`shortest_f32`](Self::shortest_f32), but plain decimal from 1e-5 to below 1e16 in
-    /// magnitude.
+    /// Like [`shortest_f32`](Self::shortest_f32), but plain decimal from 1e-5 to below 1e16 in magnitude.
     #[inline]
     pub fn shortest_f64(&mut self, value: f64) {
         shortest::shortest_f64(self, value);
     }
 
-    /// Appends numbers of a list, `place` being that of the first, with their shortest digits and what stands behind
-    /// each; returns how many fitted. Each as by [`shortest_f32`](Self::shortest_f32) or
-    /// [`shortest_f64`](Self::shortest_f64), many at a time.
+    /// Appends numbers of a list, the first at `place`, with their shortest digits and the text after each; returns how
+    /// many fit. The digits are those of [`shortest_f32`](Self::shortest_f32) or [`shortest_f64`](Self::shortest_f64),
+    /// computed many at a time.
     ///
     /// ```
     /// # use polyhaul_text::format::{NumberLines, Page};
@@ -302,8 +297,7 @@ impl<'a> Page<'a> {
         lanes::lines(self, lines, place, values)
     }
 
-    /// Appends integers of a list, `place` being that of the first, and what stands behind each; returns how many
-    /// fitted.
+    /// Appends integers of a list, the first at `place`, and the text after each; returns how many fit.
     pub fn integer_lines<const E: usize>(&mut self, lines: &NumberLines<'_, E>, place: usize, values: &[i32]) -> usize {
         lines::integers(self, lines, place, values)
     }
@@ -316,7 +310,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Appends a line for each row, as far as they fit, and returns how many did.
+    /// Appends a line for each row while they fit; returns how many did.
     ///
     /// Rows left over are no overflow: empty the page and go on with them. None fits only if a
     /// single line is longer than the room. This is the fastest way to write numbers, by far the
@@ -369,15 +363,14 @@ impl<'a> Page<'a> {
         self.len += write(start).since(start);
     }
 
-    /// A page over the room of this one. Paths that are rarely taken get this and not the page
-    /// itself, so that the compiler can keep the page in registers: 2 ns per value.
+    /// A page over the room of this one. Rare paths get this instead of the page itself, so that the compiler can keep
+    /// the page in registers: that saves 2 ns per value.
     #[inline(always)]
     fn rest(&mut self) -> Page<'_> {
         Page::new(&mut self.buffer[self.len..])
     }
 
-    /// Takes over the length of what was written to [`rest`](Self::rest), or notes that it did not
-    /// fit.
+    /// Adopts the length of the text written to [`rest`](Self::rest), or records that it did not fit.
     #[inline(always)]
     fn accept(&mut self, written: Option<usize>) {
         match written {
@@ -392,7 +385,7 @@ impl<'a> Page<'a> {
         Pen::new(self.buffer[self.len..].as_mut_ptr())
     }
 
-    /// Takes over what a pen from [`pen`](Self::pen) has stored.
+    /// Adopts the text that a pen from [`pen`](Self::pen) has stored.
     ///
     /// # Safety
     /// `end` must come from this page's [`pen`](Self::pen), and lie inside the buffer.
@@ -402,8 +395,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What [`Page::append`] does near the end of the buffer, by way of a buffer of its own: the bytes
-/// written.
+/// [`Page::append`] near the end of the buffer, by way of a buffer of its own: returns the number of bytes.
 ///
 /// # Safety
 /// As for [`Page::append`].

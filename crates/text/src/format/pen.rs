@@ -1,13 +1,13 @@
 //! A raw write position and the digit tables: the only place where bytes of the page are stored
 //! unchecked.
 //!
-//! A [`Pen`] never knows where its room ends. Whoever makes one (only [`super::Page`] does) has
-//! counted the room first; whoever takes one states how many bytes it stores at most.
+//! A [`Pen`] does not know the end of its room. Its creator (only [`super::Page`]) has checked the room first; each
+//! function that takes one states how many bytes it stores at most.
 
 /// No writer stores further than this many bytes past the end of its text.
 pub(super) const SLACK: usize = 64;
 
-/// A position in a buffer that was checked to have enough room behind it.
+/// A position in a buffer that was checked to have enough room after it.
 #[derive(Clone, Copy)]
 pub(super) struct Pen(*mut u8);
 
@@ -23,8 +23,7 @@ impl Pen {
         self.0 as usize - start.0 as usize
     }
 
-    /// Stores all `K` bytes but moves on by `advance` only: the rest is overwritten by what
-    /// follows.
+    /// Stores all `K` bytes but advances by `advance` only: the rest is overwritten by the next store.
     ///
     /// # Safety
     /// `max(K, advance)` bytes from here must be inside the buffer.
@@ -88,7 +87,7 @@ impl Pen {
         }
     }
 
-    /// Stores the one byte before here again.
+    /// Replaces the byte before this position.
     ///
     /// # Safety
     /// At least one byte must have been stored by this pen.
@@ -133,7 +132,7 @@ impl Pen {
         unsafe { self.put((GROUPS.get_unchecked(group) >> 8).to_le_bytes(), 2) }
     }
 
-    /// Moves the `count` bytes in front of here on by `gap`, and fills what they leave.
+    /// Moves the `count` bytes before this position forward by `gap`, and fills the gap.
     ///
     /// # Safety
     /// They must have been stored by this pen, and `gap` bytes from here must be inside the buffer.

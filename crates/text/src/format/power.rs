@@ -1,6 +1,6 @@
 //! Powers of ten from 10^-323 to 10^342 in 128 bits each, made when the crate is compiled.
 
-/// The lowest power that is needed: the one next to the smallest f64.
+/// The lowest power needed: for the smallest f64.
 const LOWEST: i32 = -323;
 /// The highest: the smallest f64 with [`super::significant::MAX`] digits.
 const HIGHEST: i32 = 342;
@@ -13,8 +13,7 @@ pub(super) struct Power {
     pub(super) low: u64,
 }
 
-/// 10^`k`, and the exponent of two of its highest bit. Nothing but
-/// zeros out of range.
+/// 10^`k`, and the exponent of two of its highest bit. Zeros outside the table.
 #[inline(always)]
 pub(super) fn power(k: i32) -> (Power, i32) {
     let power = TABLE.get((k - LOWEST) as usize).copied().unwrap_or(Power { high: 0, low: 0 });

@@ -6,14 +6,14 @@ use super::fixed::POWERS;
 use super::pen::Pen;
 use super::significant::{self, Significant, significant};
 
-/// How `%e` and `%g` are written.
+/// The notation of `%e` and `%g`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
     /// Digits after the point for `%e`, significant digits for `%g`: at most 61 significant ones.
     pub(super) precision: usize,
     /// `E` in place of `e`.
     pub(super) upper: bool,
-    /// `#`: a point even where no digit follows, and no zero left out.
+    /// `#`: a point even if no digit follows, and trailing zeros are kept.
     pub(super) alternate: bool,
 }
 

@@ -84,7 +84,7 @@ pub(super) fn digits_of_f64<T>(value: f64, then: impl FnOnce(&[u8]) -> T) -> T {
 }
 
 /// # Safety
-/// As many bytes of room as `text` has.
+/// Needs room for `text`.
 #[inline(always)]
 unsafe fn put(pen: Pen, text: &[u8]) -> Pen {
     let (digits, exponent) = pieces(text);
@@ -95,7 +95,7 @@ unsafe fn put(pen: Pen, text: &[u8]) -> Pen {
     }
 }
 
-/// The two parts of the text that are ours: what is in front of `.0` or `+`, and the exponent behind `+`.
+/// The two parts of the text that we keep: what precedes `.0` or `+`, and the exponent after `+`.
 #[inline(always)]
 fn pieces(text: &[u8]) -> (&[u8], &[u8]) {
     match text {

@@ -1,8 +1,8 @@
-//! A given number of significant digits: what `%e` and `%g` are made of.
+//! A given number of significant digits, for `%e` and `%g`.
 //!
-//! The value times a power of ten, in 192 bits, is cut to an integer of as many digits. The power is known to 128 bits,
-//! so the product is too small by less than 2 in its bit 64 (3 in its bit 63). Only a value that seems to be as close
-//! as that to a tie is left to [`super::big`]: no other value can be rounded the wrong way.
+//! The value times a power of ten, in 192 bits, is truncated to an integer of that many digits. The power is known to
+//! 128 bits, so the product is too small by less than 2 in its bit 64 (3 in its bit 63). Only a value that appears to
+//! be that close to a tie is left to [`super::big`]: no other value can be rounded the wrong way.
 
 use super::big;
 use super::fixed::POWERS;
@@ -46,7 +46,7 @@ pub(super) fn significant(magnitude: f64, digits: usize) -> Significant {
     if (HALF - 2..HALF).contains(&fraction) && !is_exact(scale) {
         return big::significant(magnitude, exponent, digits);
     }
-    // Without branches on what is rounded: they would be mispredicted half of the time.
+    // Without branches on the rounded bits: they would be mispredicted half of the time.
     let more = (product as u64 & ((1 << shift) - 1)) | lower as u64 | u64::from(!is_exact(scale));
     let up = (fraction > HALF) | (fraction == HALF) & ((more != 0) | (integer & 1 == 1));
     carried(integer + u64::from(up), exponent, digits)

@@ -1,9 +1,8 @@
 //! Lines of fixed digits by AVX-512: four values at a time, 16 bytes each, squeezed into one store.
 //!
-//! Every value below 10^13 after scaling is laid out as sign, 13 digits with the point among them,
-//! separator. The bytes that do not belong (leading zeros, a sign where there is none) are dropped
-//! by one compressing instruction. Lines with any other value, or with a tie to decide, go to the
-//! portable writer. The text is the same, and a test holds the two equal.
+//! Every value below 10^13 after scaling is laid out as sign, 13 digits including the point, separator. Unwanted bytes
+//! (leading zeros, the sign of a positive number) are dropped by one compressing instruction. Lines with any other
+//! value, or with a tie to break, go to the portable writer. The text is the same, which a test verifies.
 //!
 //! Several such quads go through each step together. A quad alone is a chain of some 70 cycles, and
 //! a CPU looks too few instructions ahead to overlap the chains of one line after the other:
@@ -24,15 +23,14 @@ const QUAD: usize = 4;
 /// Quads that go through each step together.
 const QUADS: usize = 8;
 
-/// What does not change from line to line.
+/// What is the same for all lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    /// Which pair of digits goes where; bytes of value j start at 16 j, lowest pair first, in every
-    /// other byte.
+    /// The places of pairs of digits; bytes of value j start at 16 j, lowest pair first, in every other byte.
     order: Bytes,
     /// '-', room for every digit, point, separator.
     template: Bytes,
-    /// Where the first digit of a pair goes, and where the second.
+    /// The places of a pair's first and second digits.
     tens: u64,
     ones: u64,
     /// The last digit of the whole part, and all that follows it.
@@ -138,7 +136,7 @@ impl Plan {
         unsafe { line.portable_rows(pen, groups.remainder()) }
     }
 
-    /// The digits of quads of four values, or nothing if a value is too large or close to a tie.
+    /// The digits of quads of four values, or `None` if a value is too large or close to a tie.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
@@ -176,7 +174,7 @@ impl Plan {
             let whole = _mm256_roundscale_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(scaled);
             let rest = _mm256_mul_pd(_mm256_sub_pd(whole, scaled), _mm256_set1_pd(2.0));
             let ties = _mm256_cmp_pd_mask::<_CMP_EQ_OQ>(_mm256_mul_pd(rest, rest), _mm256_set1_pd(1.0));
-            // What the multiplication has lost: a fused one knows.
+            // The error of the multiplication, computed by a fused one.
             let lost = _mm512_fmsub_pd(
                 _mm512_castpd256_pd512(values),
                 _mm512_set1_pd(self.power),
@@ -224,7 +222,7 @@ impl Plan {
         self.belonging(bytes) & text | _pdep_u64(negative, FIRST_BYTES)
     }
 
-    /// In each 16 bits: the one of the first digit that belongs, and all above it.
+    /// In each 16 bits: that of the first digit to keep, and all above it.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn belonging(&self, bytes: __m512i) -> u64 {
@@ -237,8 +235,8 @@ impl Plan {
 impl Plan {
     /// Right-aligned texts of values of any size below 10^13: see [`super::row`].
     ///
-    /// Each text ends in front of the last of its 16 bytes, and `-` fills what is free in front of it. Returns the
-    /// place of each first digit, a bit in 16 for each quad, or nothing if a value is too large or close to a tie.
+    /// Each text ends before the last of its 16 bytes, padded with `-` on the left. Returns the place of each first
+    /// digit, a bit in 16 for each quad, or `None` if a value is too large or close to a tie.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
@@ -284,7 +282,7 @@ impl Text {
     }
 }
 
-/// The values of some rows, each row in quads of its own.
+/// The values of some rows, each row in its own quads.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
 fn quads<const N: usize, R: Real>(rows: &[[R; N]], quads_per_row: usize) -> [__m256d; QUADS] {
@@ -329,8 +327,8 @@ fn vector(bytes: &Bytes) -> __m512i {
 /// Turns pairs of equal integers below 10^13 into their decimal digits: two in every other byte,
 /// lowest first.
 ///
-/// Every step divides all parts at once and leaves the remainder in the lower half of each part,
-/// the quotient in the upper: 10^8 by pair, then 10^4 and 100.
+/// Every step divides all parts at once and leaves the remainder in the lower half of each part, the quotient in the
+/// upper: 10^8 by pair, then 10^4 and 100.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512vnni")]
 fn split_into_pairs(parts: &mut [__m512i; QUADS]) {

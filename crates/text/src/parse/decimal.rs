@@ -13,7 +13,7 @@ pub(super) const MOST_DIGITS: usize = 19;
 /// Powers from 5^-55 to 5^55: these fit 128 bits exactly, or are the reciprocals of such.
 const MOST_POWER: i32 = 55;
 
-/// A number as it is written.
+/// A number as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     pub(super) digits: u64,
@@ -54,8 +54,8 @@ impl Decimal {
             0 => 0,
             digits => {
                 let Rounded { significand, exponent } = nearest::<53>(digits, self.exponent)?;
-                // The powers of the table lead to no subnormal and to nothing too large. A carry into bit 53 adds to
-                // the exponent, as it should.
+                // The table's powers lead to no subnormal and to nothing too large. A carry into bit 53 correctly adds
+                // to the exponent.
                 (((exponent + 52 + 1023) as u64) << 52) + (significand - (1 << 52))
             }
         };
@@ -94,7 +94,7 @@ impl Decimal {
     }
 }
 
-/// Takes the digits that `rest` begins with; how many these are. Beyond [`MOST_DIGITS`] in all they wrap around.
+/// Takes the leading digits of `rest`; returns how many. Beyond [`MOST_DIGITS`] in all they wrap around.
 #[inline(always)]
 fn run(digits: &mut u64, rest: &mut &[u8]) -> usize {
     let before = rest.len();
@@ -113,7 +113,7 @@ fn run(digits: &mut u64, rest: &mut &[u8]) -> usize {
     before - rest.len()
 }
 
-/// What an exponent that is the whole of `text` says; 0 where there is none.
+/// The value of an exponent that is the whole of `text`; 0 if empty.
 #[inline(always)]
 pub(super) fn exponent(text: &[u8]) -> Option<i32> {
     let Some((e, rest)) = text.split_first() else { return Some(0) };
@@ -139,7 +139,7 @@ struct Rounded {
     exponent: i32,
 }
 
-/// `digits` (not 0) times 10^`exponent`, rounded to `BITS` bits, ties to even; a carry makes it a bit more.
+/// `digits` (not 0) times 10^`exponent`, rounded to `BITS` bits, ties to even; a carry adds a bit.
 #[inline(always)]
 fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<Rounded> {
     let power = POWERS.get(usize::try_from(exponent + MOST_POWER).ok()?)?;

@@ -10,7 +10,7 @@ use super::x86;
 use crate::cpu::Level;
 use crate::scan::is_space;
 
-/// How a face's corners are written.
+/// The notation of a face's corners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CornerForm {
     /// `1`: a position; one value per corner.
@@ -25,7 +25,7 @@ pub enum CornerForm {
 }
 
 impl CornerForm {
-    /// How many values a corner has in the output of [`face_rows`].
+    /// The number of values of a corner in the output of [`face_rows`].
     pub fn stride(self) -> usize {
         match self {
             CornerForm::Position => 1,
@@ -35,14 +35,14 @@ impl CornerForm {
     }
 }
 
-/// What [`face_rows`] did.
+/// The result of [`face_rows`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaceRows {
-    /// How many lines were taken.
+    /// The number of lines taken.
     pub rows: usize,
-    /// How many values were written.
+    /// The number of values written.
     pub values: usize,
-    /// How their corners are written: one form for all rows.
+    /// The form of their corners, the same for all rows.
     pub form: CornerForm,
     /// Whether all indices count backwards: the values are the bits of negative `i32`s.
     pub is_negative: bool,
@@ -52,10 +52,10 @@ pub struct FaceRows {
 pub const VALUE_SLACK: usize = 64;
 /// The most tokens of a batch of rows, keywords included: slash bits come 64 at a time.
 const BATCH_TOKENS: usize = 64;
-/// How many tokens behind a batch may be looked at: they are converted eight at a time.
+/// How many tokens after a batch may be examined: they are converted eight at a time.
 const AHEAD: usize = 7;
 
-/// Takes faces: rows of a keyword and three corners or more, all of the same form and at most 63 indices.
+/// Takes faces: rows of a keyword and at least three corners, all of the same form and at most 63 indices.
 ///
 /// A plain index has one to eight digits and is not zero, or has a minus and one to seven digits. All indices of the
 /// rows are of the same kind. Writes the values of all corners, 1-based as in the text, to `values` (leave
@@ -69,7 +69,7 @@ pub fn face_rows(
     row_ends: &mut [u32],
 ) -> FaceRows {
     let Some(keyword) = Keyword::new(keyword).filter(|_| window.fits()) else { return FaceRows::default() };
-    // A file counts backwards everywhere or nowhere: kernels for both at once would be slower for each.
+    // A file counts backwards everywhere or nowhere: a kernel for both at once would be slower for each.
     if counts_backwards(window, line) {
         let rows = at_level::<true>(window, line, keyword, values, row_ends);
         FaceRows { is_negative: rows.rows > 0, ..rows }
@@ -89,8 +89,8 @@ fn counts_backwards(window: Window<'_>, line: usize) -> bool {
     behind.iter().find(|byte| !is_space(**byte)) == Some(&b'-')
 }
 
-/// The same with the kernel of the window's level; `NEGATIVE` are rows whose indices all count backwards. The window
-/// [fits](Window::fits).
+/// The same with the kernel of the window's level; with `NEGATIVE`, for rows whose indices all count backwards. The
+/// window [fits](Window::fits).
 #[inline]
 fn at_level<const NEGATIVE: bool>(
     window: Window<'_>,
@@ -156,13 +156,13 @@ unsafe fn face_rows_avx2<const NEGATIVE: bool>(
 
 /// The tokens of a batch.
 struct Tokens<'a> {
-    /// Where they end, and [`AHEAD`] more.
+    /// Their ends, and [`AHEAD`] more.
     ends: &'a [u32],
     /// One bit each: those that are not keywords.
     indices: u64,
 }
 
-/// What is wrong or absent in a batch, a bit per token; bits of keywords mean nothing.
+/// What is invalid or absent in a batch, a bit per token; bits of keywords mean nothing.
 #[derive(Default)]
 pub(super) struct Found {
     /// Tokens that are not plain, and zeros.
@@ -207,7 +207,7 @@ struct Batch {
     /// The first row's keyword.
     first: usize,
     rows: usize,
-    /// How many indices a row has.
+    /// The number of indices in a row.
     size: usize,
     form: CornerForm,
 }

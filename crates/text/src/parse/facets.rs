@@ -9,8 +9,8 @@
 //!   endloop
 //! endfacet
 //! ```
-//! Capitals and blanks do not matter. The numbers of many facets are put together, so that they are converted side by
-//! side; those of a facet that has one in another notation, one by one.
+//! Letter case and blanks do not matter. The numbers of many facets are gathered and converted together; those of a
+//! facet with a number in another notation, one by one.
 
 use super::consts::TOGETHER;
 use super::number;
@@ -30,11 +30,11 @@ const NUMBERS: usize = 12;
 /// How many facets are converted together.
 const BATCH: usize = 32;
 
-/// How many tokens there are up to the end of each line.
+/// The number of tokens up to the end of each line.
 const LINE_TOKENS: [usize; LINES] = [5, 7, 11, 15, 19, 20, 21];
 /// Which tokens are numbers.
 const NUMBER_TOKENS: [usize; NUMBERS] = [2, 3, 4, 8, 9, 10, 12, 13, 14, 16, 17, 18];
-/// The other tokens: their place, and what they are.
+/// The other tokens: their places and keywords.
 const KEYWORDS: [(usize, Keyword); TOKENS - NUMBERS] = [
     (0, Keyword::new(b"facet")),
     (1, Keyword::new(b"normal")),
@@ -76,10 +76,10 @@ impl Keyword {
     }
 }
 
-/// Takes facets from `line` on into `out`: returns how many it took, [`LINES`] each.
+/// Takes facets from `line` on into `out`; returns how many it took, [`LINES`] lines each.
 ///
-/// A facet has its lines for itself, with no other token on them and no empty line between. Its numbers may have any
-/// notation of [`number::f32`].
+/// A facet must have its lines to itself, with no other token on them and no empty line between. Its numbers may have
+/// any notation of [`number::f32`].
 pub fn facets(window: Window<'_>, line: usize, out: &mut [Facet]) -> usize {
     if !window.fits() {
         return 0;
@@ -97,7 +97,7 @@ pub fn facets(window: Window<'_>, line: usize, out: &mut [Facet]) -> usize {
     done
 }
 
-/// Finds up to `count` facets from `line` on, and where their numbers end; returns how many.
+/// Finds up to `count` facets from `line` on, and the ends of their numbers; returns how many.
 fn find(window: Window<'_>, line: usize, count: usize, ends: &mut [u32]) -> usize {
     let (rows, _) = ends.as_chunks_mut::<NUMBERS>();
     for (facet, row) in rows.iter_mut().take(count).enumerate() {
@@ -108,7 +108,7 @@ fn find(window: Window<'_>, line: usize, count: usize, ends: &mut [u32]) -> usiz
     count
 }
 
-/// Finds where the numbers end of the facet whose first line this is; `false` where there is none.
+/// Finds the ends of the numbers of the facet whose first line this is; `false` if it is not a facet.
 #[inline(always)]
 fn number_ends(window: Window<'_>, line: usize, row: &mut [u32; NUMBERS]) -> bool {
     let index = window.index;
@@ -124,10 +124,10 @@ fn number_ends(window: Window<'_>, line: usize, row: &mut [u32; NUMBERS]) -> boo
     fits
 }
 
-/// Converts the numbers of `count` facets, whose ends have room behind them, until one is none; returns how many facets
-/// are whole.
+/// Converts the numbers of `count` facets, whose ends have room after them, until one is invalid; returns how many
+/// facets are whole.
 fn convert(window: Window<'_>, ends: &mut [u32], count: usize, out: &mut [Facet]) -> usize {
-    // Numbers are written some at a time: the last ones need room behind them, and what is there must be an end.
+    // Numbers are written several at a time: the last ones need room after them, which must hold valid ends.
     let last = ends[(NUMBERS * count).saturating_sub(1)];
     ends[NUMBERS * count..][..TOGETHER].fill(last);
     let mut values = [0.0; BATCH * NUMBERS + TOGETHER];
@@ -157,7 +157,7 @@ fn convert(window: Window<'_>, ends: &mut [u32], count: usize, out: &mut [Facet]
     done
 }
 
-/// Converts the numbers of one facet, whatever their notation; `false` where one is none.
+/// Converts the numbers of one facet in any notation; `false` if one is invalid.
 fn any(numbers: Numbers<'_>, values: &mut [f32]) -> bool {
     // SAFETY: `convert` passes ends that it took from the same index, as above.
     let done = unsafe { numbers.long_f32s(values) };

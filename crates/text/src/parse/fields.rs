@@ -1,8 +1,8 @@
 //! Fields of a table: many numbers at once, through the index of [`crate::scan`].
 //!
-//! A plain field (digits with at most one point and a minus before them, 14 characters) is converted with others;
-//! any other notation of a number by itself. What is no number stops the run: its caller knows whether
-//! it is a comment, a missing value or a fault.
+//! A plain field (digits with at most one point and a minus before them, 14 characters) is converted together with
+//! others; any other notation of a number on its own. Anything else stops the run: the caller knows whether it is a
+//! comment, a missing value or an error.
 
 use super::consts::TOGETHER;
 pub use super::consts::{MOST_EXACT, NOT_INTEGER, WIDE};
@@ -22,10 +22,10 @@ pub struct Fields<'a> {
     level: Level,
 }
 
-/// Room that the outputs must have behind the last field: eight are written at a time.
+/// Room that the outputs need after the last field: eight are written at a time.
 pub const FIELD_SLACK: usize = TOGETHER - 1;
 
-/// Room that the ends of picked fields need behind the last one.
+/// Room that the ends of picked fields need after the last one.
 pub const PICK_SLACK: usize = TOGETHER;
 
 impl<'a> Fields<'a> {

@@ -1,4 +1,4 @@
-//! From texts and conversions to the steps that are run: what is constant is made here, once.
+//! From texts and conversions to the steps that are run: everything constant is computed here, once.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) struct Step {
     pub(super) max_bytes: usize,
 }
 
-/// What is written.
+/// What a step writes.
 #[derive(Clone, Debug)]
 pub(super) enum Put {
     /// A short text.
@@ -47,7 +47,7 @@ pub(super) enum Put {
     Text(Text),
 }
 
-/// How the cells of a step are filled.
+/// How a step's cells are filled.
 #[derive(Clone, Debug)]
 pub(super) struct Fill {
     pub(super) column: usize,
@@ -65,10 +65,10 @@ pub(super) enum Source {
     Truncated(Filler, Frame),
 }
 
-/// What is put around numbers in cells.
+/// Sign and padding of numbers in cells.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// 0 where nothing is.
+    /// 0 for no width.
     pub(super) width: u8,
     pub(super) left: bool,
     pub(super) next: Option<u8>,
@@ -215,7 +215,7 @@ impl Builder {
 }
 
 impl Step {
-    /// Takes what it can of the text that follows; returns the rest.
+    /// Takes as much as possible of the text that follows; returns the rest.
     fn take_over<'t>(&mut self, text: &'t [u8]) -> &'t [u8] {
         let Some((&first, rest)) = text.split_first() else { return text };
         match &mut self.put {
@@ -239,7 +239,7 @@ impl Step {
 }
 
 impl Source {
-    /// How cells of a step can be filled; nothing if they cannot.
+    /// How the cells of a step can be filled; `None` if they cannot.
     fn from_step(step: &Step, kinds: &[(usize, Kind)]) -> Option<Self> {
         match &step.put {
             Put::Short(text) => Some(Self::Short(*text)),

@@ -1,8 +1,8 @@
-//! Texts of one column in 32 rows: 16 bytes each, from which a row takes what belongs.
+//! Texts of one column in 32 rows: 16 bytes each, of which a row takes a part.
 //!
-//! Where all parts of a row are such cells, a row is put together by one copy of 16 bytes per cell, without a branch.
-//! Numbers lie right-aligned in their cell with `-` in front of them, so that a negative one starts one byte earlier;
-//! behind them is the byte that follows in the row.
+//! If all parts of a row are such cells, the row is assembled by one copy of 16 bytes per cell, without a branch.
+//! Numbers are right-aligned in their cell with `-` before them, so that a negative one starts one byte earlier; they
+//! are followed by the byte that follows in the row.
 
 use super::super::pen::Pen;
 
@@ -17,9 +17,9 @@ pub(super) const CELL_BYTES: usize = 16;
 /// The texts of a column in [`ROWS`] rows.
 #[repr(C, align(64))]
 pub(super) struct Cells {
-    /// Four to an array; the last one is there so that 16 bytes can be read from any start.
+    /// Four to an array; the last one allows reading 16 bytes from any start.
     pub(super) texts: [[u8; 64]; ROWS / 4 + 1],
-    /// Where each text starts in its cell: below 16.
+    /// The start of each text in its cell: below 16.
     pub(super) starts: [u8; ROWS],
     /// At most 16.
     pub(super) lengths: [u8; ROWS],
@@ -38,15 +38,15 @@ impl Cells {
         self.starts = [0; ROWS];
     }
 
-    /// Widens texts to `width` with spaces in front of them or, to the left, behind; `next` follows. None of it is
-    /// longer than a cell.
+    /// Widens texts to `width` with spaces before them or, with `left`, after; `next` follows. The result fits into a
+    /// cell.
     pub(super) fn widen(&mut self, width: u8, left: bool, next: Option<u8>) {
         let numbers = std::mem::replace(self, Self::EMPTY);
         for row in 0..ROWS {
             let (start, length) = (usize::from(numbers.starts[row]), usize::from(numbers.lengths[row]));
             let text = numbers.texts.as_flattened().get(CELL_BYTES * row + start..).unwrap_or_default();
             let gap = usize::from(width).saturating_sub(length);
-            // The text may reach into the next cell, which is filled after this one.
+            // The text may extend into the next cell, which is filled after this one.
             let Some(cell) = self.texts.as_flattened_mut().get_mut(CELL_BYTES * row..) else { continue };
             let mut store = |at: usize, bytes: &[u8; CELL_BYTES]| {
                 if let Some(place) = cell.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
@@ -90,7 +90,7 @@ pub(super) struct Short {
 }
 
 impl Short {
-    /// Nothing if the text is longer.
+    /// `None` if the text is longer.
     pub(super) fn new(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; CELL_BYTES];
         bytes.get_mut(..text.len())?.copy_from_slice(text);

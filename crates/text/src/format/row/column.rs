@@ -1,4 +1,4 @@
-//! Where the values of one column lie: bytes at equal distances, in the byte order of this machine.
+//! Where the values of one column are: bytes at equal distances, in the byte order of this machine.
 
 use std::fmt;
 
@@ -31,8 +31,8 @@ pub enum Kind {
     Bool,
     /// Text of at most this many bytes, filled up with NUL bytes.
     Bytes(usize),
-    /// UTF-8 of at most this many bytes, filled up with NUL bytes: text as it is in every dialect, whose width and
-    /// precision count characters.
+    /// UTF-8 of at most this many bytes, padded with NUL bytes: text in every dialect, with width and precision in
+    /// characters.
     Text(usize),
 }
 
@@ -80,9 +80,9 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// `count` values of type `kind`: the first at `offset`, each `stride_bytes` after the one before.
+    /// `count` values of type `kind`: the first at `offset`, each `stride_bytes` after the previous one.
     ///
-    /// Nothing unless all of them lie inside `bytes`. They need no alignment; a stride of 0 repeats one value.
+    /// `None` unless all of them are inside `bytes`. They need no alignment; a stride of 0 repeats one value.
     pub fn new(bytes: &'a [u8], offset: usize, stride_bytes: usize, count: usize, kind: Kind) -> Option<Self> {
         let bytes = match count {
             0 => &[],
@@ -94,7 +94,7 @@ impl<'a> Column<'a> {
         Some(Self { bytes, stride_bytes, count, kind })
     }
 
-    /// How many values.
+    /// The number of values.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -104,13 +104,13 @@ impl<'a> Column<'a> {
         self.kind
     }
 
-    /// All bytes from a value on; none where there is no such value.
+    /// All bytes from a value on; none if there is no such value.
     #[inline(always)]
     fn from(&self, row: usize) -> &'a [u8] {
         self.bytes.get(row * self.stride_bytes..).unwrap_or_default()
     }
 
-    /// The first `K` bytes of a value; zeros where there is none.
+    /// The first `K` bytes of a value; zeros if there is none.
     #[inline(always)]
     pub(super) fn get<const K: usize>(&self, row: usize) -> [u8; K] {
         self.from(row).first_chunk().copied().unwrap_or([0; K])

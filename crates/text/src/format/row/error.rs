@@ -1,22 +1,22 @@
-//! What can be wrong with a template, with the columns for it, and with a value.
+//! Errors in a template, in the columns for it, and in a value.
 
 use std::fmt;
 
 use super::column::Kind;
 use super::spec::{MAX_PRECISION, MAX_WIDTH};
 
-/// What is wrong with a template, and where.
+/// An error in a template, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TemplateError {
     /// Bytes from the template's start.
     pub offset: usize,
-    /// Bytes that are wrong; 0 where something is missing.
+    /// The length of the wrong part in bytes; 0 if something is missing.
     pub length: usize,
     /// What is wrong.
     pub problem: Problem,
 }
 
-/// What is wrong with a template.
+/// An error in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {

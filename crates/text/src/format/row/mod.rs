@@ -2,11 +2,11 @@
 //!
 //! A [`RowFormat`] is made from a `printf` template ([`RowFormat::printf`]) or from one with named fields
 //! ([`RowFormat::fields`]). Bound to [`Column`]s it becomes [`Rows`], which threads can share and from which each
-//! appends its range of rows to a [`Page`](super::Page) of its own: without allocation, without locks, whole rows or
-//! none. The columns are bytes with a stride: fields of records, columns of a matrix, or arrays of their own.
+//! appends its range of rows to its own [`Page`](super::Page): without allocations or locks, whole rows or none. The
+//! columns are bytes with a stride: fields of records, columns of a matrix, or separate arrays.
 //!
 //! Where to look next: `template` (both notations), `spec` (one conversion), `build` (from template to steps), `run`
-//! (the loops), `cells` and `x86` (how most values are written, where the CPU can), `number`, `text` and `python`
+//! (the loops), `cells` and `x86` (how most values are written if the CPU allows it), `number`, `text` and `python`
 //! (everything else).
 //!
 //! ```
@@ -77,11 +77,11 @@ pub struct RowFormat {
 impl RowFormat {
     /// Compiles a `printf` template: one conversion for each column, in order.
     ///
-    /// `%d %i %u` (three names of one thing: the sign is the value's own; a floating-point value loses its fraction),
-    /// `%f %F %e %E %g %G` (integers are taken as f64), `%s`, `%%`; the flags `- + space 0 #`; a width up to
-    /// [`MAX_WIDTH`] and a precision up to [`MAX_PRECISION`]. All digits are exact. Bools count as 0 and 1 for all but
-    /// `%s`; columns of bytes take `%s` alone. Everything else is an error: other letters, `*`, length modifiers,
-    /// too few or too many columns.
+    /// `%d %i %u` (synonyms: the value determines the sign; a floating-point value loses its fraction), `%f %F %e %E %g
+    /// %G` (integers are converted to f64), `%s`, `%%`; the flags `- + space 0 #`; a width up to [`MAX_WIDTH`] and a
+    /// precision up to [`MAX_PRECISION`]. All digits are exact. Bools count as 0 and 1 except for `%s`; columns of
+    /// bytes accept `%s` only. Everything else is an error: other letters, `*`, length modifiers, too few or too many
+    /// columns.
     pub fn printf(template: &str, columns: &[Kind], dialect: Dialect) -> Result<Self, TemplateError> {
         let mut builder = Builder::new(dialect);
         template::printf(template.as_bytes(), columns, &mut builder)?;
@@ -97,21 +97,21 @@ impl RowFormat {
     /// | `{name:yes/no}` | of a bool: the text for true, the text for false; either may be empty |
     /// | `{{`, `}}` | a brace |
     ///
-    /// A name is all that stands in front of `:` or `}`. A field may be named several times or never.
+    /// A name is everything before `:` or `}`. A field may be used any number of times.
     pub fn fields(template: &str, field: impl FnMut(&str) -> Option<(usize, Kind)>) -> Result<Self, TemplateError> {
         let mut builder = Builder::new(template::OF_FIELDS);
         template::fields(template, field, &mut builder)?;
         builder.finish().map_err(|problem| problem.at(0, template.len()))
     }
 
-    /// Keeps to portable instructions. The text is the same; this is for tests and comparisons.
+    /// Uses portable instructions only. The text is the same; this is for tests and comparisons.
     pub fn portable(mut self) -> Self {
         self.fills.clear();
         self.steps.iter_mut().for_each(|step| step.cell = None);
         self
     }
 
-    /// The longest row in bytes: a page with this much room, and 64 bytes more, always takes one at full speed.
+    /// The longest row in bytes: a page with this much room plus 64 bytes always accepts one at full speed.
     pub fn max_bytes(&self) -> usize {
         self.max_bytes
     }
@@ -130,7 +130,7 @@ impl RowFormat {
     }
 }
 
-/// A format bound to columns. It is only read from: threads share it, each with a page and a range of its own.
+/// A format bound to columns. It is read-only: threads share it, each with its own page and range.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     format: &'a RowFormat,
@@ -139,18 +139,17 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// How many rows there are: as many as the shortest column in use has values. Without columns, no end of them.
+    /// The number of rows: the number of values of the shortest column in use. Unlimited without columns.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Appends the rows of a range, as far as they fit, and returns how many did.
+    /// Appends the rows of a range while they fit; returns how many did.
     ///
     /// Rows left over are no overflow: empty the page and go on with them. None fits only if a single row is longer
     /// than the room, or if there are no rows in the range. It never allocates.
     ///
-    /// An error if a value has no text, which only NaN and infinities as integers have not; then the page is as it
-    /// was before.
+    /// An error if a value has no text, as NaN and infinities under an integer conversion; the page is then unchanged.
     pub fn write(&self, page: &mut Page<'_>, rows: Range<usize>) -> Result<usize, RowError> {
         let rows = rows.start..rows.end.min(self.count);
         match self.format.fills.len() {
@@ -172,7 +171,7 @@ mod tests {
     use super::*;
     use crate::format::fixed::Scale;
 
-    /// That cells are used shows in nothing but speed.
+    /// Whether cells are used shows only in the speed.
     #[test]
     fn plain_numbers_go_into_cells_where_the_cpu_can() {
         let can = usize::from(Filler::if_possible(Scale::new(2), None).is_some());
@@ -185,7 +184,7 @@ mod tests {
                 assert_eq!(cells(template, kind), (2 * can, 2), "{template} of {kind}");
             }
         }
-        // Texts go into cells only where that completes the row.
+        // Texts use cells only if that completes the row.
         assert_eq!(cells("v %.6f, %.6f\n", Kind::F32), (4 * can, 4));
         assert_eq!(cells("v %.6f, %e\n", Kind::F32), (can, 4));
         assert_eq!(cells("%+.6f %016.3f\n", Kind::F32), (0, 2));

@@ -172,8 +172,8 @@ impl Number {
         unsafe { pen.put([sign], count) }
     }
 
-    /// Fills up to the width what has been stored since `start`, the first `sign_bytes` of which are a sign. Text is
-    /// cut to the precision first.
+    /// Pads the text stored since `start`, of which the first `sign_bytes` are a sign, to the width. Text is cut to the
+    /// precision first.
     ///
     /// # Safety
     /// `spec.width` bytes of room from `start`. `pen` came from `start`, `sign_bytes` of what it stored are the sign.

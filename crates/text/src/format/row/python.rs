@@ -1,4 +1,4 @@
-//! Text as Python has it: `str` of floating-point scalars and of bytes.
+//! Python's text: `str` of floating-point scalars and of bytes.
 
 use super::super::pen::Pen;
 use super::super::scientific::put_exponent;
@@ -40,7 +40,7 @@ fn word(value: f64) -> &'static [u8] {
     }
 }
 
-/// Plain notation ends below the first of the two limits; below the second, `text` has it already.
+/// Plain notation ends below the first of the two limits; below the second, `text` already has it.
 ///
 /// # Safety
 /// 24 bytes of room, and `SLACK` more. `text` has the shortest digits of `value`, at most 24 bytes.
@@ -87,7 +87,7 @@ impl Digits {
         &self.digits[..self.count]
     }
 
-    /// Reads a decimal number with or without a point and an exponent; of zero it keeps one digit.
+    /// Reads a decimal number with or without a point and an exponent; keeps one digit of zero.
     fn read(text: &[u8]) -> Self {
         let mut digits = Self { digits: [b'0'; 20], count: 0, exponent: -1 };
         let mut bytes = text.iter();

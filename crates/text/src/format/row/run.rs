@@ -1,4 +1,4 @@
-//! Running the steps over rows: block by block, in cells where a block's values fit them.
+//! Runs the steps over rows: block by block, in cells if a block's values fit them.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use super::{RowFormat, Rows};
 const VALUE_BYTES: usize = MAX_WIDTH + 2;
 
 impl Rows<'_> {
-    /// Appends rows as far as they fit, with `CELLS` columns of cells at hand; see [`Rows::write`].
+    /// Appends rows while they fit, with `CELLS` columns of cells; see [`Rows::write`].
     pub(super) fn run<const CELLS: usize>(&self, page: &mut Page<'_>, rows: Range<usize>) -> Result<usize, RowError> {
         let mut cells = [Cells::EMPTY; CELLS];
         self.fill_constant(&mut cells);
@@ -46,7 +46,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Fills all other cells; a bit for each that is ready.
+    /// Fills all other cells; returns a bit for each that is ready.
     fn fill(&self, cells: &mut [Cells], row: usize, count: usize) -> u64 {
         let mut ready = 0;
         for (index, (cells, fill)) in cells.iter_mut().zip(&self.format.fills).enumerate() {
@@ -59,7 +59,7 @@ impl Rows<'_> {
                 }
                 Source::F32(filler, frame) => frame.around(filler.fill(&column.reals_f32(row, count), cells), cells),
                 Source::Number(filler, frame) => frame.around(filler.fill(&column.reals(row, count), cells), cells),
-                // Adding zero takes the sign of what is left of -0.5.
+                // Adding zero removes the sign that -0.5 leaves behind.
                 Source::Truncated(filler, frame) => {
                     let values = column.reals(row, count).map(|value| value.trunc() + 0.0);
                     frame.around(filler.fill(&values, cells), cells)
@@ -176,7 +176,7 @@ impl Rows<'_> {
         unsafe { fixed::fixed(pen, value, scale) }
     }
 
-    /// Hands on the texts that may be long.
+    /// Passes on the texts that may be long.
     fn pieces(&self, step: &Step, row: usize, mut piece: impl FnMut(&[u8])) {
         let texts = |range: &Range<usize>| self.format.texts.get(range.clone()).unwrap_or_default();
         match (&step.put, self.columns.get(step.column)) {
@@ -187,7 +187,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Appends rows one by one near the end of the page, as far as they fit.
+    /// Appends rows one by one near the end of the page, while they fit.
     #[cold]
     #[inline(never)]
     fn careful(&self, page: &mut Page<'_>, row: usize, count: usize) -> Block {
@@ -211,7 +211,7 @@ impl Rows<'_> {
         Block::Rows(count)
     }
 
-    /// Appends one step of a row, by way of a buffer of its own.
+    /// Appends one step of a row, by way of a separate buffer.
     fn put_if_it_fits(&self, page: &mut Page<'_>, step: &Step, row: usize, refused: &mut bool) {
         if matches!(step.put, Put::Long(_) | Put::LongChoice(_) | Put::Text(_)) {
             return self.pieces(step, row, |piece| page.bytes(piece));
@@ -240,7 +240,7 @@ impl Rows<'_> {
 }
 
 impl Frame {
-    /// Widens the texts of cells that have been filled, and hands that on.
+    /// Widens the texts of cells that have been filled, and returns `filled`.
     #[inline]
     fn around(&self, filled: bool, cells: &mut Cells) -> bool {
         if filled && self.width > 0 {
@@ -250,15 +250,15 @@ impl Frame {
     }
 }
 
-/// What became of a block.
+/// The outcome of a block.
 enum Block {
-    /// So many rows were appended; none if the next one does not fit.
+    /// This many rows were appended; none if the next one does not fit.
     Rows(usize),
     /// A value has no text.
     Refused,
 }
 
-/// Stores rows all parts of which are in cells.
+/// Stores rows whose parts are all in cells.
 ///
 /// # Safety
 /// 16 bytes of room for each cell of each of `count` rows.

@@ -8,24 +8,24 @@ pub const MAX_PRECISION: usize = 60;
 /// The widest field.
 pub const MAX_WIDTH: usize = 400;
 
-/// Whose `printf` a row format follows where they differ.
+/// Which `printf` a row format follows where they differ.
 ///
-/// C keeps the sign of NaN (`-nan`), pads infinities and NaN with spaces under `0`, lets a precision switch `0` off
-/// for integers, and writes nothing for 0 under `%.0d`. Python writes `nan`, pads with zeros throughout and writes
-/// `0`. For text, C stands for this crate's own notation (shortest digits as [`super::super::Page::shortest_f64`]
-/// has them, `true` and `false`, bytes up to the first NUL), Python for `str` of a NumPy scalar (`1.0`, `1e-05`,
-/// `True`, `b'text'`, bytes without the NULs at the end).
+/// C keeps the sign of NaN (`-nan`), pads infinities and NaN with spaces under `0`, ignores `0` if an integer has a
+/// precision, and writes nothing for 0 under `%.0d`. Python writes `nan`, pads with zeros throughout and writes `0`.
+/// For text, C means this crate's own notation (shortest digits as in [`super::super::Page::shortest_f64`], `true` and
+/// `false`, bytes up to the first NUL), Python means `str` of a NumPy scalar (`1.0`, `1e-05`, `True`, `b'text'`, bytes
+/// without the NULs at the end).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// As C's `printf` (glibc).
+    /// Like C's `printf` (glibc).
     C,
-    /// As Python's `%` with NumPy scalars, of which `np.savetxt` is made.
+    /// Like Python's `%` with NumPy scalars, as in `np.savetxt`.
     Python,
-    /// The same with a NumPy whose `str(np.float32(1e6))` is `1000000.0` and not `1e+06`: before 2.4, or thereabouts.
+    /// The same with a NumPy whose `str(np.float32(1e6))` is `1000000.0` rather than `1e+06`: before about 2.4.
     OlderNumpy,
 }
 
-/// What the letter asks for.
+/// The conversion of a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conversion {
     Integer,
@@ -44,7 +44,7 @@ pub(super) struct Spec {
     pub(super) left: bool,
     pub(super) zero: bool,
     pub(super) alternate: bool,
-    /// What stands in front of a number that is not negative.
+    /// What precedes a number that is not negative.
     pub(super) plus: Option<u8>,
     pub(super) width: usize,
     pub(super) precision: Option<usize>,
@@ -64,12 +64,12 @@ impl Spec {
         precision: None,
     };
 
-    /// A number with nothing around it.
+    /// A number with no sign, width or precision.
     pub(super) const PLAIN_INTEGER: Self = Self { conversion: Conversion::Integer, ..Self::AS_IS };
     /// The same with fixed digits.
     pub(super) const PLAIN_FIXED: Self = Self { conversion: Conversion::Fixed, ..Self::AS_IS };
 
-    /// Reads flags, width, precision and letter at `start`; returns where the rest begins.
+    /// Reads flags, width, precision and letter at `start`; returns the start of the rest.
     pub(super) fn parse(template: &[u8], start: usize) -> Result<(Self, usize), TemplateError> {
         let mut spec = Self::AS_IS;
         let mut at = start;
@@ -125,7 +125,7 @@ impl Spec {
         self.precision.unwrap_or(6)
     }
 
-    /// Whether nothing is added around the value.
+    /// Whether nothing is added to the value.
     pub(super) fn is_plain(&self) -> bool {
         self.width == 0 && self.plus.is_none() && !self.alternate && !self.upper
     }
@@ -143,7 +143,7 @@ impl Spec {
                 let quoted = count.saturating_mul(4).saturating_add(3);
                 self.precision.map_or(quoted, |precision| quoted.min(precision))
             }
-            // Characters are counted for the width, so that all of it may come on top.
+            // The width counts characters, so all of it may be added.
             (Conversion::Text, Kind::Text(count)) => count.saturating_add(self.width),
             (Conversion::Text, _) => 24,
             (Conversion::Integer, _) => 1 + whole.max(self.precision.unwrap_or(0)),
@@ -154,7 +154,7 @@ impl Spec {
     }
 }
 
-/// Decimal digits at `at`, if any, and where they end. Numbers beyond all limits count as the largest.
+/// Decimal digits at `at`, if any, and their end. Numbers beyond all limits count as the largest.
 fn number(template: &[u8], at: usize) -> (Option<usize>, usize) {
     let digits = template.get(at..).unwrap_or_default();
     let count = digits.iter().take_while(|digit| digit.is_ascii_digit()).count();

@@ -1,11 +1,11 @@
-//! The two notations of templates, taken apart: texts, and conversions of columns.
+//! The two notations of templates, split into texts and conversions of columns.
 
 use super::build::Builder;
 use super::column::Kind;
 use super::error::{Problem, TemplateError};
 use super::spec::{Dialect, Spec};
 
-/// `printf`: `%` conversions, one for each column in turn.
+/// `printf`: `%` conversions, one for each column in order.
 pub(super) fn printf(template: &[u8], columns: &[Kind], builder: &mut Builder) -> Result<(), TemplateError> {
     let (mut at, mut column) = (0, 0);
     while let Some(length) = template[at..].iter().position(|&byte| byte == b'%') {
@@ -50,7 +50,7 @@ pub(super) fn fields(
     builder.text(&template.as_bytes()[at..]).map_err(|problem| problem.at(at, template.len() - at))
 }
 
-/// What stands between two braces, the first of which ends at `offset`.
+/// The text between two braces, the first of which ends at `offset`.
 fn one_field(
     inner: &str,
     offset: usize,

@@ -40,7 +40,7 @@ impl Text {
         self.padded(count.min(limit), write, &mut piece);
     }
 
-    /// As many characters of UTF-8 as the precision allows, and how many they are.
+    /// As many characters of UTF-8 as the precision allows, and their number.
     fn characters<'t>(&self, text: &'t [u8]) -> (&'t [u8], usize) {
         let starts = text.iter().enumerate().filter(|(_, byte)| **byte & 0xC0 != 0x80);
         let mut count = 0;

@@ -1,7 +1,7 @@
 //! Filling cells by AVX-512.
 //!
-//! Values that make at most eight digits go eight to a vector; the others, up to 13 digits, go four to a vector by
-//! way of [`super::super::x86`]. Larger ones, and ties that nothing decides, are left to the portable writers.
+//! Values with at most eight digits go eight to a vector; the others, up to 13 digits, go four to a vector by way of
+//! [`super::super::x86`]. Larger ones, and unresolved ties, are left to the portable writers.
 
 use std::arch::x86_64::*;
 
@@ -14,12 +14,12 @@ use super::cells::{Cells, ROWS};
 pub(super) struct Filler {
     wide: Plan,
     narrow: Option<Narrow>,
-    /// Where texts end among their 16 bytes.
+    /// The end of texts within their 16 bytes.
     end: u8,
 }
 
 impl Filler {
-    /// Texts with the digits of `scale`, and `next` after them; nothing unless this CPU has the instructions.
+    /// Texts with the digits of `scale`, followed by `next`; `None` unless this CPU has the instructions.
     pub(super) fn if_possible(scale: &Scale, next: Option<u8>) -> Option<Self> {
         let byte = next.unwrap_or_default();
         let wide = Plan::if_possible(scale, byte)?;
@@ -57,15 +57,15 @@ impl Filler {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Narrow {
-    /// Where each byte of a cell comes from among the digits of values 0 to 3, and of values 4 to 7.
+    /// The source of each byte of a cell among the digits of values 0 to 3, and of values 4 to 7.
     orders: [[u8; 64]; 2],
     template: [u8; 64],
     /// A bit for each byte of a cell that is a digit or in front of one.
     digits: u64,
     power: f64,
-    /// Bits of the leading digits that may be left out.
+    /// Bits of the leading digits that may be dropped.
     most_dropped: u64,
-    /// Where the first of eight digits is in a cell, and where the text ends.
+    /// The place of the first of eight digits in a cell, and the end of the text.
     first: u64,
     end: u64,
 }
