@@ -337,7 +337,7 @@ impl<'a> Source<'a> {
     /// since damage only shows there. Call it after reading everything that is wanted.
     ///
     /// # Errors
-    /// As [`read_at`](Source::read_at).
+    /// Like [`read_at`](Source::read_at).
     pub fn check_piece(&self, number: u64, is_whole: bool) -> io::Result<()> {
         match &self.shared.kind {
             SourceKind::Members(members) => {
@@ -391,7 +391,7 @@ impl<'a> Source<'a> {
     /// peeked at in memory are not counted.
     ///
     /// # Errors
-    /// As [`Source::read_at`].
+    /// Like [`Source::read_at`].
     pub fn peek_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             SourceKind::File(_) | SourceKind::Members(_) => {}
@@ -458,7 +458,7 @@ impl<'a> Source<'a> {
     /// ended, so that bytes before an error are not lost.
     ///
     /// # Errors
-    /// As [`Source::read_next`].
+    /// Like [`Source::read_next`].
     pub fn read_part(&self, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             SourceKind::Stream(stream) => lock(stream)?.read_once(out, &self.shared.counters),

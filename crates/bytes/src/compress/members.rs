@@ -52,7 +52,7 @@ impl<'a> Members<'a> {
         Ok(Members { codec, source, groups, limits: limits.clone(), idle: Mutex::default(), states })
     }
 
-    /// As [`Source::check_piece`].
+    /// Like [`Source::check_piece`].
     pub(crate) fn check_piece(&self, number: u64, is_whole: bool) -> io::Result<()> {
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         let state = self.states.get(number).map_or(CHECKED, |state| state.load(Ordering::Relaxed));
@@ -75,13 +75,13 @@ impl<'a> Members<'a> {
         self.groups.plain_bytes()
     }
 
-    /// As [`Source::piece`].
+    /// Like [`Source::piece`].
     pub(crate) fn piece(&self, number: u64) -> Option<Range<u64>> {
         let number = usize::try_from(number).ok().filter(|&number| number < self.groups.count())?;
         Some(self.groups.get(number).plain)
     }
 
-    /// As [`Source::piece_bytes`].
+    /// Like [`Source::piece_bytes`].
     pub(crate) fn piece_bytes(&self) -> usize {
         self.groups.largest_bytes()
     }

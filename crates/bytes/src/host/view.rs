@@ -52,7 +52,7 @@ impl<'a> View<'a> {
         self.size
     }
 
-    /// As [`crate::Source::read_at`].
+    /// Like [`crate::Source::read_at`].
     pub(crate) fn read_at(&self, offset: u64, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         let left = self.size.saturating_sub(offset);
         let count = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));

@@ -42,7 +42,7 @@ impl<'a> Fields<'a> {
         Fields { padded, index, separator, level }
     }
 
-    /// Where lines end.
+    /// The index of its lines.
     pub fn index(&self) -> &'a Index {
         self.index
     }
@@ -63,7 +63,7 @@ impl<'a> Fields<'a> {
         self.index.first_token(line)
     }
 
-    /// Where a field begins and ends in the text, without white space around it.
+    /// The range of a field in the text, without white space around it.
     pub fn field(&self, field: usize) -> Range<usize> {
         let ends = &self.index.ends[..self.index.end_count];
         let end = ends.get(field).map_or(self.index.start, |&end| end as usize);
@@ -75,7 +75,7 @@ impl<'a> Fields<'a> {
         start + before..end - behind
     }
 
-    /// All fields of a range, as far as there are such.
+    /// All existing fields of a range.
     pub fn all(self, fields: Range<usize>) -> Run<'a> {
         let end = fields.end.min(if self.fits() { self.index.end_count } else { 0 });
         let (first, count) = (fields.start, end.saturating_sub(fields.start));
@@ -83,8 +83,8 @@ impl<'a> Fields<'a> {
         Run { fields: self, first, ends, kept: &[], stride: 1 }
     }
 
-    /// Of `rows` lines from `line` on, which have `stride` fields each, those that `kept` names by their places, as far
-    /// as there are such. Their ends go to `ends`, which has [`PICK_SLACK`] places behind the last one.
+    /// Of `rows` lines from `line` on with `stride` fields each, the existing fields at the places listed in `kept`.
+    /// Their ends go to `ends`, which has [`PICK_SLACK`] places after the last one.
     pub fn pick(self, line: usize, rows: usize, stride: usize, kept: &'a [usize], ends: &'a mut [u32]) -> Run<'a> {
         let first = self.first_of(line);
         let fits = self.fits() && first + rows * stride <= self.index.end_count && kept.iter().all(|at| *at < stride);
@@ -112,21 +112,21 @@ impl<'a> Fields<'a> {
 pub struct Run<'a> {
     fields: Fields<'a>,
     first: usize,
-    /// Where they end, and [`TOGETHER`] more.
+    /// Their ends, and [`TOGETHER`] more.
     ends: &'a [u32],
-    /// Which of `stride` fields are wanted; all of them where it is empty.
+    /// Which of `stride` fields are wanted; all of them if it is empty.
     kept: &'a [usize],
     stride: usize,
 }
 
 impl Run<'_> {
-    /// How many there are.
+    /// The number of fields.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.ends.len() - TOGETHER
     }
 
-    /// Where one of them begins and ends in the text, without white space around it.
+    /// The range of a field in the text, without white space around it.
     pub fn place(&self, at: usize) -> Range<usize> {
         let field = match self.kept {
             [] => at,
@@ -141,7 +141,7 @@ impl Run<'_> {
 
     /// Converts fields, from `from` on, to the nearest f32s, until one is no number: returns how many were converted.
     ///
-    /// `out` has [`FIELD_SLACK`] places behind those of the fields, whose values may change.
+    /// `out` has [`FIELD_SLACK`] places after those of the fields, whose values may change.
     pub fn f32s(&self, from: usize, out: &mut [f32]) -> usize {
         let count = self.count(from, out.len());
         runs(
@@ -159,7 +159,7 @@ impl Run<'_> {
     /// Converts fields, from `from` on, to the nearest f64s, until one is no number: returns how many were converted,
     /// and marks each: 0 for integers, [`WIDE`] for large ones, or [`NOT_INTEGER`].
     ///
-    /// `out` and `marks` have [`FIELD_SLACK`] places behind those of the fields, whose values may change.
+    /// `out` and `marks` have [`FIELD_SLACK`] places after those of the fields, whose values may change.
     pub fn f64s(&self, from: usize, out: &mut [f64], marks: &mut [u8]) -> usize {
         let count = self.count(from, out.len().min(marks.len()));
         runs(
@@ -180,7 +180,7 @@ impl Run<'_> {
         )
     }
 
-    /// How many fields from `from` on have a place among so many.
+    /// How many fields from `from` on fit into this many places.
     fn count(&self, from: usize, places: usize) -> usize {
         self.len().saturating_sub(from).min(places.saturating_sub(FIELD_SLACK))
     }

@@ -1,10 +1,10 @@
-//! Grids: text in which every line has the same number of numbers, each with the same number of digits behind its
-//! point, as programs print them by `%.6f`.
+//! Grids: text in which every line has the same number of numbers, each with the same number of digits after its point,
+//! as printed by `%.6f`.
 //!
-//! To find that a text is a grid proves all of its numbers at once. What remains is a conversion that cannot fail: the
-//! places of the numbers in an array are known before, and they go there directly. Any other text is no grid, and
-//! [`super::fields`] takes it; so it does where the CPU has no AVX-512. Digits are below 2^53 and powers of ten exact,
-//! so that a division is rounded once.
+//! Recognizing a text as a grid validates all of its numbers. What remains is a conversion that cannot fail: the places
+//! of the numbers in an array are known in advance, and they are stored there directly. Any other text is left to
+//! [`super::fields`], and so are grids if the CPU has no AVX-512. Digits are below 2^53 and powers of ten exact, so the
+//! only rounding is that of a division.
 
 use super::FLOAT_SIZE;
 #[cfg(target_arch = "x86_64")]
@@ -21,23 +21,23 @@ pub const MOST_COLUMNS: usize = 64;
 pub(super) const TOGETHER: usize = 8;
 /// The most characters of a number, its minus included: then it has at most 15 digits.
 pub(super) const MOST_SIZE: usize = 16;
-/// Places behind the last end that scanning may write to.
+/// Places after the last end that scanning may write to.
 const SLACK: usize = 80;
 
-/// Where the numbers of a grid are. The memory is kept from text to text.
+/// The places of the numbers of a grid. The memory is reused from text to text.
 #[derive(Debug, Default)]
 pub struct Grid {
-    /// Where the first number begins, less one; then where each ends.
+    /// The place before the first number; then the end of each.
     pub(super) ends: Vec<u32>,
-    /// How many there are.
+    /// The number of numbers.
     pub(super) count: usize,
-    /// How many digits are behind each point.
+    /// The number of digits after each point.
     pub(super) places: usize,
-    /// The offset behind all ends.
+    /// The offset after all ends.
     pub(super) limit: usize,
 }
 
-/// What a grid must be like.
+/// The shape required of a grid.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(super) struct Shape {
@@ -47,8 +47,8 @@ pub(super) struct Shape {
 }
 
 impl Grid {
-    /// Looks for a grid of so many columns in `padded[range]`, which begins with a line and ends with the end of one;
-    /// whether it is one. Where it is none there are no numbers.
+    /// Looks for a grid with this many columns in `padded[range]`, which consists of whole lines; returns whether it is
+    /// one. If not, there are no numbers.
     ///
     /// `padded` is as for [`Index::scan`](crate::scan::Index::scan). Needs up to two bytes of memory per byte of text.
     pub fn scan(
@@ -66,7 +66,7 @@ impl Grid {
             return Ok(false);
         }
         let Some(shape) = shape(&padded[range.clone()], separator, columns) else { return Ok(false) };
-        // A number has a point, digits behind it, and what ends it.
+        // A number has a point, digits after it, and a terminator.
         let most = range.len() / (shape.places + 2) + 1;
         reserve(&mut self.ends, 1 + most + SLACK)?;
         (self.places, self.limit) = (shape.places, range.end);
@@ -83,7 +83,7 @@ impl Grid {
         self.count = 0;
     }
 
-    /// How many numbers there are, in all columns.
+    /// The number of numbers in all columns.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.count
@@ -94,11 +94,10 @@ impl Grid {
         4 * self.ends.capacity()
     }
 
-    /// Converts the numbers from `first` on to the nearest f64s, as many as `out` has places: all are filled. `padded`
-    /// is the text that was looked at, and has as many numbers.
+    /// Converts the numbers from `first` on to the nearest f64s and fills all of `out`. `padded` is the scanned text.
     ///
     /// # Panics
-    /// Where the numbers or the text are not as many.
+    /// If there are fewer numbers than that, or the text is shorter than the scanned one.
     pub fn f64s(&self, padded: &[u8], first: usize, out: &mut [MaybeUninit<f64>]) {
         self.check(padded, first, out.len());
         #[cfg(target_arch = "x86_64")]
@@ -110,10 +109,10 @@ impl Grid {
         }
     }
 
-    /// The same as the nearest f32s.
+    /// The same for the nearest f32s.
     ///
     /// # Panics
-    /// As [`Grid::f64s`].
+    /// Like [`Grid::f64s`].
     pub fn f32s(&self, padded: &[u8], first: usize, out: &mut [MaybeUninit<f32>]) {
         self.check(padded, first, out.len());
         #[cfg(target_arch = "x86_64")]
@@ -129,7 +128,7 @@ impl Grid {
     }
 }
 
-/// What the first number says of all of them.
+/// The shape according to the first number.
 fn shape(text: &[u8], separator: Separator, columns: usize) -> Option<Shape> {
     let head = &text[..text.len().min(MOST_SIZE + 1)];
     let end = head.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b'-' | b'.'))?;
@@ -165,7 +164,7 @@ fn has_kernel(level: Level) -> bool {
     };
 }
 
-/// Finds the numbers; how many there are, or 0.
+/// Finds the numbers; returns how many there are, or 0.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: Shape) -> usize {
     #[cfg(target_arch = "x86_64")]

@@ -20,7 +20,7 @@ struct Marks {
     other: u64,
 }
 
-/// What one block leaves to the next one.
+/// The state between blocks.
 struct Walk {
     /// The marks of the block before.
     end: u64,
@@ -31,7 +31,7 @@ struct Walk {
     bad: u64,
 }
 
-/// Finds the numbers of `padded[range]` if it is a grid; how many there are, or 0.
+/// Finds the numbers of `padded[range]` if it is a grid; returns how many there are, or 0.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names.
@@ -57,10 +57,10 @@ pub(super) unsafe fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, s
     if is_grid { walk.numbers } else { 0 }
 }
 
-/// Whether all numbers have digits behind their points and are not too long.
+/// Whether all numbers have digits after their points and are not too long.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn are_of_size(ends: &[u32], places: usize) -> bool {
-    // With the character behind each.
+    // Including the character after each.
     let (least, most) = (places as u32 + 2, MOST_SIZE as u32 + 1);
     let outside = |(before, end): (&u32, &u32)| u32::from(end.wrapping_sub(*before).wrapping_sub(least) > most - least);
     ends.iter().zip(&ends[1..]).map(outside).fold(0, |any, one| any | one) == 0
@@ -84,14 +84,14 @@ fn marks(block: &[u8; 64], separator: u8, inside: u64) -> Marks {
 }
 
 impl Walk {
-    /// Goes on behind a block.
+    /// Moves past a block.
     #[target_feature(enable = "bmi1,bmi2,popcnt")]
     #[inline]
     fn step(&mut self, marks: &Marks, newlines: u128, shape: &Shape) {
         let back = shape.places + 1;
         let behind = marks.point << back | self.point >> (64 - back);
         let count = marks.end.count_ones();
-        // The place in the line: within it as long as nothing is bad.
+        // The place in the line: valid as long as nothing is bad.
         let place = self.numbers.wrapping_sub(self.lines * shape.columns);
         let expected = _bzhi_u64((newlines >> (place & 63)) as u64, count);
         let found = _pext_u64(marks.newline, marks.end);
@@ -103,10 +103,10 @@ impl Walk {
     }
 }
 
-/// What converting has to know of a grid.
+/// What conversion needs to know about a grid.
 struct Kernel {
     text: *const u8,
-    /// Which character of a number of 16 goes where, when all digits are moved to the end and the point is left out.
+    /// The place of each of a number's 16 characters once all digits are moved to the end and the point is left out.
     order: __m512i,
     power: __m512d,
 }
@@ -136,7 +136,7 @@ pub(super) unsafe fn f64s(grid: &Grid, padded: &[u8], first: usize, out: &mut [M
     }
 }
 
-/// As [`f64s`].
+/// Like [`f64s`].
 ///
 /// # Safety
 /// As for [`f64s`].
@@ -186,7 +186,7 @@ impl Kernel {
     /// The quotients of eight numbers, each rounded once.
     ///
     /// # Safety
-    /// - The CPU has the features that `target_feature` names, and `self` was made of `grid` and its text.
+    /// - The CPU has the features that `target_feature` names, and `self` was made for `grid` and its text.
     /// - `at < grid.count`, and `grid.ends` is as the function `f64s` requires: 16 places after the last end, all more
     ///   than 64 bytes before the end of the text.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
@@ -198,7 +198,7 @@ impl Kernel {
         _mm512_mask_xor_pd(values, negative, values, _mm512_set1_pd(-0.0))
     }
 
-    /// Eight products, which are less than two steps of an f64 off, and a bit for each that may not be rounded to f32.
+    /// Eight products, which are less than two ulps of an f64 off, and a bit for each that may not be rounded to f32.
     ///
     /// # Safety
     /// As for [`Kernel::f64s`].
@@ -235,12 +235,12 @@ impl Kernel {
         let eights = _mm512_madd_epi16(_mm512_packus_epi32(fours[0], fours[1]), _mm512_set1_epi32(0x0001_2710));
         let low = _mm512_cvtepi64_pd(_mm512_srli_epi64::<32>(eights));
         let high = _mm512_cvtepi64_pd(_mm512_and_si512(eights, _mm512_set1_epi64(0xFFFF_FFFF)));
-        // Of what numbers begin with, only a minus has neither of these bits.
+        // Of the characters that may begin a number, only a minus has neither of these bits.
         let negative = _mm512_testn_epi64_mask(_mm512_unpacklo_epi64(bytes[0], bytes[1]), _mm512_set1_epi64(0x12));
         (_mm512_fmadd_pd(high, _mm512_set1_pd(1e8), low), negative)
     }
 
-    /// 16 bytes from the begin of each of four numbers on: the one behind the end at `ends`, and each second one.
+    /// 16 bytes from the start of each of four numbers: the one after the end at `ends`, and every second one.
     ///
     /// # Safety
     /// The CPU has the features that `target_feature` names. `ends[0]`, `ends[2]`, `ends[4]` and `ends[6]` are readable
@@ -260,13 +260,13 @@ impl Kernel {
     #[inline]
     fn fours(&self, bytes: __m512i, short: __m256i, first: u8) -> __m512i {
         const LANE: i64 = 0x0101_0101_0101_0101;
-        // What is less than a zero becomes one: a minus, as a point, has no value.
+        // Anything below `0` becomes zero: a minus, like a point, has no value.
         let values = _mm512_subs_epu8(bytes, _mm512_set1_epi8(b'0' as i8));
-        // Numbers are two sizes apart.
+        // Consecutive lanes are two sizes apart.
         let [a, b, c, d] = [0, 8, 16, 24].map(|byte| (byte + i64::from(first)) * LANE);
         let own = _mm512_set_epi64(d, d, c, c, b, b, a, a);
         let short = _mm512_permutexvar_epi8(own, _mm512_castsi256_si512(short));
-        // What comes before a number is negative, which makes zeros.
+        // Places before a number are negative, which yields zeros.
         let digits = _mm512_shuffle_epi8(values, _mm512_sub_epi8(self.order, short));
         let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
         _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064))

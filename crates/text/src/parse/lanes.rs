@@ -1,9 +1,9 @@
-//! Four floats or eight indices as 64 bits: what is where in their bytes, found without branches.
+//! Four floats or eight indices as 64 bits: finds the parts of their bytes without branches.
 //!
-//! Vector code compares 64 bytes with what it looks for and passes a bit per byte. A token has a lane of 16 bits (a
-//! float) or 8 bits (an index), its last character lowest. So the byte before a token is the lowest bit that is not of
-//! the token, and one subtraction finds it in all lanes at once: subtracting 1 from a lane turns its lowest set bit off
-//! and all bits below it on. No borrow leaves a lane, since every lane has a bit set at its longest form. This module
+//! Vector code compares 64 bytes with the characters of interest and passes a bit per byte. A token has a lane of 16
+//! bits (a float) or 8 bits (an index), its last character lowest. So the byte before a token is the lowest bit outside
+//! the token, and one subtraction finds it in all lanes at once: subtracting 1 from a lane clears its lowest set bit
+//! and sets all bits below it. No borrow leaves a lane, since every lane has a bit set at its longest form. This module
 //! loads nothing and converts nothing.
 
 use super::FLOAT_SIZE;
@@ -25,21 +25,21 @@ pub(super) struct FloatMarks {
     pub(super) space: u64,
 }
 
-/// Where the parts of four floats are.
+/// The places of the parts of four floats.
 pub(super) struct Floats {
-    /// The digits behind the point, or all of them.
+    /// The digits after the point, or all of them.
     pub(super) low: u64,
     /// The digits before the point.
     pub(super) high: u64,
-    /// The point, where there is one.
+    /// The point, if any.
     pub(super) point: u64,
     /// A bit in each lane that has a minus.
     pub(super) negative: u64,
-    /// Not zero where one of the four is not plain.
+    /// Not zero if one of the four is not plain.
     pub(super) bad: u64,
 }
 
-/// Takes four floats apart.
+/// Splits four floats.
 #[inline(always)]
 pub(super) fn floats(marks: FloatMarks) -> Floats {
     // At the latest, a token ends at the character after its longest form.
@@ -48,7 +48,7 @@ pub(super) fn floats(marks: FloatMarks) -> Floats {
     let start = inside + WIDE;
     let negative = marks.minus & start;
     let before = start + negative;
-    // The lowest point; in a lane that has none, the end.
+    // The lowest point; in a lane without one, the end.
     let ends = marks.point & inside | start;
     let below = ends - WIDE;
     let low = below & !ends;
@@ -58,14 +58,14 @@ pub(super) fn floats(marks: FloatMarks) -> Floats {
     Floats { low, high, point: ends & inside, negative, bad }
 }
 
-/// Where the digits of eight indices are.
+/// The places of the digits of eight indices.
 pub(super) struct Indices {
     pub(super) digits: u64,
     /// A bit in each lane whose token is empty.
     pub(super) empty: u64,
     /// A bit in each lane whose token is not plain.
     pub(super) bad: u64,
-    /// The top bit of each lane that is all digits: what is before them is not in view.
+    /// The top bit of each lane that is all digits: the byte before them is not in view.
     pub(super) full: u64,
 }
 

@@ -1,10 +1,10 @@
 //! Numbers one after another, up to the bracket that ends their list: text without an index.
 //!
-//! [`Lists`] finds where up to a hundred numbers end, then converts several at once; it stops before the first token
-//! that is no number and says where. What that token means is its reader's business: the end of the list, a comment, a
-//! string, a fault.
+//! [`Lists`] finds the ends of up to a hundred numbers, then converts several at once; it stops before the first token
+//! that is not a number and returns its place. The caller decides what that token means: the end of the list, a
+//! comment, a string, an error.
 //!
-//! White space here is blank, tab, LF and CR, and nothing else. A token ends at white space, at `[`, `]` or `"`.
+//! White space here is only blank, tab, LF and CR. A token ends at white space, at `[`, `]` or `"`.
 
 use super::consts::{ALL_ODD, BELOW_SINGLE, HALF_SINGLE, TOGETHER};
 #[cfg(target_arch = "x86_64")]
@@ -29,7 +29,7 @@ pub struct Stop {
     pub overflow: bool,
 }
 
-/// Where numbers end.
+/// The ends of numbers.
 pub(super) struct Ends {
     pub(super) ends: [u32; MOST_ENDS + SLACK],
     pub(super) count: usize,
@@ -39,14 +39,14 @@ pub(super) struct Ends {
 #[derive(Clone, Copy)]
 pub(super) struct Masks {
     pub(super) space: u64,
-    /// `[`, `]`, `"`, and what is in no number: `#`, `/`, vertical tab, form feed.
+    /// `[`, `]`, `"`, and characters of no number: `#`, `/`, vertical tab, form feed.
     pub(super) stop: u64,
 }
 
-/// A text with lists in it, and what finding numbers needs.
+/// A text with lists in it, and the buffers for finding numbers.
 ///
-/// `padded` has [`PADDING`] bytes before each list and behind `end`, or nothing is taken; the byte at `end` is white
-/// space.
+/// `padded` has [`PADDING`] bytes before each list and after `end`, otherwise nothing is taken; the byte at `end` is
+/// white space.
 pub struct Lists<'a> {
     padded: &'a [u8],
     end: usize,
@@ -68,18 +68,18 @@ impl<'a> Lists<'a> {
         self.take::<Singles>(start, out)
     }
 
-    /// As [`Lists::f32s`], for f64s: the nearest of each number, or the one beside it where rounding it to an f32
-    /// would not be the nearest f32 of the number.
+    /// Like [`Lists::f32s`], for f64s: the nearest of each number, or its neighbor if rounding it to f32 would not
+    /// yield the number's nearest f32.
     pub fn f64s(&mut self, start: usize, out: &mut Vec<f64>) -> Option<Stop> {
         self.take::<Doubles>(start, out)
     }
 
-    /// As [`Lists::f32s`], for decimal integers. One that does not fit is where it stops.
+    /// Like [`Lists::f32s`], for decimal integers. It stops at one that does not fit.
     pub fn i32s(&mut self, start: usize, out: &mut Vec<i32>) -> Option<Stop> {
         self.take::<Integers>(start, out)
     }
 
-    /// The numbers from `start` on as [`Lists::f64s`] has them, if they are 16, and where the last one ends.
+    /// The numbers from `start` on, as by [`Lists::f64s`], if there are exactly 16, and the end of the last one.
     pub fn matrix(&mut self, start: usize) -> Option<([f64; 16], usize)> {
         const COUNT: usize = 16;
         if !self.has_room(start) {
@@ -94,13 +94,13 @@ impl<'a> Lists<'a> {
         Some((*out.first_chunk()?, at))
     }
 
-    /// The nearest f32 of the token that ends at `end`, where it is plain.
+    /// The nearest f32 of the token that ends at `end`, if it is plain.
     pub fn f32_until(&self, end: usize) -> Option<f32> {
         let is_before = |at: usize| self.padded.get(at).is_some_and(|&byte| is_before(byte));
         swar::float_after(self.padded, end, is_before)
     }
 
-    /// Whether vectors may be loaded around what lies between `start` and the end.
+    /// Whether vectors may be loaded around the bytes between `start` and the end.
     fn has_room(&self, start: usize) -> bool {
         let Lists { padded, end, .. } = *self;
         start >= PADDING && start <= end && padded.len() >= end + PADDING && padded.len() <= u32::MAX as usize
@@ -128,7 +128,7 @@ impl<'a> Lists<'a> {
                 return Some(Stop { at, overflow: false });
             }
             if done == 0 {
-                // What stands here is longer than a block, or no number.
+                // The token here is longer than a block, or not a number.
                 let token = &self.padded[at..token_end(self.padded, at, self.end)];
                 match K::any(token) {
                     Ok(value) => {
@@ -146,7 +146,7 @@ impl<'a> Lists<'a> {
     /// [`TOGETHER`] more.
     ///
     /// # Errors
-    /// Where one is none: how many come before it, and where it is.
+    /// If one is invalid: how many precede it, and its place.
     #[inline]
     fn convert<K: Kind>(&self, at: usize, out: &mut [K::Value]) -> Result<(), (usize, Stop)> {
         let Lists { padded, level, ref found, .. } = *self;
@@ -180,7 +180,7 @@ pub fn f32(token: &[u8]) -> Option<f32> {
     Singles::any(token).ok()
 }
 
-/// The f64 of a number, as [`Lists::f64s`] has it.
+/// The f64 of a number, as by [`Lists::f64s`].
 pub fn f64(token: &[u8]) -> Option<f64> {
     Doubles::any(token).ok()
 }
@@ -196,7 +196,7 @@ pub fn i32(token: &[u8]) -> Result<i32, IntegerError> {
 /// A type of number.
 pub(super) trait Kind {
     type Value: Copy + Default;
-    /// Converts numbers up to where some are not plain. `out` has room for [`TOGETHER`] more.
+    /// Converts numbers until one is not plain. `out` has room for [`TOGETHER`] more.
     fn plain(numbers: Numbers<'_>, out: &mut [Self::Value]) -> Run;
     /// A number in any notation.
     fn any(token: &[u8]) -> Result<Self::Value, IntegerError>;
@@ -267,13 +267,13 @@ impl Kind for Integers {
     }
 }
 
-/// Whether an f64 may be in the middle of two f32s: one that is not rounds as the number does that it is nearest to.
-/// Below the normal f32s the middles are elsewhere.
+/// Whether an f64 may be halfway between two f32s: any other rounds like the number it is nearest to. Below the normal
+/// f32s the halfway points are elsewhere.
 fn is_middle(value: f64) -> bool {
     value.to_bits() & BELOW_SINGLE == HALF_SINGLE || value.abs() < f64::from(f32::MIN_POSITIVE)
 }
 
-/// The f64 of a number, or the one beside it that rounds to `single`, the nearest f32 of that number.
+/// The f64 of a number, or its neighbor that rounds to `single`, the nearest f32 of that number.
 fn nudged(value: f64, single: f32) -> f64 {
     let rounded = value as f32;
     if rounded.to_bits() == single.to_bits() || rounded.is_nan() {
@@ -282,13 +282,13 @@ fn nudged(value: f64, single: f32) -> f64 {
     if single > rounded { value.next_up() } else { value.next_down() }
 }
 
-/// Whether a token may be handed to a parser of decimal numbers, which takes `nan` and `inf` too.
+/// Whether a token may be passed to a parser of decimal numbers, which also accepts `nan` and `inf`.
 fn is_number(token: &[u8]) -> bool {
     let digits = token.strip_prefix(b"-").or(token.strip_prefix(b"+")).unwrap_or(token);
     matches!(digits, [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..])
 }
 
-/// An integer behind `0x`, of up to 16 digits.
+/// An integer after `0x`, of up to 16 digits.
 fn hexadecimal(token: &[u8]) -> Option<f64> {
     let (negative, rest) = match token {
         [b'-', rest @ ..] => (true, rest),
@@ -323,13 +323,13 @@ pub fn ends_token(byte: u8) -> bool {
     is_blank(byte) || matches!(byte, b'[' | b']' | b'"')
 }
 
-/// Whether a plain number may begin behind a byte.
+/// Whether a plain number may begin after a byte.
 #[inline(always)]
 pub(super) fn is_before(byte: u8) -> bool {
     is_blank(byte) || byte == b'['
 }
 
-/// Where a token that begins at `start` ends.
+/// The end of a token that begins at `start`.
 fn token_end(padded: &[u8], start: usize, end: usize) -> usize {
     let rest = padded.get(start..end).unwrap_or_default();
     start + rest.iter().position(|&byte| ends_token(byte)).unwrap_or(rest.len())
@@ -340,7 +340,8 @@ fn skip_blanks(padded: &[u8], at: usize, end: usize) -> usize {
     at + rest.iter().position(|&byte| !is_blank(byte)).unwrap_or(rest.len())
 }
 
-/// Finds where tokens end from `at` on, up to what is no number; returns where to go on: behind the last one.
+/// Finds the ends of tokens from `at` on, up to the first that is not a number; returns where to continue: after the
+/// last one.
 fn find(padded: &[u8], at: usize, end: usize, level: Level, found: &mut Ends) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
@@ -364,7 +365,7 @@ pub(super) fn find_blocks(
     spread: impl Fn(u64, u32, &mut [u32; 64]),
 ) -> usize {
     found.count = 0;
-    // What is before the first block is white space, or a bracket.
+    // White space or a bracket precedes the first block.
     let (mut base, mut carry) = (start, 1);
     while base < end && found.count <= MOST_ENDS - 64 {
         let Some(block) = padded[base..].first_chunk::<64>() else { break };
@@ -373,7 +374,7 @@ pub(super) fn find_blocks(
         let mut ends = parts & !(parts << 1 | carry);
         carry = parts >> 63;
         if stop != 0 {
-            // All up to it; it ends a number itself if it is one of those that may.
+            // All up to and including it; it terminates a number if it is one of the characters that may.
             let first = stop.trailing_zeros();
             let ends_it = ends_token(block[first as usize]);
             let kept = if ends_it { u64::MAX >> (63 - first) } else { (1 << first) - 1 };
@@ -387,7 +388,7 @@ pub(super) fn find_blocks(
             break;
         }
     }
-    // What was found behind the text is nothing.
+    // Anything found after the text is discarded.
     while found.count > 0 && found.ends[found.count - 1] as usize > end {
         found.count -= 1;
     }

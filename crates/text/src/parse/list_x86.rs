@@ -5,11 +5,11 @@ use super::{swar, x86};
 use crate::scan::x86::{movemask, spread_avx2, spread_avx512};
 use std::arch::x86_64::*;
 
-/// White space, each at the place that its lower four bits name; see `scan::x86`.
+/// White space, each at the place given by its lower four bits; see `scan::x86`.
 const SPACES: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\0\0\r\0\0";
-/// What may stand before a number.
+/// Characters that may precede a number.
 const BEFORE: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n[\0\r\0\0";
-/// What a run of numbers stops at; the vertical tab has no place here.
+/// Characters that stop a run of numbers; the vertical tab has no free place here.
 const STOPS: [u8; 16] = *b"\xFF\0\"#\0\0\0\0\0\0\0[\x0C]\0/";
 
 /// Finds where tokens end, see [`super::list`].
@@ -28,7 +28,7 @@ pub(super) unsafe fn find_avx512(padded: &[u8], at: usize, end: usize, found: &m
     find_blocks(padded, at, end, found, masks, |bits, base, out| spread_avx512(bits, base, out))
 }
 
-/// As [`find_avx512`].
+/// Like [`find_avx512`].
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names.
@@ -64,7 +64,7 @@ fn lookup_avx2(table: &[u8; 16], low: __m256i, high: __m256i) -> u64 {
     movemask(find(low), find(high))
 }
 
-/// What may stand before a number.
+/// Characters that may precede a number.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) fn before_avx512(bytes: __m512i) -> u64 {
@@ -91,7 +91,7 @@ pub(super) unsafe fn i32s_avx512(padded: &[u8], ends: &[u32], out: &mut [i32]) -
     })
 }
 
-/// As [`i32s_avx512`].
+/// Like [`i32s_avx512`].
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names, and every end is at least 16 and at most `padded.len()`.
@@ -105,7 +105,7 @@ pub(super) unsafe fn i32s_avx2(padded: &[u8], ends: &[u32], out: &mut [i32]) -> 
     })
 }
 
-/// Calls `convert` with eight ends each time; numbers that are none of its (a zero, a minus) are taken one by one.
+/// Calls `convert` with eight ends each time; numbers it cannot convert (a zero, a minus) are taken one by one.
 #[inline(always)]
 fn eights(padded: &[u8], ends: &[u32], out: &mut [i32], convert: impl Fn(&[u32; 8], &mut [u32; 8]) -> u64) -> usize {
     let mut done = 0;

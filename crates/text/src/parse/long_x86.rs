@@ -46,7 +46,7 @@ pub(super) unsafe fn four_f32s(text: *const u8, starts: [u32; 4], ends: [u32; 4]
     }?;
     let is_cut = _mm_cmpgt_epi32(rests, _mm_setzero_si128());
     if _mm_testz_si128(is_cut, is_cut) == 0 {
-        // Without a point in the head, the digits behind it would count.
+        // Without a point in the head, the digits after it would count.
         let points = _mm_cvtepu16_epi32(_mm_cvtsi64_si128(number.point as i64));
         let pointless = _mm_cmpeq_epi32(points, _mm_setzero_si128());
         // SAFETY: stops are at most the ends and at least the starts, so that the 16 bytes before them are readable.
@@ -70,7 +70,7 @@ const WIDENING: f64 = 1.0 / (1u64 << 50) as f64;
 
 /// The exponents of four numbers.
 struct Exponents {
-    /// How many characters each has: four or none.
+    /// The size of each in characters: four or none.
     sizes: __m128i,
     powers: __m256d,
 }
@@ -200,8 +200,8 @@ pub(super) unsafe fn f64s(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8
     unsafe { each(numbers, take) }
 }
 
-/// Hands numbers to `take`, with how many came before, until one is not plain enough or `take` says no; how many it
-/// took.
+/// Passes numbers to `take`, with how many precede each, until one is not plain enough or `take` refuses; returns how
+/// many it took.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -254,8 +254,8 @@ fn equal(bytes: __m256i, byte: u8) -> u32 {
     _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))) as u32
 }
 
-/// The number that `count` digits write. The last `places` of them are at the end of `values`; the others, which stand
-/// before a point, are at their places in `moved`.
+/// The number written by `count` digits. The last `places` of them are at the end of `values`; the others, before a
+/// point, are at their places in `moved`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn digits(values: __m256i, moved: __m256i, places: u32, count: u32) -> u64 {

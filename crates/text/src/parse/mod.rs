@@ -1,10 +1,9 @@
 //! Text to numbers: correctly rounded floats, integers with their range checked, and whole rows.
 //!
-//! [`number`] takes one token at a time and any notation. [`rows`] takes runs of lines of the same
-//! plain shape through the index of [`crate::scan`], many numbers at once, and stops at the first
-//! line that is not plain: the caller then reads that line with [`number`] and goes on. [`tokens`] does the same for
-//! lines without keywords, [`facets`] for those of STL, [`fields`] for tables, [`grid`]
-//! for those that are as regular as programs print them.
+//! [`number`] takes one token at a time in any notation. [`rows`] takes runs of lines of the same plain shape through
+//! the index of [`crate::scan`], many numbers at once, and stops at the first line that is not plain: the caller then
+//! reads that line with [`number`] and continues. [`tokens`] does the same for lines without keywords, [`facets`] for
+//! those of STL, [`fields`] for tables, [`grid`] for tables as regular as programs print them.
 
 mod consts;
 mod decimal;
@@ -50,18 +49,18 @@ const TENTHS: [f64; 32] = {
 #[cfg(target_arch = "x86_64")]
 const NO_POINT: u32 = 16;
 
-/// What is added to the bits of an f64, to find whether it is near the middle of two f32s.
+/// Added to the bits of an f64 to find whether it is near the halfway point of two f32s.
 const MARGIN: u64 = 4;
-/// The bits that tell so.
+/// The bits that show this.
 const MIDDLE_MASK: u64 = 0x1FFF_FFFF & !(2 * MARGIN - 1);
-/// What they are there.
+/// Their value at such a point.
 const MIDDLE: u64 = 0x1000_0000;
 
 /// `digits / 10^places` as an f32, or `None` where rounding twice could go wrong.
 ///
-/// `digits` < 10^14 is exact as an f64. The factor and the product are rounded once each, so the
-/// product is less than two steps of an f64 off; rounding to f32 is right unless the middle of
-/// two f32s is that close. (A division has only one rounding, but takes longer.)
+/// `digits` < 10^14 is exact as an f64. The factor and the product are rounded once each, so the product is less than
+/// two ulps of an f64 off; rounding to f32 is right unless a halfway point of two f32s is that close. (A division has
+/// only one rounding, but takes longer.)
 #[inline(always)]
 fn quotient(digits: u64, places: usize) -> Option<f32> {
     let value = digits as f64 * TENTHS[places & 31];

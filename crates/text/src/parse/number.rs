@@ -1,4 +1,4 @@
-//! One token, any notation: the exact path, and the one that says no.
+//! One token in any notation: the exact path, which also decides what is not a number.
 
 use super::consts::{BELOW_SINGLE, HALF_SINGLE};
 use super::decimal::Decimal;
@@ -14,8 +14,8 @@ pub enum IntegerError {
 
 /// The nearest f32 of a decimal number that is the whole of `token`.
 ///
-/// Takes an optional sign, digits with or without a point (`.5`, `5.`), an exponent, and `nan`,
-/// `inf` and `infinity` in any case. Values that are too large become infinite, too small zero.
+/// Accepts an optional sign, digits with or without a point (`.5`, `5.`), an exponent, and `nan`, `inf` and `infinity`
+/// in any case. Values that are too large become infinite, too small ones zero.
 /// ```
 /// use polyhaul_text::parse::number;
 /// assert_eq!(number::f32(b"-.5e1"), Some(-5.0));
@@ -46,14 +46,14 @@ pub fn narrow(value: f64) -> Option<f32> {
     (is_told && is_normal || value == 0.0).then_some(single)
 }
 
-/// Words, many digits, powers far from 1, and halves that nothing shorter decides.
+/// Words, many digits, powers far from 1, and ties that no faster path decides.
 #[cold]
 #[inline(never)]
 pub(super) fn any_f32(token: &[u8]) -> Option<f32> {
     fast_float2::parse(token).ok()
 }
 
-/// The same.
+/// The same for f64.
 #[cold]
 #[inline(never)]
 pub(super) fn any_f64(token: &[u8]) -> Option<f64> {

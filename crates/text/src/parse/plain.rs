@@ -1,8 +1,7 @@
-//! Runs of plain numbers whose ends are known, many at once: what tokens of lines, fields of tables and
-//! lists share.
+//! Runs of plain numbers whose ends are known, many at once: shared by tokens of lines, fields of tables, and lists.
 //!
-//! A plain number has up to 14 characters, digits with at most one point, and a minus before them. Each function goes
-//! on while the numbers are plain and returns how many it converted.
+//! A plain number has up to 14 characters, digits with at most one point, and a minus before them. Each function
+//! continues while the numbers are plain and returns how many it converted.
 
 use super::consts::{ALL_ODD, TOGETHER};
 use super::consts::{BELOW_SINGLE, HALF_SINGLE};
@@ -19,28 +18,28 @@ use crate::scan::{Separator, is_space};
 pub(super) struct Run {
     /// So many are converted.
     pub(super) done: usize,
-    /// A bit for each of the [`TOGETHER`] behind them that is not: not plain, mostly.
+    /// A bit for each of the [`TOGETHER`] after them that was not converted, usually because it is not plain.
     pub(super) odd: u8,
 }
 
-/// What may stand before a number.
+/// What may precede a number.
 #[derive(Clone, Copy)]
 pub(super) enum Before {
     /// White space or a slash.
     Token,
-    /// What parts fields, or a newline, or one blank behind such.
+    /// A separator of fields, or a newline, or one blank after either.
     Field(Separator),
-    /// White space or a bracket that opens a list; see [`super::list`].
+    /// White space or an opening bracket; see [`super::list`].
     List,
 }
 
-/// Numbers in a text, and what the unsafe functions below rely on: every wanted end is at least 64 and below
+/// Numbers in a text, and the condition of the unsafe functions below: every wanted end is at least 64 and below
 /// `padded.len()`, and `level` came from [`Level::usable`].
 #[derive(Clone, Copy)]
 pub(super) struct Numbers<'a> {
     /// The text. It has 64 bytes before each wanted end, and the byte at the end.
     pub(super) padded: &'a [u8],
-    /// Where the wanted numbers end, and [`TOGETHER`] more ends, which are counted but not read from.
+    /// The ends of the wanted numbers, and [`TOGETHER`] more ends, which are counted but not read from.
     pub(super) ends: &'a [u32],
     pub(super) before: Before,
     /// A level that [`Level::usable`] returned.
@@ -48,18 +47,18 @@ pub(super) struct Numbers<'a> {
 }
 
 impl Numbers<'_> {
-    /// How many there are.
+    /// The number of wanted numbers.
     fn count(&self) -> usize {
         self.ends.len() - TOGETHER
     }
 
-    /// Where those that are wanted end.
+    /// The ends of the wanted numbers.
     #[inline(always)]
     pub(super) fn wanted(&self) -> &[u32] {
         &self.ends[..self.count()]
     }
 
-    /// Converts numbers that may be longer, one by one. Converts none where this CPU has no fast kernel.
+    /// Converts numbers that may be longer, one by one. Converts none if this CPU has no fast kernel.
     ///
     /// # Safety
     /// As for [`Numbers::f32s`].
@@ -133,7 +132,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// As [`Numbers::f32s`], of a list; also returns where it stopped.
+    /// Like [`Numbers::f32s`], for a list; also returns where it stopped.
     ///
     /// # Safety
     /// As for [`Numbers::f32s`].
@@ -147,7 +146,8 @@ impl Numbers<'_> {
         }
     }
 
-    /// As [`Numbers::list_f32s`], as f64s of which none is in the middle of two f32s. `out` has at most `MOST` places.
+    /// Like [`Numbers::list_f32s`], for f64s, none of which is halfway between two f32s. `out` has at most `MOST`
+    /// places.
     ///
     /// # Safety
     /// As for [`Numbers::f32s`].
@@ -163,7 +163,7 @@ impl Numbers<'_> {
         Run { done: out[..count].iter().position(is_middle).unwrap_or(count), odd: ALL_ODD }
     }
 
-    /// Whether a number may begin behind the byte at a place.
+    /// Whether a number may begin after the byte at a place.
     #[inline(always)]
     pub(super) fn is_before(&self, at: usize) -> bool {
         let byte = self.padded[at];
@@ -178,8 +178,8 @@ impl Numbers<'_> {
         }
     }
 
-    /// Calls `convert` with `N` ends each time, until it says no; the last ends are repeated where there are not as
-    /// many. Returns how many numbers were converted.
+    /// Calls `convert` with `N` ends each time, until it refuses; if there are fewer, the last end is repeated. Returns
+    /// how many numbers were converted.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn batches<const N: usize>(self, mut convert: impl FnMut(usize, &[u32; N]) -> bool) -> usize {
@@ -202,7 +202,7 @@ impl Numbers<'_> {
     }
 }
 
-/// The most numbers in a row that are looked at one by one before it is tried again to take many at once.
+/// The most numbers in a row that are converted one by one before `many` is tried again.
 const MOST_SINGLES: usize = 64;
 
 /// Converts `count` numbers with `many` while they are plain, otherwise with `long` up to a given place, and the

@@ -12,7 +12,7 @@ use crate::scan::Separator;
 use crate::scan::x86::{movemask, separator_mask, separators};
 use std::arch::x86_64::*;
 
-/// White space, each at the place that its lower four bits name; see `scan::x86`.
+/// White space, each at the place given by its lower four bits; see `scan::x86`.
 const SPACES: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0\0";
 static TENS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENS);
 static TENTHS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENTHS);
@@ -31,7 +31,7 @@ pub(super) unsafe fn f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> usize
     unsafe { eights(numbers, convert) }
 }
 
-/// As [`f32s_avx512`], as f64s with a mark for each.
+/// Like [`f32s_avx512`], for f64s with a mark for each.
 ///
 /// # Safety
 /// As for [`f32s_avx512`].
@@ -49,7 +49,7 @@ pub(super) unsafe fn f64s_avx512(numbers: Numbers<'_>, out: &mut [f64], marks: &
     unsafe { eights(numbers, convert) }
 }
 
-/// As [`f32s_avx512`], of lists: it also says which of the eight are odd that it stops at, and converts the others.
+/// Like [`f32s_avx512`], for lists: it also returns which of the eight are odd and stopped it, and converts the others.
 ///
 /// # Safety
 /// As for [`f32s_avx512`].
@@ -67,7 +67,7 @@ pub(super) unsafe fn list_f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> 
     Run { done, odd }
 }
 
-/// As [`list_f32s_avx512`], as f64s; one in the middle of two f32s is odd.
+/// Like [`list_f32s_avx512`], for f64s; one halfway between two f32s is odd.
 ///
 /// # Safety
 /// As for [`f32s_avx512`].
@@ -86,7 +86,7 @@ pub(super) unsafe fn list_f64s_avx512(numbers: Numbers<'_>, out: &mut [f64]) -> 
     Run { done, odd }
 }
 
-/// The loop over eight numbers each, one for every kind of what may be before them.
+/// The loop over eight numbers at a time, for every kind of preceding character.
 ///
 /// # Safety
 /// As for [`f32s_avx512`].
@@ -121,13 +121,13 @@ struct Eight {
     odd: u8,
     /// The digits of each as one number.
     whole: __m512d,
-    /// 16 bits for each, in which one is set where there is a point, and where there is a minus.
+    /// 16 bits for each, one of which is set for a point, and for a minus.
     points: __m128i,
     signs: __m128i,
 }
 
 impl Eight {
-    /// Eight numbers that end at `ends`. `spaces` finds what may be before one.
+    /// Eight numbers that end at `ends`. `spaces` finds what may precede one.
     ///
     /// # Safety
     /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
@@ -157,7 +157,7 @@ impl Eight {
         }
     }
 
-    /// The nearest f32s; a bit for each where rounding twice could go wrong.
+    /// The nearest f32s; a bit for each that double rounding could get wrong.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn f32s(&self, out: &mut [f32; 8]) -> u8 {
@@ -171,7 +171,7 @@ impl Eight {
         _mm512_cmpeq_epi64_mask(near, _mm512_set1_epi64(MIDDLE as i64))
     }
 
-    /// As f64s. Digits below 10^14 and powers up to that are exact, so a division is rounded once.
+    /// The f64s. Digits below 10^14 and powers up to that are exact, so the only rounding is that of a division.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn f64s(&self, out: &mut [f64; 8]) -> __m512d {
@@ -186,7 +186,7 @@ impl Eight {
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn marks(&self, values: __m512d, marks: &mut [u8; 8]) {
-        // A zero with a minus is its sign and nothing else.
+        // A negative zero is its sign and nothing else.
         let minus_zero = _mm512_cmpeq_epi64_mask(_mm512_castpd_si512(values), _mm512_set1_epi64(i64::MIN));
         let no_integers = _mm_test_epi16_mask(self.points, self.points) | minus_zero;
         // SAFETY: `marks` is a reference to eight bytes, as many as `_mm_storel_epi64` writes.
@@ -205,7 +205,7 @@ impl Eight {
     }
 }
 
-/// Takes four numbers of 16 bytes apart; `values` are the bytes less a zero, `space` what may be before a number.
+/// Splits four numbers of 16 bytes; `values` are the bytes minus `0`, `space` what may precede a number.
 #[target_feature(enable = "avx512f,avx512bw,bmi1")]
 #[inline]
 fn parts_avx512(bytes: __m512i, values: __m512i, space: u64) -> Floats {
@@ -245,7 +245,7 @@ pub(super) unsafe fn f32s_avx2(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
     unsafe { fours(numbers, convert) }
 }
 
-/// As [`f64s_avx512`].
+/// Like [`f64s_avx512`].
 ///
 /// # Safety
 /// As for [`f32s_avx2`].
@@ -261,7 +261,7 @@ pub(super) unsafe fn f64s_avx2(numbers: Numbers<'_>, out: &mut [f64], marks: &mu
     unsafe { fours(numbers, convert) }
 }
 
-/// As [`eights`].
+/// Like [`eights`].
 ///
 /// # Safety
 /// As for [`f32s_avx2`].
@@ -294,8 +294,8 @@ unsafe fn fours(numbers: Numbers<'_>, mut convert: impl FnMut(&Four, usize) -> b
     }
 }
 
-/// The bytes that may be before a field, of 16 bytes each that are reversed: what is before a byte is the next one, and
-/// the last one has none.
+/// The bytes that may precede a field, in reversed groups of 16 bytes: the byte before another is the next one, and the
+/// last one has none.
 #[inline(always)]
 fn before(space: u64, end: u64) -> u64 {
     end | space & (end >> 1) & !WIDE_TOP
@@ -334,7 +334,7 @@ fn before_mask_avx2(low: __m256i, high: __m256i, separator: u8) -> u64 {
     before(movemask(spaces(low), spaces(high)), equal(separator) | equal(b'\n') | equal(b'\r'))
 }
 
-/// Four numbers as f64s; see [`Eight::f64s`].
+/// Stores four numbers as f64s; see [`Eight::f64s`].
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
 fn store(four: &Four, power: __m256d, out: &mut [f64; 4], marks: &mut [u8; 4]) {
@@ -343,7 +343,7 @@ fn store(four: &Four, power: __m256d, out: &mut [f64; 4], marks: &mut [u8; 4]) {
     let signs = ((four.negative + (TOPS - (TOPS >> 15))) & TOPS) as i64;
     let signs = _mm256_slli_epi64::<48>(_mm256_cvtepu16_epi64(_mm_cvtsi64_si128(signs)));
     let values = _mm256_xor_pd(_mm256_div_pd(four.whole, power), _mm256_castsi256_pd(signs));
-    // A zero with a minus is its sign and nothing else.
+    // A negative zero is its sign and nothing else.
     let minus_zero = _mm256_cmpeq_epi64(_mm256_castpd_si256(values), _mm256_set1_epi64x(i64::MIN));
     let minus_zero = _mm256_movemask_pd(_mm256_castsi256_pd(minus_zero)) as u64;
     // At most one bit of each lane: adding all but the top one carries into that, and no further.

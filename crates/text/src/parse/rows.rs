@@ -1,7 +1,7 @@
 //! Runs of lines of one plain shape: `v 1.5 -2 3`, and through [`face_rows`] `f 1/2/3 4/5/6 7/8/9`.
 //!
-//! Each function starts at a line of an [`Index`] and goes on while the lines fit; it returns how
-//! many did. It never decides what a line that does not fit means.
+//! Each function starts at a line of an [`Index`] and continues while the lines fit; it returns how many did. It does
+//! not decide what any other line means.
 
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
@@ -17,18 +17,18 @@ use super::x86;
 use crate::cpu::Level;
 use crate::scan::{Index, PADDING};
 
-/// The text and its index. Where the text is shorter than the one that was indexed, no rows are taken.
+/// The text and its index. If the text is shorter than the one that was indexed, no rows are taken.
 #[derive(Clone, Copy)]
 pub struct Window<'a> {
-    /// The padded text that `index` was made of.
+    /// The padded text from which `index` was made.
     pub padded: &'a [u8],
-    /// Where its tokens and lines end.
+    /// The ends of its tokens and lines.
     pub index: &'a Index,
     /// The instructions to use.
     pub level: Level,
 }
 
-/// A keyword of up to eight bytes, to be compared at once.
+/// A keyword of up to eight bytes, compared in one step.
 #[derive(Clone, Copy)]
 pub(super) struct Keyword {
     word: u64,
@@ -53,7 +53,7 @@ impl Keyword {
 }
 
 impl Window<'_> {
-    /// Whether the index was made of this text, or of one that is not longer: its offsets can be read.
+    /// Whether the index was made from this text, or from one that is not longer: its offsets can be read.
     pub(super) fn fits(&self) -> bool {
         self.padded.len() - PADDING.min(self.padded.len()) >= self.index.limit
     }
@@ -79,10 +79,10 @@ impl Window<'_> {
     }
 }
 
-/// Takes rows of a keyword and `N` floats (2 to 7): returns how many lines from `line` on it took.
+/// Takes rows of a keyword and `N` floats (2 to 7); returns how many lines from `line` on it took.
 ///
-/// A plain float has up to 14 digits, one of which may be a point instead, and a minus before them.
-/// Values of `out` behind the rows that it took may change. A keyword has at most eight bytes.
+/// A plain float has up to 14 digits, one of which may be a point instead, and a minus before them. Values of `out`
+/// after the rows that it took may change. A keyword has at most eight bytes.
 pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8], out: &mut [[f32; N]]) -> usize {
     const { assert!(N >= 2 && N <= 7) };
     let Some(keyword) = Keyword::new(keyword) else { return 0 };
@@ -240,7 +240,7 @@ fn batches<const N: usize, const ROWS: usize>(
     let count = batches.len();
     for (batch, out) in batches.iter_mut().enumerate() {
         let Some(ends) = window.rows::<N, ROWS>(line + batch * ROWS, keyword) else { return batch * ROWS };
-        // Lanes without a token of their own repeat the first.
+        // Lanes without a token repeat the first.
         let place = |token: usize| if token < N * ROWS { token + token / N } else { 0 };
         for (four, out) in out.as_flattened_mut().chunks_mut(4).enumerate() {
             let places = [0, 1, 2, 3].map(|lane| place(4 * four + lane));

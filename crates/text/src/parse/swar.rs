@@ -63,7 +63,7 @@ pub(super) fn eight_digits(word: u64) -> Option<u64> {
     (others == 0).then(|| number(values))
 }
 
-/// Whether a byte may stand before an index.
+/// Whether a byte may precede an index.
 #[inline(always)]
 pub(super) fn separates(byte: u8) -> bool {
     is_space(byte) || byte == b'/'
@@ -137,7 +137,7 @@ fn decimal(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Opti
     plain.then_some(Decimal { digits: whole.value, places, has_point: size > whole.count, minus })
 }
 
-/// A float that ends at `end`, where what is before it, at the place that `is_before` gets, may be there.
+/// A float that ends at `end`, if `is_before` accepts the place before it.
 #[inline(always)]
 pub(super) fn float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<f32> {
     let Decimal { digits, places, minus, .. } = decimal(padded, end, is_before)?;
@@ -145,7 +145,7 @@ pub(super) fn float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -
     Some(f32::from_bits(quotient(digits, places)?.to_bits() | minus << 31))
 }
 
-/// The same as an f64, and its mark; see [`super::fields`].
+/// The same for an f64, and its mark; see [`super::fields`].
 #[inline(always)]
 pub(super) fn double_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<(f64, u8)> {
     let Decimal { digits, places, minus, has_point } = decimal(padded, end, is_before)?;

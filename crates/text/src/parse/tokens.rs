@@ -1,7 +1,7 @@
 //! Runs of tokens of one type, whatever their lines are: the numbers of a table.
 //!
-//! Like [`super::rows`], each function goes on while the tokens are plain and returns how many were. It neither knows
-//! nor checks where lines end.
+//! Like [`super::rows`], each function continues while the tokens are plain and returns how many were. It ignores line
+//! ends.
 
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
@@ -33,17 +33,17 @@ impl Window<'_> {
         })
     }
 
-    /// Where `count` tokens from `first` on end, or as many of them as there are.
+    /// The ends of `count` tokens from `first` on, or of as many as there are.
     fn ends(&self, first: usize, count: usize) -> &[u32] {
         let found = self.index.ends.get(..self.index.end_count).and_then(|ends| ends.get(first..)).unwrap_or(&[]);
         &found[..count.min(found.len())]
     }
 }
 
-/// Takes tokens from `first` on as floats into `out`: returns how many it took.
+/// Takes tokens from `first` on as floats into `out`; returns how many it took.
 ///
-/// A float is decimal, in any notation with up to 19 digits. Values that are infinite or subnormal as an `f32`, or in
-/// the middle of two, end the run. Values of `out` behind those that it took may change.
+/// A float is decimal, in any notation with up to 19 digits. Values that are infinite or subnormal as an `f32`, or
+/// halfway between two, end the run. Values of `out` after those that it took may change.
 pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
     let Some(tokens) = Run::new(window, first, out.len()) else { return 0 };
     let one = |out: &mut [f32], at: usize| tokens.decimal(at).and_then(Decimal::f32).map(|it| out[at] = it).is_some();
@@ -59,10 +59,10 @@ pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
     tokens.rest(done, |at| one(out, at))
 }
 
-/// Takes tokens from `first` on as doubles into `out`, with a mark for each as for [fields](super::fields): returns how
+/// Takes tokens from `first` on as doubles into `out`, with a mark for each as for [fields](super::fields); returns how
 /// many it took.
 ///
-/// The notation is as for [`floats`]. Values of `out` and `marks` behind those that it took may change.
+/// The notation is as for [`floats`]. Values of `out` and `marks` after those that it took may change.
 pub fn doubles(window: Window<'_>, first: usize, out: &mut [f64], marks: &mut [u8]) -> usize {
     let Some(tokens) = Run::new(window, first, out.len().min(marks.len())) else { return 0 };
     let one = |(out, marks): &mut (&mut [f64], &mut [u8]), at: usize| {
@@ -90,7 +90,7 @@ struct Run<'a> {
     window: Window<'a>,
     first: usize,
     count: usize,
-    /// How many of them are converted some at a time: for the last ones there is no room behind them.
+    /// How many of them are converted several at a time: the last ones have no room after them.
     whole: usize,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Run<'a> {
         long(self.window.padded, self.window.index.ends[self.first + at] as usize)
     }
 
-    /// Goes on one by one behind the first `done`, unless these ended before their time; how many there are in all.
+    /// Continues one by one after the first `done`, unless these stopped early; returns how many there are in all.
     fn rest(&self, done: usize, one: impl FnMut(usize) -> bool) -> usize {
         if done < self.whole { done } else { done + (done..self.count).map(one).take_while(|took| *took).count() }
     }
@@ -123,9 +123,9 @@ pub(super) fn long(padded: &[u8], end: usize) -> Option<Decimal> {
     Decimal::from_token(&padded[end - size..end])
 }
 
-/// Takes tokens from `first` on as integers into `out`: returns how many it took.
+/// Takes tokens from `first` on as integers into `out`; returns how many it took.
 ///
-/// A plain integer has one to eight digits and a minus before them. Values of `out` behind those that it took may
+/// A plain integer has one to eight digits and a minus before them. Values of `out` after those that it took may
 /// change.
 pub fn integers(window: Window<'_>, first: usize, out: &mut [i32]) -> usize {
     if !window.fits() {

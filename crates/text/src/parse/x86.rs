@@ -1,4 +1,4 @@
-//! Conversion of several tokens at once with AVX2 and AVX-512: the same answers as `swar`.
+//! Conversion of several tokens at once with AVX2 and AVX-512: the same results as `swar`.
 //!
 //! Floats: four tokens, 16 bytes each. Indices: eight tokens, 8 bytes each. The bytes of a token
 //! are reversed when they are loaded, see [`lanes`].
@@ -19,7 +19,7 @@ pub(super) struct Four {
     pub(super) negative: u64,
 }
 
-/// Four floats that end at `ends`; `None` where one of them is not plain.
+/// Four floats that end at `ends`; `None` if one of them is not plain.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
@@ -64,15 +64,15 @@ pub(super) unsafe fn load_four_avx512(text: *const u8, ends: [u32; 4]) -> __m512
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) fn fours_avx512(values: __m512i, parts: &Floats) -> __m512i {
-    // Close the gap of the point: what is before it moves down by one byte.
+    // Close the gap of the point: the bytes before it move down by one.
     let digits = _mm512_maskz_mov_epi8(parts.low, values);
     let digits = _mm512_mask_mov_epi8(digits, parts.high >> 1, _mm512_bsrli_epi128::<1>(values));
     let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x0A01));
     _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0064_0001))
 }
 
-/// A table by places as one by [`by_point_avx512`]: a point at place p of its 64 bits has 63 - p zeros before
-/// it, 15 - p in the lower four bits; where there is none they are zeros.
+/// Reorders a table by places for [`by_point_avx512`]: a point at place p of its 64 bits has 63 - p zeros before it, 15
+/// - p in the lower four bits; without a point these are zeros.
 pub(super) const fn by_zeros(by_places: &[f64]) -> [f64; 16] {
     let (mut table, mut zeros) = ([1.0; 16], 1);
     while zeros < 16 {
@@ -95,7 +95,7 @@ fn by_point_avx512(point: u64, by_zeros: &[f64; 16]) -> __m256d {
     _mm512_castpd512_pd256(_mm512_permutex2var_pd(few, zeros, many))
 }
 
-/// As [`floats_avx512`].
+/// Like [`floats_avx512`].
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
@@ -107,14 +107,14 @@ pub(super) unsafe fn floats_avx2(text: *const u8, ends: [u32; 4]) -> Option<[f32
     floats_of_avx2(&four)
 }
 
-/// The nearest f32s of four numbers; `None` where rounding twice could go wrong.
+/// The nearest f32s of four numbers; `None` if double rounding could go wrong.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 pub(super) fn floats_of_avx2(four: &Four) -> Option<[f32; 4]> {
     round(four.whole, by_point_avx2(four.point, &TENTHS), four.negative)
 }
 
-/// Four numbers that end at `ends`; `None` where one of them is not plain. `spaces` finds what may stand before one.
+/// Four numbers that end at `ends`; `None` if one of them is not plain. `spaces` finds what may precede one.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
@@ -147,7 +147,7 @@ pub(super) unsafe fn four_avx2(
     }
     let (before, behind) = (spread(parts.high >> 1), spread(parts.low));
     let fours = |half: usize| {
-        // Close the gap of the point: what is before it moves down by one byte.
+        // Close the gap of the point: the bytes before it move down by one.
         let moved = _mm256_and_si256(_mm256_bsrli_epi128::<1>(values[half]), before[half]);
         let digits = _mm256_or_si256(_mm256_and_si256(values[half], behind[half]), moved);
         let pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x0A01));
@@ -183,7 +183,7 @@ fn spread(mask: u64) -> [__m256i; 2] {
 #[inline]
 pub(super) fn by_point_avx2(point: u64, by_places: &[f64; 32]) -> __m256d {
     let tenth = |lane: usize| by_places[(point >> (16 * lane) & 0xFFFF | 1 << NO_POINT).trailing_zeros() as usize & 31];
-    // Columns of a file mostly have the same number of places.
+    // The numbers of a file usually have the same number of places.
     if (point & 0xFFFF) * WIDE == point {
         return _mm256_set1_pd(tenth(0));
     }
@@ -245,8 +245,8 @@ pub(super) fn signed(values: __m128, negative: u64) -> [f32; 4] {
     result
 }
 
-/// Eight indices that end at `ends`: writes those that `keep` has a bit for, one after the other. With `NEGATIVE` they
-/// count backwards, and what is written are the bits of negative numbers.
+/// Eight indices that end at `ends`: writes those that have a bit in `keep`, one after the other. With `NEGATIVE` they
+/// count backwards, and the bits of negative numbers are written.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 64..end]` is readable.
@@ -311,7 +311,7 @@ unsafe fn load_eight_avx512(text: *const u8, ends: &[u32; 8]) -> __m512i {
     _mm512_permutexvar_epi8(_mm512_add_epi8(own, back), bytes)
 }
 
-/// As [`indices_avx512`].
+/// Like [`indices_avx512`].
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
@@ -370,7 +370,7 @@ unsafe fn load_four(text: *const u8, ends: [u32; 4]) -> __m256i {
     _mm256_set_epi64x(load(ends[3]), load(ends[2]), load(ends[1]), load(ends[0]))
 }
 
-/// What is wrong or absent in eight indices.
+/// What is invalid or absent in eight indices.
 ///
 /// # Safety
 /// The CPU has BMI2. For each end, `text[end - 9]` is readable.

@@ -2,9 +2,8 @@
 //!
 //! A parser that takes one number at a time cannot begin a number before it has found the end of the previous one. The
 //! index breaks that chain: it is made 64 bytes at a time, and then many numbers can be converted at once
-//! ([`crate::parse::rows`]). This module converts nothing.
-//! A *token* ends at the first byte of a run of white space (as C's `isspace`) or at a `/`. In a table, a [`Separator`]
-//! ends it.
+//! ([`crate::parse::rows`]). This module converts nothing. A *token* ends at the first byte of a run of white space (as
+//! in C's `isspace`) or at a `/`. In a table, a [`Separator`] ends it.
 
 mod portable;
 #[cfg(target_arch = "x86_64")]
@@ -20,7 +19,7 @@ pub const PADDING: usize = 64;
 pub const MAX_ENDS: usize = 4096;
 /// The most lines that one window holds.
 pub const MAX_LINES: usize = 1024;
-/// One block of 64 bytes may overshoot the caps by 64; tokens may be looked at 16 at a time.
+/// One block of 64 bytes may exceed the caps by 64; tokens may be examined 16 at a time.
 const SLACK: usize = 80;
 const SLASH_WORDS: usize = (MAX_ENDS + SLACK) / 64 + 2;
 
@@ -30,17 +29,17 @@ pub const fn is_space(byte: u8) -> bool {
     byte == b' ' || byte.wrapping_sub(b'\t') <= b'\r' - b'\t'
 }
 
-/// What ends the fields of a table's lines, beside the end of a line.
+/// What ends the fields of a table's lines, in addition to the end of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
-    /// A run of white space; what a line begins or ends with counts for nothing.
+    /// A run of white space; at the beginning or end of a line it is ignored.
     Blanks,
     /// This byte, each time: two of them have an empty field between them. No newline, and no byte
     /// that numbers have.
     Byte(u8),
 }
 
-/// What vectors are made of.
+/// The unit of vector code.
 type Block = [u8; 64];
 
 /// The bytes of a block that matter, a bit each.
@@ -51,16 +50,16 @@ struct Masks {
     carriage_return: u64,
 }
 
-/// What a level does with a block.
+/// How a level handles a block.
 struct Kernel<M, S, P, L> {
     /// Finds the bytes that matter.
     masks: M,
-    /// Writes the places of a mask's bits, counted from an offset; what is behind them is free.
+    /// Writes the places of a mask's bits, counted from an offset; the space after them may be overwritten.
     spread: S,
     /// Closes up the bits of the first mask that are at the bits of the second.
     pick: P,
-    /// Writes the lines that end at the first mask's bits, with the second mask's bits as token
-    /// ends, counted from those before; what is behind them is free.
+    /// Writes the lines that end at the first mask's bits, with the second mask's bits as token ends, counted from
+    /// those before; the space after them may be overwritten.
     line_ends: L,
 }
 
@@ -70,7 +69,7 @@ struct Kernel<M, S, P, L> {
 pub struct LineEnd {
     /// The offset of the newline in the text: an LF, or a CR that no LF follows.
     pub newline: u32,
-    /// How many tokens of the window ended before or at it.
+    /// How many tokens of the window end before or at it.
     pub tokens: u32,
 }
 
@@ -109,7 +108,7 @@ impl Index {
         }
     }
 
-    /// An empty index in memory of its own, or that there is none for it.
+    /// An empty index in its own allocation, or an error if memory runs out.
     pub fn try_new() -> Result<Box<Index>, TryReserveError> {
         let mut one = Vec::new();
         one.try_reserve_exact(1)?;
@@ -122,9 +121,9 @@ impl Index {
 
     /// Indexes `padded[start..end]` until the text or a cap is reached.
     ///
-    /// `padded` holds [`PADDING`] bytes before `start` and after `end`, of any value, and is
-    /// shorter than 4 GiB; where that does not hold the index is empty. `start` begins a line.
-    /// A CR that is the last byte of the text ends a line, whatever follows.
+    /// `padded` holds [`PADDING`] bytes before `start` and after `end`, of any value, and is shorter than 4 GiB;
+    /// otherwise the index is empty. `start` begins a line. A CR that is the last byte of the text ends a line,
+    /// whatever follows.
     pub fn scan(&mut self, padded: &[u8], start: usize, end: usize, level: Level) {
         if !self.begin(padded, start, end) {
             return;
@@ -141,10 +140,10 @@ impl Index {
         self.close();
     }
 
-    /// As [`Index::scan`], for the fields of a table: a token is a field, which may have white space before and behind
+    /// Like [`Index::scan`], for the fields of a table: a token is a field, which may have white space before and after
     /// it.
     ///
-    /// A line has no field only where it has no byte, or of [`Separator::Blanks`] nothing but white space.
+    /// Only an empty line has no field, or with [`Separator::Blanks`] a line of white space.
     pub fn scan_fields(&mut self, padded: &[u8], start: usize, end: usize, separator: Separator, level: Level) {
         if !self.begin(padded, start, end) {
             return;
@@ -161,7 +160,7 @@ impl Index {
         self.close();
     }
 
-    /// Forgets all; whether the text can be indexed.
+    /// Clears the index; returns whether the text can be indexed.
     fn begin(&mut self, padded: &[u8], start: usize, end: usize) -> bool {
         (self.end_count, self.line_count, self.start, self.limit) = (0, 0, start, end);
         self.slashes[0] = 0;
@@ -181,17 +180,17 @@ impl Index {
         &self.lines[..self.line_count]
     }
 
-    /// Where the first line begins.
+    /// The beginning of the first line.
     pub fn start(&self) -> usize {
         self.start
     }
 
-    /// Where the line after the last whole line begins: scan on from there.
+    /// The beginning of the line after the last whole line: where the next scan starts.
     pub fn next_start(&self) -> usize {
         self.lines().last().map_or(self.start, |line| line.newline as usize + 1)
     }
 
-    /// Where line `line` begins, which is at most the number of lines.
+    /// The beginning of line `line`, which is at most the number of lines.
     pub fn line_start(&self, line: usize) -> usize {
         match line {
             0 => self.start,
@@ -241,7 +240,7 @@ impl Index {
         }
     }
 
-    /// Takes back what was found from `end` on, in the last block.
+    /// Removes what was found from `end` on, in the last block.
     fn cut(&mut self, padded: &[u8], end: usize) {
         let beyond = |offset: u32| offset as usize >= end;
         let found = &self.ends[..self.end_count];
@@ -276,7 +275,7 @@ impl Index {
     }
 }
 
-/// Where lines end in a block, one by one.
+/// The line ends in a block, one by one.
 #[inline(always)]
 fn line_ends(mut newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 64]) {
     // Four at a time, whether they are there or not: a branch that depends on the length of lines

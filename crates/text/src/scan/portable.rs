@@ -16,7 +16,7 @@ pub(super) fn scan_fields(index: &mut Index, padded: &[u8], start: usize, end: u
     index.scan_blocks(padded, (start, end), Kernel { masks, spread, pick, line_ends });
 }
 
-/// As the vector paths have it: newlines end a field at their first, a separator each time.
+/// Matches the vector paths: newlines end a field at their first, a separator each time.
 #[inline(always)]
 fn field_masks(block: &Block, separator: Separator) -> Masks {
     let Masks { space, line_feed, carriage_return, .. } = masks(block);

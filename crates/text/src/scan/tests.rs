@@ -1,8 +1,8 @@
-//! The index on every level against one that is made byte by byte.
+//! The index on every level against one made byte by byte.
 
 use super::*;
 
-/// Where tokens end and whether at a slash, and where lines end, of a whole text.
+/// The ends of tokens, whether each is at a slash, and the ends of lines, of a whole text.
 struct Naive {
     ends: Vec<(u32, bool)>,
     lines: Vec<LineEnd>,

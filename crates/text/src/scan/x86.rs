@@ -3,8 +3,8 @@
 use super::{Block, Index, Kernel, LineEnd, Masks, Separator, line_ends};
 use std::arch::x86_64::*;
 
-/// White space and the slash, each at the place that its lower four bits name: a byte that is
-/// one of them finds itself there. Zeros are at places where no zero looks.
+/// White space and the slash, each at the place given by its lower four bits: a byte that is one of them finds itself
+/// there. Zeros are at places that no zero maps to.
 const SEPARATORS: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0/";
 
 /// Scans with AVX-512 (F, BW, VBMI2), BMI2 and POPCNT.
@@ -17,7 +17,7 @@ pub(super) unsafe fn scan_avx512(index: &mut Index, padded: &[u8], start: usize,
     unsafe { scan_avx512_with(index, padded, (start, end), |block| masks_avx512(block)) }
 }
 
-/// As [`scan_avx512`], for fields.
+/// Like [`scan_avx512`], for fields.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names.
@@ -114,7 +114,7 @@ pub(crate) fn spread_avx512(bits: u64, base: u32, out: &mut [u32; 64]) {
     }
 }
 
-/// As [`line_ends`], eight at a time.
+/// Like [`line_ends`], eight at a time.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,popcnt")]
 #[inline]
 fn line_ends_avx512(newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 64]) {
@@ -158,7 +158,7 @@ pub(super) unsafe fn scan_avx2(index: &mut Index, padded: &[u8], start: usize, e
     unsafe { scan_avx2_with(index, padded, (start, end), |block| masks_avx2(block)) }
 }
 
-/// As [`scan_avx2`], for fields.
+/// Like [`scan_avx2`], for fields.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names.
@@ -264,7 +264,7 @@ pub(crate) fn spread_avx2(bits: u64, base: u32, out: &mut [u32; 64]) {
     }
 }
 
-/// Where the bits of a byte are, lowest first.
+/// The places of the bits of a byte, lowest first.
 pub(crate) static PLACES: [[u8; 8]; 256] = {
     let mut table = [[0; 8]; 256];
     let mut byte = 0;
