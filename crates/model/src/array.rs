@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A read-only slice of `T` with an owner; it derefs to `[T]`.
+/// A read-only slice of `T` together with its owner; it derefs to `[T]`.
 ///
 /// ```
 /// use polyhaul_model::Array;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// # Ok::<(), std::collections::TryReserveError>(())
 /// ```
 pub struct Array<T> {
-    /// Nothing, where the elements are somebody else's.
+    /// Empty if the elements have another owner.
     owned: Vec<T>,
     owner: Option<Arc<dyn AsRef<[T]> + Send + Sync>>,
 }

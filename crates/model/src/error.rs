@@ -98,7 +98,7 @@ pub struct Diagnostic {
 pub struct Warning {
     /// The kind of warning, as a short, stable name (`missing-material`).
     pub code: &'static str,
-    /// What, and where.
+    /// The message, and where it applies.
     pub diagnostic: Diagnostic,
     /// How many occurrences this warning stands for: more than 1 if one message covers all of its kind.
     pub count: u64,
@@ -119,7 +119,7 @@ impl Warning {
     }
 }
 
-/// What went wrong.
+/// The details of the error.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -252,7 +252,7 @@ impl Excerpt {
     /// A window of `line` around the byte range `marked`; [active](crate::printable) characters become spaces, and
     /// what is not UTF-8 becomes the replacement character.
     pub fn of_line(line: &[u8], marked: std::ops::Range<usize>) -> Excerpt {
-        // White space at the end says nothing and only makes lines longer.
+        // White space at the end carries no information and only makes lines longer.
         let line = &line[..line.trim_ascii_end().len().max(marked.end.min(line.len()))];
         let start = marked.start.min(line.len());
         let end = marked.end.clamp(start, line.len()).min(start + Self::AROUND);
@@ -287,11 +287,11 @@ impl Diagnostic {
         Diagnostic { place, ..Diagnostic::new(message) }
     }
 
-    /// The same about something that has a name.
+    /// The same, naming its subject.
     pub fn about(self, subject: impl AsRef<str>) -> Diagnostic {
         const MAX_BYTES: usize = 200;
         let subject = subject.as_ref();
-        // A name may be as long as a line, and its memory would not be asked for fallibly.
+        // A name may be as long as a line, and its memory would not be allocated fallibly.
         let size = (0..=MAX_BYTES).rfind(|&size| subject.is_char_boundary(size)).unwrap_or(0);
         Diagnostic { subject: Some(subject.get(..size).unwrap_or(subject).to_owned()), ..self }
     }
@@ -363,7 +363,7 @@ pub(crate) fn planted(fault: &str) -> bool {
     CHOSEN.get_or_init(|| std::env::var("POLYHAUL_FAULT").ok()).as_deref() == Some(fault)
 }
 
-/// No fault is planted in what is shipped.
+/// Shipped builds plant no faults.
 #[cfg(not(polyhaul_faults))]
 #[inline(always)]
 pub const fn planted(_: &str) -> bool {

@@ -222,7 +222,7 @@ impl Channels {
 }
 
 impl Samples {
-    /// How many there are.
+    /// The number of channels.
     pub fn len(&self) -> usize {
         match self {
             Samples::U8(samples) => samples.len(),
@@ -245,7 +245,7 @@ impl Default for Samples {
 }
 
 impl ChannelSamples {
-    /// How many there are.
+    /// The number of samples.
     pub fn len(&self) -> usize {
         match self {
             ChannelSamples::U8(samples) => samples.len(),
@@ -260,7 +260,7 @@ impl ChannelSamples {
         self.len() == 0
     }
 
-    /// A copy, cheap where the samples are shared.
+    /// A copy; cheap if the samples are shared.
     ///
     /// # Errors
     /// If there is no memory for the copy.
@@ -294,7 +294,7 @@ impl Default for ChannelSamples {
 }
 
 impl ChannelType {
-    /// Its name, as numpy has it.
+    /// Its name in numpy.
     pub const fn name(self) -> &'static str {
         match self {
             ChannelType::U8 => "uint8",

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub struct Kept<T> {
     values: NonNull<T>,
     count: usize,
-    /// Nothing, where there are no values.
+    /// `None` if there are no values.
     owner: Option<Arc<dyn Send + Sync>>,
 }
 
@@ -40,7 +40,7 @@ impl<T: Copy + Send + Sync + 'static> From<Vec<T>> for Kept<T> {
         NonNull::new(start).map_or_else(Kept::default, |start| Kept {
             values: start,
             count,
-            // What a vector holds stays where it is when the vector moves.
+            // The contents of a vector do not move when the vector does.
             owner: Some(Arc::new(values)),
         })
     }

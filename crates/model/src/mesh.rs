@@ -18,17 +18,17 @@ pub struct Mesh {
     pub colors: Array<[f32; 4]>,
     /// Texture coordinates u, v.
     pub uvs: Array<[f32; 2]>,
-    /// How a corner finds its uv.
+    /// How the uv of a corner is found.
     pub uv_domain: Domain,
     /// The third texture coordinate: empty, or one per uv (0 where the source gave none).
     pub uv_depths: Array<f32>,
     /// Normals, not necessarily of unit length.
     pub normals: Array<[f32; 3]>,
-    /// How a corner finds its normal.
+    /// How the normal of a corner is found.
     pub normal_domain: Domain,
     /// Polygons of three corners or more.
     pub faces: Elements,
-    /// Polylines of two corners or more; they have no normals.
+    /// Polylines of at least two corners; they have no normals.
     pub lines: Elements,
     /// Points: indices into `positions`.
     pub points: Array<u32>,
@@ -57,10 +57,10 @@ pub struct Mesh {
     pub face_columns: Vec<Column>,
 }
 
-/// How a corner finds its value of an attribute.
+/// How the value of an attribute is found for a corner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Domain {
-    /// By an index stream of its own ([`Elements::corner_uvs`], [`Elements::corner_normals`]).
+    /// By a separate index stream ([`Elements::corner_uvs`], [`Elements::corner_normals`]).
     #[default]
     Indexed,
     /// There is one value per corner.
@@ -90,9 +90,9 @@ pub struct Elements {
     pub offsets: Array<u32>,
     /// Per corner: the index of its position.
     pub corner_positions: Array<u32>,
-    /// Per corner: the index of its uv, [`super::NONE`] for none. Empty where no corner has one.
+    /// Per corner: the index of its uv, [`super::NONE`] for none. Empty if no corner has one.
     pub corner_uvs: Array<u32>,
-    /// Per corner: the index of its normal, [`super::NONE`] for none. Empty where no corner has one.
+    /// Per corner: the index of its normal, [`super::NONE`] for none. Empty if no corner has one.
     pub corner_normals: Array<u32>,
 }
 
@@ -143,7 +143,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How many kinds there are.
+    /// The number of kinds.
     pub const KINDS: usize = 7;
 
     /// The counts in the order of the fields.
@@ -177,7 +177,7 @@ impl Counts {
 }
 
 impl Elements {
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
@@ -197,7 +197,7 @@ impl Elements {
 }
 
 impl Mesh {
-    /// How many elements of each kind the mesh holds.
+    /// The number of elements of each kind in the mesh.
     pub fn counts(&self) -> Counts {
         Counts {
             positions: self.positions.len() as u32,
@@ -245,7 +245,7 @@ impl Mesh {
     }
 }
 
-/// Positions that are looked at together; the numbers of a block stay in vector registers.
+/// Positions processed together; the values of a block stay in vector registers.
 const BLOCK: usize = 256;
 /// Positions side by side: 24 numbers, three of the widest vectors.
 const LANES: usize = 8;
@@ -261,7 +261,7 @@ fn block_bounds(block: &[[f32; 3]]) -> Option<Bounds> {
             let value = group[lane];
             min[lane] = if value < min[lane] { value } else { min[lane] };
             max[lane] = if value > max[lane] { value } else { max[lane] };
-            // What is infinite or no number makes it NaN for good.
+            // An infinity or NaN makes it NaN for good.
             zero[lane] += value * 0.0;
         }
     }

@@ -1,4 +1,4 @@
-//! Names in text formats: what they become where they are not UTF-8, and how they stay on their line.
+//! Names in text formats: decoding those that are not UTF-8, and keeping names on their line.
 
 use crate::error::{Diagnostic, Error, Place, Result};
 use crate::limits::FaultPolicy;
@@ -21,7 +21,7 @@ pub fn decode<'a>(name: &'a [u8], place: &Place, faults: FaultPolicy, warnings: 
     }
 }
 
-/// Bytes as the characters of their codes; a lack of memory is an error.
+/// Decodes bytes as Latin-1; running out of memory is an error.
 pub fn latin1(bytes: &[u8]) -> Result<String> {
     let mut text = String::new();
     let size = bytes.len() + bytes.iter().filter(|byte| !byte.is_ascii()).count();
@@ -50,12 +50,12 @@ pub fn listed(names: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// A name as it is written: readers refuse NUL, which becomes `_`.
+/// A name as it is written: readers reject NUL, which becomes `_`.
 pub fn written(name: &str) -> Cow<'_, str> {
     if name.contains('\0') { on_a_line(&name.replace('\0', "_")).into_owned().into() } else { on_a_line(name) }
 }
 
-/// Text as it may stand in a comment: on one line, without control characters, which become `_`. A tab stays.
+/// Text for a comment: on one line, without control characters, which become `_`. A tab stays.
 pub fn remark(text: &str) -> Cow<'_, str> {
     let is_control = |c: char| c.is_control() && c != '\t';
     if text.contains(is_control) {
@@ -65,13 +65,13 @@ pub fn remark(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// How many comments are not written as they are.
+/// The number of comments that are written differently.
 pub fn changed_remarks(remarks: &[String]) -> u64 {
     remarks.iter().filter(|text| remark(text).as_ref() != text.as_str()).count() as u64
 }
 
-/// A name as it may stand in the header of a PLY file: one word. Blanks become `_` and controls `?`, which is in no
-/// name that means something: `vertex\x7findices` must not become the list of a mesh.
+/// A name for the header of a PLY file: one word. Blanks become `_` and control characters `?`, which occurs in no
+/// reserved name: `vertex\x7findices` must not become the list of a mesh.
 pub fn word(name: &str) -> Cow<'_, str> {
     let shown = |c: char| match c {
         _ if c.is_whitespace() => '_',
@@ -81,8 +81,8 @@ pub fn word(name: &str) -> Cow<'_, str> {
     if name.contains(|c| shown(c) != c) { name.chars().map(shown).collect::<String>().into() } else { name.into() }
 }
 
-/// One word that none of `taken` is, which it joins: `name` where that is one, with the number of its column (from 1)
-/// behind it where it is taken, and `column_1` and so on where there is no name.
+/// A word distinct from those in `taken`, which it joins: `name` if it is a word, followed by its column number (from
+/// 1) if it is taken, and `column_1` and so on if it is empty.
 pub fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Result<String> {
     let mut name = word(name).into_owned();
     while name.is_empty() || taken.contains(&name) {
@@ -94,13 +94,13 @@ pub fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Resul
     Ok(name)
 }
 
-/// A name as it is written where it must be one word: blanks become `_`, as in Blender.
+/// A name where a single word is required: blanks become `_`, as in Blender.
 pub fn joined(name: &str) -> Cow<'_, str> {
     if name.contains(' ') { written(&name.replace(' ', "_")).into_owned().into() } else { written(name) }
 }
 
-/// Text as it may stand at the end of a line: it must neither end the line nor join the next one to
-/// it. Newlines become `_`, and a blank follows a last backslash.
+/// Text for the end of a line: it must neither end the line nor join the next one to it. Newlines become `_`, and a
+/// blank follows a final backslash.
 pub fn on_a_line(name: &str) -> Cow<'_, str> {
     if !name.contains(['\n', '\r']) && !name.ends_with('\\') {
         return name.into();

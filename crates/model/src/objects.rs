@@ -1,6 +1,6 @@
-//! The objects that a writer writes: those of a scene, or one per mesh.
+//! The objects to write: those of a scene, or one per mesh.
 //!
-//! Nothing here copies meshes or checks arrays; `mesh` and `scene` have the data.
+//! Nothing here copies meshes or checks arrays; the data is in `mesh` and `scene`.
 
 use super::{Mesh, Object, ObjectKind, Scene};
 use crate::error::{Error, ErrorKind, Result, try_push};
@@ -27,7 +27,7 @@ impl Scene {
     /// a section of the arrays of a file. A mesh is evaluated if any of its objects is.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] where an object refers to a mesh that the scene does not have; [`ErrorKind::Memory`].
+    /// [`ErrorKind::Usage`] if an object refers to a mesh that the scene does not have; [`ErrorKind::Memory`].
     pub fn evaluated_meshes(&self, objects: &[Object]) -> Result<Vec<bool>> {
         let mut flags = Vec::new();
         flags.try_reserve_exact(self.meshes.len())?;

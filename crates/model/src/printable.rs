@@ -21,7 +21,7 @@ pub fn is_active(c: char) -> bool {
         || matches!(c,
             // Direction: marks, embeddings and overrides, isolates, deprecated controls of shapes.
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}'
-            // Ends of lines and paragraphs, annotations, and what is no character.
+            // Ends of lines and paragraphs, annotations, and noncharacters.
             | '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 

@@ -64,7 +64,7 @@ impl Axes {
     pub const BLENDER: Axes = Axes { forward: Axis::Y, up: Axis::Z };
 }
 
-/// Those of OBJ files.
+/// The axes of OBJ files.
 impl Default for Axes {
     fn default() -> Self {
         Axes::OBJ

@@ -12,7 +12,7 @@ use std::collections::TryReserveError;
 pub struct Table {
     /// The name of the rows in the source, such as `vertex` or `edge`; empty if the source has no name.
     pub name: String,
-    /// How many rows there are.
+    /// The number of rows.
     pub row_count: usize,
     /// The columns, in the source's order; each has [`Table::row_count`] rows.
     pub columns: Vec<Column>,
@@ -153,7 +153,7 @@ impl Values {
         }
     }
 
-    /// How many numbers there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         with_values!(self, array => array.len())
     }
@@ -168,7 +168,7 @@ impl Values {
         with_values!(self, array => array.heap_bytes())
     }
 
-    /// A copy; cheap where the array is shared.
+    /// A copy; cheap if the array is shared.
     ///
     /// # Errors
     /// If there is no memory for it.
@@ -178,7 +178,7 @@ impl Values {
 }
 
 impl Column {
-    /// How many rows there are.
+    /// The number of rows.
     pub fn row_count(&self) -> usize {
         match &self.offsets {
             Some(offsets) => offsets.len().saturating_sub(1),

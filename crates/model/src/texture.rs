@@ -44,7 +44,7 @@ pub enum Encoding {
     Bc3,
     /// One channel: 8 bytes per block.
     Bc4 {
-        /// Whether it goes from -1 to 1.
+        /// Whether its range is -1 to 1.
         signed: bool,
     },
     /// Two channels, for normals: 16 bytes per block.
@@ -54,7 +54,7 @@ pub enum Encoding {
     },
     /// HDR color: 16 bytes per block.
     Bc6h {
-        /// Whether they may be negative.
+        /// Whether values may be negative.
         signed: bool,
     },
     /// High-quality color and alpha: 16 bytes per block.

@@ -49,8 +49,8 @@ impl Warnings {
         self.keep(Warning { code, diagnostic, count }, before)
     }
 
-    /// Keeps it if it is among the first of all or of its kind, of which so many came before: so which are kept does
-    /// not depend on how many logs they come from.
+    /// Keeps it if it is among the first of all or of its kind, given how many precede it: which ones are kept does not
+    /// depend on the number of logs.
     fn keep(&mut self, warning: Warning, before: u64) -> Result<()> {
         if self.kept.len() < KEPT || before < KEPT_PER_KIND as u64 {
             return try_push(&mut self.kept, warning, "warnings");
@@ -114,8 +114,8 @@ impl Warnings {
 
     /// Returns an error if `strict` is set and writing produced any warnings.
     ///
-    /// Called when the plan is complete and before the first byte is written, and once more before a file takes its
-    /// place: what is lost depends on the model alone, so the error is the same for any number of threads.
+    /// Called when the plan is complete and before the first byte is written, and again before a file is put in place:
+    /// losses depend on the model only, so the error is the same for any number of threads.
     pub fn refuse_losses(&self, strict: bool) -> Result<()> {
         if !strict || self.is_empty() {
             return Ok(());
@@ -170,7 +170,7 @@ impl Warnings {
     }
 }
 
-/// What warnings of each kind are about, one and many.
+/// The subjects of warnings of each kind, singular and plural.
 const KINDS: [(&str, [&str; 2]); 49] = [
     ("bad-number", ["invalid number", "invalid numbers"]),
     ("bad-value", ["invalid value", "invalid values"]),
@@ -223,8 +223,8 @@ const KINDS: [(&str, [&str; 2]); 49] = [
     ("wrong-count", ["wrong number of values", "wrong numbers of values"]),
 ];
 
-/// What so many warnings of a kind are about, in words: `undefined materials`. Kinds without words of their own are
-/// named: `` `tga-alpha` warnings ``.
+/// The subject of this many warnings of a kind in words: `undefined materials`. Other kinds are named: `` `tga-alpha`
+/// warnings ``.
 pub fn kind_words(code: &str, count: u64) -> Cow<'static, str> {
     let is_many = count != 1;
     match KINDS.iter().find(|(known, _)| *known == code) {
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!((whole.kept().len(), whole.total()), (KEPT + KEPT_PER_KIND, KEPT as u64 + 15));
         let rare: Vec<_> = whole.kept()[KEPT..].iter().map(|it| (it.code, it.diagnostic.message.as_str())).collect();
         assert_eq!(rare, [("rare", "0"), ("rare", "1"), ("rare", "2")]);
-        // The same from logs of their own, in order.
+        // The same from separate logs, in order.
         let (mut first, mut second) = (Warnings::default(), Warnings::default());
         numbered(&mut first, "common", KEPT + 10);
         numbered(&mut second, "rare", 5);

@@ -1,5 +1,5 @@
-//! Whether two scenes say the same: by content, since the same scene may lie in segments that were cut otherwise, and
-//! its transforms and attributes may be told in another order. Two places are the same where the same steps lead there.
+//! Whether two scenes are equal: by content, since the same scene may be in segments that were split differently, and
+//! its transforms and attributes may be in a different order. Two places are equal if the same steps lead to them.
 
 use super::{
     Entity, Instance, Material, MaterialUse, Motion, Name, Parameter, ParameterValues, Parameters, Render, Setting,
@@ -8,7 +8,7 @@ use super::{
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-/// Whether two names of files mean the same file; each is the folder of the file that has the name, and the name.
+/// Whether two file names refer to the same file; each is the folder of the file that contains the name, and the name.
 pub(crate) type SameFile<'a> = &'a dyn Fn([(&str, &str); 2]) -> bool;
 
 /// A scene, and another one.
@@ -17,7 +17,7 @@ struct Both<'a> {
     b: &'a Render,
     same_file: SameFile<'a>,
     places: Places,
-    /// Pairs of attributes that are known to say the same.
+    /// Pairs of attributes that are known to be equal.
     attributes: RefCell<HashSet<(u32, u32)>>,
 }
 
@@ -69,7 +69,7 @@ fn key(parent: u32, step: &Step) -> (u32, u8, Vec<u64>) {
         Step::Concat(numbers) => (5, numbers),
         Step::Inverse => (6, &[]),
     };
-    // What replaces everything has nothing before it.
+    // A step that replaces everything has no predecessor.
     (if kind == 4 { 0 } else { parent }, kind, numbers.iter().map(|number| number.to_bits()).collect())
 }
 
@@ -80,7 +80,7 @@ impl PartialEq for Render {
 }
 
 impl Render {
-    /// Whether both say the same, where names of files that differ may mean the same file.
+    /// Whether both are equal, if `same_file` decides about file names that differ.
     pub fn is_same(&self, other: &Render, same_file: SameFile<'_>) -> bool {
         let (places, attributes) = (Places::new(self, other), RefCell::new(HashSet::new()));
         let both = Both { a: self, b: other, same_file, places, attributes };
@@ -114,12 +114,12 @@ impl Both<'_> {
         [a.start, a.end].map(|node| place(of_a, node)) == [b.start, b.end].map(|node| place(of_b, node))
     }
 
-    /// What is done last may be a node of the tree or not.
+    /// The last step may be a node of the tree or not.
     fn instance(&self, a: &Instance, b: &Instance) -> bool {
         let places = |instance: &Instance, all: &[u32]| {
             let [start, end] = [instance.motion.start, instance.motion.end].map(|node| place(all, node));
             match &instance.step {
-                // A step that is no node of either scene is compared as it is.
+                // A step that is a node of neither scene is compared by value.
                 Some(step) => {
                     let key = key(start, step);
                     let known = self.places.numbers.get(&key).copied();
@@ -240,7 +240,7 @@ impl Both<'_> {
             && self.parameters(a.parameters(), b.parameters())
     }
 
-    /// Definitions in the order of their shapes; what is only used is known by name.
+    /// Definitions in the order of their shapes; objects that are only used are compared by name.
     fn objects(&self) -> bool {
         let sorted = |render: &Render| {
             let mut objects: Vec<_> =

@@ -1,7 +1,7 @@
-//! Instances: a million of them in a hundred bytes each, twelve numbers and what they show.
+//! Instances: a million of them in a hundred bytes each, for twelve numbers and an object.
 //!
-//! Instances whose matrices follow one another in a segment, as in files that name a matrix for each, are a run: it
-//! says once what they have in common.
+//! Instances whose matrices follow one another in a segment, as in files that give each one a matrix, form a run, which
+//! stores what they have in common once.
 
 use super::{Motion, Render, Step, StepKind, Transform};
 
@@ -10,7 +10,7 @@ use super::{Motion, Render, Step, StepKind, Transform};
 pub struct Instances {
     /// Per instance: an index into [`Render::objects`].
     pub objects: Vec<u32>,
-    /// Where they stand, run by run, in the order of their first instance.
+    /// Their places, run by run, in the order of their first instance.
     pub runs: Vec<InstanceRun>,
 }
 
@@ -19,11 +19,11 @@ pub struct Instances {
 pub struct InstanceRun {
     /// The index of its first instance.
     pub first: u32,
-    /// Where they stand.
+    /// Their places.
     pub placing: Placing,
 }
 
-/// Where the instances of a run stand.
+/// The places of a run's instances.
 #[derive(Clone, Copy, Debug)]
 pub enum Placing {
     /// All at one place.
@@ -32,11 +32,11 @@ pub enum Placing {
     Matrices {
         /// The node that all are children of.
         parent: u32,
-        /// What kind of step each matrix is.
+        /// The kind of step of each matrix.
         step: StepKind,
         /// The segment that has the matrices.
         segment: u32,
-        /// Where the first one begins among its doubles.
+        /// The place of the first one among the segment's doubles.
         at: u32,
     },
 }
@@ -44,11 +44,11 @@ pub enum Placing {
 /// An instance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Instance {
-    /// What it shows: an index into [`Render::objects`].
+    /// The object shown: an index into [`Render::objects`].
     pub object: usize,
-    /// Where it stands; or where what `step` is done to stands.
+    /// Its place, or the place that `step` is applied to.
     pub motion: Motion,
-    /// What is done last, where that is said of this instance alone.
+    /// The last step, if it belongs to this instance alone.
     pub step: Option<Step>,
 }
 
@@ -56,7 +56,7 @@ pub struct Instance {
 const MATRIX: u32 = 12;
 
 impl Instances {
-    /// How many there are.
+    /// The number of instances.
     pub fn len(&self) -> usize {
         self.objects.len()
     }
@@ -66,7 +66,7 @@ impl Instances {
         self.objects.is_empty()
     }
 
-    /// What each shows: indices into [`Render::objects`].
+    /// The object of each: indices into [`Render::objects`].
     pub fn objects(&self) -> &[u32] {
         &self.objects
     }

@@ -31,7 +31,7 @@ pub struct Name(pub u32);
 pub struct Transform(pub u32);
 
 impl Transform {
-    /// Where nothing was said.
+    /// The place if there was no transform.
     pub const IDENTITY: Transform = Transform(NONE);
 }
 
@@ -45,7 +45,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// What does not move from the origin.
+    /// A place that stays at the origin.
     pub const IDENTITY: Motion = Motion { start: Transform::IDENTITY, end: Transform::IDENTITY };
 
     /// Whether it moves.
@@ -54,8 +54,8 @@ impl Motion {
     }
 }
 
-/// What a node of the tree does to its parent. Numbers are the nearest f64s, and such that rounding one to an f32
-/// gives the nearest f32 of the text.
+/// What a node of the tree does to its parent. Numbers are the nearest f64s, adjusted so that rounding one to f32
+/// yields the nearest f32 of the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     /// `Translate`: x, y, z.
@@ -66,7 +66,7 @@ pub enum Step {
     Rotate([f64; 4]),
     /// `LookAt`: the eye, the point looked at, and up.
     LookAt([f64; 9]),
-    /// `Transform`: replaces what was there. 16 numbers as the file has them: column by column.
+    /// `Transform`: replaces the current transform. 16 numbers in file order: column by column.
     Replace([f64; 16]),
     /// `ConcatTransform`: multiplies it. 16 numbers as the file has them: column by column.
     Concat([f64; 16]),
@@ -74,16 +74,16 @@ pub enum Step {
     Inverse,
 }
 
-/// A node as it is kept.
+/// A node as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The node that it is a child of.
+    /// Its parent node.
     pub parent: u32,
-    /// What kind of step it is.
+    /// The kind of step.
     pub step: StepKind,
     /// The segment that has its numbers.
     pub segment: u32,
-    /// Where its numbers begin in the segment.
+    /// The place of its numbers in the segment.
     pub at: u32,
 }
 
@@ -113,15 +113,15 @@ pub enum StepKind {
 /// Something with a kind or name, and parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Entity {
-    /// What the directive names: a class (`"trianglemesh"`), or the name that is defined.
+    /// The name in the directive: a class (`"trianglemesh"`), or the name that is defined.
     pub name: Name,
     /// Its parameters.
     pub parameters: ParameterRange,
     /// The color space of its colors; `None` for sRGB.
     pub color_space: Option<Name>,
-    /// What `Attribute` said of such things before: an index into [`Render::attributes`].
+    /// The parameters of earlier `Attribute` directives for its kind: an index into [`Render::attributes`].
     pub attributes: Option<u32>,
-    /// Where it stands.
+    /// Its place.
     pub motion: Motion,
     /// The medium around it: of cameras and lights.
     pub medium: Option<Name>,
@@ -132,18 +132,18 @@ pub struct Entity {
 pub struct Setting {
     /// Its name.
     pub name: Name,
-    /// Its value, as the text has it, without quotes.
+    /// Its value as written, without quotes.
     pub value: Name,
-    /// Whether the value stands in quotes.
+    /// Whether the value is in quotes.
     pub quoted: bool,
 }
 
-/// What `Attribute` says: parameters for all things of a kind that come later.
+/// `Attribute`: parameters for all later entities of a kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute {
-    /// What was said before and still holds: an index into [`Render::attributes`].
+    /// The previous ones still in effect: an index into [`Render::attributes`].
     pub before: Option<u32>,
-    /// The parameters; its name is what they are for: `shape`, `light`, `material`, `medium` or `texture`.
+    /// The parameters; its name is their target: `shape`, `light`, `material`, `medium` or `texture`.
     pub entity: Entity,
 }
 
@@ -161,7 +161,7 @@ pub struct Texture {
 /// A material.
 #[derive(Clone, Copy, Debug)]
 pub struct Material {
-    /// Its class, where it has no name; its name otherwise, and the parameter `type` is its class.
+    /// Its class if it has no name; otherwise its name, with its class in the parameter `type`.
     pub entity: Entity,
     /// Whether the entity's name is a name (`MakeNamedMaterial`).
     pub is_named: bool,
@@ -175,7 +175,7 @@ pub enum MaterialUse {
     Default,
     /// An index into [`Render::materials`].
     Index(u32),
-    /// The named material of this name, which may be defined later, or nowhere.
+    /// The named material of this name, which may be defined later, or not at all.
     Named(Name),
 }
 
@@ -184,7 +184,7 @@ pub enum MaterialUse {
 pub struct ShapeState {
     /// The material.
     pub material: MaterialUse,
-    /// The light that it gives: an index into [`Render::area_lights`].
+    /// The light it emits: an index into [`Render::area_lights`].
     pub area_light: Option<u32>,
     /// The medium inside.
     pub inside: Option<Name>,
@@ -192,20 +192,20 @@ pub struct ShapeState {
     pub outside: Option<Name>,
     /// Whether its surface faces the other way.
     pub reverse_orientation: bool,
-    /// What `Attribute` said of shapes: an index into [`Render::attributes`].
+    /// The parameters of `Attribute` directives for shapes: an index into [`Render::attributes`].
     pub attributes: Option<u32>,
     /// The color space of its colors; `None` for sRGB.
     pub color_space: Option<Name>,
 }
 
-/// A shape as it is kept.
+/// A shape as stored.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredShape {
     /// The name of its type, such as `sphere`.
     pub class: Name,
     /// An index into [`Render::states`].
     pub state: u32,
-    /// The node where it stands.
+    /// The node of its place.
     pub transform: u32,
     /// Its parameters.
     pub parameters: ParameterRange,
@@ -248,9 +248,9 @@ pub struct Render {
     pub integrator: Option<Entity>,
     /// The accelerator.
     pub accelerator: Option<Entity>,
-    /// The times of [`Motion`]; 0 and 1 where the file does not say.
+    /// The times of [`Motion`]; 0 and 1 if the file sets none.
     pub transform_times: Option<[f64; 2]>,
-    /// What `Attribute` said.
+    /// The `Attribute` directives.
     pub attributes: Vec<Attribute>,
     /// Media.
     pub media: Vec<Entity>,
@@ -262,9 +262,9 @@ pub struct Render {
     pub lights: Vec<Entity>,
     /// Lights that shapes give.
     pub area_lights: Vec<Entity>,
-    /// What many shapes have in common.
+    /// State shared by many shapes.
     pub states: Vec<ShapeState>,
-    /// What instances show, in the order of the file; those that are missing come last.
+    /// The objects of instances, in file order; undefined ones come last.
     pub objects: Vec<ObjectDefinition>,
     /// The instances.
     pub instances: Instances,
@@ -290,7 +290,7 @@ impl Render {
         self.names.get(name.0 as usize).map_or("", |text| text)
     }
 
-    /// How many shapes there are, those of object definitions included.
+    /// The number of shapes, including those of object definitions.
     pub fn shape_count(&self) -> usize {
         self.shapes.len()
     }
@@ -300,7 +300,7 @@ impl Render {
         self.shapes.get(index).map(|stored| Shape { render: self, stored, index })
     }
 
-    /// All shapes, in the order of the file, those of object definitions included.
+    /// All shapes in file order, including those of object definitions.
     pub fn shapes(&self) -> impl ExactSizeIterator<Item = Shape<'_>> {
         let shape = |(index, stored)| Shape { render: self, stored, index };
         self.shapes.iter().enumerate().map(shape)
@@ -326,13 +326,13 @@ impl Render {
         Parameters::new(self, entity.parameters)
     }
 
-    /// What a transform does, and to which; `None` for the identity.
+    /// The step of a transform, and the transform it is applied to; `None` for the identity.
     pub fn step(&self, transform: Transform) -> Option<(Transform, Step)> {
         let node = self.nodes.get(transform.0 as usize)?;
         Some((Transform(node.parent), self.step_of(node.step, node.segment, node.at)))
     }
 
-    /// How many nodes the tree has: a node's parent has a lower index than itself.
+    /// The number of nodes in the tree: a node's parent has a lower index than itself.
     pub fn transform_count(&self) -> usize {
         self.nodes.len()
     }
@@ -348,7 +348,7 @@ impl Render {
         (index < self.nodes.len()).then_some(index)
     }
 
-    /// The step that a node of this kind stands for.
+    /// The step of a node of this kind.
     pub fn step_of(&self, kind: StepKind, segment: u32, at: u32) -> Step {
         let numbers = self.segments.get(segment as usize).map_or(&[][..], |segment| &segment.doubles);
         let numbers = numbers.get(at as usize..).unwrap_or_default();
@@ -378,12 +378,12 @@ impl Render {
     }
 }
 
-/// The first of some numbers; zeros where there are fewer.
+/// The first `N` numbers, padded with zeros.
 fn first<const N: usize>(numbers: &[f64]) -> [f64; N] {
     numbers.first_chunk().copied().unwrap_or([0.0; N])
 }
 
-/// Four columns of three numbers with the last row of what moves no infinity.
+/// Four columns of three numbers, with the last row of an affine matrix.
 fn whole(columns: [f64; 12]) -> [f64; 16] {
     let mut all = [0.0; 16];
     for (to, from) in all.chunks_exact_mut(4).zip(columns.chunks_exact(3)) {
@@ -404,24 +404,23 @@ impl<'a> Shape<'a> {
         Parameters::new(self.render, self.stored.parameters)
     }
 
-    /// What it has in common with others: an index into [`Render::states`].
+    /// The state it shares with others: an index into [`Render::states`].
     pub fn state_index(&self) -> usize {
         self.stored.state as usize
     }
 
-    /// What it has in common with others.
+    /// The state it shares with others.
     pub fn state(&self) -> Option<&'a ShapeState> {
         self.render.states.get(self.stored.state as usize)
     }
 
-    /// Where it stands.
+    /// Its place.
     pub fn motion(&self) -> Motion {
         let start = Transform(self.stored.transform);
         Motion { start, end: self.render.end_of(self.index).unwrap_or(start) }
     }
 
-    /// The mesh that it names, an index into [`crate::Scene::meshes`]; `None` for other shapes, and where it
-    /// was not loaded.
+    /// The mesh it names, an index into [`crate::Scene::meshes`]; `None` for other shapes, and if it was not loaded.
     pub fn mesh(&self) -> Option<usize> {
         let meshes = &self.render.meshes;
         let at = meshes.binary_search_by_key(&(self.index as u32), |&(shape, _)| shape).ok()?;
@@ -432,6 +431,6 @@ impl<'a> Shape<'a> {
 /// Names of files that are written otherwise than the scene has them.
 #[derive(Debug, Default)]
 pub struct RenamedFiles<'a> {
-    /// By the folder of the file that says a name, and the name: what is written; `None` for what stays.
+    /// By the folder of the file that contains a name, and the name: its replacement; `None` if it stays.
     pub names: HashMap<(&'a str, &'a str), Option<String>>,
 }

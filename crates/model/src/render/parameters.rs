@@ -1,10 +1,10 @@
-//! Parameters: where they lie, and how they are seen.
+//! Parameters: their storage, and access to them.
 
 use super::super::kept::Kept;
 use super::{Name, Render};
 use std::sync::Arc;
 
-/// What a parameter's declaration says that its values are.
+/// The type in a parameter's declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParameterType {
     /// `bool`.
@@ -72,7 +72,7 @@ impl ParameterType {
         }
     }
 
-    /// How many numbers make one of its values; 1 if its values are not numbers.
+    /// How many numbers one value has; 1 if its values are not numbers.
     pub fn width(self) -> usize {
         match self {
             ParameterType::Point2 | ParameterType::Vector2 | ParameterType::Spectrum => 2,
@@ -82,7 +82,7 @@ impl ParameterType {
     }
 }
 
-/// What kind of values a parameter has.
+/// The kind of values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueKind {
     /// An array of `f32`.
@@ -95,7 +95,7 @@ pub enum ValueKind {
     Strings,
 }
 
-/// What a parameter is called, and what its values are.
+/// The name and type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Declaration {
     /// The type that the text states.
@@ -106,14 +106,14 @@ pub struct Declaration {
     pub name: u32,
 }
 
-/// A parameter as it is kept.
+/// A parameter as stored.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredParameter {
     /// An index into the segment's declarations.
     pub declaration: u32,
     /// The first value in the array that the declaration names.
     pub start: u32,
-    /// How many values there are.
+    /// The number of values.
     pub count: u32,
 }
 
@@ -124,14 +124,14 @@ pub struct ParameterRange {
     pub segment: u32,
     /// The first parameter.
     pub start: u32,
-    /// How many there are.
+    /// The number of values.
     pub count: u32,
 }
 
 /// The values of a piece of text. Names are indices into its own table.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
-    /// The names of the scene that those of this table are.
+    /// The scene's names for the names of this table.
     pub names: Box<[Name]>,
     /// Types and names of parameters, each once.
     pub declarations: Box<[Declaration]>,
@@ -145,7 +145,7 @@ pub struct Segment {
     pub bools: Box<[bool]>,
     /// Indices into the names.
     pub strings: Kept<u32>,
-    /// What transforms are made of.
+    /// The numbers of transforms.
     pub doubles: Kept<f64>,
     /// The folder of the file that said so, below that of the scene: empty, or ending in a slash.
     pub folder: Arc<str>,
@@ -162,7 +162,7 @@ pub struct Parameters<'a> {
 /// A parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter<'a> {
-    /// What its values are.
+    /// The type of its values.
     pub kind: ParameterType,
     /// Its name.
     pub name: &'a str,
@@ -174,8 +174,8 @@ pub struct Parameter<'a> {
 const FILES: [&str; 5] = ["filename", "lensfile", "aperture", "normalmap", "emissionfilename"];
 
 impl Parameter<'_> {
-    /// Whether its one string may be the name of a file: a spectrum's may be that of a known one too, and a film's is
-    /// that of a file to be made.
+    /// Whether its only string may be a file name: a spectrum's may also be the name of a predefined one, and a film's
+    /// is that of a file to be created.
     pub fn names_file(&self) -> bool {
         let may_be = match self.kind {
             ParameterType::String => FILES.contains(&self.name),
@@ -214,7 +214,7 @@ impl<'a> Parameters<'a> {
         Parameters { render, segment, values: all.get(range.start as usize..end).unwrap_or_default() }
     }
 
-    /// How many there are.
+    /// The number of parameters.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -239,7 +239,7 @@ impl<'a> Parameters<'a> {
         self.segment.map_or("", |segment| &segment.folder)
     }
 
-    /// The text of the parameter of this name, where that is one string.
+    /// The text of the parameter of this name, if it is a single string.
     pub fn string(self, name: &str) -> Option<&'a str> {
         match self.get(name)?.values {
             ParameterValues::Strings(strings) if strings.len() == 1 => strings.get(0),
@@ -267,7 +267,7 @@ impl<'a> Parameters<'a> {
 }
 
 impl<'a> ParameterValues<'a> {
-    /// How many values there are; a point of three numbers counts as three.
+    /// The number of values; a point of three numbers counts as three.
     pub fn len(&self) -> usize {
         match self {
             ParameterValues::Floats(values) => values.len(),
@@ -302,7 +302,7 @@ impl<'a> ParameterValues<'a> {
 }
 
 impl<'a> Strings<'a> {
-    /// How many there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
