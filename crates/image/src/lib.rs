@@ -1,4 +1,4 @@
-//! Formats of images and textures, and what is done to images.
+//! Formats of images and textures, and operations on images.
 //!
 //! A folder per format. None of them names another, opens a file or starts a thread.
 

@@ -1,12 +1,12 @@
-//! Pixels whose channels are bits of a number, as masks tell: DDS and BMP have such.
+//! Pixels whose channels are bits of a number, located by masks, as in DDS and BMP.
 //!
-//! Nothing here knows a file's header.
+//! It knows nothing of file headers.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Encoding, Texel};
 
-/// Where the channels of a pixel are: red, green, blue and alpha. A mask of 0 is a channel that is not stored: colours
-/// are 0 then, and alpha is full.
+/// The channels of a pixel: red, green, blue and alpha. A mask of 0 is a channel that is not stored: colors are then 0,
+/// and alpha is opaque.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChannelMasks {
     /// Bytes of a pixel: 1 to 4, the lowest first.
@@ -14,15 +14,15 @@ pub(crate) struct ChannelMasks {
     channels: [ChannelMask; 4],
 }
 
-/// A channel: a number from 0 to `most` behind `shift` bits.
+/// A channel: a number from 0 to `most`, shifted by `shift` bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ChannelMask {
     mask: u32,
     shift: u32,
     most: u32,
-    /// What is stored where there is no mask, in 8 bits.
+    /// The value without a mask, in 8 bits.
     missing: u8,
-    /// Every number as 8 bits, where it has no more.
+    /// Every number as 8 bits, if it has no more than that.
     table: Option<Box<[u8; 256]>>,
 }
 
@@ -86,7 +86,7 @@ impl ChannelMasks {
         self.channels[3].mask != 0
     }
 
-    /// What takes all that the pixels say: samples of 16 bits where a channel has more than 8.
+    /// An encoding that holds all the information of the pixels: samples of 16 bits if a channel has more than 8.
     pub(crate) fn encoding(&self) -> Encoding {
         let is_wide = self.channels.iter().any(|channel| channel.most > 255);
         Encoding::Plain { channels: 4, texel: if is_wide { Texel::U16 } else { Texel::U8 } }
@@ -105,7 +105,7 @@ impl ChannelMasks {
         [0, 1, 2, 3].map(|channel: usize| self.channels[channel].narrow(pixel))
     }
 
-    /// Stored pixels as [`Masks::encoding`] says.
+    /// Converts stored pixels to [`Masks::encoding`].
     pub(crate) fn expand(&self, stored: &[u8]) -> Result<Vec<u8>> {
         let encoding = self.encoding();
         let pixels = stored.chunks_exact(self.bytes);

@@ -1,8 +1,8 @@
-//! How images and textures are written, with the defaults.
+//! Options for reading and writing images and textures, and their defaults.
 
 polyhaul_model::options! {
-    /// Which image is read of a file that holds many (OpenEXR). By default it is the first one with all its colours,
-    /// and every other channel of its part is kept beside it.
+    /// Which image to read from a file that holds several (OpenEXR). By default the first one with full color, together
+    /// with every other channel of its part.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ImageReadOptions {
         /// The layer or view whose channels are read: `diffuse` for `diffuse.R`, `diffuse.G` and `diffuse.B`. Where no
@@ -14,25 +14,25 @@ polyhaul_model::options! {
 }
 
 polyhaul_model::options! {
-    /// How an image or a texture is written.
+    /// Options for writing an image or a texture.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ImageWriteOptions {
         /// TGA: runs of equal pixels as packets (RLE), which is smaller and slower (default: off).
         pub tga_rle: bool = false, with_tga_rle;
         /// PNG: how hard it is packed.
         pub png_level: PngLevel = PngLevel::default(), with_png_level;
-        /// JPEG: the quality, 1 (small) to 100 (nearly exact). From 90 on colours are stored at full resolution
-        /// (4:4:4), below at half of it each way (4:2:0) (default: 90).
+        /// JPEG: the quality, 1 (small) to 100 (nearly exact). From 90 on, colors are stored at full resolution
+        /// (4:4:4), below that at half the resolution in each direction (4:2:0) (default: 90).
         pub jpeg_quality: u8 = 90, with_jpeg_quality;
         /// OpenEXR: floats of 32 bits, as they are, and not of 16, to which they are rounded (default: off).
         pub exr_float: bool = false, with_exr_float;
-        /// KTX 2: the level of zstd, 1 (fast) to 22 (small), by which each mip level is compressed; `None`: as it is
+        /// KTX 2: the zstd level, 1 (fast) to 22 (small), for compressing each mip level; `None`: uncompressed
         /// (default: 3).
         pub ktx2_zstd_level: Option<i32> = Some(3), with_ktx2_zstd_level;
     }
 }
 
-/// How hard a PNG is packed. The pixels are the same.
+/// How much effort to spend on compressing a PNG. The pixels are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PngLevel {

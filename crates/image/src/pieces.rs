@@ -1,7 +1,7 @@
-//! Pieces of a file whose places and sizes are told before: the images of a texture, one after another.
+//! Pieces of a file whose places and sizes are known in advance: the images of a texture, one after another.
 //!
-//! `Pieces` reads them in the order of the file, taking no memory on trust; [`write`] writes slices that lie
-//! somewhere as if they were one. Nothing here knows what is in them.
+//! `Pieces` reads them in file order, without trusting their sizes when allocating; [`write`] writes separate slices as
+//! one. Neither knows what they contain.
 
 use polyhaul_model::error::{Error, Result, fault};
 use polyhaul_pipeline::bytes::Bytes;
@@ -11,7 +11,7 @@ use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many bytes are read at a time: between two reads memory is taken, and cancelling looked at.
+/// How many bytes are read at a time: between reads memory is allocated and cancellation is checked.
 const STEP_BYTES: usize = 1 << 20;
 /// About how many bytes a page has that is written.
 const PAGE_BYTES: usize = 1 << 20;
@@ -20,25 +20,25 @@ const PAGE_BYTES: usize = 1 << 20;
 pub(crate) struct Pieces<'a> {
     bytes: Bytes<'a>,
     pub(crate) file: Arc<str>,
-    /// How far it was read.
+    /// The current offset.
     at: u64,
     options: &'a ParseOptions,
     reported: u64,
 }
 
 impl<'a> Pieces<'a> {
-    /// The bytes of a source of which nothing was read.
+    /// The bytes of a source from which nothing was read.
     pub(crate) fn new(bytes: Bytes<'a>, options: &'a ParseOptions) -> Pieces<'a> {
         let file = bytes.name().into();
         Pieces { bytes, file, at: 0, options, reported: 0 }
     }
 
-    /// How far it was read.
+    /// The current offset.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    /// The bytes, for who reads on by himself and says then how far: [`Pieces::moved_to`].
+    /// The bytes, for callers that continue reading on their own and then report their position: [`Pieces::moved_to`].
     pub(crate) fn bytes(&self) -> &Bytes<'a> {
         &self.bytes
     }
@@ -48,7 +48,7 @@ impl<'a> Pieces<'a> {
         self.at = at;
     }
 
-    /// How many bytes there are without doubt; 0 where that is not known.
+    /// How many bytes certainly exist; 0 if unknown.
     pub(crate) fn backed(&self) -> u64 {
         self.bytes.len().filter(|_| self.is_backed()).unwrap_or(0)
     }
@@ -58,12 +58,12 @@ impl<'a> Pieces<'a> {
         self.options.run.cancel.is_cancelled()
     }
 
-    /// Whether as many bytes are there without doubt as the source says: that is no claim of compressed data.
+    /// Whether the source's size is certain rather than a claim of compressed data.
     pub(crate) fn is_backed(&self) -> bool {
         self.bytes.is_backed()
     }
 
-    /// Fills a part of a header, which `what` names.
+    /// Fills a part of a header; `what` names it in errors.
     pub(crate) fn head<const SIZE: usize>(&mut self, what: &str) -> Result<[u8; SIZE]> {
         let mut head = [0; SIZE];
         if self.read(&mut head)? < SIZE {
@@ -84,7 +84,7 @@ impl<'a> Pieces<'a> {
                 return Ok(());
             }
         }
-        // Behind the end nothing is: who looks for it there finds that the file ended.
+        // There is nothing after the end: searching there finds that the file ended.
         self.at = self.at.max(offset.min(self.bytes.len().unwrap_or(offset)));
         Ok(())
     }
@@ -95,7 +95,7 @@ impl<'a> Pieces<'a> {
         if self.at < offset { Err(self.cut(self.at, what)) } else { Ok(()) }
     }
 
-    /// The error where fewer than `count` bytes are left, which `what` names, where that is known.
+    /// An error if it is known that fewer than `count` bytes are left; `what` names them.
     pub(crate) fn check_left(&self, count: u64, what: &str) -> Result<()> {
         match self.bytes.len() {
             Some(len) if len.saturating_sub(self.at) < count => Err(self.cut(len.max(self.at), what)),
@@ -103,7 +103,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Appends the next `count` bytes, which `what` names.
+    /// Appends the next `count` bytes; `what` names them in errors.
     pub(crate) fn append(&mut self, count: usize, to: &mut Vec<u8>, what: &str) -> Result<()> {
         let end = to.len().checked_add(count).ok_or_else(|| Error::memory(what))?;
         if self.is_backed() {
@@ -126,7 +126,7 @@ impl<'a> Pieces<'a> {
         Ok(())
     }
 
-    /// The next `count` bytes, which `what` names.
+    /// The next `count` bytes; `what` names them in errors.
     pub(crate) fn take(&mut self, count: usize, what: &str) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.append(count, &mut bytes, what)?;
@@ -177,12 +177,12 @@ pub(crate) fn write(pieces: Vec<&[u8]>, options: &RunOptions, writing: &mut Writ
 
 struct PiecesJoined<'a> {
     pieces: Vec<&'a [u8]>,
-    /// Where each piece ends, if they stand one after another.
+    /// The end of each piece in their concatenation.
     ends: Vec<u64>,
     page_bytes: usize,
 }
 
-/// A page: a part of one piece, or a copy where it has parts of several.
+/// A page: a part of one piece, or a copy if it spans several.
 #[derive(Default)]
 struct PiecesPage {
     piece: usize,

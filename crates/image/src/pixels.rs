@@ -1,13 +1,13 @@
 //! Pixels as files have them to pixels as the model has them: other orders of channels, fewer bits.
 //!
-//! One row, or any run of pixels, at a time. Nothing here knows a file's header or where a row belongs: those are in
-//! the folders of the formats.
+//! One row, or any run of pixels, at a time. It knows neither file headers nor the places of rows: those are in the
+//! folders of the formats.
 
 use polyhaul_model::Channels;
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
-/// How a pixel is stored, of which each channel becomes a byte.
+/// A stored pixel, each channel of which becomes a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PixelsStored {
     /// A byte of brightness.
@@ -18,9 +18,9 @@ pub(crate) enum PixelsStored {
     Bgr8,
     /// Blue, green, red, alpha.
     Bgra8,
-    /// 16 bits, the low byte first: five of blue, green and red each, and one that means nothing.
+    /// 16 bits, low byte first: five each for blue, green and red, and an unused one.
     Bgr5,
-    /// As `Bgr5`, and the last bit is alpha.
+    /// Like `Bgr5`, with alpha as the last bit.
     Bgr5A1,
 }
 
@@ -35,7 +35,7 @@ impl PixelsStored {
         }
     }
 
-    /// What the pixel has in the model.
+    /// The channels of the pixel in the model.
     pub(crate) const fn channels(self) -> Channels {
         match self {
             PixelsStored::Gray8 => Channels::Gray,
@@ -45,7 +45,7 @@ impl PixelsStored {
         }
     }
 
-    /// Turns stored pixels into pixels of bytes: as many as both hold. Every level gives the same.
+    /// Converts stored pixels to pixels of bytes: as many as both slices hold. All levels give the same result.
     pub(crate) fn expand(self, level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) {
         match self {
             PixelsStored::Gray8 | PixelsStored::GrayAlpha8 => each(from, to, |byte: [u8; 1]| byte),
@@ -60,7 +60,7 @@ impl PixelsStored {
     }
 }
 
-/// Appends pixels of bytes as a file has them that has the blue first; `to` has room for them.
+/// Appends pixels of bytes in file order, for files that store blue first; `to` has room for them.
 pub(crate) fn store(channels: Channels, from: &[u8], to: &mut Vec<u8>) {
     let stored = match channels {
         Channels::Gray => PixelsStored::Gray8,
@@ -69,7 +69,7 @@ pub(crate) fn store(channels: Channels, from: &[u8], to: &mut Vec<u8>) {
         Channels::Rgba => PixelsStored::Bgra8,
     };
     let count = from.len().min(to.capacity() - to.len());
-    // Turning the channels round twice is as if nothing was done.
+    // Swapping the channels is its own inverse.
     stored.expand(Level::best(), &from[..count], &mut to.spare_capacity_mut()[..count]);
     // SAFETY: the capacity has room for `count` more bytes, and `expand` wrote all whole pixels of these: stored pixels
     // and those of the model have the same size for these four.

@@ -1,4 +1,4 @@
-//! Three bytes turned round, many pixels at once. The rest of a row is the portable loop's.
+//! Reverses the order of three bytes, for many pixels at once. The portable loop does the rest of a row.
 
 use polyhaul_text::cpu::Level;
 use std::arch::x86_64::{
@@ -8,8 +8,8 @@ use std::arch::x86_64::{
 };
 use std::mem::MaybeUninit;
 
-/// How far ahead memory that will be written is asked for: fresh pages have left the nearest caches when the system has
-/// cleared them.
+/// How far ahead memory that will be written is prefetched: fresh pages have left the nearest caches after the system
+/// has cleared them.
 const AHEAD: usize = 1024;
 
 /// Turns whole pixels and returns how many bytes that were: all but the last few of both.

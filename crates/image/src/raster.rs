@@ -1,7 +1,8 @@
-//! The samples of an image while it is read: rows in the order of the file, which may begin at the bottom.
+//! The samples of an image while it is read: rows in file order, which may be bottom-up.
 //!
-//! Where the file is large enough to have the rows that it claims, they go straight to their places. Otherwise memory
-//! is taken as rows come, and they are turned round in the end. Rows are written in pages. Nothing here knows pixels.
+//! If the file is large enough to hold the rows that it claims, they go directly to their places. Otherwise memory
+//! grows as rows arrive, and they are flipped at the end if necessary. Rows are written in pages. It knows nothing of
+//! pixel formats.
 
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, planted};
 use polyhaul_model::limits::Limits;
@@ -14,8 +15,8 @@ use std::sync::Arc;
 const BELIEVED_BYTES: u64 = 64 << 20;
 const BELIEVED_RATIO: u64 = 4;
 
-/// An image of so many bytes in memory may come out of a file of any size: 8192 x 8192 pixels of one colour are a real
-/// file of a few hundred KB.
+/// A file of any size may produce an image of this many bytes: 8192 x 8192 pixels of one color are a real file of a few
+/// hundred KB.
 const FREE_BYTES: u64 = 512 << 20;
 
 /// An error where an image of this size, which is said at `offset` of a file, has more pixels than the limit.
@@ -23,7 +24,7 @@ pub(crate) fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Ar
     check_pixels([width, height, 1], limits, file, offset)
 }
 
-/// The same for as many pictures of this size.
+/// The same for several pictures of this size.
 pub(crate) fn check_pixels(
     [width, height, pictures]: [usize; 3],
     limits: &Limits,
@@ -66,7 +67,7 @@ pub(crate) fn check_ratio(
         .with_hint(format!("raise the limit with `--limit image_ratio={ratio}`, or `Limits::image_ratio` in the API")))
 }
 
-/// Whether an image of so many bytes may be taken for granted, out of a file of `backed` bytes.
+/// Whether a file of `backed` bytes may produce an image of this size.
 pub(crate) fn is_believed(bytes: u64, backed: u64) -> bool {
     bytes <= BELIEVED_BYTES.saturating_add(backed.saturating_mul(BELIEVED_RATIO))
 }
@@ -84,13 +85,13 @@ pub(crate) struct Raster<T> {
 }
 
 impl<T: Copy + Send> Raster<T> {
-    /// Room for `height` rows of `row` samples out of a file of `backed` bytes, or 0 where that is not known.
+    /// Room for `height` rows of `row` samples from a file of `backed` bytes, or 0 if unknown.
     pub(crate) fn new(row: usize, height: usize, is_upward: bool, backed: u64) -> Result<Raster<T>> {
         let bytes = (row as u64).saturating_mul(height as u64).saturating_mul(size_of::<T>() as u64);
         Ok(Raster { is_upward, ..Raster::placed(row, height, is_believed(bytes, backed))? })
     }
 
-    /// Room for `height` rows of `row` samples from the top, all at once where `is_placed`.
+    /// Room for `height` rows of `row` samples from the top, allocated in one piece if `is_placed`.
     pub(crate) fn placed(row: usize, height: usize, is_placed: bool) -> Result<Raster<T>> {
         let total = row.checked_mul(height).ok_or_else(|| Error::memory("an image"))?;
         let samples = Column::new("an image");
@@ -105,7 +106,7 @@ impl<T: Copy + Send> Raster<T> {
         self.height
     }
 
-    /// Makes room for the first `count` rows, of which the file has all.
+    /// Makes room for the first `count` rows, all of which the file has.
     pub(crate) fn reserve(&self, count: usize) -> Result<()> {
         if self.is_placed { Ok(()) } else { self.samples.reserve(self.row * count.min(self.height)) }
     }
@@ -119,7 +120,7 @@ impl<T: Copy + Send> Raster<T> {
         unsafe { self.part(number, 0..self.row, fill) }
     }
 
-    /// As [`Raster::row`], the samples `part` of it alone; `part` ends in the row.
+    /// Like [`Raster::row`], for the samples `part` of it only; `part` is within the row.
     ///
     /// # Safety
     /// No other thread uses `part` of row `number` while this runs.
@@ -157,7 +158,7 @@ impl<T: Copy + Send> Raster<T> {
     }
 }
 
-/// The samples of page `number`, of those that have `page` samples each but for the last; empty behind that.
+/// The samples of page `number`, where all pages but the last have `page` samples; empty after that.
 pub(crate) fn page_of(number: u64, page: usize, total: usize) -> Range<usize> {
     let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(page).min(total);
     start..total.min(start.saturating_add(page))

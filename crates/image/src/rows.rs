@@ -1,7 +1,6 @@
-//! Rows of pixels that stand one after another in a file, all of the same size: read and turned side by side, by their
-//! place.
+//! Rows of pixels of equal size, one after another in a file: read by place and converted in parallel.
 //!
-//! What becomes of a row is the business of the format; where rows go is in [`crate::raster`].
+//! The format converts a row; [`crate::raster`] decides where rows go.
 
 use crate::raster::Raster;
 use polyhaul_model::error::{Error, Result};
@@ -13,11 +12,11 @@ use polyhaul_pipeline::run::{Crew, run};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// About how many bytes are read at a time: so much stays in the nearest caches.
+/// About how many bytes are read at a time: this much stays in the nearest caches.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// What turns the bytes of a row, without padding, which begin at an offset of the file, into its samples. It fills all
-/// of them.
+/// Converts the bytes of a row, without padding, which begin at an offset of the file, to its samples. It fills all of
+/// them.
 pub(crate) trait RowsTurn<T>: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync {}
 
 impl<T, F: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync> RowsTurn<T> for F {}
@@ -25,23 +24,23 @@ impl<T, F: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync> RowsTurn<
 /// The rows of a file.
 pub(crate) struct ImageRows<'a> {
     pub(crate) bytes: &'a Bytes<'a>,
-    /// Where the first row begins.
+    /// The offset of the first row.
     pub(crate) body: u64,
     /// Bytes of a row, its padding included.
     pub(crate) stride: usize,
-    /// Bytes of a row that count; the last one needs no others.
+    /// Bytes of a row without padding; the last row needs no others.
     pub(crate) used: usize,
-    /// The error where the file ends before its rows do.
+    /// The error if the file ends before its rows do.
     pub(crate) cut: &'a (dyn Fn(u64) -> Error + Sync),
 }
 
 impl ImageRows<'_> {
-    /// Where the last row ends, its padding apart.
+    /// The end of the last row without its padding.
     pub(crate) fn end(&self, height: usize) -> u64 {
         self.body + self.stride as u64 * height.saturating_sub(1) as u64 + self.used as u64
     }
 
-    /// Reads all rows; says how many threads worked.
+    /// Reads all rows; returns how many threads worked.
     pub(crate) fn read<T: Copy + Send>(
         &self,
         raster: &Raster<T>,
@@ -99,7 +98,7 @@ impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
         slot.rows = first..height.min(first + self.chunk_rows);
         let ImageRows { bytes, stride, used, .. } = *self.rows;
         bytes.read_as_claimed(self.rows.place(first), slot.rows.len() * stride, &mut slot.bytes)?;
-        // Rows that the file does not have need no room, nor do those before them: their chunks ask for it themselves.
+        // Rows that the file does not have need no room, nor do those before them: their chunks reserve it themselves.
         let whole = (slot.bytes.len() + stride - used) / stride.max(1);
         if whole > 0 {
             self.raster.reserve(slot.rows.end.min(first + whole))?;

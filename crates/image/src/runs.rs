@@ -1,30 +1,30 @@
-//! Packets of runs and of others, as many formats have them: a byte says how many items follow, or how often the one
-//! that follows is repeated.
+//! Packets of runs and of literals, as in many formats: a byte gives the number of items that follow, or how often the
+//! next item is repeated.
 //!
 //! Packets are a few items long in most images, so the cost per packet decides. Every packet writes a fixed number of
-//! bytes at once, past its own end too, where the next one follows: most are done with that. The format decides what
-//! the first byte means, and handles the last packet before an end of the memory, and invalid ones.
+//! bytes at once, also past its own end, where the next one follows: that completes most of them. The format decides
+//! the meaning of the first byte, and handles invalid packets and the last one before an end of the memory.
 
 use polyhaul_text::cpu::Level;
 
-/// What the first byte of a packet says.
+/// The meaning of a packet's first byte.
 pub(crate) trait RunCode {
-    /// How many items the packet makes, and whether these are one that is repeated. No items are an error, which the
-    /// caller meets.
+    /// The number of items that the packet produces, and whether they repeat one item. No items are an error, which the
+    /// caller reports.
     fn decode(head: u8) -> (usize, bool);
 }
 
-/// How far unpacking came: bytes taken and bytes made.
+/// Progress of unpacking: bytes consumed and bytes produced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunsDone {
     pub(crate) used: usize,
     pub(crate) made: usize,
 }
 
-/// Bytes behind the last one made that are written over, whatever they hold.
+/// Bytes after the last one produced that may be overwritten.
 pub(crate) const SLACK: usize = 64;
 
-/// Bytes that the portable loop writes at once: whole items of one to four bytes.
+/// How many bytes the portable loop writes at once: whole items of one to four bytes.
 const STEP: usize = 24;
 
 /// Unpacks whole packets of items of `SIZE` bytes, one to four, from where `done` is on. Stops before one that does not
@@ -58,7 +58,7 @@ fn portable<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], done: &mu
         if let (true, Some(item)) = (is_run, source.first_chunk::<SIZE>()) {
             step.as_chunks_mut().0.fill(*item);
         }
-        // Two steps for every packet, however short: a loop whose end nobody can guess costs more.
+        // Two steps for every packet, however short: a loop with an unpredictable end costs more.
         for at in (0..size.max(2 * STEP)).step_by(STEP) {
             if let (false, Some(next)) = (is_run, source.get(at..).and_then(<[u8]>::first_chunk)) {
                 step = *next;
@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// Packets of all lengths, and what they hold, byte by byte.
+    /// Packets of all lengths, and their content, byte by byte.
     fn sample(size: usize) -> (Vec<u8>, Vec<u8>) {
         let (mut packed, mut plain, mut seed) = (Vec::new(), Vec::new(), 1_u32);
         let mut items = |count: usize| {
@@ -111,7 +111,7 @@ mod tests {
 
     fn packets_come_out_whole<const SIZE: usize>() {
         let (packed, plain) = sample(SIZE);
-        // The borders of packets: nothing else is a place to stop at.
+        // The boundaries of packets: only there may it stop.
         let borders = |room: usize, input: usize| {
             let mut end = RunsDone::default();
             while let Some(head) = packed.get(end.used) {

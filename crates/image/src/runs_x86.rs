@@ -1,5 +1,5 @@
-//! Packets of runs and of others, 64 bytes at once: one order of bytes repeats an item, another copies, and a packet
-//! only chooses between them. So there is nothing to predict but the end of a long packet.
+//! Packets of runs and of literals, 64 bytes at once: one shuffle repeats an item, another copies, and a packet only
+//! chooses between them. So only the end of a long packet needs prediction.
 
 use crate::runs::{RunCode, RunsDone, SLACK};
 use polyhaul_text::cpu::Level;
@@ -8,8 +8,8 @@ use std::arch::x86_64::{
     _mm512_storeu_si512,
 };
 
-/// As [`crate::runs::unpack`]; `false` where the level has no loop here. There is room for [`SLACK`] bytes where `done`
-/// is in `to`, and it is in `from`.
+/// Like [`crate::runs::unpack`]; `false` if the level has no loop here. There is room for [`SLACK`] bytes at `done` in
+/// `to`, and in `from`.
 pub(super) fn unpack<C: RunCode, const SIZE: usize>(
     level: Level,
     from: &[u8],
@@ -30,9 +30,9 @@ pub(super) fn unpack<C: RunCode, const SIZE: usize>(
 /// A packet that ends early enough before the ends of both.
 struct Packet {
     is_run: bool,
-    /// Bytes behind the first one.
+    /// Bytes after the first one.
     stored: usize,
-    /// Bytes that it makes.
+    /// Bytes that it produces.
     size: usize,
 }
 
@@ -41,9 +41,9 @@ struct Packet {
 fn packet<C: RunCode, const SIZE: usize>(from: &[u8], to: &[u8], done: RunsDone) -> Option<Packet> {
     let (count, is_run) = C::decode(*from.get(done.used)?);
     let size = count * SIZE;
-    // Without a branch: what the next packet is nobody can guess.
+    // Without a branch: the kind of the next packet is unpredictable.
     let stored = SIZE.wrapping_add(size.wrapping_sub(SIZE) & usize::from(is_run).wrapping_sub(1));
-    // None of nothing either.
+    // An empty packet has none either.
     let has_room = size.wrapping_sub(1) < to.len() - SLACK - done.made;
     (has_room && done.used + 1 + stored + SLACK <= from.len()).then_some(Packet { is_run, stored, size })
 }

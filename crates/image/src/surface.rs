@@ -1,6 +1,6 @@
 //! The sizes that the header of a texture file claims, and how many bytes they come to.
 //!
-//! Whatever a header says is looked at here before memory is taken. Nothing here knows where it says it.
+//! Everything in a header is checked here before memory is allocated. It does not know the layout of the header.
 
 use crate::pieces::Pieces;
 use crate::raster::check_pixels;
@@ -12,7 +12,7 @@ use polyhaul_model::{Array, ColorSpace, Texture};
 use polyhaul_pipeline::options::ParseOptions;
 use std::sync::Arc;
 
-/// What a header says.
+/// The declarations of a header.
 #[derive(Clone, Debug)]
 pub(crate) struct Surface {
     pub(crate) width: usize,
@@ -35,7 +35,7 @@ impl Surface {
         Texture { width, height, depth, layers, faces, encoding, color_space, premultiplied, levels }
     }
 
-    /// An error, at `offset` of the file, where there is no such texture, or it has more pixels than the limit.
+    /// An error, at `offset` of the file, if there is no such texture, or it has more pixels than the limit.
     pub(crate) fn check(&self, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
         let Surface { width, height, depth, layers, faces, levels, .. } = *self;
         let (counts, most) = ([width, height, depth, layers, faces], self.texture().most_levels());
@@ -70,14 +70,13 @@ impl Surface {
         Ok(())
     }
 
-    /// Bytes of one image of a level in the file, all slices of a volume included; `None` where no memory holds so
-    /// many.
+    /// Bytes of one image of a level in the file, all slices of a volume included; `None` on overflow.
     pub(crate) fn image_bytes(&self, level: usize) -> Option<usize> {
         let [width, height, depth] = self.texture().level_size(level);
         self.texels.stored_bytes(width, height)?.checked_mul(depth)
     }
 
-    /// Bytes of a level in the file, or an error where no memory holds so many.
+    /// Bytes of a level in the file; an error on overflow.
     pub(crate) fn level_bytes(&self, level: usize) -> Result<usize> {
         let images = self.layers.checked_mul(self.faces);
         let bytes = self.image_bytes(level).zip(images).and_then(|(bytes, images)| bytes.checked_mul(images));
@@ -94,7 +93,7 @@ impl Surface {
         Ok(texture)
     }
 
-    /// Reads levels that stand one after another for each layer and face, as in DDS.
+    /// Reads levels that follow one another for each layer and face, as in DDS.
     pub(crate) fn read_by_image(&self, pieces: &mut Pieces<'_>) -> Result<Texture> {
         let mut total = 0_u64;
         for level in 0..self.levels {
@@ -103,7 +102,7 @@ impl Surface {
         pieces.check_left(total, "pixels")?;
         let mut stored = vec![Vec::new(); self.levels];
         for (number, level) in stored.iter_mut().enumerate() {
-            // One image is taken as it comes, and where there are more the file has them all.
+            // A single image is read as it comes; for more, the file must have them all.
             if pieces.is_backed() {
                 level.try_reserve_exact(self.level_bytes(number)?)?;
             }
@@ -118,7 +117,7 @@ impl Surface {
     }
 }
 
-/// Notes what a texture has beside the one picture that is read of it.
+/// Warns about everything in a texture except for the one picture that is read.
 pub(crate) fn note_other_pictures(
     texture: &Texture,
     file: &Arc<str>,

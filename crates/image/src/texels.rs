@@ -1,4 +1,4 @@
-//! What the pixels of a texture file are, and how those become what the model has that it has no encoding for.
+//! The pixel formats of texture files, and the conversion of those for which the model has no encoding.
 
 use crate::masks::ChannelMasks;
 use polyhaul_model::error::{Error, Result};
@@ -7,20 +7,20 @@ use polyhaul_model::{Encoding, Texel};
 /// Pixels as a file has them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Texels {
-    /// As the model has them.
+    /// As in the model.
     Same(Encoding),
-    /// Red, green and blue of this kind, which get a full alpha.
+    /// Red, green and blue of this kind, which get an opaque alpha.
     Three(Texel),
     /// Bits of a number.
     Masked(ChannelMasks),
-    /// Numbers of colours of a palette: red, green, blue and alpha.
+    /// Indices of palette colors: red, green, blue and alpha.
     Mapped(Box<[[u8; 4]; 256]>),
     /// Channels of one or two bytes that go from -1 to 1, 1, 2 or 4 of them.
     Signed { channels: u8, bytes: u8 },
 }
 
 impl Texels {
-    /// What they become.
+    /// The encoding after conversion.
     pub(crate) fn encoding(&self) -> Encoding {
         match self {
             Texels::Same(encoding) => *encoding,
@@ -31,7 +31,7 @@ impl Texels {
         }
     }
 
-    /// Bytes of an image of this size in the file; `None` where no memory holds so many.
+    /// Bytes of an image of this size in the file; `None` on overflow.
     pub(crate) fn stored_bytes(&self, width: usize, height: usize) -> Option<usize> {
         let bytes = match self {
             Texels::Same(encoding) => return encoding.image_bytes(width, height),

@@ -1,7 +1,7 @@
 //! Images to a texture: rows of blocks in parallel, of all mip levels.
 //!
-//! Pixels are converted for the encoder four rows at a time, and only where they are not in its form already. Sides
-//! that are not multiples of 4 are filled up with the last pixel and the last row. Nothing here knows files.
+//! Pixels are converted for the encoder four rows at a time, and only if they are not in its form already. Sides that
+//! are not multiples of 4 are padded with the last pixel and the last row. It knows nothing of files.
 
 use super::encode;
 use super::encode::Strip;
@@ -14,11 +14,11 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
 
-/// How much time blocks may take. BC1, BC3, BC4 and BC5 have one quality.
+/// How much time to spend on blocks. BC1, BC3, BC4 and BC5 have one quality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BlockQuality {
-    /// For previews and for who waits: BC7 of one mode.
+    /// For previews and for people who wait: BC7 of one mode.
     Fast,
     /// Better BC7 and BC6H, which take much longer.
     #[default]
@@ -32,10 +32,10 @@ const PIECE_PIXELS: usize = 1 << 14;
 
 /// Compresses an image and its mip levels, the largest first, to a texture.
 ///
-/// BC1, BC3, BC4, BC5, BC6H and BC7 are made by Intel's ISPC texture compressor, on x86-64 and AArch64 with Linux
-/// (GNU), macOS and Windows (MSVC). BC1 has no alpha then. A texture of one channel takes the first of the image; one
-/// of two takes red and green, or brightness and alpha. Samples of 8 bits are the nearest ones; BC6H and plain floats
-/// are light, in proportion, whatever the image is. The number of threads changes no byte.
+/// BC1, BC3, BC4, BC5, BC6H and BC7 are encoded by Intel's ISPC texture compressor, on x86-64 and AArch64 with Linux
+/// (GNU), macOS and Windows (MSVC). BC1 has no alpha. A texture of one channel takes the first of the image; one of two
+/// takes red and green, or brightness and alpha. Samples of 8 bits are the nearest ones; BC6H and plain floats are
+/// linear light, whatever the image is. The result is the same for any number of threads.
 ///
 /// ```
 /// use polyhaul_model::{Channels, Encoding, Image, Samples};
@@ -50,9 +50,9 @@ const PIECE_PIXELS: usize = 1 << 14;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] where there is no level, or one does not have half the size of the one before;
-/// [`ErrorKind::Unsupported`] for BC2 and blocks with a sign, and for any blocks on other systems; cancelling; a lack
-/// of memory.
+/// [`ErrorKind::Usage`] if there is no level, or one does not have half the size of the previous one;
+/// [`ErrorKind::Unsupported`] for BC2 and signed blocks, and for any blocks on other systems; cancellation; lack of
+/// memory.
 pub fn compress(levels: &[&Image], encoding: Encoding, quality: BlockQuality, run: &RunOptions) -> Result<Texture> {
     let Some(first) = levels.first() else {
         return Err(Error::new(ErrorKind::Usage, "a texture needs at least one image"));
@@ -119,7 +119,7 @@ fn check_level(texture: &Texture, number: usize, image: &Image) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message))
 }
 
-/// What an encoder takes.
+/// The input of an encoder.
 #[derive(Clone, Copy)]
 struct BlockLayout {
     encoding: Encoding,
@@ -227,7 +227,7 @@ impl BlockScratch {
             None => pick(loaded, size, mapped, layout.channels),
         }
         if !layout.is_plain {
-            // Blocks without a sign hold no less than 0. What is no number becomes 0 too.
+            // Unsigned blocks hold nothing below 0. NaN becomes 0 too.
             mapped.iter_mut().for_each(|value| *value = value.max(0.0));
         }
         store(mapped, layout.texel, to);
@@ -236,7 +236,7 @@ impl BlockScratch {
 }
 
 impl BlockLayout {
-    /// The channels that pixels are mapped to; `None` where the first ones are picked.
+    /// The channels to convert pixels to; `None` if the first ones are picked.
     fn target(self, from: Channels) -> Option<Channels> {
         match self.channels {
             4 => Some(Channels::Rgba),
@@ -246,7 +246,7 @@ impl BlockLayout {
     }
 }
 
-/// The strip where the image lies in memory as the encoder takes it.
+/// The strip in the image itself, if its layout is the encoder's.
 fn direct(image: &Image, layout: BlockLayout, first: usize) -> Option<Strip<'_>> {
     let Samples::U8(samples) = &image.samples else { return None };
     let is_same = layout.texel == Texel::U8 && image.channels.count() == layout.channels;
@@ -268,7 +268,7 @@ fn is_opaque(image: &Image, pixels: &[u8]) -> bool {
     !image.channels.has_alpha() || pixels.as_chunks::<4>().0.iter().fold(255, |least, pixel| least & pixel[3]) == 255
 }
 
-/// The first samples of each pixel; where there are fewer, the last one again.
+/// The first samples of each pixel; if there are fewer, the last one is repeated.
 fn pick<T: Copy>(from: &[T], size: usize, to: &mut [T], count: usize) {
     for (from, to) in from.chunks_exact(size).zip(to.chunks_exact_mut(count)) {
         for (number, to) in to.iter_mut().enumerate() {
@@ -277,7 +277,7 @@ fn pick<T: Copy>(from: &[T], size: usize, to: &mut [T], count: usize) {
     }
 }
 
-/// As [`pick`] and [`remap`] for bytes.
+/// [`pick`] and [`remap`] for bytes.
 fn pick_bytes(channels: Channels, from: &[u8], picks: bool, count: usize, to: &mut [u8]) {
     if channels.count() == count {
         to.copy_from_slice(from);

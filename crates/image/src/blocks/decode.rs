@@ -1,7 +1,7 @@
 //! The pictures of a texture as images: blocks are decoded side by side, some rows of them at a time.
 //!
-//! This is the one place that names the library that decodes, `bcdec_rs`, which is safe Rust. It gets whole blocks and
-//! room for 4 x 4 pixels, nothing else.
+//! The only user of the library that decodes, `bcdec_rs`, which is safe Rust. It gets whole blocks and room for 4 x 4
+//! pixels, nothing else.
 
 use crate::samples::half::of_half;
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -17,14 +17,14 @@ const SIDE: usize = 4;
 /// About how many pixels a thread decodes at a time.
 const SHARE_PIXELS: usize = 64 << 10;
 
-/// Decodes a picture of a texture: that of number `image` in mip level `level`, counted as they stand there (by layer,
-/// face and slice; 0 is the first).
+/// Decodes a picture of a texture: number `image` in mip level `level`, in storage order (by layer, face and slice; 0
+/// is the first).
 ///
 /// - BC1, BC2, BC3, BC7 and plain pixels of four channels become red, green, blue and alpha; BC4 and plain pixels of
 ///   one channel become gray; BC5 and plain pixels of two channels red and green, with a blue of 0; BC6H red, green,
 ///   blue.
-/// - Samples have 8 bits, or 16 where plain ones have; floats of any kind are floats, and so is what is signed: from -1
-///   to 1.
+/// - Samples have 8 bits, or 16 if plain ones do; floats of any kind become floats, and so do signed values: from -1 to
+///   1.
 ///
 /// ```
 /// use polyhaul_model::{Encoding, Samples, Texture};
@@ -40,7 +40,7 @@ const SHARE_PIXELS: usize = 64 << 10;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] where the texture has no such picture, and where there are no textures of its encoding.
+/// [`ErrorKind::Usage`] if the texture has no such picture, or its encoding is not one for textures.
 pub fn decode(texture: &Texture, level: usize, image: usize, options: &RunOptions) -> Result<Image> {
     let [width, height, _] = texture.level_size(level);
     let bytes = texture.encoding.image_bytes(width, height).and_then(|size| {
@@ -107,7 +107,7 @@ struct BlockGrid<'a> {
 }
 
 impl BlockGrid<'_> {
-    /// Decodes all. A pixel of a block has `from` samples, one of the picture `to`, of which the others are 0.
+    /// Decodes everything. A pixel of a block has `from` samples, one of the picture `to`, the others of which are 0.
     fn decode<T: Copy + Default + Send>(
         &self,
         from: usize,
@@ -169,7 +169,7 @@ impl BlockGrid<'_> {
     }
 }
 
-/// Memory that may be read.
+/// Initialized memory.
 fn cleared<T: Copy + Default>(slots: &mut [MaybeUninit<T>]) -> &mut [T] {
     slots.fill(MaybeUninit::new(T::default()));
     // SAFETY: `fill` has just written every element, and `MaybeUninit<T>` has the layout of `T`.
@@ -192,7 +192,7 @@ fn plain(bytes: &[u8], channels: u8, texel: Texel) -> Result<(Channels, Samples)
     Ok((kind, samples))
 }
 
-/// Pixels of `from` samples as pixels of `to`, of which the others are 0.
+/// Converts pixels of `from` samples to pixels of `to`, the others of which are 0.
 fn widened<const SIZE: usize, T: Copy + Default>(
     bytes: &[u8],
     [from, to]: [usize; 2],
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Floats may be none.
+    /// Bits, since floats may be NaN.
     fn bits(image: Image) -> Vec<u32> {
         match image.samples {
             Samples::U8(samples) => samples.iter().map(|sample| u32::from(*sample)).collect(),

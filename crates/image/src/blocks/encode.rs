@@ -1,9 +1,9 @@
 //! Rows of blocks out of pixels, by Intel's ISPC texture compressor.
 //!
-//! The one file that names the library. Its kernels are called as they are, without its wrappers: those reach code in
-//! C++ that would need the runtime of C++. A row of blocks is compressed on its own, and a block depends on nothing
-//! but its pixels. The kernels choose their instructions by the CPU: with AVX2 and AVX-512 they give the same bytes; a
-//! CPU with neither rounds a few blocks in a hundred differently. What is compressed, and how, is in `compress`.
+//! The only file that uses the library. Its kernels are called directly, without its wrappers, which depend on C++ code
+//! that would need the C++ runtime. A row of blocks is compressed at a time, and a block depends only on its pixels.
+//! The kernels choose their instructions by the CPU: AVX2 and AVX-512 give the same bytes; a CPU with neither rounds a
+//! few blocks in a hundred differently. What is compressed, and how, is in `compress`.
 
 use super::compress::BlockQuality;
 use polyhaul_model::Encoding;
@@ -21,10 +21,10 @@ pub(super) struct Strip<'a> {
     pub(super) is_opaque: bool,
 }
 
-/// Where pixels have to begin: the kernels read them as integers of this many bytes.
+/// The alignment of pixels: the kernels read them as integers of this many bytes.
 pub(super) const ALIGNED: usize = 4;
 
-/// What the kernels take of a pixel: samples, and bytes of each. `None` for what is not compressed here.
+/// The kernels' input for a pixel: samples, and bytes of each. `None` for encodings that are not compressed here.
 pub(super) fn taken(encoding: Encoding) -> Option<(usize, usize)> {
     match encoding {
         Encoding::Bc1 | Encoding::Bc3 | Encoding::Bc7 => Some((4, 1)),

@@ -27,13 +27,13 @@ const FILE_BYTES: usize = 14;
 /// Bytes of the oldest second header, and of the first that has all that is read.
 const CORE_BYTES: usize = 12;
 const INFO_BYTES: usize = 40;
-/// Bytes of the second header of OS/2 2, which may be cut anywhere behind the bits of a pixel.
+/// Bytes of the second header of OS/2 2, which may be cut anywhere after the bits per pixel.
 const OS2_BYTES: usize = 64;
 const OS2_LEAST_BYTES: usize = 16;
 /// The most bytes of a second header.
 const MOST_BYTES: usize = 124;
 
-/// Where the parts of the second header are, in bytes from the begin of the file.
+/// The parts of the second header, in bytes from the beginning of the file.
 const WIDTH: usize = 18;
 const HEIGHT: usize = 22;
 const BITS: usize = 28;
@@ -41,7 +41,7 @@ const COMPRESSION: usize = 30;
 const COLORS: usize = 46;
 const MASKS: usize = 54;
 
-/// What a file says about its pixels.
+/// A file's declarations about its pixels.
 #[derive(Debug)]
 pub(super) struct BmpHeader {
     pub(super) width: usize,
@@ -51,7 +51,7 @@ pub(super) struct BmpHeader {
     pub(super) pixels: BmpPixels,
     /// Whether pixels are stored in runs.
     pub(super) has_runs: bool,
-    /// Where the pixels begin.
+    /// The offset of the pixels.
     pub(super) body: u64,
 }
 
@@ -63,7 +63,7 @@ pub(super) enum BmpPixels {
     Mapped(Palette),
 }
 
-/// Colours, and the bits of a number of one.
+/// Colors, and the bits of an index.
 #[derive(Debug)]
 pub(super) struct Palette {
     pub(super) bits: usize,
@@ -91,7 +91,7 @@ impl BmpPixels {
 
 /// Both headers as bytes, and how to complain about them.
 struct BmpRaw<'p, 'a> {
-    /// Zeros where the second header is shorter.
+    /// Zeros if the second header is shorter.
     bytes: [u8; FILE_BYTES + MOST_BYTES],
     size: usize,
     pieces: &'p mut Pieces<'a>,
@@ -110,7 +110,7 @@ impl BmpRaw<'_, '_> {
         self.size == CORE_BYTES
     }
 
-    /// Whether methods of compression are those of OS/2 2.
+    /// Whether compression methods are those of OS/2 2.
     fn is_os2(&self) -> bool {
         self.size == OS2_BYTES || (OS2_LEAST_BYTES..INFO_BYTES).contains(&self.size)
     }
@@ -145,7 +145,7 @@ impl BmpRaw<'_, '_> {
         }
     }
 
-    /// Masks, which stand in the second header or behind it; `count` of them where they stand behind it.
+    /// Masks, which are in the second header or after it; `count` of them if after it.
     fn masks(&mut self, bits: usize, count: usize) -> Result<BmpPixels> {
         if self.size == INFO_BYTES {
             let masks = self.pieces.take(4 * count, "masks")?;
@@ -165,13 +165,13 @@ impl BmpRaw<'_, '_> {
         })
     }
 
-    /// The palette, which stands right before the pixels or before what lies between.
+    /// The palette, which is directly before the pixels or before the gap in front of them.
     fn palette(&mut self, bits: usize, body: u64) -> Result<BmpPixels> {
         let (entry, told) = if self.is_core() { (3, 0) } else { (4, self.word(COLORS)) };
         let most = 1_u32 << bits;
         let room = body.saturating_sub(self.pieces.at()) / entry;
         let count = match told {
-            // OS/2 had palettes that are as long as there is room.
+            // OS/2 had palettes as long as there was room.
             0 if self.is_core() => most.min(u32::try_from(room).unwrap_or(most)),
             0 => most,
             told => told,
@@ -213,7 +213,7 @@ impl BmpRaw<'_, '_> {
     }
 }
 
-/// Reads what stands before the pixels.
+/// Reads everything before the pixels.
 pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<BmpHeader> {
     let head: [u8; FILE_BYTES + 4] = pieces.head("header")?;
     let mut raw = BmpRaw { bytes: [0; FILE_BYTES + MOST_BYTES], size: 0, pieces };

@@ -14,7 +14,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
-/// Reads a BMP file; says too how many threads worked.
+/// Reads a BMP file; also returns how many threads worked.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let mut pieces = Pieces::new(bytes, options);
     let header = header::read(&mut pieces, &options.limits)?;
@@ -34,7 +34,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     Ok((Image { width, height, channels, samples, ..Image::default() }, threads))
 }
 
-/// Reads plain rows, of which each is padded to whole words.
+/// Reads plain rows, each of which is padded to whole words.
 fn read_rows<'a>(
     mut pieces: Pieces<'a>,
     header: &BmpHeader,
@@ -53,7 +53,7 @@ fn read_rows<'a>(
     let (used, stride) = (row_bits.div_ceil(8), row_bits.div_ceil(32) * 4);
     let rows = ImageRows { bytes: pieces.bytes(), body: *body, stride, used, cut: &cut };
     let end = rows.end(*height);
-    // A colour that there is not is found first, however the file is read.
+    // An invalid color index is found first, however the file is read.
     if let (Some(len), false) = (rows.bytes.len(), matches!(pixels, BmpPixels::Mapped(_)))
         && len < end
     {
@@ -81,7 +81,7 @@ fn read_rows<'a>(
 }
 
 impl Palette {
-    /// Turns numbers, the highest bits of a byte first, into colours. An error is the byte of one that there is not.
+    /// Converts indices, the highest bits of a byte first, to colors. An error is the byte of one that is out of range.
     fn expand(&self, from: &[u8], to: &mut [MaybeUninit<u8>]) -> std::result::Result<(), usize> {
         let (per_byte, mask) = (8 / self.bits, (1_u32 << self.bits) - 1);
         for (place, (byte, to)) in from.iter().zip(to.chunks_mut(3 * per_byte)).enumerate() {

@@ -19,9 +19,8 @@ use std::mem::MaybeUninit;
 
 /// About how many bytes are read at a time.
 const CHUNK_BYTES: usize = 256 << 10;
-/// How many bytes of pixels may be passed over, and how many times the bytes that were read on top. No real picture
-/// passes over more, only a header that claims a large image. The numbers of a row come on top, and an array that
-/// moves.
+/// How many bytes of pixels may be skipped, and how many times the bytes that were read in addition. No real picture
+/// skips more, only a header that claims a large image. The indices of a row, and an array that moves, come on top.
 const PASSED_BYTES: u64 = 32 << 20;
 const PASSED_RATIO: u64 = 4;
 
@@ -30,7 +29,7 @@ pub(super) struct Runs<'h, 'a> {
     pieces: Pieces<'a>,
     window: Window,
     header: &'h BmpHeader,
-    /// Where pixels are numbers; the others are blue, green and red.
+    /// If pixels are indices; the others are blue, green and red.
     palette: Option<&'h Palette>,
     /// The pixels of a row as they are stored, a byte or three for each, as many of them as were made.
     row: Vec<u8>,
@@ -38,12 +37,12 @@ pub(super) struct Runs<'h, 'a> {
     done: usize,
     /// Pixels that were passed over.
     passed: u64,
-    /// Where the first run is that passes the end of its row, and how many do.
+    /// The place of the first run that exceeds the end of its row, and how many do.
     cut_runs: Option<(u64, u64)>,
 }
 
 impl<'h, 'a> Runs<'h, 'a> {
-    /// Runs that begin where `pieces` stand.
+    /// Runs that begin at the position of `pieces`.
     pub(super) fn new(pieces: Pieces<'a>, header: &'h BmpHeader) -> Result<Runs<'h, 'a>> {
         let window = Window::new(pieces.at(), CHUNK_BYTES)?;
         let palette = match &header.pixels {
@@ -58,12 +57,12 @@ impl<'h, 'a> Runs<'h, 'a> {
         if self.palette.is_some() { 1 } else { 3 }
     }
 
-    /// How many pixels of the row were made.
+    /// How many pixels of the row are done.
     fn column(&self) -> usize {
         self.row.len() / self.size()
     }
 
-    /// Fills all rows; hands the file back.
+    /// Fills all rows; returns the file.
     pub fn read(mut self, raster: &Raster<u8>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Pieces<'a>> {
         self.read_rows(raster)?;
         if let Some((at, count)) = self.cut_runs {
@@ -119,7 +118,7 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(pair)
     }
 
-    /// Makes room for `count` more pixels in the row, or for as many as it still has; says for how many.
+    /// Makes room for `count` more pixels in the row, or for as many as it still has; returns how many.
     fn make_room(&mut self, at: u64, count: usize) -> Result<usize> {
         let left = self.header.width - self.column();
         if count > left {
@@ -130,7 +129,7 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(count)
     }
 
-    /// A pixel, or two of 4 bits, that repeat. Of a colour, `first` is the blue.
+    /// A pixel, or two of 4 bits, that repeat. For a color, `first` is its blue.
     fn run(&mut self, at: u64, count: usize, first: u8) -> Result<()> {
         let count = self.make_room(at, count)?;
         match self.palette.map(|palette| palette.bits) {
@@ -185,7 +184,7 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(())
     }
 
-    /// What is left of the row has the first colour, or is black.
+    /// The rest of the row has the first color, or is black.
     fn end_row(&mut self, raster: &Raster<u8>) -> Result<()> {
         self.pass(self.header.width - self.column())?;
         raster.reserve(self.done + 1)?;

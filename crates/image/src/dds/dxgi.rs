@@ -6,7 +6,7 @@ use polyhaul_model::{ColorSpace, Encoding, Texel};
 
 use ColorSpace::{Linear, Srgb};
 
-/// What is read as it is, and written: the number first. Of those with the same meaning the first is written.
+/// Formats that are read unchanged, and written: number first. Of those with the same meaning the first is written.
 const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (2, plain(4, Texel::F32), Linear),
     (10, plain(4, Texel::F16), Linear),
@@ -46,7 +46,7 @@ const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (97, Encoding::Bc7, Linear),
 ];
 
-/// What is turned when it is read: the number, the bytes of a pixel, and the masks of its channels.
+/// Formats that are converted when they are read: the number, the bytes of a pixel, and the masks of its channels.
 const MASKED: &[(u32, usize, [u32; 4], ColorSpace)] = &[
     (24, 4, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30], Linear),
     (65, 1, [0, 0, 0, 0xFF], Linear),
@@ -66,7 +66,7 @@ const fn plain(channels: u8, texel: Texel) -> Encoding {
     Encoding::Plain { channels, texel }
 }
 
-/// What the pixels of format `number` are.
+/// The pixels of format `number`.
 pub(super) fn texels(number: u32) -> Option<(Texels, ColorSpace)> {
     let signed = |channels, bytes| Some((Texels::Signed { channels, bytes }, Linear));
     match number {
@@ -87,7 +87,7 @@ pub(super) fn texels(number: u32) -> Option<(Texels, ColorSpace)> {
     })
 }
 
-/// The number of a format, where there is one.
+/// The number of a format, if it has one.
 pub(super) fn number(encoding: Encoding, color_space: ColorSpace) -> Option<u32> {
     SAME.iter().find(|row| (row.1, row.2) == (encoding, color_space)).map(|row| row.0)
 }

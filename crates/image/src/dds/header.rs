@@ -25,7 +25,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ColorSpace, Encoding, Texel};
 use polyhaul_pipeline::options::ParseOptions;
 
-/// Where the parts of a header are, in bytes from the start of the file.
+/// The parts of a header, in bytes from the start of the file.
 const HEIGHT: usize = 12;
 const WIDTH: usize = 16;
 const DEPTH: usize = 24;
@@ -35,7 +35,7 @@ const FOURCC: usize = 84;
 const BITS: usize = 88;
 const MASKS: usize = 92;
 const CAPS2: usize = 112;
-/// Where the newer header has the size of the array.
+/// The place of the array size in the newer header.
 const ARRAY_SIZE: usize = HEADER_BYTES + 12;
 
 /// Flags of a format of pixels.
@@ -50,19 +50,19 @@ const IS_SIGNED: u32 = 0x8_0000;
 /// Bytes of a palette.
 const PALETTE_BYTES: usize = 4 * 256;
 
-/// Flags of what the file is.
+/// Flags for the kind of file.
 const IS_CUBE: u32 = 0x200;
 const ALL_FACES: u32 = 0xFC00;
 const IS_VOLUME: u32 = 0x20_0000;
 
-/// What stands before the pixels.
+/// Everything before the pixels.
 pub(super) struct DdsHeader {
     pub(super) surface: Surface,
     /// Whether the red of BC3 is stored as alpha.
     pub(super) has_red_as_alpha: bool,
 }
 
-/// How pixels of a format are stored, and what they mean.
+/// How pixels of a format are stored, and their meaning.
 struct PixelFormat {
     texels: Texels,
     color_space: ColorSpace,
@@ -84,7 +84,7 @@ impl PixelFormat {
     }
 }
 
-/// Reads what stands before the pixels.
+/// Reads everything before the pixels.
 pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<DdsHeader> {
     let header: [u8; HEADER_BYTES] = pieces.head("header")?;
     let word = |at: usize| word(&header, at);
@@ -183,7 +183,7 @@ fn older(header: &[u8; HEADER_BYTES], pieces: &mut Pieces<'_>) -> Result<PixelFo
     Ok(by_masks(bits as usize / 8, masks, is_brightness(flags, masks)))
 }
 
-/// Whether the one colour is a brightness. Some programs set the flag of colours too.
+/// Whether a single channel is a brightness. Some programs also set the flag for colors.
 fn is_brightness(flags: u32, [red, green, blue, _]: [u32; 4]) -> bool {
     flags & IS_LUMINANCE != 0 && (green | blue == 0 || red == green && red == blue)
 }
@@ -194,7 +194,7 @@ fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result
     let [red, green, blue, alpha] = [0, 4, 8, 12].map(|at| word(header, MASKS + at));
     let alpha = if flags & (HAS_ALPHA | IS_ALPHA) != 0 { alpha } else { 0 };
     if is_brightness(flags, [red, green, blue, 0]) {
-        // Masks may be left out, and some programs count the bits of the brightness alone.
+        // Masks may be omitted, and some programs count only the bits of the brightness.
         let alpha_told = word(header, MASKS + 12);
         let bits = if bits == 8 && red == 0xFF && alpha_told == 0xFF00 { 16 } else { bits };
         let [red, alpha] = match (bits, red, alpha_told, flags & HAS_ALPHA != 0) {
@@ -220,8 +220,8 @@ fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result
     Err(unsupported(pieces, FLAGS, format!("pixel format flags {flags:#x} are not supported")))
 }
 
-/// Numbers of the 256 colours behind the header: red, green, blue, and a byte that is alpha where the flags say so, or
-/// where it is not 0 for all.
+/// Indices of the 256 colors after the header: red, green, blue, and a byte that is alpha if the flags declare it, or
+/// if it is not 0 for all.
 fn mapped(flags: u32, pieces: &mut Pieces<'_>) -> Result<PixelFormat> {
     let bytes = pieces.take(PALETTE_BYTES, "palette")?;
     let mut colors = Box::new([[0; 4]; 256]);
@@ -232,7 +232,7 @@ fn mapped(flags: u32, pieces: &mut Pieces<'_>) -> Result<PixelFormat> {
     Ok(PixelFormat::new(Texels::Mapped(colors), Srgb))
 }
 
-/// What the model has as it is, where there is such a thing.
+/// A format of the model, if there is one.
 fn by_masks(bytes: usize, masks: [u32; 4], is_brightness: bool) -> PixelFormat {
     match (bytes, masks) {
         (1, [0xFF, 0xFF, 0xFF, 0]) if is_brightness => PixelFormat::plain(1, Texel::U8, Srgb),
@@ -261,7 +261,7 @@ fn by_signed_masks(bytes: usize, masks: [u32; 4]) -> Option<PixelFormat> {
     Some(PixelFormat::new(Texels::Signed { channels, bytes: channel_bytes }, Linear))
 }
 
-/// What four letters mean, or the number in their place.
+/// The meaning of a FourCC, or of the number in its place.
 fn four_letters(code: &[u8]) -> Option<PixelFormat> {
     let premultiplied = |encoding| PixelFormat { premultiplied: true, ..PixelFormat::same(encoding, Srgb) };
     Some(match code {
@@ -270,7 +270,7 @@ fn four_letters(code: &[u8]) -> Option<PixelFormat> {
         b"DXT3" => PixelFormat::same(Encoding::Bc2, Srgb),
         b"DXT4" => premultiplied(Encoding::Bc3),
         b"DXT5" => PixelFormat::same(Encoding::Bc3, Srgb),
-        // Normals, of which the first channel has the better codes of alpha.
+        // Normals whose first channel is in alpha, which is coded better.
         b"RXGB" => PixelFormat { has_red_as_alpha: true, ..PixelFormat::same(Encoding::Bc3, Linear) },
         b"ATI1" | b"BC4U" => PixelFormat::same(Encoding::Bc4 { signed: false }, Linear),
         b"BC4S" => PixelFormat::same(Encoding::Bc4 { signed: true }, Linear),

@@ -45,7 +45,7 @@ fn with_red_in_place(mut texture: Texture, options: &RunOptions) -> Result<Textu
                 pixels.extend_from_slice(&[*red, *green, *blue, u8::MAX]);
             }
         }
-        // Later levels are still blocks; this one is not looked at again.
+        // Later levels are still blocks; this one is not used again.
         texture.levels[number] = pixels.into();
     }
     Ok(Texture { levels: texture.levels, ..plain })

@@ -10,8 +10,8 @@ use polyhaul_pipeline::write::Writing;
 /// Writes a texture.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] where no number of a format says what the texture is: BC4 to BC6H, and plain pixels but for 4
-/// channels of 8 bits, are linear in DDS.
+/// [`ErrorKind::Usage`] if no format number describes the texture: BC4 to BC6H, and plain pixels other than 4 channels
+/// of 8 bits, are linear in DDS.
 pub fn write(texture: &Texture, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let Some(number) = dxgi::number(texture.encoding, texture.color_space) else {
         let message = format!("DDS cannot store {:?} as {:?}", texture.encoding, texture.color_space);
@@ -37,7 +37,7 @@ fn header(texture: &Texture, number: u32) -> Result<Vec<u8>> {
     let (is_plain, is_volume, is_cube) =
         (matches!(texture.encoding, Encoding::Plain { .. }), texture.depth > 1, texture.faces == 6);
     let has_levels = texture.levels.len() > 1;
-    // Bytes of a row where pixels are plain, of the largest level where they are blocks.
+    // Bytes of a row for plain pixels, of the largest level for blocks.
     let rows = if is_plain { 1 } else { texture.height };
     let pitch = texture.encoding.image_bytes(texture.width, rows).and_then(|pitch| u32::try_from(pitch).ok());
     let flags = 0x1007

@@ -1,4 +1,4 @@
-//! B44 and B44A: blocks of 4 x 4 halves in 14 bytes, or in 3 where all are equal.
+//! B44 and B44A: blocks of 4 x 4 halves in 14 bytes, or in 3 if all are equal.
 //!
 //! Decoded here and not by the library of the other compressions: its decoder overflows on damaged blocks, and does not
 //! support channels with fewer samples than pixels. The format is described in "Technical Introduction to OpenEXR". The
@@ -21,8 +21,8 @@ use exr::prelude::f16;
 use polyhaul_model::ChannelType;
 use polyhaul_model::error::{Error, Result};
 
-/// Where a sample of a block comes from: the one before it in its column, and in the first row the one to its left. The
-/// differences are stored in this order, as are the samples that they make.
+/// The reference of each sample in a block: the one above it in its column, and in the first row the one to its left.
+/// The differences are stored in this order, as are the resulting samples.
 const ORDER: [(usize, usize); 15] = [
     (0, 4),
     (4, 8),
@@ -44,7 +44,7 @@ const ORDER: [(usize, usize); 15] = [
 /// The third byte of a block of equal samples is at least this: its upper six bits are the shift, of at most 12.
 const FLAT: u8 = 13 << 2;
 
-/// Unpacks a block; `None` where its bytes do not last, or are too many.
+/// Unpacks a block; `None` if it has too few or too many bytes.
 pub(super) fn unpack(channels: &[ExrChannel], packed: &[u8], rows: &ExrRows) -> Result<Option<Vec<u8>>> {
     let mut planes = Vec::with_capacity(channels.len());
     let mut rest = packed;
@@ -126,8 +126,7 @@ fn block(rest: &mut &[u8]) -> Option<[u16; 16]> {
     Some(samples.map(|sample| if sample & 0x8000 == 0 { !sample } else { sample & 0x7FFF }))
 }
 
-/// The value that a perceptually linear channel (`pLinear`) stands for: 8 times its natural logarithm, and 0 where
-/// there is none.
+/// The value of a perceptually linear channel (`pLinear`): 8 times its natural logarithm, and 0 if that does not exist.
 fn logarithm(bits: u16) -> u16 {
     let value = of_half(bits);
     if !value.is_finite() || value < 0.0 {
@@ -150,7 +149,7 @@ mod tests {
         (0..15).for_each(|number| bits |= 0x20 << (84 - 6 * number));
         let bytes = bits.to_be_bytes();
         assert_eq!(block(&mut &bytes[2..]), Some([0x3C00; 16]));
-        // One step up from the first sample to the one below it, which those below it and beside them take over.
+        // One step up from the first sample to the one below it, which those below and beside it inherit.
         let bytes = (bits + (1 << 84)).to_be_bytes();
         let found = block(&mut &bytes[2..]).unwrap();
         assert_eq!(found[..8], [0x3C00, 0x3C00, 0x3C00, 0x3C00, 0x3C01, 0x3C01, 0x3C01, 0x3C01]);

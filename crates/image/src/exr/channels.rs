@@ -1,4 +1,4 @@
-//! What an EXR file of an image holds: its channels in the order of their names, and the header before them.
+//! The content of an image's EXR file: its channels in the order of their names, and the header before them.
 
 use super::header::{ExrWindow, MAX_NAME_BYTES, STORAGE};
 use crate::options::ImageWriteOptions;
@@ -19,7 +19,7 @@ pub(super) struct OutChannel<'a> {
     pub(super) source: ChannelSource<'a>,
 }
 
-/// Where the samples of a channel come from.
+/// The source of a channel's samples.
 pub(super) enum ChannelSource<'a> {
     /// This sample of each pixel.
     Color(usize),
@@ -27,7 +27,7 @@ pub(super) enum ChannelSource<'a> {
     Plane(&'a ChannelSamples),
 }
 
-/// What the samples of pixels are called.
+/// The names of a pixel's samples.
 pub(super) fn standard_names(channels: Channels) -> &'static [&'static str] {
     match channels {
         Channels::Gray => &["Y"],
@@ -46,8 +46,8 @@ fn color_kind(image: &Image, place: usize, style: &ImageWriteOptions) -> Channel
     }
 }
 
-/// The name and place of each sample of a pixel that is written: of those that stand in no file none is, and none whose
-/// exact values are a channel.
+/// The name and place of each sample of a pixel that is written: not those that the original file did not have, nor
+/// those whose exact values are in a channel.
 fn colors(image: &Image) -> Vec<(&str, usize)> {
     let standard = || standard_names(image.channels).iter().copied().zip(0..).collect();
     if image.stored.is_empty() {
@@ -65,7 +65,7 @@ pub(super) fn halves(image: &Image, style: &ImageWriteOptions) -> Vec<usize> {
     colors(image).into_iter().map(|(_, place)| place).filter(is_half).collect()
 }
 
-/// Whether colours get multiplied with alpha when they are written.
+/// Whether colors must be premultiplied when they are written.
 pub(super) fn multiplies(image: &Image) -> bool {
     image.channels.has_alpha() && !image.premultiplied
 }
@@ -108,7 +108,7 @@ fn check_name(name: &str, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// The pixels of an image: where the file that it comes from has them, or from the origin.
+/// The data window of an image: that of its original file, or at the origin.
 pub(super) fn window(image: &Image) -> Result<ExrWindow> {
     let size = [image.width, image.height].map(|side| i32::try_from(side).unwrap_or(i32::MAX));
     let window = declared(image, "dataWindow")?.unwrap_or(ExrWindow { min: [0, 0], max: size.map(|side| side - 1) });
@@ -126,7 +126,7 @@ fn declared(image: &Image, name: &str) -> Result<Option<ExrWindow>> {
     attribute.map(|attribute| ExrWindow::from_value(&attribute.value).ok_or_else(invalid)).transpose()
 }
 
-/// What stands before the table of blocks.
+/// Everything before the table of blocks.
 pub(super) fn header(image: &Image, channels: &[OutChannel<'_>]) -> Result<Vec<u8>> {
     let data = window(image)?;
     let display = declared(image, "displayWindow")?.unwrap_or(data);

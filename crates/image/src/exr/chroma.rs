@@ -1,12 +1,12 @@
 //! Luminance and chroma to red, green and blue.
 //!
-//! A file may hold `Y`, the luminance, with `RY` = (R - Y) / Y and `BY` = (B - Y) / Y, which often have a sample for
-//! every second column and row only. The chromaticities of the file decide how much each color adds to the luminance; a
+//! A file may hold `Y`, the luminance, with `RY` = (R - Y) / Y and `BY` = (B - Y) / Y, often with a sample for every
+//! second column and row only. The chromaticities of the file determine how much each color adds to the luminance; a
 //! file without any has those of Rec. ITU-R BT.709 ("Technical Introduction to OpenEXR").
 //!
-//! Between samples, chroma is interpolated by a windowed sinc of 27 taps, of which every second is 0: the filter of the
-//! reference implementation (ImfRgbaYca.h), at the edges with the nearest sample. That implementation then desaturates
-//! colors that came out more saturated than those around them; this is not done here.
+//! Between samples, chroma is interpolated by a windowed sinc of 27 taps, every second of which is 0: the filter of the
+//! reference implementation (ImfRgbaYca.h), extended at the edges by the nearest sample. That implementation then
+//! desaturates colors that are more saturated than their neighbors; this is not done here.
 
 use super::header::{ExrChannel, ExrWindow};
 use super::plane::Plane;
@@ -22,11 +22,12 @@ const TAPS: [f64; 7] = [0.627_123, -0.186_077, 0.087_929, -0.043_159, 0.019_597,
 /// Chromaticities of red, green, blue and white of Rec. ITU-R BT.709.
 pub(super) const REC_709: [f32; 8] = [0.64, 0.33, 0.3, 0.6, 0.15, 0.06, 0.3127, 0.329];
 
-/// What red, green and blue add to the luminance, for these chromaticities; `None` where they make no colours.
+/// The contributions of red, green and blue to the luminance, for these chromaticities; `None` if they span no color
+/// space.
 pub(super) fn luminance_weights(chromaticities: [f32; 8]) -> Option<[f64; 3]> {
     let [red, green, blue, white] = [0, 2, 4, 6].map(|at| [0, 1].map(|axis| f64::from(chromaticities[at + axis])));
-    // The columns are the primaries as (x, y, z). Their sum, each times its share, is white with a luminance of 1:
-    // Cramer's rule gives the shares, and a share times y is what a color adds.
+    // The columns are the primaries as (x, y, z). Their weighted sum is white with a luminance of 1: Cramer's rule
+    // gives the weights, and a weight times y is the contribution of a color.
     let full = |[x, y]: [f64; 2]| [x, y, 1.0 - x - y];
     let (r, g, b) = (full(red), full(green), full(blue));
     let white = full(white).map(|part| part / white[1]);
@@ -46,7 +47,7 @@ pub(super) struct Chroma {
     samples: ChannelSamples,
     /// Columns and rows of samples.
     size: [usize; 2],
-    /// There is a sample for every so many columns and rows: 1 or 2.
+    /// The distance of samples in columns and rows: 1 or 2.
     sampling: [usize; 2],
     /// The pixel of the first sample.
     first: [usize; 2],
@@ -97,7 +98,7 @@ fn interpolated(pixel: usize, step: usize, first: usize, count: usize, sample: i
     (0..).zip(TAPS).map(pair).sum()
 }
 
-/// Turns pixels whose second sample is the luminance into colours. `size` has the samples of a pixel, 3 or 4.
+/// Converts pixels whose second sample is the luminance to colors. `size` is the number of samples per pixel, 3 or 4.
 pub(super) fn convert(
     samples: &mut [f32],
     [width, size]: [usize; 2],
@@ -129,7 +130,7 @@ pub(super) fn convert(
 
 fn colors(luminance: f32, red: f64, blue: f64, weights: [f64; 3]) -> [f32; 3] {
     if red == 0.0 && blue == 0.0 {
-        // What has no colour stays what it is to the last bit.
+        // A pixel without chroma stays exactly the same.
         return [luminance; 3];
     }
     let y = f64::from(luminance);

@@ -1,7 +1,7 @@
 //! The header of an EXR file: its parts, each with its channels, windows and attributes.
 //!
-//! Attributes are kept as the bytes of the file, except those that say how pixels are stored. Nothing here reads
-//! pixels; `layer` decides which channels make the picture. The layout is that of "OpenEXR File Layout":
+//! Attributes are kept as the bytes of the file, except those that describe how pixels are stored. It reads no pixels;
+//! `layer` decides which channels make up the picture. The layout is that of "OpenEXR File Layout":
 //!
 //! | bytes | |
 //! |---|---|
@@ -29,7 +29,7 @@ pub(super) const MAX_NAME_BYTES: usize = 255;
 /// Windows reach from minus this to this, so that their sizes fit 32 bits.
 pub(super) const MAX_COORDINATE: i32 = i32::MAX / 2;
 
-/// Attributes that say how pixels are stored, or which every file has: they are not kept.
+/// Attributes that describe how pixels are stored, or that every file has: they are not kept.
 pub(super) const STORAGE: [&str; 9] = [
     "channels",
     "compression",
@@ -42,22 +42,22 @@ pub(super) const STORAGE: [&str; 9] = [
     "dwaCompressionLevel",
 ];
 
-/// A part of a file: an image of its own.
+/// A part of a file: a separate image.
 #[derive(Debug)]
 pub(super) struct ExrPart {
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub(super) name: String,
-    /// The view that it belongs to, where it belongs to one.
+    /// Its view, if it belongs to one.
     pub(super) view: String,
     pub(super) channels: Vec<ExrChannel>,
     pub(super) compression: Compression,
-    /// How pixels are cut into blocks; `None` stands for blocks of rows.
+    /// How pixels are divided into blocks; `None` means blocks of rows.
     pub(super) tiles: Option<TileDescription>,
     /// Whether pixels have many samples.
     pub(super) is_deep: bool,
-    /// Where its pixels lie.
+    /// Its data window.
     pub(super) data: ExrWindow,
-    /// What it declares besides.
+    /// Its other attributes.
     pub(super) attributes: Vec<ImageAttribute>,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct ExrChannel {
     pub(super) kind: ChannelType,
     /// Whether lossy compression rounds by steps that do not grow with the value.
     pub(super) is_linear: bool,
-    /// There is a sample for every so many columns and rows.
+    /// The distance of samples in columns and rows.
     pub(super) sampling: [usize; 2],
 }
 
@@ -85,7 +85,7 @@ impl ExrWindow {
         [0, 1].map(|axis| (self.max[axis] - self.min[axis] + 1) as usize)
     }
 
-    /// As a file has it.
+    /// Its bytes in a file.
     pub(super) fn bytes(self) -> Vec<u8> {
         [self.min, self.max].as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect()
     }
@@ -109,7 +109,7 @@ fn numbers(value: &[u8]) -> Option<[i32; 4]> {
 }
 
 impl ExrPart {
-    /// What messages call it.
+    /// Its name in messages.
     pub(super) fn label(&self, number: usize) -> String {
         match (self.name.as_str(), self.view.as_str()) {
             ("", "") => format!("part {number}"),
@@ -119,7 +119,7 @@ impl ExrPart {
         }
     }
 
-    /// The value of an attribute, where it has this type.
+    /// The value of an attribute, if it has this type.
     pub(super) fn attribute(&self, name: &str, kind: &str) -> Option<&[u8]> {
         let is_it = |attribute: &&ImageAttribute| attribute.name == name && attribute.kind == kind;
         self.attributes.iter().find(is_it).map(|attribute| attribute.value.as_slice())
@@ -130,7 +130,7 @@ impl ExrPart {
         self.compression.scan_lines_per_block()
     }
 
-    /// How many levels there are besides the largest one.
+    /// The number of levels other than the largest one.
     pub(super) fn small_levels(&self) -> u64 {
         self.levels().len() as u64 - 1
     }
@@ -160,7 +160,7 @@ impl ExrPart {
         }
     }
 
-    /// How many blocks it has, those of all levels.
+    /// The number of blocks of all levels.
     pub(super) fn block_count(&self) -> u64 {
         let Some(tiles) = self.tiles else { return self.data.size()[1].div_ceil(self.block_rows()) as u64 };
         let Vec2(width, height) = tiles.tile_size;
@@ -300,7 +300,7 @@ impl HeaderReader<'_, '_> {
     }
 
     fn part(&mut self, mut all: Vec<ImageAttribute>, is_tiled: bool, is_deep: bool) -> Result<ExrPart> {
-        // Of equal names the last one counts, as in other readers.
+        // Of equal names the last one is used, as in other readers.
         all.reverse();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all.dedup_by(|a, b| a.name == b.name);
@@ -335,7 +335,7 @@ impl HeaderReader<'_, '_> {
         Ok(ExrPart { name, view, channels, compression, tiles, is_deep, data, attributes: all })
     }
 
-    /// A list of channels: each a name, a type, a flag with three bytes that mean nothing, and how it is sampled.
+    /// A list of channels: each has a name, a type, a flag with three unused bytes, and its sampling.
     fn channels(&mut self, mut value: &[u8]) -> Result<Vec<ExrChannel>> {
         let mut channels: Vec<ExrChannel> = Vec::new();
         let broken = |it: &Self| it.fault("the list of channels is invalid");
@@ -367,7 +367,7 @@ impl HeaderReader<'_, '_> {
     }
 }
 
-/// Whether an attribute says what holds without it.
+/// Whether an attribute states the default.
 fn is_default(attribute: &ImageAttribute, data: ExrWindow) -> bool {
     let floats: &[f32] = match attribute.name.as_str() {
         "displayWindow" => return ExrWindow::from_value(&attribute.value) == Some(data) && data.min == [0, 0],

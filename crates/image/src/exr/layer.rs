@@ -1,9 +1,9 @@
 //! Which part and which channels of an EXR file make the picture.
 //!
-//! A channel's name ends with what it is, behind the names of its view and its layer: `left.diffuse.R`. Channels of one
-//! layer make a picture: red, green and blue; a luminance with or without chroma; or, where no layer of any part has
-//! these, some of the colours, of which the others are 0; or the first channel, which is shown as gray. All other
-//! channels of the part are kept under their names.
+//! A channel's name ends with its kind, after the names of its view and its layer: `left.diffuse.R`. Channels of one
+//! layer make up a picture: red, green and blue; a luminance with or without chroma; or, if no layer of any part has
+//! these, some of the colors, the others being 0; or the first channel, which is shown as gray. All other channels of
+//! the part are kept under their names.
 
 use super::channels::standard_names;
 use super::header::{ExrChannel, ExrPart};
@@ -14,7 +14,7 @@ use polyhaul_model::{ChannelType, Channels, ColorChannel};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How many names a message has.
+/// How many names a message lists.
 const MAX_NAMES: usize = 8;
 
 /// The picture of a file.
@@ -31,16 +31,16 @@ pub(super) struct ExrPicture {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExrColors {
     pub(super) channels: Channels,
-    /// For each sample of a pixel the number of its channel; `None` for a colour that is not there.
+    /// For each sample of a pixel the index of its channel; `None` for a missing color.
     pub(super) samples: Vec<Option<usize>>,
-    /// `RY` and `BY`; then the second sample is the luminance, and the first and third come of all three.
+    /// `RY` and `BY`; then the second sample is the luminance, and the first and third are computed from all three.
     pub(super) chroma: Option<[usize; 2]>,
-    /// The name before those of the channels, with its dot.
+    /// The prefix of the channels' names, with its dot.
     prefix: String,
 }
 
 impl ExrColors {
-    /// How well they make a picture, the best first.
+    /// How well they make up a picture, the best first.
     fn rank(&self) -> usize {
         match (self.chroma, self.samples.iter().all(Option::is_some), self.prefix.is_empty()) {
             (Some(_), ..) | (None, true, _) => 0,
@@ -48,7 +48,7 @@ impl ExrColors {
         }
     }
 
-    /// What the samples of a pixel are called in a file, and their types; empty where a file of ours has the same.
+    /// The names and types of a pixel's samples in the file; empty if they equal those that we write.
     pub(super) fn stored(&self, channels: &[ExrChannel]) -> Vec<ColorChannel> {
         let stored = self.named(channels);
         let is_usual = |(stored, name): (&ColorChannel, &&str)| stored.name == *name && stored.kind == ChannelType::F16;
@@ -57,7 +57,7 @@ impl ExrColors {
 
     fn named(&self, channels: &[ExrChannel]) -> Vec<ColorChannel> {
         if self.chroma.is_some() {
-            // Halves would round what comes of them.
+            // Halves would round the result.
             let color = |name| ColorChannel { name: format!("{}{name}", self.prefix), kind: ChannelType::F32 };
             let mut stored: Vec<_> = ["R", "G", "B"].map(color).into();
             stored.extend(self.samples.get(3).map(|alpha| one(channels, *alpha)));
@@ -79,7 +79,7 @@ fn split(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or(("", name))
 }
 
-/// The layers of a part, those without a name first.
+/// The layers of a part, unnamed ones first.
 pub(super) fn layers(part: &ExrPart) -> Vec<String> {
     let mut layers: Vec<String> = part.channels.iter().map(|channel| split(&channel.name).0.to_owned()).collect();
     layers.sort();
@@ -87,7 +87,7 @@ pub(super) fn layers(part: &ExrPart) -> Vec<String> {
     layers
 }
 
-/// Whether a channel is of a layer, or of a layer in it.
+/// Whether a channel belongs to a layer, or to a layer in it.
 fn is_in(channel: &ExrChannel, layer: &str) -> bool {
     let found = split(&channel.name).0;
     found == layer || found.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.'))
@@ -146,7 +146,7 @@ fn first(
     })
 }
 
-/// What the channels of each layer make, layers without a name first.
+/// The pictures of all layers, unnamed layers first.
 fn pictures(channels: &[ExrChannel], is_read: &[bool]) -> Vec<ExrColors> {
     let mut layers: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for (number, channel) in channels.iter().enumerate().filter(|(number, _)| is_read[*number]) {
@@ -161,7 +161,7 @@ fn pictures(channels: &[ExrChannel], is_read: &[bool]) -> Vec<ExrColors> {
     layers.into_iter().filter_map(colors).collect()
 }
 
-/// Colours may be written as words.
+/// Colors may be written as words.
 fn color_name(name: &str) -> &str {
     const WORDS: [(&str, [&str; 2]); 4] =
         [("R", ["r", "red"]), ("G", ["g", "green"]), ("B", ["b", "blue"]), ("A", ["a", "alpha"])];
@@ -181,14 +181,14 @@ fn colors_of(names: &BTreeMap<&str, usize>, channels: &[ExrChannel]) -> Option<E
     if colors.iter().all(Option::is_some) {
         return Some((rgb, samples(&colors), None));
     }
-    // With X beside it Y is a coordinate.
+    // Next to X, Y is a coordinate.
     if let (Some(luminance), None) = (of("Y"), of("X")) {
         let is_chroma = |number: &usize| {
             let ExrChannel { kind, sampling, .. } = &channels[*number];
             *kind != ChannelType::U32 && sampling.iter().all(|step| *step <= 2)
         };
         let chroma = of("RY").filter(is_chroma).zip(of("BY").filter(is_chroma));
-        // Colours that are there keep their names.
+        // Existing colors keep their names.
         let chroma = chroma.filter(|_| colors.iter().all(Option::is_none));
         return match chroma.filter(|_| channels[luminance].kind != ChannelType::U32) {
             Some((red, blue)) => Some((rgb, samples(&[None, Some(luminance), None]), Some([red, blue]))),

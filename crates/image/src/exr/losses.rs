@@ -1,4 +1,4 @@
-//! What an EXR file does not hold of an image's colours: halves round, and colours are multiplied with alpha.
+//! What of an image's colors an EXR file does not hold: halves round, and colors are premultiplied.
 
 use super::channels::{halves, multiplies};
 use crate::options::ImageWriteOptions;
@@ -24,12 +24,12 @@ pub struct ExrLosses {
     pub infinite: u64,
     /// Other samples that become the nearest half.
     pub rounded: u64,
-    /// Pixels with alpha 0 whose colours become 0.
+    /// Pixels with alpha 0 whose colors become 0.
     pub hidden: u64,
 }
 
-/// What is lost of an image of linear floats, which were samples of the type `from`. Those of 8 bits are told apart by
-/// halves, so that none is lost.
+/// The losses of an image of linear floats that were samples of the type `from`. Halves distinguish those of 8 bits, so
+/// none of them is lost.
 pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &RunOptions) -> Result<ExrLosses> {
     let Samples::F32(samples) = &image.samples else { return Ok(ExrLosses::default()) };
     let halves = if from == SampleType::U8 { Vec::new() } else { halves(image, style) };
@@ -56,7 +56,7 @@ pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &
     Ok(sum)
 }
 
-/// What is lost of some pixels, of which these samples become halves.
+/// The losses of some pixels, where these samples become halves.
 fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
     let (size, multiplies) = (image.channels.count(), multiplies(image));
     let mut losses = ExrLosses::default();
@@ -77,7 +77,7 @@ fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
     losses
 }
 
-/// Whether a half holds exactly this; what is infinite or no number stays what it is.
+/// Whether a half holds exactly this value; infinities and NaN are kept.
 #[inline]
 fn is_half(value: f32) -> bool {
     let size = value.abs();

@@ -1,7 +1,7 @@
 //! The blocks of an EXR file to an image: taken one after another, unpacked side by side.
 //!
-//! Colours become floats, pixel by pixel; all other channels are planes in the types of the file. Blocks of other parts
-//! and smaller levels are passed.
+//! Colors become floats, pixel by pixel; all other channels are planes in the types of the file. Blocks of other parts
+//! and smaller levels are skipped.
 
 use super::chroma;
 use super::chroma::Chroma;
@@ -27,7 +27,7 @@ use std::io::{Seek, SeekFrom};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How much of a block is read at once: what may not be there takes no memory.
+/// How much of a block is read at once: bytes that may not exist take no memory.
 const STEP_BYTES: usize = 256 << 10;
 
 /// An image that was read.
@@ -39,7 +39,7 @@ pub struct ExrFound {
     pub threads: usize,
 }
 
-/// Reads a file. What the image does not hold of it is noted in `warnings`.
+/// Reads a file. What the image cannot hold of it is reported in `warnings`.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions<ImageReadOptions>, warnings: &mut Warnings) -> Result<ExrFound> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
@@ -87,7 +87,7 @@ fn decode(
     Ok(ExrFound { image, parts: summaries(&parts, picture.part), threads: crew.threads })
 }
 
-/// An error where the picture is larger than the limits.
+/// An error if the picture exceeds the limits.
 fn check_part(
     part: &ExrPart,
     picture: &ExrPicture,
@@ -121,7 +121,7 @@ fn check_part(
     Err(error.with_hint("raise the limit with `--memory-limit SIZE`, or `RunOptions::memory_limit` in the API"))
 }
 
-/// Whether a channel has a plane of its own: all that are read, but for colours whose floats are exact.
+/// Whether a channel has a separate plane: all that are read, except for colors that floats hold exactly.
 fn has_plane(part: &ExrPart, picture: &ExrPicture, number: usize) -> bool {
     let ExrChannel { kind, sampling, .. } = &part.channels[number];
     let is_color = picture.colors.samples.contains(&Some(number)) && *sampling == [1, 1];
@@ -141,7 +141,7 @@ fn image_bytes(part: &ExrPart, picture: &ExrPicture) -> u64 {
     planes.map(plane).fold(bytes(part.data.size(), 4 * picture.colors.channels.count()), u64::saturating_add)
 }
 
-/// An error where a large image comes out of a file that is too small for it.
+/// An error if the file is too small for a large image.
 fn check_file(
     reader: &mut BlockReader<'_>,
     image_bytes: u64,
@@ -155,7 +155,7 @@ fn check_file(
     check_ratio(image_bytes, at + there as u64, &options.limits, file, at)
 }
 
-/// Bytes of an unpacked block, where they can be counted.
+/// Bytes of an unpacked block, if they can be counted.
 fn block_bytes(part: &ExrPart) -> Option<usize> {
     let (width, height) = match part.tiles {
         Some(tiles) => (tiles.tile_size.width(), tiles.tile_size.height()),
@@ -165,7 +165,7 @@ fn block_bytes(part: &ExrPart) -> Option<usize> {
     width.checked_mul(height)?.checked_mul(pixel)
 }
 
-/// Notes what the image does not hold of the file, unless the caller chose it so.
+/// Warns about what the image does not hold of the file, unless the caller chose it.
 fn note_losses(
     parts: &[ExrPart],
     picture: &ExrPicture,
@@ -199,7 +199,7 @@ fn note_losses(
     note("changed-channels", enlarged().count() as u64, message)
 }
 
-/// What each part holds.
+/// A summary of each part.
 fn summaries(parts: &[ExrPart], chosen: usize) -> Vec<ImagePart> {
     let summary = |(number, part): (usize, &ExrPart)| {
         let [width, height] = part.data.size();
@@ -223,7 +223,7 @@ fn summaries(parts: &[ExrPart], chosen: usize) -> Vec<ImagePart> {
     parts.iter().enumerate().map(summary).collect()
 }
 
-/// Passes bytes of a file, all of which must be there.
+/// Skips bytes of a file, all of which must exist.
 fn skip(reader: &mut BlockReader<'_>, count: u64, file: &Arc<str>, decoding: &Decoding<'_>) -> Result<()> {
     let end = reader.offset().saturating_add(count);
     let found = reader.seek(SeekFrom::Current(i64::try_from(count).unwrap_or(i64::MAX)));
@@ -245,7 +245,7 @@ fn exact<const N: usize>(reader: &mut BlockReader<'_>, file: &Arc<str>) -> Resul
     Ok(bytes)
 }
 
-/// How blocks of the largest level are counted: row after row.
+/// The numbering of blocks of the largest level: row after row.
 struct ExrGrid {
     /// Pixels of a block.
     size: [usize; 2],
@@ -280,15 +280,15 @@ impl ExrGrid {
 
 /// Where samples go while a file is read.
 struct ExrCanvas {
-    /// Colours, pixel by pixel.
+    /// Colors, pixel by pixel.
     colors: Raster<f32>,
     /// Samples of a pixel.
     size: usize,
-    /// For each channel of the part which sample of a pixel it is.
+    /// For each channel of the part, its place among the samples of a pixel.
     places: Vec<Option<usize>>,
-    /// Samples of a pixel that no channel fills at once.
+    /// Samples of a pixel that no channel fills.
     empty: Vec<usize>,
-    /// For each channel of the part the plane that it has.
+    /// For each channel of the part, its plane.
     planes: Vec<Option<Plane>>,
 }
 
@@ -322,7 +322,7 @@ impl ExrCanvas {
         Ok(())
     }
 
-    /// Puts the samples of a block where they belong.
+    /// Stores the samples of a block.
     ///
     /// # Safety
     /// No other thread puts a block with the same pixels. `block` has the bytes of `rows` for all channels: [`unpack`]
@@ -419,7 +419,7 @@ impl ExrCanvas {
     }
 }
 
-/// What red, green and blue of a part add to its luminance.
+/// The contributions of red, green and blue of a part to its luminance.
 fn weights(part: &ExrPart, file: &Arc<str>) -> Result<[f64; 3]> {
     let Some(value) = part.attribute("chromaticities", "chromaticities") else {
         // Cannot be invalid: a constant.
@@ -451,11 +451,11 @@ struct ExrJob<'a> {
     taking: Mutex<Taking<'a>>,
 }
 
-/// A block as it is stored.
+/// A block as stored.
 struct PackedBlock {
     bytes: Vec<u8>,
     rows: ExrRows,
-    /// Where it ends in the file.
+    /// Its end in the file.
     at: u64,
 }
 
@@ -464,7 +464,7 @@ impl ExrJob<'_> {
         &self.parts[self.number]
     }
 
-    /// The next block of the picture; `None` where the file has no more.
+    /// The next block of the picture; `None` if the file has no more.
     fn next(&self, taking: &mut Taking<'_>) -> Result<Option<PackedBlock>> {
         while taking.left > 0 {
             taking.left -= 1;
@@ -485,7 +485,7 @@ impl ExrJob<'_> {
         }
     }
 
-    /// The block whose place comes next, where it belongs to the picture; others are passed.
+    /// The next block in file order, if it belongs to the picture; others are skipped.
     fn block(&self, taking: &mut Taking<'_>, part: &ExrPart, is_wanted: bool) -> Result<Option<PackedBlock>> {
         let (file, reader) = (self.file, &mut taking.reader);
         let place = match part.tiles {

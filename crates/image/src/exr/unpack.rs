@@ -2,8 +2,8 @@
 //!
 //! An uncompressed block has, for each row of pixels, the samples of each channel, one channel after another in
 //! alphabetical order; rows and columns at which a channel is not sampled are left out. This module decides who unpacks
-//! a block: `b44`, or the library for all other compressions. The library does not know subsampled channels, so it is
-//! told of a block with the same number of bytes.
+//! a block: `b44`, or the library for all other compressions. The library does not support subsampled channels, so it
+//! is given a description of a block with the same number of bytes.
 //!
 //! Every block that is returned has exactly the bytes of its rows: `reader` relies on that to fill all pixels.
 
@@ -20,8 +20,7 @@ use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// What a section of a block that is packed by DWA may have on top of its pixels: names of channels, and sides that are
-/// rounded to 8.
+/// How much a section of a DWA block may exceed its pixels: names of channels, and sides that are rounded up to 8.
 const DWA_BYTES: usize = 64 << 10;
 
 /// The pixels of a block: columns and rows of the space that windows lie in, first and last included.
@@ -31,7 +30,7 @@ pub(super) struct ExrRows {
     pub(super) max: [i32; 2],
 }
 
-/// Where a block lies in the file.
+/// The place of a block in the file.
 #[derive(Clone, Copy)]
 pub(super) struct BlockPlace<'a> {
     pub(super) file: &'a Arc<str>,
@@ -41,11 +40,11 @@ pub(super) struct BlockPlace<'a> {
 /// A block that was unpacked.
 pub(super) struct Unpacked {
     pub(super) bytes: Vec<u8>,
-    /// Whether samples have their lowest byte first; otherwise they are in the order of this machine.
+    /// Whether samples are little-endian; otherwise they are in the order of this machine.
     pub(super) is_little: bool,
 }
 
-/// How many multiples of `step` lie from `first` to `last`: the samples of a channel, which are at multiples of its
+/// How many multiples of `step` are from `first` to `last`: the samples of a channel, which are at multiples of its
 /// sampling.
 pub(super) fn multiples(step: usize, first: i32, last: i32) -> usize {
     let (step, first, last) = (step as i64, i64::from(first), i64::from(last));
@@ -116,7 +115,7 @@ fn unpack_sampled(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockP
         return Ok(Unpacked { bytes: Vec::new(), is_little: true });
     }
     if let Compression::Uncompressed | Compression::RLE | Compression::ZIP1 | Compression::ZIP16 = part.compression {
-        // These pack bytes, whatever they mean: here as many as one row of halves has.
+        // These compress bytes, whatever they mean: here as many as one row of halves.
         let channel = ChannelDescription::new("Y", SampleType::F16, false);
         let header = Header::new(Text::from(""), (bytes / 2, 1), [channel].into_iter().collect()).with_encoding(
             part.compression,
@@ -166,7 +165,7 @@ fn header(part: &ExrPart, rows: &ExrRows) -> Header {
     Header { compression: part.compression, blocks, channels: ChannelList::new(header.channels.list), ..header }
 }
 
-/// Calls the library. It panics where it finds a fault of its own: that is an error like others.
+/// Calls the library. It panics if it detects a bug of its own, which becomes an ordinary error.
 fn decoded(header: &Header, packed: Vec<u8>, place: BlockPlace<'_>) -> Result<Vec<u8>> {
     let bounds = IntegerBounds::new((0, 0), header.layer_size);
     let call = || header.compression.decompress_image_section_from_le(header, packed, bounds, false);
@@ -185,8 +184,8 @@ fn of_decoder(error: exr::error::Error, BlockPlace { file, at }: BlockPlace<'_>)
     }
 }
 
-/// Whether a block that is packed by DWA declares a section of more than `max` bytes. The decoder takes memory for what
-/// is declared: a version, nine sizes and counts, and how one section is packed, in 8 bytes each.
+/// Whether a DWA block declares a section of more than `max` bytes. The decoder allocates the declared sizes: a
+/// version, nine sizes and counts, and the compression of one section, in 8 bytes each.
 fn claims_much(packed: &[u8], max: usize) -> bool {
     let numbers = packed.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
     numbers.skip(1).take(9).any(|size| size > max as u64)
@@ -243,7 +242,7 @@ mod tests {
             let is_same = found.bytes == bytes || compression.may_loose_data();
             assert!(is_same && found.bytes.len() == bytes.len(), "{compression}");
         }
-        // Those that pack bytes.
+        // Those that compress bytes.
         for (compression, height) in
             [(Compression::ZIP16, 16), (Compression::ZIP16, 7), (Compression::ZIP1, 1), (Compression::RLE, 1)]
         {
@@ -264,7 +263,7 @@ mod tests {
     fn blocks_of_b44_have_as_many_samples_as_their_channels() {
         let part = part(Compression::B44, 32);
         let (rows, bytes) = block(&part);
-        // 10 x 16 samples of chroma are 3 x 4 blocks, here of equal samples; the luminance is not packed.
+        // 10 x 16 samples of chroma are 3 x 4 blocks, here of equal samples; the luminance is not compressed.
         let chroma = [0xBC, 0x00, 0xFC].repeat(3 * 4);
         let luminance = vec![9; 4 * 20 * 32];
         let file = "x".into();

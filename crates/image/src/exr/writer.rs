@@ -1,7 +1,7 @@
-//! Images to EXR: blocks of rows, packed in parallel, behind a table of where they are.
+//! Images to EXR: blocks of rows, compressed in parallel, after a table of their offsets.
 //!
 //! The table has the offset of each block (8 bytes); a block has its first row and its size (4 bytes each), then the
-//! packed samples. The offsets are known only when all blocks are packed, which is why these wait in memory.
+//! packed samples. The offsets are known only after all blocks are packed, so these wait in memory.
 
 use super::channels::{ChannelSource, OutChannel, channels, header, multiplies, window};
 use super::header::MAX_COORDINATE;
@@ -56,7 +56,7 @@ pub fn write(
     writing.pages(&ExrPages { blocks: &blocks }, &mut (), count, slot_bytes)
 }
 
-/// Adds where each block starts to what stands before them.
+/// Appends the offset of each block to the header.
 fn table(start: &mut Vec<u8>, blocks: &[Vec<u8>]) -> Result<()> {
     start.try_reserve_exact(8 * blocks.len())?;
     let mut place = (start.len() + 8 * blocks.len()) as u64;
@@ -71,7 +71,7 @@ struct Packer<'a> {
     image: &'a Image,
     samples: &'a [f32],
     channels: &'a [OutChannel<'a>],
-    /// What the first row is called.
+    /// The number of the first row.
     top: i32,
 }
 
@@ -157,7 +157,7 @@ impl Packer<'_> {
         }
     }
 
-    /// Adds one sample of each of these pixels; colours multiplied with alpha.
+    /// Appends one sample of each of these pixels; colors are premultiplied.
     fn colors(&self, place: usize, kind: ChannelType, pixels: Range<usize>, data: &mut Vec<u8>) {
         let size = self.image.channels.count();
         let multiplies = multiplies(self.image) && place + 1 < size;

@@ -17,7 +17,7 @@ const MOST_SHOWN_BYTES: usize = 300;
 /// The most rows, and the most pixels of a row: memory is taken for one before its bytes are seen.
 const MOST_SIDE: usize = 1 << 20;
 
-/// What a file says about its pixels.
+/// A file's declarations about its pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HdrHeader {
     pub(super) width: usize,
@@ -33,7 +33,7 @@ pub fn looks_like_hdr(head: &[u8]) -> bool {
     head.starts_with(b"#?RADIANCE") || head.starts_with(b"#?RGBE")
 }
 
-/// Reads the lines, and moves the window behind them.
+/// Reads the lines, and moves the window past them.
 pub fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<HdrHeader> {
     let (mut lines, mut is_known) = (HdrLines { window, bytes, file, used: 0 }, false);
     if !lines.next()?.starts_with(b"#?") {
@@ -96,12 +96,12 @@ impl HdrLines<'_> {
         Ok(self.window.rest()[..end].trim_ascii_end())
     }
 
-    /// Where the next line begins.
+    /// The beginning of the next line.
     fn offset(&self) -> u64 {
         self.window.offset() + self.used as u64
     }
 
-    /// Moves the window behind the last line.
+    /// Moves the window past the last line.
     fn end(self) {
         self.window.consume(self.used);
     }
@@ -115,7 +115,7 @@ fn shown(line: &[u8]) -> String {
 /// The line of the size: `-Y 480 +X 640`.
 fn size(line: &[u8]) -> std::result::Result<HdrHeader, String> {
     let shown = shown(line);
-    // What is no text is no size either.
+    // Anything but text is not a size either.
     let text = std::str::from_utf8(line).unwrap_or_default();
     let words: Vec<&str> = text.split_ascii_whitespace().take(5).collect();
     let number = |word: &str| word.parse().ok().filter(|&count: &usize| count > 0 && count <= MOST_SIDE);

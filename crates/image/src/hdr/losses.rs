@@ -12,8 +12,8 @@ use std::sync::Mutex;
 /// Pixels of a piece.
 const PIECE_PIXELS: usize = 1 << 14;
 
-/// What is lost of an image of red, green and blue floats. Above is what is more than HDR stores; rounded are pixels,
-/// not samples: those of which no sample is cut.
+/// The losses of an image of red, green and blue floats. "Above" counts samples above the range of HDR; "rounded"
+/// counts pixels rather than samples: those without a clamped sample.
 pub fn losses(image: &Image, run: &RunOptions) -> Result<Cut> {
     let Samples::F32(samples) = &image.samples else { return Ok(Cut::default()) };
     let sum = Mutex::new(Cut::default());

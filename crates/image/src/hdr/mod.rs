@@ -1,15 +1,15 @@
 //! Radiance HDR: pictures of light, three mantissas of 8 bits and one exponent for each pixel.
 //!
-//! What polyhaul takes an HDR file to mean where programs differ:
+//! How polyhaul interprets HDR files where programs differ:
 //!
-//! - A mantissa `m` with the exponent `e` is `m * 2^(e - 136)`, and black where `e` is 0. What the header says of
-//!   exposure and primaries is left alone, as most programs do.
-//! - Rows may begin at the top or at the bottom, at the left or at the right; columns one after another are not read.
-//! - Rows are in runs by channel, in runs by pixel (as they were before 1991) or plain: each row says which.
+//! - A mantissa `m` with the exponent `e` is `m * 2^(e - 136)`, and black if `e` is 0. Exposure and primaries in the
+//!   header are ignored, as in most programs.
+//! - Rows may begin at the top or at the bottom, at the left or at the right; column order is not supported.
+//! - Rows are in runs by channel, in runs by pixel (as before 1991) or plain: each row shows which.
 //!
 //! `header`: the lines before the pixels. `row`: bytes to pixels of a row, and back. `reader`, `writer`: files.
-//! `losses`: pixels that cannot be stored as they are.
-//! Format: Greg Ward, "Real Pixels", Graphics Gems II; the Radiance file formats document.
+//! `losses`: pixels that cannot be stored exactly. Format: Greg Ward, "Real Pixels", Graphics Gems II; the Radiance
+//! file formats document.
 
 mod header;
 mod losses;

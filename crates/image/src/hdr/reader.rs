@@ -1,7 +1,7 @@
 //! The pixels of an HDR file to an image.
 //!
-//! Rows are taken apart one after another, which makes bytes by channel of them; these become numbers side by side.
-//! Runs and numbers are in `row`, the places of rows in `formats/raster`.
+//! Rows are unpacked one after another into bytes by channel; these are converted to numbers in parallel. Runs and
+//! numbers are in `row`, the places of rows in `formats/raster`.
 
 use super::header;
 use super::header::HdrHeader;
@@ -22,10 +22,10 @@ use polyhaul_text::cpu::Level;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// About how many bytes are read at a time, and how many by channel a chunk has: so much stays in the nearest caches.
+/// About how many bytes are read at a time, and how many by channel a chunk has: this much stays in the nearest caches.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Reads an HDR file; says too how many threads worked.
+/// Reads an HDR file; also returns how many threads worked.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
     let mut window = Window::new(0, CHUNK_BYTES)?;
@@ -68,9 +68,9 @@ struct HdrJob<'a> {
 #[derive(Default)]
 struct HdrSlot {
     rows: Range<usize>,
-    /// Each row by channels, and some bytes that mean nothing.
+    /// Each row by channels, followed by padding.
     planes: Vec<u8>,
-    /// Where the rows end in the file, and how many bytes it has.
+    /// The end of the rows in the file, and the file's size.
     done: (u64, Option<u64>),
 }
 
@@ -128,7 +128,7 @@ struct HdrRows<'a> {
     width: usize,
 }
 
-/// What a run by pixels repeats.
+/// The pixel that a run repeats.
 #[derive(Default)]
 struct Repeat {
     pixel: Option<row::HdrStored>,
@@ -137,7 +137,7 @@ struct Repeat {
 }
 
 impl HdrRows<'_> {
-    /// Takes a row apart. Behind the planes there are [`SLACK`] bytes more, which hold anything then.
+    /// Unpacks a row. The planes are followed by [`SLACK`] bytes, which may be overwritten.
     fn next(&mut self, planes: &mut [u8]) -> Result<()> {
         self.window.ensure(4, &self.bytes)?;
         if row::is_by_channel(self.width, self.window.rest()) { self.by_channel(planes) } else { self.by_pixel(planes) }
@@ -163,7 +163,7 @@ impl HdrRows<'_> {
         }
     }
 
-    /// Pixels as they are; one whose mantissas are all 1 repeats the one before it as often as its exponent says.
+    /// Unpacks plain pixels; one whose mantissas are all 1 repeats the previous one as often as its exponent states.
     fn by_pixel(&mut self, planes: &mut [u8]) -> Result<()> {
         let (mut repeat, mut made) = (Repeat::default(), 0);
         while made < self.width {

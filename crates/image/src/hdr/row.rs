@@ -1,6 +1,6 @@
 //! A row of an HDR file to pixels, and pixels to a row.
 //!
-//! This module takes bytes and makes numbers; files and their order are up to `reader` and `writer`.
+//! This module converts bytes to numbers; files and their order are up to `reader` and `writer`.
 //!
 //! A row in runs by channel starts with 2, 2 and its width in 2 bytes, big-endian. Then come red, green, blue and
 //! exponents, each in packets: a byte above 128 repeats the next byte that many times less 128, any other is followed
@@ -11,10 +11,10 @@ use crate::runs::{RunCode, RunsDone, SLACK};
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
-/// A pixel as it is stored: red, green, blue, and the exponent.
+/// A stored pixel: red, green, blue, and the exponent.
 pub(super) type HdrStored = [u8; 4];
 
-/// What a mantissa is multiplied with, by the exponent.
+/// The factor of a mantissa, by the exponent.
 static SCALES: [f32; 256] = {
     let (mut scales, mut exponent) = ([0.0; 256], 1);
     while exponent < 256 {
@@ -29,7 +29,7 @@ static SCALES: [f32; 256] = {
 /// The largest number of a pixel: 255 · 2^(255 - 136).
 pub(super) const LARGEST: f32 = f32::from_bits(0x7EFF_0000);
 
-/// The widths that rows in runs by channel may have: the width has 15 bits, and shorter rows would look like old ones.
+/// The widths for rows in runs by channel: the width has 15 bits, and shorter rows would look like old ones.
 pub(super) const WIDTHS: std::ops::Range<usize> = 8..0x8000;
 
 /// Why a row is not one, and where in its bytes.
@@ -55,7 +55,7 @@ pub(super) const fn plane_bytes(width: usize) -> usize {
     4 * width
 }
 
-/// What the first byte of a packet says.
+/// The meaning of a packet's first byte.
 struct HdrHeads;
 
 impl RunCode for HdrHeads {
@@ -66,8 +66,8 @@ impl RunCode for HdrHeads {
     }
 }
 
-/// Takes a row in runs by channel apart, into four planes; returns how many bytes it has. Behind the planes there are
-/// [`SLACK`] bytes more, which hold anything then.
+/// Unpacks a row in runs by channel into four planes; returns its size in bytes. The planes are followed by [`SLACK`]
+/// bytes, which may be overwritten.
 pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]) -> Result<usize, HdrFault> {
     let Some(&[_, _, high, low]) = bytes.first_chunk() else { return Err(HdrFault::Cut) };
     if usize::from(u16::from_be_bytes([high, low])) != width {
@@ -88,7 +88,7 @@ pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]
     Ok(used)
 }
 
-/// Unpacks a packet that may end where one of both does.
+/// Unpacks a packet near the end of either slice.
 fn packet(bytes: &[u8], plane: &mut [u8], RunsDone { used, made }: &mut RunsDone) -> Result<(), HdrFault> {
     let (count, is_run) = match *bytes.get(*used).ok_or(HdrFault::Cut)? {
         0 => return Err(HdrFault::At(*used, "a run has no pixels")),
@@ -134,13 +134,13 @@ pub(super) fn pixel([red, green, blue, exponent]: HdrStored) -> [f32; 3] {
     [red, green, blue].map(|mantissa| f32::from(mantissa) * scale)
 }
 
-/// The nearest pixel that can be stored: what is negative or no number becomes 0, what is too large the largest. Three
-/// mantissas of 1 would be a run in a plain row; only the darkest pixel there is has them, and becomes black.
+/// The nearest pixel that can be stored: negative numbers and NaN become 0, numbers that are too large the largest.
+/// Three mantissas of 1 would be a run in a plain row; only the darkest pixel has them, and becomes black.
 pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
     let pixel = pixel.map(|value| if value > 0.0 { f64::from(value.min(f32::MAX)) } else { 0.0 });
     let most = pixel.iter().fold(0.0_f64, |most, value| most.max(*value));
-    // The largest mantissa is 128 to 255: its exponent is that of the number, and one more where it rounds up to 256.
-    // Below the least exponent mantissas are smaller.
+    // The largest mantissa is 128 to 255: its exponent is that of the number, plus one if it rounds up to 256. Below
+    // the least exponent mantissas are smaller.
     let power = ((most.to_bits() >> 52) as i32 - 1023).max(-128);
     let scaled = |exponent: i32| pixel.map(|value| (value * 2_f64.powi(7 - exponent)).round());
     let (mut power, mut mantissas) = (power, scaled(power));
@@ -159,7 +159,7 @@ pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
     }
 }
 
-/// Whether a pixel of numbers from 0 to [`LARGEST`] comes back as it is.
+/// Whether a pixel of numbers from 0 to [`LARGEST`] is stored exactly.
 #[inline]
 pub(super) fn is_exact(numbers: [f32; 3]) -> bool {
     let [red, green, blue] = numbers;
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn packets_that_are_wrong_are_found_at_every_level() {
-        // One of no pixels, a run and others that go on behind the end of a plane: with much behind them, and little.
+        // One without pixels, a run and literals that exceed the end of a plane: with much after them, and little.
         for (wrong, message) in [
             (&[0, 9][..], "a run has no pixels"),
             (&[128 + 5, 9], "a run extends past the end of its row"),

@@ -1,4 +1,4 @@
-//! Planes of bytes to pixels of numbers, many at once. The last few of a row are the portable loop's.
+//! Planes of bytes to pixels of numbers, many at once. The portable loop converts the last few of a row.
 
 use polyhaul_text::cpu::Level;
 use std::arch::x86_64::{
@@ -12,14 +12,14 @@ use std::arch::x86_64::{
 };
 use std::mem::MaybeUninit;
 
-/// How far ahead memory that will be written is asked for, in numbers: fresh pages have left the nearest caches when
+/// How far ahead memory that will be written is prefetched, in numbers: fresh pages have left the nearest caches after
 /// the system has cleared them.
 const AHEAD: usize = 512;
 
 /// The numbers of a pixel.
 type Pixel = [MaybeUninit<f32>; 3];
 
-/// Makes pixels and returns how many: all but the last few of those that all planes and `to` have.
+/// Converts pixels and returns how many: all but the last few of those that all planes and `to` have.
 pub(super) fn of_planes(level: Level, planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     let count = planes.iter().map(|plane| plane.len()).fold(to.len(), usize::min);
     let (planes, to) = (planes.map(|plane| &plane[..count]), &mut to[..count]);
@@ -38,7 +38,7 @@ pub(super) fn of_planes(level: Level, planes: [&[u8]; 4], to: &mut [Pixel]) -> u
 /// The CPU has AVX-512 F, and each plane has at least as many bytes as `to` has pixels.
 #[target_feature(enable = "avx512f")]
 unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
-    // Where the 48 numbers of a step come from: red and green out of two registers at once, blue where its bits are.
+    // The sources of the 48 numbers of a step: red and green from two registers at once, blue where its bits are set.
     let (mut two, mut blue, mut is_blue) = ([[0_u32; 16]; 3], [[0_u32; 16]; 3], [0_u16; 3]);
     for place in 0..48 {
         let (pixel, channel) = (place / 3, place % 3);
@@ -75,7 +75,7 @@ unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     done
 }
 
-/// What mantissas are multiplied with, as [`super::row`] has it.
+/// The factors of mantissas, as in [`super::row`].
 #[target_feature(enable = "avx2")]
 fn scales(exponents: __m256i) -> __m256i {
     let number = |number| _mm256_set1_epi32(number);
@@ -91,7 +91,7 @@ fn scales(exponents: __m256i) -> __m256i {
 /// The CPU has AVX2, and each plane has at least as many bytes as `to` has pixels.
 #[target_feature(enable = "avx2")]
 unsafe fn of_planes_avx2(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
-    // Which pixels the 24 numbers of a step are of.
+    // The pixel of each of the 24 numbers of a step.
     let orders = [
         _mm256_setr_epi32(0, 0, 0, 1, 1, 1, 2, 2),
         _mm256_setr_epi32(2, 3, 3, 3, 4, 4, 4, 5),

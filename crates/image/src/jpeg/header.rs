@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Bytes of a frame before its components, its length included.
 const FRAME_BYTES: usize = 8;
 
-/// What a file declares about its pixels.
+/// A file's declarations about its pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct JpegFrame {
     pub(super) width: usize,
@@ -27,7 +27,7 @@ pub(super) struct JpegFrame {
     pub(super) is_progressive: bool,
 }
 
-/// Reads up to the first scan, notes what does not belong there, and has the reader forget it.
+/// Reads up to the first scan, reports what does not belong there, and removes it from the reader.
 pub fn read(
     reader: &mut BlockReader<'_>,
     file: &Arc<str>,
@@ -54,7 +54,7 @@ pub fn read(
             }
             (0xD9, None) => return Err(fault(file, at, "the image ends before it declares its size")),
             (0xDA, None) => return Err(fault(file, at, "the pixels start before the image declares its size")),
-            // The decoder reports what is wrong with these.
+            // The decoder reports errors of these.
             (0xD8..=0xDA, Some(frame)) => {
                 marks.reader.squeeze(kept);
                 marks.note(options, warnings)?;
@@ -72,7 +72,7 @@ pub fn read(
 struct JpegMarks<'a, 'r> {
     reader: &'a mut BlockReader<'r>,
     file: &'a Arc<str>,
-    /// Where the first byte is that belongs to no segment, and how many there are.
+    /// The place of the first byte that belongs to no segment, and their number.
     stray: Option<(u64, u64)>,
 }
 
@@ -96,7 +96,7 @@ impl JpegMarks<'_, '_> {
         Ok(byte)
     }
 
-    /// The next mark; what stands before it is passed. Bytes of FF may fill the room before a mark, all others are
+    /// The next marker; everything before it is skipped. Bytes of FF may pad the space before a marker, all others are
     /// stray.
     fn next(&mut self) -> Result<u8> {
         let (begin, mut stray, mut fill) = (self.reader.offset(), 0, 0);
@@ -136,7 +136,7 @@ impl JpegMarks<'_, '_> {
         }
     }
 
-    /// Passes a segment; says how many bytes it has behind its mark.
+    /// Skips a segment; returns its size in bytes without its marker.
     fn skip(&mut self) -> Result<usize> {
         let length = self.length()?;
         self.bytes(length)?;
@@ -144,7 +144,7 @@ impl JpegMarks<'_, '_> {
         Ok(length)
     }
 
-    /// Reads a frame and passes it; says how many bytes it has behind its mark.
+    /// Reads a frame and skips it; returns its size in bytes without its marker.
     fn frame(&mut self, kind: u8, at: u64, options: &ParseOptions) -> Result<(JpegFrame, usize)> {
         let unsupported = |what: String| Diagnostic::at(self.file, at, what).into_error(ErrorKind::Unsupported);
         let how = match kind {

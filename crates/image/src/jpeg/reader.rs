@@ -17,7 +17,7 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
 
-/// Where errors about the size are placed: the decoder's own reader does not know it.
+/// The place of errors about the size: the decoder's own reader does not know it.
 const SIZE_AT: u64 = 0;
 
 /// The mark that ends an image.
@@ -26,7 +26,7 @@ const END: [u8; 2] = [0xFF, 0xD9];
 /// The most pixels that a byte can hold: one bit for a block of 8 x 8. Files that claim more are cut.
 const MOST_PIXELS_PER_BYTE: usize = 8 * 64;
 
-/// The most scans of a progressive file. Each goes over all pixels, however few bytes it has.
+/// The most scans of a progressive file. Each visits all pixels, however few bytes it has.
 const MOST_SCANS: usize = 100;
 
 /// Reads a file.
@@ -63,7 +63,7 @@ impl JpegFrame {
     }
 }
 
-/// An error where the file is too small for the pixels that it claims.
+/// An error if the file is too small for the pixels that it claims.
 fn check_backed(
     bytes: &Bytes<'_>,
     reader: &mut BlockReader<'_>,
@@ -92,7 +92,7 @@ fn room(frame: &JpegFrame) -> Result<Vec<u8>> {
     advise_huge_pages(samples.as_ptr(), count);
     samples.resize(count, 0);
     if frame.is_progressive {
-        // The decoder cannot say that there is no memory: whether there is any is asked here.
+        // The decoder cannot report a lack of memory, so that is checked here.
         let numbers = frame.width.next_multiple_of(64) * frame.height.next_multiple_of(64) * frame.components;
         Vec::<i16>::new().try_reserve_exact(numbers).map_err(|_| Error::memory("a progressive image"))?;
     }

@@ -1,9 +1,9 @@
 //! Images to JPEG: bands of rows that are encoded in parallel, one after another in one scan.
 //!
-//! Between two bands stands a restart marker (T.81, B.1.1.3), behind which a decoder starts anew: predictions are reset
-//! and bits begin at a byte, so no band needs the one before it. The size of a band depends on the width alone, so the
-//! bytes do not depend on the number of threads. Only this module names the library that encodes, `jpeg-encoder`: it
-//! gets a band as an image of its own, whose header and marks are removed.
+//! Bands are separated by a restart marker (T.81, B.1.1.3), after which a decoder starts anew: predictions are reset
+//! and bits begin at a byte, so no band needs the previous one. The size of a band depends only on the width, so the
+//! bytes do not depend on the number of threads. Only this module uses the library that encodes, `jpeg-encoder`: it
+//! gets a band as a separate image, whose header and marks are removed.
 
 use crate::options::ImageWriteOptions;
 use crate::raster::page_of;
@@ -23,14 +23,14 @@ const MOST_SIDE: usize = u16::MAX as usize;
 /// The qualities that there are.
 const QUALITIES: RangeInclusive<u8> = 1..=100;
 
-/// From this quality on colours are stored for every pixel (4:4:4), below it for every fourth one (4:2:0).
+/// From this quality on, colors are stored for every pixel (4:4:4), below it for every fourth one (4:2:0).
 const LEAST_FULL_QUALITY: u8 = 90;
 
-/// The marks that end an image (EOI) and a band (RST0 to RST7, in turn).
+/// The markers that end an image (EOI) and a band (RST0 to RST7, in turn).
 const END: [u8; 2] = [0xFF, 0xD9];
 const RESTART: u8 = 0xD0;
 
-/// Where a frame has the height of the image, from its mark on: behind the mark, the length and the bits of a sample.
+/// The place of the image's height in a frame: after the marker, the length and the bits per sample.
 const HEIGHT_AT: usize = 5;
 
 /// Writes an image of bytes without alpha.
@@ -70,22 +70,22 @@ struct JpegPages<'a> {
     row_bytes: usize,
     /// Rows of a band.
     rows: usize,
-    /// Blocks of a band: what a decoder counts before it begins anew.
+    /// Blocks of a band: what a decoder counts until it restarts.
     interval: u16,
     quality: u8,
 }
 
-/// A band as a file of its own.
+/// A band as a separate file.
 #[derive(Default)]
 struct Band {
     number: u64,
     rows: Range<usize>,
     file: Encoded,
-    /// Where its pixels begin, and where they end.
+    /// The range of its pixels.
     pixels: Range<usize>,
 }
 
-/// What an encoder wrote.
+/// The output of an encoder.
 #[derive(Default)]
 struct Encoded(Vec<u8>);
 
@@ -100,8 +100,7 @@ impl JfifWrite for &mut Encoded {
 impl<'a> JpegPages<'a> {
     fn new(image: &'a Image, samples: &'a [u8], quality: u8) -> JpegPages<'a> {
         let row_bytes = image.width * image.channels.count();
-        // The side of what a restart interval counts (an MCU): a block of 8 x 8, or four of them where colors are
-        // halved.
+        // The side of the unit of restart intervals (an MCU): a block of 8 x 8, or four of them if colors are halved.
         let side = if image.channels == Channels::Gray || quality >= LEAST_FULL_QUALITY { 8 } else { 16 };
         let across = image.width.div_ceil(side);
         // An interval is a number of 16 bits.
@@ -151,7 +150,7 @@ fn segments(file: &[u8]) -> impl Iterator<Item = (u8, Range<usize>)> {
     })
 }
 
-/// What stands before the pixels of the whole image: that of a band, but for the height.
+/// Everything before the pixels of the whole image: that of a band, except for the height.
 fn header(band: &Band, height: usize) -> Result<Vec<u8>> {
     let mut header = Vec::new();
     header.try_reserve_exact(band.pixels.start)?;

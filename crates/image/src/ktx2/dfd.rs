@@ -1,4 +1,4 @@
-//! The data format descriptor: what the bits of a block or a pixel are, and what colours mean.
+//! The data format descriptor: the bits of a block or a pixel, and the meaning of colors.
 //!
 //! Numbers are those of the Khronos Data Format Specification 1.3, "Basic descriptor block".
 
@@ -39,14 +39,14 @@ impl Ktx2Sample {
         Ktx2Sample { channel: self.channel | IS_SIGNED, least: 0x8000_0000, most: 0x7FFF_FFFF, ..self }
     }
 
-    /// A float, which may be negative or not.
+    /// A float, with or without a sign.
     fn float(self, signed: bool) -> Ktx2Sample {
         let (channel, least) = if signed { (IS_FLOAT | IS_SIGNED, MINUS_ONE) } else { (IS_FLOAT, 0) };
         Ktx2Sample { channel: self.channel | channel, least, most: ONE, ..self }
     }
 }
 
-/// The number of the model of colours.
+/// The number of the color model.
 fn model(encoding: Encoding) -> u8 {
     match encoding {
         Encoding::Plain { .. } => 1,
@@ -62,7 +62,7 @@ fn model(encoding: Encoding) -> u8 {
 
 fn samples(encoding: Encoding) -> Vec<Ktx2Sample> {
     match encoding {
-        // Channel 1 is that of colours with pixels that may not be there.
+        // Channel 1 is that of colors with punch-through alpha.
         Encoding::Bc1 => vec![Ktx2Sample::new(0, 64, 1)],
         Encoding::Bc2 | Encoding::Bc3 => vec![Ktx2Sample::new(0, 64, ALPHA), Ktx2Sample::new(64, 64, 0)],
         Encoding::Bc4 { signed: false } => vec![Ktx2Sample::new(0, 64, 0)],
@@ -96,7 +96,7 @@ pub(super) fn descriptor(texture: &Texture) -> Result<Vec<u8>> {
     bytes.extend_from_slice(&[0; 4]);
     bytes.extend_from_slice(&2_u16.to_le_bytes());
     bytes.extend_from_slice(&(total as u16 - 4).to_le_bytes());
-    // The primaries are those of BT.709, which are those of sRGB.
+    // The primaries are those of BT.709, which sRGB shares.
     bytes.extend_from_slice(&[model(texture.encoding), 1, if is_srgb { 2 } else { 1 }, texture.premultiplied.into()]);
     bytes.extend_from_slice(&[side, side, 0, 0]);
     bytes.extend_from_slice(&[texture.encoding.bytes() as u8, 0, 0, 0, 0, 0, 0, 0]);
@@ -111,7 +111,7 @@ pub(super) fn descriptor(texture: &Texture) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What a descriptor says of colours: their space, and whether they are multiplied with alpha. `None` where it is none.
+/// The color space in a descriptor, and whether colors are premultiplied. `None` if it is not a valid one.
 pub fn read(descriptor: &[u8]) -> Option<(ColorSpace, bool)> {
     let (kind, transfer, flags) = (descriptor.get(4..8)?, *descriptor.get(14)?, *descriptor.get(15)?);
     if kind != [0; 4] {
@@ -120,7 +120,7 @@ pub fn read(descriptor: &[u8]) -> Option<(ColorSpace, bool)> {
     Some((if transfer == 2 { ColorSpace::Srgb } else { ColorSpace::Linear }, flags & 1 == 1))
 }
 
-/// The model of colours that a descriptor names.
+/// The color model of a descriptor.
 pub(super) fn model_of(descriptor: &[u8]) -> Option<u8> {
     descriptor.get(12).copied()
 }

@@ -22,7 +22,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
 use polyhaul_pipeline::packed::Packing;
 
-/// Where the parts of a header are, in bytes from the begin of the file.
+/// The parts of a header, in bytes from the beginning of the file.
 const FORMAT: usize = 12;
 const WIDTH: usize = 20;
 const LAYERS: usize = 32;
@@ -33,7 +33,7 @@ const DESCRIPTOR: usize = 48;
 /// The most bytes of a descriptor that is read.
 const MOST_DESCRIPTOR_BYTES: usize = 64 << 10;
 
-/// What a file says before its levels.
+/// A file's declarations before its levels.
 pub(super) struct Ktx2Header {
     pub(super) surface: Surface,
     pub(super) packing: Option<Packing>,
@@ -41,10 +41,10 @@ pub(super) struct Ktx2Header {
     pub(super) entries: Vec<Ktx2Entry>,
 }
 
-/// Where a level is.
+/// The place of a level.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ktx2Entry {
-    /// Where the file says so.
+    /// The place of this declaration in the file.
     pub(super) told_at: u64,
     pub(super) offset: u64,
     pub(super) bytes: u64,
@@ -63,7 +63,7 @@ fn unsupported(pieces: &Pieces<'_>, at: usize, message: impl Into<String>) -> Er
     Diagnostic::at(&pieces.file, at as u64, message).into_error(ErrorKind::Unsupported)
 }
 
-/// Reads what stands before the levels.
+/// Reads everything before the levels.
 pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
     let magic: [u8; 12] = pieces.head("header")?;
     if magic == *MAGIC_1 {
@@ -85,7 +85,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
         layers: count(LAYERS).max(1),
         faces: count(FACES),
         levels: count(LEVELS).max(1),
-        // What is needed for the checks; the descriptor has a say too.
+        // Enough for the checks; the descriptor may change it.
         texels: Texels::Same(Default::default()),
         color_space: ColorSpace::Linear,
         premultiplied: false,
@@ -149,7 +149,7 @@ fn entries(pieces: &mut Pieces<'_>, levels: usize) -> Result<Vec<Ktx2Entry>> {
     Ok(index.chunks_exact(ENTRY_BYTES).enumerate().map(entry).collect())
 }
 
-/// The descriptor, which stands right behind the level index.
+/// The descriptor, which directly follows the level index.
 fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Vec<u8>> {
     let (offset, bytes) = (u64::from(word(header, DESCRIPTOR)), word(header, DESCRIPTOR + 4) as usize);
     if offset < pieces.at() || !(16..=MOST_DESCRIPTOR_BYTES).contains(&bytes) {
@@ -160,7 +160,7 @@ fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Ve
     pieces.take(bytes, "data format descriptor")
 }
 
-/// Every level has the bytes of its size, and none lies in another or in what stands before.
+/// Checks that every level has the bytes for its size, and that none overlaps another or the header.
 fn check_entries(
     entries: &[Ktx2Entry],
     surface: &Surface,
@@ -185,7 +185,7 @@ fn check_entries(
             .checked_add(entry.bytes)
             .ok_or_else(|| fault(&pieces.file, entry.told_at, "the end of this mip level exceeds 64 bits"))?;
     }
-    // Of packed levels one that is damaged may come before.
+    // A damaged one may precede compressed levels.
     if packing.is_none() { pieces.check_left(end - pieces.at(), "levels") } else { Ok(()) }
 }
 

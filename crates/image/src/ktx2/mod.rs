@@ -1,18 +1,17 @@
 //! KTX 2: textures as Khronos has them.
 //!
-//! What polyhaul takes a KTX 2 file to mean where programs differ:
+//! How polyhaul interprets KTX 2 files where programs differ:
 //!
-//! - Colours are sRGB where the data format descriptor says so, and linear everywhere else.
-//! - 0 levels, for which a reader is to make mip levels, is one level.
+//! - Colors are sRGB if the data format descriptor declares it, otherwise linear.
+//! - 0 levels, which asks a reader to generate mip levels, is one level.
 //! - `BC1_RGB` is BC1: a pixel that is not there is not there.
-//! - Pixels that the model has no encoding for (three channels, blue first) get a full alpha, the red first.
-//! - Key and values are passed over, and so are padding and what lies between the levels; levels that overlap are an
-//!   error.
+//! - Pixels without an encoding in the model (three channels, blue first) get an opaque alpha, with red first.
+//! - Keys and values are skipped, like padding and gaps between the levels; levels that overlap are an error.
 //! - Basis (ETC1S, UASTC), ASTC, ETC and PVRTC are not supported.
 //! - Read as an image, a texture is its first picture in full size; other layers, faces and slices are dropped with a
-//!   warning for each kind. Mip levels are derived from it, and no loss.
+//!   warning for each kind. Mip levels are derived from it, so dropping them is no loss.
 //!
-//! What is written has the smallest level first, each as one frame of zstd where
+//! The smallest level is written first, each level as one frame of zstd if
 //! [`ImageWriteOptions`](crate::options::ImageWriteOptions) asks for that.
 //!
 //! `header`: header and level index. `vk`: the formats by number. `dfd`: the data format descriptor. `reader`,
@@ -28,7 +27,7 @@ mod writer;
 pub use reader::{read, texture};
 pub use writer::write;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: &[u8; 12] = b"\xABKTX 20\xBB\r\n\x1A\n";
 
 /// Whether a file begins as one of these, or as the version before, which is refused by name.
@@ -36,14 +35,14 @@ pub fn looks_like_ktx2(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC) || bytes.starts_with(MAGIC_1)
 }
 
-/// What a file of the first version begins with.
+/// The first bytes of a file of the first version.
 const MAGIC_1: &[u8; 12] = b"\xABKTX 11\xBB\r\n\x1A\n";
 /// Bytes of the header, without the level index.
 const HEADER_BYTES: usize = 80;
 /// Bytes of a level in the index.
 const ENTRY_BYTES: usize = 24;
 
-/// How levels are compressed, by number.
+/// Compression methods of levels, by number.
 const PLAIN: u32 = 0;
 const BASIS_LZ: u32 = 1;
 const ZSTD: u32 = 2;

@@ -6,8 +6,8 @@ use polyhaul_model::{ColorSpace, Encoding, Texel};
 
 use ColorSpace::{Linear, Srgb};
 
-/// What is read as it is, and written: the number first. Of those with the same meaning the first is written; one
-/// without a number for sRGB has that of linear, and the descriptor tells.
+/// Formats that are read unchanged, and written: number first. Of those with the same meaning the first is written; one
+/// without a number for sRGB has that of linear, and the descriptor declares it.
 const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (9, plain(1, Texel::U8), Linear),
     (15, plain(1, Texel::U8), Srgb),
@@ -46,7 +46,7 @@ const fn plain(channels: u8, texel: Texel) -> Encoding {
     Encoding::Plain { channels, texel }
 }
 
-/// What the pixels of format `number` are.
+/// The pixels of format `number`.
 pub(super) fn texels(number: u32) -> Option<Texels> {
     Some(match number {
         23 | 29 => Texels::Three(Texel::U8),

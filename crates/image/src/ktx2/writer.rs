@@ -60,7 +60,7 @@ pub fn write(
     pieces::write(all, options, writing)
 }
 
-/// What offsets of levels that are not compressed are multiples of: whole blocks and whole words.
+/// The alignment of uncompressed levels: whole blocks and whole words.
 fn alignment(encoding: Encoding) -> u64 {
     (encoding.bytes() as u64).max(4)
 }
@@ -82,7 +82,7 @@ fn packed(texture: &Texture, level: i32, options: &RunOptions) -> Result<Vec<Vec
     Ok(packed)
 }
 
-/// The header up to where the offsets begin.
+/// The header up to the offsets.
 fn header(texture: &Texture, is_packed: bool) -> Result<Vec<u8>> {
     let number = vk::number(texture.encoding, texture.color_space);
     let number = number.ok_or_else(|| Error::new(ErrorKind::Usage, "KTX 2 cannot store these pixels"))?;

@@ -1,12 +1,12 @@
 //! Alpha of mip levels such that as many pixels pass a test as in the image.
 //!
-//! The alpha that as many pixels of a level have or exceed is found by counting, and alpha is scaled so that it
-//! becomes the cutoff: what Castaño's search comes to, without searching.
+//! Counting finds the alpha that as many pixels of a level have or exceed, and alpha is scaled so that it becomes the
+//! cutoff: the result of Castaño's search, without searching.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Samples};
 
-/// How finely alpha is told apart.
+/// The resolution of alpha.
 const STEPS: usize = 1 << 16;
 
 /// Scales the alpha of `levels`.
@@ -29,11 +29,11 @@ pub(super) fn keep(image: &Image, levels: &mut [Image], cutoff: f32) -> Result<(
 }
 
 fn step(alpha: f32) -> usize {
-    // What is no number becomes 0.
+    // NaN becomes 0.
     ((f64::from(alpha) * (STEPS - 1) as f64 + 0.5) as usize).min(STEPS - 1)
 }
 
-/// How many pixels have each alpha.
+/// The number of pixels with each alpha.
 fn counts(image: &Image) -> Result<Vec<u64>> {
     let mut counts = Vec::new();
     counts.try_reserve_exact(STEPS)?;
@@ -56,7 +56,7 @@ fn share(counts: &[u64], step: usize) -> f64 {
     counts[step..].iter().sum::<u64>() as f64 / total.max(1) as f64
 }
 
-/// The alpha from which on the share of pixels is the nearest to `wanted`; never 0.
+/// The alpha for which the share of pixels at or above it is the nearest to `wanted`; never 0.
 fn border(counts: &[u64], wanted: f64) -> Option<usize> {
     let total = counts.iter().sum::<u64>().max(1) as f64;
     let mut above = 0;
@@ -73,7 +73,7 @@ fn border(counts: &[u64], wanted: f64) -> Option<usize> {
     best.map(|(_, step)| step)
 }
 
-/// Scales alpha such that what is at the border comes to the cutoff, and not below it by rounding.
+/// Scales alpha such that the border becomes the cutoff, and does not round to a value below it.
 fn scale(image: &mut Image, border: usize, cutoff: f64) -> Result<()> {
     let size = image.channels.count();
     let scaled = |alpha: f64, by: f64, most: f64| (alpha * by).clamp(0.0, most);

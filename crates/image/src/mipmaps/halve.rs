@@ -9,7 +9,7 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 /// Pixels of the smaller image that one thread takes at a time, about.
 const PIECE_PIXELS: usize = 1 << 15;
 
-/// Halves an image of bytes. `is_bent`: colours are sRGB; `weighs`: colours count by alpha.
+/// Halves an image of bytes. `is_bent`: colors are sRGB; `weighs`: colors are weighted by alpha.
 pub(super) fn halve(
     samples: &[u8],
     image: &Image,
@@ -82,7 +82,7 @@ fn bent<const SIZE: usize, const COLORS: usize>(rows: [&[u8]; 2], to: &mut [u8])
     }
 }
 
-/// The mean of four pixels whose colours count the same.
+/// The mean of four pixels whose colors have the same weight.
 #[inline(always)]
 fn pixel<const SIZE: usize, const COLORS: usize>(tables: &SrgbBytes, four: [&[u8; SIZE]; 4]) -> [u8; SIZE] {
     std::array::from_fn(|at| {
@@ -95,7 +95,7 @@ fn pixel<const SIZE: usize, const COLORS: usize>(tables: &SrgbBytes, four: [&[u8
     })
 }
 
-/// What a byte of colour stands for.
+/// The light of a color's byte.
 trait MipmapCurve: Copy {
     fn light(self, code: u8) -> f32;
     fn code(self, light: f32) -> u8;
@@ -137,7 +137,7 @@ fn weighed<const SIZE: usize, const COLORS: usize>(rows: [&[u8]; 2], to: &mut [u
     for (four, to) in quads::<SIZE>(rows, to) {
         let alphas = four.map(|pixel| pixel[SIZE - 1]);
         let [a, b, c, d] = alphas;
-        // The same weight everywhere, as in most places: or none, and then all count.
+        // The same weight everywhere, as in most places; or none, and then all count equally.
         let is_even = a == b && b == c && c == d;
         let weights = if is_even { [0.25; 4] } else { alphas.map(f32::from) };
         let by = if is_even { 1.0 } else { 1.0 / alphas.map(f32::from).iter().sum::<f32>() };

@@ -1,7 +1,7 @@
 //! The weights of pixels when a row becomes shorter.
 //!
-//! The window and its numbers are those of the NVIDIA Texture Tools (`KaiserFilter`: width 3, alpha 4, stretch 1),
-//! written from James F. Kaiser's formula; weights are means over the width of a pixel.
+//! The window and its parameters are those of the NVIDIA Texture Tools (`KaiserFilter`: width 3, alpha 4, stretch 1),
+//! computed from James F. Kaiser's formula; weights are means over the width of a pixel.
 
 use super::{MipmapEdges, MipmapFilter};
 use polyhaul_model::error::{Error, Result, try_push};
@@ -19,9 +19,9 @@ pub(super) struct MipmapKernel {
     /// Pixels before.
     from: usize,
     edges: MipmapEdges,
-    /// For each pixel after: the first pixel that counts, which may lie before the edge.
+    /// For each output pixel: the first input pixel that contributes, which may be before the edge.
     starts: Vec<isize>,
-    /// As many for each pixel after as `taps`.
+    /// `taps` weights for each output pixel.
     weights: Vec<f32>,
     taps: usize,
 }
@@ -58,7 +58,7 @@ impl MipmapKernel {
         (self.starts[number], &self.weights[number * self.taps..][..self.taps])
     }
 
-    /// All pixels that count for these, those beyond the edges too.
+    /// All pixels that contribute to these, including those beyond the edges.
     pub(super) fn reach(&self, numbers: Range<usize>) -> Range<isize> {
         match &self.starts[numbers] {
             [first, .., last] | [first @ last] => *first..*last + self.taps as isize,
@@ -66,7 +66,7 @@ impl MipmapKernel {
         }
     }
 
-    /// The pixel that stands for one that may lie beyond the edges.
+    /// The pixel used for one that may be beyond the edges.
     pub(super) fn place(&self, at: isize) -> usize {
         match self.edges {
             MipmapEdges::Clamp => at.clamp(0, self.from as isize - 1) as usize,
@@ -89,7 +89,7 @@ impl MipmapKernel {
         for (number, to) in to.iter_mut().enumerate() {
             let (start, weights) = self.taps(number);
             let mut sum = [0.0; SIZE];
-            // What has no weight does not count, and infinity would: 0 times it is no number.
+            // Pixels without weight are skipped: 0 times infinity would be NaN.
             let mut add = |pixel: &[f32; SIZE], weight: f32| {
                 if weight != 0.0 {
                     sum.iter_mut().zip(pixel).for_each(|(sum, value)| *sum += weight * value);
@@ -107,7 +107,7 @@ impl MipmapKernel {
 
 /// The share that each pixel has in an area, exactly: `number` of `to` equal parts of `from` pixels.
 fn mean(number: usize, from: usize, to: usize, taps: usize) -> (isize, Vec<f32>) {
-    // In parts of a pixel of which `to` make one.
+    // In units of which an input pixel has `to`.
     let (begin, end) = (number as u128 * from as u128, (number as u128 + 1) * from as u128);
     let first = (begin / to as u128) as usize;
     let share = |pixel: usize| {

@@ -1,7 +1,7 @@
 //! An image at half, a quarter and so on of its size, down to one pixel.
 //!
-//! Each level is made of the one before as it is stored: what rounding adds to a level is halved in the next. Colours
-//! are mixed as light. `kernel` has the weights of the filters, `halve` the common case: a box over bytes.
+//! Each level is computed from the stored previous one: its rounding error is halved in the next. Colors are mixed as
+//! light. `kernel` has the weights of the filters, `halve` the common case: a box over bytes.
 
 mod coverage;
 mod halve;
@@ -19,7 +19,7 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MipmapFilter {
-    /// Each pixel is the mean of the area that it covers: nothing rings, and little is blurred.
+    /// Each pixel is the mean of the area that it covers: no ringing, and little blur.
     #[default]
     Box,
     /// A sinc under a Kaiser window, three pixels of the smaller image to each side, with an alpha of 4: as NVIDIA's
@@ -27,7 +27,7 @@ pub enum MipmapFilter {
     Kaiser,
 }
 
-/// What lies beyond the edges of an image, for filters that reach there.
+/// The pixels beyond the edges of an image, for filters that reach there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MipmapEdges {
@@ -38,42 +38,41 @@ pub enum MipmapEdges {
     Wrap,
 }
 
-/// What the samples are.
+/// The meaning of the samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MipmapContent {
-    /// Colours, which are mixed as light.
+    /// Colors, which are mixed as light.
     #[default]
     Colors,
-    /// Directions, with x, y and z as red, green and blue, from -1 as 0 to 1 as the highest: they are mixed as arrows
-    /// and made as long as 1 again.
+    /// Directions, with x, y and z as red, green and blue, from -1 as 0 to 1 as the highest: they are averaged as
+    /// vectors and normalized again.
     Normals,
 }
 
 polyhaul_model::options! {
-    /// How mipmaps are made.
+    /// Options for mipmaps.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct MipmapOptions {
         /// How pixels are mixed (box).
         pub filter: MipmapFilter = MipmapFilter::default(), with_filter;
-        /// What lies beyond the edges (their own pixels).
+        /// The pixels beyond the edges (their own pixels).
         pub edges: MipmapEdges = MipmapEdges::default(), with_edges;
-        /// What the samples are (colours).
+        /// The meaning of the samples (colors).
         pub content: MipmapContent = MipmapContent::default(), with_content;
-        /// Whether the colour of a pixel counts by its alpha, so that colours that nobody sees do not show; `None`:
-        /// where there is alpha and colours are not multiplied with it.
+        /// Whether the color of a pixel is weighted by its alpha, so that invisible colors do not bleed; `None`: if
+        /// there is alpha and colors are not premultiplied.
         pub weigh_by_alpha: Option<bool> = None, with_weigh_by_alpha;
         /// Scale the alpha of each level so that as many of its pixels are at or above this (0 to 1) as in the image:
-        /// what is cut out there does not shrink (Ignacio Castaño, "Computing Alpha Mipmaps", 2010). `None`: alpha
-        /// stays.
+        /// cut-outs then do not shrink (Ignacio Castaño, "Computing Alpha Mipmaps", 2010). `None`: alpha stays.
         pub alpha_cutoff: Option<f32> = None, with_alpha_cutoff;
     }
 }
 
 /// The levels below an image: each side is half of that before, rounded down, and at least 1.
 ///
-/// Sides need not be powers of two: a box then has a share of the pixels at its borders. sRGB is mixed as light, and
-/// what is stored is the nearest sample. The number of threads changes no bit.
+/// Sides need not be powers of two: a box then takes shares of the pixels at its borders. sRGB is mixed as light, and
+/// the nearest sample is stored. The result is the same for any number of threads.
 ///
 /// ```
 /// use polyhaul_model::{Channels, Image, Samples};
@@ -89,8 +88,8 @@ polyhaul_model::options! {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] where the samples are not as many as the size says, where normals have no three colours, and
-/// where alpha is to be scaled that colours are multiplied with; cancelling; a lack of memory.
+/// [`ErrorKind::Usage`] if the number of samples does not match the size, if normals do not have three channels, or if
+/// alpha should be scaled although colors are premultiplied; cancellation; lack of memory.
 pub fn mipmaps(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<Vec<Image>> {
     check(image, options)?;
     let mut levels: Vec<Image> = Vec::new();
@@ -215,7 +214,7 @@ struct MipmapScratch {
 }
 
 impl MipmapScratch {
-    /// Makes the rows of a band, of which the first is `first`.
+    /// Computes the rows of a band, beginning with row `first`.
     fn band<T: SampleStore>(&mut self, job: &Filtering<'_>, first: usize, band: &mut [T]) -> Result<()> {
         let count = band.len() / job.row;
         let reach = job.down.reach(first..first + count);
@@ -232,7 +231,7 @@ impl MipmapScratch {
             let (start, weights) = job.down.taps(number);
             let begin = (start - reach.start) as usize;
             let rows = rows[begin * job.row..].chunks_exact(job.row).zip(weights);
-            // What has no weight does not count, and infinity would: 0 times it is no number.
+            // Rows without weight are skipped: 0 times infinity would be NaN.
             for (row, &weight) in rows.filter(|(_, weight)| **weight != 0.0) {
                 mixed.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
             }
@@ -243,7 +242,7 @@ impl MipmapScratch {
     }
 }
 
-/// Added to alpha as a weight: it decides the colour where alpha is 0 everywhere, and nowhere else.
+/// Added to alpha as a weight: it determines the color where alpha is 0 everywhere, and has no effect elsewhere.
 const TRACE: f32 = 1.0 / (1 << 24) as f32;
 
 impl Filtering<'_> {
@@ -280,7 +279,7 @@ impl Filtering<'_> {
     }
 }
 
-/// An arrow as long as 1, as samples from 0 to 1; straight up where it has no length.
+/// Normalizes a vector stored as samples from 0 to 1; straight up if it has no length.
 fn normalize(pixel: &mut [f32]) {
     let [x, y, z, ..] = pixel else { return };
     let length = (*x * *x + *y * *y + *z * *z).sqrt();

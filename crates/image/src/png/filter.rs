@@ -4,7 +4,7 @@
 //! A filter is chosen for each row by the sum of the absolute differences, taken as signed bytes: the heuristic that
 //! the specification suggests for images without a palette.
 
-/// Appends a row with the filter whose bytes are nearest to 0, the number of the filter first. `above` is as long as
+/// Appends a row with the filter whose bytes are nearest to 0, preceded by the filter's number. `above` is as long as
 /// `row`, and all 0 for the first row; `size` is the bytes of a pixel. `out` has room.
 pub(super) fn append(row: &[u8], above: &[u8], size: usize, tried: &mut [Vec<u8>; 5], out: &mut Vec<u8>) {
     for (number, tried) in tried.iter_mut().enumerate() {
@@ -48,7 +48,7 @@ fn mean(left: u8, up: u8) -> u8 {
     ((u16::from(left) + u16::from(up)) / 2) as u8
 }
 
-/// Paeth: the one of the three that is nearest to left + up - corner; in this order where two are equally near.
+/// Paeth: the one of the three that is nearest to left + up - corner; in this order on ties.
 fn nearest(left: u8, up: u8, corner: u8) -> u8 {
     let [a, b, c] = [left, up, corner].map(i16::from);
     let (to_left, to_up, to_corner) = ((b - c).abs(), (a - c).abs(), (a + b - 2 * c).abs());

@@ -10,11 +10,11 @@ pub(super) struct PngLayout {
     bits: usize,
     /// Samples of a stored pixel.
     stored: usize,
-    /// The colour that is transparent.
+    /// The transparent color.
     key: Option<[u16; 3]>,
-    /// The colours by number, where pixels are numbers.
+    /// The palette, if pixels are indices.
     palette: Option<Vec<[u8; 4]>>,
-    /// What a pixel becomes.
+    /// The channels after conversion.
     pub(super) channels: Channels,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Unmapped(pub(super) usize);
 
 /// A type of samples, and rows that become such.
 pub(super) trait PngSample: Copy + Default + Send {
-    /// Samples as the bytes of a row where they are stored as they become.
+    /// Samples as the bytes of a row, if they are stored in that form.
     fn as_bytes(samples: &mut [Self]) -> Option<&mut [u8]>;
 
     /// Appends the pixels of a row; `to` has room for them.
@@ -32,7 +32,7 @@ pub(super) trait PngSample: Copy + Default + Send {
 }
 
 impl PngLayout {
-    /// What the chunks before the pixels say.
+    /// The declarations of the chunks before the pixels.
     pub(super) fn new(info: &Info<'_>) -> Result<PngLayout> {
         let bits = info.bit_depth as usize;
         let trns = info.trns.as_deref();
@@ -55,7 +55,7 @@ impl PngLayout {
         self.bits == 16
     }
 
-    /// Bytes of a row of so many pixels.
+    /// Bytes of a row with this many pixels.
     pub(super) fn row_bytes(&self, width: usize) -> usize {
         (width * self.stored * self.bits).div_ceil(8)
     }
@@ -66,7 +66,7 @@ impl PngLayout {
     }
 }
 
-/// Colours with alpha: 255 where the list has none.
+/// Colors with alpha: 255 if the list has none.
 fn palette(colors: &[u8], alphas: &[u8]) -> Result<Vec<[u8; 4]>> {
     let mut palette = Vec::new();
     let colors = colors.as_chunks::<3>().0;
@@ -76,7 +76,7 @@ fn palette(colors: &[u8], alphas: &[u8]) -> Result<Vec<[u8; 4]>> {
     Ok(palette)
 }
 
-/// The colour that is transparent: of one sample or three, each of one byte or, of 16 bits, two.
+/// The transparent color: one sample or three, each of one byte, or of two for 16 bits.
 fn key(trns: &[u8], bits: usize) -> [u16; 3] {
     let sample = |at: usize| match bits {
         16 => trns.get(2 * at..2 * at + 2).map_or(0, |pair| u16::from_be_bytes([pair[0], pair[1]])),
@@ -91,7 +91,7 @@ fn numbers(row: &[u8], bits: usize) -> impl Iterator<Item = u8> {
     row.iter().flat_map(move |byte| (0..8 / bits).rev().map(move |place| byte >> (place * bits) & mask))
 }
 
-/// Appends pixels of `SIZE` samples with alpha: 0 where they are the key.
+/// Appends pixels of `SIZE` samples with alpha: 0 if they equal the key.
 fn with_alpha<const SIZE: usize, T: Copy + Into<u16>>(
     samples: &[T],
     key: &[u16; 3],

@@ -14,12 +14,12 @@ use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-/// Where the size is declared.
+/// The place of the size.
 const SIZE_AT: u64 = 16;
-/// Bytes up to the depth and type of colours.
+/// Bytes up to the bit depth and color type.
 const KIND_END: usize = 26;
 
-/// The first column and row of each pass of an interlaced image, and how far apart its columns and rows are.
+/// The first column and row of each pass of an interlaced image, and the distances of its columns and rows.
 const PASSES: [[usize; 4]; 7] =
     [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
 
@@ -71,7 +71,7 @@ struct PngInput<'a> {
 }
 
 impl PngInput<'_> {
-    /// An error where the file is too small for the image that its header declares.
+    /// An error if the file is too small for the image that its header declares.
     fn check_backed(&self, reader: &mut BlockReader<'_>) -> Result<()> {
         let Some(&[.., a, b, c, d, e, f, g, h, bits, kind]) = reader.ensure(KIND_END)?.first_chunk::<KIND_END>() else {
             return Ok(());
@@ -86,7 +86,7 @@ impl PngInput<'_> {
         let limits = &self.options.limits;
         let bytes = (width * height).saturating_mul(channels * if bits == 16 { 2 } else { 1 });
         let least = usize::try_from(least_file_bytes(bytes, limits)).unwrap_or(usize::MAX);
-        // What is too large anyway is found by its header.
+        // An image that is too large anyway is refused by its header.
         if width * height > limits.pixels || least == 0 {
             return Ok(());
         }
@@ -121,7 +121,7 @@ impl PngInput<'_> {
         Ok(Image { width, height, channels, samples, color_space, ..Image::default() })
     }
 
-    /// The error of what was found when `at` bytes were used.
+    /// The error for a failure after `at` bytes.
     fn error(&self, stop: PngStop, at: u64) -> Error {
         match stop {
             PngStop::Own(error) => error,
@@ -134,7 +134,7 @@ impl PngInput<'_> {
             }
             PngStop::Decoder(error) => {
                 let message = error.to_string();
-                // Its words about sums go on with what the decoder knows of the chunk.
+                // Its messages about checksums end with the decoder's view of the chunk.
                 let message = message.split(" while decoding").next().unwrap_or(&message).trim_end_matches('.');
                 fault(self.file, at, format!("not a valid PNG: {message}"))
             }
@@ -142,7 +142,7 @@ impl PngInput<'_> {
     }
 }
 
-/// What the file says about its samples.
+/// The color space that the file declares.
 fn color_space(info: &Info<'_>) -> ColorSpace {
     const LINEAR_TRANSFER: u8 = 8;
     let is_linear = match (&info.coding_independent_code_points, info.srgb, info.gama_chunk) {
@@ -160,12 +160,12 @@ struct PngRows<'a> {
     layout: PngLayout,
     width: usize,
     height: usize,
-    /// A row as it is stored.
+    /// A row as stored.
     row: Vec<u8>,
 }
 
 impl PngRows<'_> {
-    /// All samples, and the chunks behind them.
+    /// All samples, and the chunks after them.
     fn read<T: PngSample>(mut self) -> std::result::Result<Vec<T>, PngStop> {
         let row = self.width * self.layout.channels.count();
         let backed = self.input.bytes.len().filter(|_| self.input.bytes.is_backed());
@@ -202,7 +202,7 @@ impl PngRows<'_> {
         let row_bytes = self.layout.row_bytes(width);
         let cut = PngStop::Malformed("the file has fewer rows than its header declares");
         if self.layout.is_plain() {
-            // All of it is written: what the last row left need not be cleared.
+            // All of it is overwritten: the previous row need not be cleared.
             pixels.resize(row_bytes, T::default());
             let row = T::as_bytes(pixels).unwrap_or_default();
             return self.reader.read_row(row)?.map(drop).ok_or(cut);
@@ -213,7 +213,7 @@ impl PngRows<'_> {
         Ok(T::expand(&self.layout, row, width, pixels)?)
     }
 
-    /// Rows of some pixels each, which stand apart.
+    /// Reads rows of spaced pixels.
     fn passes<T: PngSample>(&mut self, raster: &Raster<T>, pixels: &mut Vec<T>) -> std::result::Result<(), PngStop> {
         let size = self.layout.channels.count();
         for [left, top, columns, rows] in PASSES {

@@ -1,7 +1,7 @@
-//! The chunks of a PNG file without those of an animation, for a decoder that is to see the still image alone.
+//! The chunks of a PNG file without those of an animation, so that a decoder sees only the still image.
 //!
-//! What the animation declares is checked here, chunk by chunk, so that damage to it costs a warning and not the image.
-//! Nothing here knows pixels.
+//! The animation's declarations are checked here, chunk by chunk, so that damage to it costs a warning and not the
+//! image. It knows nothing of pixels.
 
 use flate2::Crc;
 use polyhaul_model::error::{Diagnostic, Result};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 // The layout of PNG (Third Edition), 5.3: length of the data (4, big-endian), type (4), data, CRC-32 of type and data
 // (4).
-/// Bytes of the signature, and of a chunk beside its data: length, type and sum.
+/// Bytes of the signature, and of a chunk without its data: length, type and checksum.
 const SIGNATURE_BYTES: u64 = 8;
 const HEAD_BYTES: usize = 8;
 const SUM_BYTES: usize = 4;
@@ -24,32 +24,32 @@ const SUM_BYTES: usize = 4;
 const ACTL_BYTES: usize = 8;
 const FCTL_BYTES: usize = 26;
 
-/// How many bytes of a chunk are looked at together.
+/// How many bytes of a chunk are examined together.
 const STEP_BYTES: usize = 64 << 10;
 
 /// The last chunk, for a decoder of a file whose animation has no end.
 const END: &[u8; 12] = b"\0\0\0\0IEND\xAE\x42\x60\x82";
 
-/// What was found of an animation.
+/// The animation, as far as it was read.
 #[derive(Debug, Default)]
 pub(super) struct Animation {
     /// Width and height of the image, once its header was seen.
     size: Option<[u32; 2]>,
-    /// How many frames `acTL` declares.
+    /// The number of frames that `acTL` declares.
     declared: Option<u32>,
-    /// How many frames there are (`fcTL`).
+    /// The number of frames (`fcTL`).
     frames: u64,
-    /// Where the first frame is that is not the still image.
+    /// The place of the first frame that is not the still image.
     first_dropped: Option<u64>,
     /// Whether the still image is a frame.
     has_still: bool,
     /// Whether the pixels of the still image began.
     has_pixels: bool,
-    /// Whether chunks of the animation stand behind those pixels.
+    /// Whether chunks of the animation follow those pixels.
     is_behind_pixels: bool,
     /// The next sequence number.
     sequence: u32,
-    /// What is wrong first, and where.
+    /// The first fault, and its place.
     fault: Option<(u64, String)>,
 }
 
@@ -97,7 +97,7 @@ impl Animation {
         }
     }
 
-    /// Notes frames that were dropped, and what is wrong with them.
+    /// Warns about frames that were dropped, and their faults.
     pub(super) fn note(&self, file: &Arc<str>, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
         if let Some(at) = self.first_dropped {
             let dropped = self.frames - u64::from(self.has_still);
@@ -132,9 +132,9 @@ fn own_bytes(kind: [u8; 4]) -> Option<usize> {
 pub(super) struct Still<'a> {
     reader: BlockReader<'a>,
     animation: &'a RefCell<Animation>,
-    /// How many bytes are handed on before the next chunk begins.
+    /// How many bytes to pass on before the next chunk begins.
     left: u64,
-    /// What is handed on in place of the rest of the file.
+    /// Bytes that replace the rest of the file.
     end: Option<&'static [u8]>,
 }
 
@@ -181,8 +181,8 @@ impl<'a> Still<'a> {
         Ok(())
     }
 
-    /// Ends the file for the decoder if the animation began behind the pixels, and notes why; otherwise hands on `left`
-    /// bytes, about which the decoder complains.
+    /// Ends the file for the decoder if the animation began after the pixels, and records why; otherwise passes on
+    /// `left` bytes, which the decoder will reject.
     fn stop(&mut self, at: u64, message: &str, left: u64) {
         let mut animation = self.animation.borrow_mut();
         if animation.is_behind_pixels {
@@ -271,7 +271,7 @@ impl Read for Still<'_> {
     }
 }
 
-/// The decoder asks for it, and never seeks.
+/// The decoder requires it, but never seeks.
 impl Seek for Still<'_> {
     fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
         Err(io::ErrorKind::Unsupported.into())

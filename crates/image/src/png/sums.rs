@@ -4,7 +4,7 @@
 const BASE: u32 = 65_521;
 
 /// How many bytes can be summed before a remainder must be taken: with more of them, all 255, the high sum would not
-/// fit 32 bits.
+/// fit into 32 bits.
 const ROOM: usize = 5552;
 
 /// The sum of some bytes, and how many they are.
@@ -15,7 +15,7 @@ pub(super) struct Adler {
     count: u64,
 }
 
-/// Of no bytes.
+/// The sums of no bytes.
 impl Default for Adler {
     fn default() -> Self {
         Adler { low: 1, high: 0, count: 0 }
@@ -27,7 +27,7 @@ impl Adler {
     pub(super) fn from_bytes(bytes: &[u8]) -> Adler {
         let mut sum = Adler { count: bytes.len() as u64, ..Adler::default() };
         for part in bytes.chunks(ROOM) {
-            // 16 bytes at a time: a byte counts in the high sum as often as bytes follow it, and once for itself.
+            // 16 bytes at a time: the high sum counts a byte once, and once more for each byte after it.
             let (groups, rest) = part.as_chunks::<16>();
             for group in groups {
                 // The weights do not depend on the bytes before, so that compilers make vectors of this.
@@ -44,10 +44,10 @@ impl Adler {
         sum
     }
 
-    /// The sum of bytes and of those that follow them.
+    /// The sums of these bytes followed by those of `next`.
     pub(super) fn then(self, next: Adler) -> Adler {
-        // The low sum starts at 1 for each part, which counts once; what the first part adds to it counts in the high
-        // sum once more for each byte of the second.
+        // The low sum starts at 1 for each part, which counts once; the first part's low sum is added to the high sum
+        // once for each byte of the second.
         let times = (next.count % u64::from(BASE)) as u32;
         let before = (self.low + BASE - 1) % BASE;
         let more = (u64::from(times) * u64::from(before) % u64::from(BASE)) as u32;

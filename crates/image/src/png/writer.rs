@@ -1,8 +1,8 @@
-//! Images to PNG: rows in parts that are filtered and packed side by side, each a chunk of its own.
+//! Images to PNG: rows in parts that are filtered and compressed in parallel, each in a separate chunk.
 //!
-//! A part depends on the one before it only by its last row, so the bytes do not depend on the number of threads. Each
-//! part ends at a whole byte (a sync flush of deflate), so that parts can be joined, and the Adler-32 behind the last
-//! one is computed from those of all parts.
+//! A part depends on the previous one only by its last row, so the bytes do not depend on the number of threads. Each
+//! part ends at a whole byte (a sync flush of deflate), so that parts can be joined, and the final Adler-32 is computed
+//! from those of all parts.
 
 use super::SIGNATURE;
 use super::filter;
@@ -58,7 +58,7 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
     writing.end(chunk(*b"IEND", &[])?)
 }
 
-/// Whether colours are to be divided by alpha.
+/// Whether colors must be divided by alpha.
 fn divides(image: &Image) -> bool {
     image.premultiplied && image.channels.has_alpha()
 }
@@ -72,7 +72,7 @@ fn level(level: PngLevel) -> Compression {
     })
 }
 
-/// What stands before the pixels.
+/// Everything before the pixels.
 fn head(image: &Image, sample_bytes: usize) -> Result<Vec<u8>> {
     let kind = match image.channels {
         Channels::Gray => 0,
@@ -97,7 +97,7 @@ fn chunk(kind: [u8; 4], data: &[u8]) -> Result<Vec<u8>> {
     Ok(chunk)
 }
 
-/// A chunk to which bytes may be appended, with room for so many.
+/// A chunk to which bytes may be appended, with room for this many.
 fn begin(kind: [u8; 4], room: usize) -> Result<Vec<u8>> {
     let mut chunk = Vec::new();
     chunk.try_reserve(room + 12)?;
@@ -129,7 +129,7 @@ struct PngPages<'a> {
 
 struct PngPageSlot {
     rows: Range<usize>,
-    /// A row as it is stored, and the one above it.
+    /// A row as stored, and the one above it.
     row: Vec<u8>,
     above: Vec<u8>,
     /// The row by each filter.
@@ -141,7 +141,7 @@ struct PngPageSlot {
 }
 
 impl PngPages<'_> {
-    /// A row as it is stored.
+    /// A row as stored.
     fn store(&self, number: usize, row: &mut Vec<u8>) {
         let samples = self.image.width * self.image.channels.count();
         let samples = number * samples..(number + 1) * samples;
@@ -185,13 +185,13 @@ impl PngPages<'_> {
         slot.rows.end == self.image.height
     }
 
-    /// Packs what was filtered: the begin of a chunk.
+    /// Compresses the filtered rows: the beginning of a chunk.
     fn pack(&self, slot: &mut PngPageSlot) -> Result<()> {
         slot.chunk = begin(*b"IDAT", slot.filtered.len() / 2 + 64)?;
         if slot.rows.start == 0 {
             slot.chunk.extend_from_slice(&ZLIB_HEAD);
         }
-        // Without a reset a part could refer to bytes of the one that this slot had before.
+        // Without a reset a part could refer to bytes of this slot's previous part.
         slot.compress.reset();
         let flush = if self.is_last(slot) { FlushCompress::Finish } else { FlushCompress::Sync };
         loop {
@@ -263,7 +263,7 @@ impl Pages for PngPages<'_> {
     }
 }
 
-/// A pixel with its colours divided by alpha, to the nearest; what is brighter than alpha becomes the largest.
+/// A pixel with its colors divided by alpha, to the nearest; colors brighter than alpha become the largest.
 fn divided<T: Copy + Into<u32> + Bounded>(pixel: &[T]) -> impl Iterator<Item = u32> {
     let (most, alpha) = (T::MOST, pixel.last().map_or(0, |alpha| (*alpha).into()));
     let last = pixel.len().saturating_sub(1);
@@ -276,10 +276,10 @@ fn divided<T: Copy + Into<u32> + Bounded>(pixel: &[T]) -> impl Iterator<Item = u
     })
 }
 
-/// What dividing colours by alpha loses.
+/// The losses of dividing colors by alpha.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PngLosses {
-    /// Pixels with alpha 0 whose colours become 0.
+    /// Pixels with alpha 0 whose colors become 0.
     pub hidden: u64,
     /// Samples above alpha, which become the highest.
     pub above: u64,
@@ -287,7 +287,7 @@ pub struct PngLosses {
     pub rounded: u64,
 }
 
-/// What writing an image loses; nothing where no colours are divided by alpha.
+/// The losses of writing an image; none if no colors are divided by alpha.
 pub fn losses(image: &Image) -> PngLosses {
     let size = image.channels.count();
     match &image.samples {

@@ -21,10 +21,10 @@ use polyhaul_model::limits::Limits;
 
 /// Bytes of the header.
 const HEADER_BYTES: usize = 26;
-/// Colours of a palette.
+/// Colors of a palette.
 const COLORS: usize = 256;
 
-/// Where the parts of the header are, in bytes from the begin of the file.
+/// The parts of the header, in bytes from the beginning of the file.
 const VERSION: usize = 4;
 const CHANNELS: usize = 12;
 const HEIGHT: usize = 14;
@@ -32,7 +32,7 @@ const WIDTH: usize = 18;
 const BITS: usize = 22;
 const MODE: usize = 24;
 
-/// What a document says about its picture.
+/// A document's declarations about its picture.
 #[derive(Debug)]
 pub(super) struct PsdHeader {
     pub(super) width: usize,
@@ -42,16 +42,16 @@ pub(super) struct PsdHeader {
     /// Bits of a sample: 1, 8, 16, or 32, which are floats.
     pub(super) bits: usize,
     pub(super) colors: PsdColors,
-    /// Whether the first channel behind the colours is alpha.
+    /// Whether the first channel after the colors is alpha.
     pub(super) has_alpha: bool,
     /// Whether it is a large document (PSB), whose sizes have more bits.
     pub(super) is_large: bool,
     pub(super) has_packets: bool,
-    /// How many layers there are besides the picture.
+    /// The number of layers besides the picture.
     pub(super) layers: usize,
 }
 
-/// What the channels are.
+/// The meaning of the channels.
 #[derive(Debug)]
 pub(super) enum PsdColors {
     Gray,
@@ -62,7 +62,7 @@ pub(super) enum PsdColors {
 }
 
 impl PsdColors {
-    /// Channels of colours.
+    /// The number of color channels.
     pub(super) fn count(&self) -> usize {
         match self {
             PsdColors::Gray | PsdColors::Mapped(_) => 1,
@@ -78,7 +78,7 @@ impl PsdHeader {
         (self.width * self.bits).div_ceil(8)
     }
 
-    /// What a pixel has in the model.
+    /// The channels of a pixel in the model.
     pub(super) fn channels(&self) -> Channels {
         match (&self.colors, self.has_alpha) {
             (PsdColors::Gray, false) => Channels::Gray,
@@ -97,7 +97,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_be_bytes(*word))
 }
 
-/// Reads what stands before the pixels.
+/// Reads everything before the pixels.
 pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
     let head: [u8; HEADER_BYTES] = pieces.head("header")?;
     let file = pieces.file.clone();
@@ -134,7 +134,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
     Ok(PsdHeader { width, height, stored, bits, colors, has_alpha, is_large, has_packets, layers })
 }
 
-/// What the channels are, by the number of the mode and the section behind the header.
+/// The meaning of the channels, from the number of the mode and the section after the header.
 fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<PsdColors> {
     let unsupported = |pieces: &Pieces<'_>, message: &str| {
         Diagnostic::at(&pieces.file, MODE as u64, message).into_error(ErrorKind::Unsupported)
@@ -158,7 +158,7 @@ fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<PsdColors> 
     Ok(colors)
 }
 
-/// Skips the layers: how many there are, and whether the picture has transparency, which a negative count says.
+/// Skips the layers; returns their number, and whether the picture has transparency, which a negative count indicates.
 fn layers(pieces: &mut Pieces<'_>, is_large: bool) -> Result<(usize, bool)> {
     let size = size(pieces, is_large)?;
     let begin = pieces.at();

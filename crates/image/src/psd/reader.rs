@@ -9,7 +9,7 @@ use polyhaul_model::{ColorSpace, Image, Samples};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 
-/// How many pixels of each channel are put side by side at a time, while all of them are in the nearest caches.
+/// How many pixels of each channel are interleaved at a time, while all of them are in the nearest caches.
 const BLOCK_PIXELS: usize = 4096;
 
 /// Reads the picture of all layers. Layers and other channels are noted in `warnings`.
@@ -54,7 +54,7 @@ fn plain_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, wanted: usize) -> R
     Ok(planes)
 }
 
-/// The first channels, each row of which is stored in packets (PackBits). Before them stand the packed bytes of each
+/// The first channels, each row of which is stored in packets (PackBits). They are preceded by the packed size of each
 /// row, of 2 bytes each, or 4 in a PSB.
 fn packed_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, wanted: usize) -> Result<Vec<Vec<u8>>> {
     let size_bytes = if header.is_large { 4 } else { 2 };
@@ -77,10 +77,10 @@ fn packed_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, wanted: usize) -> 
     Ok(planes)
 }
 
-/// What is wrong, and at which byte of the packets.
+/// A fault, and its byte in the packets.
 type PsdFault = (usize, &'static str);
 
-/// Unpacks rows, of which each takes as many bytes as `sizes` says; `placed` says where a fault is.
+/// Unpacks rows with the sizes in `sizes`; `placed` places a fault.
 fn unpack(
     packed: &[u8],
     sizes: impl Iterator<Item = usize>,
@@ -135,7 +135,7 @@ fn samples(header: &PsdHeader, planes: Vec<Vec<u8>>) -> Result<Samples> {
         (PsdColors::Mapped(colors), _) => Samples::U8(mapped(colors, &planes[0])?.into()),
         (PsdColors::Cmyk, 8) => Samples::U8(without_black(joined(&planes, |[byte]: [u8; 1]| byte)?, alpha).into()),
         (PsdColors::Cmyk, _) => Samples::U16(without_black(joined(&planes, u16::from_be_bytes)?, alpha).into()),
-        // One channel is an image as it is.
+        // A single channel is already an image.
         (_, 8) if planes.len() == 1 => Samples::U8(planes.into_iter().next().unwrap_or_default().into()),
         (_, 8) => Samples::U8(joined(&planes, |[byte]: [u8; 1]| byte)?.into()),
         (_, 16) => Samples::U16(joined(&planes, u16::from_be_bytes)?.into()),
@@ -169,7 +169,7 @@ fn joined<const SIZE: usize, T: Copy + Default>(
     Ok(samples)
 }
 
-/// Bits, of which 1 is black.
+/// Bits, where 1 is black.
 fn expanded_bits(header: &PsdHeader, plane: &[u8]) -> Result<Vec<u8>> {
     let mut samples = room(header.width * header.height)?;
     for row in plane.chunks_exact(header.row_bytes()) {
@@ -179,7 +179,7 @@ fn expanded_bits(header: &PsdHeader, plane: &[u8]) -> Result<Vec<u8>> {
     Ok(samples)
 }
 
-/// The colours of a palette, which has its reds first, then its greens, then its blues.
+/// The colors of a palette, which stores its reds first, then its greens, then its blues.
 fn mapped(colors: &[u8], plane: &[u8]) -> Result<Vec<u8>> {
     let mut table = [[0; 3]; 256];
     for (number, color) in table.iter_mut().enumerate() {
@@ -190,7 +190,7 @@ fn mapped(colors: &[u8], plane: &[u8]) -> Result<Vec<u8>> {
     Ok(samples)
 }
 
-/// Cyan, magenta, yellow and black to red, green and blue. They are stored as what they leave of the white.
+/// Cyan, magenta, yellow and black to red, green and blue. They are stored as the white that they leave.
 fn without_black<T: Copy + PsdLight>(mut samples: Vec<T>, alpha: usize) -> Vec<T> {
     let (stored, size) = (4 + alpha, 3 + alpha);
     for number in 0..samples.len() / stored {

@@ -1,11 +1,11 @@
-//! Floats of 16 bits (IEEE 754 binary16): what they mean, and the nearest one.
+//! Floats of 16 bits (IEEE 754 binary16): their values, and the nearest one to a number.
 
-/// The number that 16 bits mean: exact, and the bits of what is no number stay.
+/// The value of 16 bits: exact, and the bits of NaN are kept.
 #[inline]
 pub(crate) fn of_half(bits: u16) -> f32 {
-    /// What moves the exponent from a bias of 15 to one of 127.
+    /// Moves the exponent from a bias of 15 to one of 127.
     const REBIAS: f32 = f32::from_bits((127 + 127 - 15) << 23);
-    /// What the largest exponent becomes then.
+    /// The largest exponent after that.
     const INFINITE: f32 = f32::from_bits((127 + 16) << 23);
     // The product is exact, also of halves below the normal ones: f32s have room for all of them.
     let magnitude = f32::from_bits(u32::from(bits & 0x7FFF) << 13) * REBIAS;
@@ -13,7 +13,7 @@ pub(crate) fn of_half(bits: u16) -> f32 {
     f32::from_bits(magnitude.to_bits() | infinite | u32::from(bits & 0x8000) << 16)
 }
 
-/// The nearest half, to 65,504 up and down; 0 for what is no number.
+/// The nearest half, up to 65,504 in magnitude; 0 for NaN.
 pub(crate) fn to_half(value: f32) -> u16 {
     let sign = if value < 0.0 { 0x8000 } else { 0 };
     let size = if value.is_nan() { 0.0 } else { value.abs().min(65504.0) };

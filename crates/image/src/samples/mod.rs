@@ -1,4 +1,4 @@
-//! Samples of images in other types, other colour spaces and with other channels.
+//! Samples of images in other types and color spaces, and with other channels.
 //!
 //! Everything passes floats, a piece of an image at a time: `load` reads samples as they are or as light, `Store`
 //! turns them back. Mipmaps and blocks use the same two. The curves are in `srgb`.
@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-/// Pixels of a piece: so many stay in the nearest caches.
+/// Pixels of a piece: this many stay in the nearest caches.
 const PIECE_PIXELS: usize = 4096;
 
 /// A type of samples.
@@ -41,7 +41,7 @@ impl SampleType {
     }
 }
 
-/// An image that was changed, and what it could not hold.
+/// An image that was converted, and what it could not hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Adjusted {
     /// The image.
@@ -64,7 +64,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// What the samples hold that integers cannot.
+    /// What integers cannot hold of the samples.
     pub fn from_samples(samples: &[f32]) -> Cut {
         let count = |is_out: fn(&f32) -> bool| samples.iter().filter(|sample| is_out(sample)).count() as u64;
         Cut {
@@ -75,7 +75,7 @@ impl Cut {
         }
     }
 
-    /// Adds what other samples lose.
+    /// Adds the losses of other samples.
     pub(crate) fn add(&mut self, other: Cut) {
         self.above += other.above;
         self.below += other.below;
@@ -86,11 +86,10 @@ impl Cut {
 
 /// The same image with samples of another type, in another colour space.
 ///
-/// sRGB follows IEC 61966-2-1, and what comes out is the sample that is the nearest. Alpha is never bent. Where colours
-/// are multiplied with alpha they are divided by it first and multiplied afterwards, so that they stay so; where alpha
-/// is 0 they are taken as they are. Integers cannot hold what is below 0, above 1, no number, or between two of them:
-/// [`Cut`] counts that.
-/// Floats below 0 are bent as their opposites are.
+/// sRGB follows IEC 61966-2-1, and the result is the nearest sample. Alpha is always linear. Premultiplied colors are
+/// divided by alpha first and multiplied afterwards, so that they stay premultiplied; if alpha is 0 they are converted
+/// unchanged. Integers cannot hold values below 0, above 1, NaN, or between two of them: [`Cut`] counts those. Negative
+/// floats are converted like their opposites.
 ///
 /// ```
 /// use polyhaul_model::{Channels, ColorSpace, Image, Samples};
@@ -111,16 +110,15 @@ impl Cut {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] where the samples are not as many as the size says; cancelling; a lack of memory.
+/// [`ErrorKind::Usage`] if the number of samples does not match the size; cancellation; lack of memory.
 pub fn convert_samples(image: &Image, to: SampleType, space: ColorSpace, run: &RunOptions) -> Result<Adjusted> {
     rebuilt(image, SampleShape { kind: to, space, channels: image.channels }, run)
 }
 
 /// The same image with other channels, in samples of the same type.
 ///
-/// A brightness becomes red, green and blue alike; colours become the light that they give (0.2126 of red, 0.7152 of
-/// green, 0.0722 of blue, as in ITU-R BT.709). Alpha that comes new is the highest. Alpha that goes is left out:
-/// colours stay as they are.
+/// A brightness becomes equal red, green and blue; colors become their luminance (0.2126 of red, 0.7152 of green,
+/// 0.0722 of blue, as in ITU-R BT.709). New alpha is opaque. Dropping alpha leaves colors unchanged.
 ///
 /// # Errors
 /// Those of [`convert_samples`].
@@ -129,7 +127,7 @@ pub fn with_channels(image: &Image, channels: Channels, run: &RunOptions) -> Res
     Ok(rebuilt(image, SampleShape { kind, space: image.color_space, channels }, run)?.image)
 }
 
-/// Fails unless colours and channels have as many samples as the size requires.
+/// Fails unless colors and channels have as many samples as the size requires.
 pub fn check_image(image: &Image) -> Result<()> {
     let Image { width, height, channels, samples, .. } = image;
     let fault = |message: String| Err(Error::new(ErrorKind::Usage, message));
@@ -137,7 +135,7 @@ pub fn check_image(image: &Image) -> Result<()> {
         let size = format!("{width} x {height} pixels of {} channels", channels.count());
         return fault(format!("the image has {} samples; expected those of {size}", samples.len()));
     }
-    // Cannot overflow: the colours have at least as many samples.
+    // Cannot overflow: the colors have at least as many samples.
     let pixels = width * height;
     if let Some(channel) = image.extra.iter().find(|channel| channel.samples.len() != pixels) {
         let (name, count) = (channel.name.escape_debug(), channel.samples.len());
@@ -153,7 +151,7 @@ pub fn check_image(image: &Image) -> Result<()> {
     Ok(())
 }
 
-/// What an image is to be.
+/// The target type and channels.
 #[derive(Clone, Copy)]
 struct SampleShape {
     kind: SampleType,
@@ -180,14 +178,14 @@ fn rebuilt(image: &Image, to: SampleShape, run: &RunOptions) -> Result<Adjusted>
         color_space: to.space,
         premultiplied,
         extra: copied(&image.extra)?,
-        // Names and types are those of samples that are still there.
+        // Names and types refer to samples that still exist.
         stored: if is_kept { image.stored.clone() } else { Vec::new() },
         attributes: image.attributes.clone(),
     };
     Ok(Adjusted { image, cut })
 }
 
-/// The same channels again.
+/// A copy of the channels.
 fn copied(channels: &[ImageChannel]) -> Result<Vec<ImageChannel>> {
     let copy = |channel: &ImageChannel| {
         let samples = channel.samples.try_clone().map_err(|_| Error::memory("a channel"))?;
@@ -237,7 +235,7 @@ impl SampleScratch {
         out: &mut [T],
     ) -> Result<Cut> {
         let (from, size) = (image.channels, image.channels.count());
-        // A brightness out of colours is one of light.
+        // Brightness is computed from linear light.
         let mixes = from.colors() > to.channels.colors();
         let bends = image.color_space != to.space || mixes;
         let (decodes, encodes) =
@@ -300,8 +298,8 @@ pub(super) fn sized(scratch: &mut Vec<f32>, count: usize) -> Result<&mut [f32]> 
     Ok(&mut scratch[..count])
 }
 
-/// Reads samples from the one at `start` on, whole pixels: integers go from 0 to 1, and with `decodes` colours become
-/// light.
+/// Reads samples from the one at `start` on, whole pixels: integers are scaled to 0 to 1, and with `decodes` colors
+/// become linear.
 pub(super) fn load(image: &Image, start: usize, decodes: bool, out: &mut [f32]) -> Result<()> {
     let straight = decodes && !image.premultiplied;
     let end = start + out.len();
@@ -331,7 +329,7 @@ pub(super) fn load(image: &Image, start: usize, decodes: bool, out: &mut [f32]) 
     Ok(())
 }
 
-/// Colours one way and alpha another.
+/// Maps colors and alpha by different functions.
 #[inline(always)]
 fn each<T: Copy, U>(
     from: &[T],
@@ -355,7 +353,7 @@ fn each<T: Copy, U>(
     }
 }
 
-/// Bends colours that are multiplied with alpha, which is the last of `size` samples.
+/// Converts premultiplied colors; alpha is the last of `size` samples.
 fn bend_premultiplied(values: &mut [f32], size: usize, bend: fn(f64) -> f64) {
     for pixel in values.chunks_exact_mut(size) {
         let Some((alpha, colors)) = pixel.split_last_mut() else { continue };
@@ -369,10 +367,10 @@ pub(super) fn encode_premultiplied(values: &mut [f32], size: usize) {
     bend_premultiplied(values, size, srgb::code);
 }
 
-/// Pixels with other channels; alpha that comes new is 1.
+/// Pixels with other channels; new alpha is 1.
 pub(super) fn remap(from: Channels, pixels: &[f32], to: Channels, out: &mut [f32]) {
     let gray = |[r, g, b]: [f32; 3]| {
-        // Equal colours stay what they are to the last bit.
+        // Equal colors stay exactly the same.
         if r == g && g == b { r } else { 0.2126 * r + 0.7152 * g + 0.0722 * b }
     };
     for (pixel, out) in pixels.chunks_exact(from.count()).zip(out.chunks_exact_mut(to.count())) {
@@ -395,18 +393,18 @@ pub(super) fn remap(from: Channels, pixels: &[f32], to: Channels, out: &mut [f32
 
 /// A type of samples that floats become.
 pub(super) trait SampleStore: Copy {
-    /// Turns floats into samples, whole pixels, with `encodes` colours from light to sRGB.
+    /// Converts floats to samples, whole pixels, with `encodes` colors from linear to sRGB.
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [Self]) -> Result<()>;
 
-    /// How many floats from 0 to 1 are not what [`Store::store`] made of them.
+    /// How many floats from 0 to 1 [`Store::store`] did not store exactly.
     fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[Self]) -> Result<u64>;
 }
 
-/// What floats may differ by, in relation to their size, and be the same sample: some of their last places, which
-/// passing light and alpha takes. Two samples of 16 bits are 16 times as far from each other.
+/// How much floats may differ, relative to their size, and be the same sample: a few of their last places, which
+/// conversion to linear light and division by alpha take. Two samples of 16 bits are 16 times as far apart.
 const NOISE: f32 = 1.0 / (1 << 20) as f32;
 
-/// How many floats from 0 to 1 are not what was stored of them, which `color` and `alpha` turn back.
+/// How many floats from 0 to 1 differ from the stored samples, which `color` and `alpha` convert back.
 #[inline(always)]
 fn count_rounded<T: Copy>(
     values: &[f32],
@@ -431,7 +429,7 @@ fn count_rounded<T: Copy>(
 impl SampleStore for u8 {
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [u8]) -> Result<()> {
         let tables = &*BYTES;
-        // What is no number becomes 0.
+        // NaN becomes 0.
         let plain = |v: f32| (f64::from(v) * 255.0 + 0.5) as u8;
         if encodes {
             each(values, channels, out, |v| tables.code(v), plain)

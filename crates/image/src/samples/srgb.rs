@@ -1,19 +1,19 @@
 //! The transfer functions of sRGB, exactly: IEC 61966-2-1.
 //!
-//! Codes of 8 and 16 bits become light through tables, and light becomes the code that is the nearest: what a code
-//! stands for gives that code again. The tables are made at their first use.
+//! Codes of 8 and 16 bits become light through tables, and light becomes the nearest code: a code's light yields that
+//! code again. The tables are made on first use.
 
 use polyhaul_model::error::{Error, Result};
 use std::sync::{LazyLock, OnceLock};
 
-/// The light of a code from 0 to 1; below 0 it is mirrored.
+/// The light of a code from 0 to 1; mirrored below 0.
 pub(super) fn light(code: f64) -> f64 {
     let size = code.abs();
     let light = if size <= 0.04045 { size / 12.92 } else { ((size + 0.055) / 1.055).powf(2.4) };
     light.copysign(code)
 }
 
-/// The code of light; below 0 it is mirrored.
+/// The code of light; mirrored below 0.
 pub(super) fn code(light: f64) -> f64 {
     let size = light.abs();
     let code = if size <= 0.003_130_8 { size * 12.92 } else { 1.055 * size.powf(1.0 / 2.4) - 0.055 };
@@ -39,7 +39,7 @@ const PART_BITS: u32 = 16;
 const PARTS8: usize = 13 << 7;
 const PARTS16: usize = 21 << 7;
 
-/// What 8 bits need.
+/// The tables for 8 bits.
 pub(crate) struct SrgbBytes {
     /// The light of each code.
     pub(crate) light: [f32; 256],
@@ -66,7 +66,7 @@ pub(crate) static BYTES: LazyLock<SrgbBytes> = LazyLock::new(|| {
 });
 
 impl SrgbBytes {
-    /// The code that is the nearest to light; 0 for what is no number.
+    /// The code nearest to light; 0 for NaN.
     #[inline(always)]
     pub(crate) fn code(&self, light: f32) -> u8 {
         // NaN is not above either, and becomes black.
@@ -77,19 +77,19 @@ impl SrgbBytes {
     }
 }
 
-/// What 16 bits need.
+/// The tables for 16 bits.
 pub(crate) struct Words {
     /// The light of each code.
     pub(crate) light: Vec<f32>,
-    /// The least light of each code, and one that nothing reaches.
+    /// The least light of each code, and a final one that nothing reaches.
     least: Vec<f32>,
-    /// The code about which a part begins, and how much it rises with each float.
+    /// The approximate code at the beginning of a part, and its increase with each float.
     parts: Vec<[f32; 2]>,
 }
 
 static WORDS: OnceLock<Words> = OnceLock::new();
 
-/// The tables of 16 bits; a lack of memory is an error.
+/// The tables for 16 bits; lack of memory is an error.
 pub(crate) fn words() -> Result<&'static Words> {
     match WORDS.get() {
         Some(words) => Ok(words),
@@ -123,7 +123,7 @@ impl Words {
         })
     }
 
-    /// The code that is the nearest to light; 0 for what is no number.
+    /// The code nearest to light; 0 for NaN.
     #[inline]
     pub(crate) fn code(&self, light: f32) -> u16 {
         let light = if light > DARKEST16 { light.min(BRIGHTEST) } else { DARKEST16 };

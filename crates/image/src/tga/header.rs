@@ -24,7 +24,7 @@ use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-/// What a file says about its pixels.
+/// A file's declarations about its pixels.
 #[derive(Debug)]
 pub(super) struct TgaHeader {
     pub(super) width: usize,
@@ -35,11 +35,11 @@ pub(super) struct TgaHeader {
     pub(super) from_top: bool,
     /// Whether the first pixel of a row is its last one.
     pub(super) from_right: bool,
-    /// How many bits of a pixel the header declares as attributes, which means alpha.
+    /// How many bits of a pixel the header declares as attributes, that is, alpha.
     pub(super) attribute_bits: u8,
-    /// Whether colours have 16 bits, of which one is an attribute.
+    /// Whether colors have 16 bits, one of which is an attribute.
     pub(super) has_attribute_bit: bool,
-    /// Where the pixels begin.
+    /// The offset of the pixels.
     pub(super) body: u64,
 }
 
@@ -63,7 +63,7 @@ impl AlphaSeen {
         self.all &= all;
     }
 
-    /// Adds the highest bits of colours with 16 bits.
+    /// Adds the highest bits of colors with 16 bits.
     fn add_highest_bits(&mut self, colors: &[u8]) {
         for [_, high] in colors.as_chunks::<2>().0 {
             let alpha = (high >> 7).wrapping_neg();
@@ -72,24 +72,24 @@ impl AlphaSeen {
     }
 }
 
-/// That of no pixels.
+/// The alpha of no pixels.
 impl Default for AlphaSeen {
     fn default() -> Self {
         AlphaSeen { any: 0, all: u8::MAX }
     }
 }
 
-/// A colour map, as pixels of bytes.
+/// A color map, as pixels of bytes.
 #[derive(Debug)]
 pub(super) struct Map {
-    /// The number of the first colour.
+    /// The index of the first color.
     pub(super) first: usize,
-    /// The samples of all colours.
+    /// The samples of all colors.
     pub(super) colors: Vec<u8>,
     pub(super) channels: Channels,
     /// Bytes of a number.
     pub(super) index_bytes: usize,
-    /// The highest bits of colours with 16 bits.
+    /// The highest bits of colors with 16 bits.
     pub(super) attributes: AlphaSeen,
 }
 
@@ -109,10 +109,10 @@ impl TgaPixels {
         }
     }
 
-    /// Turns stored pixels into pixels of bytes: as many as both hold.
+    /// Converts stored pixels to pixels of bytes: as many as both slices hold.
     ///
     /// # Errors
-    /// Which of the pixels has a number that the colour map does not have.
+    /// The place of a pixel whose index is not in the color map.
     pub(super) fn expand(
         &self,
         level: Level,
@@ -128,7 +128,7 @@ impl TgaPixels {
         }
     }
 
-    /// Notes the alpha of stored pixels; of colours with 16 bits that is the highest one.
+    /// Records the alpha of stored pixels; for colors with 16 bits that is the highest one.
     pub(super) fn note_alpha(&self, from: &[u8], seen: &mut AlphaSeen) {
         match self {
             TgaPixels::Plain(PixelsStored::Bgra8) => {
@@ -151,7 +151,7 @@ impl TgaPixels {
         }
     }
 
-    /// Which of the stored pixels has a number that the colour map does not have.
+    /// The place of a stored pixel whose index is not in the color map.
     pub(super) fn unmapped(&self, from: &[u8]) -> Option<usize> {
         match self {
             TgaPixels::Plain(_) => None,
@@ -161,7 +161,7 @@ impl TgaPixels {
 }
 
 impl Map {
-    /// The samples of a colour by its number, as that is stored.
+    /// The samples of a color by its stored index.
     fn color(&self, index: &[u8]) -> Option<&[u8]> {
         let index = index.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte));
         self.colors.get(index.checked_sub(self.first)? * self.channels.count()..)?.get(..self.channels.count())
@@ -193,7 +193,7 @@ impl TgaRaw<'_> {
         fault(self.file, at as u64, message)
     }
 
-    /// How pixels of `bits` bits are stored, that are said at `at`.
+    /// The storage of pixels with `bits` bits, which are declared at `at`.
     fn stored(&self, at: usize, is_gray: bool) -> Result<PixelsStored> {
         let has_bit = self.bytes[17] & 15 == 1;
         Ok(match (is_gray, self.bytes[at]) {
@@ -226,7 +226,7 @@ impl TgaRaw<'_> {
     }
 }
 
-/// Whether a file may be one: nothing at its begin says so, but few others have such a header.
+/// Whether a file may be one: it has no signature, but few others have such a header.
 pub fn looks_like_tga(head: &[u8]) -> bool {
     let Some(&bytes) = head.first_chunk() else { return false };
     let raw = TgaRaw { bytes, file: &"".into() };
@@ -239,7 +239,7 @@ pub fn looks_like_tga(head: &[u8]) -> bool {
     is_sound && raw.short(12) > 0 && raw.short(14) > 0 && bytes[17] & 0xC0 == 0
 }
 
-/// Reads what stands before the pixels.
+/// Reads everything before the pixels.
 pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<TgaHeader> {
     let mut raw = TgaRaw { bytes: [0; HEADER_BYTES], file };
     let count = bytes.read(0, &mut raw.bytes)?;
@@ -278,14 +278,14 @@ pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<TgaHe
     })
 }
 
-/// What stands between the header and the pixels.
+/// The bytes between the header and the pixels.
 struct TgaBefore<'a> {
     bytes: &'a Bytes<'a>,
     file: &'a Arc<str>,
 }
 
 impl TgaBefore<'_> {
-    /// The identification and the colour map, of at most 255 and 65,535 times 32 bytes.
+    /// The identification and the color map, of at most 255 and 65,535 times 32 bytes.
     fn read(&self, map_begin: usize, map_bytes: usize) -> Result<Vec<u8>> {
         let size = map_begin - HEADER_BYTES + map_bytes;
         let mut before = Vec::new();
@@ -300,7 +300,7 @@ impl TgaBefore<'_> {
     }
 }
 
-/// The colour map out of its bytes.
+/// Decodes the color map.
 fn map(raw: &TgaRaw<'_>, first: usize, bytes: &[u8]) -> Result<Map> {
     let index_bytes = match raw.bytes[16] {
         8 => 1,

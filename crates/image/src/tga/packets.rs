@@ -1,5 +1,5 @@
 //! Packets of a TGA file: the lower seven bits of the first byte, plus 1, are a number of pixels. If the highest bit is
-//! set, one pixel follows, which is repeated; otherwise as many pixels follow.
+//! set, one pixel follows, which is repeated; otherwise that many pixels follow.
 //!
 //! This module takes the bytes that there are and continues with the next ones wherever they were cut. It reads no
 //! files, and knows neither rows nor colors: pixels come out as they are stored.
@@ -11,7 +11,7 @@ use polyhaul_text::cpu::Level;
 /// Most bytes of a stored pixel.
 const MOST_BYTES: usize = 4;
 
-/// What the first byte of a packet says.
+/// The meaning of a packet's first byte.
 struct TgaHeads;
 
 impl RunCode for TgaHeads {
@@ -24,7 +24,7 @@ impl RunCode for TgaHeads {
 /// A packet that is not over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets {
-    /// Pixels that it still has.
+    /// Pixels that are left in it.
     left: usize,
     /// The pixel of a run.
     run: Option<[u8; MOST_BYTES]>,
@@ -48,12 +48,12 @@ impl Packets {
         }
     }
 
-    /// How many pixels the packet still has.
+    /// How many pixels are left in the packet.
     pub(super) fn left(&self) -> usize {
         self.left
     }
 
-    /// Takes the begin of a packet, if it is there as a whole.
+    /// Starts a packet, if its beginning is complete.
     fn begin(&mut self, size: usize, from: &[u8], done: &mut RunsDone) -> bool {
         let Some((&head, rest)) = from[done.used..].split_first() else { return false };
         let (count, is_run) = TgaHeads::decode(head);
@@ -70,7 +70,7 @@ impl Packets {
         true
     }
 
-    /// Unpacks what there is of the packet; `false` where there was not all of it, or no room.
+    /// Unpacks the available part of the packet; `false` if that is not all of it, or there is no room.
     fn go_on(&mut self, size: usize, from: &[u8], to: &mut [u8], done: &mut RunsDone) -> bool {
         let (from, to) = (&from[done.used..], &mut to[done.made..]);
         let mut count = self.left.min(to.len() / size);
@@ -123,7 +123,7 @@ mod tests {
         out
     }
 
-    /// Packets of all lengths, and what they hold, byte by byte.
+    /// Packets of all lengths, and their content, byte by byte.
     fn sample(size: usize) -> (Vec<u8>, Vec<u8>) {
         let (mut packed, mut plain, mut seed) = (Vec::new(), Vec::new(), 1_u32);
         let mut byte = || {

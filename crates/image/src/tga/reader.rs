@@ -1,7 +1,7 @@
 //! The pixels of a TGA file to an image.
 //!
-//! Rows are read, some at a time: plain ones by their place, side by side; packets one after another, which makes plain
-//! rows of them. Their pixels are turned side by side. Runs are unpacked in `packets`, the places of rows are in
+//! Rows are read, several at a time: plain ones by their place, in parallel; packets one after another, into plain
+//! rows. Their pixels are converted in parallel. Runs are unpacked in `packets`, the places of rows are in
 //! `formats/raster`.
 
 use super::header;
@@ -24,10 +24,10 @@ use polyhaul_text::cpu::Level;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// About how many bytes are read at a time: so much stays in the nearest caches.
+/// About how many bytes are read at a time: this much stays in the nearest caches.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Reads a TGA file; says too how many threads worked.
+/// Reads a TGA file; also returns how many threads worked.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
     let header = header::read(&bytes, &file, &options.limits)?;
@@ -55,11 +55,11 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     Ok((Image { width, height, channels, samples, premultiplied, ..Image::default() }, threads))
 }
 
-/// What becomes of alpha.
+/// How alpha is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TgaAlpha {
     Kept,
-    /// It is 0 everywhere, and means nothing.
+    /// It is 0 everywhere, and meaningless.
     Unused,
 }
 
@@ -96,7 +96,7 @@ impl TgaInput<'_> {
         fault(&self.file, offset, format!("unexpected end of file: the header declares {width} x {height} pixels"))
     }
 
-    /// A pixel whose number the colour map does not have.
+    /// The error for a pixel whose index is not in the color map.
     fn unmapped(&self, offset: u64) -> Error {
         fault(&self.file, offset, "this pixel refers to a color outside the color map")
     }
@@ -104,7 +104,7 @@ impl TgaInput<'_> {
     /// Reads all rows. Returns how many threads worked, and the type of alpha that the extension declares.
     fn read(&self, packed: Option<Mutex<Packed>>) -> Result<(usize, Option<u8>)> {
         let end = self.header.body + self.row_bytes() as u64 * self.raster.height() as u64;
-        // Before it ends, a pixel may have a colour that there is not: that is found first however the file is read.
+        // Before its end, a pixel may have an invalid color: that is found first however the file is read.
         if let (Some(len), TgaPixels::Plain(_), None) = (self.bytes.len(), &self.header.pixels, &packed)
             && len < end
         {
@@ -157,7 +157,7 @@ impl TgaInput<'_> {
         }
     }
 
-    /// What becomes of the alpha of all pixels, of which the extension declares this type.
+    /// How the alpha of all pixels is treated, if the extension declares this type.
     fn judge_alpha(&self, kind: Option<u8>, warnings: &mut Warnings) -> Result<TgaAlpha> {
         let seen = *self.alpha.lock().unwrap_or_else(PoisonError::into_inner);
         let AlphaSeen { any, all } = seen;
@@ -193,8 +193,7 @@ impl TgaInput<'_> {
         Ok(TgaAlpha::Kept)
     }
 
-    /// The type of alpha that the extension behind the pixels declares. The pixels end at `end`, and `read` was read
-    /// behind them.
+    /// The type of alpha in the extension after the pixels. The pixels end at `end`, and `read` follows them.
     fn alpha_type(&self, end: u64, read: &[u8]) -> Result<Option<u8>> {
         let has_alpha = self.header.pixels.channels().has_alpha();
         // A stream is read to its end: only there damage of compressed data shows.
@@ -222,23 +221,23 @@ struct Packed {
 struct TgaJob<'a> {
     input: &'a TgaInput<'a>,
     chunk_rows: usize,
-    /// Where there are packets.
+    /// If there are packets.
     packed: Option<Mutex<Packed>>,
 }
 
 #[derive(Default)]
 struct TgaSlot {
-    /// Pixels as they are stored, and some bytes that mean nothing.
+    /// Stored pixels, followed by padding.
     bytes: Vec<u8>,
     /// How many bytes of pixels were found.
     found: usize,
     rows: Range<usize>,
-    /// Where they end in the file.
+    /// Their end in the file.
     end: u64,
 }
 
 impl TgaJob<'_> {
-    /// Where a plain row begins.
+    /// The offset of a plain row.
     fn place(&self, row: usize) -> u64 {
         self.input.header.body + row as u64 * self.input.row_bytes() as u64
     }

@@ -1,6 +1,6 @@
 //! Images to TGA: plain rows, or packets, from the top, with the footer of version 2.
 //!
-//! Rows are made side by side, some to a page. No packet goes on in the next row.
+//! Rows are encoded in parallel, several to a page. No packet continues in the next row.
 
 use super::{EXTENSION_BYTES, HEADER_BYTES, PREMULTIPLIED, SIGNATURE};
 use crate::options::ImageWriteOptions;
@@ -60,7 +60,7 @@ fn header([width, height]: [u16; 2], channels: Channels, has_packets: bool) -> R
     Ok(header)
 }
 
-/// What follows the pixels, which end at `end`: an extension where it has something to say, and the footer.
+/// The end of the file, after the pixels, which end at `end`: an extension if it is needed, and the footer.
 fn footer(end: u64, premultiplied: bool) -> Result<Vec<u8>> {
     let mut footer = Vec::new();
     footer.try_reserve_exact(EXTENSION_BYTES + 8 + SIGNATURE.len())?;
@@ -139,9 +139,9 @@ impl Pages for TgaPages<'_> {
     }
 }
 
-/// Packs a row: runs where pixels repeat, as long as that is shorter.
+/// Packs a row: runs where pixels repeat, if that is shorter.
 fn pack<const SIZE: usize>(mut row: &[[u8; SIZE]], out: &mut Vec<u8>) {
-    // Between others a run of two bytes costs as much as it saves.
+    // Between literals a run of two bytes costs as much as it saves.
     let worth = if SIZE == 1 { 3 } else { 2 };
     while let Some(first) = row.first() {
         let run = row.iter().take(PACKET).take_while(|pixel| *pixel == first).count();
