@@ -1,4 +1,4 @@
-//! Where text may be cut: at lines that begin with a directive. Nothing before the line decides that.
+//! Where text may be split: at lines that begin with a directive, regardless of anything before the line.
 //!
 //! This works because no operand on a line of its own begins like a directive: operands are numbers, quoted strings,
 //! brackets, `true`, `false`, and the three words that [`begins_directive`] excludes. A quoted string ends on its line,
@@ -6,7 +6,7 @@
 
 use polyhaul_pipeline::chunk::Borders;
 
-/// The most blanks before a directive at which a piece may begin. A line with more is no border, which costs only the
+/// The most blanks before a directive at which a piece may begin. A line with more is no border, which only reduces the
 /// choice.
 const MOST_BLANKS: usize = 32;
 /// The bytes that distinguish a directive from an operand.
@@ -14,7 +14,7 @@ const WORD: usize = 2;
 
 pub(super) const DIRECTIVES: Borders = Borders { next, last, reach: MOST_BLANKS + WORD + 1 };
 
-/// Whether a word begins a directive: with a capital and another letter, where it is none of the operands that do
+/// Whether a word begins a directive: a capital followed by another letter, except for the operands of that form
 /// (`All`, `StartTime`, `EndTime`).
 #[inline]
 pub(super) fn begins_directive(first: u8, second: u8) -> bool {

@@ -1,8 +1,8 @@
-//! Scenes for a renderer that are made by hand: entities with parameters, transforms, shapes and objects, one after
+//! Scenes for a renderer built by a program: entities with parameters, transforms, shapes and objects, one after
 //! another.
 //!
-//! Every entity has a segment of its own, so arrays that are handed over stay where they are. What a finished scene
-//! is as text is the business of `formats::pbrt::writer`.
+//! Every entity has its own segment, so arrays that are passed in are not moved. Writing a finished scene as text is up
+//! to `formats::pbrt::writer`.
 
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::render::{
@@ -68,7 +68,7 @@ impl Builder {
         Ok(Name(number))
     }
 
-    /// An entity that stands at the origin, which is in no list yet.
+    /// An entity at the origin that is in no list yet.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -119,7 +119,7 @@ impl Builder {
         Ok(ParameterRange { segment, start: 0, count })
     }
 
-    /// What `step` does to `parent`.
+    /// Applies `step` to `parent`.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -188,11 +188,12 @@ impl Builder {
         try_push(&mut self.render.instances.objects, object, "instances")
     }
 
-    /// Adds many instances of definitions, each with a matrix of four columns of three numbers: where the three axes
-    /// and the origin go. That takes 100 bytes for each.
+    /// Adds many instances of definitions, each with a matrix of four columns of three numbers: the images of the three
+    /// axes and the origin. That takes 100 bytes for each.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`], and [`ErrorKind::Usage`] where there is not a matrix for each, or too many for one call.
+    /// [`ErrorKind::Memory`], and [`ErrorKind::Usage`] if the numbers of objects and matrices differ, or there are too
+    /// many for one call.
     pub fn instances(&mut self, objects: &[u32], matrices: Vec<[f64; 12]>) -> Result<()> {
         let fits = objects.len() == matrices.len() && matrices.len() < (u32::MAX / 12) as usize;
         if !fits {
@@ -217,7 +218,7 @@ impl Builder {
     }
 }
 
-/// Appends values, or takes their memory over; returns how many there are then.
+/// Appends values, or takes over their memory; returns the number of values before.
 fn append<T>(all: &mut Vec<T>, mut more: Vec<T>) -> Result<usize> {
     if all.is_empty() {
         *all = more;

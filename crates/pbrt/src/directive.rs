@@ -1,11 +1,11 @@
-//! The directives, and what each is followed by.
+//! The directives and their operands.
 
 use super::intern::same;
 
-/// What follows a directive.
+/// The operands of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PbrtForm {
-    /// Nothing.
+    /// None.
     Bare,
     /// So many numbers.
     Numbers(usize),
@@ -83,7 +83,7 @@ directives! {
     WorldEnd PbrtForm::Bare;
 }
 
-/// How many directives there are.
+/// The number of directives.
 pub(super) const COUNT: usize = Directive::ALL.len();
 /// More places than directives, so that each has its own.
 const PLACES: usize = 256;

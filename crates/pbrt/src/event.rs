@@ -1,4 +1,4 @@
-//! What a piece of text says: its directives one by one, what is wrong with it, and the values, ready for the model.
+//! The content of a piece of text: its directives one by one, its errors, and its values, ready for the model.
 
 use super::directive::{COUNT, Directive};
 use super::intern::PbrtNames;
@@ -16,29 +16,29 @@ pub(super) struct Spot {
     pub(super) column: u32,
 }
 
-/// Something that the text says.
+/// One directive or parameter in the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PbrtEvent {
     pub(super) what: EventKind,
-    /// Of directives with parameters: how many.
+    /// For directives with parameters: their number.
     pub(super) count: u16,
     /// A string, a place among the numbers, or the number of a complaint.
     pub(super) a: u32,
-    /// Where parameters begin; a second string.
+    /// The beginning of the parameters; a second string.
     pub(super) b: u32,
     pub(super) spot: Spot,
 }
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventKind {
     Directive(Directive),
-    /// `Transform` and `ConcatTransform` with a last row of their own.
+    /// `Transform` and `ConcatTransform` with an explicit last row.
     FullMatrix(Directive),
     Complaint,
 }
 
-/// What is wrong.
+/// An error in the text.
 #[derive(Clone, Debug)]
 pub(super) struct PbrtComplaint {
     pub(super) weight: Weight,
@@ -56,7 +56,7 @@ pub(super) struct PbrtComplaint {
 pub(super) struct PbrtParsed {
     pub(super) events: Vec<PbrtEvent>,
     pub(super) complaints: Vec<PbrtComplaint>,
-    /// Complaints behind those that are kept, by their codes.
+    /// Complaints beyond those that are kept, by their codes.
     pub(super) uncounted: Vec<(&'static str, u64)>,
     pub(super) names: PbrtNames,
     /// Names that are no UTF-8, in order.
@@ -73,14 +73,14 @@ pub(super) struct PbrtParsed {
     pub(super) doubles: Vec<f64>,
     /// Strings of directives that have more than two.
     pub(super) operands: Vec<u32>,
-    /// How many lines ended in it, and how long what is behind the last of them is.
+    /// How many lines end in it, and the length of the rest after the last line end.
     pub(super) end: Spot,
 }
 
-/// What the scene needs of a piece once its values have gone into the model.
+/// What the scene needs from a piece once its values are in the model.
 pub(super) struct PbrtSaid {
     pub(super) events: Box<[PbrtEvent]>,
-    /// How often each directive is among them.
+    /// The number of each directive.
     pub(super) directives: [u32; COUNT],
     pub(super) complaints: Vec<PbrtComplaint>,
     pub(super) uncounted: Vec<(&'static str, u64)>,
@@ -89,9 +89,9 @@ pub(super) struct PbrtSaid {
     pub(super) names: Box<[Box<str>]>,
     pub(super) segment: Segment,
     pub(super) end: Spot,
-    /// The files that it names: the event's number, and the file's.
+    /// The files it names: the event's number, and the file's.
     pub(super) files: Vec<(u32, usize)>,
-    /// How many bytes of text it has.
+    /// The number of bytes of text.
     pub(super) bytes: u64,
 }
 
@@ -115,7 +115,7 @@ impl PbrtParsed {
         self.operands.clear();
     }
 
-    /// Gives back memory that an uncommonly long piece took.
+    /// Releases the memory of an uncommonly long piece.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         let held = 4 * (self.floats.capacity() + self.integers.capacity() + self.strings.capacity())
             + 8 * self.doubles.capacity()
@@ -126,7 +126,7 @@ impl PbrtParsed {
         }
     }
 
-    /// Keeps a complaint, or counts it where there are too many.
+    /// Keeps a complaint, or counts it if there are too many.
     pub(super) fn complain(&mut self, complaint: PbrtComplaint) -> Result<()> {
         if self.complaints.len() >= KEPT && complaint.weight != Weight::Limit {
             match self.uncounted.iter_mut().find(|(code, _)| *code == complaint.code) {
@@ -141,7 +141,7 @@ impl PbrtParsed {
         polyhaul_model::error::try_push(&mut self.events, event, "directives")
     }
 
-    /// Ends with what comes behind being longer than the limit.
+    /// Stops because the rest is longer than the limit.
     pub(super) fn too_long(&mut self, limit: u64) -> Result<()> {
         let message = format!("the directive that starts here is longer than the limit of {limit} bytes (line_bytes)");
         let mut complaint = PbrtComplaint::at(self.end, Weight::Limit, "limit", message);
@@ -149,7 +149,7 @@ impl PbrtParsed {
         self.complain(complaint)
     }
 
-    /// Takes the parsed contents out, in arrays of exactly their size; those of the model in a room of `shelf`.
+    /// Takes out the parsed contents, in arrays of exactly their size; those of the model in a room of `shelf`.
     pub(super) fn take(&mut self, shelf: &PbrtShelf) -> Result<PbrtSaid> {
         let mut names = Vec::new();
         names.try_reserve_exact(self.names.len())?;
@@ -184,7 +184,7 @@ impl PbrtParsed {
     }
 }
 
-/// How often each directive is among some events.
+/// The number of each directive among some events.
 fn counts(events: &[PbrtEvent]) -> [u32; COUNT] {
     let mut counts = [0; COUNT];
     for event in events {
@@ -195,7 +195,7 @@ fn counts(events: &[PbrtEvent]) -> [u32; COUNT] {
     counts
 }
 
-/// A string of just the size; what is no UTF-8 is taken as Latin-1.
+/// A string of exactly that size; anything but UTF-8 is decoded as Latin-1.
 fn text(bytes: &[u8]) -> Result<Box<str>> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => try_string(text)?,

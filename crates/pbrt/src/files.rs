@@ -1,11 +1,12 @@
-//! The files of a scene: which are still to be read, in the order in which the scene needs them, and what was read.
+//! The files of a scene: those still to be read, in the order in which the scene needs them, and the results of those
+//! that were.
 //!
 //! A file is known as soon as it is named, and opened when its turn comes, so that no more are open than are being
-//! read. Its text is handed out in pieces; their events wait here until the scene comes to them.
+//! read. Its text is read in pieces, whose events wait here until the scene reaches them.
 //!
 //! Files are read in the order in which the scene needs them. A file is placed by the list of places (piece and event)
-//! at which it and the files around it are named. These lists are compared from the front, and a file comes after those
-//! named in it: only its rest is still to be read then.
+//! at which it and the files around it are named. These lists are compared lexicographically, and a file comes after
+//! those named in it: by then only its rest is still to be read.
 
 use super::borders::DIRECTIVES;
 use super::event::PbrtSaid;
@@ -24,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub trait Files: Sync {
     /// Opens the file that `name` means in a file of `folder`.
     fn open(&self, name: &str, folder: &str) -> Result<OpenFile>;
-    /// Forgets a file that was read, and says what is wrong with it: that it changed.
+    /// Closes a file that was read, and returns an error if it changed.
     fn close(&self, key: usize) -> Result<()>;
 }
 
@@ -32,17 +33,17 @@ pub trait Files: Sync {
 pub struct OpenFile {
     /// Its text.
     pub text: TextChunks<'static>,
-    /// About how many bytes its pieces have, where it says so.
+    /// The approximate size of its pieces in bytes, if set.
     pub chunk_bytes: Option<usize>,
-    /// What tells it apart from others.
+    /// What distinguishes it from other files.
     pub identity: Option<PathBuf>,
-    /// The folder that it lies in, relative to that of the scene: empty, or ending in a slash.
+    /// Its folder relative to that of the scene: empty, or ending in a slash.
     pub folder: String,
-    /// What its owner calls it.
+    /// Its owner's key.
     pub key: usize,
 }
 
-/// The most files that are in one another, the scene's own apart.
+/// The greatest depth of nested files below the scene's own.
 pub(super) const MOST_DEEP: usize = 64;
 
 /// An open file.
@@ -50,11 +51,11 @@ pub(super) struct PbrtReading {
     text: TextChunks<'static>,
     key: usize,
     next: AtomicU64,
-    /// The next piece of what must be read in order.
+    /// The next piece of a file that must be read in order.
     in_order: Mutex<u64>,
 }
 
-/// What became of a piece.
+/// The state of a piece.
 pub(super) enum FilePiece {
     Said(Box<PbrtSaid>),
     Failed(Error),
@@ -62,7 +63,7 @@ pub(super) enum FilePiece {
 
 /// A file of the scene.
 struct PbrtFile {
-    /// Where it is named: its own place in the order of all.
+    /// The place where it is named, which determines its order.
     order: Arc<[u64]>,
     parent: Option<usize>,
     name: String,
@@ -73,7 +74,7 @@ struct PbrtFile {
     /// Why it could not be opened.
     refused: Option<Error>,
     pieces: BTreeMap<u64, FilePiece>,
-    /// How many pieces it has, once that is known.
+    /// The number of pieces, once known.
     piece_count: Option<u64>,
 }
 
@@ -117,7 +118,7 @@ impl PartialEq for PbrtTurn {
 impl Eq for PbrtTurn {}
 
 impl PbrtTable {
-    /// The file that the scene needs first, of those that are still to be read.
+    /// The file, among those still to be read, that the scene needs first.
     fn first(&mut self) -> Option<usize> {
         while let Some(turn) = self.queue.peek() {
             if self.files[turn.file].piece_count.is_none() {
@@ -154,7 +155,7 @@ pub(super) struct PbrtLibrary<'f> {
     line_bytes: u64,
 }
 
-/// Where a piece comes from.
+/// The origin of a piece.
 #[derive(Clone, Default)]
 pub(super) struct PbrtOrigin {
     pub(super) file: usize,
@@ -174,7 +175,7 @@ impl PbrtOrigin {
     }
 }
 
-/// What the scene finds where it looks for a piece.
+/// What the scene finds when it looks for a piece.
 pub(super) enum PbrtNext {
     Piece(FilePiece),
     /// It was not read yet.
@@ -236,22 +237,22 @@ impl<'f> PbrtLibrary<'f> {
         Ok(number)
     }
 
-    /// How many files are known.
+    /// The number of known files.
     pub(super) fn count(&self) -> usize {
         self.lock().files.len()
     }
 
-    /// How many files a file is in.
+    /// The number of files that a file is nested in.
     pub(super) fn depth(&self, file: usize) -> usize {
         self.lock().files[file].order.len()
     }
 
-    /// What messages call a file.
+    /// The name of a file in messages.
     pub(super) fn file_name(&self, file: usize) -> Arc<str> {
         self.lock().files[file].file_name.clone()
     }
 
-    /// What tells a file that was opened apart from others: its path, or its name.
+    /// What distinguishes an opened file from others: its path, or its name.
     pub(super) fn identity(&self, file: usize) -> PathBuf {
         let table = self.lock();
         let file = &table.files[file];
@@ -316,8 +317,8 @@ impl<'f> PbrtLibrary<'f> {
         self.lock().round = PbrtRound::default();
     }
 
-    /// Takes a piece as number `number` of this run; `None` where the run has no more. Where a higher number has a
-    /// piece, or may get one, it is a piece of nothing.
+    /// Takes a piece as number `number` of this run; `None` if the run has no more. If a higher number has a piece, or
+    /// may get one, this number gets an empty piece.
     pub(super) fn take(&self, number: u64, text: &mut Text) -> Option<PbrtOrigin> {
         let is_over = {
             let round = &mut self.lock().round;
@@ -335,7 +336,7 @@ impl<'f> PbrtLibrary<'f> {
         found
     }
 
-    /// Takes a piece of the file that the scene needs first; `None` where nothing is left.
+    /// Takes a piece of the file that the scene needs first; `None` if nothing is left.
     fn take_next(&self, text: &mut Text) -> Option<PbrtOrigin> {
         loop {
             let (file, reading) = {
@@ -391,14 +392,14 @@ impl<'f> PbrtLibrary<'f> {
         entry.piece_count = Some(entry.piece_count.map_or(count, |known| known.min(count)));
     }
 
-    /// Keeps what a piece says until the scene comes to it.
+    /// Keeps the content of a piece until the scene reaches it.
     pub(super) fn put(&self, origin: &PbrtOrigin, piece: FilePiece) {
         if !origin.is_nothing() {
             self.lock().files[origin.file].pieces.insert(origin.piece, piece);
         }
     }
 
-    /// What the scene finds at a piece of a file.
+    /// The state of a piece of a file for the scene.
     pub(super) fn next(&self, file: usize, piece: u64) -> PbrtNext {
         let mut table = self.lock();
         let entry = &mut table.files[file];
@@ -427,7 +428,7 @@ impl<'f> PbrtLibrary<'f> {
     }
 }
 
-/// Whether the scene needs a file before another one: what is in a file comes before what is left of it.
+/// Whether the scene needs a file before another one: nested files come before the rest of a file.
 fn is_before(one: &[u64], other: &[u64]) -> bool {
     let (mut one, mut other) = (one.iter(), other.iter());
     loop {

@@ -9,34 +9,34 @@ use polyhaul_model::render::{Parameter, ParameterValues, Render, Shape};
 use polyhaul_model::{Array, Domain, Elements, Mesh, Object, ObjectKind, Scene};
 use std::collections::{BTreeMap, HashMap};
 
-/// What [`flatten`] makes.
+/// The result of [`flatten`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Flat {
     /// Meshes, objects and materials.
     pub scene: Scene,
-    /// How many shapes are no meshes, by class.
+    /// The number of shapes that are not meshes, by class.
     pub left_out: BTreeMap<String, u64>,
-    /// How many uses of textures by materials and shapes MTL cannot express, by what they are: `checkerboard as
-    /// reflectance`. A material that several shapes have counts once.
+    /// The number of uses of textures by materials and shapes that MTL cannot express, by description: `checkerboard as
+    /// reflectance`. A material shared by several shapes counts once.
     pub left_out_textures: BTreeMap<String, u64>,
-    /// How many arrays of shapes meshes cannot store, by their names: `S`, `faceIndices`, and normals or uvs of another
-    /// number than the points.
+    /// The number of shapes' arrays that meshes cannot store, by name: `S`, `faceIndices`, and normals or uvs whose
+    /// number differs from that of the points.
     pub left_out_arrays: BTreeMap<String, u64>,
-    /// How many subdivision surfaces became their control meshes.
+    /// The number of subdivision surfaces that were replaced by their control meshes.
     pub subdivided: u64,
 }
 
-/// Makes meshes, objects and materials of a scene for a renderer; `meshes` are those that it loaded.
+/// Makes meshes, objects and materials from a scene for a renderer; `meshes` are those that it loaded.
 ///
-/// Each shape that is a mesh becomes one: `trianglemesh` as it is, `bilinearmesh` as quads, `plymesh` where it was
-/// loaded, `loopsubdiv` as its control mesh. Each is an object with a transform, and once more for each instance, which
-/// shows the same mesh: objects have the names of what they show. With [`Instances::Once`] each definition stands there
-/// once instead, shown or not, and no instance. All other shapes are left out and counted.
-/// What moves stands where it is when the shutter opens. Reversed orientation turns faces around.
+/// Each shape that is a mesh becomes a mesh: `trianglemesh` unchanged, `bilinearmesh` as quads, `plymesh` if it was
+/// loaded, `loopsubdiv` as its control mesh. Each becomes an object with a transform, plus one for each instance, which
+/// shares the mesh: objects have the names of what they show. With [`Instances::Once`] each definition appears once
+/// instead, whether used or not, and instances do not. All other shapes are dropped and counted. Moving shapes are
+/// placed where they are when the shutter opens. Reversed orientation flips faces.
 ///
-/// Of materials `reflectance`, `roughness`, `eta` and metals are taken over, with textures that are images: also those
-/// of normals, displacement and the shapes' `alpha`. The names of image files are those of the scene.
+/// Of materials, `reflectance`, `roughness`, `eta` and metals are converted, with textures that are images, including
+/// normals, displacement and the shapes' `alpha`. The names of image files are those of the scene.
 ///
 /// # Errors
 /// [`ErrorKind::Limit`] where instances are more objects than [`Limits::instanced_objects`], [`ErrorKind::Memory`], and
@@ -45,8 +45,8 @@ pub fn flatten(render: &Render, meshes: Vec<Mesh>, instances: Instances, limits:
     flatten_named(render, meshes, (instances, limits), &mut |_, _| Ok(None))
 }
 
-/// The same; `name_of` is asked for another name for each image file, by the folder of the file that names it, below
-/// the scene's, and the name.
+/// The same; `name_of` may rename each image file, given the folder of the file that names it, relative to the scene's,
+/// and the name.
 pub fn flatten_named(
     render: &Render,
     meshes: Vec<Mesh>,
@@ -73,7 +73,7 @@ pub fn flatten_named(
     Ok(flat.flat)
 }
 
-/// That the instances of a scene are no more objects than the limit, as objects or shapes of their own.
+/// Checks that expanding the instances of a scene into separate objects or shapes does not exceed the limit.
 pub(super) fn check_objects(render: &Render, limits: &Limits) -> Result<()> {
     let shapes = |object: usize| render.objects.get(object).map_or(0, |object| object.shapes.len() as u64);
     let count = render.instances().fold(0, |sum: u64, instance| sum.saturating_add(shapes(instance.object)));
@@ -84,8 +84,8 @@ pub(super) fn check_objects(render: &Render, limits: &Limits) -> Result<()> {
     }
 }
 
-/// That the meshes which objects of a scene show again and again are no more than the limit, each as often as it is
-/// shown. What is shown once does not count.
+/// Checks that the elements of meshes shown repeatedly by a scene's objects do not exceed the limit, counted once per
+/// use. A mesh shown once does not count.
 pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
     let mut uses: Vec<u64> = Vec::new();
     uses.try_reserve_exact(scene.meshes.len())?;
@@ -218,7 +218,7 @@ impl<'a> Flattener<'a> {
     }
 }
 
-/// Counts one more thing of this name.
+/// Adds one to the count of this name.
 fn count(counts: &mut BTreeMap<String, u64>, name: &str) -> Result<()> {
     match counts.get_mut(name) {
         Some(count) => *count += 1,
@@ -227,7 +227,7 @@ fn count(counts: &mut BTreeMap<String, u64>, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a mesh with so many points cannot store an array of its shape.
+/// Whether a mesh with this many points cannot store an array of its shape.
 fn is_lost(parameter: &Parameter<'_>, points: usize) -> bool {
     match parameter.name {
         "uv" => parameter.values.rows::<2>().is_none_or(|uvs| uvs.len() != points),
@@ -306,7 +306,7 @@ fn array<T: Copy>(values: &[T]) -> Result<Array<T>> {
     try_copy(values, "an array").map(Array::from)
 }
 
-/// Turns the corners of every face around; the first one stays.
+/// Reverses the corners of every face; the first one stays.
 fn turn_around(mesh: &mut Mesh) -> Result<()> {
     let Elements { offsets, corner_positions, corner_uvs, corner_normals } = &mut mesh.faces;
     for stream in [corner_positions, corner_uvs, corner_normals] {

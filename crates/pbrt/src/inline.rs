@@ -5,9 +5,9 @@ use polyhaul_model::error::{Result, try_copy, try_push, try_string};
 use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Render};
 use polyhaul_model::{Domain, Elements, Mesh};
 
-/// Makes shapes whose meshes were read from files shapes with arrays of their own: a `trianglemesh`, or a
-/// `bilinearmesh` where all faces have four corners. Returns how many stay as they are: those whose faces are of
-/// several sizes, and those that are displaced, which only `plymesh` can be.
+/// Turns shapes whose meshes were read from files into shapes with their own arrays: a `trianglemesh`, or a
+/// `bilinearmesh` if all faces have four corners. Returns how many stay unchanged: those with faces of several sizes,
+/// and those with displacement, which only `plymesh` supports.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Memory`].
@@ -35,7 +35,7 @@ pub fn inline_meshes(render: &mut Render, meshes: &[Mesh]) -> Result<u64> {
     Ok(count)
 }
 
-/// What a mesh is as a shape; `None` where no class has such faces.
+/// A mesh as a shape; `None` if no class supports its faces.
 fn arrays(mesh: &Mesh) -> Result<Option<(&'static str, Vec<Given<'static>>)>> {
     let Elements { offsets, corner_positions, .. } = &mesh.faces;
     let is_each = |size| offsets.windows(2).all(|face| face[1].wrapping_sub(face[0]) == size);
@@ -67,10 +67,10 @@ fn floats(values: &[f32]) -> Result<GivenValues> {
     Ok(GivenValues::Floats(try_copy(values, "values")?))
 }
 
-/// A parameter with a name of its own.
+/// A parameter with an owned name.
 type Owned = (ParameterType, String, GivenValues);
 
-/// What a shape says besides its file; `None` where another class would not know that.
+/// A shape's parameters except for its file; `None` if another class would not support them.
 fn own_parameters(render: &Render, shape: usize) -> Result<Option<Vec<Owned>>> {
     let mut own = Vec::new();
     for Parameter { kind, name, values } in render.shape(shape).into_iter().flat_map(|it| it.parameters().iter()) {

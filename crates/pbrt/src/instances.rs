@@ -1,7 +1,8 @@
-//! Scenes for a renderer without instances: what they show stands in the scene itself.
+//! Scenes for a renderer without instances: their objects are moved into the scene itself.
 //!
-//! Shapes are not copied but named again: those of an instance share their parameters, so the arrays stay what they
-//! are. Where each stands is a node of the tree of transforms. What such a scene is as meshes is `flatten`'s business.
+//! Shapes are not copied but referenced again: those of an instance share their parameters, so the arrays stay
+//! unchanged. The place of each is a node of the tree of transforms. Converting such a scene to meshes is up to
+//! `flatten`.
 
 use crate::flatten::check_objects;
 use crate::options::Instances;
@@ -11,12 +12,11 @@ use polyhaul_model::limits::Limits;
 use polyhaul_model::render::{Instances as All, Motion, Node, Render, Segment, Step, StepKind, StoredShape, Transform};
 use std::collections::HashMap;
 
-/// Puts what instances show into the scene itself, and takes definitions and instances out of it.
+/// Replaces instances by what they show, and removes definitions and instances.
 ///
-/// With [`Instances::Flatten`] the shapes of a definition come behind all others, once for each instance in their
-/// order, under the instance's transform. With [`Instances::Once`] they stay where they are, each once, as their
-/// definition has them. [`Instances::AsFormat`] changes nothing. Shapes of definitions give no light: pbrt ignores
-/// that of instances too.
+/// With [`Instances::Flatten`] the shapes of a definition follow all others, once for each instance in their order,
+/// under the instance's transform. With [`Instances::Once`] they stay where they are, each once, as defined.
+/// [`Instances::AsFormat`] changes nothing. Shapes of definitions emit no light: pbrt ignores that of instances too.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] where instances are more shapes than
@@ -39,7 +39,7 @@ pub fn expand(render: &mut Render, instances: Instances, limits: &Limits) -> Res
     expanded.apply(render)
 }
 
-/// What is new.
+/// The new shapes and nodes.
 #[derive(Default)]
 struct Expanded {
     shapes: Vec<StoredShape>,
@@ -59,7 +59,7 @@ struct Expander<'a> {
     dark: HashMap<u32, u32>,
     /// By transform of a definition's shape: where its matrix lies among the numbers.
     matrices: HashMap<u32, u32>,
-    /// The last node that was made for a shape, and what it was made of.
+    /// The last node that was created for a shape, and its arguments.
     last: Option<([u32; 2], Transform)>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// All shapes where they are.
+    /// Keeps all shapes where they are.
     fn all_once(&mut self) -> Result<()> {
         let mut defined = self.render.world_shapes().into_iter().peekable();
         for index in 0..self.render.shape_count() {
@@ -98,7 +98,7 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// The shapes of no definition, then those of each instance.
+    /// Adds the shapes outside of definitions, then those of each instance.
     fn each(&mut self) -> Result<()> {
         for index in self.render.world_shapes().into_iter().flatten() {
             self.shape(index, None, false)?;
@@ -168,7 +168,7 @@ impl<'a> Expander<'a> {
         Ok(node)
     }
 
-    /// A node for what an instance says of itself alone.
+    /// A node for the step of a single instance.
     fn step(&mut self, parent: Transform, step: &Step) -> Result<Transform> {
         let (parent, kind, numbers) = match *step {
             Step::Replace(numbers) => (Transform::IDENTITY, StepKind::ReplaceAll, numbers),
@@ -197,7 +197,7 @@ impl<'a> Expander<'a> {
 }
 
 impl Expanded {
-    /// Takes the place of what was there.
+    /// Replaces the scene's shapes and nodes.
     fn apply(self, render: &mut Render) -> Result<()> {
         let doubles = self.numbers.into();
         try_push(&mut render.segments, Segment { doubles, ..Segment::default() }, "transforms")?;

@@ -6,7 +6,7 @@ use polyhaul_model::error::{Error, Result, try_push};
 #[derive(Default)]
 pub(super) struct PbrtNames {
     bytes: Vec<u8>,
-    /// Where each string ends; it begins where the one before ends.
+    /// The end of each string; it begins at the end of the previous one.
     ends: Vec<u32>,
     table: Vec<InternSlot>,
 }
@@ -15,7 +15,7 @@ pub(super) struct PbrtNames {
 #[derive(Clone, Copy, Default)]
 struct InternSlot {
     key: u64,
-    /// The string's number, plus one; 0 where there is none.
+    /// The string's number, plus one; 0 for none.
     number: u32,
 }
 

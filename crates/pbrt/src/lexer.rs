@@ -10,7 +10,7 @@ use polyhaul_text::parse::list::{self, Lists, Stop, ends_token};
 
 /// Text that is read from front to back.
 pub(super) struct Lexer<'a> {
-    /// The text with padding around it; the byte behind it is white space.
+    /// The text with padding around it; the byte after it is white space.
     padded: &'a [u8],
     start: usize,
     end: usize,
@@ -18,11 +18,11 @@ pub(super) struct Lexer<'a> {
     pub(super) at: usize,
     lines: u32,
     line_start: usize,
-    /// The last string, where it has escapes.
+    /// The last string, if it has escapes.
     decoded: Vec<u8>,
 }
 
-/// What stands next.
+/// The kind of the next token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PbrtToken {
     End,
@@ -32,7 +32,7 @@ pub(super) enum PbrtToken {
     Word,
 }
 
-/// What stands somewhere: where, and how long it is.
+/// A position and a length.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     pub(super) at: usize,
@@ -40,7 +40,7 @@ pub(super) struct Mark {
     pub(super) spot: Spot,
 }
 
-/// What is wrong with a token; or what is wrong with the machine.
+/// An error in a token, or one of the machine.
 pub(super) enum PbrtFault {
     Broken(Box<PbrtComplaint>),
     Error(Error),
@@ -52,7 +52,7 @@ impl From<Error> for PbrtFault {
     }
 }
 
-/// What parsing gives.
+/// The result of parsing.
 pub(super) type PbrtParse<T> = std::result::Result<T, PbrtFault>;
 
 impl<'a> Lexer<'a> {
@@ -66,18 +66,18 @@ impl<'a> Lexer<'a> {
         self.padded.get(self.at).copied().unwrap_or(b'\n')
     }
 
-    /// The place of what stands next.
+    /// The position of the next token.
     #[inline]
     pub(super) fn spot(&self) -> Spot {
         Spot { line: self.lines, column: (self.at - self.line_start) as u32 }
     }
 
-    /// A mark for what stands next, `len` bytes long.
+    /// A mark for the next `len` bytes.
     pub(super) fn mark(&self, len: usize) -> Mark {
         Mark { at: self.at, len, spot: self.spot() }
     }
 
-    /// Skips white space and comments: what stands next.
+    /// Skips white space and comments; returns the kind of the next token.
     #[inline(always)]
     pub(super) fn peek(&mut self) -> PbrtToken {
         // Most tokens follow directly, or after one blank.
@@ -128,7 +128,7 @@ impl<'a> Lexer<'a> {
         PbrtToken::End
     }
 
-    /// The word that stands next, which is not passed.
+    /// The next word, which is not consumed.
     #[inline]
     pub(super) fn word(&self) -> &'a [u8] {
         let rest = &self.padded[self.at..self.end];
@@ -139,13 +139,13 @@ impl<'a> Lexer<'a> {
         &rest[..size]
     }
 
-    /// The two bytes that stand next.
+    /// The next two bytes.
     #[inline]
     pub(super) fn pair(&self) -> [u8; 2] {
         self.padded.get(self.at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default()
     }
 
-    /// Takes the one number of a list that ends behind it, where it is plain.
+    /// Takes the only number of a list that ends after it, if it is plain.
     #[inline]
     pub(super) fn only_float(&mut self) -> Option<f32> {
         let word = self.word();
@@ -157,7 +157,7 @@ impl<'a> Lexer<'a> {
         Some(value)
     }
 
-    /// The nearest f32 of a word that stands next.
+    /// The nearest f32 of the next word.
     #[inline]
     pub(super) fn float(&self, word: &[u8]) -> Option<f32> {
         self.lists.f32_until(self.at + word.len()).or_else(|| list::f32(word))
@@ -169,7 +169,7 @@ impl<'a> Lexer<'a> {
         self.at += count;
     }
 
-    /// The mark of the token that stands next.
+    /// The mark of the next token.
     pub(super) fn token_mark(&mut self) -> Mark {
         let len = match self.peek() {
             PbrtToken::End => 0,
@@ -184,7 +184,7 @@ impl<'a> Lexer<'a> {
         self.mark(len)
     }
 
-    /// Takes the string that stands next, which is one: its text, without quotes and escapes.
+    /// Takes the next token, which is a string: its text, without quotes and escapes.
     #[inline]
     pub(super) fn string(&mut self) -> PbrtParse<&[u8]> {
         let rest = &self.padded[self.at + 1..self.end];
@@ -253,7 +253,7 @@ impl<'a> Lexer<'a> {
         fault
     }
 
-    /// Takes numbers up to the first token that is none; `true` where that is a number which does not fit.
+    /// Takes numbers up to the first other token; `true` if that is a number out of range.
     pub(super) fn floats(&mut self, out: &mut Vec<f32>) -> PbrtParse<bool> {
         let stop = self.lists.f32s(self.at, out);
         self.stopped(stop)
@@ -264,7 +264,7 @@ impl<'a> Lexer<'a> {
         self.stopped(stop)
     }
 
-    /// Takes the numbers that stand next, where they are 16.
+    /// Takes the next numbers, if there are 16.
     #[inline]
     pub(super) fn matrix(&mut self) -> Option<[f64; 16]> {
         let (numbers, at) = self.lists.matrix(self.at)?;
@@ -283,7 +283,7 @@ impl<'a> Lexer<'a> {
         Ok(stop.overflow)
     }
 
-    /// Passes bytes in which lines may end.
+    /// Skips bytes that may contain line ends.
     fn pass_to(&mut self, to: usize) {
         let passed = &self.padded[self.at..to];
         if let Some(last) = memrchr(b'\n', passed) {
@@ -317,7 +317,7 @@ impl<'a> Lexer<'a> {
         self.at += memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
-    /// The end of the text: how many lines ended, and how long what is behind the last one is.
+    /// The end of the text: how many lines ended, and the length of the rest after the last one.
     pub(super) fn end(&mut self) -> Result<Spot> {
         let rest = &self.padded[self.at..self.end];
         if let Some(last) = memrchr(b'\n', rest) {
@@ -332,20 +332,20 @@ impl<'a> Lexer<'a> {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = ONES << 7;
 
-/// The top bit of the first byte below `limit` (at most 128), and perhaps of others behind it: a borrow of the
-/// subtraction only runs upward, so the lowest bit is right. Bytes of 128 and more never count.
+/// The top bit of the first byte below `limit` (at most 128), and perhaps of later bytes: a borrow of the subtraction
+/// only moves upward, so the lowest bit is right. Bytes of 128 and more never count.
 #[inline(always)]
 fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * u64::from(limit)) & !word & TOPS
 }
 
-/// The top bit of the first byte that equals `byte`, and perhaps of others behind it; see [`below`].
+/// The top bit of the first byte that equals `byte`, and perhaps of later bytes; see [`below`].
 #[inline(always)]
 fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * u64::from(byte)), 1)
 }
 
-/// How many bytes come before the first for which `find` has a bit. The bytes behind the last eight are not searched.
+/// How many bytes precede the first for which `find` has a bit. The bytes after the last eight are not searched.
 #[inline(always)]
 fn skip_plain(text: &[u8], find: impl Fn(u64) -> u64) -> usize {
     let mut size = 0;

@@ -2,20 +2,19 @@
 //!
 //! Format: the pbrt-v4 File Format (<https://pbrt.org/fileformat-v4>), and pbrt-v4 itself where that is silent.
 //!
-//! A file is cut where directives begin (`borders`). Its pieces are parsed in parallel (`parse`) into events and a
-//! segment of values, which becomes part of the model as it is. The events are then processed in the order of the
-//! scene, through Includes and Imports, by the worker that has the next piece (`resolve`). `reader` is the job; its
-//! caller opens files.
+//! A file is split where directives begin (`borders`). Its pieces are parsed in parallel (`parse`) into events and a
+//! segment of values, which becomes part of the model unchanged. The events are then processed in scene order, through
+//! Includes and Imports, by the worker that has the next piece (`resolve`). `reader` is the job; its caller opens
+//! files.
 //!
 //! How pbrt-v4 behaves where its documentation is silent, and what is done here:
 //!
-//! - A word that begins with a capital begins a directive, wherever it stands. So a list that is not closed is
-//!   reported where it begins, and pieces can be parsed before it is known what came before.
+//! - A word that begins with a capital begins a directive, wherever it is. So an unclosed list is reported where it
+//!   begins, and pieces can be parsed without knowing what precedes them.
 //! - A string ends on its line, be that ended by LF or CR.
-//! - What older versions of pbrt write differently (`point`, `vector`, `normal3`, `color`, textures of `color`,
-//!   `WorldEnd`, quoted booleans) is an error that shows the form of pbrt-v4; with `OnError::Warn` it is read as that,
-//!   with a warning. Their directives are errors, their classes a warning, which say how to upgrade the scene
-//!   (`versions`).
+//! - The syntax of older versions of pbrt (`point`, `vector`, `normal3`, `color`, textures of `color`, `WorldEnd`,
+//!   quoted booleans) is an error that shows the form of pbrt-v4; with `OnError::Warn` it is accepted, with a warning.
+//!   Their directives are errors, their classes a warning, which explain how to upgrade the scene (`versions`).
 //! - A name is looked for in the folder of the scene, as pbrt does, and then in that of the file that names it.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
@@ -44,7 +43,7 @@ pub mod writer;
 pub use files::{Files, OpenFile};
 pub use reader::{MeshUse, Pbrt, read};
 
-/// Whether a text begins as scenes of pbrt do: with a directive, behind any comments.
+/// Whether a text begins like a pbrt scene: with a directive, after any comments.
 pub fn looks_like_scene(text: &[u8]) -> bool {
     let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")).unwrap_or_default();

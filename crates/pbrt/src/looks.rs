@@ -1,11 +1,11 @@
 //! Materials of a scene for a renderer as materials of MTL, with the images that MTL can name.
 //!
-//! - `reflectance` becomes `Kd`, or `map_Kd` where it is an `imagemap`; `roughness` `Pr` or `map_Pr`, `displacement`
-//!   `disp`, `normalmap` `norm`, and a shape's `alpha` `d` or `map_d` in a material of its own.
-//! - An `imagemap` keeps its `scale` and `invert` as `-mm` (of `disp`, `-bm`), `uscale` and so on as `-s` and `-o`, a
+//! - `reflectance` becomes `Kd`, or `map_Kd` if it is an `imagemap`; `roughness` `Pr` or `map_Pr`, `displacement`
+//!   `disp`, `normalmap` `norm`, and a shape's `alpha` `d` or `map_d` in a separate material.
+//! - An `imagemap` keeps its `scale` and `invert` as `-mm` (for `disp`, `-bm`), `uscale` and so on as `-s` and `-o`, a
 //!   wrap of `clamp` and an `encoding` of `sRGB` or `linear`. A `scale` of a texture by constants is multiplied into
-//!   them; a `constant` is its value.
-//! - Everything else that a material says by textures is counted, with its class.
+//!   them; a `constant` becomes its value.
+//! - Any other texture of a material is counted, with its class.
 //!
 //! Nothing is opened here. Meshes and objects are made in `flatten`.
 
@@ -14,13 +14,13 @@ use polyhaul_model::render::{MaterialUse, ParameterType, ParameterValues, Parame
 use polyhaul_model::{Color, MapKind, Material, TextureMap};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// How many textures may stand on top of each other.
+/// The greatest depth of nested textures.
 const MOST_DEPTH: u32 = 16;
 
-/// Gives image files other names: called with the folder of the file that names it, and the name.
+/// Renames image files: called with the folder of the file that names it, and the name.
 pub(super) type NameFile<'a> = &'a mut dyn FnMut(&str, &str) -> Result<Option<String>>;
 
-/// The opacity of a shape, as its parameters say it.
+/// The opacity of a shape according to its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum PbrtAlpha<'a> {
     Opaque,
@@ -29,7 +29,7 @@ enum PbrtAlpha<'a> {
     Texture(&'a str),
 }
 
-/// Materials, as shapes ask for them.
+/// Materials, converted when shapes use them.
 pub(super) struct PbrtLooks<'a> {
     render: &'a Render,
     name_of: NameFile<'a>,
@@ -38,24 +38,24 @@ pub(super) struct PbrtLooks<'a> {
     textures: HashMap<(&'a str, bool), usize>,
     /// Materials that have names.
     named: HashMap<&'a str, usize>,
-    /// What materials are without their shapes' alpha.
+    /// Materials without their shapes' alpha.
     bases: HashMap<MaterialUse, Option<Material>>,
-    /// The one alpha that all shapes with a material have; `None` where there are several.
+    /// The alpha shared by all shapes with a material; `None` if there are several.
     alphas: HashMap<MaterialUse, Option<PbrtAlpha<'a>>>,
     /// Names that were made up.
     made_up: HashSet<String>,
     left_out: BTreeMap<String, u64>,
 }
 
-/// What a texture comes to.
+/// The evaluated form of a texture.
 enum PbrtValue<'a> {
     Image(PbrtImage<'a>),
     Constant([f32; 3]),
-    /// MTL has nothing like it: its class.
+    /// MTL has no equivalent: its class.
     Other(&'a str),
 }
 
-/// An image, and what its values are multiplied by.
+/// An image, and the factor of its values.
 struct PbrtImage<'a> {
     parameters: Parameters<'a>,
     factor: f32,
@@ -89,7 +89,7 @@ impl<'a> PbrtLooks<'a> {
         }
     }
 
-    /// How many uses of textures were dropped, by what they are.
+    /// The number of uses of textures that were dropped, by description.
     pub(super) fn into_left_out(self) -> BTreeMap<String, u64> {
         self.left_out
     }
@@ -127,7 +127,7 @@ impl<'a> PbrtLooks<'a> {
         Ok(number)
     }
 
-    /// The material without what shapes say; `None` for the default one.
+    /// The material without parameters of shapes; `None` for the default one.
     fn base(&mut self, named: MaterialUse) -> Result<Option<Material>> {
         let render = self.render;
         let index = match named {
@@ -144,7 +144,7 @@ impl<'a> PbrtLooks<'a> {
         }
     }
 
-    /// A material that is not opaque, under a name of its own if there are shapes with the same one and another alpha.
+    /// A material that is not opaque, under a new name if other shapes have the same one with another alpha.
     fn with_alpha(&mut self, base: Option<Material>, alpha: PbrtAlpha<'a>, is_only: bool) -> Result<Material> {
         let is_default = base.is_none();
         let mut material = base.unwrap_or_else(|| Material {
@@ -178,7 +178,7 @@ impl<'a> PbrtLooks<'a> {
         Ok(material)
     }
 
-    /// What MTL says of a material of pbrt.
+    /// The MTL equivalent of a pbrt material.
     fn mapped(&mut self, material: &polyhaul_model::render::Material, index: usize) -> Result<Material> {
         let render = self.render;
         let parameters = render.parameters(&material.entity);
@@ -216,7 +216,7 @@ impl<'a> PbrtLooks<'a> {
         Ok(made)
     }
 
-    /// Sets what a material says by a texture.
+    /// Sets a property given by a texture.
     fn textured(&mut self, made: &mut Material, parameter: &'a str, texture: &str) -> Result<()> {
         let kind = match parameter {
             "reflectance" => MapKind::Diffuse,
@@ -237,7 +237,7 @@ impl<'a> PbrtLooks<'a> {
             }
             (PbrtValue::Constant(color), MapKind::Diffuse) => made.diffuse = Some(Color::Rgb(color)),
             (PbrtValue::Constant([roughness, ..]), MapKind::Roughness) => made.roughness = Some(roughness),
-            // A displacement that is the same everywhere moves nothing that shading sees.
+            // A constant displacement moves nothing that shading sees.
             (PbrtValue::Constant(_), _) => {}
             (PbrtValue::Other(class), _) => self.leave_out(class, parameter),
         }
@@ -258,7 +258,7 @@ impl<'a> PbrtLooks<'a> {
         self.texture(name, true).map_or("missing texture", |texture| self.render.text(texture.class))
     }
 
-    /// What the texture of this name comes to.
+    /// The evaluated form of the texture of this name.
     fn value(&self, name: &str, is_spectrum: bool) -> PbrtValue<'a> {
         let (mut name, mut factor) = (name, 1.0);
         for _ in 0..MOST_DEPTH {
@@ -290,7 +290,7 @@ impl<'a> PbrtLooks<'a> {
         PbrtValue::Other("scale")
     }
 
-    /// Adds an image with the options that say the same as its parameters.
+    /// Adds an image with the options equivalent to its parameters.
     fn add_image(&mut self, made: &mut Material, kind: MapKind, image: &PbrtImage<'a>, parameter: &str) -> Result<()> {
         let PbrtImage { parameters, factor } = *image;
         let of = |name: &str, default: f32| number(parameters, name).unwrap_or(default);
@@ -304,7 +304,7 @@ impl<'a> PbrtLooks<'a> {
         map.offset = (offset != [0.0; 2]).then_some([offset[0], offset[1], 0.0]);
         let gain = of("scale", 1.0) * factor;
         match parameters.get("invert").map(|it| it.values) {
-            // 1 less the scaled value, of which nothing but the outer factor is left over.
+            // 1 minus the scaled value, leaving only the outer factor.
             Some(ParameterValues::Bools([true])) => map.base_gain = Some([factor, -gain]),
             _ if gain == 1.0 => {}
             _ if kind == MapKind::Displacement => map.bump_multiplier = Some(gain),
@@ -331,7 +331,7 @@ impl<'a> PbrtLooks<'a> {
     }
 }
 
-/// What the parameters of a shape say of its opacity.
+/// The opacity in the parameters of a shape.
 fn alpha_of(parameters: Parameters<'_>) -> PbrtAlpha<'_> {
     match parameters.get("alpha").map(|it| (it.kind, it.values)) {
         Some((_, ParameterValues::Floats([alpha]))) if *alpha != 1.0 => PbrtAlpha::Number(alpha.to_bits()),
@@ -342,13 +342,13 @@ fn alpha_of(parameters: Parameters<'_>) -> PbrtAlpha<'_> {
     }
 }
 
-/// What a `scale` scales.
+/// The texture or value that a `scale` scales.
 enum LooksInner<'a> {
     Texture(&'a str),
     Constant([f32; 3]),
 }
 
-/// What a `scale` scales, and its factor, where that is one number: of `tex` and `scale` one may be a texture.
+/// The inner part of a `scale`, and its factor, if that is one number: either `tex` or `scale` may be a texture.
 fn scaled(parameters: Parameters<'_>) -> Option<(LooksInner<'_>, f32)> {
     let texture =
         |name| parameters.get(name).filter(|it| it.kind == ParameterType::Texture).and(parameters.string(name));
@@ -364,7 +364,7 @@ fn scaled(parameters: Parameters<'_>) -> Option<(LooksInner<'_>, f32)> {
     }
 }
 
-/// A colour or a number as three; `default` where nothing is said; `None` where it is no number.
+/// A color or a number as three; `default` if it is absent; `None` if it is not a number.
 fn constant(parameters: Parameters<'_>, name: &str, default: [f32; 3]) -> Option<[f32; 3]> {
     match parameters.get(name).map(|it| (it.kind, it.values)) {
         None => Some(default),

@@ -14,7 +14,7 @@ use polyhaul_text::parse::number::IntegerError;
 const MOST: usize = u16::MAX as usize;
 
 impl<'t> ParsePiece<'t, '_> {
-    /// Takes parameters as long as there are any; returns how many there were.
+    /// Takes all parameters; returns their number.
     pub(super) fn parameters(&mut self, directive: Directive, mark: Mark) -> PbrtParse<u16> {
         let first = self.parsed.parameters.len();
         while self.lexer.peek() == PbrtToken::String {
@@ -184,7 +184,7 @@ impl<'t> ParsePiece<'t, '_> {
                 if self.is_closed(bracket)? {
                     break;
                 }
-                // Behind a comment there may be more.
+                // More may follow after a comment.
                 if self.lexer.at == stopped {
                     self.not_a(PbrtToken::Word, "numbers")?;
                 }
@@ -266,7 +266,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok((first as u32, (self.parsed.bools.len() - first) as u32))
     }
 
-    /// The word that is the one value of a parameter without brackets.
+    /// The single word of a parameter without brackets.
     fn single(&mut self, mark: Mark, what: &'static str) -> PbrtParse<&'t [u8]> {
         if self.lexer.peek() == PbrtToken::Word && !self.at_directive() {
             return Ok(self.lexer.word());
@@ -275,7 +275,7 @@ impl<'t> ParsePiece<'t, '_> {
         Err(self.no_value(mark))
     }
 
-    /// As pbrt-v3 had them.
+    /// As in pbrt-v3.
     #[cold]
     fn quoted_bool(&mut self) -> PbrtParse<bool> {
         let mark = self.lexer.token_mark();
@@ -314,7 +314,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok((first as u32, (self.parsed.strings.len() - first) as u32))
     }
 
-    /// Whether a list ends here; that it has no end is an error, at its beginning.
+    /// Whether a list ends here; if it is not closed, an error at its beginning.
     #[inline]
     pub(super) fn is_closed(&mut self, bracket: Mark) -> PbrtParse<bool> {
         match self.lexer.peek() {
@@ -332,7 +332,7 @@ impl<'t> ParsePiece<'t, '_> {
         }
     }
 
-    /// An error where what stands next is no value of the wanted kind.
+    /// An error if the next token is not a value of the wanted kind.
     #[cold]
     fn not_a(&mut self, wanted: PbrtToken, what: &'static str) -> PbrtParse<()> {
         let token = self.lexer.peek();

@@ -1,4 +1,4 @@
-//! A piece of text to its events, directive by directive, without knowledge of what came before.
+//! A piece of text to its events, directive by directive, without knowing what precedes it.
 //!
 //! An error in the text is an event among the others, so that the first error of a scene is the first in its order,
 //! whichever thread found it.
@@ -16,7 +16,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list;
 
-/// How pieces are parsed.
+/// Parses pieces.
 pub(super) struct PbrtParser<'o> {
     pub(super) options: &'o ParseOptions,
     pub(super) level: Level,
@@ -81,7 +81,7 @@ impl PbrtSizes {
 }
 
 impl ParsePiece<'_, '_> {
-    /// Takes a directive and all that belongs to it.
+    /// Takes a directive with all its operands.
     #[inline]
     fn directive(&mut self) -> PbrtParse<PbrtEvent> {
         let word = self.lexer.word();
@@ -133,7 +133,7 @@ impl ParsePiece<'_, '_> {
         Ok(event)
     }
 
-    /// What stands where a directive should.
+    /// The error if the next token is not a directive.
     #[cold]
     fn no_directive(&mut self) -> PbrtFault {
         let token = self.lexer.peek();
@@ -194,7 +194,7 @@ impl ParsePiece<'_, '_> {
         }
     }
 
-    /// Whether the word that stands next begins a directive.
+    /// Whether the next word begins a directive.
     #[inline]
     pub(super) fn at_directive(&self) -> bool {
         let [first, second] = self.lexer.pair();
@@ -208,7 +208,7 @@ impl ParsePiece<'_, '_> {
         self.old(mark, message.into(), "remove it")
     }
 
-    /// What older versions write differently: an error, or noted and taken for what it is today.
+    /// Syntax of older versions: an error, or recorded and converted to today's.
     #[cold]
     pub(super) fn old(&mut self, mark: Mark, message: String, fix: &str) -> PbrtParse<()> {
         let mut fault = self.lexer.fault(mark, "old-syntax", message);
@@ -221,8 +221,7 @@ impl ParsePiece<'_, '_> {
         }
     }
 
-    /// 16 numbers in brackets; whether their last row is that of a transform without a perspective: then it is left
-    /// out.
+    /// 16 numbers in brackets; the last row is left out if it is that of an affine transform.
     #[inline]
     fn matrix(&mut self, directive: Directive, mark: Mark) -> PbrtParse<bool> {
         if self.lexer.peek() != PbrtToken::Open {
@@ -250,7 +249,7 @@ impl ParsePiece<'_, '_> {
         Ok(true)
     }
 
-    /// The numbers of a matrix, of which some are taken, where there are comments among them or not 16.
+    /// The numbers of a matrix, some of which were taken, with comments among them or not exactly 16.
     #[cold]
     fn odd_matrix(&mut self, taken: &[f64], directive: Directive, [mark, bracket]: [Mark; 2]) -> PbrtParse<[f64; 16]> {
         let mut numbers = Vec::new();
@@ -297,7 +296,7 @@ impl ParsePiece<'_, '_> {
         self.string()
     }
 
-    /// Takes the string that stands next: its number.
+    /// Takes the next token, a string; returns its number.
     #[inline]
     pub(super) fn string(&mut self) -> PbrtParse<u32> {
         let mark = self.lexer.mark(1);
@@ -354,7 +353,7 @@ impl ParsePiece<'_, '_> {
         Ok(bits)
     }
 
-    /// Something else stands where an operand of a directive should; or nothing does.
+    /// An error for anything else in place of an operand of a directive, or for the end of the text.
     #[cold]
     fn unexpected(&mut self, directive: Directive, mark: Mark, expected: &'static str) -> PbrtFault {
         let token = self.lexer.peek();
@@ -372,7 +371,7 @@ impl ParsePiece<'_, '_> {
         self.complaint(found, "unexpected-token", message, expected)
     }
 
-    /// The word that stands next is no number.
+    /// The error if the next word is not a number.
     #[cold]
     pub(super) fn no_number(&mut self) -> PbrtFault {
         let mark = self.lexer.token_mark();

@@ -1,5 +1,5 @@
-//! Where things of a [`Render`] stand: the tree of transforms multiplied out, in double precision, or in single
-//! precision with the operations and in the order that pbrt-v4 has.
+//! The places of things in a [`Render`]: the tree of transforms multiplied out, in double precision, or in single
+//! precision with pbrt-v4's operations in its order.
 //!
 //! Matrices are rows and multiply column vectors from the left. A step that has no inverse makes the numbers that need
 //! it NaN.
@@ -15,7 +15,7 @@ pub type Matrix32 = [[f32; 4]; 4];
 /// All transforms of a scene in double precision.
 pub struct Places64(Vec<Matrix64>);
 
-/// All transforms of a scene in single precision, each with its inverse as pbrt has it.
+/// All transforms of a scene in single precision, each with its inverse as in pbrt.
 pub struct Places32(Vec<[Matrix32; 2]>);
 
 /// Multiplies the transforms of a scene out in double precision.
@@ -32,13 +32,13 @@ pub fn places64(render: &Render) -> Result<Places64> {
     Ok(places)
 }
 
-/// As [`places64`], in single precision and with the operations of pbrt-v4 in their order, so that the bits are those
-/// of a pbrt whose compiler fuses no products and sums. All is rounded to f32 after each operation:
+/// Like [`places64`], in single precision and with the operations of pbrt-v4 in their order, so that the bits are those
+/// of a pbrt whose compiler does not fuse products and sums. Everything is rounded to f32 after each operation:
 ///
 /// - Each transform is a pair of matrices, the second its inverse. A directive multiplies the first by its own from the
 ///   right and the second by its own inverse from the left.
-/// - Elements of products are sums of products `a0 * b0 + (a1 * b1 + (a2 * b2 + a3 * b3))`, with what each rounding
-///   lost added at the end.
+/// - Elements of products are sums of products `a0 * b0 + (a1 * b1 + (a2 * b2 + a3 * b3))`, to which all rounding
+///   errors are added at the end.
 /// - `Translate` and `Scale` have the inverse that negates or divides, `Rotate` the transpose. The inverses of the
 ///   other ones come from 2x2 determinants of the upper two and the lower two rows.
 /// - `LookAt` is the inverse of the camera's matrix; cross products are differences of products with the error of the
@@ -221,7 +221,7 @@ const LAST32: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 const IDENTITY32: Matrix32 = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], LAST32];
 
 fn matrix32(numbers: [f64; 16]) -> [Matrix32; 2] {
-    // The numbers are transposed, and so is the inverse: of the matrix as it is written.
+    // The numbers are transposed, and so is the inverse: that of the matrix as written.
     let written: Matrix32 = transpose(columns(numbers.map(|number| number as f32)));
     [transpose(written), transpose(inverse32(written))]
 }

@@ -1,8 +1,8 @@
 //! Reading a scene: the job that the pipeline runs over the pieces of all files.
 //!
 //! A piece is parsed by the worker that takes it; the ordered part advances the scene as far as pieces have been read.
-//! Files that a piece names are known at once, so that they are read in parallel. The numbers that pieces have in the
-//! job mean nothing: the order of the scene is that of the files.
+//! The files that a piece names are registered immediately, so that they are read in parallel. The numbers of pieces in
+//! the job have no meaning: the order of the scene is that of the files.
 
 use super::directive::Directive;
 use super::event::{EventKind, PbrtParsed, PbrtSaid};
@@ -21,18 +21,18 @@ use polyhaul_text::cpu::Level;
 
 /// Bytes of text per piece.
 const CHUNK_BYTES: usize = 512 << 10;
-/// What a slot takes, as a multiple of its text.
+/// The memory of a slot, as a multiple of its text.
 const SLOT_FACTOR: usize = 3;
 
 /// A scene that was read.
 pub struct Pbrt {
     /// The scene, without the meshes in files.
     pub render: Render,
-    /// What was repaired, left out or is missing.
+    /// What was repaired, dropped or missing.
     pub warnings: Warnings,
-    /// Shapes that are meshes of their own.
+    /// Shapes that are separate meshes.
     pub meshes: Vec<MeshUse>,
-    /// How often each directive was met, by its name, without those that were not.
+    /// The number of each directive, by name, without those that do not occur.
     pub directives: Vec<(&'static str, u64)>,
     /// Worker threads.
     pub threads: usize,
@@ -44,9 +44,9 @@ pub struct MeshUse {
     pub shape: u32,
     /// The file's name.
     pub name: String,
-    /// The folder of the file that says so.
+    /// The folder of the file that contains it.
     pub folder: std::sync::Arc<str>,
-    /// Where it says so.
+    /// Its place.
     pub place: Place,
 }
 
@@ -56,14 +56,14 @@ struct PbrtSlot {
     parsed: PbrtParsed,
     origin: PbrtOrigin,
     said: Option<PbrtSaid>,
-    /// The files that it names: the event, and the file.
+    /// The files it names: the event, and the file.
     files: Vec<(u32, usize)>,
 }
 
 struct PbrtJob<'a> {
     library: &'a PbrtLibrary<'a>,
     parser: PbrtParser<'a>,
-    /// Where the values of all pieces are kept.
+    /// The storage for the values of all pieces.
     shelf: PbrtShelf,
     options: &'a ParseOptions,
     slot_bytes: usize,
@@ -95,7 +95,7 @@ impl<'a> ChunkJob for PbrtJob<'a> {
     type Slot = PbrtSlot;
     type State = PbrtScene<'a>;
 
-    /// Each file takes care of its own order.
+    /// Each file keeps its own order.
     fn takes_in_order(&self) -> bool {
         false
     }
@@ -146,8 +146,8 @@ impl<'a> ChunkJob for PbrtJob<'a> {
 }
 
 impl PbrtJob<'_> {
-    /// Makes the files known that a piece names, so that others read them while the scene is elsewhere. What is too
-    /// deep or too much is left to the scene, which says so when it comes there.
+    /// Registers the files that a piece names, so that others read them while the scene is elsewhere. Too deep or too
+    /// many files are left to the scene, which reports them when it reaches them.
     fn name_files(&self, said: &PbrtSaid, origin: &PbrtOrigin, files: &mut Vec<(u32, usize)>) -> Result<()> {
         for (number, event) in said.events.iter().enumerate() {
             let (EventKind::Directive(Directive::Include) | EventKind::Directive(Directive::Import)) = event.what

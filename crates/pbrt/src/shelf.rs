@@ -1,7 +1,7 @@
 //! Blocks of memory for the values of a scene: many threads put arrays there, each into its own room.
 //!
-//! Fresh memory in small pages costs much of the time of reading a scene, so blocks are large, begin where huge pages
-//! do and ask for them. A block lives as long as any array in it. What the arrays mean is their owner's business.
+//! Fresh memory in small pages takes much of the time of reading a scene, so blocks are large, aligned to huge pages
+//! and request them. A block lives as long as any array in it. The meaning of the arrays is up to their owner.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::kept::Kept;
@@ -10,7 +10,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where arrays begin, in bytes.
+/// The alignment of arrays in bytes.
 const ALIGNMENT: usize = 16;
 /// Blocks of this size or more are whole huge pages.
 const HUGE_BYTES: usize = 2 << 20;
@@ -31,7 +31,7 @@ pub(super) struct Room {
     end: usize,
 }
 
-/// Where rooms come from.
+/// A source of rooms.
 #[derive(Default)]
 pub(super) struct PbrtShelf {
     last: Mutex<PbrtLast>,

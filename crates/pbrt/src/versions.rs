@@ -1,7 +1,7 @@
-//! What scenes of pbrt-v1 to pbrt-v3 have that pbrt-v4 does not, and what to do with them: one table.
+//! What scenes of pbrt-v1 to pbrt-v3 have that pbrt-v4 does not, and how to handle it: one table.
 //!
-//! It decides by one piece of evidence: a directive, a type or a class. What both an old version and pbrt-v4 have is
-//! none. Nothing here reads; [`super::parse`] and [`super::resolve`] ask.
+//! It decides by single pieces of evidence: a directive, a type or a class. Anything that both an old version and
+//! pbrt-v4 have is not evidence. Nothing is read here; [`super::parse`] and [`super::resolve`] use it.
 
 use super::directive::Directive;
 
@@ -29,7 +29,7 @@ impl Version {
         }
     }
 
-    /// What makes such a scene one of pbrt-v4.
+    /// How to convert such a scene to pbrt-v4.
     pub(super) fn remedy(self) -> &'static str {
         match self {
             V3 | V3OrOlder => "upgrade the scene with pbrt-v4: `pbrt --upgrade old.pbrt > new.pbrt`",
@@ -50,7 +50,7 @@ const DIRECTIVES: [(&str, Version); 5] = [
     ("Volume", V1OrV2),
 ];
 
-/// Classes that pbrt-v4 does not have, by what they are of.
+/// Classes that pbrt-v4 does not have, by kind.
 const CLASSES: [(PbrtKind, &[&str], Version); 17] = [
     (PbrtKind::Material, &["bluepaint", "brushedmetal", "clay", "felt", "primer", "skin"], V1),
     (PbrtKind::Material, &["shinymetal"], V1OrV2),
@@ -85,7 +85,7 @@ const PARAMETERS: [(PbrtKind, &[&str], Version); 6] = [
     (PbrtKind::Material, &["bumpmap"], V3OrOlder),
 ];
 
-/// What has a class.
+/// The kinds of entities with a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PbrtKind {
     Accelerator,
@@ -103,7 +103,7 @@ pub(super) enum PbrtKind {
 }
 
 impl PbrtKind {
-    /// What a directive makes.
+    /// The kind that a directive creates.
     pub(super) fn of_directive(directive: Directive) -> Option<PbrtKind> {
         Some(match directive {
             Directive::Accelerator => PbrtKind::Accelerator,
@@ -122,7 +122,7 @@ impl PbrtKind {
         })
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             PbrtKind::Accelerator => "accelerator",
@@ -167,7 +167,7 @@ mod tests {
         for (name, _) in DIRECTIVES {
             assert!(Directive::named(name.as_bytes()).is_none(), "{name}");
         }
-        // As pbrt-v4's documentation lists them.
+        // As listed in pbrt-v4's documentation.
         let today: [(PbrtKind, &[&str]); 11] = [
             (PbrtKind::Accelerator, &["bvh", "kdtree"]),
             (PbrtKind::AreaLight, &["diffuse"]),

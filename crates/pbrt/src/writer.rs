@@ -1,15 +1,15 @@
 //! Writing scenes: pretty or compact text, in pages that are made side by side.
 //!
-//! [`Plan`] puts a scene into an order (`plan`): settings, named coordinate systems, media, textures, lights, shapes
-//! with their materials and the definitions of objects, and at last the instances. Whatever stands somewhere has a
-//! short scope of its own. Text that was written comes back byte for byte when it is read and written again.
+//! [`Plan`] orders a scene (`plan`): settings, named coordinate systems, media, textures, lights, shapes with their
+//! materials and the definitions of objects, and finally the instances. Everything with a place has its own short
+//! scope. Text that was written is reproduced byte for byte when it is read and written again.
 //!
-//! - Numbers have the fewest digits that are read as the same; one that is too large for its type is `1e999`.
-//! - Lists break after a fixed number of values; one value has no brackets.
-//! - Coordinate systems that nothing stands in are not written; nodes that are deep in the tree get names of ours.
-//! - `Attribute` is written where something has it.
+//! - Numbers have the fewest digits that read back as the same value; one that is too large for its type is `1e999`.
+//! - Lists wrap after a fixed number of values; a single value has no brackets.
+//! - Unused coordinate systems are not written; nodes deep in the tree get generated names.
+//! - `Attribute` is written before the entities that have it.
 //!
-//! It opens no files: who has more than one ([`Plan::parts`], meshes) hands out their names.
+//! It opens no files: a caller with several ([`Plan::parts`], meshes) supplies their names.
 
 mod convert;
 mod instances;
@@ -46,12 +46,12 @@ pub struct Plan<'a> {
     renamed: &'a RenamedFiles<'a>,
 }
 
-/// What is to be moved to other files.
+/// What to move to other files.
 #[derive(Clone, Copy, Debug)]
 pub struct Split<'a> {
     /// Shapes whose arrays are in PLY files, in order, and the names of those.
     pub meshes: &'a [(u32, String)],
-    /// Into how many files shapes and instances go; less than two is none.
+    /// The number of files for shapes and instances; less than two means none.
     pub parts: usize,
     /// Names of files.
     pub renamed: &'a RenamedFiles<'a>,
@@ -162,7 +162,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// The first thing from `at` on that stands elsewhere than the one before it.
+    /// The first item from `at` on whose place differs from the previous one's.
     fn next_stand(&self, what: &ScriptItem, at: u32, end: u32) -> u32 {
         let mut instances = Instances::new(self.render);
         let mut is_same = |at: u32| match what {
@@ -225,7 +225,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Where everything stands.
+/// The places of everything.
 fn motions(render: &Render, each: &mut dyn FnMut(Motion)) {
     render.media.iter().for_each(|it| each(it.motion));
     render.textures.iter().for_each(|it| each(it.entity.motion));
@@ -235,7 +235,7 @@ fn motions(render: &Render, each: &mut dyn FnMut(Motion)) {
     (0..render.instances.len() as u32).for_each(|index| each(instances.stand(index).base()));
 }
 
-/// Instances, those together whose matrices are on top of one transform.
+/// Instances, grouped if their matrices follow the same transform.
 fn instance_ops(render: &Render, planner: &mut Planner<'_>) -> Result<()> {
     let count = render.instances.len() as u32;
     let mut instances = Instances::new(render);

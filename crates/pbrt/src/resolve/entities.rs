@@ -1,4 +1,4 @@
-//! What directives make: shapes, instances, and everything that has a name and parameters.
+//! What directives create: shapes, instances, and everything that has a name and parameters.
 
 use super::super::directive::Directive;
 use super::super::event::{PbrtComplaint, PbrtEvent, PbrtSaid, Spot};
@@ -16,15 +16,15 @@ use polyhaul_model::render::{
 use polyhaul_model::warnings::Weight;
 use std::collections::{HashMap, HashSet};
 
-/// What is known by name.
+/// Everything known by name.
 #[derive(Default)]
 pub(super) struct PbrtTables {
     /// By name: the object's index, plus one.
     objects: Vec<u32>,
-    /// Where each object was used first, while it is not defined.
+    /// The first use of each object that is not defined yet.
     pub(super) object_uses: HashMap<u32, Where>,
     pub(super) materials: HashSet<Name>,
-    /// Where each material was named first.
+    /// The first use of each material's name.
     pub(super) material_uses: HashMap<Name, Where>,
     /// Names in the order in which they were met.
     pub(super) material_order: Vec<Name>,
@@ -161,7 +161,7 @@ impl PbrtScene<'_> {
         try_push(&mut self.render.instances.objects, object, "instances")
     }
 
-    /// Where the instance at `index` stands: the next matrix of the last run, mostly.
+    /// Places the instance at `index`: usually the next matrix of the last run.
     #[inline]
     fn place_instance(&mut self, index: u32) -> Result<()> {
         let motion = self.state.graphics.motion;
@@ -326,7 +326,7 @@ impl PbrtScene<'_> {
     }
 
     fn option(&mut self, setting: Setting, spot: Spot) -> Result<()> {
-        /// As pbrt-v4 has them.
+        /// As in pbrt-v4.
         const KNOWN: [&str; 11] = [
             "disablepixeljitter",
             "disabletexturefiltering",

@@ -1,4 +1,4 @@
-//! What only the end of a scene can tell: names that are defined nowhere.
+//! What only the end of a scene shows: names that are defined nowhere.
 
 use super::{PbrtScene, Where};
 use crate::Pbrt;
@@ -7,7 +7,7 @@ use polyhaul_model::error::{Diagnostic, Result, try_push};
 use polyhaul_model::names::shown;
 
 impl PbrtScene<'_> {
-    /// The scene as a whole, read by so many threads.
+    /// The complete scene, read by this many threads.
     pub(crate) fn finish(mut self, threads: usize) -> Result<Pbrt> {
         let mut missing: Vec<(u32, Where)> = Vec::new();
         missing.try_reserve_exact(self.entities.object_uses.len())?;

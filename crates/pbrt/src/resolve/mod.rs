@@ -1,7 +1,7 @@
 //! The scene in its order: processes the events of all files, keeps the graphics state, fills the model.
 //!
-//! It goes as far as pieces have been read, and neither reads nor parses itself. [`state`] is what directives change,
-//! [`entities`] what they create.
+//! It advances as far as pieces have been read, and neither reads nor parses itself. [`state`] is what directives
+//! change, [`entities`] what they create.
 
 mod entities;
 mod finish;
@@ -36,19 +36,19 @@ struct PbrtFrame {
     said: Option<Box<PbrtSaid>>,
     segment: u32,
     event: usize,
-    /// How many lines ended before the piece.
+    /// The number of lines that ended before the piece.
     lines: u64,
-    /// How long the line is that the last piece ended in.
+    /// The length so far of the line in which the last piece ended.
     column: u32,
     /// Bytes of text so far.
     bytes: u64,
-    /// Where the file was included.
+    /// The place where the file was included.
     named: Option<Where>,
-    /// Of an Import: what holds again behind it.
+    /// For an Import: the state to restore after it.
     import: Option<Box<Outer>>,
 }
 
-/// How much text a scene has: a file of a few bytes may be included many times, so that text that is read again is
+/// The amount of text of a scene: a file of a few bytes may be included many times, so text that is read repeatedly is
 /// limited too.
 #[derive(Default)]
 struct Volume {
@@ -60,7 +60,7 @@ struct Volume {
     repeated_bytes: u64,
 }
 
-/// What an Import does not change.
+/// The state that an Import does not change.
 struct Outer {
     graphics: Graphics,
     scopes: usize,
@@ -76,10 +76,10 @@ pub(super) struct PbrtScene<'a> {
     render: Render,
     warnings: Warnings,
     meshes: Vec<MeshUse>,
-    /// How often each directive was met.
+    /// The number of each directive.
     directives: [u64; COUNT],
     frames: Vec<PbrtFrame>,
-    /// How many files were included.
+    /// The number of included files.
     file_count: u64,
     /// The text of all files.
     volume: Volume,
@@ -119,7 +119,7 @@ impl<'a> PbrtScene<'a> {
         self.done
     }
 
-    /// Goes on through the scene as far as it was read.
+    /// Advances through the scene as far as it was read.
     pub(super) fn go_on(&mut self) -> Result<()> {
         while let Some(frame) = self.frames.last_mut() {
             if let Some(said) = frame.said.take() {
@@ -138,7 +138,7 @@ impl<'a> PbrtScene<'a> {
         Ok(())
     }
 
-    /// Takes a piece into the model: its values as they are, its names into the table of all.
+    /// Moves a piece into the model: its values unchanged, its names into the common table.
     fn enter(&mut self, mut said: Box<PbrtSaid>) -> Result<()> {
         self.count_bytes(said.bytes)?;
         self.directives.iter_mut().zip(said.directives).for_each(|(sum, count)| *sum += u64::from(count));
@@ -163,8 +163,8 @@ impl<'a> PbrtScene<'a> {
         Ok(())
     }
 
-    /// Counts text of the file that the scene is in. At the beginning of one that was read before, its whole size is
-    /// compared with the limit.
+    /// Counts text of the current file. At the beginning of one that was read before, its whole size is compared with
+    /// the limit.
     fn count_bytes(&mut self, bytes: u64) -> Result<()> {
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
         frame.bytes += bytes;
@@ -187,7 +187,7 @@ impl<'a> PbrtScene<'a> {
         Err(diagnostic.into_error(ErrorKind::Limit))
     }
 
-    /// The scene has gone through a file with so much text.
+    /// Records that the scene has finished a file with this much text.
     fn count_file(&mut self, file: usize, bytes: u64) -> Result<()> {
         self.volume.by_file.try_reserve(1).map_err(|_| Error::memory("files"))?;
         let identity = self.library.identity(file);
@@ -274,7 +274,7 @@ impl<'a> PbrtScene<'a> {
 
     /// Says which files led to this one.
     fn add_chain(&self, diagnostic: &mut Diagnostic) {
-        /// More would say nothing more.
+        /// More would add nothing.
         const MOST_SHOWN: usize = 8;
         let mut named: Vec<_> = self.frames.iter().rev().filter_map(|frame| frame.named).collect();
         if named.is_empty() {
@@ -373,12 +373,12 @@ impl<'a> PbrtScene<'a> {
         self.library.close(file, &self.options.run.cancel)
     }
 
-    /// Where the file ends.
+    /// The end of the file.
     fn end_of_file(&self) -> Spot {
         Spot { line: 0, column: self.frames.last().map_or(0, |frame| frame.column) }
     }
 
-    /// What holds behind an Import.
+    /// Restores the state after an Import.
     fn restore(&mut self, import: Option<Box<Outer>>) -> Result<()> {
         if let Some(outer) = import {
             self.state.scopes.truncate(self.state.open_from);

@@ -13,7 +13,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Coordinate systems by name.
 pub(super) type Systems = HashMap<Name, Motion>;
 
-/// What holds for the things that come next.
+/// The state for the entities that follow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Graphics {
     pub(super) motion: Motion,
@@ -25,9 +25,9 @@ pub(super) struct Graphics {
     pub(super) area_light: u32,
     pub(super) inside: Option<Name>,
     pub(super) outside: Option<Name>,
-    /// What `Attribute` said of shapes, lights, materials, media and textures.
+    /// The `Attribute` directives for shapes, lights, materials, media and textures.
     pub(super) attributes: [u32; 5],
-    /// The state of shapes that this is, where that is known.
+    /// Its index among the states of shapes, if known.
     pub(super) shape_state: u32,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Graphics {
 pub(super) struct StateScope {
     graphics: Graphics,
     is_object: bool,
-    /// How many transforms there were.
+    /// The number of transforms.
     node_count: u32,
     at: Where,
 }
@@ -45,7 +45,7 @@ pub(super) struct StateScope {
 pub(super) struct PbrtState {
     pub(super) graphics: Graphics,
     pub(super) scopes: Vec<StateScope>,
-    /// Scopes before this one are not those of the file that is imported.
+    /// Scopes before this one do not belong to the imported file.
     pub(super) open_from: usize,
     pub(super) systems: Systems,
     pub(super) in_world: bool,
@@ -74,7 +74,7 @@ impl Default for PbrtState {
     }
 }
 
-/// Whether a directive may not stand where the scene is: before its world, or in it.
+/// Whether a directive is not allowed at this point: before the world, or in it.
 #[inline]
 fn is_misplaced(directive: Directive, in_world: bool) -> bool {
     use Directive as D;
@@ -107,7 +107,7 @@ fn is_misplaced(directive: Directive, in_world: bool) -> bool {
 }
 
 impl PbrtScene<'_> {
-    /// Does what a directive says.
+    /// Executes a directive.
     #[inline]
     pub(super) fn directive(
         &mut self,
@@ -156,7 +156,7 @@ impl PbrtScene<'_> {
         }
     }
 
-    /// A directive stands in the wrong one of a scene's two parts.
+    /// The error of a directive in the wrong one of a scene's two parts.
     #[cold]
     fn misplaced(&mut self, directive: Directive, spot: Spot) -> Result<()> {
         let side = if self.state.in_world { "before" } else { "after" };
@@ -271,7 +271,7 @@ impl PbrtScene<'_> {
         self.note(spot, "unmatched-end", "`AttributeEnd` without `AttributeBegin`; skipped".into())
     }
 
-    /// Scopes must be closed where a scene or an imported file ends.
+    /// Checks that scopes are closed at the end of a scene or an imported file.
     pub(super) fn check_scopes(&mut self) -> Result<()> {
         let Some(scope) = self.state.scopes.last().filter(|_| self.state.scopes.len() > self.state.open_from) else {
             return Ok(());
@@ -308,7 +308,7 @@ impl PbrtScene<'_> {
         Ok(())
     }
 
-    /// The inverse of where things stand now.
+    /// The inverse of the current place.
     pub(super) fn inverse(&mut self) -> Result<Motion> {
         let Motion { start, end } = self.state.graphics.motion;
         let mut node = |parent: Transform| -> Result<Transform> {
@@ -337,7 +337,7 @@ impl PbrtScene<'_> {
         transform.0 < self.state.used_nodes
     }
 
-    /// Forgets the transforms from `count` on that nothing refers to.
+    /// Drops the transforms from `count` on to which nothing refers.
     #[inline]
     pub(super) fn forget_nodes(&mut self, count: u32) {
         self.render.nodes.truncate(count.max(self.state.used_nodes) as usize);

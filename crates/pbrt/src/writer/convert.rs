@@ -1,10 +1,9 @@
 //! Scenes of meshes and materials as scenes for a renderer.
 //!
-//! Each object becomes a `trianglemesh` per material, with one index for positions, uvs and normals; its transform is
-//! a `ConcatTransform`. Objects that show one mesh with the same materials are instances of it.
-//! Materials are mapped as [`super::materials`] says. What such a scene lacks is added: a
-//! perspective camera that sees all of it from the front, film, and a white sky. The camera's x axis is flipped, since
-//! pbrt's cameras are left-handed.
+//! Each object becomes a `trianglemesh` per material, with one index for positions, uvs and normals; its transform is a
+//! `ConcatTransform`. Objects that show one mesh with the same materials are instances of it. Materials are mapped as
+//! described in [`super::materials`]. What such a scene lacks is added: a perspective camera that sees all of it from
+//! the front, film, and a white sky. The camera's x axis is flipped, since pbrt's cameras are left-handed.
 
 use super::materials;
 use super::materials::OfShapes;
@@ -21,7 +20,7 @@ use polyhaul_pipeline::options::RunOptions;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-/// A scene whose faces are triangles and whose attributes are indexed, and what pbrt has no place for.
+/// Converts a scene whose faces are triangles and whose attributes are indexed, and counts what pbrt cannot store.
 pub fn from_meshes(
     scene: &Scene,
     objects: &[Object],
@@ -59,7 +58,7 @@ pub fn from_meshes(
     Ok((converter.builder.finish(), warnings))
 }
 
-/// Whether pbrt says the same of a material: it has a colour or an image of it, and nothing else.
+/// Whether pbrt expresses a material exactly: it has a color or an image of it, and nothing else.
 fn is_kept(material: &Material) -> bool {
     let Material { name, diffuse, maps, .. } = material.clone();
     let has_images = maps.iter().all(|map| map.kind == MapKind::Diffuse);
@@ -94,7 +93,7 @@ fn note(scene: &Scene, warnings: &mut Warnings) -> Result<()> {
     Ok(())
 }
 
-/// The vertices of the group of faces that is made.
+/// The vertices of the current group of faces.
 struct PbrtScratch {
     /// Per vertex of the mesh: the group that had it last, and its number there.
     seen: Vec<(u32, u32)>,
@@ -112,11 +111,11 @@ impl PbrtScratch {
 
 struct Converter<'a> {
     builder: Builder,
-    /// By material: how shapes name it, and what it says of them.
+    /// By material: its use by shapes, and its effect on them.
     looks: Vec<(MaterialUse, OfShapes)>,
     /// Names of objects that are taken.
     defined: HashSet<String>,
-    /// Objects whose names nothing has.
+    /// The number of objects whose names are lost.
     nameless: u64,
     /// Normals of shapes that are written without.
     normals: u64,
@@ -182,7 +181,7 @@ impl Converter<'_> {
         }
     }
 
-    /// The objects that show a mesh: as instances where they differ in their places alone.
+    /// The objects that show a mesh: as instances if they differ only in their places.
     fn mesh(&mut self, mesh: &Mesh, objects: &[&Object]) -> Result<()> {
         let welded = weld(mesh, self.run)?;
         let mut scratch = PbrtScratch::new(welded.vertex_count())?;
@@ -221,7 +220,7 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Where an object stands.
+    /// The place of an object.
     fn place(&mut self, object: &Object) -> Result<Transform> {
         let Some(rows) = object.transform.filter(|transform| *transform != UNMOVED) else {
             return Ok(Transform::IDENTITY);
@@ -299,7 +298,7 @@ impl Converter<'_> {
     }
 }
 
-/// The values of vertices, zeros where there are none; how many there are.
+/// The values of vertices, zeros if they have none; returns how many have none.
 fn gather<const N: usize>(vertices: &[u32], indices: &[u32], values: &[[f32; N]]) -> Result<(Vec<f32>, usize)> {
     let mut gathered = Vec::new();
     if indices.is_empty() || values.is_empty() {

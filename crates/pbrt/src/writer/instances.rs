@@ -1,15 +1,15 @@
-//! Instances by their index, and which of them stand at one place.
+//! Instances by their index, and which of them share a place.
 
 use super::text::are_plain;
 use polyhaul_model::render::{InstanceRun, Motion, Placing, Render, Step, StepKind, Transform};
 use polyhaul_text::format::{MAX_SHORTEST_F64, NumberLines, Page};
 use std::ops::Range;
 
-/// Where an instance stands, as the text says it.
+/// The place of an instance as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Stand {
     At(Motion),
-    /// By a matrix of its own, on top of a transform.
+    /// By its own matrix after a transform.
     Matrix {
         parent: Transform,
         step: StepKind,
@@ -18,7 +18,7 @@ pub(super) enum Stand {
     },
 }
 
-/// The instances of a scene, one after another; it remembers the run that it is in.
+/// The instances of a scene, one after another; it remembers the current run.
 pub(super) struct Instances<'a> {
     render: &'a Render,
     run: usize,
@@ -29,7 +29,7 @@ impl<'a> Instances<'a> {
         Instances { render, run: 0 }
     }
 
-    /// The name of what an instance shows.
+    /// The name of the object that an instance shows.
     pub(super) fn object(&self, index: u32) -> &'a str {
         let object = self.render.instances.objects().get(index as usize);
         let object = object.and_then(|&object| self.render.objects.get(object as usize));
@@ -70,7 +70,7 @@ impl<'a> Instances<'a> {
 }
 
 impl Stand {
-    /// The transform that a matrix is on top of, or where the instance stands.
+    /// The transform before a matrix, or the place of the instance.
     pub(super) fn base(self) -> Motion {
         match self {
             Stand::At(motion) => motion,
@@ -91,10 +91,10 @@ const BATCH: usize = 16;
 /// Room for the text of a matrix, and to spare.
 const MATRIX_BYTES: usize = 12 * (MAX_SHORTEST_F64 + 4) + 64;
 
-/// The numbers of instances' matrices as text, made many at a time ahead of those who ask.
+/// The numbers of instances' matrices as text, made many at a time in advance.
 pub(super) struct Matrices {
     left: Range<u32>,
-    /// Those whose text there is, and where it ends.
+    /// Those whose text exists, and its end.
     made: Range<u32>,
     ends: [usize; BATCH],
     text: [u8; BATCH * MATRIX_BYTES],

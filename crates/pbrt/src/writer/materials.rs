@@ -1,19 +1,19 @@
 //! Materials of MTL as materials of pbrt-v4.
 //!
-//! - `d` below 1 together with a model of refraction (`illum` 4, 6, 7 or 9; or none, and `Ni` above 1): `dielectric`,
-//!   with `Ni` as `eta` (1.5 unless said) and the roughness.
-//! - Metallic (`Pm` of 0.5 or more), or a black `Kd` without a map beside a `Ks` that is not black: `conductor`, whose
+//! - `d` below 1 together with a refractive model (`illum` 4, 6, 7 or 9; or none, and `Ni` above 1): `dielectric`, with
+//!   `Ni` as `eta` (1.5 by default) and the roughness.
+//! - Metallic (`Pm` of 0.5 or more), or a black `Kd` without a map and a `Ks` that is not black: `conductor`, whose
 //!   `reflectance` is `Kd` or `Ks`.
-//! - A `Ks` that is not black, or a clearcoat: `coateddiffuse`, with `Kd`, the roughness, and `Ni` as `eta` where it is
+//! - A `Ks` that is not black, or a clearcoat: `coateddiffuse`, with `Kd`, the roughness, and `Ni` as `eta` if it is
 //!   above 1.
 //! - Everything else: `diffuse`.
 //!
-//! The roughness is `Pr`, of a coat `Pcr`; without those sqrt(2 / (`Ns` + 2)), the width of a microfacet distribution
-//! for that exponent; it is not remapped. `map_Kd` is an `imagemap` in place of the colour, and `map_Pr` in place
-//! of the roughness, with `-s`, `-o`, `-clamp`, `-mm` where its base is 0 or 1, and `-colorspace`. `map_Bump` and
-//! `disp` become `displacement`, `norm` is `normalmap`. Colours are linear and are kept within 0 and 1; XYZ is turned
-//! into linear sRGB, a spectral curve is left out. `Ke` makes a shape a light, and `d` and `map_d` of what is not
-//! refractive are its `alpha`; those stand with the shapes. Other maps are dropped, which is noted.
+//! The roughness is `Pr`, or `Pcr` for a coat; without those sqrt(2 / (`Ns` + 2)), the width of a microfacet
+//! distribution for that exponent; it is not remapped. `map_Kd` is an `imagemap` in place of the color, and `map_Pr` in
+//! place of the roughness, with `-s`, `-o`, `-clamp`, `-mm` if its base is 0 or 1, and `-colorspace`. `map_Bump` and
+//! `disp` become `displacement`, `norm` becomes `normalmap`. Colors are linear and clamped to 0 to 1; XYZ is converted
+//! to linear sRGB, a spectral curve is dropped. `Ke` makes a shape a light, and `d` and `map_d` of a material that does
+//! not refract are its `alpha`; those belong to the shapes. Other maps are dropped, with a warning.
 
 use crate::build::{Builder, Given, GivenValues};
 use polyhaul_model::error::{Result, try_push};
@@ -21,12 +21,12 @@ use polyhaul_model::render;
 use polyhaul_model::render::ParameterType;
 use polyhaul_model::{Color, MapKind, Material, TextureMap};
 
-/// What a material says of the shapes that have it.
+/// A material's parameters for its shapes.
 #[derive(Default)]
 pub(super) struct OfShapes {
     /// An index of the light that they give.
     pub(super) area_light: Option<u32>,
-    /// Their alpha, where they are not opaque.
+    /// Their alpha, if they are not opaque.
     alpha: Option<f32>,
     alpha_texture: Option<String>,
     /// The keywords of texture maps that are dropped.
@@ -56,7 +56,7 @@ fn rgb(name: &str, value: [f32; 3]) -> Given<'_> {
     (ParameterType::Rgb, name, GivenValues::Floats(value.to_vec()))
 }
 
-/// Red, green, blue; `None` where it is a curve.
+/// Red, green, blue; `None` for a curve.
 fn linear(color: &Color) -> Option<[f32; 3]> {
     match *color {
         Color::Rgb(rgb) => Some(rgb),
@@ -175,7 +175,7 @@ fn dropped(material: &Material, class: &str) -> Vec<String> {
     maps.filter(|(at, map)| !is_written(*at, map)).map(|(_, map)| keyword(map)).collect()
 }
 
-/// How MTL calls a map.
+/// The MTL keyword of a map.
 fn keyword(map: &TextureMap) -> String {
     if map.keyword.is_empty() { format!("{:?}", map.kind).to_lowercase() } else { map.keyword.clone() }
 }

@@ -1,14 +1,14 @@
-//! Which shapes' arrays move to PLY files, and what is in those.
+//! Decides which shapes' arrays move to PLY files, and the content of those.
 
 use polyhaul_model::error::{Result, try_copy, try_push};
 use polyhaul_model::render::{ParameterValues, Render, Shape};
 use polyhaul_model::{Domain, Elements, Mesh};
 
-/// The parameters that a mesh file says.
+/// The parameters that a mesh file stores.
 pub(super) const MOVED: [&str; 4] = ["P", "N", "uv", "indices"];
 
-/// The shapes that are moved to files of their own: triangles of at least so many vertices, without what PLY files
-/// for pbrt have no place for.
+/// The shapes that move to separate files: triangles with at least this many vertices, without anything that pbrt
+/// cannot read from PLY files.
 pub fn movable(render: &Render, vertices: u64) -> Result<Vec<u32>> {
     let mut shapes = Vec::new();
     for shape in render.shapes().filter(|shape| shape.class() == "trianglemesh") {

@@ -29,7 +29,7 @@ pub(super) struct PbrtPages<'a> {
     plan: &'a Plan<'a>,
     ops: &'a [PbrtOp],
     compact: bool,
-    /// Where pages begin, and the end.
+    /// The beginnings of pages, and the end.
     cuts: Vec<PbrtCursor>,
     /// About how many bytes there are.
     pub(super) expected: u64,
@@ -82,7 +82,7 @@ impl<'a> PbrtPages<'a> {
         try_push(&mut self.cuts, at, "the plan")
     }
 
-    /// Counts what a thing takes; long lists are cut.
+    /// Counts the size of an item; long lists are split.
     fn count_thing(&mut self, op: &PbrtOp, at: PbrtCursor, page_bytes: u64, filled: &mut u64) -> Result<()> {
         *filled += match &op.what {
             ScriptItem::Instances(..) => 4 * THING_BYTES,
@@ -113,12 +113,12 @@ impl<'a> PbrtPages<'a> {
         self.cuts.len() as u64 - 1
     }
 
-    /// About how much a slot takes.
+    /// The approximate size of a slot.
     pub(super) fn slot_bytes(chunk_bytes: Option<usize>) -> usize {
         3 * chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1 << 10, 1 << 30)
     }
 
-    /// The directive of a thing; `None` where a step is none with parameters.
+    /// The directive of an item; `None` for a step without parameters.
     fn body(&self, op: &PbrtOp, item: u32) -> Option<Body<'a>> {
         let render = self.plan.render;
         let of = |word, strings: &[&'a str], entity: &'a Entity| {
@@ -194,11 +194,11 @@ impl<'a> PbrtPages<'a> {
         Some(Body { word, strings: [shape.class(), "", ""], string_count, parameters, own: None })
     }
 
-    /// What a name of a file is written as, where that is not how the scene has it.
+    /// The new file name, if it differs from the scene's.
     fn new_name(&self, body: &Body<'a>, parameter: &Parameter<'a>) -> Option<&'a str> {
         let names = &self.plan.renamed.names;
         let ParameterValues::Strings(strings) = parameter.values else { return None };
-        // What a film names is made by the renderer.
+        // A film's file is written by the renderer.
         let is_file = parameter.names_file() && !(names.is_empty() || body.own.is_some() || body.word == "Film");
         let key = (body.parameters.filter(|_| is_file)?.folder(), strings.get(0)?);
         names.get(&key)?.as_deref()
@@ -217,7 +217,7 @@ impl<'a> PbrtPages<'a> {
 }
 
 impl PbrtPageSlot {
-    /// Text that is written as a whole; an error where a number is none.
+    /// Text that is written whole; an error if a number is NaN.
     fn whole(out: &mut Out, compact: bool, mut write: impl FnMut(&mut PbrtPen<'_, '_>) -> Result<()>) -> Result<()> {
         let mut result = Ok(());
         let mut bad = false;
@@ -230,7 +230,7 @@ impl PbrtPageSlot {
         if bad { Err(no_number()) } else { Ok(()) }
     }
 
-    /// Writes from a place on; returns where it came to, no further than `end`.
+    /// Writes from a place on; returns where it stopped, no further than `end`.
     fn op(&mut self, pages: &PbrtPages<'_>, at: PbrtCursor, end: PbrtCursor) -> Result<PbrtCursor> {
         let Some(op) = pages.ops.get(at.op as usize) else { return Ok(end) };
         let next = PbrtCursor { op: at.op + 1, ..PbrtCursor::default() };
@@ -280,7 +280,7 @@ impl PbrtPageSlot {
         }
     }
 
-    /// A directive with parameters; `false` where the page ends in it.
+    /// A directive with parameters; `false` if the page ends in it.
     fn thing(
         &mut self,
         pages: &PbrtPages<'_>,
@@ -330,7 +330,7 @@ impl PbrtPageSlot {
         })
     }
 
-    /// Some of a parameter's values, with what stands before the first and behind the last.
+    /// Some of a parameter's values, with the text before the first and after the last.
     fn values(
         &mut self,
         parameter: &Parameter<'_>,
@@ -421,9 +421,9 @@ impl PbrtPageSlot {
     }
 }
 
-/// How the values of a list stand.
+/// The layout of a list's values.
 struct PbrtList<'l> {
-    /// What stands before the first value, before the first of another line, and behind the last.
+    /// The text before the first value, before the first of another line, and after the last.
     begin: &'l [u8],
     line: &'l [u8],
     end: &'l [u8],
@@ -441,7 +441,7 @@ impl<'l> PbrtList<'l> {
         PbrtList { begin, line, end, lines: NumberLines::new(ON_A_LINE, b' ', [line]) }
     }
 
-    /// What stands before a value; where lines end depends on its index alone.
+    /// The text before a value; line breaks depend on its index only.
     fn before(&self, at: usize) -> &[u8] {
         match at {
             0 => self.begin,
@@ -450,7 +450,7 @@ impl<'l> PbrtList<'l> {
         }
     }
 
-    /// Writes values up to `end`, as far as they fit; `false` where they did not.
+    /// Writes values up to `end` while they fit; `false` if some did not.
     fn values(&self, pen: &mut PbrtPen<'_, '_>, values: &ParameterValues<'_>, next: &mut usize, end: usize) -> bool {
         match values {
             ParameterValues::Floats(values) if values.len() < MANY || !are_finite(&values[*next..end]) => {
@@ -481,14 +481,14 @@ impl<'l> PbrtList<'l> {
     ) -> bool {
         let before = page.len();
         page.bytes(self.before(*next));
-        // A number alone would fit where what stands before it does not.
+        // A number could fit on its own although the text before it does not.
         let count = if page.overflowed() { 0 } else { write(page, *next, &values[*next..]) };
         if count == 0 {
             page.truncate(before);
             return false;
         }
         *next += count;
-        // What stands behind the last of these is for those that follow.
+        // The text after the last of these belongs to those that follow.
         page.truncate(page.len() - self.lines.bytes_behind(*next - 1));
         *next == values.len()
     }
@@ -520,7 +520,7 @@ fn are_finite(values: &[f32]) -> bool {
     largest < f32::INFINITY.to_bits()
 }
 
-/// What stands in front of a parameter.
+/// The text before a parameter.
 fn begin_parameter(pen: &mut PbrtPen<'_, '_>, depth: u32) {
     if pen.compact {
         pen.page.byte(b' ');

@@ -1,17 +1,17 @@
-//! Where things stand, as directives: from the world's origin along the tree of transforms.
+//! The places of things as directives: from the world's origin along the tree of transforms.
 //!
-//! A node that is deep in the tree and leads to others gets a name once, from which the others go on: so the text
-//! grows with the tree and not with its square. What the camera's inverse leads to is said with the camera's name;
-//! other inverses, and what moves and is very deep, are one matrix.
+//! A node deep in the tree that leads to others gets a name once, from which the others continue, so the text grows
+//! with the tree and not with its square. Places under the camera's inverse use the camera's name; other inverses, and
+//! very deep moving places, are one matrix.
 
 use super::text::PbrtPen;
 use crate::places::{Places64, places64};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::render::{Motion, Render, Step, Transform};
 
-/// Nodes of these depths may get names.
+/// Nodes at multiples of this depth may get names.
 const NAME_EVERY: u32 = 16;
-/// What moves and is deeper is a matrix.
+/// A moving place deeper than this is a matrix.
 const DEEPEST: usize = 64;
 /// In front of the numbers of named nodes.
 const PREFIX: &str = "polyhaul-";
@@ -25,13 +25,13 @@ pub(super) struct PbrtPlaces<'a> {
     matrices: Option<Places64>,
 }
 
-/// The steps that lead to a place, the last one first; pooled.
+/// The steps that lead to a place, the last one first; reused.
 #[derive(Default)]
 pub(super) struct Path {
     steps: Vec<Step>,
 }
 
-/// Where a path begins.
+/// The start of a path.
 #[derive(Clone, Copy, PartialEq)]
 enum PlacesBase {
     Origin,
@@ -40,7 +40,7 @@ enum PlacesBase {
 }
 
 impl<'a> PbrtPlaces<'a> {
-    /// `motions` are those of everything that stands somewhere.
+    /// `motions` are those of everything that has a place.
     pub(super) fn new(render: &'a Render, motions: impl Fn(&mut dyn FnMut(Motion))) -> Result<PbrtPlaces<'a>> {
         let mut places = PbrtPlaces { render, named: Vec::new(), matrices: None };
         let count = render.transform_count();
@@ -89,7 +89,7 @@ impl<'a> PbrtPlaces<'a> {
         Ok(())
     }
 
-    /// How many nodes have names.
+    /// The number of nodes with names.
     pub(super) fn named_count(&self) -> usize {
         self.named.len()
     }
@@ -108,7 +108,7 @@ impl<'a> PbrtPlaces<'a> {
         Ok(())
     }
 
-    /// The steps down to a node; `except` is no place to begin at.
+    /// The steps down to a node; the path does not begin at `except`.
     fn path(&self, to: Transform, except: Option<Transform>, path: &mut Path) -> Result<PlacesBase> {
         path.steps.clear();
         let mut at = to;
@@ -154,7 +154,7 @@ impl<'a> PbrtPlaces<'a> {
         pen.page.byte(b'\n');
     }
 
-    /// Whether two nodes are what the camera leaves behind as its name.
+    /// Whether two nodes are those that the camera's name refers to.
     fn is_of_camera(&self, nodes: [Transform; 2]) -> bool {
         let Some(camera) = self.render.camera else { return false };
         let parents = nodes.map(|node| self.render.step(node).map(|(parent, _)| parent));
@@ -196,7 +196,7 @@ impl<'a> PbrtPlaces<'a> {
         Ok(())
     }
 
-    /// The steps from the origin or an inverse, named nodes included; no more than are said.
+    /// The steps from the origin or an inverse, ignoring names; limited in number.
     fn whole(&self, to: Transform, path: &mut Path) -> Result<PlacesBase> {
         path.steps.clear();
         let mut at = to;

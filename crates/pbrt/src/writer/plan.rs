@@ -1,10 +1,10 @@
-//! The order of a scene's text: which scopes there are, and where what many shapes have in common is said.
+//! The order of a scene's text: its scopes, and where state shared by many shapes is set.
 //!
-//! A material without a name, an area light and an `Attribute` can be written only once, so whoever needs them again
-//! must come back to the scope that has them. The plan knows from when to when each is needed, opens a scope before
-//! something replaces what is needed later, and closes scopes until what is needed holds. The order that the scopes of
-//! a file allowed is found again; if the scene of a program has no such order, things are written twice. Transforms are
-//! not part of the plan: whatever has a place has its own short scope.
+//! An unnamed material, an area light and an `Attribute` can be written only once, so everything that needs them must
+//! be in the scope that has them. The plan knows from when to when each is needed, opens a scope before something
+//! replaces what is needed later, and closes scopes until the required state is current. The order permitted by the
+//! scopes of a file is found again; if a program's scene has no such order, things are written twice. Transforms are
+//! not part of the plan: everything with a place has its own short scope.
 
 use super::script::{PbrtOp, ScriptItem, Things, Whose};
 use polyhaul_model::error::{Error, Result, try_push};
@@ -12,18 +12,18 @@ use polyhaul_model::render::{Material, MaterialUse, Motion, Name, Render, ShapeS
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Nothing was said.
+/// Nothing was set.
 const NONE: u32 = u32::MAX;
 /// In front of the names of materials.
 const NAMED: u32 = 1 << 31;
 
 /// When the first thing is said: 0 is never.
 const FIRST: u64 = 3;
-/// From one thing to the next. Things have odd times; what must hold before they can be written has the even time
+/// From one item to the next. Items have odd times; the state required before they can be written has the even time
 /// before.
 const TICK: u64 = 2;
 
-/// What can be said once.
+/// State that can be set once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlanSlot {
     Material,
@@ -38,10 +38,10 @@ enum PlanSlot {
 
 const SLOTS: usize = 8;
 
-/// A value that a slot is to have.
+/// The required value of a slot.
 type PbrtWanted = (PlanSlot, u32);
 
-/// What holds in a scope.
+/// The state in a scope.
 #[derive(Clone, Copy, Debug)]
 struct PlanScope {
     values: [u32; SLOTS],
@@ -51,7 +51,7 @@ struct PlanScope {
     is_object: bool,
 }
 
-/// When something is said first, and needed last; times are those of [`Planner::touch`].
+/// When something is set first, and needed last; times are those of [`Planner::touch`].
 #[derive(Clone, Copy, Debug)]
 struct Life {
     first: u64,
@@ -61,7 +61,7 @@ struct Life {
 
 const NEVER: Life = Life { first: u64::MAX, last: 0, said: false };
 
-/// The last attribute that several come behind.
+/// The last attribute that several others follow.
 struct PlanBase {
     slot: PlanSlot,
     value: Option<u32>,
@@ -85,7 +85,7 @@ pub(super) struct Planner<'a> {
     attributes: Vec<Life>,
     /// The same for lights of shapes, which share those of lights.
     of_area_lights: Vec<Life>,
-    /// Of what was never said, by slot.
+    /// For values that were never set, by slot.
     nothing: [Life; SLOTS],
     next_material: u32,
     next_area_light: u32,
@@ -122,7 +122,7 @@ impl<'a> Planner<'a> {
         time = self.touch_all(PlanSlot::OfMedia, render.media.iter().map(|it| it.attributes), time);
         time = self.touch_all(PlanSlot::OfTextures, render.textures.iter().map(|it| it.entity.attributes), time);
         time = self.touch_all(PlanSlot::OfLights, render.lights.iter().map(|it| it.attributes), time);
-        // Shapes begin where no attribute of lights holds.
+        // Shapes begin where no attribute of lights is in effect.
         self.touch(PlanSlot::OfLights, NONE, time);
         self.shapes_at = time;
         let mut states = lives(render.states.len())?;
@@ -158,7 +158,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// What comes before an attribute must hold when that is said: just before what needs it.
+    /// The predecessor of an attribute must be in effect when that is set: just before its first use.
     fn touch_before(&mut self, slot: PlanSlot, attribute: u32) {
         if let Some(&mut Life { first, last, .. }) = self.life(slot, attribute)
             && last > 0
@@ -184,7 +184,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Touches what things need that are said one after another: when the next one is said.
+    /// Touches what items need that are written one after another: when the next one is written.
     fn touch_all(&mut self, slot: PlanSlot, all: impl Iterator<Item = Option<u32>>, time: u64) -> u64 {
         all.fold(time, |time, attributes| {
             self.touch(slot, attributes.unwrap_or(NONE), time);
@@ -263,14 +263,14 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What holds where an attribute is said.
+    /// The attribute in effect where another is set.
     fn before(&self, attribute: u32) -> u32 {
         let before = self.render.attributes.get(attribute as usize).and_then(|attribute| attribute.before);
         before.filter(|&before| before < attribute).unwrap_or(NONE)
     }
 
-    /// Adds an attribute to those that have a base. What was said or holds has its own before it already, so that
-    /// nothing is gone through twice.
+    /// Adds an attribute to those that have a base. One that was set or is in effect already has its predecessors, so
+    /// nothing is visited twice.
     fn add_to(&mut self, base: &mut PlanBase, attribute: u32) -> Result<()> {
         let (slot, mut at) = (base.slot, attribute);
         while at != NONE
@@ -285,7 +285,7 @@ impl<'a> Planner<'a> {
         base.value = Some(match base.value {
             None => attribute,
             Some(NONE) => NONE,
-            // What comes before has the lower index.
+            // A predecessor has the lower index.
             Some(value) => {
                 if at == NONE {
                     NONE
@@ -297,7 +297,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// What must hold so that a value can be said.
+    /// The state required to set a value.
     fn condition(&mut self, (slot, value): PbrtWanted) -> Option<PbrtWanted> {
         if value == NONE || self.life(slot, value).is_none_or(|life| life.said) {
             return None;
@@ -310,7 +310,7 @@ impl<'a> Planner<'a> {
         Some((attributes.0, attributes.1.unwrap_or(NONE)))
     }
 
-    /// Makes slots have values: closes scopes until that is possible, and says what is new.
+    /// Gives slots their values: closes scopes until that is possible, and sets the differences.
     fn reach(&mut self, wanted: &[PbrtWanted], time: u64) -> Result<()> {
         if wanted.iter().all(|&(slot, value)| self.now.values[slot as usize] == value) {
             return Ok(());
@@ -331,7 +331,7 @@ impl<'a> Planner<'a> {
                 count += 1;
             }
         }
-        // What lives longest comes first.
+        // The longest-lived comes first.
         let changes = &mut changes[..count];
         changes.sort_by_key(|&(slot, value)| std::cmp::Reverse(self.last(slot, value)));
         changes.iter().try_for_each(|&(slot, value)| self.change(slot, value, time))
@@ -358,7 +358,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// A slot gets a value; a scope is opened where the old one is needed again.
+    /// Gives a slot a value; opens a scope if the old one is needed again.
     fn replace(&mut self, slot: PlanSlot, value: u32, time: u64) -> Result<()> {
         let old = self.now.values[slot as usize];
         if self.last(slot, old) >= time {
@@ -533,7 +533,7 @@ impl<'a> Planner<'a> {
             try_push(&mut defined, (object.shapes.start, object.shapes.end, index as u32), "the plan")?;
         }
         defined.sort_unstable();
-        // What has a name and needs no scope comes before whatever uses it.
+        // A named item that needs no scope is written before its uses.
         let is_free = |it: &&Material| it.is_named && it.entity.attributes.is_none();
         let free = render.materials.iter().take_while(is_free).count();
         self.materials_before(free as u32, self.shapes_at)?;
@@ -553,8 +553,8 @@ impl<'a> Planner<'a> {
         self.end_all()
     }
 
-    /// Closes scopes that the shapes of an object must not be in: none that is open now can be closed in the object.
-    /// Says up to which material and light they are, and which attribute all of them come behind.
+    /// Closes scopes that must not contain the shapes of an object: no open scope can be closed inside the object.
+    /// Returns the last material and light of the shapes, and the attribute that precedes all of theirs.
     fn make_room(&mut self, shapes: Range<usize>) -> Result<(u32, u32, u32)> {
         let mut bases = [PlanSlot::OfShapes, PlanSlot::OfMaterials, PlanSlot::OfAreaLights].map(PlanBase::new);
         let (mut material, mut light, mut last_state) = (0, 0, None);
@@ -587,7 +587,7 @@ impl<'a> Planner<'a> {
         let time = self.shapes_at + TICK * shapes.start as u64;
         let end = self.shapes_at + TICK * shapes.end as u64;
         let (material, light, mut base) = self.make_room(shapes.clone())?;
-        // What is needed behind the object too is said before it.
+        // What is also needed after the object is set before it.
         let later = |lives: &[Life], from: u32, to: u32| {
             (from..to).rev().find(|&at| lives.get(at as usize).is_some_and(|life| life.last >= end))
         };
@@ -647,7 +647,7 @@ fn lives(count: usize) -> Result<Vec<Life>> {
     Ok(lives)
 }
 
-/// Each is said no later than those behind it; `end` is when the others are said.
+/// Each is set no later than those after it; `end` is when the others are set.
 fn say_in_order(lives: &mut [Life], end: u64) {
     let mut next = end;
     for life in lives.iter_mut().rev() {
@@ -656,7 +656,7 @@ fn say_in_order(lives: &mut [Life], end: u64) {
     }
 }
 
-/// What a shape needs.
+/// The state required by a shape.
 fn wanted(state: &ShapeState) -> [PbrtWanted; 3] {
     let material = match state.material {
         MaterialUse::Default => NONE,

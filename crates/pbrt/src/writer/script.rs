@@ -1,19 +1,19 @@
-//! What a file of a scene says, in order: operations that are small, whatever the things they name are.
+//! The content of a scene file, in order: operations that are small whatever they refer to.
 //!
-//! Pages are cut between two [`Cursor`]s, which may lie in the middle of an array. The text of a thing depends on
-//! the script alone and not on the cuts.
+//! Pages are split at two [`Cursor`]s, which may be in the middle of an array. The text of an item depends only on the
+//! script and not on the cuts.
 
 use polyhaul_model::render::{Motion, Name};
 use std::ops::Range;
 
-/// A step of a script, and how deep in scopes it stands.
+/// A step of a script, and its depth in scopes.
 #[derive(Clone, Debug)]
 pub(super) struct PbrtOp {
     pub(super) what: ScriptItem,
     pub(super) depth: u32,
 }
 
-/// What a step says.
+/// The content of a step.
 #[derive(Clone, Debug)]
 pub(super) enum ScriptItem {
     /// `Option`: an index.
@@ -33,20 +33,20 @@ pub(super) enum ScriptItem {
     NamedMaterial(Name),
     /// The transforms that lead to a place.
     Move(Motion),
-    /// A node gets a name: its number among the named ones.
+    /// Names a node: its number among the named ones.
     System(u32),
     Attribute(u32),
     Material(u32),
     AreaLight(u32),
-    /// Things that stand somewhere, one after another.
+    /// Items with places, one after another.
     Things(Things, Range<u32>),
-    /// Instances; whether the transform that their matrices have in common was said.
+    /// Instances; whether the transform before their matrices was already written.
     Instances(Range<u32>, bool),
-    /// A part of the scene in a file of its own: its number.
+    /// A part of the scene in a separate file: its number.
     Import(u32),
 }
 
-/// The entities of which there is one.
+/// The entities that are unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
     Sampler,
@@ -57,7 +57,7 @@ pub(super) enum Whose {
     Camera,
 }
 
-/// Lists of things that stand somewhere.
+/// Lists of items with places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Things {
     Media,
@@ -79,7 +79,7 @@ pub(super) struct PbrtCursor {
 }
 
 impl ScriptItem {
-    /// How many things it says.
+    /// The number of items in it.
     pub(super) fn count(&self) -> u32 {
         match self {
             ScriptItem::Things(_, range) | ScriptItem::Instances(range, _) => range.end - range.start,

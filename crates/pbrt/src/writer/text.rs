@@ -1,4 +1,4 @@
-//! Words, strings and numbers as pbrt reads them, and what a line begins with.
+//! Words, strings and numbers in pbrt's syntax, and the beginnings of lines.
 
 use polyhaul_model::render::Step;
 use polyhaul_text::format::Page;
@@ -7,14 +7,14 @@ use polyhaul_text::format::Page;
 const INDENT: usize = 4;
 /// Lines are indented no further.
 const DEEPEST: usize = 16;
-/// What comes before the deepest word of a line.
+/// The text before the deepest word of a line.
 const NEW_LINE: [u8; 1 + INDENT * DEEPEST] = {
     let mut text = [b' '; 1 + INDENT * DEEPEST];
     text[0] = b'\n';
     text
 };
 
-/// A line feed, and the space in front of what follows.
+/// A line feed and the indentation after it.
 pub(super) fn new_line(depth: u32) -> &'static [u8] {
     &NEW_LINE[..1 + INDENT * (depth as usize).min(DEEPEST)]
 }
@@ -68,7 +68,7 @@ impl PbrtPen<'_, '_> {
         self.page.byte(b'"');
     }
 
-    /// Text as it stands between quotes.
+    /// Text in quotes.
     pub(super) fn name(&mut self, text: &str) {
         let mut rest = text.as_bytes();
         while let Some(at) = rest.iter().position(|&byte| escape(byte).is_some()) {
@@ -83,7 +83,7 @@ impl PbrtPen<'_, '_> {
         self.page.bytes(rest);
     }
 
-    /// The fewest digits of an f32; what has no end is a number that is too large for one.
+    /// The fewest digits of an f32; infinity is a number that is too large for one.
     #[inline]
     pub(super) fn single(&mut self, value: f32) {
         let whole = value as i32;
@@ -160,7 +160,7 @@ impl PbrtPen<'_, '_> {
         self.page.bytes(if self.compact { b"]" } else { b" ]" });
     }
 
-    /// A line with what a node of the tree does.
+    /// A line with the step of a node.
     pub(super) fn step(&mut self, depth: u32, step: &Step) {
         self.indent(depth);
         match step {
@@ -177,7 +177,7 @@ impl PbrtPen<'_, '_> {
     }
 }
 
-/// What stands behind the backslash.
+/// The character after the backslash.
 fn escape(byte: u8) -> Option<u8> {
     Some(match byte {
         8 => b'b',
