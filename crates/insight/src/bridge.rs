@@ -1,7 +1,7 @@
 //! A recording as events of the `tracing` crate, for Rust programs that collect such (feature `tracing`).
 //!
-//! They come when the job is done: while it runs nothing but the recorder is at work, so that it costs what it costs
-//! without this. The only place that names the `tracing` crate.
+//! They are sent after the job is done: while it runs only the recorder works, so this adds no cost to it. The only
+//! place that uses the `tracing` crate.
 
 use polyhaul_trace::{FileUse, Recording, SpanRecord};
 use tracing::{debug, trace};

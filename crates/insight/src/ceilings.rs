@@ -1,10 +1,10 @@
 //! The best rates of a machine and of one of its disks, as plain data.
 //!
-//! Who measures them is [`crate::measure`]; what they are compared with is [`super::verdict`].
+//! They are measured by [`crate::measure`] and used by [`super::verdict`].
 
-/// What one machine, and the disk of one folder, can do at best. Rates are in bytes per second of one core, unless
-/// they say otherwise; `None` is what could not be measured there. A rate of 0 is not known: where the files of
-/// a job lie on two disks, that is so for the one that was not measured (`crate::measure::kept::kept_for`).
+/// The best rates of one machine and the disk of one folder. Rates are in bytes per second of one core unless stated
+/// otherwise; `None` is a rate that could not be measured there. A rate of 0 is unknown: if the files of a job are on
+/// two disks, that is so for the one that was not measured (`crate::measure::kept::kept_for`).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Ceilings {
@@ -16,50 +16,50 @@ pub struct Ceilings {
     pub measured_unix_s: u64,
     /// Cores that the process may use.
     pub cores: usize,
-    /// How much work as many threads as cores get done, in cores: 1.9 where two threads do 1.9 times what one does.
+    /// The work of as many threads as cores, in cores: 1.9 if two threads do 1.9 times the work of one.
     pub cores_side_by_side: f64,
-    /// How many of these cores other programs used while this was measured; 0 where that is not known.
+    /// How many of these cores other programs used during the measurement; 0 if unknown.
     pub other_load: f64,
-    /// Reading a file that is not in memory, with all cores; `None` where the system's cache cannot be emptied.
+    /// Reading a file that is not in memory, with all cores; `None` if the system's cache cannot be emptied.
     pub cold_read: Option<f64>,
     /// Reading a file that the system has in memory.
     pub cached_read: f64,
-    /// The same with all cores, in bytes per second in all.
+    /// The same with all cores, in bytes per second in total.
     pub cached_read_all: f64,
-    /// Writing a new file, as far as the system's memory.
+    /// Writing a new file, into the system's memory.
     pub write: f64,
     /// Writing a new file and waiting until the disk has it.
     pub write_sync: f64,
-    /// What a call costs that reads a few bytes, in nanoseconds.
+    /// The cost of a call that reads a few bytes, in nanoseconds.
     pub small_read_ns: f64,
     /// Copying memory that is in use.
     pub copy: f64,
     /// Writing to memory that was not in use before.
     pub fresh_memory: f64,
-    /// What our own parsers, writers, decoders and codecs do.
+    /// Rates of our own parsers, writers, decoders and codecs.
     pub kernels: Vec<Kernel>,
-    /// How fast codecs decompress by how small the data packs: dense data takes longer.
+    /// Decompression rates of codecs by compression ratio: dense data takes longer.
     pub unpacking: Vec<Unpacking>,
     /// Writing by the size of the file, from small to large; [`Ceilings::write`] and [`Ceilings::write_sync`] are the
-    /// best of these, the smallest apart.
+    /// best of these, except for the smallest.
     pub writes: Vec<Written>,
-    /// What could not be measured as it should, and why: one sentence each.
+    /// What could not be measured properly, and why: one sentence each.
     pub notes: Vec<String>,
 }
 
-/// How fast a new file of one size is written.
+/// The rate of writing a new file of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Written {
     /// The size of the file.
     pub bytes: u64,
-    /// As far as the system's memory, in bytes per second.
+    /// Into the system's memory, in bytes per second.
     pub write: f64,
     /// Until the disk has it, in bytes per second.
     pub write_sync: f64,
 }
 
-/// How fast one piece of our own is, on one core, from memory to memory.
+/// The rate of one of our own components, on one core, from memory to memory.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Kernel {
@@ -76,7 +76,7 @@ impl Kernel {
     }
 }
 
-/// How fast a codec of our own decompresses one kind of data, on one core, from memory to memory.
+/// The decompression rate of one of our codecs for one kind of data, on one core, from memory to memory.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Unpacking {
@@ -95,7 +95,7 @@ impl Unpacking {
     }
 }
 
-/// Other programs may use this share of the cores while they are measured.
+/// The share of the cores that other programs may use during a measurement.
 const QUIET: f64 = 0.1;
 
 impl Ceilings {
@@ -104,7 +104,7 @@ impl Ceilings {
         self.other_load <= QUIET * self.cores.max(1) as f64
     }
 
-    /// What a chart of reading or of writing draws: names and rates, in bytes per second, as far as they are known.
+    /// The lines of a chart of reading or of writing: names and known rates, in bytes per second.
     pub(super) fn lines(&self, is_output: bool) -> impl Iterator<Item = (&'static str, f64)> {
         let cold_read = self.cold_read.unwrap_or(0.0);
         let all = if is_output {

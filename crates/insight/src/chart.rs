@@ -1,6 +1,6 @@
-//! What charts are made of: the colours of phases, marks of axes, and the elements of SVG.
+//! Components of charts: the colors of phases, ticks of axes, and the elements of SVG.
 //!
-//! Knows nothing of jobs. `svg` draws the picture of a job with it; a page has the same colours (`html`).
+//! Knows nothing of jobs. `svg` draws the picture of a job with it; a page has the same colors (`html`).
 
 use super::words::escaped;
 use polyhaul_trace::Phase;
@@ -9,8 +9,8 @@ use std::fmt::{Display, Write};
 /// Fonts that systems and rasterisers have.
 pub(super) const FONT: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
 
-/// The colour of a phase on a light and on a dark ground. They differ in lightness as well as in hue, so that eyes
-/// that tell few hues apart can tell them; waiting is pale.
+/// The color of a phase on a light and on a dark background. They differ in lightness as well as in hue, so that
+/// color-blind readers can distinguish them; waiting is pale.
 pub(super) fn color(phase: Phase) -> [&'static str; 2] {
     match phase {
         Phase::Read => ["#2f6fb7", "#5b9be0"],
@@ -90,7 +90,7 @@ pub(super) enum Anchor {
 }
 
 impl Picture {
-    /// An empty one, with words for those who do not see it.
+    /// An empty picture, with a description for those who cannot see it.
     pub(super) fn new(width: f64, height: f64, title: &str) -> Picture {
         let title = escaped(title);
         let mut text = String::new();
@@ -112,14 +112,14 @@ impl Picture {
         self.text.push_str("/>\n");
     }
 
-    /// A line, with what more its element says.
+    /// A line with additional attributes.
     pub(super) fn line(&mut self, [x1, y1, x2, y2]: [f64; 4], stroke: &str, more: &str) {
         let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(Short);
         let _ =
             writeln!(self.text, "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{stroke}\" {more}/>");
     }
 
-    /// A line through points, with what more its element says.
+    /// A line through points with additional attributes.
     pub(super) fn path(&mut self, points: impl IntoIterator<Item = (f64, f64)>, more: &str) {
         self.text.push_str("<polyline points=\"");
         for (x, y) in points {
@@ -128,7 +128,7 @@ impl Picture {
         let _ = writeln!(self.text, "\" {more}/>");
     }
 
-    /// Text of a size and a colour; what it says may come from outside.
+    /// Text with a size and a color; the text may come from outside.
     pub(super) fn text(&mut self, [x, y]: [f64; 2], anchor: Anchor, size: f64, fill: &str, says: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
@@ -142,7 +142,7 @@ impl Picture {
         );
     }
 
-    /// Text of 12 px on a ground of its own, so that it can be read over whatever is there.
+    /// Text of 12 px on its own background, so that it is readable on top of anything.
     pub(super) fn label(&mut self, [x, y]: [f64; 2], anchor: Anchor, fill: &str, ground: &str, says: &str) {
         let width = 6.8 * says.chars().count() as f64 + 8.0;
         let left = match anchor {

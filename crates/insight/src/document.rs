@@ -1,7 +1,7 @@
-//! What a recording is made into: the files that a run leaves about itself.
+//! Exporting a recording: the files that a run leaves about itself.
 //!
-//! What is in them is [`perfetto`], [`html`] and [`svg`]; here they are written, each as a whole or not at all. Nothing
-//! here records or judges.
+//! Their content is made by [`perfetto`], [`html`] and [`svg`]; here they are written, each as a whole or not at all.
+//! Nothing here records or judges.
 
 use super::{html, perfetto, svg};
 use crate::ceilings::Ceilings;
@@ -25,10 +25,10 @@ pub enum Document {
 }
 
 impl Document {
-    /// Writes what was recorded to a file, which is replaced as a whole or stays as it was.
+    /// Writes a recording to a file, which is replaced as a whole or left as it was.
     ///
     /// # Errors
-    /// What the system says where it cannot be written.
+    /// Errors of the system if it cannot be written.
     pub fn write(
         self,
         path: &Path,

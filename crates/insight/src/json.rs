@@ -1,9 +1,8 @@
-//! JSON as text, for what a report is exported to.
+//! JSON text, for exported reports.
 //!
-//! Puts commas where they belong and escapes every string so that the text may stand in a page's `<script>` as well.
-//! It never checks that what is begun is ended, or that a key comes before each value of an object: `perfetto` and
-//! `html` do that, and their tests read what they wrote. A writer of much takes the text out from time to time
-//! ([`Json::take`]).
+//! Inserts commas and escapes every string so that the text may be part of a page's `<script>`. It does not check that
+//! everything begun is ended, or that a key precedes each value of an object: `perfetto` and `html` ensure that, and
+//! their tests parse the result. Long documents take the text out from time to time ([`Json::take`]).
 
 use polyhaul_model::printable::is_active;
 use std::fmt::Write;
@@ -12,12 +11,12 @@ use std::fmt::Write;
 #[derive(Debug, Default)]
 pub(crate) struct Json {
     text: String,
-    /// Whether something stands before, so that a comma comes first.
+    /// Whether a comma must come first.
     is_behind: bool,
 }
 
 impl Json {
-    /// Nothing yet.
+    /// An empty document.
     pub(crate) fn new() -> Json {
         Json::default()
     }
@@ -71,7 +70,7 @@ impl Json {
         let _ = write!(self.text, "{value}");
     }
 
-    /// A number; `null` where it is none.
+    /// A number; `null` if it is not finite.
     pub(crate) fn number(&mut self, value: f64) {
         if !value.is_finite() {
             return self.null();
@@ -86,18 +85,18 @@ impl Json {
         let _ = write!(self.text, "{value}");
     }
 
-    /// Nothing.
+    /// `null`.
     pub(crate) fn null(&mut self) {
         self.comma();
         self.text.push_str("null");
     }
 
-    /// What was written since the last time. What is written next goes on behind it.
+    /// The text since the last call. Later text continues after it.
     pub(crate) fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }
 
-    /// How many bytes there are to take.
+    /// The number of bytes to take.
     pub(crate) fn size(&self) -> usize {
         self.text.len()
     }
@@ -110,8 +109,8 @@ impl Json {
     }
 }
 
-/// Appends `value` as a string between quotes: nothing in it can end a string, a script or a comment of HTML, or act
-/// on a terminal. Active characters have codes of 16 bits.
+/// Appends `value` as a string in quotes: nothing in it can end a string, a script or a comment of HTML, or act on a
+/// terminal. Active characters become codes of 16 bits.
 fn escape(out: &mut String, value: &str) {
     for c in value.chars() {
         match c {

@@ -1,10 +1,9 @@
-//! What recordings of jobs show: verdicts, pages, charts.
+//! Analyzing recordings of jobs: verdicts, pages, charts.
 //!
-//! Nothing here reads or writes an asset. `ceilings` has what the machine can do at best,
-//! `moved` the bytes by format, `model` how long reading them takes by that, `verdict` what held a job back; `sweep` is
-//! about one asset loaded in several ways; `html` is a page about a job, `svg` a picture. What a trace recorded goes to
-//! Perfetto (`perfetto`) and to the `tracing` crate (`bridge`); `document` writes the files. `sampler` looks at the
-//! process meanwhile.
+//! Nothing here reads or writes an asset. `ceilings` has the machine's best rates, `moved` the bytes by format, `model`
+//! the time that reading them takes according to those, `verdict` what held a job back; `sweep` compares ways of
+//! loading one asset; `html` is a page about a job, `svg` a picture. A trace is exported to Perfetto (`perfetto`) and
+//! to the `tracing` crate (`bridge`); `document` writes the files. `sampler` samples the process meanwhile.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

@@ -1,22 +1,22 @@
-//! How long reading takes, by the ceilings of a machine: a pure function of sizes.
+//! The time of reading according to the ceilings of a machine: a pure function of sizes.
 //!
-//! Within a part of a job everything goes on at the same time, so a part takes as long as its slowest resource: the
-//! disk, the cores together, or the one core that a serial decoder keeps busy. Parts follow each other. The best
-//! possible time of a verdict (`verdict/best.rs`) has its costs from here.
+//! Within a part of a job everything happens concurrently, so a part takes as long as its slowest resource: the disk,
+//! all cores together, or the one core used by a serial decoder. Parts follow each other. The best possible time of a
+//! verdict (`verdict/best.rs`) takes its costs from here.
 
 use crate::ceilings::Ceilings;
 use crate::moved::Moved;
 use polyhaul_bytes::Codec;
 use polyhaul_trace::{Phase, Recording};
 
-/// What a part of a job takes at least, by resource, in seconds.
+/// The least cost of a part of a job by resource, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Cost {
     /// The disk, or the pages of the system.
     pub(super) disk: f64,
     /// One core, for all work that cores can share.
     pub(super) cores: f64,
-    /// One core, for what only one can do.
+    /// One core, for serial work.
     pub(super) serial: f64,
 }
 
@@ -27,21 +27,21 @@ impl Cost {
     }
 }
 
-/// What reading takes of one core at least, by kind, in seconds.
+/// The least time of reading on one core by kind of work, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reading {
     /// Copying out of the system's memory.
     pub(super) copy: f64,
     pub(super) parse: f64,
-    /// Of parsing what only one core can.
+    /// Parsing that only one core can do.
     pub(super) lone_parse: f64,
     pub(super) unpack: f64,
-    /// Of decompressing that of streams.
+    /// Decompressing streams.
     pub(super) streams: f64,
 }
 
 impl Reading {
-    /// The sum of all that is read; `None` where a rate is not known.
+    /// The sum over everything that is read; `None` if a rate is unknown.
     pub(super) fn from_moved<'a>(list: impl IntoIterator<Item = &'a Moved>, ceilings: &Ceilings) -> Option<Reading> {
         let mut sum = Reading::default();
         list.into_iter().try_for_each(|moved| sum.add(moved, ceilings))?;
@@ -62,16 +62,16 @@ impl Reading {
         Some(())
     }
 
-    /// The cost, where so many seconds of decompressing are for one core alone, and the disk takes its own.
+    /// The cost if this many seconds of decompressing are serial, and with the given time of the disk.
     pub(super) fn cost(self, lone_unpack: f64, disk: f64) -> Cost {
         let serial = self.lone_parse + lone_unpack;
         Cost { disk, cores: self.parse + self.unpack + self.copy - serial, serial }
     }
 }
 
-/// How long a load of all that is in `list` takes, in seconds, with so many threads, from a device that reads `rate`
-/// bytes per second and ahead of who asks; without a rate from the system's memory. Files of one format are read side
-/// by side, formats one after another. `None` where the ceilings know nothing of a format or codec.
+/// The time to load everything in `list`, in seconds, with this many threads, from a device that reads `rate` bytes per
+/// second and ahead of its callers; without a rate from the system's memory. Files of one format are read concurrently,
+/// formats one after another. `None` if the ceilings lack a format or codec.
 ///
 /// ```
 /// use polyhaul_insight::measure::kept;
@@ -98,14 +98,14 @@ pub fn load_seconds(list: &[Moved], threads: usize, rate: Option<f64>, ceilings:
     each.sum()
 }
 
-/// What readers do, whatever stands in the files.
+/// The phases of readers, whatever the files contain.
 const READING: [Phase; 7] =
     [Phase::Cut, Phase::Parse, Phase::Place, Phase::Build, Phase::Decode, Phase::Transform, Phase::Other];
 
 impl Ceilings {
-    /// The same with readers as fast as they were in a load of `list` that was recorded: a byte of text may hold more
-    /// or less work than one of the text that was measured (instances, long names, short numbers). Disks, memory and
-    /// codecs stay as they are, and so does all where the ceilings know nothing of a format.
+    /// The same with readers as fast as in a recorded load of `list`: a byte of text may take more or less work than
+    /// one of the measured text (instances, long names, short numbers). Disks, memory and codecs are unchanged, and so
+    /// is everything if the ceilings lack a format.
     pub fn as_loaded(&self, list: &[Moved], seen: &Recording) -> Ceilings {
         let totals = seen.totals();
         let seconds = READING.iter().map(|&phase| totals.total(phase)).sum::<u64>() as f64 / 1e9;
@@ -120,7 +120,7 @@ impl Ceilings {
     }
 }
 
-/// How much work so many threads get done, in cores.
+/// The work of this many threads, in cores.
 pub(super) fn speed(ceilings: &Ceilings, threads: usize) -> f64 {
     let (cores, best) = (ceilings.cores.max(1), ceilings.cores_side_by_side.max(1.0));
     match cores {
@@ -129,10 +129,10 @@ pub(super) fn speed(ceilings: &Ceilings, threads: usize) -> f64 {
     }
 }
 
-/// How long one core decompresses so many bytes to so many plain ones.
+/// The time for one core to decompress this many bytes to this many plain ones.
 ///
-/// What a plain byte takes grows with what it compresses to: a line through the two kinds of data that were measured,
-/// and no less than half of the faster one beyond them. Where only one kind was, all data is like it.
+/// The time of a plain byte grows with its compressed size: a line through the two kinds of data that were measured,
+/// and no less than half of the faster one beyond them. If only one kind was measured, all data is treated like it.
 pub(super) fn unpacking_seconds(ceilings: &Ceilings, codec: Codec, [bytes, plain_bytes]: [u64; 2]) -> Option<f64> {
     let name = codec.to_string();
     let mut known = ceilings.unpacking.iter().filter(|it| it.codec == name && it.rate > 0.0);
@@ -145,12 +145,12 @@ pub(super) fn unpacking_seconds(ceilings: &Ceilings, codec: Codec, [bytes, plain
     Some(plain_bytes as f64 * each.max(0.5 / one.rate.max(other.rate)))
 }
 
-/// How long a kernel takes on one core.
+/// The time of a kernel on one core.
 pub(super) fn kernel_seconds(ceilings: &Ceilings, bytes: u64, kernel: &str) -> Option<f64> {
     over(bytes, ceilings.kernel(kernel)?)
 }
 
-/// How long bytes take; `None` where the rate is not known.
+/// The time for these bytes; `None` if the rate is unknown.
 pub(super) fn over(bytes: u64, rate: f64) -> Option<f64> {
     (rate > 0.0).then(|| bytes as f64 / rate)
 }
@@ -158,7 +158,7 @@ pub(super) fn over(bytes: u64, rate: f64) -> Option<f64> {
 /// The kernel that reads a format, and whether only one thread can.
 pub(super) fn reader(format: &str) -> Option<(&'static str, bool)> {
     Some(match format {
-        // Material libraries are small, and words and numbers as well.
+        // Material libraries are small, and also consist of words and numbers.
         "obj" | "mtl" => ("parse obj", false),
         "ply" => ("parse ply", false),
         "stl" => ("parse stl", false),
@@ -208,7 +208,7 @@ mod tests {
         let packed = [Moved::new("obj", SIZE / 5).compressed(Codec::Gzip, SIZE)];
         assert!(close(seconds(&packed, 1, None), 2.0) && close(seconds(&packed, 2, None), 1.0));
         assert!(close(seconds(&packed, 2, Some(5e7)), 4.0));
-        // One thread decompresses for the other: the time is that of parsing behind it, and here the same.
+        // One thread decompresses for the other: the time is that of parsing after it, and here the same.
         let stream = [Moved::new("obj", SIZE * 3 / 5).streamed(Codec::Gzip, SIZE)];
         assert!(close(seconds(&stream, 2, None), 2.0) && close(seconds(&stream, 1, None), 3.0));
     }
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn formats_follow_each_other_and_codecs_of_one_go_together() {
         let text = Moved::new("obj", SIZE);
-        // 1 s of disk for each, of which the text has 0.5 s of work.
+        // 1 s of disk for each, during which the text has 0.5 s of work.
         assert!(close(seconds(&[text.clone(), Moved::new("ply", SIZE)], 2, Some(1e9)), 2.0));
         let packed = Moved::new("obj", SIZE / 5).compressed(Codec::Gzip, SIZE);
         assert!(close(seconds(&[text, packed], 2, Some(1e9)), 1.5));
@@ -226,7 +226,7 @@ mod tests {
     fn dense_data_takes_longer() {
         let at = |bytes| unpacking_seconds(&ceilings(), Codec::Gzip, [bytes, 1_000_000_000]).unwrap();
         assert!(close(at(200_000_000), 1.0) && close(at(600_000_000), 2.0) && close(at(400_000_000), 1.5));
-        // Beyond what was measured it goes on, and never becomes nothing.
+        // It is extrapolated beyond the measurements, but never to zero.
         assert!(close(at(800_000_000), 2.5) && close(at(1000), 0.5));
         // Machines that were measured before have one rate.
         assert!(close(unpacking_seconds(&ceilings(), Codec::Zstd, [1, 1_000_000_000]).unwrap(), 2.0));
@@ -251,7 +251,8 @@ mod tests {
         assert!(rate > 0.0 && rate < 0.26e9, "{rate}");
         let seconds = load_seconds(&text, 1, None, &slower).unwrap();
         assert!(seconds > 0.039 && seconds < 100.0, "{seconds}");
-        // What reads something else, and codecs, stay; so does all where nothing was read, or nobody knows the format.
+        // Readers of other formats, and codecs, are unchanged; so is everything if nothing was read, or the format is
+        // unknown.
         assert_eq!((slower.kernel("parse ply"), &slower.unpacking), (Some(2e9), &ceilings().unpacking));
         let other = [Moved::new("exr", SIZE)];
         for (list, seen) in [(&text[..0], parsed(1)), (&other, parsed(1)), (&text, Recording::default())] {

@@ -1,7 +1,7 @@
 //! Bytes that jobs moved, by their format and how they are compressed.
 //!
-//! A report sums them where files are read and written, a verdict computes with them: rates of one format say nothing
-//! about another. What they should take is `verdict::best`'s business.
+//! A report sums them for files read and written, and a verdict computes with them: rates of one format say nothing
+//! about another. The time they should take is up to `verdict::best`.
 
 use polyhaul_bytes::Codec;
 
@@ -9,27 +9,27 @@ use polyhaul_bytes::Codec;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Moved {
-    /// The name of the format, if it has one: `obj`; `mtl` for material libraries.
+    /// The name of the format, if any: `obj`; `mtl` for material libraries.
     pub format: Option<&'static str>,
-    /// How they are compressed.
+    /// Their compression.
     pub codec: Option<Codec>,
     /// Whether the job ended when they were on the disk.
     pub durable: bool,
-    /// How many there are outside.
+    /// The number of bytes as stored.
     pub bytes: u64,
-    /// How many there are when they are not compressed.
+    /// The number of bytes uncompressed.
     pub plain_bytes: u64,
-    /// How many of the plain bytes come from compressed streams, each of which one thread at a time decompresses.
+    /// How many of the plain bytes come from compressed streams, each of which only one thread at a time decompresses.
     pub stream_bytes: u64,
 }
 
 impl Moved {
-    /// Bytes of a format; the rest as if they were not compressed.
+    /// Uncompressed bytes of a format.
     pub fn new(format: &'static str, bytes: u64) -> Moved {
         Moved { format: Some(format), bytes, plain_bytes: bytes, ..Moved::default() }
     }
 
-    /// The same, compressed: so many bytes when they are not. They are members that many threads decompress.
+    /// The same, compressed: with this many bytes uncompressed. They are members that many threads decompress.
     #[must_use]
     pub fn compressed(self, codec: Codec, plain_bytes: u64) -> Moved {
         Moved { codec: Some(codec), plain_bytes, ..self }
@@ -41,13 +41,13 @@ impl Moved {
         Moved { stream_bytes: plain_bytes, ..self.compressed(codec, plain_bytes) }
     }
 
-    /// The same, of a job that ended when they were on the disk, if `durable`.
+    /// The same, for a job that ended when they were on the disk, if `durable`.
     #[must_use]
     pub fn durable(self, durable: bool) -> Moved {
         Moved { durable, ..self }
     }
 
-    /// Adds this to the part of `all` that is alike; what is nothing is left out.
+    /// Adds this to the entry of `all` with the same properties; nothing is added if it is empty.
     pub fn add_to(self, all: &mut Vec<Moved>) {
         let kind = |it: &Moved| (it.format, it.codec, it.durable);
         match all.iter_mut().find(|it| kind(it) == kind(&self)) {

@@ -1,9 +1,9 @@
 //! A recording as a trace that Perfetto and chrome://tracing open: JSON in the Trace Event Format.
 //!
-//! Each thread is a track of nested spans, the parts of the job are a track of their own, and each file is a moment
-//! with its statistics on another. `counters.rs` has what changes over time. It writes as it goes, so that a long trace
-//! is never in memory as text. It judges nothing: that is `verdict`.
-//! The format is described in "Trace Event Format" (Nat Duca, Dan Sinclair: the document of chrome://tracing).
+//! Each thread is a track of nested spans, the parts of the job have their own track, and each file is an instant with
+//! its statistics on another. `counters.rs` has everything that changes over time. It writes as it goes, so that the
+//! text of a long trace is never in memory as a whole. It does not judge: see `verdict`. The format is described in
+//! "Trace Event Format" (Nat Duca, Dan Sinclair: the document of chrome://tracing).
 
 mod counters;
 
@@ -11,7 +11,7 @@ use super::json::Json;
 use polyhaul_trace::{FileUse, Phase, Recording, Section, SpanRecord, Thread};
 use std::io::{self, Write};
 
-/// The one process; the caller's thread has the same number, so that viewers take it for the main one.
+/// The only process; the caller's thread has the same number, so that viewers take it for the main one.
 const PROCESS: u64 = 1;
 /// The track of files, and the first one of sections: after all threads.
 const FILES: u64 = 1_000_000;
@@ -21,7 +21,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 
 /// Writes a recording so that Perfetto (<https://ui.perfetto.dev>) and chrome://tracing show it under the name `title`.
 ///
-/// Blocks are of at least 64 KiB, the last one apart. A recording without spans
+/// Blocks are at least 64 KiB, except for the last one. A recording without spans
 /// ([`Detail::Totals`](polyhaul_trace::Detail)) has sections, files, samples and sums.
 ///
 /// ```
@@ -37,7 +37,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// ```
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn perfetto(recording: &Recording, title: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut events = Events { json: Json::new(), out };
     let json = &mut events.json;
@@ -57,7 +57,7 @@ pub fn perfetto(recording: &Recording, title: &str, out: &mut dyn Write) -> io::
     events.hand_on(0)
 }
 
-/// What holds for all of the recording. Times are in nanoseconds.
+/// Properties of the whole recording. Times are in nanoseconds.
 fn facts(json: &mut Json, recording: &Recording) {
     json.key("polyhaul").string(env!("CARGO_PKG_VERSION"));
     json.key("elapsed_ns").integer(recording.elapsed_ns);
@@ -82,7 +82,7 @@ struct Events<'a> {
 }
 
 impl Events<'_> {
-    /// An event of the kind `kind` (`ph`) on a track, with what `fill` adds.
+    /// An event of the kind `kind` (`ph`) on a track, with the fields added by `fill`.
     fn event(&mut self, kind: &str, track: u64, name: &str, fill: impl FnOnce(&mut Json)) -> io::Result<()> {
         self.json.object(|json| {
             json.key("ph").string(kind);
@@ -94,7 +94,7 @@ impl Events<'_> {
         self.hand_on(BLOCK_BYTES)
     }
 
-    /// Hands the text on where it is more than `most` bytes.
+    /// Passes the text on if it has more than `most` bytes.
     fn hand_on(&mut self, most: usize) -> io::Result<()> {
         if self.json.size() > most { self.out.write_all(self.json.take().as_bytes()) } else { Ok(()) }
     }
@@ -105,7 +105,7 @@ impl Events<'_> {
 
     fn name_track(&mut self, track: u64, name: &str) -> io::Result<()> {
         self.metadata("thread_name", track, name)?;
-        // Sections stand above all threads, files below.
+        // Sections are above all threads, files below.
         let place = if track == SECTIONS { 0 } else { track };
         self.event("M", track, "thread_sort_index", |json| {
             json.key("args").object(|json| json.key("sort_index").integer(place));
@@ -128,7 +128,7 @@ impl Events<'_> {
         Ok(())
     }
 
-    /// What one thread did. Viewers want what is around a span before it.
+    /// The spans of one thread. Viewers require an enclosing span first.
     fn thread(&mut self, index: usize, thread: &Thread, files: &[FileUse]) -> io::Result<()> {
         let track = PROCESS + index as u64;
         self.name_track(track, &if index == 0 { "caller".to_owned() } else { format!("worker {index}") })?;
@@ -180,7 +180,8 @@ impl Events<'_> {
         Ok(())
     }
 
-    /// Values of one counter, in order; not those that follow another by less than `apart_ns`, or do not change it.
+    /// Values of one counter, in order, except for those that follow another by less than `apart_ns`, or do not change
+    /// it.
     fn counter(&mut self, name: &str, apart_ns: u64, points: impl Iterator<Item = (u64, f64)>) -> io::Result<()> {
         let mut shown: Option<(u64, f64)> = None;
         let mut waiting = None;
@@ -218,7 +219,7 @@ fn during(json: &mut Json, [begin_ns, end_ns]: [u64; 2], category: &str) {
     json.key("cat").string(category);
 }
 
-/// By what viewers can filter.
+/// Categories that viewers can filter by.
 fn category(phase: Phase) -> &'static str {
     match phase {
         Phase::Other => "other",
@@ -228,7 +229,7 @@ fn category(phase: Phase) -> &'static str {
     }
 }
 
-/// Whether spans of the phase are of a chunk, as those of the scheduler are.
+/// Whether spans of the phase belong to a chunk, as do those of the scheduler.
 fn has_chunk(phase: Phase) -> bool {
     !phase.is_wait() && !matches!(phase, Phase::Transform | Phase::Other)
 }

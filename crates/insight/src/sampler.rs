@@ -1,7 +1,7 @@
-//! Looks again and again at what the system counts of the process, while a job runs.
+//! Samples the system's counters of the process at intervals while a job runs.
 //!
-//! It is one thread that sleeps nearly always; what it sees goes into [`Trace::sample`]. What can be seen is in
-//! `crates/bytes/src/trace/process.rs`. It judges nothing.
+//! It is one thread that sleeps nearly always; its samples go to [`Trace::sample`]. The counters are in
+//! `crates/bytes/src/trace/process.rs`. It does not judge.
 
 use polyhaul_trace::{Process, Trace};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A look takes at most this part of the time: where there are so many threads that looking at them takes long, it is
-/// done less often,
+/// A sample takes at most this part of the time: if there are so many threads that it takes long, sampling becomes less
+/// frequent,
 const PART: u32 = 100;
-/// though not less often than after this many times the interval, since a look takes long as well where others have the
+/// though not less frequent than this many times the interval, since a sample also takes long if other programs use the
 /// cores.
 const LONGEST: u32 = 4;
 
@@ -21,9 +21,9 @@ const EVERY: [Duration; 2] = [Duration::from_millis(1), Duration::from_secs(3600
 
 /// Fills a trace with samples until it is dropped.
 ///
-/// On Linux these are the time of cores, the bytes of disks, resident memory, the threads, and how many of them wait
-/// for a lock or to be woken (in a futex); on other Unix systems the time of cores; elsewhere nothing. Idle workers of
-/// a job wait to be woken, too: how many these were, the spans tell.
+/// On Linux the samples are the time of cores, the bytes of disks, resident memory, the number of threads, and how many
+/// of them wait for a lock or to be woken (in a futex); on other Unix systems the time of cores; elsewhere nothing.
+/// Idle workers of a job wait to be woken, too: the spans show how many these were.
 ///
 /// ```
 /// use polyhaul_insight::Sampler;
@@ -62,7 +62,7 @@ impl Drop for Sampler {
         self.done.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It cannot panic, and nothing else could be done about it here.
+            // It cannot panic, and there would be nothing else to do here.
             let _ = thread.join();
         }
         look(&self.trace, &Process::this());
@@ -128,7 +128,7 @@ mod tests {
         thread::sleep(Duration::from_millis(20));
         drop(sampler);
         let samples = trace.recording().samples;
-        // Those at the beginning and at the end apart.
+        // Except for those at the beginning and at the end.
         let looks = &samples[1..samples.len() - 1];
         assert!(looks.windows(2).all(|pair| pair[1].at_ns - pair[0].at_ns >= 1_000_000), "{samples:?}");
     }

@@ -1,12 +1,12 @@
-//! What a screen can show of a recording: few enough bars per thread, and sums over short steps of time.
+//! A recording reduced for a screen: few enough bars per thread, and sums over short steps of time.
 //!
-//! Bars that are too short to be seen side by side are merged; sums are exact. It draws nothing and writes no text:
-//! `html` and `svg` do.
+//! Bars that are too short to be distinguished are merged; sums are exact. It draws nothing and writes no text: see
+//! `html` and `svg`.
 
 use polyhaul_trace::{Lane, Phase, Recording, SpanRecord};
 use std::cmp::Reverse;
 
-/// The most levels of bars inside each other; what is deeper is seen as part of what is around it.
+/// The most levels of nested bars; deeper ones appear as part of the bar around them.
 pub(super) const MOST_LEVELS: usize = 6;
 /// The most threads that have a row.
 pub(super) const MOST_ROWS: usize = 128;
@@ -21,7 +21,7 @@ pub(super) struct Extent {
     pub(super) end_ns: u64,
 }
 
-/// What a thread was at, as it is drawn.
+/// A span of a thread, as drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bar {
     pub(super) begin_ns: u64,
@@ -33,14 +33,14 @@ pub(super) struct Bar {
     pub(super) what: What,
 }
 
-/// What more there is to say of a bar.
+/// More information about a bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum What {
-    /// A call that moved so many bytes, and the file.
+    /// A call that moved this many bytes, and the file.
     Call(u64, Option<u32>),
-    /// The number of a chunk, where it is known.
+    /// The number of a chunk, if known.
     Chunk(Option<u64>),
-    /// So many spans, most of their time in the phase of the bar; the share of the bar that they cover.
+    /// This many spans, most of their time in the phase of the bar; the share of the bar that they cover.
     Merged(u64, f64),
 }
 
@@ -51,7 +51,7 @@ pub(super) struct ShownRows {
     pub(super) rows: Vec<Vec<Bar>>,
     /// Spans that are part of a merged bar.
     pub(super) merged_spans: u64,
-    /// What is shorter than this was merged with its neighbours, in nanoseconds; 0 where nothing was.
+    /// Spans shorter than this were merged with their neighbors, in nanoseconds; 0 if none were.
     pub(super) merged_below_ns: u64,
     /// Threads without a row.
     pub(super) hidden_threads: usize,
@@ -60,7 +60,7 @@ pub(super) struct ShownRows {
 /// Sums over steps of time.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    /// How long each is, in nanoseconds; at least 1.
+    /// The length of each, in nanoseconds; at least 1.
     pub(super) step_ns: u64,
     /// Bytes read in each.
     pub(super) read_bytes: Vec<f64>,
@@ -83,14 +83,14 @@ impl Extent {
         Extent { begin_ns, end_ns: end_ns.max(begin_ns) }
     }
 
-    /// How long it is, in nanoseconds; at least 1.
+    /// Its length in nanoseconds; at least 1.
     pub(super) fn length_ns(self) -> u64 {
         (self.end_ns - self.begin_ns).max(1)
     }
 }
 
-/// The spans of a thread from the outer to the inner, each with the number of those around it; `own` sees every
-/// stretch of time with the innermost.
+/// The spans of a thread from outermost to innermost, each with its nesting level; `own` receives every stretch of time
+/// with the innermost span.
 fn nested(spans: &[SpanRecord], mut own: impl FnMut(u64, u64, Phase)) -> Vec<(usize, SpanRecord)> {
     let mut sorted = spans.to_vec();
     sorted.sort_by_key(|it| (it.begin_ns, Reverse(it.end_ns), it.depth));
@@ -123,7 +123,7 @@ fn moves_bytes(span: &SpanRecord) -> bool {
     span.file.is_some() || span.phase.is_io()
 }
 
-/// At most `most` bars, or a few per row where there are many rows.
+/// At most `most` bars, or a few per row if there are many rows.
 pub(super) fn rows(recording: &Recording, extent: Extent, most: usize) -> ShownRows {
     let threads = recording.threads.iter().take(MOST_ROWS);
     let rows: Vec<_> = threads.map(|thread| by_level(&thread.spans)).collect();
@@ -161,7 +161,7 @@ fn merged(rows: &[[Vec<SpanRecord>; MOST_LEVELS]], extent: Extent, below_ns: u64
     rows.iter().map(of_row).collect()
 }
 
-/// How many bars that makes.
+/// The number of bars with that limit.
 fn count(rows: &[[Vec<SpanRecord>; MOST_LEVELS]], extent: Extent, below_ns: u64) -> usize {
     rows.iter().flatten().map(|spans| groups(spans, extent, below_ns).count()).sum()
 }
@@ -170,7 +170,7 @@ fn merge_level(spans: &[SpanRecord], level: usize, extent: Extent, below_ns: u64
     bars.extend(groups(spans, extent, below_ns).filter_map(|group| bar(group, level)));
 }
 
-/// Spans not shorter than `below_ns` on their own; of the others those that begin in the same `below_ns` together.
+/// Spans of at least `below_ns` separately; others grouped by the interval of `below_ns` in which they begin.
 fn groups(spans: &[SpanRecord], extent: Extent, below_ns: u64) -> impl Iterator<Item = &[SpanRecord]> {
     let place = move |span: &SpanRecord| (span.begin_ns - extent.begin_ns).checked_div(below_ns);
     let is_short = move |span: &SpanRecord| span.end_ns - span.begin_ns < below_ns;
@@ -198,7 +198,7 @@ fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
     Some(Bar { begin_ns, end_ns, phase: most, lane, level, what })
 }
 
-/// Sums over steps of 10 ms or less, so that there are hundreds; longer ones where there would be thousands.
+/// Sums over steps of 10 ms or less, so that there are hundreds; longer ones if there would be thousands.
 pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
     let step_ns = step(extent.length_ns());
     let count = (extent.length_ns().div_ceil(step_ns)) as usize;
@@ -229,7 +229,7 @@ pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
     Steps { step_ns, read_bytes, written_bytes, computing, calling }
 }
 
-/// Whether the bytes of a call go out; `None` where none cross the border of the process.
+/// Whether the bytes of a call leave the process; `None` if none cross its border.
 fn direction(recording: &Recording, span: &SpanRecord) -> Option<bool> {
     match span.phase {
         Phase::Read => Some(false),

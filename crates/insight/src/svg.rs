@@ -1,4 +1,5 @@
-//! A picture of a job: its verdict, what the threads did when, what was read and written beside the ceilings.
+//! A picture of a job: its verdict, the activity of its threads over time, and its reads and writes next to the
+//! ceilings.
 //!
 //! One standalone SVG, on a light ground. It shows less than the page (`html`), which can be zoomed.
 
@@ -15,7 +16,7 @@ const WIDTH: f64 = 1200.0;
 const LEFT: f64 = 110.0;
 const RIGHT: f64 = WIDTH - 32.0;
 const CHART_HEIGHT: f64 = 120.0;
-/// The most bars: about what can be told apart at this width.
+/// The most bars: about as many as can be distinguished at this width.
 const MOST_BARS: usize = 6_000;
 
 const GROUND: &str = "#ffffff";
@@ -25,19 +26,19 @@ const LINE: &str = "#e2e4e7";
 const MARK: &str = "#8b929c";
 const FLAG: &str = "#a33c0c";
 
-/// What is drawn, and where.
+/// The content of the picture, and its layout.
 struct Chart<'a> {
     picture: Picture,
     recording: &'a Recording,
     extent: Extent,
-    /// Where the next part begins.
+    /// The top of the next part.
     y: f64,
 }
 
 /// A picture of a job as SVG: 1200 wide, as high as its threads need, on white; text in common sans-serif fonts.
 ///
-/// It has the verdict in a line, a row per thread in the colours of its phases, and what was read and written in steps
-/// of 10 ms or less beside the best rates of the machine. What the trace must have is as for [`html`](super::html()).
+/// It has the verdict in a line, a row per thread in the colors of its phases, and reads and writes in steps of 10 ms
+/// or less next to the best rates of the machine. The requirements for the trace are those of [`html`](super::html()).
 ///
 /// ```
 /// use polyhaul_insight::{Heading, svg};
@@ -78,7 +79,7 @@ fn row_height(rows: usize) -> f64 {
     }
 }
 
-/// The verdict in a line; without one, what was done.
+/// The verdict in a line; without one, a summary of the work.
 fn sentence(recording: &Recording, verdict: Option<&Verdict>) -> String {
     let Some(verdict) = verdict else { return format!("Elapsed: {}", time(recording.elapsed_ns)) };
     format!("{} ({})", headline(verdict), time((1e9 * verdict.seconds).max(0.0) as u64))
@@ -130,7 +131,7 @@ impl Chart<'_> {
                 let name = if index == 0 { "caller".to_owned() } else { format!("worker {index}") };
                 self.picture.text([LEFT - 12.0, y + each / 2.0 + 4.0], Anchor::End, 12.0, SOFT, &name);
             }
-            // By level, so that what a thread did itself lies over what was around it.
+            // By level, so that inner spans are drawn on top of outer ones.
             bars.iter().for_each(|bar| self.bar(bar, y, each));
         }
         self.sections(top, top + height, true);
@@ -145,7 +146,7 @@ impl Chart<'_> {
         self.picture.bar([from, y + gap / 2.0, (to - from).max(0.4), each - gap], color(bar.phase)[0], opacity);
     }
 
-    /// The borders of the sections, and their names where they have room.
+    /// The boundaries of the sections, and their names where they fit.
     fn sections(&mut self, top: f64, bottom: f64, with_names: bool) {
         let mut free = 0.0;
         for section in self.recording.sections.iter().take(200) {

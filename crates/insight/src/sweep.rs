@@ -1,26 +1,26 @@
-//! One asset, stored in several ways, loaded at several rates: where the curves cross, and what follows from it.
+//! One asset, stored in several ways, loaded at several rates: where the curves cross, and the resulting advice.
 //!
-//! Pure: who measures is the command. Curves are lines between measured points on logarithmic axes. The chart is
-//! `sweep/chart.rs`; what is predicted comes from `model`.
+//! Pure: the command measures. Curves are lines between measured points on logarithmic axes. The chart is
+//! `sweep/chart.rs`; predictions come from `model`.
 
 mod chart;
 
 use super::words::rate;
 use std::fmt::Write;
 
-/// What makes no more of a difference than this is noise.
+/// Differences up to this are noise.
 const NOISE: f64 = 0.05;
 
-/// What a sweep found.
+/// The results of a sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sweep {
-    /// What people call the asset: the name of its file.
+    /// The name of the asset: that of its file.
     pub asset: String,
-    /// The ways in which it was stored; the first is how it is.
+    /// The ways in which it was stored; the first is the original.
     pub stored: Vec<Stored>,
     /// A cell for each way, thread count and rate that was asked for, in any order.
     pub cells: Vec<Cell>,
-    /// Whether it was ended before all cells were run as often as requested for.
+    /// Whether it was stopped before all cells were run as often as requested.
     pub is_interrupted: bool,
 }
 
@@ -31,53 +31,53 @@ pub struct Stored {
     pub name: String,
     /// Bytes of all files.
     pub bytes: u64,
-    /// The same when they are not compressed.
+    /// The uncompressed size.
     pub plain_bytes: u64,
 }
 
-/// One way of storing, loaded with so many threads at one rate.
+/// One way of storing, loaded with one number of threads at one rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
     /// The way, as an index into [`Sweep::stored`].
     pub stored: usize,
     /// Threads that load.
     pub threads: usize,
-    /// From what it is read.
+    /// The device it is read from.
     pub device: Device,
-    /// What it took; `None` where it was not run.
+    /// The measured times; `None` if it was not run.
     pub measured: Option<Times>,
-    /// What it should take, in seconds; `None` where that is not known.
+    /// The predicted time in seconds; `None` if unknown.
     pub predicted_seconds: Option<f64>,
-    /// Why it was not run, or what is to be known of how it ran.
+    /// Why it was not run, or a note on how it ran.
     pub note: Option<String>,
 }
 
-/// What files are read from.
+/// The device that files are read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Device {
-    /// The system's memory, throttled to so many bytes per second.
+    /// The system's memory, throttled to this many bytes per second.
     Rate(u64),
-    /// The system's memory, as fast as it is.
+    /// The system's memory at full speed.
     #[default]
     Memory,
     /// The disk of the files, which are not in memory.
     Disk,
 }
 
-/// How long loads took, in seconds.
+/// The times of loads, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Times {
     /// The shortest.
     pub least: f64,
     /// The middle one.
     pub median: f64,
-    /// How many there were.
+    /// The number of loads.
     pub rounds: usize,
 }
 
 impl Times {
-    /// Those of some loads; `None` of none.
+    /// The times of some loads; `None` if there were none.
     pub fn from_seconds(mut seconds: Vec<f64>) -> Option<Times> {
         seconds.sort_by(f64::total_cmp);
         let median = *seconds.get(seconds.len() / 2)?;
@@ -94,12 +94,12 @@ pub struct Crossing {
     pub above: usize,
     /// In bytes per second.
     pub rate: f64,
-    /// How long both take there, in seconds.
+    /// The time of both there, in seconds.
     pub seconds: f64,
 }
 
 impl Device {
-    /// What people call it: `500 MB/s`.
+    /// Its name for people: `500 MB/s`.
     pub fn words(self) -> String {
         match self {
             Device::Rate(value) => rate(value as f64),
@@ -110,18 +110,18 @@ impl Device {
 }
 
 impl Cell {
-    /// What it took or, where `is_model`, what it should take, in seconds.
+    /// The measured time or, if `is_model`, the predicted one, in seconds.
     fn seconds(&self, is_model: bool) -> Option<f64> {
         let measured = self.measured.map(|times| times.median);
         (if is_model { self.predicted_seconds } else { measured }).filter(|seconds| *seconds > 0.0)
     }
 
-    /// What it took or, where it was not run, what it should take: what a table shows of it.
+    /// The measured time or, if it was not run, the predicted one: the value in a table.
     fn shown_seconds(&self) -> Option<f64> {
         self.seconds(false).or_else(|| self.seconds(true))
     }
 
-    /// By how much the prediction is off, as a share of what it took.
+    /// The error of the prediction, as a share of the measured time.
     pub fn error(&self) -> Option<f64> {
         Some(self.seconds(true)? / self.seconds(false)? - 1.0)
     }
@@ -157,8 +157,7 @@ impl Sweep {
         self.cells.iter().any(|cell| cell.measured.is_some())
     }
 
-    /// What readers must know of a sweep that was interrupted; `None` of one that was not. A sentence without a
-    /// period.
+    /// A note for readers of a sweep that was interrupted; `None` otherwise. A sentence without a period.
     pub fn interruption(&self) -> Option<String> {
         let missing = self.cells.iter().filter(|cell| cell.measured.is_none()).count();
         self.is_interrupted.then(|| match missing {
@@ -167,8 +166,8 @@ impl Sweep {
         })
     }
 
-    /// Where ways of storing are equally fast, by what was measured or, where a cell was not run, predicted: each pair
-    /// at most once, from slow to fast.
+    /// Where ways of storing are equally fast, according to the measurement or, for a cell that was not run, the
+    /// prediction: each pair at most once, from slow to fast.
     pub fn crossings(&self, threads: usize) -> Vec<Crossing> {
         let curves: Vec<_> = (0..self.stored.len()).map(|stored| self.curve(stored, threads)).collect();
         let mut found = Vec::new();
@@ -193,8 +192,8 @@ impl Sweep {
         self.devices().into_iter().filter_map(point).collect()
     }
 
-    /// The best way of storing for a device: `before` or the way as it is where those are as good, since neither costs
-    /// a change. `None` where nothing is known of one of the ways: it may be the best.
+    /// The best way of storing for a device: `before` or the original if those are as good, since neither requires a
+    /// change. `None` if nothing is known of one of the ways: it may be the best.
     fn choice(&self, threads: usize, device: Device, before: Option<usize>) -> Option<usize> {
         let seconds = |stored| self.cell(stored, threads, device)?.shown_seconds();
         let all: Option<Vec<_>> = (0..self.stored.len()).map(|stored| Some((stored, seconds(stored)?))).collect();
@@ -214,8 +213,8 @@ impl Sweep {
         choices
     }
 
-    /// What to do: how to store the asset for which devices. Sentences without a period, by what the table shows:
-    /// predictions where cells were not run. Differences of less than 5 % do not count.
+    /// What to do: how to store the asset for which devices. Sentences without a period, consistent with the table:
+    /// predictions for cells that were not run. Differences of less than 5 % do not count.
     pub fn advice(&self, threads: usize) -> Vec<String> {
         if self.stored.len() < 2 {
             return Vec::new();
@@ -264,13 +263,13 @@ impl Sweep {
         Some(text + &format!(" as {} above{note}", self.named(last)))
     }
 
-    /// The name of a way of storing; that of the first is `is`, as in `as is`.
+    /// The name of a way of storing; for the first it is `is`, as in `as is`.
     fn named(&self, stored: usize) -> &str {
         let name = self.stored.get(stored).map_or("", |stored| stored.name.as_str());
         if stored == 0 { name.strip_prefix("as ").unwrap_or(name) } else { name }
     }
 
-    /// A line for each cell under a line of names, separated by commas; seconds and bytes. Cells without a value are
+    /// A line for each cell after a line of names, separated by commas; seconds and bytes. Cells without a value are
     /// empty.
     pub fn csv(&self) -> String {
         let mut text = String::from(
@@ -300,8 +299,7 @@ impl Sweep {
     }
 
     /// A chart as SVG, on white: seconds over rates, both logarithmic, a panel for each thread count, a curve for each
-    /// way of storing, with what was measured as a line and what was predicted dashed. Text is in common sans-serif
-    /// fonts.
+    /// way of storing, solid for measurements and dashed for predictions. Text is in common sans-serif fonts.
     pub fn svg(&self) -> String {
         chart::svg(self)
     }
@@ -313,7 +311,7 @@ fn two_digits(value: f64) -> f64 {
     (value / unit).round() * unit
 }
 
-/// Where two curves cross clearly: they differ by more than noise on both sides of it.
+/// Where two curves clearly cross: they differ by more than noise on both sides of it.
 fn crossing((first, one): (usize, &Curve), (second, other): (usize, &Curve)) -> Option<Crossing> {
     // Points of both, as rate, time and difference.
     let shared = one.iter().filter_map(|&(x, a)| {
@@ -390,7 +388,7 @@ mod tests {
     fn noise_is_no_advice_and_no_crossing() {
         let mut sweep = sample(&[50_000_000, 500_000_000, 4_000_000_000]);
         for (index, cell) in sweep.cells.iter_mut().enumerate() {
-            // As fast as each other but for 4 %, in turns.
+            // Equally fast within 4 %, in turns.
             let seconds = if index % 4 == 0 || index % 4 == 3 { 1.0 } else { 1.04 };
             cell.measured = Times::from_seconds(vec![seconds]);
         }
@@ -403,7 +401,7 @@ mod tests {
         let mut sweep = sample(&[50_000_000, 200_000_000, 900_000_000]);
         sweep.cells.iter_mut().for_each(|cell| cell.measured = None);
         assert_eq!((sweep.is_measured(), sweep.crossings(2).len()), (false, 1));
-        // Where a cell was not run its prediction stands in the table, and counts.
+        // For a cell that was not run, the table has its prediction, which counts.
         let mut sweep = sample(&[50_000_000, 200_000_000, 900_000_000]);
         sweep.cells[1].measured = None;
         assert_eq!(sweep.crossings(2).len(), 1);

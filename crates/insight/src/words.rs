@@ -1,12 +1,12 @@
 //! Numbers and names as the pages and pictures of a report show them.
 //!
-//! Sizes are in powers of 1000 but for the classes of calls, which are powers of two. Nothing here looks at a job.
+//! Sizes are in powers of 1000 except for the classes of calls, which are powers of two. Nothing here examines a job.
 
 use polyhaul_model::printable::is_active;
 use polyhaul_trace::Phase;
 use std::fmt::Write;
 
-/// What a thread does in a phase, in the words of verdicts.
+/// What a thread does in a phase, as worded in verdicts.
 pub(super) fn phase_words(phase: Phase) -> &'static str {
     match phase {
         Phase::Read => "reading",
@@ -72,7 +72,7 @@ pub(super) fn time(value_ns: u64) -> String {
     }
 }
 
-/// The same of seconds.
+/// The same for seconds.
 pub(super) fn seconds(value: f64) -> String {
     time((value * 1e9).max(0.0) as u64)
 }
@@ -111,7 +111,7 @@ pub(super) fn plain(c: char) -> char {
     if is_active(c) { char::REPLACEMENT_CHARACTER } else { c }
 }
 
-/// Text from outside, as it may stand in HTML and XML, inside quotes too.
+/// Text from outside, escaped for HTML and XML, also inside quotes.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -135,7 +135,7 @@ fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     format!("{number} {}", units.get(unit).unwrap_or(&""))
 }
 
-/// With three digits that matter, and no zeros behind a whole number.
+/// With three significant digits, and no zeros after a whole number.
 fn three_digits(value: f64) -> String {
     let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     let text = format!("{value:.decimals$}");
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(date(1_795_334_999), "2026-11-22 08:09 UTC");
         assert!(date(u64::MAX).ends_with("UTC"));
-        // As `date -u -d @N +%F` has them.
+        // As printed by `date -u -d @N +%F`.
         for (unix_s, wanted) in [
             (951_868_800, "2000-03-01"),
             (1_704_067_199, "2023-12-31"),

@@ -115,7 +115,7 @@ impl Welded {
     ///
     /// # Errors
     ///
-    /// As [`Welded::positions`].
+    /// Like [`Welded::positions`].
     pub fn uvs(&self, mesh: &Mesh, missing: [f32; 2], options: &RunOptions) -> Result<Vec<[f32; 2]>> {
         gather(options.worker_threads(), &mesh.uvs, &self.vertex_uvs, missing)
     }
@@ -124,7 +124,7 @@ impl Welded {
     ///
     /// # Errors
     ///
-    /// As [`Welded::positions`].
+    /// Like [`Welded::positions`].
     pub fn normals(&self, mesh: &Mesh, missing: [f32; 3], options: &RunOptions) -> Result<Vec<[f32; 3]>> {
         gather(options.worker_threads(), &mesh.normals, &self.vertex_normals, missing)
     }
@@ -133,7 +133,7 @@ impl Welded {
     ///
     /// # Errors
     ///
-    /// As [`Welded::positions`].
+    /// Like [`Welded::positions`].
     pub fn colors(&self, mesh: &Mesh, options: &RunOptions) -> Result<Vec<[f32; 4]>> {
         if mesh.colors.is_empty() {
             return Ok(Vec::new());

@@ -1,13 +1,13 @@
-//! What reads cost on this machine when the file is in the page cache: the yardstick for buffering.
+//! The cost of reads on this machine when the file is in the page cache: the yardstick for buffering.
 
 use crate::files::{File, Transfers};
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
-/// What a buffer reads at a time.
+/// The read size of a buffer.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// As many blocks are read, and as many single bytes, each a few times.
+/// The number of blocks, and of single bytes, read in each of a few rounds.
 const BLOCKS: u64 = 32;
 const ROUNDS: u32 = 8;
 
@@ -20,11 +20,11 @@ pub struct Cached {
     pub call_ns: f64,
 }
 
-/// Where nothing could be measured.
+/// If nothing could be measured.
 const UNKNOWN: Cached = Cached { bytes_per_second: 4e9, call_ns: 200.0 };
 
 impl Cached {
-    /// Reads this program's own file, which is in the page cache while it runs; some milliseconds.
+    /// Reads this program's own file, which is in the page cache while it runs; takes some milliseconds.
     pub fn measure() -> Cached {
         let Ok(file) = std::fs::File::open("/proc/self/exe") else { return UNKNOWN };
         let mut block = vec![0; BLOCK_BYTES];
@@ -40,13 +40,13 @@ impl Cached {
         }
     }
 
-    /// The time of reads and writes, in seconds: as measured, and at least what calls cost that do next to nothing.
+    /// The time of reads and writes, in seconds: as measured, and at least the cost of minimal calls.
     pub fn seconds(&self, transfers: &Transfers) -> f64 {
         (transfers.time_ns as f64).max(transfers.calls as f64 * self.call_ns) / 1e9
     }
 
     /// The time of all of a file's reads and writes, in seconds, had they been made 64 KiB at a time: the bytes at the
-    /// cached rate, and what was waited for. Never more than what it took.
+    /// cached rate, plus waiting. Never more than the actual time.
     pub fn buffered_seconds(&self, file: &File) -> f64 {
         let one = |transfers: &Transfers| {
             let moving = transfers.bytes as f64 / self.bytes_per_second + transfers.waited_ns as f64 / 1e9;

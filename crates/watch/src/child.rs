@@ -1,7 +1,7 @@
 //! The first process that is watched: started, stopped until somebody watches it, then sent off.
 //!
-//! It comes of a plain fork, because it has to wait for its watcher between fork and exec. What it
-//! does in between takes no memory and no lock: other threads of this program may hold some.
+//! It uses a plain fork, because it has to wait for its watcher between fork and exec. In between it takes no memory
+//! and no lock: other threads of this program may hold some.
 
 use crate::filter::Filter;
 use crate::system;
@@ -11,16 +11,16 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 
-/// What the process is for.
+/// The task of the process.
 pub enum Work {
-    /// To become a program, with its arguments; the first names it.
+    /// Becoming a program, with its arguments; the first names it.
     Program(Vec<CString>),
-    /// To make so many calls that stop and do nothing, so that stopping can be measured.
+    /// Making this many calls that stop and do nothing, to measure the cost of stopping.
     Calls(u32),
 }
 
 impl Work {
-    /// A command line; `None` where a part of it holds a zero byte.
+    /// A command line; `None` if a part of it contains a zero byte.
     pub fn program(command: &[OsString]) -> Option<Work> {
         let parts = command.iter().map(|part| CString::new(part.clone().into_vec()).ok());
         parts.collect::<Option<Vec<CString>>>().map(Work::Program)
@@ -67,7 +67,7 @@ impl Child {
     /// Watches it, with these options of ptrace, and sends it off.
     pub fn go(mut self, options: usize) -> io::Result<Departed> {
         if let Err(error) = system::ptrace(libc::PTRACE_SEIZE, self.pid, 0, options) {
-            // It finds nobody at the other end, and ends.
+            // It finds the other end closed, and exits.
             drop(self.go);
             let _ = system::wait(self.pid, 0);
             return Err(error);
@@ -119,7 +119,7 @@ fn live(work: &Work, program: &[*const c_char], filter: &Filter, [wait, go, repo
                 libc::_exit(0)
             }
             Work::Program(_) => {
-                // Ignored in Rust's programs, and inherited by what they start.
+                // Ignored in Rust programs, and inherited by their children.
                 libc::signal(libc::SIGPIPE, libc::SIG_DFL);
                 libc::execvp(program[0], program.as_ptr());
                 fail(report, PROGRAM, &io::Error::last_os_error())

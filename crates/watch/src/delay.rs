@@ -1,13 +1,14 @@
-//! How long a thread was ready to run and had no processor: time that is nobody's wait for a disk.
+//! The time that a thread was ready to run but had no processor: not a wait for a disk.
 //!
 //! The kernel counts it for every thread (`schedstat`). It is asked only after calls that took long.
 
 use libc::pid_t;
 
-/// What handing over at a stop takes of a thread's delay, where nobody else wants the processor (measured: 190 to 260).
+/// The delay of a thread caused by the handover at a stop if no other program wants the processor (measured: 190 to
+/// 260).
 const HAND_OVER_NS: u64 = 250;
 
-/// What of one thread's delay was taken into account.
+/// The part of a thread's delay that was already taken into account.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
     seen_ns: u64,
@@ -15,8 +16,8 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// The delay of a thread (0 is this one) since the last time, without what is due to its `stops` stops so far. Zero
-    /// where the kernel does not count.
+    /// The delay of a thread (0 is this one) since the last call, without the share of its `stops` stops so far. Zero
+    /// if the kernel does not count.
     pub fn further(&mut self, thread: pid_t, stops: u64) -> i64 {
         let Some(delay_ns) = total(thread) else { return 0 };
         let due = stops.saturating_sub(self.stops).saturating_mul(HAND_OVER_NS);

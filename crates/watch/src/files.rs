@@ -1,8 +1,8 @@
-//! Which file a descriptor stands for, and what was done to each file.
+//! Which file a descriptor refers to, and the calls on each file.
 //!
-//! A descriptor is looked up when it is first used and forgotten when it is closed, so it does not
-//! matter how it came to be: opened, inherited, duplicated, received. Files of one name are one file, whichever
-//! process uses them. Nothing of a file is ever read.
+//! A descriptor is looked up when it is first used and forgotten when it is closed, so its origin does not matter:
+//! opened, inherited, duplicated, received. Files with the same name are one file, whichever process uses them. The
+//! content of a file is never read.
 
 use crate::filter::Call;
 use crate::stacks::Stacks;
@@ -13,16 +13,16 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::rc::Rc;
 
-/// As many files are told apart; further ones are one.
+/// The most files that are distinguished; others are counted as one.
 const MOST_FILES: usize = 100_000;
 
-/// As many sizes of calls are counted at a time for each file.
+/// The most sizes of calls counted at a time for each file.
 const MOST_SIZES: usize = 12;
 
 /// Calls that took longer than this waited for a disk or a peer, nanoseconds.
 pub const WAIT_NS: u64 = 100_000;
 
-/// What a descriptor may stand for.
+/// What a descriptor may refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A plain file.
@@ -35,12 +35,12 @@ pub enum Kind {
     Socket,
     /// A terminal or another device.
     Device,
-    /// What has no name in the file system, or is gone.
+    /// Something without a name in the file system, or that no longer exists.
     Other,
 }
 
 impl Kind {
-    /// What all of the kind are called.
+    /// The name of all files of the kind.
     pub fn plural(self) -> &'static str {
         match self {
             Kind::File => "files",
@@ -53,26 +53,26 @@ impl Kind {
     }
 }
 
-/// Where sizes are counted: a bucket holds what is below its limit.
+/// The size classes: each holds sizes below its limit.
 pub const LIMITS: [u64; 10] = [1, 16, 64, 256, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
 
 /// Reads or writes of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Transfers {
-    /// Calls, those that failed too.
+    /// Calls, including those that failed.
     pub calls: u64,
     /// Calls that failed.
     pub failed: u64,
-    /// What was moved.
+    /// The bytes moved.
     pub bytes: u64,
-    /// Time in these calls, the cost of watching taken off. Below zero where that was overestimated.
+    /// Time in these calls, without the cost of watching. Below zero if that was overestimated.
     pub time_ns: i64,
     /// The part of it that was spent waiting: calls over [`WAIT_NS`].
     pub waited_ns: u64,
     /// Calls by size: below the limits of [`LIMITS`], and above.
     pub buckets: [u64; LIMITS.len() + 1],
-    /// Sizes above 0: a new one takes the place of the one that counts least, so that a frequent one gets in whenever
-    /// it comes and stays.
+    /// Sizes above 0: a new one replaces the one with the lowest count, so that a frequent one gets in and stays
+    /// whenever it appears.
     sizes: Vec<Counted>,
 }
 
@@ -82,12 +82,12 @@ struct Counted {
     bytes: u64,
     /// Calls since it got its place.
     calls: u64,
-    /// What the one before it in this place counted, by which it may be too low.
+    /// The count of its predecessor in this place, by which its own may be too low.
     before: u64,
 }
 
 impl Transfers {
-    /// A call that ended: what it returned, and its time.
+    /// A call that ended: its result and its time.
     pub fn add(&mut self, result: i64, time_ns: i64) {
         self.calls += 1;
         self.add_time(time_ns);
@@ -109,7 +109,7 @@ impl Transfers {
         }
     }
 
-    /// Time of a call that is made again, by itself.
+    /// Time of a call that the kernel restarts.
     pub fn add_time(&mut self, time_ns: i64) {
         self.time_ns += time_ns;
         let waited = u64::try_from(time_ns).unwrap_or(0);
@@ -121,19 +121,19 @@ impl Transfers {
         self.calls - self.failed - self.buckets[0]
     }
 
-    /// The size that at least nine of ten calls had, those that moved nothing apart.
+    /// The size of at least nine of ten calls, except for those that moved nothing.
     pub fn usual_size(&self) -> Option<u64> {
         let size = self.sizes.iter().max_by_key(|size| size.calls)?;
         (size.calls * 10 >= self.moving() * 9).then_some(size.bytes)
     }
 }
 
-/// What was done to one file, or to all of a kind.
+/// The calls on one file, or on all of a kind.
 #[derive(Debug)]
 pub struct File {
-    /// Its path as the system gives it, or what the kind is called.
+    /// Its path as reported by the system, or the name of the kind.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// How often it was opened.
     pub opens: u64,
@@ -145,13 +145,13 @@ pub struct File {
     pub writes: Transfers,
     /// How often parts of it were mapped into memory.
     pub maps: u64,
-    /// How much that was, each time counted.
+    /// The bytes of all mappings.
     pub mapped_bytes: u64,
     /// How often a program waited for it to be on the disk.
     pub syncs: u64,
     /// Time of that.
     pub sync_ns: i64,
-    /// Where the calls came from.
+    /// The origins of the calls.
     pub stacks: Stacks,
 }
 
@@ -160,12 +160,12 @@ pub struct File {
 pub struct Files {
     list: Vec<File>,
     places: HashMap<(Kind, String), usize>,
-    /// Whether pipes and the like are told apart too.
+    /// Whether pipes and the like are distinguished too.
     all: bool,
 }
 
 impl Files {
-    /// No file yet. With `all` pipes, sockets and the like are told apart, or else they are one of each kind.
+    /// No files yet. With `all`, pipes, sockets and the like are distinguished, otherwise there is one of each kind.
     pub fn new(all: bool) -> Files {
         Files { all, ..Files::default() }
     }
@@ -180,7 +180,7 @@ impl Files {
         self.list.get_mut(place)
     }
 
-    /// The place of what a descriptor of a thread stands for now.
+    /// The place of the file that a thread's descriptor refers to now.
     fn find(&mut self, thread: pid_t, descriptor: i32) -> usize {
         let link = format!("/proc/{thread}/fd/{descriptor}");
         let Ok(target) = fs::read_link(&link) else { return self.place(Kind::Other, Kind::Other.plural()) };
@@ -195,7 +195,7 @@ impl Files {
         self.file_of_kind(Kind::File, name)
     }
 
-    /// Whatever has this kind and name: for reports that are made by hand, as in tests.
+    /// The file with this kind and name: for reports made by hand, as in tests.
     pub fn file_of_kind(&mut self, kind: Kind, name: &str) -> Option<&mut File> {
         let place = self.place(kind, name);
         self.at(place)
@@ -221,7 +221,7 @@ impl File {
         File { name, kind, opens: 0, open_ns: 0, reads, writes, maps: 0, mapped_bytes: 0, syncs: 0, sync_ns: 0, stacks }
     }
 
-    /// A call: what it returned, `None` where it will be made again or never end; what it mapped; its time.
+    /// A call: its result, `None` if it will be restarted or never end; its mapping; its time.
     pub fn add(&mut self, call: Call, result: Option<i64>, mapped_bytes: u64, time_ns: i64) {
         let transfers = match call {
             Call::Read | Call::Copy { .. } => &mut self.reads,
@@ -250,7 +250,7 @@ impl File {
     }
 }
 
-/// What lies behind a link of /proc.
+/// The kind of a link's target in /proc.
 fn kind(link: &str, name: &str) -> Kind {
     let Ok(data) = fs::metadata(link) else { return Kind::Other };
     let kind = data.file_type();
@@ -270,7 +270,7 @@ fn kind(link: &str, name: &str) -> Kind {
 pub struct Descriptors(Rc<RefCell<HashMap<i32, usize>>>);
 
 impl Descriptors {
-    /// The place of the file that a descriptor stands for.
+    /// The place of the file that a descriptor refers to.
     pub fn file(&self, files: &mut Files, thread: pid_t, descriptor: i32) -> usize {
         *self.0.borrow_mut().entry(descriptor).or_insert_with(|| files.find(thread, descriptor))
     }
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!((reads.usual_size(), reads.sizes.len()), (None, MOST_SIZES));
         (0..1000).for_each(|_| reads.add(3, 0));
         assert_eq!(reads.usual_size(), Some(3));
-        // What the last one of many took over does not count for it.
+        // The count inherited by the last of many does not count for it.
         let mut reads = Transfers::default();
         (0..1000).for_each(|size| reads.add(1000 + size, 0));
         assert_eq!(reads.usual_size(), None);

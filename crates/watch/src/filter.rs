@@ -1,12 +1,12 @@
 //! Which system calls are stopped, and the program for the kernel that picks them out.
 //!
-//! The program runs inside of the kernel before each call of the watched program. Calls that are not
-//! in the table go on at full speed; the others stop for `trace`. Nothing is ever refused here.
+//! The program runs in the kernel before each call of the watched program. Calls that are not in the table continue at
+//! full speed; the others stop for `trace`. Nothing is ever refused.
 
 use libc::{c_long, sock_filter};
 use std::io;
 
-/// What a system call does to files.
+/// The effect of a system call on files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Makes a descriptor of a path.
@@ -15,7 +15,7 @@ pub enum Call {
     Read,
     /// Writes to the descriptor in argument 0.
     Write,
-    /// Moves bytes from one descriptor to another; the numbers are places of arguments.
+    /// Moves bytes from one descriptor to another; the numbers are positions of arguments.
     Copy {
         /// Which argument has the descriptor that is read.
         from: usize,
@@ -28,7 +28,7 @@ pub enum Call {
     CloseRange,
     /// Makes argument 1 a descriptor of something else.
     Replace,
-    /// Maps as many bytes as argument 1 says of the file in argument 4.
+    /// Maps argument 1 bytes of the file in argument 4.
     Map,
     /// Waits until the file in argument 0 is on the disk.
     Sync,
@@ -36,7 +36,7 @@ pub enum Call {
     Wait,
     /// Sets up queues through which files can be read without a call.
     Queue,
-    /// Starts a thread, or asks on which processors it may run.
+    /// Starts a thread, or queries the processors on which it may run.
     Spread,
 }
 
@@ -47,7 +47,7 @@ impl Call {
     }
 }
 
-/// Calls on files. `mmap` stops only where a file is mapped.
+/// Calls on files. `mmap` stops only if a file is mapped.
 const FILES: &[(c_long, Call)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, Call::Open),
@@ -88,7 +88,7 @@ const FILES: &[(c_long, Call)] = &[
     (libc::SYS_vfork, Call::Spread),
 ];
 
-/// Calls that wait for locks. Of `futex` only the operations that can wait stop.
+/// Calls that wait for locks. Only the waiting operations of `futex` stop.
 const LOCKS: &[(c_long, Call)] = &[(libc::SYS_futex, Call::Wait), (libc::SYS_futex_waitv, Call::Wait)];
 
 /// The operations of `futex` that can wait; `FUTEX_LOCK_PI2` is 13.
@@ -100,23 +100,23 @@ const WAITING: [u32; 5] = [
     13,
 ];
 
-/// How this processor's system calls are called in `seccomp_data` (linux/audit.h).
+/// This processor's system call convention in `seccomp_data` (linux/audit.h).
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xC000_003E;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xC000_00B7;
 
-/// Where fields lie in `seccomp_data`.
+/// Offsets of fields in `seccomp_data`.
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
 
-/// Where a test of the program leads.
+/// The target of a test in the program.
 #[derive(Clone, Copy)]
 enum To {
     /// So many instructions further.
     Skip(u8),
-    /// The call goes on.
+    /// The call continues.
     Allow,
     /// The call stops.
     Stop,
@@ -124,7 +124,7 @@ enum To {
 
 const NEXT: To = To::Skip(0);
 
-/// The table of calls, and the program that was made of it.
+/// The table of calls, and the program made from it.
 pub struct Filter {
     calls: Vec<Option<Call>>,
     program: Vec<sock_filter>,
@@ -143,13 +143,13 @@ impl Filter {
         Filter { calls, program: program(rows.map(|(number, _)| *number as u32)) }
     }
 
-    /// What the call with this number does.
+    /// The effect of the call with this number.
     pub fn call(&self, number: u64) -> Option<Call> {
         usize::try_from(number).ok().and_then(|number| *self.calls.get(number)?)
     }
 
-    /// Puts the program before all further calls of this thread and what it starts. Without the right
-    /// to do so the thread gives up setuid programs, which the kernel asks for. Allocates nothing.
+    /// Installs the program for all further calls of this thread and its children. Without the necessary right the
+    /// thread gives up setuid programs, as the kernel requires. Allocates nothing.
     pub fn install(&self) -> io::Result<()> {
         let program = libc::sock_fprog { len: self.program.len() as u16, filter: self.program.as_ptr().cast_mut() };
         // SAFETY: `program` is a valid `sock_fprog` whose pointer and length are those of `self.program`; both live
@@ -167,7 +167,7 @@ impl Filter {
     }
 }
 
-/// Instructions with where they lead, which becomes distances when all are there.
+/// Instructions with their targets, which become distances when all are there.
 #[derive(Default)]
 struct Assembly(Vec<(u16, u32, To, To)>);
 
@@ -193,7 +193,7 @@ impl Assembly {
         self.0.push((0x45, bits, then, otherwise));
     }
 
-    /// The program: last stand the two ends that tests lead to.
+    /// The program: the two final targets of tests are last.
     fn finish(self) -> Vec<sock_filter> {
         let count = self.0.len();
         let distance = |at: usize, to: To| match to {

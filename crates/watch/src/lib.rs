@@ -1,10 +1,10 @@
-//! What any program does to its files, on Linux: calls, bytes, time, and threads that wait.
+//! The file accesses of any program, on Linux: calls, bytes, time, and threads that wait.
 //!
 //! [`trace`] is the loop and `filter` the calls that stop; [`child`] starts the program, [`files`] knows what
-//! descriptors stand for, [`locks`] who waited, [`stacks`] with `unwind` and `symbols` who called; `near` and `delay`
-//! keep the cost of watching out of the figures, [`cached`] measures what buffered calls would take. [`report`] puts
-//! all in order. Only
-//! [`system`] and [`child`] talk to the kernel beyond files. Nothing here prints: the command shows the report.
+//! descriptors refer to, [`locks`] who waited, [`stacks`] with `unwind` and `symbols` who called; `near` and `delay`
+//! keep the cost of watching out of the figures, [`cached`] measures what buffered calls would take. [`report`]
+//! summarizes everything. Only [`system`] and [`child`] talk to the kernel beyond files. Nothing here prints: the
+//! command shows the report.
 //!
 //! The program runs under ptrace with a seccomp filter (`man 2 ptrace`, `man 2 seccomp`), so only calls on files stop
 //! it.

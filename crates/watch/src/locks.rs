@@ -1,18 +1,18 @@
 //! Who waited for locks, and how long.
 //!
-//! What is seen are the waits of `futex`, on which locks, condition variables, joins and channels
-//! are built: a lock that nobody else holds makes no call at all.
+//! The waits observed are those of `futex`, on which locks, condition variables, joins and channels are built: an
+//! uncontended lock makes no call at all.
 
 use crate::stacks::Stacks;
 use libc::pid_t;
 
-/// As many threads are told apart; the time of further ones is one.
+/// The most threads that are distinguished; the time of others is added up.
 const MOST_THREADS: usize = 4096;
 
 /// The waits of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// What the thread was called lately.
+    /// The thread's latest name.
     pub name: String,
     /// Its id.
     pub thread: pid_t,
@@ -25,7 +25,7 @@ pub struct Waits {
 impl Waits {
     /// A wait of a thread, or a part of one that is not over.
     pub fn add(&mut self, thread: pid_t, time_ns: i64, is_over: bool) {
-        // Threads get their names when they run already.
+        // Threads get their names after they have started.
         if self.count.is_power_of_two() || self.name.is_empty() {
             self.thread = thread;
             let name = std::fs::read_to_string(format!("/proc/{thread}/comm"));
@@ -41,7 +41,7 @@ impl Waits {
 pub struct Locks {
     threads: Vec<Waits>,
     others: Waits,
-    /// Where the calls came from.
+    /// The origins of the calls.
     pub stacks: Stacks,
 }
 

@@ -1,16 +1,16 @@
 //! Keeps the thread that makes most calls on one processor with its watcher, while it does.
 //!
-//! Two that take turns on one processor hand over in a few microseconds; across processors, each of which falls asleep
-//! in between, it takes several times as long. The kernel spreads them, so they are held together. The program never
-//! sees that: it is undone before whatever would tell (see [`Call::Spread`]), and as soon as a second thread makes
-//! calls.
+//! Two threads that take turns on one processor hand over in a few microseconds; across processors, each of which goes
+//! to sleep in between, it takes several times as long. The kernel spreads them, so they are pinned together. The
+//! program never sees that: it is undone before any call that would reveal it (see [`Call::Spread`]), and as soon as a
+//! second thread makes calls.
 //!
 //! [`Call::Spread`]: crate::filter::Call::Spread
 
 use crate::system::Processors;
 use libc::pid_t;
 
-/// So many calls in a row make a thread the one that is held.
+/// After this many calls in a row, a thread is pinned.
 pub const STREAK: u32 = 64;
 
 /// Who is held.
@@ -23,7 +23,7 @@ pub struct Near {
 
 struct Held {
     thread: pid_t,
-    /// Where it may run otherwise, and where its watcher may.
+    /// The processors where it may run otherwise, and those of its watcher.
     before: [Processors; 2],
 }
 
@@ -48,7 +48,7 @@ impl Near {
         }
     }
 
-    /// All may run where they could.
+    /// All may run where they could before.
     pub fn spread(&mut self) {
         self.streak = 0;
         if let Some(held) = self.held.take() {

@@ -1,6 +1,6 @@
-//! What was seen, in order and with its sums: the object of `--json`, of which `render` makes the text.
+//! A summary of the observations, sorted and with sums: the object of `--json`, from which `render` makes the text.
 //!
-//! Times are seconds of threads: two threads that read at once take twice the time of the clock.
+//! Times are seconds of threads: two threads that read at the same time take twice the elapsed time.
 
 use crate::cached::Cached;
 use crate::files::{File, Kind, LIMITS, Transfers};
@@ -12,13 +12,13 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Stacks that are told of a file, and of locks.
+/// Stacks reported for a file, and for locks.
 const MOST_STACKS: usize = 32;
 
-/// A file is called slow where buffering would spare so much, and half of its time.
+/// A file is called slow if buffering would save this much, and half of its time.
 const WORTH_SECONDS: f64 = 0.000_5;
 
-/// Opening a file is told by itself where it took so long.
+/// Opening a file is reported separately if it took this long.
 const SLOW_OPEN_SECONDS: f64 = 0.000_1;
 
 /// All of it.
@@ -26,11 +26,11 @@ const SLOW_OPEN_SECONDS: f64 = 0.000_1;
 pub struct Watched {
     /// The program and its arguments.
     pub program: Vec<String>,
-    /// What the program returned; `null` where a signal ended it.
+    /// The program's exit code; `null` if a signal ended it.
     pub exit_code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// From the start of the program until all that it started had ended.
+    /// From the start of the program until all its children had ended.
     pub run_seconds: f64,
     /// Processes, and the threads of all of them.
     pub processes: u64,
@@ -44,7 +44,7 @@ pub struct Watched {
     pub has_queues: bool,
     /// Opens that failed.
     pub failed_opens: u64,
-    /// What a buffer would read from the page cache.
+    /// The rate of a buffer reading from the page cache.
     pub cached_bytes_per_second: f64,
     /// All plain files that were used, and their sums.
     pub file_count: u64,
@@ -54,14 +54,14 @@ pub struct Watched {
     pub files: Vec<Row>,
     /// Pipes, terminals and the like.
     pub others: Vec<Row>,
-    /// Those of them that were used, but are not listed.
+    /// The number of used ones that are not listed.
     #[serde(skip)]
     pub further_others: u64,
-    /// Waits for locks, where they were asked for.
+    /// Waits for locks, if requested.
     pub locks: Option<Locked>,
 }
 
-/// What files have together.
+/// The sum over files.
 #[derive(Default, Serialize)]
 pub struct Sum {
     /// Calls that read.
@@ -107,16 +107,16 @@ pub struct Row {
     /// Which functions made the calls, the slowest first.
     pub stacks: Vec<Stack>,
     #[serde(skip)]
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
 /// Reads or writes.
 #[derive(Serialize)]
 pub struct Moved {
-    /// How many.
+    /// The number of calls.
     pub calls: u64,
-    /// How many failed.
+    /// The number that failed.
     pub failed: u64,
     /// Bytes in all.
     pub bytes: u64,
@@ -126,16 +126,16 @@ pub struct Moved {
     pub waited_seconds: f64,
     /// The bytes of nine calls in ten.
     pub usual_bytes: Option<u64>,
-    /// How many bytes calls moved.
+    /// The calls by size.
     pub sizes: Vec<Size>,
 }
 
-/// Calls from some size on, in bytes, to below another; `null` where there is no end.
+/// Calls of at least some size, in bytes, and below another; `null` for no upper end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Size {
     /// The smallest size.
     pub from: u64,
-    /// The size that is too large; `None` where there is none.
+    /// The upper end, exclusive; `None` if there is none.
     pub below: Option<u64>,
     /// Calls of these sizes.
     pub calls: u64,
@@ -155,7 +155,7 @@ pub struct Stack {
 /// Waits for locks.
 #[derive(Serialize)]
 pub struct Locked {
-    /// How many.
+    /// The number of waits.
     pub waits: u64,
     /// Seconds in all.
     pub seconds: f64,
@@ -177,12 +177,12 @@ pub struct Waiting {
     pub waits: u64,
     /// Seconds in all.
     pub seconds: f64,
-    /// Of the run, 0 to 1.
+    /// The share of the run, 0 to 1.
     pub share: f64,
 }
 
 impl Watched {
-    /// Puts in order what was seen; `top` files and threads at most.
+    /// Summarizes what was observed; at most `top` files and threads.
     pub fn new(program: Vec<String>, seen: Seen, cached: Cached, locks: bool, top: usize) -> Watched {
         let mut names = Names { shelf: &seen.shelf, symbols: HashMap::new() };
         let here = std::env::current_dir().ok();
@@ -232,13 +232,13 @@ impl Watched {
     }
 }
 
-/// Whether it is told among files; folders have no bytes and are left out with the others.
+/// Whether it is listed among files; folders have no bytes and are left out like other kinds.
 fn is_listed(kind: Kind) -> bool {
     kind == Kind::File
 }
 
-/// The one by which more would be saved comes first, then the one that took longer, then the one with more bytes; last
-/// those that were not used. What cannot be measured soundly decides nothing.
+/// The one with the larger saving comes first, then the one that took longer, then the one with more bytes; unused ones
+/// are last. Savings that cannot be measured reliably are ignored.
 fn worse(one: &Row, other: &Row) -> std::cmp::Ordering {
     let tenths = |seconds: f64| (seconds * 1e4).round() as u64;
     let bytes = |row: &Row| row.reads.bytes + row.writes.bytes + row.mapped_bytes;
@@ -271,17 +271,17 @@ impl Row {
         }
     }
 
-    /// Whether it is told to people: more was done to it than to open it, or that took long.
+    /// Whether it is shown to people: it was used for more than opening, or that took long.
     pub fn is_used(&self) -> bool {
         !self.is_opened_only() || self.opens > 0 && self.seconds >= SLOW_OPEN_SECONDS
     }
 
-    /// Whether nothing else was done to it.
+    /// Whether it was only opened.
     pub fn is_opened_only(&self) -> bool {
         self.reads.calls + self.writes.calls + self.maps + self.syncs == 0
     }
 
-    /// What buffering would save.
+    /// The saving by buffering.
     fn saved_seconds(&self) -> f64 {
         (self.reads.seconds + self.writes.seconds - self.buffered_seconds).max(0.0)
     }
@@ -353,7 +353,7 @@ impl Names<'_> {
         worst.map(stack).collect()
     }
 
-    /// `libc.so.6 pread64+0x14`, or the place alone where it has no name.
+    /// `libc.so.6 pread64+0x14`, or the address alone if it has no name.
     fn frame(&mut self, module: u32, address: u64) -> String {
         let path = self.shelf.modules.get(module as usize).map_or("", String::as_str);
         let name = self.symbols.entry(module).or_insert_with(|| Symbols::from_file(path)).name(address);

@@ -1,7 +1,7 @@
 //! Who made a call: the functions on a thread's stack, as places in modules.
 //!
-//! Frames are followed by what compilers tell (`unwind`), and by frame pointers where they tell
-//! nothing. Names are looked up at the end (`symbols`). Nothing is written to the watched process.
+//! Frames are followed using the compilers' tables (`unwind`), and by frame pointers if there are none. Names are
+//! looked up at the end (`symbols`). Nothing is written to the watched process.
 
 use crate::system::Registers;
 use crate::unwind::{self, Memory, Rule, Saved};
@@ -12,7 +12,7 @@ use std::fs;
 /// Frames of a stack that are kept.
 const MOST_FRAMES: usize = 32;
 
-/// Different stacks that are kept; further ones are one without frames.
+/// The most different stacks that are kept; others are counted as one without frames.
 const MOST_STACKS: usize = 1 << 16;
 
 /// Rules of a process that are kept.
@@ -26,11 +26,11 @@ const MOST_OF_A_FILE: usize = 1 << 10;
 pub struct Frame {
     /// The module's place in [`Shelf::modules`].
     pub module: u32,
-    /// The address in it, as its file counts; the address in memory where there is no module.
+    /// The address relative to the module's file; the address in memory if there is no module.
     pub address: u64,
 }
 
-/// How often each stack was met, and the time under it.
+/// How often each stack occurred, and the time under it.
 #[derive(Debug, Default)]
 pub struct Stacks(HashMap<u32, (u64, i64)>);
 
@@ -56,7 +56,7 @@ const OTHERS: u32 = 0;
 /// All stacks and modules that were met, once each.
 #[derive(Debug)]
 pub struct Shelf {
-    /// Names of modules: paths, or what stands in brackets in their place.
+    /// Names of modules: paths, or a name in brackets.
     pub modules: Vec<String>,
     places: HashMap<String, u32>,
     stacks: Vec<Vec<Frame>>,
@@ -106,9 +106,9 @@ pub struct Module {
     name: String,
     start: u64,
     end: u64,
-    /// What to take off an address to have the file's.
+    /// The difference between an address and the file's.
     bias: u64,
-    /// Where its table of frames lies.
+    /// The address of its table of frames.
     pub frames: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ pub struct Module {
 pub struct Modules(Vec<Module>);
 
 impl Modules {
-    /// What is mapped now.
+    /// The current mappings.
     pub fn from_process(process: pid_t) -> Modules {
         let text = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -175,7 +175,7 @@ fn headers(memory: &mut Memory, base: u64) -> Option<(u64, Option<u64>)> {
     Some((bias, frames.map(|address| bias.wrapping_add(address))))
 }
 
-/// What is known of a process's memory.
+/// What is known about a process's memory.
 #[derive(Debug, Default)]
 pub struct Space {
     modules: Option<Modules>,
@@ -183,12 +183,12 @@ pub struct Space {
 }
 
 impl Space {
-    /// The number of the stack on which a stopped thread stands.
+    /// The number of a stopped thread's current stack.
     pub fn walk(&mut self, thread: pid_t, registers: &Registers, shelf: &mut Shelf) -> u32 {
         let (mut memory, mut at, mut frames) = (Memory::new(thread), Cursor::new(registers), Vec::new());
         let mut may_look_again = self.modules.is_some();
         while frames.len() < MOST_FRAMES {
-            // A return address may lie behind the end of its function.
+            // A return address may be past the end of its function.
             let pc = if frames.is_empty() { at.pc } else { at.pc - 1 };
             if self.modules.as_ref().is_none_or(|modules| may_look_again && modules.find(pc).is_none()) {
                 may_look_again = false;
@@ -213,7 +213,7 @@ impl Space {
     }
 }
 
-/// Where a walk stands.
+/// The state of a walk.
 struct Cursor {
     pc: u64,
     sp: u64,
@@ -226,7 +226,7 @@ impl Cursor {
         Cursor { pc: registers.pc, sp: registers.sp, fp: registers.fp, link: registers.link }
     }
 
-    /// One function out. `None` at the end, and where nothing sound is found.
+    /// One function outward. `None` at the end, and if nothing plausible is found.
     fn caller(&self, memory: &mut Memory, rule: Option<Rule>) -> Option<Cursor> {
         let rule = rule.unwrap_or(BY_FRAME_POINTER);
         let base = if rule.by_frame_pointer { self.fp } else { self.sp };
@@ -247,7 +247,7 @@ impl Cursor {
     }
 }
 
-/// The rule of functions that keep a frame pointer, where nothing else is told.
+/// The rule for functions with a frame pointer, if there is no other.
 const BY_FRAME_POINTER: Rule = Rule { by_frame_pointer: true, offset: 16, link: Saved::At(-8), fp: Saved::At(-16) };
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// No table is read that is larger.
+/// Larger tables are not read.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Kinds of sections.
@@ -19,7 +19,7 @@ const SYMBOL_BYTES: usize = 24;
 /// The functions of a file.
 #[derive(Debug, Default)]
 pub struct Symbols {
-    /// Address, size and where the name begins, sorted.
+    /// Address, size and start of the name, sorted.
     functions: Vec<(u64, u64, usize)>,
     names: Vec<u8>,
 }
@@ -35,7 +35,7 @@ impl Symbols {
         let after = self.functions.partition_point(|(start, _, _)| *start <= address);
         let (start, size, name) = self.functions.get(after.checked_sub(1)?)?;
         let into = address - start;
-        // Code written by hand often says no size.
+        // Handwritten assembly often has no size.
         if *size > 0 && into >= *size || *size == 0 && into >= 1 << 16 {
             return None;
         }
@@ -57,7 +57,7 @@ impl Symbols {
             sections.get(start..start.checked_add(SECTION_BYTES as usize)?)
         };
         let kind = |wanted| (0..count).filter_map(section).find(|one| number::<4>(one, 4) == Some(u64::from(wanted)));
-        // Those for the linker are in stripped files too, but are not all.
+        // Dynamic symbols are in stripped files too, but are not all.
         let table = kind(SYMBOLS).or_else(|| kind(DYNAMIC_SYMBOLS))?;
         let content = |section| bytes(&file, number::<8>(section, 24)?, number::<8>(section, 32)?);
         let names = content(section(number::<4>(table, 40)?)?)?;

@@ -14,7 +14,7 @@ pub type Request = c_int;
 #[cfg(not(target_env = "musl"))]
 pub type Request = libc::c_uint;
 
-/// Asks something of a stopped thread, or resumes it. `data` is a number or an address, as the request has it.
+/// Queries or resumes a stopped thread. `data` is a number or an address, depending on the request.
 pub fn ptrace(request: Request, thread: pid_t, address: usize, data: usize) -> io::Result<()> {
     // SAFETY: all callers pass numbers, which the kernel checks, but for `message` and `registers`: they pass the
     // address of a local variable that the kernel may write, of the size that the request has.
@@ -29,8 +29,8 @@ pub fn message(thread: pid_t) -> io::Result<u64> {
     Ok(number)
 }
 
-/// Waits for the next change of this process, or of any with -1: the thread and its status. `None` where there is
-/// nothing left to wait for, or with the flag `WNOHANG` nothing yet.
+/// Waits for the next change of this process, or of any with -1: the thread and its status. `None` if there is nothing
+/// left to wait for, or with the flag `WNOHANG` nothing yet.
 pub fn wait(process: pid_t, flags: c_int) -> io::Result<Option<(pid_t, c_int)>> {
     loop {
         let mut status = 0;
@@ -47,14 +47,14 @@ pub fn wait(process: pid_t, flags: c_int) -> io::Result<Option<(pid_t, c_int)>> 
     }
 }
 
-/// Registers of a stopped thread: those of a call, and those by which a stack is walked.
+/// Registers of a stopped thread: those of a call, and those for walking a stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Registers {
     /// The number of the call.
     pub number: u64,
-    /// What it was given.
+    /// Its arguments.
     pub arguments: [u64; 6],
-    /// What it returned, where it has ended: below 0 the number of an error.
+    /// Its result, if it has ended: below 0 an error number.
     pub result: i64,
     /// The next instruction.
     pub pc: u64,
@@ -62,7 +62,7 @@ pub struct Registers {
     pub sp: u64,
     /// The frame pointer.
     pub fp: u64,
-    /// Where the function returns to, where a register says so.
+    /// The return address, if it is in a register.
     pub link: Option<u64>,
 }
 
@@ -113,7 +113,7 @@ pub fn memory(process: pid_t, address: u64, into: &mut [u8]) -> usize {
     usize::try_from(count).unwrap_or(0)
 }
 
-/// Whether two processes have their descriptors in common; `false` where the kernel does not tell.
+/// Whether two processes share their descriptors; `false` if the kernel does not say.
 pub fn share_descriptors(one: pid_t, other: pid_t) -> bool {
     /// `KCMP_FILES` of linux/kcmp.h.
     const FILES: c_int = 2;
@@ -127,12 +127,12 @@ pub fn ignore(signal: c_int) {
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
-/// The processors on which a thread may run, 0 is the one that asks.
+/// The processors on which a thread may run; 0 is the calling thread.
 #[derive(Clone, Copy)]
 pub struct Processors(libc::cpu_set_t);
 
 impl Processors {
-    /// Those of a thread; `None` where the system does not tell, or they are more than the type holds.
+    /// Those of a thread; `None` if the system does not say, or there are more than the type holds.
     pub fn from_thread(thread: pid_t) -> Option<Processors> {
         let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
         // SAFETY: `set` has the size that is passed, and lives through the call; a `cpu_set_t` has only integers, of
@@ -143,7 +143,7 @@ impl Processors {
         }
     }
 
-    /// The one on which this program runs now, where it is among these and not the only one.
+    /// The one on which this program runs now, if it is among these and not the only one.
     pub fn current(&self) -> Option<Processors> {
         // SAFETY: `number` was checked against `CPU_SETSIZE` before the set is indexed; the sets are local variables or
         // `self`.
@@ -159,7 +159,7 @@ impl Processors {
         }
     }
 
-    /// Lets a thread run on these alone; whether that worked.
+    /// Restricts a thread to these; returns whether that worked.
     pub fn assign(&self, thread: pid_t) -> bool {
         // SAFETY: pointer and size are those of `self.0`, which the call only reads.
         unsafe { libc::sched_setaffinity(thread, size_of::<libc::cpu_set_t>(), &raw const self.0) == 0 }

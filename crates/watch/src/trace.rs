@@ -1,10 +1,10 @@
 //! The loop that watches: every stop of every thread, by ptrace.
 //!
-//! A call of the table stops twice, before it begins and when it has ended; closing stops once. All else goes on at
-//! full speed. The time of a call is that between the two stops, less what stopping itself takes (`trial`). Of threads
-//! that stop while others are dealt with each has its turn before any of those has its next. Threads are known by their
-//! ids; what they have in common is their process. Nothing that the program does is changed, and should this program
-//! die, the kernel ends what it watches.
+//! A call of the table stops twice, before it begins and when it has ended; closing stops once. Everything else runs at
+//! full speed. The time of a call is that between the two stops, less the cost of stopping (`trial`). Threads that stop
+//! while others are being handled each get a turn before any of those gets its next. Threads are identified by their
+//! ids; their shared state is their process. The program's behavior is not changed, and if this program dies, the
+//! kernel ends those it watches.
 
 use crate::child::{Child, Departed, Refusal, Work};
 use crate::delay::Delay;
@@ -21,7 +21,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// What is asked of every thread, and of those that it starts.
+/// The options for every thread and its children.
 const OPTIONS: c_int = libc::PTRACE_O_EXITKILL
     | libc::PTRACE_O_TRACESECCOMP
     | libc::PTRACE_O_TRACESYSGOOD
@@ -30,19 +30,19 @@ const OPTIONS: c_int = libc::PTRACE_O_EXITKILL
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACEEXEC;
 
-/// A stop that is no event of its own: a thread is new, stopped by job control, or goes on after that.
+/// A stop that is not a separate event: a thread is new, stopped by job control, or resumed after that.
 const EVENT_STOP: c_int = 128;
 
 /// The signal of a stop before or after a call.
 const CALL_STOP: c_int = libc::SIGTRAP | 0x80;
 
-/// Results of calls that the kernel makes again by itself, after a signal.
+/// Results of calls that the kernel restarts after a signal.
 const AGAIN: std::ops::RangeInclusive<i64> = -516..=-512;
 
-/// What is to be seen beyond files.
+/// What to observe besides files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
-    /// Pipes, sockets and the like told apart.
+    /// Pipes, sockets and the like are distinguished.
     pub all: bool,
     /// Who made the calls.
     pub stacks: bool,
@@ -50,16 +50,16 @@ pub struct Wanted {
     pub locks: bool,
 }
 
-/// What stopping costs, by a trial with calls that do nothing.
+/// The cost of stopping, from a trial with calls that do nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StopCost {
-    /// What the time of a call has too much.
+    /// The excess in the time of a call.
     pub call_ns: i64,
-    /// What a stop takes, in all.
+    /// The total cost of a stop.
     pub stop_ns: i64,
 }
 
-/// The cost for threads that are not held near their watcher, and for the one that is (`near`).
+/// The cost for threads that are not pinned near their watcher, and for the one that is (`near`).
 pub type StopCosts = [StopCost; 2];
 
 /// How the first process ended.
@@ -71,14 +71,14 @@ pub enum End {
     Signal(c_int),
 }
 
-/// What was seen.
+/// The observations.
 #[derive(Debug)]
 pub struct Seen {
     /// How the program ended.
     pub end: End,
-    /// The time from its start until all that it started had ended.
+    /// The time from its start until all its children had ended.
     pub run_ns: u64,
-    /// What it did to files.
+    /// Its use of files.
     pub files: Files,
     /// Its waits for locks.
     pub locks: Locks,
@@ -94,11 +94,11 @@ pub struct Seen {
     pub has_queues: bool,
     /// Stops.
     pub stops: u64,
-    /// About what watching cost.
+    /// The approximate cost of watching.
     pub cost_ns: u64,
 }
 
-/// Why nothing was seen.
+/// Why nothing was observed.
 #[derive(Debug)]
 pub enum Failure {
     /// The system does not let us watch.
@@ -109,8 +109,8 @@ pub enum Failure {
     System(io::Error),
 }
 
-/// Watches a program until it and all that it started have ended. `hand_over` is given its process, to which signals
-/// are to go, and whenever that has ended another one that lives, if there is one.
+/// Watches a program until it and all its children have ended. `hand_over` receives its process, to which signals
+/// should go, and whenever that has ended another one that is alive, if any.
 pub fn watch(work: &Work, wanted: Wanted, costs: StopCosts, hand_over: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
     let filter = Filter::new(wanted.locks);
     let child = Child::fork(work, &filter).map_err(Failure::System)?;
@@ -122,7 +122,7 @@ pub fn watch(work: &Work, wanted: Wanted, costs: StopCosts, hand_over: &dyn Fn(p
     tracer.finish(departed)
 }
 
-/// Measures what stopping costs.
+/// Measures the cost of stopping.
 pub fn trial() -> Result<StopCosts, Failure> {
     const CALLS: u32 = 6 * near::STREAK;
     let filter = Filter::new(false);
@@ -158,7 +158,7 @@ fn median(values: impl Iterator<Item = i64>) -> i64 {
     values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
-/// What threads of one process have in common.
+/// The shared state of the threads of a process.
 #[derive(Debug, Default)]
 struct Process {
     descriptors: RefCell<Descriptors>,
@@ -169,7 +169,7 @@ struct Process {
 #[derive(Debug, Default)]
 struct Thread {
     process: Rc<Process>,
-    /// The call that it is in.
+    /// The call it is in.
     call: Option<Pending>,
     waits: Waits,
     stops: u64,
@@ -180,14 +180,14 @@ struct Thread {
 #[derive(Debug)]
 struct Pending {
     call: Call,
-    /// The files in question: the one that is read or written, and for [`Call::Copy`] the one that is written.
+    /// The files involved: the one that is read or written, and for [`Call::Copy`] the one that is written.
     files: [Option<usize>; 2],
     bytes: u64,
     stack: Option<u32>,
     start: Instant,
 }
 
-/// When nobody looked who had stopped: from the one to the other time it dealt with those who had.
+/// The time during which stops went unnoticed: while the threads that had stopped were handled.
 #[derive(Clone, Copy)]
 struct Blind {
     from: Instant,
@@ -200,20 +200,20 @@ struct Tracer<'a> {
     costs: StopCosts,
     near: Near,
     root: pid_t,
-    /// The process to which signals go; `None` where that has ended and no other is known yet.
+    /// The process to which signals go; `None` if that has ended and no other is known yet.
     front: Option<pid_t>,
     hand_over: &'a dyn Fn(pid_t),
     threads: HashMap<pid_t, Thread>,
-    /// Whether the first process is a program yet; what it does before is our own.
+    /// Whether the first process is a program yet; before that its calls are ours.
     is_program: bool,
     /// Times of calls, in a trial.
     trial: Option<Vec<Trial>>,
     start: Instant,
-    /// Within which time a thread that is dealt with may have stopped; `None` where its stop was waited for.
+    /// The interval in which the thread being handled may have stopped; `None` if its stop was waited for.
     blind: Option<Blind>,
     /// Time that was spent on walking stacks.
     walk_ns: u64,
-    /// Stops of threads that are not held, and of the one that is.
+    /// Stops of threads that are not pinned, and of the one that is.
     stops: [u64; 2],
     /// The delay of this thread.
     delay: Delay,
@@ -258,11 +258,12 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Until all that is watched has ended. This process may have other children, from before it became this program.
+    /// Runs until everything watched has ended. This process may have other children, from before it became this
+    /// program.
     fn run(&mut self) -> io::Result<()> {
         let (mut changes, mut looked) = (Vec::new(), Instant::now());
         while !self.threads.is_empty() {
-            // With one thread there is nobody to be fair to.
+            // With one thread there are no others to be fair to.
             if self.threads.len() > 1 {
                 self.blind = Some(Blind { from: looked, to: Instant::now() });
                 while let Some(change) = system::wait(-1, libc::WNOHANG)? {
@@ -300,7 +301,7 @@ impl<'a> Tracer<'a> {
             });
         }
         let stopped = self.stops.iter().zip(self.costs).map(|(stops, cost)| stops * cost.stop_ns.unsigned_abs());
-        // Threads that are stopped at once wait side by side.
+        // Threads that are stopped at the same time wait concurrently.
         let cost_ns = (self.walk_ns + stopped.sum::<u64>()).min(self.run_ns);
         Ok(Seen {
             end: self.end.unwrap_or(End::Code(0)),
@@ -317,12 +318,12 @@ impl<'a> Tracer<'a> {
         })
     }
 
-    /// A thread is gone, and the call that it was in will not end.
+    /// A thread is gone, and its call will not end.
     fn ended(&mut self, id: pid_t, status: c_int, now: Instant) {
         match self.threads.remove(&id) {
             Some(thread) => self.retire(id, thread, now),
             None if id == self.root => {}
-            // None of those that are watched.
+            // Not one of those that are watched.
             None => return,
         }
         self.run_ns = nanoseconds(self.start, now);
@@ -361,7 +362,7 @@ impl<'a> Tracer<'a> {
         match event {
             libc::PTRACE_EVENT_SECCOMP => self.entered(id),
             0 if signal == CALL_STOP => self.left(id, now),
-            // A signal goes where it was sent.
+            // A signal is delivered to its target.
             0 => resume(libc::PTRACE_CONT, id, signal),
             EVENT_STOP if is_stopping(signal) => resume(libc::PTRACE_LISTEN, id, 0),
             libc::PTRACE_EVENT_EXEC => {
@@ -369,7 +370,7 @@ impl<'a> Tracer<'a> {
                 resume(libc::PTRACE_CONT, id, 0);
             }
             libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
-                // Known before its own first stop: who started it may end sooner.
+                // Registered before its own first stop: its parent may end sooner.
                 system::message(id).into_iter().for_each(|new| self.adopt(new as pid_t));
                 resume(libc::PTRACE_CONT, id, 0);
             }
@@ -469,8 +470,8 @@ impl<'a> Tracer<'a> {
         resume(libc::PTRACE_CONT, id, 0);
     }
 
-    /// The time of a call without what stopping it took, and without time in which other programs had its processor.
-    /// Where it may have ended while others were dealt with, what that took is not counted.
+    /// The time of a call without the cost of stopping, and without time in which other programs had its processor. If
+    /// it may have ended while others were handled, the time of that is not counted.
     fn time_ns(&mut self, thread: &mut Thread, id: pid_t, start: Instant, now: Instant) -> i64 {
         let StopCost { call_ns, .. } = self.costs[usize::from(self.near.holds(id))];
         let blind_ns = self.blind.map_or(0, |blind| nanoseconds(start.max(blind.from), blind.to).cast_signed());
@@ -484,7 +485,7 @@ impl<'a> Tracer<'a> {
         time_ns.saturating_sub(lost_ns).max(0)
     }
 
-    /// A call of a thread: what it returned, where it did, and its time.
+    /// A call of a thread: its result, its place, and its time.
     fn record(&mut self, thread: &mut Thread, id: pid_t, pending: &Pending, result: Option<i64>, time_ns: i64) {
         let result = result.filter(|result| !AGAIN.contains(result));
         if pending.call == Call::Wait {
@@ -521,7 +522,7 @@ impl<'a> Tracer<'a> {
 impl Process {
     /// Descriptors are closed, or become others.
     fn close(&self, call: Call, arguments: &[u64; 6]) {
-        /// Flags of `close_range`: the process gets a table of its own; the range is closed at an exec only.
+        /// Flags of `close_range`: the process gets its own table; the range is only closed at an exec.
         const UNSHARE: u64 = 2;
         const AT_EXEC: u64 = 4;
         let [first, last, flags, ..] = *arguments;
@@ -536,7 +537,7 @@ impl Process {
     }
 }
 
-/// Lets a thread go on. One that was killed meanwhile is reported by itself.
+/// Resumes a thread. One that was killed meanwhile is reported separately.
 fn resume(how: system::Request, thread: pid_t, signal: c_int) {
     let _ = system::ptrace(how, thread, 0, signal as usize);
 }

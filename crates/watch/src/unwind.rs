@@ -1,8 +1,8 @@
-//! How a function's caller is found: the call frame information that compilers leave in programs.
+//! Finding a function's caller: the call frame information that compilers leave in programs.
 //!
-//! The bytes are read from the memory of the watched process, where they lie beside the code: so it
-//! does not matter which file they came of. The format is that of `.eh_frame` (Linux Standard Base, DWARF 5 section
-//! 6.4). Of the registers only those that lead on are kept: stack pointer, frame pointer, return address.
+//! The bytes are read from the memory of the watched process, where they are next to the code, so it does not matter
+//! which file they came from. The format is that of `.eh_frame` (Linux Standard Base, DWARF 5 section 6.4). Only the
+//! registers needed to continue are kept: stack pointer, frame pointer, return address.
 
 use crate::system;
 use libc::pid_t;
@@ -36,7 +36,7 @@ impl Memory {
         Memory { process, base: 0, piece: Vec::new() }
     }
 
-    /// So many bytes from an address on; `None` where they are not there.
+    /// This many bytes from an address on; `None` if they do not exist.
     pub fn read<const N: usize>(&mut self, address: u64) -> Option<[u8; N]> {
         if let Some(bytes) = self.kept(address) {
             return Some(bytes);
@@ -79,7 +79,7 @@ pub enum Saved {
     Gone,
 }
 
-/// How to find the caller of a function that stands at some instruction.
+/// How to find the caller of a function at some instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The frame's address is counted from the frame pointer, or else from the stack pointer.
@@ -92,8 +92,8 @@ pub struct Rule {
     pub fp: Saved,
 }
 
-/// The rule for an instruction, by the table of frames (`.eh_frame_hdr`) at an address. `None` where none is told, or
-/// it needs more than this module knows.
+/// The rule for an instruction, from the table of frames (`.eh_frame_hdr`) at an address. `None` if there is none, or
+/// it uses features that this module does not support.
 pub fn rule(memory: &mut Memory, table: u64, pc: u64) -> Option<Rule> {
     let place = find(memory, table, pc)?;
     let entry = Entry::read(memory, place)?;
@@ -125,12 +125,12 @@ fn find(memory: &mut Memory, table: u64, pc: u64) -> Option<u64> {
     Some(place(memory.half(table + 12 + 8 * low.checked_sub(1)? + 4)?))
 }
 
-/// What entries have in common (a CIE).
+/// The shared part of entries (a CIE).
 struct Shared {
     code_step: u64,
     data_step: i64,
     link_register: u64,
-    /// How addresses are written.
+    /// The encoding of addresses.
     encoding: u8,
     /// Whether entries have a part for languages.
     has_extra: bool,
@@ -201,7 +201,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Runs the entry's own program as far as the instruction `target` bytes into the function.
+    /// Runs the entry's own program up to the instruction `target` bytes into the function.
     fn run_after(mut self, program: &[u8], target: u64) -> Option<Rule> {
         self.run(program, target)?;
         Some(self.rule)
@@ -253,10 +253,10 @@ impl Row<'_> {
         None
     }
 
-    /// The instructions that change the rule at once.
+    /// The instructions that change the rule immediately.
     fn change(&mut self, code: u8, bytes: &mut Bytes<'_>) -> Option<()> {
         match code {
-            // Nothing; signed return addresses; the size of arguments.
+            // No operation; signed return addresses; the size of arguments.
             0x00 | 0x2D => {}
             0x2E => drop(bytes.unsigned()?),
             0x05 => {
@@ -350,7 +350,7 @@ impl<'a> Bytes<'a> {
         Some(head)
     }
 
-    /// As far as a zero byte.
+    /// Text up to a zero byte.
     fn text(&mut self) -> Option<&'a [u8]> {
         let end = self.0.iter().position(|byte| *byte == 0)?;
         let text = self.skip(end as u64)?;
@@ -382,7 +382,7 @@ impl<'a> Bytes<'a> {
         None
     }
 
-    /// An address that lies at `here`, as its encoding says.
+    /// An address stored at `here`, decoded.
     fn address(&mut self, encoding: u8, here: u64) -> Option<u64> {
         let value = match encoding & 0x0F {
             0x00 | 0x04 | 0x0C => u64::from_le_bytes(self.take()?),
@@ -399,7 +399,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Out of what the letters announce: how addresses of functions are written.
+    /// The encoding of addresses of functions, from the augmentation string.
     fn encoding(&mut self, letters: &[u8]) -> Option<u8> {
         let mut encoding = 0;
         for letter in letters {

@@ -1,7 +1,7 @@
 //! The data of the charts, as `page.js` takes it: numbers in flat arrays, since there are many.
 //!
-//! Times are whole units since the first thing that is shown. Names of files are cut, and dropped where they would be
-//! most of the page. Nothing is drawn here.
+//! Times are integers relative to the first thing that is shown. Names of files are shortened, and dropped if they
+//! would be most of the page. Nothing is drawn here.
 
 use super::HtmlJob;
 use crate::json::Json;
@@ -54,9 +54,9 @@ fn words(json: &mut Json) {
     json.key("lanes").array(|json| Lane::ALL.iter().for_each(|it| json.string(it.name())));
 }
 
-/// The bars of a thread: an array per level, five numbers per bar. They are: time since the bar before ended, length,
-/// phase + 32 * lane + 128 where it is merged, file or percent covered, and bytes, chunk or spans; files and chunks
-/// are counted from 1, and 0 is none.
+/// The bars of a thread: an array per level, five numbers per bar: time since the end of the previous bar, length,
+/// phase + 32 * lane + 128 if it is merged, file or percent covered, and bytes, chunk or spans; files and chunks are
+/// counted from 1, and 0 is none.
 fn row(json: &mut Json, job: &HtmlJob<'_>, bars: &[Bar], unit_ns: u64, names: &mut Names) {
     let units = |at_ns: u64| at_ns.saturating_sub(job.extent.begin_ns) / unit_ns;
     json.array(|json| {
@@ -89,7 +89,7 @@ struct Names {
 }
 
 impl Names {
-    /// Which name a file has, from 1; 0 where there were too many.
+    /// The index of a file's name, from 1; 0 if there were too many.
     fn number(&mut self, job: &HtmlJob<'_>, file: u32) -> u64 {
         if let Some(number) = self.numbers.get(&file) {
             return *number;
@@ -103,7 +103,7 @@ impl Names {
     }
 }
 
-/// The end of a name, which tells more than its beginning.
+/// The end of a name, which is more informative than its beginning.
 pub(super) fn shortened(name: &str, most: usize) -> String {
     let chars = name.chars().count();
     if chars <= most {
@@ -141,7 +141,7 @@ fn steps(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
     });
 }
 
-/// Samples, fewer where there are many: what they count is a sum until then, so nothing is lost; of memory the most.
+/// Samples, thinned out if there are many: counters are cumulative, so nothing is lost; of memory the maximum is kept.
 fn samples(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
     let all = &job.recording.samples;
     let mut kept = Vec::new();
@@ -162,7 +162,7 @@ fn samples(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
     });
 }
 
-/// The dashed lines: of which chart, name, bytes per second.
+/// The dashed lines: chart, name, bytes per second.
 fn ceilings(json: &mut Json, job: &HtmlJob<'_>) {
     let Some(ceilings) = job.ceilings else { return };
     for (chart, is_output) in [("read", false), ("write", true)] {

@@ -1,9 +1,9 @@
-//! The report of a job: one HTML file that needs nothing else.
+//! The report of a job: one self-contained HTML file.
 //!
-//! What is read (verdict, phases, files) is HTML that is written here, so it is there without scripts; what is drawn
-//! (threads, rates, memory) is data that `page.js` draws. Nothing from outside gets into the page but through
-//! [`escaped`] and [`Json`](super::json::Json). `tables` has what is read, `island` the data, `shown` (beside) what a
-//! screen can show.
+//! Everything to be read (verdict, phases, files) is HTML written here, so it is there without scripts; everything
+//! drawn (threads, rates, memory) is data that `page.js` draws. Text from outside enters the page only through
+//! [`escaped`] and [`Json`](super::json::Json). `tables` has the text, `island` the data, `shown` (next to this folder)
+//! the reduction for a screen.
 
 mod island;
 mod tables;
@@ -22,7 +22,7 @@ use crate::verdict::Verdict;
 use polyhaul_trace::{Phase, Recording, Sample};
 use std::fmt::Write;
 
-/// What disks move beside a job is less than this, and no chart of its own.
+/// Less disk traffic than this is unrelated to the job, and gets no chart.
 const FEW_BYTES: u64 = 64 << 10;
 /// The most bars of threads on a page.
 const MOST_BARS: usize = 20_000;
@@ -36,13 +36,13 @@ const SCRIPT: &str = include_str!("page.js");
 pub struct Heading {
     /// The job in words, such as the command line.
     pub command: String,
-    /// The machine in words; where it is empty, the ceilings' machine is named.
+    /// The machine in words; if empty, the ceilings' machine is named.
     pub machine: String,
     /// When the job began, in seconds since 1970.
     pub began_unix_s: Option<u64>,
 }
 
-/// All that a page is made of.
+/// The input of a page.
 pub(super) struct HtmlJob<'a> {
     recording: &'a Recording,
     heading: &'a Heading,
@@ -55,10 +55,10 @@ pub(super) struct HtmlJob<'a> {
 
 /// The report of a job: a self-contained HTML file of less than 1 MB, for light and dark screens, phones and paper.
 ///
-/// It has the verdict, the time of each phase, what each thread did when, the cores in use, bytes read and written in
-/// steps of 10 ms or less next to the ceilings of the machine, memory, and the calls on each file. The charts over time
-/// need a trace with [spans](polyhaul_trace::Detail::Spans), and samples for cores, disks and memory as the
-/// system counts them. Spans too short to be visible are merged, and the page notes it.
+/// It has the verdict, the time of each phase, the activity of each thread over time, the cores in use, bytes read and
+/// written in steps of 10 ms or less next to the ceilings of the machine, memory, and the calls on each file. The
+/// charts over time need a trace with [spans](polyhaul_trace::Detail::Spans), and samples for cores, disks and memory
+/// as counted by the system. Spans too short to be visible are merged, and the page notes it.
 ///
 /// ```
 /// use polyhaul_insight::{Heading, html};
@@ -96,7 +96,7 @@ pub fn html(
     })
 }
 
-/// A text with every `{{name}}` replaced by what `value` says, which is not looked through again.
+/// A text with every `{{name}}` replaced by `value(name)`, which is not expanded again.
 fn filled(text: &str, value: impl Fn(&str) -> String) -> String {
     let mut parts = text.split("{{");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -108,7 +108,7 @@ fn filled(text: &str, value: impl Fn(&str) -> String) -> String {
     out
 }
 
-/// The colours of the phases, as variables of the style.
+/// The colors of the phases, as variables of the style.
 fn colors() -> String {
     let of = |theme: usize| {
         let colors = Phase::ALL.iter().map(|&phase| (phase as usize, chart::color(phase)));
@@ -167,7 +167,7 @@ fn charts(job: &HtmlJob<'_>) -> String {
     filled(include_str!("charts.html"), |name| if name == "figures" { out.clone() } else { tables::about_steps(job) })
 }
 
-/// How high a thread's row is, in pixels; `page.js` divides what it gets.
+/// The height of a thread's row in pixels; `page.js` divides what it gets.
 fn row_height(rows: usize) -> usize {
     match rows {
         0..=8 => 40,
@@ -190,7 +190,7 @@ fn figure(out: &mut String, id: &str, title: &str, height: usize, keys: &str, ab
     );
 }
 
-/// A line of a legend, where there is what it names.
+/// A line of a legend, if its item occurs.
 fn key(class: &str, name: &str, is_there: bool) -> String {
     if is_there { format!("<span class=key><i class=\"{class}\"></i>{name}</span>") } else { String::new() }
 }

@@ -1,6 +1,6 @@
-//! What of a page is text rather than drawn: the verdict, the phases, the files, the ceilings, and words for charts.
+//! The text of a page: the verdict, the phases, the files, the ceilings, and captions of charts.
 //!
-//! All of it is there without scripts. Long lists are cut, with a note. Nothing is computed here but sums.
+//! All of it is there without scripts. Long lists are shortened, with a note. Only sums are computed here.
 
 use super::HtmlJob;
 use super::island::shortened;
@@ -10,7 +10,7 @@ use crate::words::{bytes, count, date, escaped, phase_words, rate, seconds, shar
 use polyhaul_trace::{FileUse, Phase, Recording};
 use std::fmt::Write;
 
-/// Files that are seen at once, and in all.
+/// The number of files shown initially, and in total.
 const FIRST_FILES: usize = 8;
 const MOST_FILES: usize = 200;
 /// Characters of a file's name.
@@ -33,7 +33,7 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
     distance.map_or(cause.clone(), |distance| format!("{cause}, {distance}"))
 }
 
-/// The phase whose colour a cause has.
+/// The phase whose color a cause has.
 fn phase_of(bound: Bound) -> Phase {
     match bound {
         Bound::Read | Bound::CachedRead => Phase::Read,
@@ -72,7 +72,7 @@ pub(super) fn facts(job: &HtmlJob<'_>) -> String {
     said.map(|it| format!("<span>{}</span>", escaped(it))).collect::<Vec<_>>().join(" ")
 }
 
-/// The verdict: its words, figures, causes and advice. Without one, what was done.
+/// The verdict: its words, figures, causes and advice. Without one, a summary of the work.
 pub(super) fn verdict(job: &HtmlJob<'_>) -> String {
     let Some(verdict) = job.verdict else {
         let words = "<p class=verdict id=verdict>No verdict</p>";
@@ -178,7 +178,7 @@ pub(super) fn phases(job: &HtmlJob<'_>) -> String {
     out
 }
 
-/// The calls on each file, those that were waited for longest first.
+/// The calls on each file, those with the longest waits first.
 pub(super) fn files(job: &HtmlJob<'_>) -> String {
     let mut files: Vec<_> = job.recording.files.iter().filter(|it| it.calls.calls > 0).collect();
     files.sort_by_key(|it| std::cmp::Reverse((it.calls.waiting_ns, it.calls.calls)));
@@ -277,7 +277,7 @@ fn range(least: u64, largest: u64) -> String {
     if least == largest { size_class(least) } else { format!("{} – {}", size_class(least), size_class(largest)) }
 }
 
-/// The best rates of the machine, where they are known.
+/// The best rates of the machine, if known.
 pub(super) fn ceilings(job: &HtmlJob<'_>) -> String {
     let Some(ceilings) = job.ceilings else { return String::new() };
     let mut out = String::from("<details><summary>Ceilings of this machine</summary><table class=ceilings><tbody>");
@@ -304,7 +304,7 @@ fn measured(ceilings: &Ceilings) -> String {
     format!("Measured {when}: {machine}, {disk}.")
 }
 
-/// What the page does not show, or not as it was.
+/// What the page does not show, or shows differently.
 pub(super) fn notes(job: &HtmlJob<'_>) -> String {
     let (recording, rows) = (job.recording, &job.rows);
     let mut notes = Vec::new();
@@ -330,7 +330,7 @@ pub(super) fn notes(job: &HtmlJob<'_>) -> String {
     notes
 }
 
-/// What the steps of the charts are.
+/// An explanation of the charts' steps.
 pub(super) fn about_steps(job: &HtmlJob<'_>) -> String {
     format!("Rates and cores are shown in steps of {}.", time(job.steps.step_ns))
 }

@@ -1,4 +1,4 @@
-//! Pages of all kinds of recordings: whole, small, and with nothing of outside loose in them.
+//! Pages of all kinds of recordings: whole, small, and without any unescaped text from outside.
 
 use super::*;
 use crate::svg;
@@ -69,7 +69,7 @@ fn heading() -> Heading {
     Heading { command: HOSTILE.into(), machine: HOSTILE.into(), began_unix_s: Some(0) }
 }
 
-/// The page, after a look at what holds for all of them, and the data in it.
+/// The page, after checks that apply to all of them, and the data in it.
 fn page(recording: &Recording) -> (String, String) {
     let page = html(recording, &heading(), Some(&verdict()), Some(&ceilings()));
     let bare = html(recording, &Heading::default(), None, None);
@@ -96,7 +96,7 @@ fn data_of(page: &str) -> String {
 /// Every element that is begun is ended, in the right order.
 fn balanced(text: &str) {
     const VOID: [&str; 3] = ["meta", "link", "!doctype"];
-    /// Ended by what follows, where HTML says so.
+    /// Elements whose end tag HTML allows to omit.
     const LOOSE: [&str; 2] = ["th", "td"];
     let mut open: Vec<&str> = Vec::new();
     let mut rest = text;
@@ -119,7 +119,7 @@ fn balanced(text: &str) {
     assert_eq!(open, Vec::<&str>::new());
 }
 
-/// Brackets and quotes are whole, and no comma stands alone.
+/// Brackets and quotes are balanced, and no comma is superfluous.
 fn valid_json(text: &str) {
     let mut open = Vec::new();
     let mut chars = text.chars();
@@ -145,7 +145,7 @@ fn valid_json(text: &str) {
     assert!(open.is_empty());
 }
 
-/// The numbers of the list behind a key.
+/// The numbers of the list after a key.
 fn numbers(data: &str, key: &str) -> Vec<f64> {
     let (_, list) = data.split_once(&format!("\"{key}\":[")).unwrap();
     let list = list.split_once(']').unwrap().0;
@@ -292,7 +292,7 @@ fn the_innermost_span_gives_a_thread_its_colour() {
     let spans = vec![nested(0, Phase::Other, 0, 90), nested(2, Phase::Write, 20, 60), nested(1, Phase::Format, 10, 80)];
     let job = recording(vec![spans]);
     let (page, _) = page(&job);
-    // What is drawn later lies over what is drawn before, as high as it is.
+    // Later drawings cover earlier ones of the same height.
     assert!(page.contains("return [box.top + row * height + gap / 2, height - gap];"));
     let picture = svg(&job, &Heading::default(), None, None);
     let at = |phase: Phase| {
@@ -304,7 +304,7 @@ fn the_innermost_span_gives_a_thread_its_colour() {
 
 #[test]
 fn charts_without_anything_in_them_are_not_there() {
-    // A job that only reads, while the disk gets a little from others.
+    // A job that only reads, while other programs write a little to the disk.
     let mut job = recording(vec![vec![span(Phase::Read, 0, 100 * MS, 1_000_000)]]);
     for index in 0..20 {
         let mut sample = Sample::default();

@@ -1,7 +1,7 @@
 //! Files of one folder: writing, making durable, reading out of the system's memory and from the disk, small reads.
 //!
-//! The bytes are such that no file system can pack them or find them twice. A file loses its name as soon as it is
-//! made, so that nothing is left whatever happens. Nothing here touches a file of somebody else.
+//! The bytes are such that no file system can compress or deduplicate them. A file is unlinked as soon as it is
+//! created, so that nothing is left whatever happens. No other file is touched.
 
 use super::system;
 use super::system::read_at;
@@ -27,16 +27,16 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// No disk wants blocks that are aligned to more.
 const ALIGNMENT_BYTES: usize = 4096;
 
-/// What a small read brings: a pixel.
+/// The size of a small read: a pixel.
 const SMALL_BYTES: usize = 3;
 
 /// Small reads in a round.
 const SMALL_COUNT: u64 = 20_000;
 
-/// Where small reads go from one to the next: never twice to one page in a row.
+/// The distance of small reads: never twice the same page in a row.
 const STRIDE_BYTES: u64 = 8_191;
 
-/// What share of the free room on the disk, and of the free memory, a file may take.
+/// A file may take at most one of this many parts of the free space on the disk, and of the free memory.
 const ROOM_SHARE: u64 = 8;
 
 /// Why a cold file is not known.
@@ -45,10 +45,10 @@ const UNSAID: &str = "this system does not report whether data came from the dis
 /// How much of a cold file must have come from the disk, in percent.
 const COLD_PERCENT: u64 = 95;
 
-/// Fills in what the disk of `folder` does.
+/// Measures the disk of `folder`.
 pub(super) fn measure(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) -> Result<()> {
     let scratch = write_sizes(bench, folder, found)?;
-    // The smallest file fits into the core's caches: 7.3 GB/s, where those of 16 to 256 MiB had 4.3 to 4.8.
+    // The smallest file fits into the core's caches: 7.3 GB/s, compared with 4.3 to 4.8 for those of 16 to 256 MiB.
     let counted = match found.writes.as_slice() {
         [_, larger @ ..] if !larger.is_empty() => larger,
         all => all,
@@ -65,7 +65,7 @@ pub(super) fn measure(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) ->
     Ok(())
 }
 
-/// Writes files of several sizes, from small to large as far as there is room for them, and hands the last one over.
+/// Writes files of several sizes, from small to large as far as there is room for them, and returns the last one.
 fn write_sizes(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) -> Result<Scratch> {
     let mut block = incompressible();
     let mut last: Option<Scratch> = None;
@@ -93,12 +93,12 @@ fn write_sizes(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) -> Result
     Ok(last)
 }
 
-/// Writes files of one size; the last one is there still.
+/// Writes files of one size; the last one is kept.
 fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) -> Result<(Written, Scratch)> {
     let (mut write, mut write_sync) = (Vec::new(), Vec::new());
     let mut last = None;
     bench.rounds(|| {
-        // The one before goes first: two at once would be twice the room.
+        // The previous one is removed first: two at once would need twice the room.
         last = None;
         let mut scratch = Scratch::new(folder)?;
         let start = Instant::now();
@@ -115,8 +115,8 @@ fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) ->
     last.map(|scratch| (size, scratch)).ok_or_else(Error::cancelled)
 }
 
-/// How fast the file comes from the disk, or why that is not known. The better of two ways counts: through the
-/// system's memory, and past it where the file system allows that.
+/// The rate of reading the file from the disk, or why it is unknown. The better of two ways counts: through the
+/// system's memory, and past it if the file system allows that.
 fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::result::Result<f64, &'static str>> {
     bench.begin();
     if fetched_bytes().is_none() {
@@ -129,12 +129,12 @@ fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::res
     let past = past.unwrap_or_default();
     bench.check()?;
     let best = [through, past].into_iter().flatten().reduce(f64::max);
-    // Systems that are emulated may count nothing at all.
+    // Emulated systems may not count anything.
     let counts = fetched_bytes() != Some(0);
     Ok(best.ok_or(if counts { "the file system is in memory" } else { UNSAID }))
 }
 
-/// The rate of some rounds; `None` where the bytes did not come from the disk.
+/// The rate of some rounds; `None` if the bytes did not come from the disk.
 fn cold_rounds(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<Option<f64>> {
     let (mut rates, mut is_cold) = (Vec::new(), true);
     bench.rounds(|| {
@@ -161,11 +161,11 @@ fn fetched_bytes() -> Option<u64> {
 struct Scratch {
     file: File,
     bytes: u64,
-    /// How long it took to write and sync it.
+    /// The time of writing and syncing it.
     took: Duration,
     /// In which folder, for messages.
     folder: PathBuf,
-    /// Where it still is, if it could not be removed while it is open.
+    /// Its path, if it could not be removed while open.
     left: Option<PathBuf>,
 }
 
@@ -205,7 +205,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Why no file of so many bytes should be written after this one.
+    /// Why no file of this size should be written after this one.
     fn why_not(&self, bytes: u64) -> Option<&'static str> {
         let is_too_much = |free: Option<u64>| free.is_some_and(|free| bytes > free / ROOM_SHARE);
         if is_too_much(system::free_bytes(&self.file)) {
@@ -219,7 +219,7 @@ impl Scratch {
         }
     }
 
-    /// Reads all of it, in blocks, by so many threads.
+    /// Reads all of it, in blocks, with this many threads.
     fn read(&self, bench: &Bench<'_>, threads: usize) -> Result<u64> {
         let blocks = self.bytes.div_ceil(BLOCK_BYTES as u64);
         try_for_each_item(threads, &bench.options.cancel, 0..blocks, room, |room, index| {
@@ -244,7 +244,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Reads a few bytes many times, and says how often.
+    /// Reads a few bytes many times, and returns how often.
     fn small_reads(&self) -> Result<u64> {
         let mut pixel = [0; SMALL_BYTES];
         let places = self.bytes.saturating_sub(SMALL_BYTES as u64).max(1);
@@ -275,7 +275,7 @@ fn aligned(room: &mut [u8]) -> &mut [u8] {
     room.get_mut(start..start + BLOCK_BYTES).unwrap_or_default()
 }
 
-/// A block of which nothing can be saved: the SplitMix64 generator.
+/// A block that cannot be compressed: the SplitMix64 generator.
 fn incompressible() -> Vec<u8> {
     let word = |index: usize| {
         let mut x = (index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -286,7 +286,7 @@ fn incompressible() -> Vec<u8> {
     (1..=BLOCK_BYTES / 8).flat_map(|index| word(index).to_le_bytes()).collect()
 }
 
-/// Makes the pages of a block unlike those of all others: disks that keep equal pages once exist.
+/// Makes the pages of a block different from all others: disks that store equal pages only once exist.
 fn stamp(block: &mut [u8], offset: u64) {
     for page in block.chunks_exact_mut(ALIGNMENT_BYTES) {
         if let Some(first) = page.first_chunk_mut::<8>() {
@@ -295,7 +295,7 @@ fn stamp(block: &mut [u8], offset: u64) {
     }
 }
 
-/// Whether the error is that of a full disk, or of a file that may not be so large.
+/// Whether the error is a full disk, or a limit on the size of files.
 fn is_no_room(error: &Error) -> bool {
     let kind = error.io_error().map(io::Error::kind);
     matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge))

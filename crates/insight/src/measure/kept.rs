@@ -1,8 +1,7 @@
 //! The file where ceilings stay, one for each machine and disk, in the user's folder for caches.
 //!
-//! It is plain text, a line for each figure. A file that is damaged, or of another version, is as if it was not there,
-//! and lines that are not known are passed over. What is measured is in the modules beside this one; reading the file
-//! never measures and never fails.
+//! It is plain text, a line for each figure. A file that is damaged, or of another version, is ignored, and so are
+//! unknown lines. The other modules measure; reading the file never measures and never fails.
 
 use super::place;
 use crate::ceilings::{Ceilings, Kernel, Unpacking, Written};
@@ -16,22 +15,22 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// The first line. The number changes where figures would mean something else.
 const HEAD: &str = "polyhaul ceilings 1";
-/// The last line, so that a file that was cut is told from a whole one.
+/// The last line, which shows that a file is complete.
 const END: &str = "end";
 /// The largest file that is believed to be one of these.
 const MOST_BYTES: usize = 64 << 10;
 
-/// The ceilings that were kept for this machine and the disk of `folder`, if there are any. They may be of any age:
-/// [`Ceilings::measured_unix_s`] says it.
+/// The ceilings stored for this machine and the disk of `folder`, if any. They may be of any age: see
+/// [`Ceilings::measured_unix_s`].
 pub fn kept(folder: &Path) -> Option<Ceilings> {
     let (machine, disk) = (place::machine(), place::disk(folder));
     let found = read(&file(&cache_folder(variable)?, &machine, &disk))?;
     (found.machine == machine && found.disk == disk).then_some(found)
 }
 
-/// The ceilings that were kept for the disks of what was recorded: reading has the figures of the disk of the largest
-/// input, writing those of the disk of the largest output. Where those are two disks, [`Ceilings::disk`] names both,
-/// and what is not kept of one of them is not known. Where no file was used they are those of the working folder.
+/// The ceilings stored for the disks of a recording: reading has the figures of the disk of the largest input, writing
+/// those of the disk of the largest output. If those are two disks, [`Ceilings::disk`] names both, and figures missing
+/// for one of them are unknown. Without any file, those of the current folder.
 pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
     match [false, true].map(|is_output| folder_of(seen, is_output)) {
         [Some(input), Some(output)] => {
@@ -45,12 +44,12 @@ pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
     }
 }
 
-/// The folder of the input or output that had the most bytes; of one that was taken away that which it was in.
+/// The folder of the input or output with the most bytes; for one that was removed, the folder it was in.
 fn folder_of(seen: &Recording, is_output: bool) -> Option<PathBuf> {
-    // What standard input is has no name.
+    // Standard input has no name.
     let is_named = |name: &Path| name.is_file() || name.parent().is_some_and(Path::is_dir);
     let is_one = |file: &&FileUse| file.is_file && file.is_output == is_output;
-    // Whether a file is there asks the disk: of thousands only the largest are asked for.
+    // Checking for a file accesses the disk: of thousands only the largest are checked.
     let mut files: Vec<&FileUse> = seen.files.iter().filter(is_one).collect();
     files.sort_by_key(|file| std::cmp::Reverse(file.calls.bytes));
     let largest = files.into_iter().find(|file| is_output || is_named(Path::new(&file.name)))?;
@@ -60,7 +59,7 @@ fn folder_of(seen: &Recording, is_output: bool) -> Option<PathBuf> {
     folders.find(|folder| folder.is_dir()).map(PathBuf::from)
 }
 
-/// Reading from one disk and writing to another. What is the machine's both have.
+/// Reading from one disk and writing to another. The machine's own figures are in both.
 fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings> {
     Some(match (reading, writing) {
         (Some(reading), Some(writing)) => Ceilings {
@@ -79,12 +78,11 @@ fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings
     })
 }
 
-/// Keeps ceilings for later jobs, in place of those that were kept for the same machine and disk. Returns the file;
-/// `None` where the user has no folder for caches: neither `XDG_CACHE_HOME` nor `HOME` (`LOCALAPPDATA` on Windows) is
-/// set.
+/// Stores ceilings for later jobs, replacing those of the same machine and disk. Returns the file; `None` if the user
+/// has no cache folder: neither `XDG_CACHE_HOME` nor `HOME` (`LOCALAPPDATA` on Windows) is set.
 ///
 /// # Errors
-/// [`polyhaul_model::error::ErrorKind::Io`] where the file cannot be written.
+/// [`polyhaul_model::error::ErrorKind::Io`] if the file cannot be written.
 pub fn keep(ceilings: &Ceilings) -> Result<Option<PathBuf>> {
     let Some(folder) = cache_folder(variable) else { return Ok(None) };
     let path = file(&folder, &ceilings.machine, &ceilings.disk);
@@ -92,10 +90,10 @@ pub fn keep(ceilings: &Ceilings) -> Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-/// Forgets what was kept for this machine and the disk of `folder`; `false` where there was nothing.
+/// Removes the ceilings stored for this machine and the disk of `folder`; `false` if there were none.
 ///
 /// # Errors
-/// [`polyhaul_model::error::ErrorKind::Io`] where the file cannot be removed.
+/// [`polyhaul_model::error::ErrorKind::Io`] if the file cannot be removed.
 pub fn forget(folder: &Path) -> Result<bool> {
     let Some(caches) = cache_folder(variable) else { return Ok(false) };
     let path = file(&caches, &place::machine(), &place::disk(folder));
@@ -106,7 +104,7 @@ pub fn forget(folder: &Path) -> Result<bool> {
     }
 }
 
-/// Our folder among the user's caches, which need not be there yet; `None` as for [`keep`].
+/// Our folder among the user's caches, which need not exist yet; `None` as for [`keep`].
 pub fn caches() -> Option<PathBuf> {
     cache_folder(variable)
 }
@@ -115,8 +113,8 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// Our folder among the user's caches. Paths that are not absolute do not count, as the XDG Base Directory
-/// Specification has it: they would be others in each folder.
+/// Our folder among the user's caches. Relative paths are ignored, as the XDG Base Directory Specification requires:
+/// they would mean a different folder everywhere.
 fn cache_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let caches = if cfg!(windows) {
@@ -200,7 +198,7 @@ fn figures(ceilings: &mut Ceilings) -> [(&'static str, &mut f64); 8] {
     ]
 }
 
-/// What the file says; `None` where it is damaged or of another version.
+/// The content of the file; `None` if it is damaged or of another version.
 fn parse(text: &str) -> Option<Ceilings> {
     let body = text.strip_prefix(HEAD)?.strip_prefix('\n')?.strip_suffix('\n')?;
     let (body, end) = body.rsplit_once('\n')?;
@@ -342,7 +340,7 @@ mod tests {
         assert_eq!((found.cold_read, found.cached_read), (sample().cold_read, sample().cached_read));
         assert_eq!((found.write, found.write_sync, found.measured_unix_s), (5.0, 6.0, 7));
         assert!(found.disk.contains(&sample().disk) && found.disk.contains("another"));
-        // What one of them does says nothing about the other.
+        // One disk's figures say nothing about the other.
         let reading = both(Some(sample()), None).unwrap();
         assert_eq!((reading.cached_read, reading.write, reading.write_sync), (sample().cached_read, 0.0, 0.0));
         let writing = both(None, Some(other)).unwrap();

@@ -1,23 +1,23 @@
-//! What other programs use of the cores meanwhile, by what Linux counts.
+//! How much other programs use the cores during a measurement, according to Linux.
 //!
-//! Elsewhere nothing is known and the machine counts as quiet. Nothing here measures rates, or judges what a load
-//! means: that is [`crate::ceilings::Ceilings::is_quiet`].
+//! Elsewhere nothing is known and the machine counts as quiet. Nothing here measures rates, or judges the load: that is
+//! [`crate::ceilings::Ceilings::is_quiet`].
 
 /// Seconds that cores worked until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct CoreTime {
-    /// All cores of the machine, for everybody; of a virtual machine with what its host took away.
+    /// All cores of the machine, for all programs; for a virtual machine including the time taken by its host.
     busy: f64,
     /// This process.
     own: f64,
-    /// How many cores the machine has.
+    /// The number of cores of the machine.
     cores: usize,
 }
 
 /// Ticks of the counters per second: Linux reports them so on every machine.
 const TICKS: f64 = 100.0;
 
-/// What was used until now; `None` where the system does not say.
+/// The time used so far; `None` if the system does not report it.
 pub(super) fn now() -> Option<CoreTime> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     if !cfg!(target_os = "linux") {
@@ -26,8 +26,8 @@ pub(super) fn now() -> Option<CoreTime> {
     parse(&read("/proc/stat")?, &read("/proc/self/stat")?)
 }
 
-/// How many cores others used between two moments that are so many seconds apart, beyond those that a process with
-/// `wanted` cores leaves to them.
+/// How many cores others used between two moments, this many seconds apart, beyond those that a process with `wanted`
+/// cores leaves to them.
 pub(super) fn others(begin: CoreTime, end: CoreTime, seconds: f64, wanted: usize) -> f64 {
     let used = (end.busy - begin.busy) - (end.own - begin.own);
     let spare = end.cores.saturating_sub(wanted) as f64;
@@ -40,9 +40,9 @@ fn parse(stat: &str, own: &str) -> Option<CoreTime> {
         |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let ticks: Vec<f64> =
         stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().map_while(|it| it.parse().ok()).collect();
-    // User, nice, system, (idle, waiting for disks,) interrupts of two kinds, and what the host took.
+    // User, nice, system, (idle, waiting for disks,) interrupts of two kinds, and steal time.
     let busy: f64 = [0, 1, 2, 5, 6, 7].iter().filter_map(|&index| ticks.get(index)).sum();
-    // The name of the program may have blanks and brackets in it.
+    // The program's name may contain blanks and brackets.
     let mut fields = own.rsplit_once(')')?.1.split_whitespace().skip(11).map_while(|it| it.parse::<f64>().ok());
     let (user, system) = (fields.next()?, fields.next()?);
     let cores = stat.lines().filter(is_core).count();

@@ -16,10 +16,10 @@ pub(super) const FIGURES: u64 = 3;
 /// Steps of the compute loop between two looks at the clock.
 const STEPS: u64 = 10_000;
 
-/// How much longer than a figure the cores are watched: systems that hand out time in slices of 0.1 s must show it.
+/// How many times longer than a figure the cores are watched: systems that schedule time slices of 0.1 s must show it.
 const WATCHED: u32 = 2;
 
-/// Fills in what the memory and the cores do.
+/// Measures memory and cores.
 pub(super) fn measure(bench: &Bench<'_>, found: &mut Ceilings) -> Result<()> {
     let bytes = bench.options.data_bytes.max(1);
     found.copy = copy(bench, bytes)?;
@@ -36,7 +36,7 @@ fn copy(bench: &Bench<'_>, bytes: usize) -> Result<f64> {
     })
 }
 
-/// Memory that was written to once. Allocators hand out so much of it untouched.
+/// Memory that was written once. Allocators return blocks of this size untouched.
 fn fresh(bytes: usize) -> Result<Vec<u8>> {
     let mut memory = Vec::new();
     memory.try_reserve_exact(bytes).map_err(|_| Error::memory("a buffer"))?;
@@ -45,7 +45,7 @@ fn fresh(bytes: usize) -> Result<Vec<u8>> {
     Ok(memory)
 }
 
-/// What `threads` threads get done, in what one does: in turns, so that both find the machine in the same state.
+/// The work of `threads` threads relative to one: in turns, so that both find the machine in the same state.
 fn side_by_side(bench: &Bench<'_>, threads: usize) -> Result<f64> {
     bench.begin();
     if threads <= 1 {
@@ -61,7 +61,7 @@ fn side_by_side(bench: &Bench<'_>, threads: usize) -> Result<f64> {
     Ok(median(&mut together) / median(&mut alone))
 }
 
-/// Steps per second that so many threads do in all.
+/// The total steps per second of this many threads.
 fn computed(threads: usize, time: Duration) -> f64 {
     let (start, done) = (Instant::now(), AtomicU64::new(0));
     on_threads(threads, || {

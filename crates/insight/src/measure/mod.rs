@@ -1,10 +1,10 @@
-//! What this machine and one of its disks can do at best, measured once and kept.
+//! The best rates of this machine and one of its disks, measured once and stored.
 //!
-//! [`ceilings`] measures, which takes some twenty seconds; [`keep`], [`kept`], [`kept_for`] and [`forget`] have to do
-//! with the file where the figures stay. `disk` is about files, `memory` about memory and cores, `kernels` about our
-//! own parsers, writers and codecs on what `data` makes, and `load` about what other programs do meanwhile. `place`
-//! says which machine and which disk it is, and `system` has the calls that Linux alone knows. What the figures are
-//! good for is in [`crate`]. Nothing here judges a job.
+//! [`ceilings`] measures, which takes about twenty seconds; [`keep`], [`kept`], [`kept_for`] and [`forget`] handle the
+//! file that stores the figures. `disk` is about files, `memory` about memory and cores, `kernels` about our own
+//! parsers, writers and codecs on the input made by `data`, and `load` about other programs. `place` identifies the
+//! machine and the disk, and `system` has the calls specific to Linux. The use of the figures is described in
+//! [`crate`]. Nothing here judges a job.
 
 mod disk;
 mod kept;
@@ -26,20 +26,20 @@ use std::time::{Duration, Instant, SystemTime};
 const LEAST_ROUNDS: usize = 3;
 /// The most rounds of a figure.
 const MOST_ROUNDS: usize = 100;
-/// A figure whose rounds take longer in all gets no more of them.
+/// A figure gets no more rounds once they took this long in total.
 const LONG: Duration = Duration::from_secs(3);
 
 polyhaul_model::options! {
-    /// How to measure. The defaults are for figures that large jobs can be held against.
+    /// Options for measuring. The defaults yield figures that suit large jobs.
     #[derive(Clone, Debug)]
     pub struct MeasureOptions {
-        /// The largest file that is written, in bytes (256 MiB). It is smaller where the disk or the memory has little
+        /// The largest file that is written, in bytes (256 MiB). It is smaller if the disk or the memory has little
         /// room, or the disk is slow.
         pub file_bytes: u64 = 256 << 20, with_file_bytes;
-        /// About how much text our own pieces work on, in bytes (64 MiB); images have a quarter of it. With less, much
-        /// of the time goes into memory that large jobs use again and again.
+        /// The approximate amount of text for our own components, in bytes (64 MiB); images have a quarter of it. With
+        /// less, much of the time goes into memory that large jobs reuse.
         pub data_bytes: usize = 64 << 20, with_data_bytes;
-        /// How long each figure is measured; at least three rounds are made (0.3 s).
+        /// How long each figure is measured; there are at least three rounds (0.3 s).
         pub figure_time: Duration = Duration::from_millis(300), with_figure_time;
         /// Ask for a stop.
         pub cancel: Cancel = Cancel::default(), with_cancel;
@@ -50,11 +50,11 @@ polyhaul_model::options! {
 
 /// Measures the machine, the disk of `folder`, in which nothing is left, and `kernels`.
 ///
-/// All cores are used where a figure is about them. Other programs that run meanwhile make the figures worse, so this
+/// All cores are used for figures about all cores. Other programs that run at the same time worsen the figures, so this
 /// is for an idle machine: [`Ceilings::other_load`] is what they used, and [`Ceilings::is_quiet`] whether that matters.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](polyhaul_model::error::ErrorKind::Io) where no file can be made in `folder`, or there is no room
+/// [`ErrorKind::Io`](polyhaul_model::error::ErrorKind::Io) if no file can be created in `folder`, or there is no room
 /// for one; `Memory`; `Cancelled`.
 pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> Result<Ceilings> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -76,8 +76,8 @@ pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> R
     Ok(found)
 }
 
-/// Asks the system to drop what it has of a file in memory, after the disk has all of it; `false` where it cannot be
-/// asked (all systems but Linux), or the file cannot be opened. It is advice: whether it was followed shows when the
+/// Asks the system to drop what it has of a file in memory, after all of it is on the disk; `false` if that is not
+/// possible (all systems but Linux), or the file cannot be opened. It is a hint: whether it was followed shows when the
 /// file is read ([`polyhaul_trace::Recording::used`]).
 pub fn forget_cached(file: &Path) -> bool {
     let Ok(file) = std::fs::File::open(file) else { return false };
@@ -86,25 +86,25 @@ pub fn forget_cached(file: &Path) -> bool {
     cfg!(target_os = "linux")
 }
 
-/// How many figures there are of the machine and the disk; those of [`Kernels`] come on top.
+/// The number of figures of the machine and the disk; those of [`Kernels`] are added to it.
 pub const FIGURES: u64 = disk::FIGURES + memory::FIGURES;
 
-/// What measures parsers, writers and codecs: they are above this crate, so the caller brings them along.
+/// Measures parsers, writers and codecs: they are above this crate, so the caller passes them in.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
-    /// How many figures it takes.
+    /// The number of figures.
     pub figures: u64,
     /// Fills in [`Ceilings::kernels`] and [`Ceilings::unpacking`].
     pub measure: fn(&Bench<'_>, &mut Ceilings) -> Result<()>,
 }
 
-/// One run of [`ceilings`]: how long figures take, who may stop it, and how far it is.
+/// One run of [`ceilings`]: the time per figure, cancellation, and progress.
 #[derive(Debug)]
 pub struct Bench<'a> {
     options: &'a MeasureOptions,
-    /// How many figures there are.
+    /// The number of figures.
     total: u64,
-    /// How many figures were begun.
+    /// The number of figures begun.
     done: Cell<u64>,
 }
 
@@ -114,12 +114,12 @@ impl<'a> Bench<'a> {
         Bench { options, total, done: Cell::new(0) }
     }
 
-    /// How to measure.
+    /// The options.
     pub fn options(&self) -> &'a MeasureOptions {
         self.options
     }
 
-    /// How many figures were begun.
+    /// The number of figures begun.
     pub fn begun(&self) -> u64 {
         self.done.get()
     }
@@ -133,7 +133,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// An error where the caller asked for a stop.
+    /// An error if the caller requested a stop.
     fn check(&self) -> Result<()> {
         if self.options.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
@@ -152,8 +152,8 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// A figure: how much per second `round` does, which says how much it did. It is the middle one of some rounds:
-    /// the best would be what hardly any job sees.
+    /// A figure: the amount per second of `round`, which returns its amount. It is the median of some rounds: the best
+    /// would be what hardly any job sees.
     pub fn rate(&self, mut round: impl FnMut() -> Result<u64>) -> Result<f64> {
         self.begin();
         let mut rates = Vec::new();
@@ -167,12 +167,12 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// So much in this time, by the second. Always finite.
+/// This amount in this time, per second. Always finite.
 pub fn per_second(count: u64, elapsed: Duration) -> f64 {
     count as f64 / elapsed.as_secs_f64().max(1e-9)
 }
 
-/// The middle one; 0 of none.
+/// The median; 0 for none.
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
@@ -182,7 +182,7 @@ pub fn median(values: &mut [f64]) -> f64 {
 pub(crate) mod tests {
     use super::*;
 
-    /// An empty folder, which goes away.
+    /// An empty folder, which is removed on drop.
     pub(crate) struct Folder(pub(crate) std::path::PathBuf);
 
     impl Folder {

@@ -1,14 +1,14 @@
 //! Which machine this is, and which disk a folder lies on, in words that stay the same from run to run.
 //!
-//! They are the key of what is kept. It reads what the system says, never measures and never fails: what the system
-//! does not say is left out.
+//! They are the key of the stored figures. It reads what the system reports, never measures and never fails: missing
+//! information is left out.
 
 use polyhaul_model::printable::printable;
 use polyhaul_pipeline::options::RunOptions;
 use std::io::Read;
 use std::path::Path;
 
-/// What is read of a list of processors.
+/// How much of a list of processors is read.
 const BEGINNING_BYTES: u64 = 4096;
 
 /// Cores that this process may use.
@@ -28,14 +28,14 @@ pub(super) fn machine() -> String {
     words.trim_end_matches([',', ' ']).to_owned()
 }
 
-/// The first processor's part of the file is enough, and all of it takes the system long where there are many.
+/// The first processor's part of the file is enough, and the whole takes long on systems with many.
 fn beginning(path: &str) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(BEGINNING_BYTES).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What `/proc/cpuinfo` calls the processor. Arm has numbers in place of a name.
+/// The name of the processor in `/proc/cpuinfo`. Arm has numbers instead of a name.
 fn processor(text: &str) -> Option<&str> {
     let of = |key: &str| text.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == key);
     let (_, name) = of("model name").or_else(|| of("CPU part"))?;
@@ -56,7 +56,7 @@ pub(super) fn disk(folder: &Path) -> String {
     }
 }
 
-/// As mountinfo writes them.
+/// As written in mountinfo.
 #[cfg(any(target_os = "linux", test))]
 fn device_numbers(device: u64) -> String {
     let major = (device >> 8 & 0xfff) | (device >> 32 & 0xffff_f000);
@@ -64,8 +64,8 @@ fn device_numbers(device: u64) -> String {
     format!("{major}:{minor}")
 }
 
-/// The kind and the source of the file system that has these numbers; else of the one whose mount point is nearest
-/// above `folder`, since parts of btrfs have numbers of their own.
+/// The kind and the source of the file system with these numbers; otherwise of the one whose mount point is the nearest
+/// above `folder`, since subvolumes of btrfs have their own numbers.
 #[cfg(any(target_os = "linux", test))]
 fn mount<'a>(mounts: &'a str, numbers: &str, folder: &Path) -> Option<(&'a str, &'a str)> {
     let lines = || mounts.lines().filter_map(mounted);

@@ -1,16 +1,16 @@
-//! What measuring asks of the system beyond the standard library. Linux has all of it; elsewhere the answer is that it
-//! is not known, and the figure is left out.
+//! System calls for measuring beyond the standard library. Linux has all of them; elsewhere the result is unknown, and
+//! the figure is left out.
 
 use std::fs::File;
 use std::io;
 
-/// Reads at `offset` without moving anything; may bring less than asked for.
+/// Reads at `offset` without moving the position; may return less than requested.
 #[cfg(unix)]
 pub(super) fn read_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, out, offset)
 }
 
-/// Reads at `offset`; may bring less than asked for.
+/// Reads at `offset`; may return less than requested.
 #[cfg(windows)]
 pub(super) fn read_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, out, offset)
@@ -21,14 +21,14 @@ mod linux {
     use std::fs::File;
     use std::os::fd::AsRawFd;
 
-    /// Asks the system to drop what it has of the file in memory; what the disk does not have yet stays.
+    /// Asks the system to drop its cached pages of the file; data that is not on the disk yet stays.
     pub(crate) fn forget_cached(file: &File) {
         // SAFETY: the descriptor is open as long as `file` is borrowed, and the call takes numbers only. It is advice:
         // whether it was followed shows when the file is read.
         let _ = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     }
 
-    /// Whether reads of the file pass the system's memory by from now on; `false` where the file system refuses.
+    /// Makes reads of the file bypass the system's memory from now on; `false` if the file system refuses.
     pub(crate) fn set_direct(file: &File, direct: bool) -> bool {
         let descriptor = file.as_raw_fd();
         // SAFETY: the descriptor is open as long as `file` is borrowed; `F_GETFL` and `F_SETFL` take and return

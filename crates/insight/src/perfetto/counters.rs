@@ -1,6 +1,6 @@
-//! What changes over time in a trace: bytes, chunks, cores, memory, threads.
+//! Counters over time in a trace: bytes, chunks, cores, memory, threads.
 //!
-//! Bytes and chunks come out of the spans, at the ends of the calls; the rest comes out of the samples. It adds up and
+//! Bytes and chunks come from the spans, at the ends of the calls; the rest comes from the samples. It adds up and
 //! judges nothing.
 
 use super::Events;
@@ -8,9 +8,9 @@ use polyhaul_trace::{FileUse, Phase, Recording, Sample, SpanRecord};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Values of a counter are at least this part of the recording apart: more than a screen has points.
+/// Values of a counter are at least this part of the recording apart: finer than a screen.
 const STEPS: u64 = 10_000;
-/// How many files have counters of their own.
+/// The number of files with their own counters.
 const FILES: usize = 8;
 
 /// Writes all counters that are ever more than 0.
@@ -35,7 +35,7 @@ pub(super) fn write(events: &mut Events<'_>, recording: &Recording) -> io::Resul
     counters.sampled("lock waiters", |sample| u64::from(sample.lock_waiters))
 }
 
-/// Where the bytes of a file go.
+/// The direction of a file's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     In,
@@ -53,7 +53,7 @@ impl Way {
     }
 }
 
-/// The files through which most went: those of one name, used in the same way, are one.
+/// The files with the most bytes: those with the same name and use count as one.
 fn largest(files: &[FileUse]) -> Vec<(&str, Phase, Way)> {
     let mut sums: BTreeMap<(&str, Phase, Way), u64> = BTreeMap::new();
     for file in files {
@@ -103,7 +103,7 @@ impl Counters<'_, '_> {
         self.show(name, points)
     }
 
-    /// How many cores were busy between two samples, from the first of them on.
+    /// The number of busy cores between two samples, from the first of them on.
     fn cores(&mut self) -> io::Result<()> {
         let busy = |pair: &[Sample]| match pair {
             [one, next] if next.at_ns > one.at_ns => {

@@ -1,7 +1,7 @@
 //! The chart of a sweep: seconds over rates, both logarithmic, a panel for each thread count.
 //!
-//! Measured curves are lines with dots, predicted ones dashed; the system's memory without a rate has a column of its
-//! own at the right, and the disk another. Nothing here computes what it shows but places.
+//! Measured curves are lines with dots, predicted ones dashed; the system's memory without a rate has its own column on
+//! the right, and the disk another. Only positions are computed here.
 
 use super::{Device, Sweep};
 use crate::chart::{Anchor, Picture, log_marks};
@@ -13,9 +13,9 @@ const MARGIN: f64 = 32.0;
 const LEFT: f64 = 76.0;
 const PLOT_HEIGHT: f64 = 400.0;
 const PANEL_HEIGHT: f64 = PLOT_HEIGHT + 110.0;
-/// What a column without a rate takes.
+/// The width of a column without a rate.
 const COLUMN: f64 = 76.0;
-/// A line of advice, and how much of it fits below a panel.
+/// The height of a line of advice, and how many fit below a panel.
 const ADVICE_HEIGHT: f64 = 17.0;
 const ADVICE_CHARS: usize = 75;
 
@@ -51,7 +51,7 @@ pub(super) fn svg(sweep: &Sweep) -> String {
     picture.finish()
 }
 
-/// What the colours and lines mean.
+/// The meaning of colors and lines.
 fn legend(picture: &mut Picture, sweep: &Sweep) {
     let mut x = MARGIN;
     for (index, stored) in sweep.stored.iter().enumerate() {
@@ -89,7 +89,7 @@ struct Panel<'a> {
 }
 
 impl<'a> Panel<'a> {
-    /// `None` where there is nothing to show.
+    /// `None` if there is nothing to show.
     fn new(picture: &'a mut Picture, sweep: &'a Sweep, threads: usize, edges: [f64; 3]) -> Option<Panel<'a>> {
         let (mut rates, mut seconds) = ([f64::INFINITY, 0.0], [f64::INFINITY, 0.0]);
         let widen = |ends: &mut [f64; 2], value: f64| *ends = [ends[0].min(value), ends[1].max(value)];
@@ -102,7 +102,7 @@ impl<'a> Panel<'a> {
         if seconds[1] <= 0.0 {
             return None;
         }
-        // Ends lie a little beyond the values, and apart.
+        // The axis ends a little beyond the values, and its ends differ.
         let seconds = [seconds[0] * 0.8, seconds[1] * 1.25];
         let rates = if rates[1] <= 0.0 { [1e6, 1e9] } else { [rates[0] * 0.9, rates[1] * 1.1] };
         let columns = sweep.devices().into_iter().filter(|it| !matches!(it, Device::Rate(_))).collect();
@@ -177,7 +177,7 @@ impl<'a> Panel<'a> {
         self.picture.line([end, top, end, bottom], MARK, "stroke-dasharray=\"2 4\"");
     }
 
-    /// A curve with its dots; columns have dots, or dashes where predicted.
+    /// A curve with its dots; columns have dots, or dashes for predictions.
     fn curve(&mut self, stored: usize, is_model: bool) {
         let seconds = |device| self.sweep.cell(stored, self.threads, device)?.seconds(is_model);
         let places = self.sweep.devices().into_iter().filter_map(|device| Some((device, seconds(device)?)));
@@ -196,7 +196,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Where the way as it is crosses others.
+    /// Where the original crosses others.
     fn crossings(&mut self) {
         let bottom = self.edges[1] + PLOT_HEIGHT;
         for crossing in self.sweep.crossings(self.threads) {

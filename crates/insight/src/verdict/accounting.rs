@@ -1,16 +1,16 @@
 //! Who had the time: each thread's every moment is given to one cause.
 //!
-//! A job of some seconds on the threads that it wanted is so many thread-seconds. What a thread did side by side with
-//! others is its own cause. What one thread did for all (reading on, an ordered part, work before others began) has the
-//! time of those who waited for it, too. What nobody accounts for stays unknown.
+//! A job's thread-seconds are its duration times its threads. The time of a thread working in parallel belongs to that
+//! work. The time of serial work for all (reading ahead, an ordered part, work before others began) includes that of
+//! the threads waiting for it. Time that nothing accounts for stays unknown.
 
 use super::Bound;
 use polyhaul_bytes::BLOCK_BYTES;
 use polyhaul_trace::{FileUse, Lane, Phase, Recording, Totals};
 
-/// Of files of which less than this share came from a disk one says that they were in memory.
+/// If less than this share of the bytes of files came from a disk, they are said to have been in memory.
 const FROM_DISK: f64 = 0.1;
-/// A host whose calls bring less than a block is asked more often than needed; so many times more is many.
+/// A host whose calls return less than a block is called more often than needed; this many times more is too often.
 const MANY_CALLS: u64 = 2;
 /// Cores that others had: less than this share of the work's time is noise.
 const NOISE: f64 = 0.1;
@@ -23,8 +23,8 @@ pub(super) struct Account {
     whole: f64,
     /// Threads that the job was to use.
     pub(super) threads: usize,
-    /// Which share of the bytes of files came from a disk rather than memory, as far as that is known; 0 where that is
-    /// next to nothing.
+    /// The share of the bytes of files that came from a disk rather than memory, as far as known; 0 if that is next to
+    /// nothing.
     pub(super) cold: f64,
     /// The share of the time in which threads were at work, rather than waiting or in calls.
     pub(super) at_work: f64,
@@ -35,7 +35,7 @@ pub(super) struct Account {
 /// Causes that a phase is divided among, by their shares.
 type Parts = Vec<(Bound, f64)>;
 
-/// How phases are divided that are more than one cause.
+/// How phases with more than one cause are divided.
 struct Divided {
     reading: Parts,
     throttled: Parts,
@@ -78,7 +78,7 @@ impl Account {
         account
     }
 
-    /// Each cause and its share, largest first; what is unknown stands behind those of the same size.
+    /// Each cause and its share, largest first; unknown comes after those of equal size.
     pub(super) fn shares(&self) -> Vec<(Bound, f64)> {
         if self.whole <= 0.0 {
             return vec![(Bound::Unknown, 1.0)];
@@ -86,7 +86,7 @@ impl Account {
         let mut shares: Vec<_> = self.causes.iter().map(|&(bound, ns)| (bound, ns / self.whole)).collect();
         shares.retain(|(bound, share)| *bound != Bound::Unknown && *share > 0.0);
         let known: f64 = shares.iter().map(|(_, share)| share).sum();
-        // More than all there is is what rounding and overlapping clocks add.
+        // A sum above the total is due to rounding and overlapping clocks.
         shares.iter_mut().for_each(|(_, share)| *share /= known.max(1.0));
         if known < 1.0 {
             shares.push((Bound::Unknown, 1.0 - known));
@@ -107,7 +107,7 @@ impl Account {
         }
     }
 
-    /// Gives time to the cause that a phase is.
+    /// Attributes time to the cause of a phase.
     fn give(&mut self, phase: Phase, ns: f64, divided: &Divided) {
         match phase {
             Phase::Read => self.divide(ns, &divided.reading),
@@ -122,7 +122,7 @@ impl Account {
         parts.iter().for_each(|&(bound, share)| self.add(bound, ns * share));
     }
 
-    /// Gives the time of what one thread does for all, and that of the others whom it holds up.
+    /// Attributes the time of serial work, and that of the threads it holds up.
     fn one_for_all(&mut self, totals: &Totals, lane: Lane, held: f64, divided: &Divided) {
         let (own, others) = (own(totals, lane), (self.threads - 1) as f64);
         for phase in phases() {
@@ -142,8 +142,8 @@ impl Account {
         }
     }
 
-    /// Takes the time that threads were to work and had no core out of that of the work. More threads than cores take
-    /// them from each other, which is no other program.
+    /// Moves the time that threads were ready but had no core from the work to that cause. More threads than cores take
+    /// cores from each other, which is no other program.
     fn take_stolen(&mut self, seen: &Recording, totals: &Totals, cores: usize) {
         let Some(used) = seen.used else { return };
         let wanted = work(totals).min(cores.max(1) as f64 * seen.elapsed_ns as f64);
@@ -163,8 +163,8 @@ fn phases() -> impl Iterator<Item = Phase> {
     Phase::ALL.into_iter().filter(|phase| !phase.is_wait())
 }
 
-/// The time of cores that were not at work and could have been, in nanoseconds: who is missing where all are at work is
-/// not missed. `None` where the system does not say.
+/// The idle time of cores that could have worked, in nanoseconds: a missing thread does not matter if all cores work.
+/// `None` if the system does not report it.
 fn resting(seen: &Recording, threads: usize, cores: usize) -> Option<f64> {
     let all = threads.min(cores.max(1)) as f64 * seen.elapsed_ns as f64;
     Some((all - seen.used?.cpu_ns as f64).max(0.0))
@@ -180,11 +180,10 @@ fn own(totals: &Totals, lane: Lane) -> f64 {
     phases().map(|phase| totals.get(lane, phase) as f64).sum()
 }
 
-/// For how long others were held up by what one thread does for all, by its lane. `idle` is time of threads that were
-/// not there.
+/// The time that others were held up by serial work, by its lane. `idle` is the time of threads that were not there.
 ///
-/// One thread can hold up no more than all others. A thread that waits notes why when it begins, and the reason may
-/// change before it wakes up: so what is left of the waiting counts for lanes that could have held up more.
+/// One thread can hold up no more than all others. A waiting thread records the reason when it begins, which may change
+/// before it wakes up: so the rest of the waiting counts for lanes that could have held up more.
 fn held(totals: &Totals, threads: usize, idle: f64) -> [(Lane, f64); 3] {
     let most = |lane| (threads - 1) as f64 * own(totals, lane);
     let waits = [
@@ -201,7 +200,7 @@ fn held(totals: &Totals, threads: usize, idle: f64) -> [(Lane, f64); 3] {
     held
 }
 
-/// The cause that a phase is, where that depends on nothing else.
+/// The cause of a phase, if it depends on nothing else.
 fn cause(phase: Phase) -> Bound {
     match phase {
         Phase::Write | Phase::Sync => Bound::Write,
@@ -217,7 +216,7 @@ fn cause(phase: Phase) -> Bound {
     }
 }
 
-/// What is settled in order belongs to reading or to writing, as the work around it does.
+/// Ordered work belongs to reading or to writing, like the work around it.
 fn place(totals: &Totals) -> Parts {
     let sum = |phases: &[Phase]| phases.iter().map(|&phase| totals.total(phase) as f64).sum::<f64>();
     let reading = sum(&[Phase::Cut, Phase::Parse, Phase::Build, Phase::Decode]);
@@ -231,7 +230,7 @@ fn waiting(seen: &Recording, passes: impl Fn(&FileUse) -> bool) -> f64 {
     seen.files.iter().filter(|file| passes(file)).map(|file| file.calls.waiting_ns as f64).sum()
 }
 
-/// Which share of the bytes of files came from a disk. Where the system does not say, all of them.
+/// The share of the bytes of files that came from a disk. If the system does not report it, all of them.
 fn cold(seen: &Recording) -> f64 {
     let from_disk = seen.used.and_then(|used| used.disk_read_bytes);
     let files = seen.files.iter().filter(|file| !file.is_output && file.is_file);
@@ -244,7 +243,7 @@ fn cold(seen: &Recording) -> f64 {
     if share < FROM_DISK { 0.0 } else { share }
 }
 
-/// Whether what reading waited for was mostly pipes and sockets rather than files.
+/// Whether reading waited mostly for pipes and sockets rather than files.
 pub(super) fn is_piped(seen: &Recording) -> bool {
     let of = |is_pipe: bool| {
         waiting(seen, |file| !file.is_output && file.phase == Phase::Read && !file.is_memory && file.is_file != is_pipe)
@@ -261,7 +260,7 @@ fn reading(seen: &Recording, is_cold: bool) -> Parts {
     vec![(Bound::CachedRead, share), (Bound::Read, 1.0 - share)]
 }
 
-/// How much of being throttled is reading, and how much writing.
+/// How much of the throttling is reading, and how much writing.
 fn throttled(seen: &Recording, totals: &Totals) -> [f64; 2] {
     let held = |is_output| -> u64 {
         let files = seen.files.iter().filter(|file| file.is_output == is_output);
@@ -276,7 +275,7 @@ fn throttled(seen: &Recording, totals: &Totals) -> [f64; 2] {
     }
 }
 
-/// What the time in the host's calls was spent for: calls that bring little, waiting for each other, or themselves.
+/// The time of the host's calls by cause: calls that return little, waiting for each other, or the work itself.
 fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> Parts {
     let all = totals.total(Phase::Host) as f64;
     if all <= 0.0 {
@@ -287,7 +286,7 @@ fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> Part
     vec![(Bound::SmallReads, small), (Bound::Locks, locks), (Bound::Host, 1.0 - small - locks)]
 }
 
-/// Whether a host was asked for blocks and brought so little each time that it took many more calls.
+/// Whether a host was asked for blocks and returned so little each time that it took many more calls.
 pub(super) fn has_small_reads(file: &FileUse) -> bool {
     let needed = file.calls.bytes / BLOCK_BYTES as u64 + 1;
     let with_bytes = file.calls.calls - file.calls.calls_by_size[0];
@@ -296,9 +295,9 @@ pub(super) fn has_small_reads(file: &FileUse) -> bool {
 
 /// The time that calls of the host's waited for each other, with that of the ones that they waited for, in nanoseconds.
 ///
-/// A call that begins while no other runs takes what it takes. If those that begin beside others take longer, and have
-/// no core meanwhile, they queue for something that only one has at a time. Threads that are more than the cores queue
-/// for these, and then nothing can be told.
+/// A call that begins while no other runs takes its own time. If those that begin alongside others take longer, and use
+/// no core meanwhile, they queue for something exclusive. If there are more threads than cores, they queue for these,
+/// and nothing can be concluded.
 fn queued(seen: &Recording, threads: usize, cores: usize) -> f64 {
     let (alone, beside) = (seen.host_alone, seen.host_beside);
     if alone.calls == 0 || beside.calls == 0 || threads < 2 || threads > cores {

@@ -1,7 +1,7 @@
 //! What would help a job, and by how much; and what would not.
 //!
-//! Gains are computed by the model of `best` with one thing changed, and mentioned where they are worth it. What has to
-//! be guessed (how small data compresses) is mentioned with them. Nothing here decides what limited a job.
+//! Gains are computed by the model of `best` with one thing changed, and mentioned if they are worth it. Assumptions
+//! (the compression ratio of data) are mentioned with them. Nothing here decides what limited a job.
 
 use super::accounting::{Account, has_small_reads, is_piped};
 use super::best::{Cost, Model};
@@ -13,18 +13,18 @@ use crate::words::{count, rate, time};
 use polyhaul_bytes::{BLOCK_BYTES, Codec};
 use polyhaul_trace::{Phase, Recording};
 
-/// What makes a job less than this much faster is not worth mentioning.
+/// Gains of less than this factor are not worth mentioning.
 const WORTH: f64 = 1.1;
-/// How small text of scenes and tables packs, as a share, at the codecs' fast levels.
+/// Typical compression ratios of scenes and tables in text form, at the codecs' fast levels.
 const PACKED: [(Codec, f64); 3] = [(Codec::Zstd, 0.30), (Codec::Gzip, 0.32), (Codec::Lz4, 0.45)];
-/// How large binary data is beside the same as text.
+/// The size of binary data relative to the same as text.
 const BINARY: f64 = 0.5;
 /// From this share of the time on cores are at work.
 const AT_WORK: f64 = 0.8;
-/// From this share of the machine's rate on one says that writing is at it.
+/// From this share of the machine's rate on, writing is said to be at it.
 const AT_RATE: f64 = 0.5;
 
-/// What is known of a job.
+/// What is known about a job.
 struct AdviceJob<'a> {
     seen: &'a Recording,
     facts: &'a Facts,
@@ -40,13 +40,13 @@ enum Way {
     Write,
 }
 
-/// What was requested that slowed a job down.
+/// A requested limit that slowed a job down.
 struct Paced<'a> {
-    /// The option of the command that asks for it.
+    /// The option of the command that requests it.
     option: &'static str,
-    /// The rate, where that is what took the time.
+    /// The rate, if that took the time.
     bytes_per_second: Option<u64>,
-    /// The latency, where that is, and how many calls had it.
+    /// The latency, if that did, and the number of calls with it.
     latency: Option<(&'a Pace, u64)>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn limit(bound: Bound, seen: &Recording, facts: &Facts, account: &Acc
     }
 }
 
-/// What to say of a job that was limited by `bound`.
+/// The advice for a job that was limited by `bound`.
 pub(super) fn remedies(
     bound: Bound,
     seen: &Recording,
@@ -102,7 +102,7 @@ pub(super) fn remedies(
     said
 }
 
-/// Where ceilings are to be measured that are not known.
+/// Suggests measuring ceilings that are unknown.
 fn not_measured(facts: &Facts, ceilings: Option<&Ceilings>) -> Option<&'static str> {
     let Some(ceilings) = ceilings else { return Some("") };
     let unknown = |list: &[Moved], rate: f64| !list.is_empty() && rate <= 0.0;
@@ -113,32 +113,32 @@ fn not_measured(facts: &Facts, ceilings: Option<&Ceilings>) -> Option<&'static s
 }
 
 impl AdviceJob<'_> {
-    /// How much faster the job is where something that took `now` seconds takes `then`, if that is worth saying.
+    /// How much faster the job becomes if something that took `now` seconds takes `then`, if that is worth mentioning.
     fn gain(&self, now: f64, then: f64) -> Option<f64> {
         let left = (self.seconds - now).max(0.0) + then;
         let gain = if left > 0.0 { self.seconds / left } else { 0.0 };
         (gain >= WORTH).then_some(gain)
     }
 
-    /// The same where a share of the cores' time becomes `then` of what it was.
+    /// The same if a share of the cores' time shrinks to `then` times itself.
     fn gain_of_share(&self, share: f64, then: f64) -> Option<f64> {
         self.gain(share * self.seconds, share * then * self.seconds)
     }
 
-    /// How long the parts of this name took, in seconds.
+    /// The time of the parts with this name, in seconds.
     fn part_seconds(&self, name: &str) -> f64 {
         let parts = self.seen.sections.iter().filter(|part| part.name == name);
         let ns: u64 = parts.map(|part| part.end_ns.saturating_sub(part.begin_ns)).sum();
         (ns as f64 / 1e9).min(self.seconds)
     }
 
-    /// What is known of reading: the model, the cost, and the seconds that it took.
+    /// What is known about reading: the model, the cost, and the seconds that it took.
     fn reading(&self) -> Option<(&Model<'_>, Cost, f64)> {
         let (model, seconds) = (self.model.as_ref()?, self.part_seconds("read"));
         Some((model, model.read(&self.facts.reads)?, seconds)).filter(|_| seconds > 0.0)
     }
 
-    /// How much faster the job is where reading costs something else.
+    /// How much faster the job becomes if reading has another cost.
     fn gain_of_cost(&self, cost: Cost) -> Option<f64> {
         let (model, _, seconds) = self.reading()?;
         self.gain(seconds, cost.at(model.speed(self.account.threads)))
@@ -150,7 +150,7 @@ impl AdviceJob<'_> {
         calls > 0.0 && self.account.throttled[way as usize] >= 0.5 * calls
     }
 
-    /// What throttled one way, where the caller said what it asked for.
+    /// What throttled one direction, if the caller stated its request.
     fn paced(&self, way: Way) -> Option<Paced<'_>> {
         let is_read = way == Way::Read;
         let pace = if is_read { &self.facts.read_pace } else { &self.facts.write_pace };
@@ -171,7 +171,7 @@ impl AdviceJob<'_> {
         })
     }
 
-    /// That a job was throttled on request, and what it would be without.
+    /// A note that a job was throttled on request, and its time without that.
     fn held(&self, way: Way) -> Option<String> {
         let is_read = way == Way::Read;
         let (doing, part) = if is_read { ("reading", "read") } else { ("writing", "write") };
@@ -210,7 +210,7 @@ impl AdviceJob<'_> {
         rate(sum_of_bytes(list) / seconds)
     }
 
-    /// That the program at the other end of a pipe is the slow one.
+    /// A note that the program at the other end of a pipe is the slow one.
     fn producer(&self) -> Option<String> {
         let (list, seconds) = (&self.facts.reads, self.part_seconds("read"));
         if list.is_empty() || seconds <= 0.0 {
@@ -243,7 +243,7 @@ impl AdviceJob<'_> {
         Some(format!("a faster disk would make it up to {gain:.1}× faster"))
     }
 
-    /// How near writing is to what the machine takes.
+    /// How near writing is to the machine's rate.
     fn write_rate(&self) -> Option<String> {
         let (model, list) = (self.model.as_ref()?, &self.facts.writes);
         let totals = self.seen.totals();
@@ -259,7 +259,7 @@ impl AdviceJob<'_> {
             .then(|| format!("more threads would not help: writing runs at {percent:.0} % of {whose}"))
     }
 
-    /// What is read, where what a codec compressed is something else.
+    /// The reads, with those compressed by a codec changed.
     fn without(&self, codec: Codec, change: impl Fn(&Moved) -> Moved) -> Vec<Moved> {
         let list = self.facts.reads.iter();
         list.map(|it| if it.codec == Some(codec) { change(it) } else { it.clone() }).collect()
@@ -312,7 +312,7 @@ impl AdviceJob<'_> {
         Some(format!("as binary PLY, at about half the size, it would be read up to {gain:.1}× faster"))
     }
 
-    /// How much a limit that backs all threads would help.
+    /// How much a memory limit that suits all threads would help.
     fn memory(&self) -> Option<String> {
         let wanted = self.account.threads.min(self.facts.cores.max(1)) as f64;
         let missing = self.seen.starved_ns as f64 / self.seen.elapsed_ns.max(1) as f64;
@@ -335,7 +335,7 @@ impl AdviceJob<'_> {
         })
     }
 
-    /// What a buffer around the host's calls would help, if each call takes what it takes.
+    /// How much a buffer around the host's calls would help, if each call takes the same time.
     fn small_reads(&self) -> Option<String> {
         let small = self.seen.files.iter().filter(|file| has_small_reads(file));
         let (calls, bytes) = small.fold((0, 0), |(calls, bytes), it| (calls + it.calls.calls, bytes + it.calls.bytes));

@@ -1,7 +1,7 @@
 //! The best that a machine could do with the bytes of a job, by its ceilings.
 //!
-//! What a part of a job costs, and how long it takes then, is `report/model.rs`'s. Of each resource the files of all
-//! formats and codecs are a sum. The parts follow each other. Where a rate is not known, nothing is said.
+//! The cost and time of a part of a job are up to `model.rs`. For each resource the files of all formats and codecs are
+//! summed. Parts follow each other. If a rate is unknown, so is the result.
 
 use super::Facts;
 use super::accounting::Account;
@@ -11,17 +11,17 @@ use crate::model::{Reading, kernel_seconds, over, speed};
 use crate::moved::Moved;
 use polyhaul_trace::{Lane, Phase, Recording};
 
-/// Jobs whose best time is less are not compared, in seconds: what they take is not their bytes.
+/// Jobs whose best time is less are not compared, in seconds: their time is not due to their bytes.
 const SMALL: f64 = 0.001;
-/// Work that no kernel stands for may take this share of the time.
+/// Work without a kernel may take this share of the time.
 const UNKNOWN_WORK: f64 = 0.1;
 
-/// What a machine makes of bytes.
+/// The best rates of a machine applied to bytes.
 pub(super) struct Model<'a> {
     pub(super) ceilings: &'a Ceilings,
-    /// Which share of what is read comes from a disk.
+    /// The share of the input that comes from a disk.
     cold: f64,
-    /// Which share of decompressing one thread did at a time, as far as it was seen.
+    /// The observed share of decompressing that was serial.
     lone: f64,
 }
 
@@ -30,14 +30,15 @@ impl<'a> Model<'a> {
         Model { ceilings, cold: account.cold, lone: lone(seen) }
     }
 
-    /// How much work so many threads get done, in cores.
+    /// The work of this many threads, in cores.
     pub(super) fn speed(&self, threads: usize) -> f64 {
         speed(self.ceilings, threads)
     }
 
-    /// Reading; `None` where a rate is not known.
+    /// Reading; `None` if a rate is unknown.
     ///
-    /// Streams are decompressed side by side as far as that was seen: nobody knows which of the others could have been.
+    /// Streams are decompressed in parallel as far as that was observed: it is unknown which of the others could have
+    /// been.
     pub(super) fn read(&self, list: &[Moved]) -> Option<Cost> {
         let reading = Reading::from_moved(list, self.ceilings)?;
         let bytes = list.iter().map(|it| it.bytes).sum();
@@ -45,7 +46,7 @@ impl<'a> Model<'a> {
         Some(reading.cost(reading.streams.min(self.lone * reading.unpack), disk))
     }
 
-    /// Writing; `None` where a rate is not known.
+    /// Writing; `None` if a rate is unknown.
     pub(super) fn write(&self, list: &[Moved]) -> Option<Cost> {
         let mut sum = Cost::default();
         for moved in list {
@@ -60,7 +61,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// Which share of decompressing was not done side by side; all of it where there was none.
+/// The share of decompressing that was serial; all of it if there was none.
 fn lone(seen: &Recording) -> f64 {
     let totals = seen.totals();
     match totals.total(Phase::Decompress) {
@@ -83,7 +84,7 @@ fn writer(format: &str) -> Option<&'static str> {
     })
 }
 
-/// The share of the time that models were changed for. What one thread did while no other could has all of it.
+/// The share of the time spent changing models. Serial work counts as a whole.
 fn transform(seen: &Recording, account: &Account) -> f64 {
     let totals = seen.totals();
     let side = totals.get(Lane::Side, Phase::Transform) as f64;
@@ -91,8 +92,8 @@ fn transform(seen: &Recording, account: &Account) -> f64 {
     (alone + side / account.threads as f64) / seen.elapsed_ns.max(1) as f64
 }
 
-/// The best time for all that was moved, in seconds; `None` where that is not known or too little to compare. What was
-/// done is possible, so it is no more than that.
+/// The best time for everything that was moved, in seconds; `None` if it is unknown or too small to compare. Since the
+/// actual time was possible, it is no more than that.
 pub(super) fn seconds(seen: &Recording, facts: &Facts, account: &Account, ceilings: &Ceilings) -> Option<f64> {
     if transform(seen, account) > UNKNOWN_WORK {
         return None;

@@ -1,8 +1,8 @@
 //! What limited a job, how far it was from this machine's best, and what would help.
 //!
-//! `accounting` gives each thread's every moment to one cause; `best` is what the machine could do with the same bytes;
-//! `advice` computes by the same model what would change it. Pure: a recording, facts and ceilings go in, words and
-//! numbers come out; nothing is measured here. The rules, for users, are in docs/guide/verdict.md.
+//! `accounting` attributes every moment of each thread to one cause; `best` is the machine's best time for the same
+//! bytes; `advice` computes by the same model what would change it. Pure: a recording, facts and ceilings go in, words
+//! and numbers come out; nothing is measured here. The rules, for users, are in docs/guide/verdict.md.
 
 mod accounting;
 mod advice;
@@ -17,9 +17,9 @@ use polyhaul_trace::Recording;
 use std::fmt;
 use std::time::Duration;
 
-/// A cause with this share of the time is the one, whatever the others have.
+/// A cause with this share of the time leads, whatever the others have.
 const CLEAR: f64 = 0.40;
-/// A cause with this share is the one if it leads by [`LEAD`].
+/// A cause with this share leads if it exceeds the next by [`LEAD`].
 const FAIR: f64 = 0.25;
 /// How many times the share of the next cause is a lead.
 const LEAD: f64 = 1.3;
@@ -28,7 +28,7 @@ const SHORT: f64 = 0.001;
 /// A verdict is worth a line from this time on, in seconds, and where its causes have this share of the time together.
 const TELLING_SECONDS: f64 = 0.01;
 const TELLING: f64 = 0.25;
-/// How many causes are named where none leads.
+/// How many causes are named if none leads.
 const NAMED: usize = 3;
 /// Below this a job is as fast as the machine allows.
 const AT_BEST: f64 = 1.05;
@@ -99,14 +99,14 @@ pub struct Verdict {
     pub bound: Bound,
     /// The same in words: `parsing`, `piped input`, `the read latency of 5 ms`.
     pub limit: String,
-    /// The share of the cores' time that this took, 0 to 1; 0 where no cause leads.
+    /// The share of the cores' time that this took, 0 to 1; 0 if no cause leads.
     pub share: f64,
-    /// How long the job took, in seconds.
+    /// The duration of the job in seconds.
     pub seconds: f64,
     /// Plain bytes per second: those read or those written, whichever are more.
     pub bytes_per_second: f64,
-    /// The least time that this machine needs for the same bytes, in seconds; `None` where its ceilings are not known,
-    /// and for jobs too small to compare.
+    /// The least time that this machine needs for the same bytes, in seconds; `None` if its ceilings are unknown, and
+    /// for jobs too small to compare.
     pub best_possible_seconds: Option<f64>,
     /// How many times longer than that it took.
     pub times_off: Option<f64>,
@@ -120,24 +120,24 @@ pub struct Verdict {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Facts {
-    /// What it read, by format and codec.
+    /// The bytes it read, by format and codec.
     pub reads: Vec<Moved>,
-    /// What it wrote, by format and codec.
+    /// The bytes it wrote, by format and codec.
     pub writes: Vec<Moved>,
     /// Cores that the process may use.
     pub cores: usize,
-    /// How reading was throttled on request.
+    /// The requested throttling of reads.
     pub read_pace: Option<Pace>,
-    /// How writing was throttled on request.
+    /// The requested throttling of writes.
     pub write_pace: Option<Pace>,
 }
 
 /// A requested rate and latency.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
-    /// In bytes per second, where there is one.
+    /// In bytes per second, if limited.
     pub bytes_per_second: Option<u64>,
-    /// What each call takes in addition.
+    /// What is added to each call.
     pub latency: Duration,
 }
 
@@ -148,13 +148,13 @@ impl From<&Throttle> for Pace {
 }
 
 impl Facts {
-    /// Those of jobs that moved this, on this machine.
+    /// The facts of jobs that moved this, on this machine.
     pub fn new(reads: Vec<Moved>, writes: Vec<Moved>) -> Facts {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Facts { reads, writes, cores, read_pace: None, write_pace: None }
     }
 
-    /// The same of a job that was throttled on request.
+    /// The same for a job that was throttled on request.
     #[must_use]
     pub fn throttled(self, read: Option<&Throttle>, write: Option<&Throttle>) -> Facts {
         Facts { read_pace: read.map(Pace::from), write_pace: write.map(Pace::from), ..self }
@@ -167,9 +167,9 @@ impl Facts {
 }
 
 impl Verdict {
-    /// Judges a recording of jobs that moved what `facts` list, beside what the machine can do at best.
+    /// Judges a recording of jobs that moved the bytes in `facts`, relative to the machine's best rates.
     ///
-    /// The recording is of the jobs alone: see [`Recording::since`].
+    /// The recording must cover only these jobs: see [`Recording::since`].
     pub fn from_recording(seen: &Recording, facts: &Facts, ceilings: Option<&Ceilings>) -> Verdict {
         let account = Account::from_recording(seen, facts.cores);
         let seconds = seen.elapsed_ns as f64 / 1e9;
@@ -190,18 +190,18 @@ impl Verdict {
         }
     }
 
-    /// Whether it says something: the job was long enough to judge, and its causes are more than a few percent of it.
+    /// Whether it is meaningful: the job was long enough to judge, and more than a few percent of it is attributed.
     pub fn is_telling(&self) -> bool {
         self.seconds >= TELLING_SECONDS && known(&self.causes) >= TELLING
     }
 
-    /// The share of every cause in whole percent, largest first; they add up to 100, and causes that come to 0 are not
-    /// among them.
+    /// The share of every cause in whole percent, largest first; they add up to 100, and causes that round to 0 are
+    /// left out.
     pub fn percents(&self) -> Vec<(Bound, u32)> {
         let mut parts: Vec<_> = self.causes.iter().map(|&(bound, share)| (bound, share * 100.0)).collect();
         let whole = |part: f64| part.max(0.0) as u32;
         let missing = 100_u32.saturating_sub(parts.iter().map(|&(_, part)| whole(part)).sum()) as usize;
-        // Those whose fraction is largest are rounded up.
+        // Those with the largest fractions are rounded up.
         parts.sort_by(|a, b| b.1.fract().total_cmp(&a.1.fract()).then(a.0.cmp(&b.0)));
         let round = |(index, &(bound, part)): (usize, &(Bound, f64))| (bound, whole(part) + u32::from(index < missing));
         let mut percents: Vec<_> = parts.iter().enumerate().map(round).filter(|(_, percent)| *percent > 0).collect();
@@ -230,7 +230,7 @@ impl Verdict {
         format!("no single cause: {}", parts.collect::<Vec<_>>().join(", "))
     }
 
-    /// How far it is from what the machine can do: `1.3× slower than this machine's best (210 ms)`.
+    /// Its distance from the machine's best: `1.3× slower than this machine's best (210 ms)`.
     pub fn distance(&self) -> Option<String> {
         let (times, best) = (self.times_off?, seconds(self.best_possible_seconds?));
         Some(if times < AT_BEST {

@@ -7,7 +7,7 @@ use polyhaul_trace::{self as trace, Detail, FileUse, Lane, Phase, Section, Threa
 
 const MS: u64 = 1_000_000;
 
-/// A recording of `ms` milliseconds on so many threads.
+/// A recording of `ms` milliseconds on this many threads.
 fn job(threads: usize, ms: u64) -> Recording {
     let mut seen = Recording::default();
     (seen.elapsed_ns, seen.wanted_threads) = (ms * MS, threads);
@@ -98,7 +98,7 @@ fn work_side_by_side_is_what_it_is() {
     ] {
         assert_eq!(side(phase), (bound, 80), "{phase:?}");
     }
-    // One thread waits for nobody, and nobody for it.
+    // A single thread waits for no other, and no other for it.
     assert_eq!(found(&with(1, 100, &[(Alone, Phase::Parse, 90)])), (Bound::Parse, 90));
     assert_eq!(found(&with(1, 100, &[(Alone, Phase::Other, 90)])).0, Bound::Unknown);
 }
@@ -114,7 +114,7 @@ fn who_waits_for_calls_or_codecs_waits_for_what_they_are() {
     assert_eq!(found(&with(4, 100, &turn)), (Bound::Write, 85));
     let turn = [(Turn, Phase::Place, 90), (Side, Phase::Parse, 60), (Side, Phase::WaitTurn, 250)];
     assert_eq!(found(&with(4, 100, &turn)).0, Bound::Serial);
-    // Of two things at the same place each has those who wait in proportion.
+    // Two lanes in the same place share the waiting threads in proportion.
     let both = [(Input, Phase::Read, 75), (Input, Phase::Decompress, 25), (Side, Phase::WaitInput, 200)];
     let causes = judge(&with(3, 100, &both)).causes;
     assert_eq!(causes, [(Bound::Read, 0.75), (Bound::Decompress, 0.25)]);
@@ -210,7 +210,7 @@ fn a_host_that_brings_little_at_a_time_is_told_from_a_slow_one() {
         seen.files = vec![file(Phase::Host, false, 1_000_000, calls, 95)];
         assert_eq!(found(&seen), (Bound::Host, 95), "{calls}");
     }
-    // What is not in the time of a file is a resolver's.
+    // Time outside of a file's calls is a resolver's.
     seen.files = vec![file(Phase::Host, false, 1_000_000, 10_000, 10)];
     assert_eq!(found(&seen).0, Bound::Host);
 }
@@ -223,7 +223,7 @@ fn calls_of_a_host_that_take_longer_beside_others_wait_for_a_lock() {
     seen.host_beside.idle_ns = 388 * MS;
     assert_eq!(found(&seen).0, Bound::Locks);
     assert!(judge(&seen).advice[0].contains("take 4.0× as long"), "{:?}", judge(&seen).advice);
-    // As long as alone: they are slow, each for itself.
+    // As long as alone: the calls are slow, independently of each other.
     seen.host_alone.idle_ns = 8 * MS;
     assert_eq!(found(&seen), (Bound::Host, 98));
     // Four threads on two cores wait for these.
@@ -270,7 +270,7 @@ fn without_a_clear_lead_it_is_not_told() {
     assert_eq!(judge(&short).to_string(), "too short to judge (0.50 ms)");
 }
 
-/// A machine of four cores that do what three would.
+/// A machine with four cores that do the work of three.
 fn machine() -> Ceilings {
     let rates = [
         ("parse obj", 400e6),
@@ -329,7 +329,7 @@ fn the_best_is_the_slowest_resource_of_each_part() {
     // Half of it was in memory.
     seen.used = used(100, Some(200_000_000));
     is_near(best(&seen, Some(obj()), None), 2.0);
-    // What has no rate has no best, and neither has what is too small.
+    // Without a rate there is no best time, and neither for small jobs.
     assert_eq!(best(&seen, Some(Moved::new("psd", 400_000_000)), None), None);
     assert_eq!(best(&seen, None, Some(Moved::new("obj", 1000))), None);
     let mut alone = seen.clone();
@@ -400,7 +400,7 @@ fn advice_is_computed_by_the_same_model() {
     let verdict = beside_machine(&seen, &obj);
     assert_eq!(verdict.advice[0], "4 threads instead of 1 would make it up to 2.7× faster");
 
-    // Writing at what the system takes.
+    // Writing at the system's rate.
     let seen = with(4, 250, &[(Lane::Turn, Phase::Write, 220), (Lane::Side, Phase::WaitTurn, 600)]);
     let verdict = beside_machine(&seen, &facts(None, Some(Moved::new("obj", 400_000_000))));
     assert_eq!(verdict.bound, Bound::Write);
@@ -427,17 +427,17 @@ fn files_of_several_formats_and_codecs_are_a_sum() {
     // Formatting takes 0.4 s of a core and the system 0.2 s; the disk has half of it.
     let list = [Moved::new("obj", 400_000_000), Moved { durable: true, ..Moved::new("obj", 400_000_000) }];
     is_near(best(&seen, &[], &list), 2.2);
-    // What has no rate leaves all of it unknown.
+    // One missing rate makes all of it unknown.
     assert_eq!(best(&seen, &[Moved::new("obj", 400_000_000), Moved::new("psd", 1)], &[]), None);
 
-    // Streams follow each other, as far as nothing else was seen.
+    // Streams follow each other unless something else was observed.
     let stream = || Moved::new("obj", 100_000_000).streamed(Codec::Gzip, 400_000_000);
     let streams = [stream(), Moved::new("ply", 100_000_000).streamed(Codec::Zstd, 300_000_000)];
     add(&mut seen, Lane::Input, Phase::Decompress, 900);
     is_near(best(&seen, &streams, &[]), 0.8 + 0.2);
     add(&mut seen, Lane::Side, Phase::Decompress, 100);
     is_near(best(&seen, &streams, &[]), 0.9);
-    // Members side by side say nothing of a stream beside them.
+    // Parallel members say nothing about a stream.
     let members = Moved::new("ply", 100_000_000).compressed(Codec::Zstd, 300_000_000);
     is_near(best(&seen, &[stream(), members], &[]), 0.8);
     let mut apart = with(4, 5000, &[(Lane::Side, Phase::Decompress, 900)]);
@@ -497,7 +497,7 @@ fn advice_for_a_rate_that_was_asked_for_is_not_about_the_disk() {
             "zstd would make a load at that rate 3.3× faster if its text compresses to 30 %",
         ]
     );
-    // A disk that is no faster than what was asked for is no help either.
+    // A disk that is no faster than the requested rate is no help either.
     seen.used = used(1000, None);
     assert_eq!(beside_machine(&seen, &obj).advice[0], "reading was throttled to 100 MB/s on request");
 }
@@ -526,7 +526,7 @@ fn causes_add_up_to_a_hundred_percent_with_what_is_unattributed() {
     use Lane::Side;
     let three = |ms| with(1, 100, &[(Side, Phase::Parse, ms), (Side, Phase::Build, ms), (Side, Phase::Format, ms)]);
     let many: Vec<_> = Phase::ALL.into_iter().filter(|phase| !phase.is_wait()).map(|phase| (Side, phase, 7)).collect();
-    // More than all there is, as clocks of several threads may have it.
+    // More than the total, as clocks of several threads may yield.
     for seen in [three(33), three(29), three(60), with(3, 100, &many), with(7, 11, &many), Recording::default()] {
         let verdict = judge(&seen);
         let sum: f64 = verdict.causes.iter().map(|(_, share)| share).sum();
@@ -538,7 +538,7 @@ fn causes_add_up_to_a_hundred_percent_with_what_is_unattributed() {
     let named = words.strip_prefix("no single cause: ").unwrap().split(", ").map(|it| it.rsplit(' ').nth(1).unwrap());
     assert_eq!(named.map(|it| it.parse::<u32>().unwrap()).sum::<u32>(), 100, "{words}");
     assert!(words.ends_with("unattributed 1 %"), "{words}");
-    // What is not named is summed up.
+    // Causes that are not named are summed up.
     let words = judge(&with(3, 100, &many)).to_string();
     assert!(words.contains(", other causes ") && words.contains(", unattributed "), "{words}");
 }
@@ -554,7 +554,7 @@ fn a_pipe_is_not_a_disk() {
     assert!(verdict.to_string().starts_with("100 MB/s, limited by piped input ("), "{verdict}");
     let producer = "the program that writes to the pipe delivered 100 MB/s; reading could be up to 11.4× faster";
     assert_eq!(verdict.advice, [producer]);
-    // A small file beside it, in the page cache, changes nothing.
+    // A small file in the page cache changes nothing.
     seen.used = used(1000, Some(0));
     seen.files.push(file(Phase::Read, true, 1_000_000, 1, 50));
     assert_eq!(beside_machine(&seen, &obj).advice, [producer]);
@@ -578,7 +578,7 @@ fn a_latency_is_named_and_not_a_rate() {
     let rate = of(Some(10_000_000), 0);
     assert_eq!(rate.limit, "the read rate of 10 MB/s");
     assert_eq!(rate.advice[0], "reading was throttled to 10 MB/s because of `--read-rate 10MB/s`");
-    // Of both the one counts that takes longer.
+    // Of the two, the one that takes longer counts.
     assert_eq!(of(Some(1_000_000_000), 5).limit, latency.limit);
     assert_eq!(of(Some(11_000_000), 1).limit, "the read rate of 11 MB/s");
 }
