@@ -84,6 +84,7 @@ pub(crate) fn main(quick: bool) -> ExitCode {
     if !quick {
         run.step("clippy", |_| clippy());
         run.step("features", |_| features());
+        run.step("without optimization", |_| unoptimized());
     }
     run.step("tests", |tally| tests(&["--all-targets"], tally));
     run.step("python", |tally| python::step(quick, tally));
@@ -162,6 +163,12 @@ fn features() -> Outcome {
         ["png", "exr", "zune-jpeg", "jpeg-encoder", "bcdec_rs", "intel_tex_2"].contains(&name)
     };
     Outcome::of(tree.is_some_and(|tree| !tree.lines().any(is_of_images)))
+}
+
+/// The program links when it is built like a new project's dependencies: our own profiles optimize even tests.
+fn unoptimized() -> Outcome {
+    let profile = ["--config", "profile.dev.opt-level=0", "--target-dir", "target/unoptimized"];
+    status(root::cargo().args(["build", "-p", "polyhaul-cli"]).args(profile))
 }
 
 /// Links that lead nowhere are errors. Libraries alone: the command's binary has the library's name, and so has the C

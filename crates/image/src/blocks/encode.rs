@@ -63,6 +63,14 @@ mod kernels {
     use polyhaul_model::Encoding;
     use polyhaul_model::error::{Error, ErrorKind, Result};
 
+    // The library's archive has an unused object of C++, whose `__gxx_personality_v0` is undefined without the C++
+    // runtime. In builds without optimization, Rust's linker (rust-lld, the default on this target) pulls it in, and
+    // dependents of this crate would not link. As needed, so a program that does not use the object does not depend on
+    // the runtime. Release builds never pull it in. See https://github.com/rust-lang/rust/issues/135257.
+    #[cfg(all(debug_assertions, target_os = "linux", target_arch = "x86_64"))]
+    #[link(name = "libstdc++.so.6", kind = "dylib", modifiers = "+verbatim")]
+    unsafe extern "C" {}
+
     /// The strip was checked: it has the pixels, and `blocks` the room.
     pub(super) fn encode(encoding: Encoding, quality: BlockQuality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
         let mut surface = kernel::rgba_surface {
