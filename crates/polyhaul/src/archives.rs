@@ -1,8 +1,8 @@
-//! Inputs inside of archives: a path that goes on behind an archive names a member of it.
+//! Inputs inside archives: a path that continues after an archive names a member of it.
 //!
-//! `assets.zip/textures/wood.tga` is a member; `assets.zip/more.zip/a.obj` one of an archive in an archive. An archive
-//! that is named by itself stands for its one member of a known format. What lies beside a member lies in the same
-//! archive: see [`crate::resolve`]. How archives are built is `polyhaul_bytes`' business.
+//! `assets.zip/textures/wood.tga` is a member; `assets.zip/more.zip/a.obj` is one of a nested archive. The name of an
+//! archive alone stands for its only member of a known format. Files next to a member are in the same archive: see
+//! [`crate::resolve`]. The layout of archives is up to `polyhaul_bytes`.
 
 use crate::format::Format;
 use crate::open::{limits, read_all, regular};
@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// How many archives may lie in each other.
+/// The greatest depth of nested archives.
 const MOST_DEPTH: u32 = 4;
 /// How many members a message lists.
 const LISTED_COUNT: usize = 5;
@@ -23,7 +23,7 @@ const LISTED_COUNT: usize = 5;
 /// An archive that is open.
 pub(crate) struct Shelf {
     archive: Archive<'static>,
-    /// Where its bytes come from, for errors.
+    /// The origin of its bytes, for errors.
     source: Source<'static>,
     /// In how many archives it lies, and itself.
     depth: u32,
@@ -34,25 +34,25 @@ pub(crate) struct Shelf {
 pub(crate) struct Member {
     shelf: Arc<Shelf>,
     number: usize,
-    /// Its name in the archive, without those of archives around it.
+    /// Its name in the archive, without those of outer archives.
     name: Arc<str>,
-    /// What messages call it: the archive's name and its own.
+    /// Its name in messages: the archive's name and its own.
     shown: Arc<str>,
 }
 
-/// Whether a source is an archive. Nothing is taken out of it.
+/// Whether a source is an archive. Nothing is consumed.
 pub(crate) fn is_archive(source: &Source<'static>) -> Result<bool> {
     ask(source, || Archive::is_archive(source))
 }
 
-/// The member that `path` names, where a part of it is an archive and not a folder; `None` if none is.
+/// The member that `path` names, if a part of it is an archive rather than a folder; otherwise `None`.
 pub(crate) fn member_at(path: &Path, options: &ReadOptions) -> Result<Option<Member>> {
     let Some((file, name)) = split(path) else { return Ok(None) };
     let Some(shelf) = open_at(&file, options)? else { return Ok(None) };
     shelf.member(&name, options).map(Some)
 }
 
-/// Splits a path behind the file in it: what follows is a name in an archive, if that file is one.
+/// Splits a path after the file in it: if that file is an archive, what follows is a name in it.
 pub(crate) fn split(path: &Path) -> Option<(PathBuf, String)> {
     let is_file = |path: &&Path| path.metadata().is_ok_and(|found| found.is_file());
     let file = path.ancestors().skip(1).find(is_file)?;
@@ -70,7 +70,7 @@ pub(crate) fn open_at(file: &Path, options: &ReadOptions) -> Result<Option<Arc<S
     Shelf::open(source, 1, options).map(Some)
 }
 
-/// A path as names in archives are written; `None` if it leads out.
+/// A path in the form of names in archives; `None` if it leads out.
 fn in_archive(path: &Path) -> Option<String> {
     let mut name = String::new();
     for part in path.components() {
@@ -128,7 +128,7 @@ impl Shelf {
         Ok(Some(Member { shelf: self.clone(), number, name: name.into(), shown }))
     }
 
-    /// The one member whose name says a format.
+    /// The only member whose name indicates a format.
     pub(crate) fn only_member(self: &Arc<Self>) -> Result<Member> {
         let mut known = self.archive.names().filter(|name| is_known(name));
         match (known.next(), known.next()) {
@@ -159,12 +159,13 @@ impl Shelf {
     }
 }
 
-/// Whether the name says a format. What macOS puts beside each file has the same name and is none.
+/// Whether the name indicates a format. The files that macOS adds for each file have the same extension, but do not
+/// count.
 fn is_known(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && Format::of_path(Path::new(name)).is_some()
 }
 
-/// All bytes of a stream, as far as the memory limit allows.
+/// All bytes of a stream, up to the memory limit.
 fn in_memory(source: &Source<'static>, options: &ReadOptions) -> Result<Source<'static>> {
     let (name, most_bytes) = (source.name(), options.run.memory_limit);
     let bytes = read_all(source, None, most_bytes, &options.run.cancel, "a streamed archive")?;
@@ -181,12 +182,12 @@ fn in_memory(source: &Source<'static>, options: &ReadOptions) -> Result<Source<'
 }
 
 impl Member {
-    /// What messages call it.
+    /// Its name in messages.
     pub(crate) fn shown(&self) -> &Arc<str> {
         &self.shown
     }
 
-    /// How many bytes it has, as its archive says.
+    /// Its size in bytes according to its archive.
     pub(crate) fn claimed_bytes(&self) -> u64 {
         self.shelf.archive.plain_bytes(self.number)
     }
@@ -197,7 +198,7 @@ impl Member {
         ask(&shelf.source, || shelf.archive.member(self.number, shown, &limits(options)))
     }
 
-    /// The archive that it is.
+    /// Opens it as an archive.
     pub(crate) fn open_archive(&self, options: &ReadOptions) -> Result<Arc<Shelf>> {
         let (shelf, shown) = (&self.shelf, &self.shown);
         let stored = ask(&shelf.source, || shelf.archive.stored(self.number, shown))?;
@@ -205,7 +206,7 @@ impl Member {
         Shelf::open(source, shelf.depth + 1, options)
     }
 
-    /// This member, or the one that it stands for where it is an archive itself.
+    /// This member, or the one that it stands for if it is an archive itself.
     pub(crate) fn resolved(self, options: &ReadOptions) -> Result<Member> {
         if is_archive(&self.source(options)?)? {
             self.open_archive(options)?.only_member()?.resolved(options)
@@ -214,7 +215,7 @@ impl Member {
         }
     }
 
-    /// The member that `name` means beside this one; `None` if the name leads out of the archive, or, unless
+    /// The member that `name` refers to, relative to this one; `None` if the name leads out of the archive, or, unless
     /// `allow_outside`, out of the folder.
     pub(crate) fn beside(&self, name: &Path, allow_outside: bool) -> Option<Result<Member>> {
         let mut path = PathBuf::from(&*self.name);

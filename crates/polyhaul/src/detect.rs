@@ -1,9 +1,10 @@
-//! Finds the format of a source: the one that the caller names, then that of its extension, then that of its content.
+//! Finds the format of a source: the one set by the caller, otherwise that of its extension, otherwise that of its
+//! content.
 //!
-//! A named format is believed: an empty `x.obj` is an empty scene, and unknown words in it are warnings. Where reading
-//! then complains and the bytes look like another format, a hint or a warning adds that. Without a name the content
-//! must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. How formats
-//! begin is in the registry. Nothing here reads on or parses.
+//! A format that was set is trusted: an empty `x.obj` is an empty scene, and unknown words in it are warnings. If
+//! reading then complains and the bytes look like another format, a hint or a warning says so. Without a format the
+//! content must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. The
+//! signatures of formats are in the registry. Nothing here reads on or parses.
 
 use crate::format::Format;
 use crate::open::Plain;
@@ -24,7 +25,7 @@ pub(crate) struct Detected {
     looks: Looks,
 }
 
-/// What a source looks like. Decompressed bytes are not examined: that could report damage before its turn, and the
+/// The apparent content of a source. Decompressed bytes are not examined: that could report damage too early, and the
 /// result must not depend on how the bytes arrive.
 enum Looks {
     Known(Option<Format>),
@@ -54,7 +55,7 @@ impl Detected {
         Ok(Detected { format, looks })
     }
 
-    /// The format that the bytes look like, where it is another one.
+    /// The format that the bytes look like, if it is a different one.
     fn other(&self, plain: &Plain) -> Result<Option<Format>> {
         let looks = match self.looks {
             Looks::Known(looks) => looks,
@@ -91,7 +92,7 @@ impl Detected {
     }
 }
 
-/// The format that the first bytes look like, of a source of `size` bytes where that is known.
+/// The format that the first bytes look like, for a source of `size` bytes, if known.
 fn looks_like(plain: &Plain, head: &mut [u8], size: Option<u64>) -> Result<Option<Format>> {
     let count = plain.peek(head)?;
     let bytes = head.get(..count).unwrap_or_default();
@@ -102,7 +103,7 @@ fn few_look_like(plain: &Plain) -> Result<Option<Format>> {
     looks_like(plain, &mut [0; FEW_BYTES], None)
 }
 
-/// The format of a source without a known name, which begins with `head` and has `size` bytes where that is known.
+/// The format of a source without a known name, which begins with `head` and has `size` bytes, if known.
 fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -> Result<Format> {
     if let Some(format) = Format::of_content(&Head { bytes: head, size }) {
         return Ok(format);
@@ -112,7 +113,7 @@ fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -
     let may_be_obj = extension.is_none();
     let why = match Format::of_words(head) {
         Some(Ok(format)) if may_be_obj => return Ok(format),
-        // A long comment: what follows it is not here.
+        // A long comment: what follows it is not in the head.
         Some(Err(format)) if may_be_obj && head.len() == HEAD_BYTES => return Ok(format),
         Some(Err(_)) if head.is_empty() => "the input is empty".to_owned(),
         Some(Err(_)) if head.len() < HEAD_BYTES => "the input has only blank lines and comments".to_owned(),
@@ -126,7 +127,7 @@ fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -
     Err(Error::new(ErrorKind::Usage, message).with_hint(format!("specify the format with `--from FORMAT`: {known}")))
 }
 
-/// The extension of a path, that of a codec behind it removed.
+/// The extension of a path, without that of a codec after it.
 fn extension(path: Option<&Path>) -> Option<String> {
     let shown = path?.to_string_lossy();
     let plain = Codec::of_name(&shown).map_or(&*shown, |(_, plain)| plain);

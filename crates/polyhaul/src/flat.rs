@@ -1,4 +1,4 @@
-//! Scenes for a renderer as meshes, objects and materials, and what is lost on the way.
+//! Scenes for a renderer as meshes, objects and materials, and the losses of that.
 
 use crate::options::WriteOptions;
 use crate::references;
@@ -25,8 +25,7 @@ pub(crate) fn with_instances(scene: Scene, limits: &Limits, warnings: &mut Warni
     flat(Cow::Owned(scene), (Instances::AsFormat, limits), warnings)
 }
 
-/// The meshes of a scene for a renderer; what is not a mesh, and what MTL cannot express, is dropped with a
-/// warning.
+/// The meshes of a scene for a renderer; anything else, and what MTL cannot express, is dropped with a warning.
 fn flat(scene: Cow<'_, Scene>, (instances, limits): (Instances, &Limits), warnings: &mut Warnings) -> Result<Scene> {
     let folder = scene.folder.clone();
     let (render, meshes) = match &scene {
@@ -47,7 +46,8 @@ fn flat(scene: Cow<'_, Scene>, (instances, limits): (Instances, &Limits), warnin
     Ok(flat.scene)
 }
 
-/// Shapes, arrays and textures that became something else or nothing when a scene for a renderer became one of meshes.
+/// Warns about shapes, arrays and textures that were changed or dropped when a scene for a renderer was converted to
+/// meshes.
 fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
     for (class, count) in &flat.left_out {
         let message = format!("shapes of class `{class}` are not meshes: {count} dropped");
@@ -65,7 +65,7 @@ fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
     }
 }
 
-/// What scenes of meshes do not store of one for a renderer, shapes, materials and textures apart.
+/// Warns about what scenes of meshes cannot store of one for a renderer, except for shapes, materials and textures.
 fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
     let settings = [&render.film, &render.filter, &render.sampler, &render.integrator, &render.accelerator];
     let settings = settings.into_iter().flatten().count() + render.options.len();

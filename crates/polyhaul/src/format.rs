@@ -1,6 +1,6 @@
 //! Identifies a format by its index in the registry.
 //!
-//! Nothing here knows what a format is: see `registry`.
+//! Nothing here knows individual formats: see `registry`.
 
 /// A file format.
 ///

@@ -1,6 +1,6 @@
-//! Reading and writing images: what their rows in the registry share.
+//! Reading and writing images: the shared part of their rows in the registry.
 //!
-//! Pixels of each format are the business of its folder in `polyhaul-image`; `images` does what is done to every image.
+//! The pixels of each format are up to its folder in `polyhaul-image`; `images` has the operations on every image.
 
 use crate::read_job::ReadJob;
 #[cfg(feature = "exr")]
@@ -40,7 +40,7 @@ pub(crate) fn read_layer(job: &mut ReadJob<'_>) -> Result<Image> {
     Ok(image)
 }
 
-/// What a format holds of an image.
+/// What a format can hold of an image.
 pub(crate) struct Held {
     pub(crate) kind: SampleType,
     pub(crate) space: ColorSpace,
@@ -68,9 +68,9 @@ impl Held {
     }
 }
 
-/// What is noted about a file.
+/// Collects warnings about a file.
 pub(crate) struct Log<'a> {
-    /// What cannot store it all.
+    /// What cannot store everything, in messages.
     pub(crate) holder: &'a str,
     pub(crate) output: &'a str,
     pub(crate) warnings: &'a mut Warnings,

@@ -1,4 +1,4 @@
-//! Images and textures: reading and writing them as a whole, and what their rows in the registry share.
+//! Images and textures: reading and writing them as a whole, and the shared part of their rows in the registry.
 //!
 //! Pixels of each format are the business of its folder in `polyhaul-image`.
 
@@ -35,7 +35,7 @@ fn load_opened(input: &Opened, options: &ReadOptions) -> Result<Loaded<Image>> {
     }
 }
 
-/// Reads the image that a scene calls `name`, beside the scene.
+/// Reads the image that a scene refers to as `name`, relative to the scene.
 pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOptions) -> Result<Loaded<Image>> {
     let near = scene.map_or(Ok(Near::Nothing), |path| Near::of_path(path, options))?;
     let mut resolver = Resolver::beside(&near, options);
@@ -57,7 +57,7 @@ pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<Loaded
     }
 }
 
-/// The error where an image is to be written in a format of images that it is not written in.
+/// The error for writing an image in a format that is read-only.
 fn not_written(format: Format) -> Error {
     let message = if format.is_texture() {
         format!("{} can be written only from textures, not from images", format.name())

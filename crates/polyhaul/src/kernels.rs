@@ -1,7 +1,7 @@
-//! How fast our own pieces are on one core, from memory to memory: parsers, writers, codecs, decoders of images.
+//! The speed of our own components on one core, from memory to memory: parsers, writers, codecs, decoders of images.
 //!
-//! Each is called as any job calls it, through the library's face. The data is that of `data`; nothing here touches a
-//! file.
+//! Each is called like any job calls it, through the public interface. The input is made by `data`; nothing here
+//! touches a file.
 
 mod data;
 
@@ -18,21 +18,21 @@ use polyhaul_pipeline::options::RunOptions;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The figures here: as many as `NAMES` of the tests has, and decompressing data of another kind.
+/// The number of figures here: as many as `NAMES` of the tests has, plus decompressing another kind of data.
 pub(crate) const FIGURES: u64 = 21 + CODECS.len() as u64;
 
-/// What [`crate::measure::ceilings`] measures beside the machine.
+/// What [`crate::measure::ceilings`] measures in addition to the machine.
 pub(crate) const KERNELS: Kernels = Kernels { figures: FIGURES, measure };
 
 const CODECS: [Codec; 3] = [Codec::Gzip, Codec::Zstd, Codec::Lz4];
 
-/// How much less pixels there are than text: packing a PNG is slow.
+/// How many times less image data there is than text: compressing a PNG is slow.
 const IMAGE_SHARE: usize = 4;
 
 /// Plain bytes that are asked for at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// A file in memory, which many jobs may read.
+/// A file in memory that many jobs may read.
 type Bytes = Arc<Vec<u8>>;
 
 /// Fills in the kernels.
@@ -75,7 +75,7 @@ struct List<'a> {
 }
 
 impl List<'_> {
-    /// Measures a kernel: what a round of it gets done, in bytes.
+    /// Measures a kernel: a round returns how many bytes it processed.
     fn add(&mut self, name: String, round: impl FnMut() -> Result<u64>) -> Result<()> {
         let rate = self.bench.rate(round)?;
         self.kernels.push(Kernel::new(name, rate));
@@ -149,7 +149,7 @@ fn compress(codec: Codec, text: &[u8], packed: &mut Vec<u8>) -> io::Result<()> {
     text.chunks(MEMBER_BYTES).try_for_each(|member| encoder.encode(member, packed))
 }
 
-/// How many plain bytes there are.
+/// The number of plain bytes.
 fn decompress(packed: &[u8], block: &mut [u8]) -> io::Result<u64> {
     let plain = decompressed(Source::memory(packed), &DecompressLimits::default())?;
     let mut sum = 0;
@@ -222,7 +222,7 @@ mod tests {
     use polyhaul_insight::Ceilings;
     use polyhaul_insight::measure::Bench;
 
-    /// Verdicts ask for them by these names, and kept files have them.
+    /// Verdicts refer to them by these names, and so do stored files.
     const NAMES: [&str; 21] = [
         "parse obj",
         "format obj",

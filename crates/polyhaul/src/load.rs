@@ -1,7 +1,7 @@
 //! Reading: source, format, content, report. The one way in for every kind of content.
 //!
-//! Reading never goes back in its source. To read twice, open the input, keep it
-//! ([`Opened::kept`]) and load it twice, as `inspect` does. How each format is read is in the registry.
+//! Reading never seeks backward in its source. To read twice, open the input, keep it ([`Opened::kept`]) and load it
+//! twice, as `inspect` does. How each format is read is in the registry.
 
 use crate::detect::Detected;
 use crate::format::Format;
@@ -20,7 +20,7 @@ use polyhaul_model::{Image, Scene, Texture};
 use polyhaul_pipeline::read::is_damage;
 use polyhaul_pipeline::run::{Phase, span};
 
-/// What a file is read as.
+/// The kind of content to read a file as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentShape {
     Scene,
@@ -32,7 +32,7 @@ pub(crate) enum ContentShape {
 }
 
 impl ContentShape {
-    /// What a file of this format is.
+    /// The kind of content of this format.
     pub(crate) fn from_format(format: Format) -> ContentShape {
         match format.kind() {
             FormatKind::Scene => ContentShape::Scene,
@@ -43,7 +43,7 @@ impl ContentShape {
     }
 }
 
-/// What was read.
+/// The content that was read.
 #[derive(Debug)]
 pub(crate) enum Content {
     Scene(Scene),
@@ -52,7 +52,7 @@ pub(crate) enum Content {
     Texture(Texture),
 }
 
-/// What was read, and how.
+/// The content that was read, and how.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) content: Content,
@@ -68,7 +68,7 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene
     }
 }
 
-/// Reads an input as what `shape` says for its format.
+/// Reads an input as the kind of content that `shape` returns for its format.
 pub(crate) fn load_as(
     input: &Opened,
     options: &ReadOptions,
@@ -81,7 +81,7 @@ pub(crate) fn load_as(
     })
 }
 
-/// Reads the content as what it is asked for.
+/// Reads the content as the requested kind.
 fn read_content(job: &mut ReadJob<'_>, shape: ContentShape) -> Result<Content> {
     let format = job.format;
     let readers = format.readers();
@@ -113,7 +113,7 @@ fn read_mesh(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
     load(input, &options)
 }
 
-/// Fails where a layer or part is asked for, of a format that has none.
+/// Fails if a layer or part is requested from a format that has none.
 fn check_layers(format: Format, options: &ReadOptions) -> Result<()> {
     if format.readers().has_layers || options.image == ImageReadOptions::default() {
         return Ok(());
@@ -121,7 +121,7 @@ fn check_layers(format: Format, options: &ReadOptions) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, format!("{} has no layers or parts to choose from", format.name())))
 }
 
-/// Fails where an element or columns are asked for, of what is read as a scene.
+/// Fails if an element or columns are requested from something read as a scene.
 fn check_elements(format: Format, options: &ReadOptions) -> Result<()> {
     if format.table().is_some() || options.table.element.is_none() && options.table.columns.is_none() {
         return Ok(());
@@ -140,16 +140,15 @@ pub(crate) fn timed<T>(
     options: &ReadOptions,
     read: impl Fn(&mut ReadJob<'_>) -> Result<T>,
 ) -> Result<(T, Report)> {
-    // What of reading has no name of its own is parsing.
+    // Reading without a more specific phase counts as parsing.
     let clock = Clock::start_in("read", Phase::Parse);
     let plain = input.plain(options);
     let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
     let is_compressed = plain.as_ref().is_ok_and(|plain| plain.source().codec().is_some());
     let read = |plain: Plain| read_plain(&plain, input, options, &read);
     let result = match plain.and_then(read) {
-        // Members that are decoded side by side are whole or not there, and how large they are is only told. What comes
-        // before the damage, and whether something in it is wrong too, the stream tells, as it does to who reads from a
-        // pipe.
+        // Members decoded in parallel are whole or missing, and their sizes are only declared. Reading the stream finds
+        // the content before the damage, and whether there is an error in it, as when reading from a pipe.
         Err(error) if by_members && (is_damage(&error) || is_compressed && is_of_content(&error, input)) => {
             match input.streamed() {
                 Some(streamed) => read(streamed.plain(options)?),
@@ -163,7 +162,7 @@ pub(crate) fn timed<T>(
     Ok((content, report))
 }
 
-/// Whether an error may come of bytes of this input that are not there, or are not those of their place.
+/// Whether an error may be due to missing or misplaced bytes of this input.
 fn is_of_content(error: &Error, input: &Opened) -> bool {
     let file = &*error.diagnostic().place.file;
     matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) && (file.is_empty() || file == input.name())
@@ -186,7 +185,7 @@ fn read_plain<T>(
             Ok((content, report))
         }
         Err(error) => match error.kind() {
-            // What somebody writes while it is read need not make sense.
+            // Data that is written while it is read need not make sense.
             ErrorKind::Malformed => Err(plain.changed().unwrap_or_else(|| found.hint(plain, error))),
             ErrorKind::Limit | ErrorKind::Unsupported => Err(found.hint(plain, error)),
             _ => Err(error),

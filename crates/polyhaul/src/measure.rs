@@ -47,13 +47,13 @@ pub(crate) mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
-    /// Figures that mean nothing, at once.
+    /// Meaningless figures, immediately.
     pub(crate) fn quick() -> MeasureOptions {
         let (file_bytes, data_bytes, figure_time) = (256 << 10, 16 << 10, Duration::ZERO);
         MeasureOptions::default().with_file_bytes(file_bytes).with_data_bytes(data_bytes).with_figure_time(figure_time)
     }
 
-    /// An empty folder, which goes away.
+    /// An empty folder, which is removed on drop.
     pub(crate) struct Folder(pub(crate) std::path::PathBuf);
 
     impl Folder {

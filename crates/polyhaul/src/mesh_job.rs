@@ -1,6 +1,6 @@
-//! Writing a scene of meshes: what the writer of a format gets.
+//! Writing a scene of meshes: the input of a format's writer.
 //!
-//! What is done to every scene before is `save`; formats are in the registry.
+//! Operations on every scene before that are in `save`; formats are in the registry.
 
 use crate::format::Format;
 use crate::input::Output;
@@ -20,7 +20,7 @@ use std::borrow::Cow;
 pub(crate) struct MeshJob<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) looks: &'a Looks<'a>,
-    /// What the file is to have: axes, scale, triangles.
+    /// Requested properties of the file: axes, scale, triangles.
     pub(crate) placement: &'a Placement,
     pub(crate) format: Format,
     pub(crate) output: Output,
@@ -30,7 +30,7 @@ pub(crate) struct MeshJob<'a> {
 }
 
 impl MeshJob<'_> {
-    /// Writes a format that has no objects; `own` picks the format's options.
+    /// Writes a format without objects; `own` selects the format's options.
     pub(crate) fn write_parts<O>(
         mut self,
         own: fn(&WriteOptions) -> &O,
@@ -70,10 +70,10 @@ pub(crate) fn has_polygons(scene: &Scene) -> bool {
     !scene.meshes.iter().all(is_cut)
 }
 
-/// What comments of a scene are to the format that is written.
+/// How the written format treats a scene's comments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comments {
-    /// Text, or nothing.
+    /// Text, or unsupported.
     AreText,
     /// Some name files, such as the texture of a PLY file, which must be found from the new place.
     NameFiles,

@@ -1,4 +1,4 @@
-//! What takes the place of `flat` in builds without the feature `pbrt`, which read no scenes for a renderer.
+//! Replaces `flat` in builds without the feature `pbrt`, which read no scenes for a renderer.
 
 use crate::format::Format;
 use crate::options::{Limits, WriteOptions};
@@ -7,12 +7,12 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
 use std::borrow::Cow;
 
-/// Fails: a caller made this scene by hand.
+/// Fails: such a scene was built by the caller.
 pub(crate) fn to_write(_: Cow<'_, Scene>, _: &WriteOptions, _: &mut Warnings) -> Result<Scene> {
     Err(unsupported())
 }
 
-/// Fails: a caller made this scene by hand.
+/// Fails: such a scene was built by the caller.
 pub(crate) fn with_instances(_: Scene, _: &Limits, _: &mut Warnings) -> Result<Scene> {
     Err(unsupported())
 }

@@ -1,7 +1,7 @@
 //! Opening an input: its bytes as they are outside, and as plain bytes.
 //!
-//! Whether bytes are compressed, or an archive, is told by the bytes alone; a name that promises compression and is
-//! wrong is noted. Nothing here knows formats of scenes; members of archives are [`crate::archives`]'.
+//! Compression and archives are recognized by the bytes only; a file whose name wrongly promises compression gets a
+//! warning. Nothing here knows formats of scenes; members of archives are handled by [`crate::archives`].
 
 use crate::archives;
 use crate::archives::{Member, Shelf};
@@ -19,10 +19,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes per step where a stream is taken into memory.
+/// Bytes per step when a stream is read into memory.
 const STEP_BYTES: usize = 16 * BLOCK_BYTES;
 
-/// Plain bytes per chunk where one thread decompresses and hands on to others. Each handing on costs it a little time.
+/// Plain bytes per chunk if one thread decompresses for others. Each handover costs it a little time.
 const CHUNK_BYTES: usize = 8 * BLOCK_BYTES;
 
 /// An input that was opened.
@@ -135,13 +135,12 @@ impl Opened {
         self.source.name()
     }
 
-    /// Where it lies.
+    /// The place of the input.
     pub(crate) fn near(&self) -> &Near {
         &self.near
     }
 
-    /// The same input, such that it can be read more than once: all bytes of a stream are taken into memory, compressed
-    /// if they are.
+    /// The same input, readable more than once: all bytes of a stream are read into memory, compressed if they are.
     pub(crate) fn kept(self, cancel: &Cancel) -> Result<Opened> {
         // A member is read anew each time.
         if self.source.is_positioned() || matches!(self.near, Near::Archive(_)) {
@@ -151,8 +150,7 @@ impl Opened {
         Ok(Opened { source: Source::named_memory(bytes.unwrap_or_default(), self.name()), near: self.near })
     }
 
-    /// The same input as a stream, of which nobody sees more than one who gets it through a pipe; `None` if it is
-    /// one already.
+    /// The same input as a stream, as if it came through a pipe; `None` if it already is one.
     pub(crate) fn streamed(&self) -> Option<Opened> {
         let source = || Source::reader(Box::new(Buffer::new(self.source.clone())), self.name());
         self.source.is_positioned().then(|| Opened { source: source(), near: self.near.clone() })
@@ -175,9 +173,9 @@ impl Opened {
 /// The plain bytes of an input.
 pub(crate) struct Plain {
     source: Source<'static>,
-    /// What the name promises and the content is not.
+    /// The codec that the name promises but the content lacks.
     promised: Option<Codec>,
-    /// What follows the compressed data, where that is no error.
+    /// What follows the compressed data, if that is no error.
     garbage: Option<Garbage>,
 }
 
@@ -192,7 +190,7 @@ impl Plain {
         ask(&self.source, || self.source.peek(out))
     }
 
-    /// What becomes of garbage behind the compressed data, where that is no error.
+    /// What follows the compressed data, if that is no error.
     pub(crate) fn garbage(&self) -> Option<&Garbage> {
         self.garbage.as_ref()
     }
@@ -200,7 +198,7 @@ impl Plain {
     /// The bytes that were read until now, of a format of this name.
     pub(crate) fn moved(&self, format: &'static str) -> Moved {
         let read = |source: &Source<'_>| source.counters().snapshot().bytes;
-        // The sizes of members, which are looked at before those are decoded, are not counted twice.
+        // The sizes of members, which are read before those are decoded, are not counted twice.
         let packed = |source: &Source<'_>| read(source).min(source.len().unwrap_or(u64::MAX));
         let moved = Moved::new(format, self.source.compressed().map_or_else(|| read(&self.source), packed));
         match self.source.codec() {
@@ -210,13 +208,13 @@ impl Plain {
         }
     }
 
-    /// The error where the file changed since it was opened.
+    /// The error if the file changed since it was opened.
     pub(crate) fn changed(&self) -> Option<Error> {
         let change = self.source.check_unchanged().err()?;
         Some(Error::io("reading", self.source.name(), change))
     }
 
-    /// Notes that the content is not what the name promises.
+    /// Warns if the content is not what the name promises.
     pub(crate) fn note_name(&self, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
         let Some(promised) = self.promised else { return Ok(()) };
         let found = match self.source.codec() {
@@ -228,15 +226,15 @@ impl Plain {
         warnings.note(options.faults(), "not-compressed", Diagnostic { place, ..Diagnostic::new(message) })
     }
 
-    /// Notes what follows the compressed data. Called when all was read.
+    /// Warns about what follows the compressed data. Called after everything was read.
     pub(crate) fn note_garbage(&self, warnings: &mut Warnings) {
         if let Some(diagnostic) = self.garbage.as_ref().and_then(Garbage::found) {
             warnings.push("trailing-garbage", diagnostic.clone());
         }
     }
 
-    /// The options for reading these bytes: chunks are the pieces that the source has, and progress counts what is read
-    /// outside.
+    /// The options for reading these bytes: chunks are the pieces of the source, and progress counts the compressed
+    /// bytes.
     pub(crate) fn options(&self, options: &ReadOptions) -> ParseOptions {
         let mut options = options.parse_options();
         let run = &mut options.run;
@@ -253,7 +251,7 @@ impl Plain {
             let (counters, size, plain_size) =
                 (compressed.counters().clone(), compressed.claimed_len(), self.source.len());
             let outside = move |done: u64| match (size, plain_size) {
-                // The begin of a piece is read more than once: who cuts lines there looks a little further.
+                // The beginning of a piece is read more than once: splitting at lines looks a little further.
                 (Some(size), Some(plain_size)) => {
                     (u128::from(size) * u128::from(done) / u128::from(plain_size.max(1))) as u64
                 }
@@ -275,12 +273,12 @@ impl Plain {
     }
 }
 
-/// Opens a regular file, which is read no faster than the options say.
+/// Opens a regular file, which is read no faster than the options allow.
 pub(crate) fn regular(path: &Path, options: &ReadOptions) -> io::Result<Source<'static>> {
     Source::open_regular(path).map(|source| options.run.paced_source(source))
 }
 
-/// What compressed data may cost.
+/// The limits for compressed data.
 pub(crate) fn limits(options: &ReadOptions) -> DecompressLimits {
     DecompressLimits::default()
         .with_bytes(options.limits.decompressed_bytes)
@@ -298,7 +296,7 @@ pub(crate) fn read_all(
 ) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let mut end = 0;
-    // What is known to be small takes no more than it has.
+    // Small sources take no more memory than their size.
     let step_bytes =
         source.len().map_or(STEP_BYTES, |len| usize::try_from(len + 1).map_or(STEP_BYTES, |len| len.min(STEP_BYTES)));
     loop {

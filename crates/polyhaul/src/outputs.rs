@@ -1,8 +1,8 @@
 //! Outputs: where bytes go, how they are compressed, and files that appear together.
 //!
-//! Each file is written as a temporary file, and all take their places at the end, the main file last. A failure before
+//! Each file is written as a temporary file, and all are put in place at the end, the main file last. A failure before
 //! that changes nothing on disk. A failure among the renames removes the files that are new, and the main file keeps
-//! its old content. What the files contain is decided elsewhere: see `save`, `obj`, `pbrt` and `references`.
+//! its old content. The content of the files is decided elsewhere: see `save`, `obj`, `pbrt` and `references`.
 
 use crate::input::Output;
 use crate::options::{self, WriteOptions};
@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 
 /// A file that is complete and not in its place yet.
 pub(crate) struct Written {
-    /// What messages call it.
+    /// Its name in messages.
     pub(crate) name: String,
     pub(crate) file: Complete,
     /// How it is counted once it is in place.
     pub(crate) moved: Moved,
-    /// Its path, where no other file may be replaced.
+    /// Its path, if it must not replace another file.
     pub(crate) is_new_at: Option<PathBuf>,
     /// Whether it is a copy of a referenced file.
     pub(crate) is_copy: bool,
@@ -37,7 +37,7 @@ impl Written {
     }
 }
 
-/// The file that an output is or becomes, beside which other files can be written: a stream, a device or a pipe has no
+/// The file that an output is or becomes, next to which other files can be written: a stream, a device or a pipe has no
 /// such place.
 pub(crate) fn file_of(output: &Output) -> Option<&Path> {
     match output {
@@ -77,7 +77,7 @@ pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Resul
     Ok(())
 }
 
-/// The name of an output, as far as it has one.
+/// The name of an output, if it has one.
 pub(crate) fn name_of(output: &Output) -> Cow<'_, str> {
     match output {
         Output::Path(path) => path.to_string_lossy(),
@@ -86,10 +86,10 @@ pub(crate) fn name_of(output: &Output) -> Cow<'_, str> {
     }
 }
 
-/// How the output is to be compressed.
+/// The compression of the output.
 pub(crate) fn compression_of(output: &Output, options: &WriteOptions) -> Result<Option<Compression>> {
     let name = match output {
-        // Only the end of the name counts: what is no UTF-8 may stand before it.
+        // Only the end of the name counts: bytes that are not UTF-8 may precede it.
         Output::Path(path) => path.file_name().unwrap_or_default().to_string_lossy(),
         output => name_of(output),
     };
@@ -111,7 +111,7 @@ pub(crate) fn compression_of(output: &Output, options: &WriteOptions) -> Result<
     }
 }
 
-/// That an output can be compressed as the options say.
+/// Checks that an output supports the compression in the options.
 pub(crate) fn check_compression(output: &Output, options: &WriteOptions) -> Result<()> {
     compression_of(output, options).map(drop)
 }
@@ -125,7 +125,7 @@ fn no_level(codec: Codec, level: i32) -> Error {
     Error::new(ErrorKind::Usage, format!("{codec} has no level {level}")).with_hint(hint)
 }
 
-/// Where an output's bytes go, no faster than `run` says, and what messages call it.
+/// Opens an output, limited to the rate in `run`; also returns its name for messages.
 pub(crate) fn open(output: Output, options: FileOptions, run: &RunOptions) -> Result<(Sink<'static>, String)> {
     let (sink, name) = match output {
         Output::Path(path) => {
@@ -142,7 +142,7 @@ pub(crate) fn open(output: Output, options: FileOptions, run: &RunOptions) -> Re
     Ok((run.paced_sink(sink), name))
 }
 
-/// How what `writing` wrote is noted, when it is known how many bytes it came to.
+/// The entry for what `writing` wrote, given its number of bytes.
 pub(crate) fn moved(
     writing: &Writing<'_, '_>,
     format: Option<&'static str>,
@@ -156,7 +156,7 @@ pub(crate) fn moved(
     moved
 }
 
-/// Writes what is one file; `write` gets the name of the output.
+/// Writes a single file; `write` receives the name of the output.
 pub(crate) fn write_to(
     output: Output,
     format: Option<&'static str>,
@@ -167,7 +167,7 @@ pub(crate) fn write_to(
     write_with(Vec::new(), output, format, options, report, write)
 }
 
-/// The same; other files, which it refers to, take their places before it.
+/// The same; other files, which it refers to, are put in place before it.
 pub(crate) fn write_with(
     mut files: Vec<Written>,
     output: Output,

@@ -1,6 +1,6 @@
-//! Reading one input as one format: what the reader of a format gets, and what it tells beside its result.
+//! Reading one input as one format: the input of a format's reader, and its secondary results.
 //!
-//! Opening, detecting and timing are `load`; formats are in the registry.
+//! Opening, detecting and timing are in `load`; formats are in the registry.
 
 use crate::format::Format;
 use crate::loaded::Loaded;
@@ -28,34 +28,34 @@ pub(crate) struct ReadJob<'a> {
     pub(crate) near: &'a Near,
     pub(crate) format: Format,
     pub(crate) options: &'a ReadOptions,
-    /// How meshes are read that the scene has in files of their own.
+    /// How the meshes in a scene's other files are read.
     pub(crate) read_mesh: ReadMesh,
     pub(crate) report: &'a mut Report,
     pub(crate) details: ReadDetails,
 }
 
-/// What reading tells beside its result.
+/// The secondary results of reading.
 #[derive(Debug, Default)]
 pub(crate) struct ReadDetails {
-    /// Where the format has one; its comments may be in the content.
+    /// If the format has one; its comments may be in the content.
     #[cfg(feature = "ply")]
     pub(crate) header: Option<PlyHeader>,
     /// The files of a scene for a renderer.
     pub(crate) files: Option<SceneFiles>,
-    /// The parts of a file of images, where the format has such.
+    /// The parts of an image file, if the format has them.
     pub(crate) parts: Vec<ImagePart>,
 }
 
-/// What reading saw of the files of a scene.
+/// Statistics of the files of a scene.
 #[derive(Debug, Default)]
 pub(crate) struct SceneFiles {
-    /// How often each directive was met, by its name.
+    /// The number of each directive, by name.
     pub(crate) directives: Vec<(&'static str, u64)>,
-    /// Those with text. One that is included twice is read twice, and counts twice.
+    /// The files with text. One that is included twice is read twice, and counts twice.
     pub(crate) text: FileSum,
-    /// Those with meshes; `None` if meshes are not read.
+    /// The files with meshes; `None` if meshes are not read.
     pub(crate) meshes: Option<FileSum>,
-    /// The folders of those with text, relative to that of the scene.
+    /// The folders of files with text, relative to that of the scene.
     pub(crate) folders: BTreeSet<String>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct SceneFiles {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FileSum {
     pub(crate) count: u64,
-    /// Those that are named and could not be read; they are not in `count`.
+    /// The files that are named but could not be read; they are not in `count`.
     pub(crate) missing: u64,
     pub(crate) bytes: u64,
     pub(crate) plain_bytes: u64,
@@ -90,7 +90,7 @@ impl ReadJob<'_> {
         Feed::new(self.plain.source().clone(), self.plain.garbage().cloned())
     }
 
-    /// Notes what reading did.
+    /// Records the threads and warnings of reading.
     pub(crate) fn note(&mut self, threads: usize, warnings: Warnings) {
         self.report.threads = threads;
         self.report.warnings.extend(warnings);

@@ -1,6 +1,6 @@
-//! Files that an asset refers to: what they are called in the place that the asset is written to.
+//! Files that an asset refers to: their names relative to the output.
 //!
-//! The same rules hold for all formats: textures and spectra of MTL, material libraries, the files of pbrt scenes, and
+//! The same rules apply to all formats: textures and spectra of MTL, material libraries, the files of pbrt scenes, and
 //! `TextureFile` comments of PLY. A name that was read is looked up where readers look (see [`crate::resolve`]) and
 //! written such that it leads to the same file from the output's folder; or, with [`WriteOptions::copy_assets`], to a
 //! copy there. A name that will not be found is a warning. A scene whose folder is unknown keeps its names.
@@ -37,7 +37,7 @@ const WORD_OPTIONS: [&str; 3] = ["-imfchan", "-type", "-colorspace"];
 
 const COPY_HINT: &str = "use --copy-assets to copy it next to the output";
 
-/// Where an input lies, for the names in it.
+/// The folder of an input, for the names in it.
 pub(crate) fn source_folder(near: &Near, options: &ReadOptions) -> SourceFolder {
     let (folder, in_archive) = match near {
         Near::Nothing => return SourceFolder::default(),
@@ -67,7 +67,7 @@ pub(crate) enum Need {
 
 /// A folder that is written to.
 struct Target {
-    /// As the caller names it.
+    /// As named by the caller.
     folder: PathBuf,
     /// Without links.
     real: PathBuf,
@@ -77,14 +77,14 @@ struct Target {
 pub(crate) struct Relinker<'o> {
     options: &'o WriteOptions,
     reading: ReadOptions,
-    /// `None` for a stream, which is taken for a file beside the source.
+    /// `None` for a stream, which is treated like a file next to the source.
     target: Option<Target>,
     output: String,
     locator: Locator,
     /// New names by folder and name; `None` if a name stays.
     known: HashMap<String, Option<String>>,
     copies: Copies,
-    /// What was warned about, so that each file is once.
+    /// The files with a warning, so that each has only one.
     warned: HashSet<String>,
     warnings: Warnings,
 }
@@ -95,7 +95,7 @@ impl<'o> Relinker<'o> {
         let target = match file_of(output) {
             Some(path) => {
                 let folder = folder_of(path);
-                // Where there is no such folder writing fails in a moment.
+                // If there is no such folder, writing will fail soon.
                 folder.canonicalize().ok().map(|real| Target { folder, real })
             }
             None if options.copy_assets => {
@@ -131,12 +131,12 @@ impl<'o> Relinker<'o> {
         self.copies.reserved_prefix = Some(prefix.to_lowercase());
     }
 
-    /// Names in lower case that other files of the output may not take.
+    /// Names in lower case that other files of the output must not take.
     pub(crate) fn taken(&self) -> &HashSet<String> {
         &self.copies.taken
     }
 
-    /// Writes the copies, which are to be put in place before the main file, and hands over what is to be warned about.
+    /// Writes the copies, which are put in place before the main file, and passes on the warnings.
     pub(crate) fn finish(mut self, warnings: &mut Warnings) -> Result<Vec<Written>> {
         warnings.extend(self.warnings);
         warnings.refuse_losses(self.options.strict)?;
@@ -147,7 +147,7 @@ impl<'o> Relinker<'o> {
         Ok(written)
     }
 
-    /// Whether names may change: files are copied, or the output lies elsewhere than what has the names.
+    /// Whether names may change: files are copied, or the output is in another folder than the file with the names.
     fn is_active(&self, place: &FolderPlace, included: &str) -> bool {
         let own = place.library.as_ref().unwrap_or(&place.scene);
         let moves = match &self.target {
@@ -157,8 +157,8 @@ impl<'o> Relinker<'o> {
         self.options.copy_assets || moves || !included.is_empty()
     }
 
-    /// What `name` is to be written as; `None` if it stays. Readers look for it in `folder`, and then in `included`,
-    /// which is relative to it.
+    /// The new form of `name`; `None` if it stays. Readers look for it in `folder`, and then in `included`, which is
+    /// relative to it.
     pub(crate) fn relink(
         &mut self,
         folder: &SourceFolder,
@@ -237,8 +237,8 @@ impl<'o> Relinker<'o> {
         self.link(place, name, &file, is_active, !self.options.copy_assets)
     }
 
-    /// The name that leads to a file that stays where it is. `is_noted` says whether to warn where that is outside: of
-    /// a file that was to be copied there is a warning already.
+    /// The name of a file that stays where it is. `is_noted` is whether to warn if that is outside: a file that was to
+    /// be copied already has a warning.
     fn link(
         &mut self,
         place: &FolderPlace,
@@ -259,7 +259,7 @@ impl<'o> Relinker<'o> {
         if !is_active {
             return Ok(None);
         }
-        // A name that means the same stays as it is spelled.
+        // A name with the same meaning keeps its spelling.
         let stays = text(&slashed(name)).as_ref() == Some(&new);
         if is_noted && (leads_out(&new) || !file.real.starts_with(&target)) {
             let hint = format!("{COPY_HINT}, or read the output with --allow-outside");
@@ -280,13 +280,13 @@ impl<'o> Relinker<'o> {
         }
     }
 
-    /// A material whose files are found from the output; `scene` is the folder of the scene that has it.
+    /// A material whose files are found from the output; `scene` is the folder of its scene.
     pub(crate) fn material<'m>(&mut self, material: &'m Material, scene: &SourceFolder) -> Result<Cow<'m, Material>> {
         let folder = material.folder.or(scene);
         with_names(material, &mut |name| self.relink(folder, "", name, Need::File))
     }
 
-    /// The same of all materials of a scene.
+    /// The same for all materials of a scene.
     pub(crate) fn materials<'m>(
         &mut self,
         materials: &'m [Material],
@@ -344,7 +344,7 @@ impl<'o> Relinker<'o> {
     }
 }
 
-/// A material in which files have the names that `name_of` gives, where it gives one.
+/// A material with file names replaced by `name_of`, if it returns one.
 pub(crate) fn with_names<'m>(
     material: &'m Material,
     name_of: &mut dyn FnMut(&str) -> Result<Option<String>>,
@@ -379,7 +379,7 @@ pub(crate) fn from_scene_folder(folder: &SourceFolder, included: &str, name: &st
     links.resolve(place, included, name, Need::Maybe)
 }
 
-/// Files of meshes that a pbrt scene names, as it will name them, in lower case: no new file may take their place.
+/// Mesh files that a pbrt scene names, under their new names, in lower case: no new file may take their place.
 pub(crate) fn taken(render: &Render, renamed: &RenamedFiles<'_>) -> Result<HashSet<String>> {
     let mut taken = HashSet::new();
     for shape in render.shapes().filter(|shape| shape.class() == "plymesh") {
@@ -394,7 +394,7 @@ pub(crate) fn taken(render: &Render, renamed: &RenamedFiles<'_>) -> Result<HashS
     Ok(taken)
 }
 
-/// Spectra and apertures may have names that are not those of files.
+/// Spectra and apertures may have names that are not file names.
 fn need(parameter: &Parameter<'_>) -> Need {
     match parameter.kind {
         ParameterType::String if parameter.name != "aperture" => Need::File,
@@ -402,7 +402,7 @@ fn need(parameter: &Parameter<'_>) -> Need {
     }
 }
 
-/// Shows all parameters that may name a file to be read.
+/// Passes all parameters that may name a file to be read to `see`.
 fn each<'a>(render: &'a Render, see: &mut dyn FnMut(Parameters<'a>) -> Result<()>) -> Result<()> {
     let entities = render.camera.iter().chain(&render.media).chain(&render.lights).chain(&render.area_lights);
     let entities = entities.chain(render.textures.iter().map(|it| &it.entity));
@@ -420,7 +420,7 @@ fn colors_mut(m: &mut Material) -> [&mut Option<Color>; 5] {
     [&mut m.ambient, &mut m.diffuse, &mut m.specular, &mut m.emission, &mut m.transmission]
 }
 
-/// Where the name of a file begins in a statement of MTL that is not known: `map_RMA -bm 1 a b.png`.
+/// The beginning of a file name in an unknown statement of MTL: `map_RMA -bm 1 a b.png`.
 fn file_in_statement(statement: &str) -> Option<usize> {
     let (keyword, mut rest) = statement.split_once([' ', '\t'])?;
     keyword.get(..4).filter(|start| start.eq_ignore_ascii_case("map_"))?;
@@ -451,7 +451,7 @@ fn name_from(target: &Path, file: &LocatedFile) -> Option<String> {
     }
     let linked = file.base.canonicalize().ok().and_then(|base| locate::cleaned(&base.join(&file.path)));
     let way = linked.and_then(|linked| way_between(target, &linked));
-    // A step up from a link leads elsewhere than the text says.
+    // A step up from a link leads elsewhere than the text suggests.
     let leads_there = |way: &PathBuf| target.join(way).canonicalize().is_ok_and(|real| real == file.real);
     match way.filter(leads_there).or_else(|| way_between(target, &file.real)) {
         Some(way) => text(&way),
@@ -485,7 +485,7 @@ fn text(path: &Path) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// A name that stands at the end of a line of text, whose beginning may have options; `None` if it cannot.
+/// A name at the end of a line of text, which may begin with options; `None` if that is impossible.
 fn safe_on_a_line(name: String) -> Option<String> {
     let is_safe = !name.contains(char::is_control) && !name.ends_with([' ', '\t', '\\']);
     let is_misread = name.starts_with(['-', '#', ' ', '\t']);

@@ -1,7 +1,7 @@
 //! The registry of formats: a row for each, in `formats`.
 //!
-//! A row says what a format is called, what it holds, how its first bytes look, and how it is read and written. Adding
-//! a format means a folder with its code and a row; nothing else names it. What is done to every input and output is in
+//! A row has the names of a format, its kind of content, its signature, and how it is read and written. Adding a format
+//! means a folder with its code and a row; it is named nowhere else. Operations on every input and output are in
 //! `load`, `save`, `images` and `tables`; nothing here opens a file.
 
 mod formats;
@@ -28,14 +28,14 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
-/// What a format is, and how it is read and written.
+/// The properties of a format, and how it is read and written.
 pub(crate) struct FormatRow {
     /// Its name, which is its extension too.
     name: &'static str,
     /// Other extensions.
     other_names: &'static [&'static str],
     kind: FormatKind,
-    /// The feature of this crate that reads and writes it, where that is not built.
+    /// The feature of this crate that reads and writes it, if it is not enabled.
     missing_feature: Option<&'static str>,
     /// Whether a source looks like it.
     looks: Looks,
@@ -43,21 +43,21 @@ pub(crate) struct FormatRow {
     write: Writers,
 }
 
-/// What a format holds.
+/// The kind of content of a format.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FormatKind {
     Scene,
-    /// A table of numbers and nothing else.
+    /// Only a table of numbers.
     Table(TableFormat),
     Image,
-    /// Images with mip levels, layers and faces; each can be read as an image, too.
+    /// Images with mip levels, layers and faces; each can also be read as an image.
     Texture,
 }
 
 /// How many bytes of a source are examined.
 pub(crate) const HEAD_BYTES: usize = 1024;
 
-/// The first bytes of a source, and how many there are in all, where that is known.
+/// The first bytes of a source, and its size, if known.
 pub(crate) struct Head<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) size: Option<u64>,
@@ -76,15 +76,15 @@ pub(crate) enum Looks {
     Unknown,
     /// By a signature; stronger ones are tried first.
     Signature(Strength, fn(&Head<'_>) -> bool),
-    /// By its words; `None` if there are only blank lines and comments. They say little beside a name that says
+    /// By its words; `None` if there are only blank lines and comments. They are weak evidence if the name suggests
     /// otherwise.
     Words(fn(&[u8]) -> Option<bool>),
 }
 
-/// How much a signature proves.
+/// How reliable a signature is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strength {
-    /// It is tried before those that look at text and sizes.
+    /// Tried before those that examine text and sizes.
     Strong,
     Usual,
     /// A few bytes in a narrow range.
@@ -96,7 +96,7 @@ impl Strength {
     const ALL: [Strength; 3] = [Strength::Strong, Strength::Usual, Strength::Weak];
 }
 
-/// How a format is read, as each kind of content that it has.
+/// How a format is read, for each kind of content that it has.
 pub(crate) struct Readers {
     pub(crate) scene: Option<fn(&mut ReadJob<'_>) -> Result<Scene>>,
     pub(crate) tables: Option<fn(&mut ReadJob<'_>) -> Result<Tables>>,
@@ -108,7 +108,7 @@ pub(crate) struct Readers {
     pub(crate) is_packed: bool,
 }
 
-/// How a format is written, from each kind of content that it holds.
+/// How a format is written, for each kind of content that it holds.
 pub(crate) struct Writers {
     pub(crate) scene: Option<SceneWriter>,
     pub(crate) tables: Option<TablesWriter>,
@@ -130,11 +130,11 @@ pub(crate) enum SceneWriter {
 /// Writes meshes, objects and materials.
 #[derive(Clone, Copy)]
 pub(crate) struct MeshWriter {
-    /// What is done to a scene before: axes, scale, triangles.
+    /// Changes to a scene before that: axes, scale, triangles.
     pub(crate) placement: fn(&Scene, &WriteOptions) -> Placement,
     /// Whether it stores triangles alone.
     pub(crate) only_triangles: bool,
-    /// How faces become triangles where that is asked for.
+    /// How faces are triangulated if requested.
     pub(crate) triangulate: fn(&mut Scene, &RunOptions) -> Result<()>,
     pub(crate) write: fn(MeshJob<'_>) -> Result<()>,
 }
@@ -142,7 +142,7 @@ pub(crate) struct MeshWriter {
 /// Writes tables.
 #[derive(Clone, Copy)]
 pub(crate) struct TablesWriter {
-    /// Whether the options ask for what only a mesh has.
+    /// Whether the options request something that only a mesh has.
     pub(crate) wants_mesh: fn(&WriteOptions) -> bool,
     pub(crate) write: fn(TablesJob<'_>) -> Result<()>,
 }
@@ -150,9 +150,9 @@ pub(crate) struct TablesWriter {
 /// Writes images.
 #[derive(Clone, Copy)]
 pub(crate) struct ImageWriter {
-    /// What becomes of an image.
+    /// The samples and channels that an image is converted to.
     pub(crate) held: fn(&Image) -> Held,
-    /// Notes what it does not store of an image that has become so, which had samples of this type.
+    /// Warns about what it cannot store of a converted image, which had samples of this type.
     pub(crate) note: fn(&mut Log<'_>, &Image, SampleType, &WriteOptions) -> Result<()>,
     /// Whether it stores channels and attributes by name.
     pub(crate) has_names: bool,
@@ -163,7 +163,7 @@ pub(crate) struct ImageWriter {
 
 const NO_READERS: Readers =
     Readers { scene: None, tables: None, image: None, texture: None, has_layers: false, is_packed: false };
-/// A writer that notes nothing of its own; rows say what they hold and how they are written.
+/// A writer without warnings of its own; rows override what the format holds and how it is written.
 const IMAGE_WRITER: ImageWriter = ImageWriter {
     held: Held::integers,
     note: |_, _, _, _| Ok(()),
@@ -200,13 +200,13 @@ impl Format {
     /// Infers the format from a file name's extension, which may be followed by that of a codec (`.gz`, `.zst`,
     /// `.lz4`).
     pub fn of_path(path: &Path) -> Option<Format> {
-        // Only the end counts: what is no UTF-8 may stand before it.
+        // Only the end counts: bytes that are not UTF-8 may precede it.
         let name = path.file_name()?.to_string_lossy();
         let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
         Format::named(Path::new(plain).extension()?.to_str()?)
     }
 
-    /// What it holds.
+    /// The kind of content.
     pub(crate) fn kind(self) -> FormatKind {
         self.entry().kind
     }
@@ -216,7 +216,7 @@ impl Format {
         self.entry().missing_feature.is_none()
     }
 
-    /// The same format, if it is built.
+    /// The same format, if it is enabled in this build.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`], with the name of the missing feature, if it is not.
@@ -253,7 +253,7 @@ impl Format {
         self.kind() == FormatKind::Texture
     }
 
-    /// Whether it holds tables: those of numbers alone, and those with named elements.
+    /// Whether it holds tables: plain tables of numbers, or those with named elements.
     pub(crate) fn has_tables(self) -> bool {
         self.readers().tables.is_some()
     }
@@ -296,7 +296,7 @@ impl Format {
         Strength::ALL.into_iter().flat_map(of)
     }
 
-    /// The format that the words of a text look like; `Err` with one that it may be, where it has only blank lines and
+    /// The format that the words of a text look like; `Err` with a possible one if there are only blank lines and
     /// comments.
     pub(crate) fn of_words(text: &[u8]) -> Option<std::result::Result<Format, Format>> {
         let head = Head { bytes: text, size: None };
@@ -310,7 +310,7 @@ impl Format {
         })
     }
 
-    /// The formats that content identifies, for messages; those by words only where there is no extension.
+    /// The formats that are recognized by content, for messages; those recognized by words only without an extension.
     pub(crate) fn recognized(with_words: bool) -> String {
         let has_words = |format: &Format| with_words && matches!(format.entry().looks, Looks::Words(_));
         let by_words = Format::ALL.into_iter().filter(has_words);
@@ -320,7 +320,7 @@ impl Format {
 }
 
 impl Format {
-    /// The error where a texture is wanted, and the format has none.
+    /// The error for requesting a texture from a format without any.
     pub(crate) fn no_texture(self) -> Error {
         let error = Error::new(ErrorKind::Usage, format!("{} is not a texture format", self.name()));
         error.with_hint(format!("texture formats are {}", Format::listed(Format::is_texture)))

@@ -16,7 +16,7 @@ use polyhaul_pipeline::read::{Extent, ask, buffer, check_end, fill};
 use polyhaul_pipeline::run::{Phase, span};
 use polyhaul_pipeline::write::{Compression, Pages, encoder, pack};
 
-/// Bytes that are in memory at once.
+/// Bytes that are in memory at the same time.
 const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
 
 /// Decompresses an input and writes it with the compression set in `write`. Of `write`, only `compression`, `durable`
@@ -156,8 +156,8 @@ pub fn sampled(
     })
 }
 
-/// The plain bytes of a gzip file of one member, of which there is a guess: the file ends with their number, but for
-/// multiples of 2^32 (RFC 1952, ISIZE). `None` if that is far from the guess, as of several members.
+/// The plain bytes of a gzip file of one member, given an estimate: the file ends with their number modulo 2^32 (RFC
+/// 1952, ISIZE). `None` if that is far from the estimate, as for several members.
 fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
     let mut last = [0; 4];
     let offset = outside.len()?.checked_sub(last.len() as u64)?;
@@ -167,8 +167,7 @@ fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
     nearest(guess, u32::from_le_bytes(last))
 }
 
-/// The number nearest to the guess that is `rest` but for multiples of 2^32; `None` if it is not within a factor of
-/// 1.5.
+/// The number nearest to the estimate that equals `rest` modulo 2^32; `None` if it is not within a factor of 1.5.
 fn nearest(guess: u64, rest: u32) -> Option<u64> {
     let times = guess.saturating_sub(u64::from(rest)).saturating_add(1 << 31) >> 32;
     let found = (times << 32) | u64::from(rest);
@@ -222,7 +221,7 @@ mod tests {
         for (guess, rest, wanted) in [
             (1000, 1200, Some(1200)),
             (1000, 700, Some(700)),
-            // Another member is behind, or what is no number.
+            // Another member follows, or something else.
             (1000, 100, None),
             (1000, 4_000_000_000, None),
             (WRAP + 1000, 0, Some(WRAP)),

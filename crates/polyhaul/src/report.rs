@@ -65,7 +65,7 @@ impl Clock {
         Clock { name, start, part: trace::part_from(name, start), span: None }
     }
 
-    /// The same; this thread is at `phase` until it ends.
+    /// The same; this thread is in `phase` until it ends.
     pub(crate) fn start_in(name: &'static str, phase: trace::Phase) -> Clock {
         let clock = Clock::start(name);
         Clock { span: Some(trace::span_from(phase, clock.start)), ..clock }
@@ -108,7 +108,7 @@ impl Report {
         moved.add_to(&mut self.reads);
     }
 
-    /// Notes what was written, which came to so many bytes outside.
+    /// Records a write and its compressed size in bytes.
     pub(crate) fn note_written(&mut self, mut moved: Moved, bytes: u64) {
         self.bytes_out += bytes;
         moved.bytes = bytes;
@@ -118,7 +118,7 @@ impl Report {
         moved.add_to(&mut self.writes);
     }
 
-    /// Appends what another job did. The codec stays that of the first that has any.
+    /// Appends the report of another job. The codec remains that of the first that has any.
     pub fn extend(&mut self, other: Report) {
         self.codec = self.codec.or(other.codec);
         self.bytes_in += other.bytes_in;

@@ -1,9 +1,9 @@
-//! Files that a scene refers to: who has them, which path a name means, and whether it may be opened.
+//! Files that a scene refers to: their origin, the path that a name means, and whether it may be opened.
 //!
-//! A name comes out of a file that may be hostile. Who the caller appointed is asked first. A file beside the
-//! scene must stay under the scene's folder (after symlinks are followed) unless the caller allows more, and it
-//! must be a regular file: a FIFO or a device would block or never end. What a scene in an archive names lies in the
-//! same archive. A source without a folder (a stream, memory) has no such files.
+//! A name comes from a file that may be hostile. The caller's resolver is asked first. A file next to the scene must be
+//! in the scene's folder (after symlinks are followed) unless the caller allows more, and it must be a regular file: a
+//! FIFO or a device would block or never end. The files of a scene in an archive are in the same archive. A source
+//! without a folder (a stream, memory) has no such files.
 
 use crate::archives::Member;
 use crate::input::Input;
@@ -19,29 +19,29 @@ use polyhaul_pipeline::run::{Phase, span};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
 
-/// A longer name is no file's. File systems take 255 bytes for each part of a path; and the
-/// standard library copies paths with allocations that end the process where they fail.
+/// Longer names cannot be files. File systems allow 255 bytes for each part of a path; and the standard library copies
+/// paths with allocations that abort the process if they fail.
 pub(crate) const LONGEST_NAME_BYTES: usize = 768;
 
-/// How a file outside the scene's folder is read.
+/// How to read a file outside the scene's folder.
 pub(crate) const OUTSIDE_HINT: &str = "use --allow-outside to read it";
 
-/// What a name means.
+/// The file that a name refers to.
 pub(crate) struct FoundFile {
     /// Where its bytes come from.
     pub(crate) origin: Origin,
-    /// Of a file beside the scene the path without links, which was checked, is opened, and tells files apart; of one
-    /// whose path the host gave that path; of a member of an archive its place there.
+    /// For a file next to the scene, the path without links, which was checked, is opened, and identifies the file; for
+    /// one whose path the host supplied, that path; for a member of an archive, its place there.
     pub(crate) real: Option<PathBuf>,
 }
 
 /// Where the bytes of a referenced file come from.
 pub(crate) enum Origin {
-    /// The file: its path without links, and as the scene has it, for messages.
+    /// The file: its path without links, and as written in the scene, for messages.
     File { real: PathBuf, shown: String },
     /// The member of the archive that the scene lies in.
     Member(Member),
-    /// What the host gave, and the name that the scene has.
+    /// What the host supplied, and the name in the scene.
     Host(Input, String),
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Origin {
 pub(crate) struct Read {
     /// All plain bytes.
     pub(crate) bytes: Vec<u8>,
-    /// The same as they were read outside.
+    /// The same as they were read, compressed.
     pub(crate) moved: Moved,
     /// The name for messages.
     pub(crate) name: String,
@@ -69,7 +69,7 @@ impl FoundFile {
 pub(crate) struct Resolver<'o> {
     near: &'o Near,
     options: &'o ReadOptions,
-    /// What the host gave for a name that was only asked about: it is asked once.
+    /// The host's answer for a name that was only checked: the host is asked once.
     given: Option<(String, Option<Input>)>,
 }
 
@@ -87,7 +87,7 @@ impl<'o> Resolver<'o> {
         Ok(is_there)
     }
 
-    /// What names in a file of the scene are relative to, which was found by `name`.
+    /// The folder for relative names in a file of the scene, which was found by `name`.
     pub(crate) fn folder_of(&self, origin: &Origin, name: &str) -> SourceFolder {
         let scene = source_folder(self.near, self.options);
         match (origin, scene.path()) {
@@ -101,17 +101,17 @@ impl<'o> Resolver<'o> {
         }
     }
 
-    /// What `name` means, if it may be read.
+    /// The file that `name` refers to, if it may be read.
     pub(crate) fn find(&mut self, name: &str) -> Result<FoundFile> {
         if let Some(input) = self.ask(name)? {
-            // A path of the host's tells files apart as one beside the scene does.
+            // A path supplied by the host identifies the file like that of one next to the scene.
             let real = if let Input::Path(path) = &input { path.canonicalize().ok() } else { None };
             return Ok(FoundFile { origin: Origin::Host(input, try_string(name)?), real });
         }
         self.find_file(name)
     }
 
-    /// Whether there is somebody to ask.
+    /// Whether there is a resolver.
     pub(crate) fn has_host(&self) -> bool {
         self.options.resolver.is_some()
     }
@@ -174,7 +174,7 @@ impl<'o> Resolver<'o> {
         Ok(FoundFile { real: Some(real.clone()), origin: Origin::File { real, shown } })
     }
 
-    /// Opens what was found; with it goes the name for messages.
+    /// Opens a file that was found; also returns the name for messages.
     pub(crate) fn open(&self, origin: Origin) -> Result<(Opened, String)> {
         let options = self.options;
         Ok(match origin {
@@ -195,11 +195,11 @@ impl<'o> Resolver<'o> {
         })
     }
 
-    /// Reads what was found, which is of this format.
+    /// Reads a file that was found, as this format.
     pub(crate) fn read(&self, origin: Origin, format: &'static str, warnings: &mut Warnings) -> Result<Read> {
         let is_host = matches!(origin, Origin::Host(Input::Reader(..), _));
         let read = self.open(origin).and_then(|(opened, name)| self.read_opened(opened, name, format, warnings));
-        // What its own reader says is the host's, as what its callback says.
+        // Errors of the host's reader are the host's, like those of its callback.
         read.map_err(|error| match error.kind() {
             ErrorKind::Io if is_host => error.blamed_on_host(),
             _ => error,
@@ -229,7 +229,7 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// `name` as a path below some folder; `None` if it leaves the folder.
+/// `name` as a path relative to some folder; `None` if it leaves the folder.
 pub(crate) fn below(name: &str) -> Option<PathBuf> {
     let path = slashed(name);
     let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -241,7 +241,7 @@ pub(crate) fn slashed(name: &str) -> PathBuf {
     PathBuf::from(name.replace('\\', "/"))
 }
 
-/// That a file may not be read because of where it lies.
+/// The error for a file that may not be read because of its place.
 fn outside(why: &str) -> Error {
     Error::new(ErrorKind::Unsupported, why).with_hint(OUTSIDE_HINT)
 }

@@ -1,6 +1,6 @@
-//! Writing a scene: what is done to it before, and which format it goes into. The one way out for scenes.
+//! Writing a scene: preparing it, and choosing its format. The only way out for scenes.
 //!
-//! Files and streams are `outputs`; how each format is written is in the registry.
+//! Files and streams are in `outputs`; how each format is written is in the registry.
 
 use crate::flat;
 use crate::format::Format;
@@ -24,7 +24,7 @@ use std::path::Path;
 
 /// Writes a scene.
 ///
-/// A borrowed scene may have been made by anybody and is checked; an owned one was just read.
+/// A borrowed scene may have any origin and is checked; an owned one was just read.
 pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
     if let Cow::Borrowed(scene) = scene {
         check::scene(scene, &options.run)?;
@@ -53,7 +53,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         scene
     };
     let clock = Clock::start("write");
-    // What of writing has no name of its own.
+    // Writing without a more specific phase counts as formatting.
     let _span = span(Phase::Format);
     let links = Relinker::new(&output, options)?;
     let (looks, placement) = (&looks, &placement);
@@ -62,7 +62,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     Ok(report)
 }
 
-/// The error where a scene is to be written in a format that holds none.
+/// The error for writing a scene in a format that holds none.
 fn no_scene(format: Format) -> Error {
     if format.is_image() {
         let error = Error::new(ErrorKind::Usage, format!("{} stores an image, not a scene or a table", format.name()));
@@ -71,7 +71,7 @@ fn no_scene(format: Format) -> Error {
     Error::new(ErrorKind::Usage, format!("{} is read-only", format.name()))
 }
 
-/// Warns of polygons that become triangles because the format has nothing else.
+/// Warns of polygons that are triangulated because the format only has triangles.
 fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut Warnings) {
     let polygons =
         |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
@@ -101,15 +101,15 @@ fn wanted_format(output: &Output, options: &WriteOptions) -> Result<Format> {
     }
 }
 
-/// Whether the options ask for other arrays than the caller's. Those of evaluated objects are turned
-/// while they are written.
+/// Whether the options require different arrays than the caller's. Those of evaluated objects are transformed while
+/// they are written.
 fn changes_model(scene: &Scene, placement: &Placement) -> Result<bool> {
     let turns = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.global_scale != 1.0;
     let as_read = || Ok::<_, Error>(scene.evaluated_meshes(&scene.objects)?.contains(&false));
     Ok(placement.export_triangulated_mesh || turns && as_read()?)
 }
 
-/// Applies what changes the model before it is written, to a copy where the caller keeps the scene.
+/// Applies changes to the model before it is written, to a copy if the caller keeps the scene.
 fn prepare<'a>(
     scene: Cow<'a, Scene>,
     writer: &MeshWriter,
@@ -127,7 +127,7 @@ fn prepare<'a>(
     let flags = scene.evaluated_meshes(&scene.objects)?;
     for object in &mut scene.objects {
         if flags[object.mesh] {
-            // Triangles have no domains any more; this keeps the object what it is.
+            // Triangles have no domains any more; this preserves the kind of object.
             object.transform.get_or_insert(UNMOVED);
         }
     }

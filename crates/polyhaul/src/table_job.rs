@@ -1,6 +1,7 @@
-//! Reading and writing tables: what their rows in the registry share, and tables of numbers as the points of a scene.
+//! Reading and writing tables: the shared part of their rows in the registry, and tables of numbers as the points of a
+//! scene.
 //!
-//! `tables` does what is done to all tables; text and numbers are `polyhaul-mesh`'s business.
+//! Operations on all tables are in `tables`; text and numbers are up to `polyhaul-mesh`.
 
 use crate::format::Format;
 use crate::input::Output;
@@ -25,7 +26,7 @@ use std::borrow::Cow;
 /// Tables on their way into a file.
 pub(crate) struct TablesJob<'a> {
     pub(crate) tables: &'a [Table],
-    /// What names of files in comments are relative to.
+    /// The folder for relative names of files in comments.
     pub(crate) folder: &'a SourceFolder,
     pub(crate) comments: &'a [String],
     pub(crate) infos: &'a [String],
@@ -36,7 +37,7 @@ pub(crate) struct TablesJob<'a> {
     pub(crate) report: &'a mut Report,
 }
 
-/// Reads the table of a format that has nothing else.
+/// Reads the table of a format that only has one.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Tables> {
     if job.options.table.element.is_some() {
         let error =
@@ -80,7 +81,7 @@ fn read_table(job: &mut ReadJob<'_>, layout: Layout) -> Result<(Table, Vec<Strin
     read.into_table(format)
 }
 
-/// The error where tables are wanted, and the format has none; `how` says what is wanted.
+/// The error for requesting tables from a format without any; `how` is the request.
 pub(crate) fn no_tables(how: &str) -> Error {
     let error = Error::new(ErrorKind::Usage, "this format has no tables");
     error.with_hint(format!("{} {how}", Format::listed(Format::has_tables)))
@@ -115,7 +116,7 @@ pub(crate) fn write(job: TablesJob<'_>) -> Result<()> {
     write_rows(&rows, (comments, folder), RowsTarget { kind, output, links, options, report })
 }
 
-/// Writes the positions of a scene, and what is known of them.
+/// Writes the positions of a scene, and their attributes.
 pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
     let MeshJob { scene, looks, format, output, links, options, report, .. } = job;
     let kind = table_kind(format)?;
@@ -124,7 +125,7 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
     let parts = parts::parts(scene, &objects, &evaluated, &options.table.placement)?;
     let points = table::Points::of_parts(&parts, kind)?;
     points.note_losses(scene, looks.materials.len(), &name_of(&output), &mut report.warnings);
-    // Remarks are comments where there is but one kind.
+    // Remarks become comments if there is only one kind.
     let mut comments = Cow::Borrowed(&scene.comments[..]);
     for info in &scene.infos {
         try_push(comments.to_mut(), try_string(info)?, "comments")?;
@@ -136,7 +137,7 @@ fn table_kind(format: Format) -> Result<TableFormat> {
     format.table().ok_or_else(|| no_tables("have them"))
 }
 
-/// What a table of numbers does not store of a table, its columns and its names.
+/// Warns about what a table of numbers cannot store of a table, its columns and its names.
 fn note_losses(table: &Table, rows: &Rows<'_>, format: TableFormat, options: &WriteOptions, output: &str) -> Warnings {
     let mut warnings = Warnings::default();
     let named = table.columns.iter().filter(|column| !column.name.is_empty()).count() as u64;
@@ -167,7 +168,7 @@ fn note_losses(table: &Table, rows: &Rows<'_>, format: TableFormat, options: &Wr
     warnings
 }
 
-/// Where rows of numbers go.
+/// The destination of rows of numbers.
 struct RowsTarget<'a> {
     kind: TableFormat,
     output: Output,

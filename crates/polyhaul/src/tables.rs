@@ -1,5 +1,5 @@
-//! Tables: reading and writing them as a whole, tables of numbers as the points of a scene, and what their rows in the
-//! registry share.
+//! Tables: reading and writing them as a whole, tables of numbers as the points of a scene, and the shared part of
+//! their rows in the registry.
 
 use crate::format::Format;
 use crate::input::{Input, Output};
@@ -18,7 +18,7 @@ use polyhaul_model::names;
 use polyhaul_model::{SourceFolder, Table};
 use polyhaul_pipeline::run::{Phase, span};
 
-/// Reads the tables of an input: those that the options ask for.
+/// Reads the requested tables of an input.
 pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Tables>> {
     let (read, report) = load_as(input, options, |_| ContentShape::Tables)?;
     let Content::Tables(mut found) = read.content else {
@@ -123,7 +123,7 @@ pub(crate) fn save(
     save_checked((tables, &SourceFolder::default()), remarks, format, output, options)
 }
 
-/// Writes tables whose columns are known to be whole; names of files in comments are relative to a folder.
+/// Writes tables whose columns are known to be consistent; names of files in comments are relative to a folder.
 pub(crate) fn save_checked(
     (tables, folder): (&[Table], &SourceFolder),
     [comments, infos]: [&[String]; 2],

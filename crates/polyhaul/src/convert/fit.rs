@@ -1,7 +1,7 @@
 //! Tables as another format takes them: one of several, points in the order of their columns, names that PLY can have.
 //!
-//! Columns are moved, not copied. Numbers keep their type, colors apart: bytes in PLY and in files of points, because
-//! everybody else reads them so. What is left out is noted.
+//! Columns are moved, not copied. Numbers keep their type, except for colors: bytes in PLY and in files of points,
+//! because other programs read them that way. What is dropped gets a warning.
 
 use crate::format::Format;
 use crate::loaded::Tables;
@@ -47,7 +47,7 @@ pub(super) fn fit(
     }
     if !to.has_elements() {
         check_lists(table)?;
-        // Remarks are comments where there is but one kind.
+        // Remarks become comments if there is only one kind.
         for info in std::mem::take(&mut found.infos) {
             try_push(&mut found.comments, info, "comments")?;
         }
@@ -136,7 +136,7 @@ fn arrange(table: &mut Table, (to, name): (Format, &str), warnings: &mut Warning
     Ok(())
 }
 
-/// The columns of these names, in any case, where all are there and none is one of lists.
+/// The columns with these names, ignoring case, if all exist and none has lists.
 fn find<const N: usize>(table: &Table, names: [&str; N]) -> Option<[usize; N]> {
     let mut places = [0; N];
     for (place, name) in places.iter_mut().zip(names) {
@@ -187,7 +187,7 @@ fn color_bytes(values: Values) -> Result<ColorBytes> {
     }
 }
 
-/// A table of numbers as the vertices of a PLY file: every column has a name of its own that is one word.
+/// A table of numbers as the vertices of a PLY file: every column gets a unique name that is one word.
 fn name_for_ply(table: &mut Table, output: &str, warnings: &mut Warnings) -> Result<()> {
     table.name = VERTEX.into();
     table::name_points(&mut table.columns);

@@ -1,9 +1,9 @@
-//! From file to file: over tables where that keeps everything, over a scene where it takes one.
+//! From file to file: as tables if that keeps everything, as a scene if the target requires one.
 //!
-//! A PLY file and a table of numbers are tables, with any columns of any type. What is converted between those goes
-//! from table to table ([`fit`]), so that nothing is rounded, renamed or left out but what the target has no place for.
-//! It goes over a scene where the source or the target has none, or where options ask for what only a mesh has: see
-//! [`shape`]. Reading and writing are `load`, `save` and `tables`.
+//! A PLY file and a table of numbers are tables, with any columns of any type. Conversions between those go from table
+//! to table ([`fit`]), so that nothing is rounded, renamed or dropped except for what the target cannot store. A
+//! conversion goes through a scene if the source or the target has no tables, or if options require a mesh: see
+//! [`shape`]. Reading and writing are in `load`, `save` and `tables`.
 
 mod fit;
 
@@ -53,7 +53,7 @@ impl Converted {
     }
 }
 
-/// Reads an input and writes it. Before anything is written `before` sees what was read; its error ends the job.
+/// Reads an input and writes it. Before anything is written, `before` receives what was read; its error ends the job.
 pub(crate) fn convert(
     input: Input,
     output: Output,
@@ -70,7 +70,7 @@ pub(crate) fn convert(
     let writing = match content {
         Loaded::Scene(scene) => {
             before(Content::Scene(&scene), &reading)?;
-            // What the input may ask for holds for all of the job.
+            // The limits on the input apply to the whole job.
             let write = WriteOptions { limits: read.limits, ..write.clone() };
             save::save(Cow::Owned(scene), output, &write)?
         }
@@ -98,7 +98,7 @@ pub(crate) fn convert(
     Ok(Converted { reading, writing })
 }
 
-/// What a source of this format is read as for that target.
+/// How to read a source of this format for that target.
 fn shape(from: Format, to: Format, write: &WriteOptions) -> ContentShape {
     if from.is_image() || to.is_image() {
         return ContentShape::Image;

@@ -30,7 +30,7 @@ pub(super) fn compare([a, b]: [&Image; 2], found: &mut Differences, run: &RunOpt
     Ok(())
 }
 
-/// Compares colors, and alpha where both have it; with `divides` as they are without alpha.
+/// Compares colors, and alpha if both have it; with `divides`, without premultiplication.
 fn pixels(
     [a, b]: [&Image; 2],
     has_alpha: bool,
@@ -76,7 +76,7 @@ fn fitted<'a>(image: &'a Image, channels: Channels, divides: bool, run: &RunOpti
     Ok(fitted)
 }
 
-/// Divides colors by alpha; where alpha is 0 they stay.
+/// Divides colors by alpha; if alpha is 0 they stay.
 fn divide(image: &mut Image) -> Result<()> {
     let size = image.channels.count();
     let Samples::F32(samples) = &mut image.samples else { return Ok(()) };
@@ -99,7 +99,7 @@ fn sample(samples: &Samples, at: usize) -> f64 {
     }
 }
 
-/// Compares what the files declare beside their pixels, by name.
+/// Compares the attributes of files besides their pixels, by name.
 fn attributes([a, b]: [&Image; 2], found: &mut Differences) {
     let names_of = |image: &'_ Image| image.attributes.iter().map(|it| it.name.clone()).collect::<Vec<String>>();
     one_sided("attributes", [names_of(a), names_of(b)], found);
@@ -122,7 +122,7 @@ fn one_sided(what: &'static str, [a, b]: [Vec<String>; 2], found: &mut Differenc
     }
 }
 
-/// Compares the channels beside the colors, by name.
+/// Compares the channels besides the colors, by name.
 fn extras([a, b]: [&Image; 2], found: &mut Differences) {
     let names_of = |image: &'_ Image| image.extra.iter().map(|it| it.name.clone()).collect::<Vec<String>>();
     one_sided("channels", [names_of(a), names_of(b)], found);

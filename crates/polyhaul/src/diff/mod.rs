@@ -155,7 +155,7 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
     Ok(Comparison { kind, differences: found.all, report })
 }
 
-/// Reads an input, and adds what reading did to the report.
+/// Reads an input, and adds its report to `report`.
 fn read(
     input: &Opened,
     options: &ReadOptions,
@@ -167,7 +167,7 @@ fn read(
     Ok((read.content, read.format))
 }
 
-/// What a file is, for messages.
+/// A description of a file for messages.
 fn words(content: &Content, format: Format) -> String {
     let kind = match content {
         Content::Scene(_) => "a scene",
@@ -178,7 +178,7 @@ fn words(content: &Content, format: Format) -> String {
     format!("{kind} ({})", format.name())
 }
 
-/// Compares a table with a table; of a PLY file that is its vertices.
+/// Compares a table with a table; for a PLY file that is its vertices.
 fn compare_tables(both: [Tables; 2], formats: [Format; 2], found: &mut Differences) -> Result<()> {
     let [a, b] = both;
     let mut sides = [(a, formats[0]), (b, formats[1])];
@@ -202,7 +202,7 @@ fn compare_tables(both: [Tables; 2], formats: [Format; 2], found: &mut Differenc
     a.tables.iter().zip(&b.tables).try_for_each(|(a, b)| table::compare([a, b], found))
 }
 
-/// A scene as meshes, where it is one for a renderer.
+/// A scene as meshes, if it is one for a renderer.
 fn flattened(scene: polyhaul_model::Scene, limits: &Limits, report: &mut Report) -> Result<polyhaul_model::Scene> {
     let loaded = Loaded::new(scene, Report::default()).flattened(limits)?;
     report.extend(loaded.report);
@@ -220,18 +220,18 @@ pub(crate) struct Differences {
 struct Gap {
     count: u64,
     largest: f64,
-    /// Where the largest difference is.
+    /// The place of the largest difference.
     place: Option<String>,
 }
 
 impl Gap {
-    /// Compares two numbers, which stand at `place`.
+    /// Compares two numbers at `place`.
     fn compare(&mut self, a: f64, b: f64, tolerance: f64, place: impl FnOnce() -> String) {
         let difference = (a - b).abs();
         if a == b || a.is_nan() && b.is_nan() || difference <= tolerance {
             return;
         }
-        // Of NaN, or of two infinities, nobody knows how far apart they are.
+        // The distance of NaN, or of two infinities, is unknown.
         let difference = if difference.is_nan() { f64::INFINITY } else { difference };
         self.count += 1;
         if self.place.is_none() || difference > self.largest {
@@ -241,7 +241,7 @@ impl Gap {
 }
 
 impl Differences {
-    /// Notes counts that differ; returns whether they are equal.
+    /// Records counts that differ; returns whether they are equal.
     fn counts(&mut self, what: &'static str, [a, b]: [u64; 2]) -> bool {
         if a != b {
             let message = format!("{what}: {a} and {b}");

@@ -1,4 +1,4 @@
-//! Scenes corner by corner: what each face, line and vertex has, however indices and files hold it.
+//! Scenes corner by corner: the data of each face, line and vertex, however indices and files store it.
 
 use super::{Differences, Gap, flattened, table};
 use crate::references::{SameFiles, with_names};
@@ -18,7 +18,7 @@ use std::ops::Range;
 /// Position, color and normal of a vertex that no face has.
 type LooseVertex = ([f32; 3], Option<[f32; 4]>, Option<[f32; 3]>);
 
-/// How many elements of a kind a mesh has.
+/// The number of elements of a kind in a mesh.
 type CountOf = fn(&Mesh) -> usize;
 
 /// Compares two scenes.
@@ -57,7 +57,7 @@ pub(super) fn compare(scenes: [Scene; 2], limits: &Limits, found: &mut Differenc
     Ok(())
 }
 
-/// Compares what scenes for a renderer have beside meshes. A scene of meshes has none of it.
+/// Compares the parts of scenes for a renderer other than meshes. A scene of meshes has none.
 fn compare_renders(renders: &[Option<Box<Render>>; 2], found: &mut Differences) {
     let counts = |render: &Option<Box<Render>>| {
         let Some(render) = render else { return [0; 6] };
@@ -81,7 +81,7 @@ fn compare_renders(renders: &[Option<Box<Render>>; 2], found: &mut Differences) 
     }
 }
 
-/// A scene, and its objects where they stand.
+/// A scene, and its objects at their places.
 struct World<'a> {
     scene: &'a Scene,
     parts: &'a [Part<'a>],
@@ -95,7 +95,7 @@ struct Face<'a> {
 }
 
 impl Face<'_> {
-    /// The place of its corners in the arrays of the mesh, turned around where the object is mirrored.
+    /// The place of its corners in the arrays of the mesh, reversed if the object is mirrored.
     fn corner(&self, number: usize) -> usize {
         let is_mirrored = self.part.frame.is_some_and(|frame| frame.is_mirrored);
         match (is_mirrored, number) {
@@ -315,7 +315,7 @@ fn compare_worlds(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()>
     compare_rest(sides, found)
 }
 
-/// What faces have beside their corners.
+/// Compares the data of faces besides their corners.
 fn compare_faces([a, b]: &[World<'_>; 2], found: &mut Differences) {
     let quoted = |name: &&str| format!("`{}`", polyhaul_model::names::shown(name));
     found.each("materials", a.faces().map(|face| a.material(&face)), b.faces().map(|face| b.material(&face)), quoted);
@@ -359,7 +359,8 @@ fn compare_rest(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()> {
     tables.into_iter().try_for_each(|(a, b)| table::compare([a, b], found))
 }
 
-/// Columns of vertices and faces, by name; their values where both scenes have as many meshes, vertices and faces.
+/// Columns of vertices and faces, by name; their values if both scenes have the same numbers of meshes, vertices and
+/// faces.
 fn columns([a, b]: &[World<'_>; 2], found: &mut Differences) {
     let kinds: [fn(&Mesh) -> &Vec<Column>; 2] = [|mesh| &mesh.vertex_columns, |mesh| &mesh.face_columns];
     for of in kinds {
@@ -410,7 +411,7 @@ fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, found: &mut Diffe
     Ok(())
 }
 
-/// Whether two definitions say the same, where names that differ may mean the same file.
+/// Whether two definitions are equal, if different names may refer to the same file.
 fn is_same_material([a, b]: [&Material; 2], scenes: [&SourceFolder; 2], files: &mut SameFiles) -> Result<bool> {
     if a == b {
         return Ok(true);

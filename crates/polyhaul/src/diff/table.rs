@@ -6,7 +6,7 @@ use polyhaul_model::names;
 use polyhaul_model::{Column, Table, Values};
 use std::collections::HashMap;
 
-/// Compares the columns of two tables, by name; by place where a column has no name.
+/// Compares the columns of two tables, by name; by place if a column has no name.
 pub(super) fn compare([a, b]: [&Table; 2], found: &mut Differences) -> Result<()> {
     found.counts("rows", [a.row_count as u64, b.row_count as u64]);
     let pairs = pairs([&a.columns, &b.columns]);
@@ -38,8 +38,7 @@ pub(super) fn compare([a, b]: [&Table; 2], found: &mut Differences) -> Result<()
     Ok(())
 }
 
-/// The columns that belong together: those of one name in order, then those without a name with whatever stands at
-/// their place.
+/// Pairs of columns: those with the same name in order, then those without a name with the column at the same place.
 fn pairs([a, b]: [&[Column]; 2]) -> Vec<[usize; 2]> {
     let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
     for (place, column) in b.iter().enumerate().rev().filter(|(_, column)| !column.name.is_empty()) {
@@ -58,7 +57,7 @@ fn pairs([a, b]: [&[Column]; 2]) -> Vec<[usize; 2]> {
     partners.into_iter().enumerate().filter_map(|(first, second)| Some([first, second?])).collect()
 }
 
-/// What messages call a column.
+/// The name of a column in messages.
 fn title(place: usize, column: &Column) -> String {
     match &*column.name {
         "" => format!("column {}", place + 1),
@@ -94,7 +93,7 @@ pub(super) fn column([a, b]: [&Column; 2], found: &mut Differences) {
     found.gap("columns", &names::shown(&a.name), gap);
 }
 
-/// A value as an integer, where the column has integers.
+/// A value as an integer, if the column has integers.
 fn whole(values: &Values, row: usize) -> Option<i128> {
     Some(match values {
         Values::I8(values) => values[row].into(),

@@ -1,7 +1,7 @@
 //! Images as the format that they are written in holds them: samples, color space, channels.
 //!
-//! What a format cannot store is dropped, clamped or rounded, with a warning that counts it. All else is unchanged.
-//! Everything is counted before the first byte is written, so that `strict` leaves an old file alone.
+//! Everything that a format cannot store is dropped, clamped or rounded, with a warning that counts it. The rest is
+//! unchanged. Everything is counted before the first byte is written, so that `strict` leaves an old file alone.
 
 use crate::format::Format;
 use crate::image_job::Log;
@@ -13,7 +13,7 @@ use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
 use std::borrow::Cow;
 
-/// The image as `format` holds it. Notes in `warnings` what does not fit, about the file `output`.
+/// The image in the form that `format` holds. Adds warnings about what does not fit, for the file `output`.
 pub(super) fn fit<'a>(
     image: &'a Image,
     (format, writer): (Format, &ImageWriter),

@@ -1,6 +1,6 @@
 //! The columns of a table: their types, value counts and ranges.
 //!
-//! Nothing is copied but names.
+//! Only names are copied.
 
 use super::{Contents, Inventory};
 use polyhaul_model::error::{Result, try_push, try_string};
@@ -26,7 +26,7 @@ pub struct ColumnSummary {
 pub enum Number {
     /// Of an integer type.
     Integer(i128),
-    /// Of a type of floats.
+    /// Of a floating-point type.
     Float(f64),
 }
 
@@ -40,7 +40,7 @@ impl Number {
     }
 }
 
-/// What there is to tell about a table of numbers: points where it has x, y and z.
+/// The summary of a table of numbers: points if it has x, y and z.
 pub(super) fn inventory(tables: &[Table], run: &RunOptions) -> Result<Inventory> {
     let mut inventory = Inventory::default();
     for table in tables {
@@ -67,7 +67,7 @@ pub(super) fn inventory(tables: &[Table], run: &RunOptions) -> Result<Inventory>
     Ok(inventory)
 }
 
-/// How many positions, normals and colors these columns are, and the box around the positions.
+/// The counts of positions, normals and colors in these columns, and the box around the positions.
 fn points(inventory: &Inventory) -> (Contents, Option<Bounds>) {
     let find = |name: &str| inventory.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
     let all = |names: [&str; 3]| {

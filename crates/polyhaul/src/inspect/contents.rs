@@ -6,7 +6,7 @@ use super::{ColumnSummary, Declared, ImageSummary, RenderInventory};
 use polyhaul_model::error::{Result, try_push, try_string};
 use polyhaul_model::{Bounds, Scene};
 
-/// Makes a struct of counts, and what goes through all of its fields in their order.
+/// Makes a struct of counts, and a function that visits all of its fields in order.
 macro_rules! counts {
     ($(#[$about:meta])* $type:ident { $($(#[$doc:meta])* $name:ident,)+ }) => {
         $(#[$about])*
@@ -16,7 +16,7 @@ macro_rules! counts {
         }
 
         impl $type {
-            /// How many counts there are.
+            /// The number of counts.
             pub const KINDS: usize = [$(stringify!($name)),+].len();
 
             /// Each count with the name of its field, in the order of the fields.
@@ -121,7 +121,7 @@ impl Contents {
 
     fn count_sizes(&mut self, offsets: &[u32]) {
         for pair in offsets.windows(2) {
-            // A scene that a caller made may have offsets that go down.
+            // A scene built by a caller may have decreasing offsets.
             match pair[1].wrapping_sub(pair[0]) {
                 3 => self.triangles += 1,
                 4 => self.quads += 1,
@@ -152,7 +152,7 @@ impl Inventory {
         })
     }
 
-    /// Adds the counts and the bounds of another scene; names stay with their scenes.
+    /// Adds the counts and the bounds of another scene; names are not merged.
     pub fn add(&mut self, other: &Inventory) {
         self.contents.add(&other.contents);
         self.rows = self.rows.saturating_add(other.rows);

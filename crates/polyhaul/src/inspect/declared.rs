@@ -1,4 +1,4 @@
-//! The header of a PLY file: what it declares before its rows.
+//! The header of a PLY file: its declarations before its rows.
 //!
 //! Nothing here is counted or checked; reading did that.
 
@@ -44,13 +44,13 @@ pub struct DeclaredProperty {
 }
 
 impl Declared {
-    /// What the header says, if the format has one, together with what the scene has from it.
+    /// The header's declarations, if the format has one, together with the scene's part of it.
     #[cfg(feature = "ply")]
     pub(super) fn from_details(details: &mut ReadDetails, scene: &mut Scene) -> Result<Option<Declared>> {
         details.header.take().map(|header| Declared::from_ply(header, scene)).transpose()
     }
 
-    /// Nothing: only PLY has a header that is shown.
+    /// `None`: only PLY has a header that is shown.
     #[cfg(not(feature = "ply"))]
     pub(super) fn from_details(_: &mut ReadDetails, _: &mut Scene) -> Result<Option<Declared>> {
         Ok(None)

@@ -1,6 +1,6 @@
 //! Faces that fold: they use one position more than once.
 //!
-//! Reading takes such faces as they are, since the format allows them. Nothing here changes them.
+//! Reading accepts such faces, since the format allows them. Nothing here changes them.
 
 use super::validate::complaint;
 use polyhaul_model::error::{Error, Result};
@@ -50,11 +50,11 @@ fn repeated(faces: &Elements, face: usize, scratch: &mut Vec<u32>) -> Result<Opt
     Ok(scratch.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]))
 }
 
-/// The objects that may own the faces still to come: readers give objects in the order of their faces.
+/// The objects that may own the remaining faces: readers return objects in the order of their faces.
 struct Owners<'a>(&'a [Object]);
 
 impl<'a> Owners<'a> {
-    /// The name of the object that owns a face, where it has one. Faces are asked for in order.
+    /// The name of the object that owns a face, if it has one. Faces must be passed in order.
     fn owner(&mut self, mesh: usize, face: usize) -> Option<&'a str> {
         let past = |object: &Object| (object.mesh, object.end.faces as usize) <= (mesh, face);
         while let Some((first, rest)) = self.0.split_first()

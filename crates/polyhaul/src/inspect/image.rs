@@ -1,4 +1,4 @@
-//! What an image holds, its pixels apart.
+//! The content of an image, except for its pixels.
 
 use polyhaul_model::{
     Channels, ColorSpace, Encoding, Image, ImageChannel, ImagePart, PartChannel, Samples, Texel, Texture,

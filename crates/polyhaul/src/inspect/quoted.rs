@@ -6,7 +6,7 @@ use crate::options::ReadOptions;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::read::{buffer, fill};
 
-/// How much is in memory at once.
+/// How much is in memory at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 /// No longer text is handed out.
 const LONGEST_BYTES: usize = 1024;
@@ -44,7 +44,7 @@ pub fn quoted(input: impl Into<Input>, options: &ReadOptions, see: &mut dyn FnMu
     }
 }
 
-/// What was found so far of a text that comes in blocks.
+/// The findings so far in a text that arrives in blocks.
 #[derive(Default)]
 struct Finder {
     is_inside: bool,

@@ -1,7 +1,7 @@
-//! How much of everything a scene for a renderer holds.
+//! Counts of everything in a scene for a renderer.
 //!
-//! Triangles are counted twice: each once, and as often as a renderer sees them. Nothing is flattened for that.
-//! Textures, and meshes where they were not read, are looked for, see [`super::textures`].
+//! Triangles are counted twice: each once, and as often as a renderer sees them, without flattening the scene.
+//! Textures, and meshes if they were not read, are located: see [`super::textures`].
 
 use super::contents::{copies, counts};
 use super::textures::{Looked, MESH, Search, TEXTURE};
@@ -99,7 +99,7 @@ impl RenderInventory {
         Ok(Some(RenderInventory { contents, classes: counted, texture_files, ..RenderInventory::default() }))
     }
 
-    /// Tells what reading saw of the files, and looks for those that it did not open.
+    /// Adds the statistics of the files that were read, and locates those that were not opened.
     pub(super) fn look_around(
         &mut self,
         render: &Render,
@@ -127,7 +127,7 @@ impl RenderInventory {
         Ok(())
     }
 
-    /// Adds the counts of another scene; names stay with their scenes.
+    /// Adds the counts of another scene; names are not merged.
     pub(super) fn add(&mut self, other: &RenderInventory) {
         self.contents.add(&other.contents);
         add_counts(&mut self.classes, &other.classes);
@@ -198,7 +198,7 @@ impl RenderContents {
     }
 }
 
-/// Triangles as a renderer sees them, of so many in each shape.
+/// Triangles as a renderer sees them, given the number in each shape.
 fn instanced(render: &Render, triangles: &[u64]) -> Result<u64> {
     let sum = |shapes: std::ops::Range<usize>| -> u64 { triangles.get(shapes).unwrap_or_default().iter().sum() };
     let mut shown: Vec<u64> = Vec::new();
@@ -209,7 +209,7 @@ fn instanced(render: &Render, triangles: &[u64]) -> Result<u64> {
     Ok(objects.fold(world, |total, &object| total.saturating_add(shown.get(object as usize).copied().unwrap_or(0))))
 }
 
-/// How large a shape's mesh is; nothing for shapes that are none.
+/// The size of a shape's mesh; zero for shapes that are not meshes.
 #[derive(Default)]
 struct Size {
     positions: u64,
@@ -237,8 +237,8 @@ impl Size {
     }
 }
 
-/// The images that a scene names, sorted and each once: those of textures and lights, maps of normals, and what shapes
-/// emit.
+/// The images that a scene names, sorted and each once: those of textures and lights, normal maps, and images of
+/// emission.
 fn texture_files(render: &Render) -> Result<Vec<String>> {
     let of = |entity: &Entity, name: &str| render.parameters(entity).string(name);
     let textures = render.textures.iter().filter_map(|texture| of(&texture.entity, "filename"));

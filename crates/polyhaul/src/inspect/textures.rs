@@ -1,6 +1,6 @@
 //! Files that a scene refers to and that reading does not open: textures, and meshes that are not to be read.
 //!
-//! They are looked up in the scene's folder and in the folders of the files that it consists of, as other programs do.
+//! They are looked up in the scene's folder and in the folders of the files that it consists of, as in other programs.
 //! None is opened, and files outside the scene's folder are not looked up unless the options allow it.
 
 use super::validate::complaint;
@@ -14,7 +14,7 @@ use polyhaul_model::warnings::Warnings;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// What is looked for, and the codes of what may be wrong.
+/// A kind of file to look for, and the codes of its warnings.
 #[derive(Clone, Copy)]
 pub(super) struct TextureKind {
     name: &'static str,
@@ -39,10 +39,10 @@ pub(super) const MESH: TextureKind = TextureKind {
     unchecked: "unchecked-mesh",
 };
 
-/// What became of a file.
+/// The state of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum FoundTextures {
-    /// It is there, with so many bytes; the host does not say how many.
+    /// It exists, with this size in bytes; unknown if it comes from the host.
     There(u64),
     Missing,
     /// It is outside the scene's folder.
@@ -56,18 +56,18 @@ enum FoundTextures {
 /// Files that were looked for.
 #[derive(Default)]
 pub(super) struct Looked {
-    /// How many are there.
+    /// The number of existing files.
     pub(super) count: u64,
-    /// How many bytes those have, without any that the host has.
+    /// Their size in bytes, without those from the host.
     pub(super) bytes: u64,
     /// Those that do not exist, or are not regular files.
     pub(super) missing: Vec<String>,
-    /// Those that lie outside the scene's folder.
+    /// Those that are outside the scene's folder.
     pub(super) outside: Vec<String>,
 }
 
-/// Where files are looked for, and how many more times that may be done: at most
-/// [`crate::options::Limits::files`], since a hostile scene could have as many names as it likes, times folders.
+/// The folders to search, and how many more lookups are allowed: at most [`crate::options::Limits::files`], since a
+/// hostile scene could have any number of names, times folders.
 pub(super) struct Search<'o> {
     near: &'o Near,
     resolver: Resolver<'o>,
@@ -79,8 +79,8 @@ pub(super) struct Search<'o> {
 }
 
 impl<'o> Search<'o> {
-    /// Beside the scene, called `file` in messages, and in other folders, relative to the scene's. The
-    /// resolver is asked first; where there is neither, there is nothing to look into: `None`.
+    /// Relative to the scene, called `file` in messages, and in other folders, relative to the scene's. The resolver is
+    /// asked first; without it or a folder, the result is `None`.
     pub(super) fn new(
         near: &'o Near,
         file: &'o str,
@@ -121,7 +121,7 @@ impl<'o> Search<'o> {
         Ok(looked)
     }
 
-    /// Looks a file up; a warning says what it belongs to.
+    /// Looks a file up; a warning names what it belongs to.
     fn check(
         &mut self,
         name: &str,
@@ -190,7 +190,7 @@ impl<'o> Search<'o> {
         best
     }
 
-    /// What is at a path; in an archive it is relative to the scene's folder.
+    /// Checks a path; in an archive it is relative to the scene's folder.
     fn look_at(&self, path: &Path) -> FoundTextures {
         let allow_outside = self.options.allow_outside;
         if let Near::Archive(scene) = self.near {
@@ -256,7 +256,7 @@ mod tests {
     const FILES: [&str; 8] =
         ["lib.rs", ".\\lib.rs", "none.png", "none.png", "many.rs", "../Cargo.toml", "/etc/passwd", "C:\\a.png"];
 
-    /// Counts of missing, outside and unchecked textures beside a scene in this crate's `src`.
+    /// Counts of missing, outside and unchecked textures for a scene in this crate's `src`.
     fn counts(libraries: &[&str], files: u64) -> [u64; 3] {
         let map = |file: &str| TextureMap { file: file.into(), ..TextureMap::default() };
         let materials = vec![Material { maps: FILES.map(map).into(), ..Material::default() }];

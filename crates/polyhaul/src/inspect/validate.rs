@@ -1,5 +1,4 @@
-//! Collects everything that reading complains about, checks what reading does not, and reports whether a normal read
-//! would fail.
+//! Collects all complaints of reading, makes additional checks, and reports whether a normal read would fail.
 //!
 //! The input is read to the end, keeping every complaint. If there were any, it is read again, this time stopping at
 //! the first error. This way there is no separate list of serious complaints that could be wrong.
@@ -76,7 +75,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
             found.look_around(render, files, place, options, &mut report.warnings)?;
         }
     }
-    // Two scenes at once would be twice the memory.
+    // Two scenes at the same time would need twice the memory.
     drop(read);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
     let error = if doubtful { judged(load_as(&input, &plain, ContentShape::from_format))?.err() } else { None };
@@ -84,7 +83,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     Ok(Validation { report, error, valid })
 }
 
-/// Tells errors that say something about the data, inside, from all others.
+/// Separates errors about the data (inside) from all others.
 fn judged<T>(result: Result<T>) -> Result<Result<T>> {
     match result {
         Err(error) if !is_verdict(error.kind()) => Err(error),
@@ -96,7 +95,7 @@ fn is_verdict(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported)
 }
 
-/// A complaint about the file as a whole: the model does not say on which line a thing stood.
+/// A complaint about the file as a whole: the model does not store lines.
 pub(super) fn complaint(message: String, file: &str) -> Diagnostic {
     Diagnostic { place: Place { file: file.into(), ..Place::default() }, ..Diagnostic::new(message) }
 }

@@ -1,17 +1,17 @@
-//! What our own pieces work on when they are measured: a mesh, a table and images, of about the size that is asked for.
+//! The data for measuring our own components: a mesh, a table and images, of about the requested size.
 //!
-//! The same size gives the same data. Numbers have as many digits as those of real files, and neighbors are alike but
-//! not the same. Nothing here measures.
+//! The same size yields the same data. Numbers have as many digits as those of real files, and neighbors are similar
+//! but not equal. Nothing here measures.
 
 use polyhaul_model::{Channels, ColorSpace, Column, Elements, Image, Mesh, Object, Samples, Scene, Table, Values};
 
-/// What a quad and its share of positions, uvs and normals take as OBJ with the default digits.
+/// The size of a quad and its share of positions, uvs and normals in OBJ with the default digits.
 const QUAD_BYTES: usize = 136;
-/// What a row of the table takes as text.
+/// The size of a row of the table as text.
 const ROW_BYTES: usize = 48;
 /// A pixel of red, green, blue and alpha.
 const PIXEL_BYTES: usize = 4;
-/// No data is smaller than a few of its pieces.
+/// The minimum: no data is smaller than a few of its parts.
 const LEAST_SIDE: usize = 4;
 
 /// A number from 0 to 1 that looks random: the SplitMix64 generator.

@@ -1,4 +1,4 @@
-//! OBJ as files: a scene and its material libraries. What their text means is `polyhaul-mesh`'s business.
+//! OBJ as files: a scene and its material libraries. The meaning of their text is up to `polyhaul-mesh`.
 
 mod read;
 mod write;

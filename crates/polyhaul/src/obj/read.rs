@@ -1,6 +1,6 @@
 //! Reading OBJ and the material libraries that it names.
 //!
-//! Which file a name means, and whether it may be opened, is `resolve`'s business.
+//! The file that a name refers to, and whether it may be opened, is up to `resolve`.
 
 use crate::options::ReadOptions;
 use crate::read_job::ReadJob;
@@ -28,7 +28,7 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
         let (seen, files, probes) = (HashSet::new(), HashSet::new(), 0);
         let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
         scene.material_libraries = libraries.read_all(&found.libraries)?;
-        // Where nothing was looked for, the missing libraries are noted already.
+        // If nothing was searched, the missing libraries already have warnings.
         if near.has_files() || options.resolver.is_some() || found.libraries.is_empty() {
             note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
         }
@@ -42,16 +42,16 @@ struct Libraries<'a> {
     options: &'a ReadOptions,
     report: &'a mut Report,
     materials: Definitions<'a>,
-    /// The names of the scene, as they stand there.
+    /// The names in the scene, as written.
     seen: HashSet<&'a str>,
     /// The files that were read: a file may have many names.
     files: HashSet<PathBuf>,
-    /// How often a file was looked for under a name that has blanks.
+    /// How often a file was searched under a name with blanks.
     probes: u64,
 }
 
 impl<'a> Libraries<'a> {
-    /// Reads all libraries once each; returns their names.
+    /// Reads each library once; returns their names.
     fn read_all(&mut self, references: &'a [obj::Reference]) -> Result<Vec<String>> {
         let mut names = Vec::new();
         let mut statements = HashSet::new();
@@ -73,7 +73,7 @@ impl<'a> Libraries<'a> {
         Ok(names)
     }
 
-    /// Whether the whole statement is one name: names may have blanks.
+    /// Whether the whole statement is one name: names may contain blanks.
     fn is_one_name(&mut self, reference: &obj::Reference) -> Result<bool> {
         if !reference.name.contains(char::is_whitespace) {
             return Ok(true);
@@ -83,7 +83,7 @@ impl<'a> Libraries<'a> {
         self.resolver.exists(&reference.name)
     }
 
-    /// That one more than `count` files is within the limit.
+    /// Checks that one more than `count` files is within the limit.
     fn check_count(&self, count: u64, reference: &obj::Reference) -> Result<()> {
         let limit = self.options.limits.files;
         if count < limit {
@@ -114,7 +114,7 @@ impl<'a> Libraries<'a> {
         Ok(())
     }
 
-    /// Reads the library `name`; `false` where its file was read under another name.
+    /// Reads the library `name`; `false` if its file was read under another name.
     fn is_new(&mut self, name: &str, reference: &obj::Reference) -> Result<bool> {
         let FoundFile { origin, real } = match self.resolver.find(name) {
             Ok(found) => found,
@@ -159,8 +159,8 @@ impl<'a> Libraries<'a> {
     }
 }
 
-/// The first name in a `mtllib` statement and what is behind it: a name ends where a word ends in
-/// `.mtl`, behind which that of a codec may stand, or at the end.
+/// The first name in a `mtllib` statement and the rest: a name ends with a word that ends in `.mtl`, optionally
+/// followed by the extension of a codec, or at the end.
 fn split_name(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let mut end = 0;
@@ -179,7 +179,7 @@ fn split_name(text: &str) -> Option<(&str, &str)> {
 /// The materials of a scene, and which of them are defined.
 struct Definitions<'a> {
     materials: &'a mut Vec<Material>,
-    /// Where each name is; empty before the first library.
+    /// The index of each name; empty before the first library.
     numbers: HashMap<String, usize>,
 }
 
@@ -205,7 +205,7 @@ impl Definitions<'_> {
         Ok(())
     }
 
-    /// Remembers where a name is.
+    /// Records the index of a name.
     fn number(&mut self, number: usize) -> Result<()> {
         self.numbers.try_reserve(1).map_err(|_| Error::memory("names"))?;
         self.numbers.insert(try_string(&self.materials[number].name)?, number);
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(split("  "), [""; 0]);
     }
 
-    /// Reads a scene in a folder of its own, which has the libraries `a.mtl` and `b.mtl`.
+    /// Reads a scene in its own folder, with the libraries `a.mtl` and `b.mtl`.
     fn read_scene(folder: &str, text: &str, files: u64) -> Result<Loaded<Scene>> {
         let folder = std::env::temp_dir().join(format!("polyhaul-{folder}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! Writing OBJ: the file, the material library beside it, and what their names are.
+//! Writing OBJ: the file, the material library next to it, and their names.
 
 use crate::input::Output;
 use crate::mesh_job::{Looks, MeshJob};
@@ -67,15 +67,15 @@ fn write_library(path: &Path, bytes: &[u8], file: FileOptions, options: &WriteOp
 
 /// The material library of a scene that is written.
 struct Library {
-    /// What the `mtllib` line says.
+    /// The name in the `mtllib` line.
     name: String,
-    /// Where it goes and what is in it; `None` if there is nothing to write or no folder.
+    /// Its path and content; `None` if there is nothing to write or no folder.
     file: Option<(PathBuf, Vec<u8>)>,
 }
 
 impl Library {
-    /// The library keeps the name that the scene's file gave it, if that is a plain one and no other
-    /// file would be overwritten; otherwise it takes the name of the file that is written.
+    /// The library keeps the name from the scene's file, if that is a plain one and no other file would be overwritten;
+    /// otherwise it gets the name of the written file.
     fn from_scene(
         scene: &Scene,
         looks: &Looks<'_>,
@@ -128,9 +128,8 @@ fn listed(names: &[String]) -> String {
     names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The materials of the library, in the order of their names, as Blender has them: those that slots
-/// in use name, under the names that evaluated objects give them, and all others where objects are as
-/// they were read.
+/// The materials of the library, sorted by name as in Blender: those of used slots, under the names that evaluated
+/// objects give them, and all others if objects are as they were read.
 fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'a, Material>>> {
     let flags = scene.evaluated_meshes(&scene.objects)?;
     let as_read = scene.objects.is_empty() || !scene.objects.iter().all(|object| flags[object.mesh]);
@@ -203,7 +202,7 @@ fn is_plain(name: &str) -> bool {
         && !name.contains(|c: char| matches!(c, '/' | '\\' | ':') || c.is_control())
 }
 
-/// Whether `place` may be written: there is nothing, or the same bytes already.
+/// Whether `place` may be written: there is no file, or one with the same bytes.
 fn is_free(place: &Path, bytes: &[u8]) -> bool {
     match std::fs::symlink_metadata(place) {
         Ok(found) => found.is_file() && found.len() == bytes.len() as u64 && holds(place, bytes).unwrap_or(false),
@@ -211,7 +210,7 @@ fn is_free(place: &Path, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether the file holds these bytes. Reads block by block: nothing that may lack memory.
+/// Whether the file holds these bytes. Reads block by block, since a larger allocation might fail.
 fn holds(place: &Path, mut bytes: &[u8]) -> std::io::Result<bool> {
     let mut file = std::fs::File::open(place)?;
     let mut block = [0; 512];

@@ -1,5 +1,4 @@
-//! pbrt scenes as files: their own text, parts that they include, meshes. What text means is `polyhaul-pbrt`'s
-//! business.
+//! pbrt scenes as files: their own text, included parts, meshes. The meaning of text is up to `polyhaul-pbrt`.
 
 mod read;
 mod write;

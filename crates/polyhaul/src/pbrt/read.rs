@@ -1,7 +1,7 @@
-//! Scenes that are many files: opens what a pbrt scene names, and reads the meshes that its shapes are.
+//! Scenes of many files: opens the files that a pbrt scene names, and reads the meshes of its shapes.
 //!
-//! A name is looked for in the folder of the scene and then in that of the file that names it; see
-//! [`crate::resolve`] for what may be opened. What text means is `formats::pbrt`'s business.
+//! A name is searched in the folder of the scene and then in that of the file that contains it; see [`crate::resolve`]
+//! for what may be opened. The meaning of text is up to `formats::pbrt`.
 
 use crate::format::Format;
 use crate::loaded::Loaded;
@@ -84,11 +84,11 @@ struct Opener<'o> {
 /// Files that a scene named.
 #[derive(Default)]
 struct Seen {
-    /// Those that were opened, until they were gone through.
+    /// Those that were opened and are not finished.
     open: Vec<Option<Plain>>,
-    /// What is to be noted of those that were gone through, in that order, which is the scene's.
+    /// The reports of those that are finished, in scene order.
     noted: Report,
-    /// How many those are.
+    /// How many are finished.
     closed: u64,
     /// Their folders, relative to that of the scene.
     folders: BTreeSet<String>,
@@ -116,13 +116,13 @@ impl Opener<'_> {
         Ok(Named { opened, shown, identity, folder })
     }
 
-    /// What `name` means in a file of `folder`, and the name from the folder of the scene on.
+    /// The file that `name` means in a file of `folder`, and the name relative to the folder of the scene.
     fn locate(&self, name: &str, folder: &str) -> Result<(FoundFile, String)> {
         let mut resolver = Resolver::beside(self.near, self.options);
         Ok(match resolver.find(name) {
             Err(error) if !folder.is_empty() && error.kind() == ErrorKind::Io => {
                 let beside = format!("{folder}{name}");
-                // The name that the scene has is the one to complain about.
+                // Errors are about the name in the scene.
                 (resolver.find(&beside).map_err(|_| error)?, beside)
             }
             found => (found?, try_string(name)?),
@@ -164,19 +164,19 @@ struct Meshes<'a> {
     report: &'a mut Report,
 }
 
-/// A name of a file with a mesh, and the first shape that has it.
+/// The name of a mesh file, and the first shape that has it.
 struct MeshFile<'a> {
     named: &'a MeshUse,
-    /// What it means, until it is read.
+    /// The file it refers to, until it is read.
     found: Option<Result<FoundFile>>,
-    /// What was read; nothing where another name means the same file.
+    /// The result; `None` if another name refers to the same file.
     result: Option<Result<Loaded<Scene>>>,
-    /// The name that stands for it: its own number, or that of the first one that means the same file.
+    /// The number of the name that represents it: its own, or that of the first one for the same file.
     number: usize,
 }
 
 impl Meshes<'_> {
-    /// Reads each file once, side by side, and tells the shapes which mesh they are; counts the files.
+    /// Reads each file once, in parallel, and sets the mesh of each shape; counts the files.
     fn read(self, scene: &mut Scene, uses: &[MeshUse]) -> Result<FileSum> {
         let (mut numbers, mut files) = (HashMap::new(), Vec::new());
         let mut file_of_use = Vec::new();
@@ -214,8 +214,8 @@ impl Meshes<'_> {
         Err(error.with_hint(limit_hint("files")))
     }
 
-    /// Finds out what the names mean: several may mean one file, which is read once. What a host would give for them is
-    /// not asked for before its turn.
+    /// Finds the files that the names refer to: several may refer to one file, which is read once. A host is not asked
+    /// before a name's turn.
     fn locate_all(&self, files: &mut [MeshFile<'_>]) -> Result<()> {
         if self.options.resolver.is_some() {
             return Ok(());
@@ -246,7 +246,7 @@ impl Meshes<'_> {
         Ok(())
     }
 
-    /// Many files are read side by side, one by one thread each; a few by all threads one after another.
+    /// Many files are read in parallel, each by one thread; a few one after another by all threads.
     fn load_all(&self, files: &mut [MeshFile<'_>]) -> Result<()> {
         let threads = self.options.run.worker_threads();
         let mut options = self.options.clone();
@@ -273,7 +273,7 @@ impl Meshes<'_> {
         )
     }
 
-    /// Puts the meshes into the scene; by file, the index of its mesh.
+    /// Moves the meshes into the scene; returns, for each file, the index of its mesh.
     fn take_all(self, scene: &mut Scene, files: Vec<MeshFile<'_>>) -> Result<(Vec<Option<u32>>, FileSum)> {
         use ErrorKind::{Cancelled, Host, Limit, Memory};
         let (mut numbers, mut sum): (Vec<Option<u32>>, _) = (Vec::new(), FileSum::default());

@@ -1,13 +1,12 @@
-//! Writing a pbrt scene, which may be many files: its own text, parts that it imports, and meshes.
+//! Writing a pbrt scene, which may be many files: its own text, the parts that it imports, and meshes.
 //!
-//! All files are written as temporaries. They take their places when the last one is complete, the scene's own file at
-//! last. So a failure before that leaves everything as it was, whatever failed. One among the renames leaves the
-//! scene's own file as it was and takes back files that are new; a part or mesh that was already replaced by that of
-//! the same name stays so, as after a kill at that moment: such a folder has the old scene with some new parts, each
-//! whole.
-//! The new scene is never there without all that it names.
+//! All files are written as temporaries. They are put in place when the last one is complete, the scene's own file
+//! last. So a failure before that leaves everything as it was, whatever failed. A failure among the renames leaves the
+//! scene's own file as it was and removes files that are new; a part or mesh that already replaced one of the same name
+//! stays, as after a kill at that moment: such a folder has the old scene with some new parts, each whole. The new
+//! scene never exists without all the files that it names.
 //!
-//! What text says is `polyhaul-pbrt`'s business, and what a mesh file holds that of PLY in `polyhaul-mesh`.
+//! The content of text is up to `polyhaul-pbrt`, and that of a mesh file to PLY in `polyhaul-mesh`.
 
 use crate::input::Output;
 use crate::ops::{MeshOps, SceneOps};
@@ -97,8 +96,8 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     Ok(report)
 }
 
-/// A scene without instances or without meshes in files, as options ask. Of one that is another's a copy is made where
-/// that changes it.
+/// A scene without instances or without meshes in files, as the options require. A borrowed scene is copied if that
+/// changes it.
 fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Report) -> Result<Cow<'a, Scene>> {
     let expands = options.instances != Instances::AsFormat;
     let inlines = options.pbrt.meshes == PbrtMeshes::Inline;
@@ -161,7 +160,7 @@ fn merge(corners: &mut [u32], first: &[u32], of_item: &[u32]) {
     }
 }
 
-/// What the files beside a scene are called.
+/// The names of the files next to a scene.
 struct Names {
     path: PathBuf,
     stem: String,
@@ -169,7 +168,7 @@ struct Names {
     suffix: String,
 }
 
-/// Names for files beside the scene, where those are wanted.
+/// Names for files next to the scene, if there are any.
 struct Files(Option<Names>);
 
 impl Files {
@@ -221,7 +220,7 @@ impl Files {
     }
 }
 
-/// Writes the mesh files: many side by side, each by one thread; a few by all threads, one after another.
+/// Writes the mesh files: many in parallel, each by one thread; a few by all threads, one after another.
 fn write_meshes(
     render: &Render,
     names: &[(u32, String)],
@@ -276,7 +275,7 @@ fn write_mesh(
     let scene = Scene { meshes: vec![mesh], ..Scene::default() };
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
-    // Not as options say for meshes that are a scene of their own: those must be what the text said.
+    // Without the options for meshes that are scenes of their own: these files must have the content of the text.
     let own = PlyWriteOptions::default().with_encoding(options.ply.encoding);
     let parts = parts::parts(&scene, &objects, &evaluated, &own.placement)?;
     let output = path.display().to_string();

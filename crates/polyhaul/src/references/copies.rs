@@ -1,7 +1,7 @@
-//! Copies of referenced files beside an output: which names they get, and how they are written.
+//! Copies of referenced files next to an output: their names, and how they are written.
 //!
-//! A copy always lies directly in the output's folder, whatever its source is called. It never replaces a file: where
-//! the name is taken by different content, it gets a number. Which files may be copied is decided in `references`.
+//! A copy is always directly in the output's folder, whatever its source is called. It never replaces a file: if the
+//! name is taken by different content, it gets a number. Which files may be copied is decided in `references`.
 
 use crate::archives::Member;
 use crate::open::regular;
@@ -14,14 +14,14 @@ use polyhaul_pipeline::read::{ask, buffer, fill};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are read and written at once.
+/// Bytes that are read and written at a time.
 const BLOCK_BYTES: usize = 1 << 18;
 /// The longest name of a copy: file systems allow 255 bytes, and a number may be added.
 const NAME_BYTES: usize = 200;
 /// How many names are tried.
 const MAX_ATTEMPTS: u32 = 100_000;
 
-/// Where a copy comes from.
+/// The origin of a copy.
 #[derive(Clone)]
 pub(super) enum CopySource {
     /// The path without links.
@@ -30,7 +30,7 @@ pub(super) enum CopySource {
 }
 
 impl CopySource {
-    /// What tells it from all others.
+    /// What distinguishes it from all others.
     fn identity(&self) -> PathBuf {
         match self {
             CopySource::File(real) => real.clone(),
@@ -66,7 +66,7 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// The name that a copy gets in `folder`.
+    /// The name of a copy in `folder`.
     pub(super) fn plan(&mut self, source: CopySource, folder: &Path, options: &WriteOptions) -> Result<String> {
         let identity = source.identity();
         if let Some(known) = self.names.get(&identity) {
@@ -136,7 +136,7 @@ fn copy(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<Writt
     Ok(Written { is_new_at: Some(place.to_path_buf()), is_copy: true, ..Written::new(name, complete, moved) })
 }
 
-/// Whether the file at `place` has the same content; a file that cannot be read has not.
+/// Whether the file at `place` has the same content; a file that cannot be read does not.
 fn is_same(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<bool> {
     let reading = reading(options);
     let (one, Ok(other)) = (from.open(&reading)?, regular(place, &reading)) else { return Ok(false) };

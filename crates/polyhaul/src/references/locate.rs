@@ -1,6 +1,6 @@
-//! Where the file that a name means is: on disk, in an archive, or nowhere.
+//! Finds the file that a name refers to: on disk, in an archive, or nowhere.
 //!
-//! Nothing is opened but archives, and nothing is decided about what may be done with a file. See `references`.
+//! Only archives are opened, and nothing is decided about what may be done with a file. See `references`.
 
 use crate::archives;
 use crate::archives::{Member, Shelf};
@@ -18,7 +18,7 @@ const LISTED_NAMES: usize = 20_000;
 /// The most folders.
 const LISTED_FOLDERS: usize = 256;
 
-/// What a name means.
+/// The file that a name refers to.
 pub(super) enum Located {
     File(LocatedFile),
     Member(Member),
@@ -29,7 +29,7 @@ pub(super) enum Located {
 
 /// A regular file.
 pub(super) struct LocatedFile {
-    /// Where names are relative to.
+    /// The folder for relative names.
     pub(super) base: PathBuf,
     /// From there.
     pub(super) path: PathBuf,
@@ -39,16 +39,16 @@ pub(super) struct LocatedFile {
     pub(super) is_other_case: bool,
 }
 
-/// Looks files up, and remembers folders and archives that it has seen.
+/// Looks files up, and caches folders and archives.
 #[derive(Default)]
 pub(super) struct Locator {
-    /// The names in a folder by their lower case; `None` for two that differ in case alone.
+    /// The names in a folder by their lower case; `None` for two that differ only in case.
     folders: HashMap<PathBuf, HashMap<String, Option<OsString>>>,
     archives: HashMap<PathBuf, Option<Arc<Shelf>>>,
 }
 
 impl Locator {
-    /// Looks in the folders of `place`; `included` is the folder of a file that the scene consists of, relative to the
+    /// Searches the folders of `place`; `included` is the folder of a file that the scene consists of, relative to the
     /// scene's: empty, or ending in a slash.
     pub(super) fn locate(
         &mut self,
@@ -120,7 +120,7 @@ impl Locator {
         Ok(Located::Missing)
     }
 
-    /// The path of the one file whose name differs in upper and lower case letters.
+    /// The path of the only file whose name differs in case.
     fn in_other_case(&mut self, base: &Path, path: &Path) -> Option<PathBuf> {
         let mut found = PathBuf::new();
         for part in path.components() {
@@ -153,7 +153,7 @@ impl Locator {
     }
 }
 
-/// Where names are looked for, in this order.
+/// The folders that are searched, in order.
 pub(super) fn bases(place: &FolderPlace, included: &str) -> Vec<PathBuf> {
     let mut bases: Vec<PathBuf> = place.library.iter().chain([&place.scene]).cloned().collect();
     if !included.is_empty() {

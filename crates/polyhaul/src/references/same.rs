@@ -1,7 +1,7 @@
 //! Whether two names, each in its scene, mean the same file: one file, or two with the same bytes.
 //!
-//! Files outside the scene's folder are only compared by their path unless they may be read. Nothing is kept in memory
-//! but paths.
+//! Files outside the scene's folder are only compared by their path unless they may be read. Only paths are kept in
+//! memory.
 
 use super::locate::{Located, LocatedFile, Locator};
 use crate::options::ReadOptions;
@@ -12,10 +12,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-/// Bytes that are compared at once.
+/// Bytes that are compared at a time.
 const BLOCK: usize = 256 << 10;
 
-/// A name, the folder of the included file that has it (relative to the scene's), and the scene's folder.
+/// A name, the folder of the included file that contains it (relative to the scene's), and the scene's folder.
 pub(crate) type NamedFile<'a> = (&'a SourceFolder, &'a str, &'a str);
 
 /// Compares files by name, and remembers the answers.
@@ -27,7 +27,7 @@ pub(crate) struct SameFiles {
 }
 
 impl SameFiles {
-    /// Whether both names mean the same file; names that mean none are the same where they are equal.
+    /// Whether both names refer to the same file; names of missing files must be equal.
     pub(crate) fn are_same(&mut self, a: NamedFile<'_>, b: NamedFile<'_>) -> Result<bool> {
         let (Some(first), Some(second)) = (self.find(a)?, self.find(b)?) else { return Ok(a.2 == b.2) };
         if first.real == second.real {
@@ -55,7 +55,7 @@ impl SameFiles {
     }
 }
 
-/// Whether a file lies in the scene's folder, or others may be read too.
+/// Whether a file is in the scene's folder, or others may be read too.
 fn may_read(file: &LocatedFile, place: Option<&FolderPlace>) -> bool {
     place.is_some_and(|place| {
         place.allow_outside || place.scene.canonicalize().is_ok_and(|folder| file.real.starts_with(folder))

@@ -1,8 +1,7 @@
 //! The rows of the registry, in the order in which messages list formats. New ones go to the end: C has their positions
 //! as numbers.
 //!
-//! A row calls what the format's folder offers; what it does with it beyond that belongs to `obj`, `pbrt`, `tables` or
-//! `images`.
+//! A row calls functions of the format's folder; anything else it does belongs to `obj`, `pbrt`, `tables` or `images`.
 
 use super::{
     FormatKind, FormatRow, IMAGE_WRITER, ImageWriter, Looks, MeshWriter, NO_READERS, NO_WRITERS, Readers, SceneWriter,
@@ -303,7 +302,7 @@ const fn row(name: &'static str, kind: FormatKind) -> FormatRow {
     }
 }
 
-/// How tables of numbers are read; as points, too.
+/// How tables of numbers are read, also as points.
 #[cfg(feature = "table")]
 const TABLE_READERS: Readers =
     Readers { scene: Some(table_job::read_points), tables: Some(table_job::read), ..NO_READERS };

@@ -1,8 +1,8 @@
 //! Rows into one buffer of the caller.
 //!
-//! Where a row goes is known when all before it are done. So each thread formats a block of rows into memory of
-//! its own, which stays in its cache; when the turn comes to its block, it passes the turn on with the place where
-//! its block ends, and then copies. The turn is an atomic number: nobody takes a lock or waits for a copy.
+//! The place of a row is known when all before it are done. So each thread formats a block of rows into its own memory,
+//! which stays in its cache; when its block's turn comes, it passes the turn on with the place where its block ends,
+//! and then copies. The turn is an atomic number: no thread takes a lock or waits for a copy.
 
 use super::{about_row_bytes, bound, in_row};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -16,9 +16,9 @@ use std::sync::{Mutex, PoisonError};
 
 /// Room for what a thread formats before it copies. Measured: half of it is slower, twice of it no faster.
 const BLOCK_BYTES: usize = 128 << 10;
-/// What a page needs beyond its rows to take them at full speed.
+/// What a page needs beyond its rows to accept them at full speed.
 const SPARE_BYTES: usize = 64;
-/// How often a thread looks for its turn before it offers its core to others.
+/// How often a thread checks for its turn before it yields its core.
 const SPINS: usize = 200;
 
 /// Writes all rows to the start of `out`, and returns the number of bytes written.
@@ -51,7 +51,7 @@ pub fn format_rows_to_vec(format: &RowFormat, columns: &[Column<'_>], run: &RunO
     let mut out = zeros(most.min(about.saturating_add(about / 8 + (64 << 10))))?;
     let mut length = fill(&rows, max_bytes, &mut out, run)?;
     if length > out.len() {
-        // Some rows are far longer than those that were looked at.
+        // Some rows are far longer than the sampled ones.
         drop(out);
         out = zeros(length)?;
         length = fill(&rows, max_bytes, &mut out, run)?.min(out.len());
@@ -67,7 +67,7 @@ fn zeros(count: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes rows as far as they fit; returns how many bytes all of them take.
+/// Writes rows while they fit; returns the size of all of them.
 fn fill(rows: &Rows<'_>, max_bytes: usize, out: &mut [u8], run: &RunOptions) -> Result<usize> {
     let block_bytes = BLOCK_BYTES.max(max_bytes.saturating_add(SPARE_BYTES));
     let block_rows = (block_bytes - SPARE_BYTES) / max_bytes.max(1);
@@ -97,7 +97,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Writes into the buffer itself, as long as the blocks fit.
+    /// Writes directly into the buffer, as long as the blocks fit.
     fn alone(&self, line: &Line<'_>) {
         while let Some(block) = line.take() {
             let Some(start) = line.wait(block) else { return };
@@ -115,7 +115,7 @@ impl Work<'_> {
         }
     }
 
-    /// Goes on with `block`, which was taken, and those after it.
+    /// Continues with `block`, which was taken, and those after it.
     fn together(&self, line: &Line<'_>) {
         if let Some(block) = line.take() {
             self.rest(line, block);
@@ -144,14 +144,14 @@ impl Work<'_> {
         }
     }
 
-    /// Appends the rows of a block, as far as they fit.
+    /// Appends the rows of a block, while they fit.
     fn format(&self, block: usize, page: &mut Page<'_>) -> Done {
         let _span = trace::chunk(None, Phase::Format, block as u64);
         let start = block * self.block_rows;
         self.rows.write(page, start..start + self.count(block))
     }
 
-    /// How many rows a block has.
+    /// The number of rows in a block.
     fn count(&self, block: usize) -> usize {
         (self.rows.count() - block * self.block_rows).min(self.block_rows)
     }
@@ -163,7 +163,7 @@ struct Line<'a> {
     room: usize,
     run: &'a RunOptions,
     count: usize,
-    /// The next block that nobody has.
+    /// The next free block.
     next: AtomicUsize,
     /// The block whose place is known.
     turn: AtomicUsize,
@@ -200,7 +200,7 @@ impl<'a> Line<'a> {
         (block < self.count).then_some(block)
     }
 
-    /// The place of `block`, when it is known; nothing if the work has stopped.
+    /// The place of `block`, once known; `None` if the work has stopped.
     fn wait(&self, block: usize) -> Option<usize> {
         if self.turn.load(Ordering::Acquire) == block {
             return Some(self.place.load(Ordering::Relaxed));
@@ -217,7 +217,7 @@ impl<'a> Line<'a> {
         Some(self.place.load(Ordering::Relaxed))
     }
 
-    /// Passes the turn on from `block`, which has the turn and `length` bytes; `false` if all is over.
+    /// Passes the turn on from `block`, which has the turn and `length` bytes; `false` if the work has ended.
     ///
     /// Turns come in order, so the first error by row is the one that ends the work.
     fn pass(&self, block: usize, start: usize, length: usize, done: Done) -> bool {
@@ -236,7 +236,7 @@ impl<'a> Line<'a> {
         true
     }
 
-    /// Copies a block to its place, if the buffer has it.
+    /// Copies a block to its place, if it is in the buffer.
     fn copy(&self, start: usize, text: &[u8]) {
         let _span = trace::span(Phase::Build);
         if start.checked_add(text.len()).is_some_and(|end| end <= self.room) {
@@ -246,10 +246,10 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The buffer from `start` on; nothing if it ends before.
+    /// The buffer from `start` on; empty if it ends before.
     ///
     /// # Safety
-    /// Until the result is dropped, nobody else uses the buffer from `start` on.
+    /// Until the result is dropped, nothing else uses the buffer from `start` on.
     #[allow(clippy::mut_from_ref)]
     unsafe fn from(&self, start: usize) -> &mut [u8] {
         let start = start.min(self.room);
@@ -263,7 +263,7 @@ impl<'a> Line<'a> {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// How many bytes all blocks have.
+    /// The size of all blocks in bytes.
     fn finish(self) -> Result<usize> {
         match self.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),

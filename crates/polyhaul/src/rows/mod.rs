@@ -75,7 +75,7 @@ fn in_row(error: RowError) -> Error {
     Error::new(ErrorKind::Usage, error.to_string())
 }
 
-/// Rows that are looked at to tell about how long all of them are: so many, from so many places.
+/// Rows that are sampled to estimate the size of all of them: the number of places, and of rows at each.
 const SAMPLE_ROWS: usize = 32;
 const SAMPLES: usize = 8;
 
@@ -87,7 +87,7 @@ fn about_row_bytes(rows: &Rows<'_>, max_bytes: usize) -> usize {
     for sample in 0..SAMPLES {
         let start = rows.count() / SAMPLES * sample;
         page.clear();
-        // A value without a text is found again where it counts.
+        // A value without text is found again in the real run.
         count += rows.write(&mut page, start..start.saturating_add(SAMPLE_ROWS)).unwrap_or(0);
         bytes += page.len();
     }

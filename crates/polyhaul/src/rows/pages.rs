@@ -77,19 +77,19 @@ impl<'a> RowPages<'a> {
         let run = &options.run;
         let row_bytes = about_row_bytes(rows, max_bytes);
         let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
-        // As many pages in flight as keep all threads busy, and all of them as long as can be.
+        // As many pages in flight as keep all threads busy, all of them as long as possible.
         let slots = 2 * run.worker_threads() as u64 + 2;
         let most_bytes = (run.memory_limit / slots).min(MOST_PAGE_BYTES) as usize;
         let page_rows = (page_bytes / row_bytes).min(most_bytes / max_bytes.max(1)).max(1);
         RowPages { rows, foot, name, row_bytes, max_bytes, page_rows }
     }
 
-    /// There is always a first page: it has what stands at the end.
+    /// There is always a first page, which has the footer.
     fn count(&self) -> u64 {
         self.rows.count().div_ceil(self.page_rows).max(1) as u64
     }
 
-    /// The longest page that there may be.
+    /// The longest possible page.
     fn most_bytes(&self) -> usize {
         self.page_rows.saturating_mul(self.max_bytes).saturating_add(self.foot.len())
     }

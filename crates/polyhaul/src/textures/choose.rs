@@ -1,4 +1,4 @@
-//! What becomes of an image: its blocks, and what its samples mean.
+//! The target of an image: its blocks, and the meaning of its samples.
 
 use super::TextureOptions;
 use polyhaul_bytes::Codec;
@@ -9,19 +9,19 @@ use std::path::Path;
 /// Ends of the names of maps of normals, in any case.
 const NORMAL_NAMES: [&str; 5] = ["_n", "_nrm", "_normal", "_normals", "_normalmap"];
 
-/// What becomes of an image.
+/// The target of an image.
 pub(super) struct Chosen {
     pub(super) encoding: Encoding,
     pub(super) is_normal: bool,
-    /// What its samples mean.
+    /// The meaning of its samples.
     pub(super) color_space: ColorSpace,
     /// Whether samples end as bytes.
     pub(super) is_bytes: bool,
-    /// What its samples become before anything else.
+    /// The conversion of its samples before anything else.
     pub(super) samples: Option<(SampleType, ColorSpace)>,
 }
 
-/// What becomes of the image of the file `name`.
+/// The target of the image of the file `name`.
 pub(super) fn choose(image: &Image, name: &str, options: &TextureOptions) -> Chosen {
     let has_colors = image.channels.colors() == 3;
     let is_normal = options.normal_map.unwrap_or_else(|| has_colors && names_normals(name));
@@ -53,7 +53,7 @@ fn is_bytes(encoding: Encoding) -> bool {
     !matches!(encoding, Encoding::Bc6h { .. } | Encoding::Plain { texel: Texel::U16 | Texel::F16 | Texel::F32, .. })
 }
 
-/// Whether a file's name says that it holds normals.
+/// Whether a file's name suggests that it holds normals.
 fn names_normals(name: &str) -> bool {
     let plain = Codec::of_name(name).map_or(name, |(_, plain)| plain);
     let Some(stem) = Path::new(plain).file_stem() else { return false };

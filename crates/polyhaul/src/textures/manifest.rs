@@ -1,7 +1,7 @@
 //! What was imported before: a file in the folder of the textures, a line for each.
 //!
-//! A line is added when its texture is finished, so that what is interrupted goes on where it stopped, and the file is
-//! written anew in the end. Lines that make no sense are as if they were not there: what they are about is done again.
+//! A line is added when its texture is finished, so that an interrupted job continues where it stopped, and the file is
+//! rewritten at the end. Invalid lines are ignored: their textures are made again.
 
 use super::TextureOptions;
 use crate::format::Format;
@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 /// Its name.
 pub(super) const NAME: &str = ".polyhaul-textures";
 
-/// Changes where the same options make other bytes.
+/// Changes when the same options yield different bytes.
 const ALGORITHM: u32 = 1;
 
 /// The largest file that is believed to be one of these.
@@ -26,27 +26,27 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Bytes that are read at a time to be hashed.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// What a texture was made of, and what came out.
+/// The inputs of a texture, and the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Of the bytes of the image's file.
+    /// Hash of the bytes of the image's file.
     pub(super) input: u128,
-    /// Of the options.
+    /// Hash of the options.
     pub(super) options: u128,
     /// Bytes of the texture's file.
     pub(super) size: u64,
 }
 
-/// What was imported to a folder.
+/// The imports into a folder.
 pub(super) struct Manifest {
     path: PathBuf,
     entries: BTreeMap<String, Entry>,
-    /// Where lines are added; `None` until the first.
+    /// The file to which lines are added; `None` until the first.
     file: Option<File>,
 }
 
 impl Manifest {
-    /// Reads what there is; without a file, or with one that cannot be read, nothing was imported.
+    /// Reads the file; without one, or if it cannot be read, nothing was imported.
     pub(super) fn open(folder: &Path) -> Manifest {
         let path = folder.join(NAME);
         let mut text = String::new();
@@ -61,7 +61,7 @@ impl Manifest {
         Manifest { path, entries, file: None }
     }
 
-    /// Whether this texture was made of these before, and is still there.
+    /// Whether this texture was made from these inputs before, and still exists.
     pub(super) fn has(&self, name: &str, output: &Path, input: u128, options: u128) -> bool {
         let Some(entry) = self.entries.get(name) else { return false };
         let is_same = entry.input == input && entry.options == options;
@@ -100,7 +100,7 @@ impl Manifest {
     }
 }
 
-/// Hashes, sizes, and the name, behind its length: so a line that was cut off shows.
+/// Hashes, sizes, and the name after its length, so that a truncated line is recognized.
 fn line(name: &str, entry: Entry) -> String {
     let Entry { input, options, size } = entry;
     format!("{input:032x} {options:032x} {size} {} {name}", name.len())
@@ -134,7 +134,7 @@ pub(super) fn hash_file(path: &Path, run: &RunOptions) -> Result<Option<u128>> {
     }
 }
 
-/// The hash of everything that decides the bytes of a texture but the image, of which the name counts too.
+/// The hash of everything but the image that determines the bytes of a texture, including the image's name.
 pub(super) fn hash_options(name: &str, format: Format, options: &TextureOptions) -> u128 {
     let TextureOptions { encoding, quality, mips, edges, alpha_cutoff, normal_map, color_space, image, from, .. } =
         options;

@@ -1,6 +1,6 @@
-//! Many images to textures: those that changed, as many at a time as memory is for.
+//! Many images to textures: those that changed, as many at a time as memory allows.
 //!
-//! Small files are imported side by side, each by one thread; large ones one after another, each by all. A file that
+//! Small files are imported in parallel, each by one thread; large ones one after another, each by all. A file that
 //! fails is recorded and does not stop the others.
 
 use super::manifest;
@@ -248,7 +248,7 @@ impl Batch<'_> {
 /// About how many bytes importing an image takes, by the size of its file.
 fn claimed_bytes(source: &Source) -> u64 {
     let size = std::fs::metadata(&source.path).map_or(0, |found| found.len());
-    // Formats that compress are about this much smaller than what is in them.
+    // Compressed formats are about this much smaller than their content.
     let is_packed = Format::of_path(&source.path).is_some_and(|format| format.readers().is_packed);
     size.saturating_mul(if is_packed { 16 } else { 2 })
 }

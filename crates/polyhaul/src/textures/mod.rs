@@ -73,15 +73,16 @@ pub struct Imported {
     pub width: usize,
     /// Rows of the largest level.
     pub height: usize,
-    /// What the bytes are.
+    /// The encoding of the bytes.
     pub encoding: Encoding,
-    /// How many levels there are.
+    /// The number of levels.
     pub level_count: usize,
     /// The report of reading and writing, including the warnings.
     pub report: Report,
 }
 
-/// Reads an image, makes its mip levels, compresses them, and writes a texture, as it is whatever its name ends in.
+/// Reads an image, makes its mip levels, compresses them, and writes a texture, uncompressed as a file whatever its
+/// name ends in.
 ///
 /// ```
 /// use polyhaul::model::Encoding;
@@ -98,7 +99,7 @@ pub struct Imported {
 /// ```
 ///
 /// # Errors
-/// Those of [`crate::Reader::image`], [`mipmaps`], [`compress`] and of writing.
+/// The errors of [`crate::Reader::image`], [`mipmaps`], [`compress`] and of writing.
 pub fn import_texture(
     input: impl Into<Input>,
     output: impl Into<Output>,
@@ -123,7 +124,7 @@ fn import(input: Input, output: Output, options: &TextureOptions) -> Result<Impo
     let TextureOptions { format, image, durable, .. } = *options;
     let mut write = WriteOptions { format, image, durable, ..WriteOptions::default() };
     write.run = options.run.clone().with_progress(None);
-    // A container of its own kind of compression is not compressed once more.
+    // A container with its own compression is not compressed again.
     write.compression = crate::options::Compression::None;
     report.extend(images::save_texture(&texture, output, &write)?);
     Ok(Imported {
@@ -138,12 +139,12 @@ fn import(input: Input, output: Output, options: &TextureOptions) -> Result<Impo
 /// The texture of an image, as [`import_texture`] makes it of the file `name`.
 ///
 /// # Errors
-/// Those of [`mipmaps`] and [`compress`].
+/// The errors of [`mipmaps`] and [`compress`].
 pub fn make_texture(image: Image, name: &str, options: &TextureOptions) -> Result<Texture> {
     Ok(make_noting(image, name, options)?.0)
 }
 
-/// The texture, and what it does not hold of the image.
+/// The texture, and what it cannot hold of the image.
 fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result<(Texture, Warnings)> {
     let mut warnings = Warnings::default();
     images::note_unnamed(&image, "a texture", name, &mut warnings);
@@ -155,7 +156,7 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
             image = adjusted.image;
             adjusted.cut
         }
-        // Data is cut off by the blocks, behind its mip levels.
+        // Blocks clamp data after the mip levels are made.
         (Samples::F32(samples), None) if chosen.is_bytes => Cut::from_samples(samples),
         _ => Cut::default(),
     };

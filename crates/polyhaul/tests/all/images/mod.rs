@@ -45,7 +45,7 @@ fn load(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Image> {
     polyhaul::Reader::new(Input::Memory(bytes, name.into())).options(options).image().map(|loaded| loaded.value)
 }
 
-/// As [`load`], with the warnings by kind.
+/// Like [`load`], with the warnings by kind.
 fn load_warned(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<(Image, Vec<(&'static str, u64)>)> {
     let loaded = polyhaul::Reader::new(Input::Memory(bytes, name.into())).options(options).image()?;
     let counts = loaded.report.warnings.counts().iter().map(|(code, count)| (*code, *count));
@@ -63,7 +63,7 @@ fn warned(name: &str, bytes: &[u8]) -> (Image, Vec<(&'static str, u64)>) {
     (image, counts)
 }
 
-/// As [`load`] from a reader, which nobody can ask for its size.
+/// Like [`load`] from a reader, which nobody can ask for its size.
 fn load_stream(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Image> {
     let reader = Parts(std::io::Cursor::new(bytes), 5000);
     polyhaul::Reader::new(Input::Reader(Box::new(reader), name.into()))

@@ -46,7 +46,7 @@ pub fn load_texture(name: &str, bytes: &[u8]) -> Result<Texture> {
     polyhaul::Reader::new(input).texture().map(|loaded| loaded.value)
 }
 
-/// As [`load_texture`] from a reader.
+/// Like [`load_texture`] from a reader.
 pub fn load_texture_stream(name: &str, bytes: &[u8]) -> Result<Texture> {
     let input = Input::Reader(Box::new(Parts(std::io::Cursor::new(bytes.to_vec()), 3000)), name.into());
     polyhaul::Reader::new(input).texture().map(|loaded| loaded.value)
