@@ -1,9 +1,9 @@
 //! Arrays across the border, without copies: the library's as buffers that Python reads, and Python's
 //! buffers as slices that the library reads.
 //!
-//! Shapes and element types are settled in `python/polyhaul/_arrays.py`, or taken as they are by
-//! `fitting`; here only what would be unsafe is checked. Nothing here writes to memory that the other
-//! side can see; Python may write to what was handed over as its own ([`Array::owned`]).
+//! Shapes and element types are determined in `python/polyhaul/_arrays.py`, or accepted unchanged by `fitting`; here
+//! only safety is checked. Nothing here writes to memory that the other side can see; Python may write to memory that
+//! was handed over for good ([`Array::owned`]).
 
 use bytemuck::{NoUninit, Pod};
 use polyhaul::model;
@@ -16,14 +16,14 @@ use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Memory of the library as a buffer of bytes. It lives as long as a view of it.
+/// Memory of the library as a buffer of bytes. It lives as long as any view of it.
 #[pyclass(frozen, module = "polyhaul._polyhaul")]
 pub(crate) struct Array {
     start: NonNull<u8>,
     length: usize,
-    /// Whether the library, or another array, may look at the same memory.
+    /// Whether the library, or another array, may read the same memory.
     is_shared: bool,
-    /// What frees the memory.
+    /// Frees the memory.
     _owner: Box<dyn Any + Send + Sync>,
 }
 
@@ -34,7 +34,7 @@ unsafe impl Send for Array {}
 unsafe impl Sync for Array {}
 
 impl Array {
-    /// Hands values over to Python, which may only read them.
+    /// Passes values to Python, which may only read them.
     pub(crate) fn new<T: NoUninit + Send + Sync>(values: impl Into<model::Array<T>>) -> Array {
         let values = values.into();
         let bytes: &[u8] = bytemuck::cast_slice(&values);
@@ -42,7 +42,7 @@ impl Array {
         Array { start, length, is_shared: true, _owner: Box::new(values) }
     }
 
-    /// Hands values over to Python, for good: it may change them.
+    /// Passes values to Python for good: it may change them.
     pub(crate) fn owned<T: NoUninit + Send + Sync>(mut values: Vec<T>) -> Array {
         let length = size_of_val(&*values);
         let start = NonNull::from(&mut *values).cast();
@@ -54,7 +54,7 @@ impl Array {
         Array::new(text)
     }
 
-    /// Values that lie somewhere in what has more owners, and that stay there.
+    /// Values inside of something shared that does not move.
     pub(crate) fn part_of<O: Any + Send + Sync, T: NoUninit + Send + Sync>(
         owner: Arc<O>,
         part: impl for<'a> FnOnce(&'a O) -> &'a [T],
@@ -64,7 +64,7 @@ impl Array {
         Array { start, length, is_shared: true, _owner: Box::new(owner) }
     }
 
-    /// The same values as those of an array that is shared.
+    /// The values of a shared array.
     pub(crate) fn from_values<T: NoUninit + Send + Sync>(values: &model::Array<T>) -> Array {
         Array::new(values.clone())
     }
@@ -72,7 +72,7 @@ impl Array {
 
 #[pymethods]
 impl Array {
-    /// How many bytes it has.
+    /// The size in bytes.
     fn __len__(&self) -> usize {
         self.length
     }
@@ -96,13 +96,13 @@ impl Array {
     }
 }
 
-/// What an array consists of: numbers, or rows of them.
+/// The items of an array: numbers, or rows of them.
 pub(crate) trait Row: Pod + Send + Sync {
     /// Whether numbers of this kind have its bytes.
     fn consists_of(kind: ElementType) -> bool;
 }
 
-/// Numbers whose bytes are only those of their own kind.
+/// Numbers that may only come from buffers of their own type.
 macro_rules! plain_rows {
     ($($number:ty => $kind:ident,)*) => {
         $(impl Row for $number {
@@ -159,7 +159,7 @@ unsafe impl<T: Sync> Send for Held<T> {}
 unsafe impl<T: Sync> Sync for Held<T> {}
 
 impl<T: Row> Held<T> {
-    /// The buffer of `object`, where it has one of such numbers, in the order of C, that divide into rows.
+    /// The buffer of `object`, if it has such numbers, in C order, that divide into rows.
     pub(crate) fn get(object: &Bound<'_, PyAny>) -> Option<Held<T>> {
         let buffer = PyUntypedBuffer::get(object).ok()?;
         let start = NonNull::new(buffer.buf_ptr().cast::<T>()).filter(|start| start.is_aligned());
@@ -173,7 +173,7 @@ impl<T: Row> Held<T> {
         fits.then_some(Held { buffer, start, count })
     }
 
-    /// How many numbers there are in each direction.
+    /// The size in each dimension.
     pub(crate) fn shape(&self) -> &[usize] {
         self.buffer.shape()
     }
@@ -183,17 +183,17 @@ impl<T: Row> Held<T> {
 pub(crate) struct Room<T>(Held<T>);
 
 impl<T: Row> Room<T> {
-    /// The buffer of `object`, as [`Held::get`] takes it, where it may be written to.
+    /// The buffer of `object`, under the conditions of [`Held::get`], if it is writable.
     pub(crate) fn get(object: &Bound<'_, PyAny>) -> Option<Room<T>> {
         Held::get(object).filter(|held| !held.buffer.readonly()).map(Room)
     }
 
-    /// How many values it has room for.
+    /// The number of values that fit.
     pub(crate) fn len(&self) -> usize {
         self.0.count
     }
 
-    /// `count` values of it, where it has them.
+    /// `count` values of it, if it has them.
     ///
     /// # Safety
     /// Nobody else looks at them, or changes them, while they are used.
@@ -206,8 +206,7 @@ impl<T: Row> Room<T> {
     }
 }
 
-/// The kind of the buffer's numbers; unknown where their bytes are in another order than this machine's,
-/// or are text.
+/// The kind of the buffer's numbers; unknown if their byte order differs from this machine's, or they are text.
 fn native_kind(buffer: &PyUntypedBuffer) -> ElementType {
     let foreign: &[u8] = if cfg!(target_endian = "little") { b">!c" } else { b"<c" };
     if buffer.format().to_bytes().iter().any(|byte| foreign.contains(byte)) {

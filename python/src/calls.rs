@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where to read: what `python/polyhaul/_sources.py` made of the argument. One of the first three is there.
+/// The input: made from the argument by `python/polyhaul/_sources.py`. One of the first three is set.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Source {
@@ -24,7 +24,7 @@ pub(crate) struct Source {
     name: String,
 }
 
-/// Where to write: a path, or functions that take bytes.
+/// The output: a path, or functions that take bytes.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Target {
@@ -34,8 +34,8 @@ pub(crate) struct Target {
     name: String,
 }
 
-/// Reads a scene: the scene and the report, as dicts. One for a renderer becomes meshes and objects where it is
-/// to be made flat.
+/// Reads a scene: the scene and the report, as dicts. One for a renderer becomes meshes and objects if it should be
+/// flattened.
 #[pyfunction]
 #[pyo3(signature = (source, options, progress, flatten))]
 pub(crate) fn read<'py>(
@@ -89,7 +89,7 @@ pub(crate) fn convert<'py>(
     let done = reading(py, source, options, progress, move |job, input, options| {
         job.rule(&mut writing.run);
         let (output, is_file) = target.open(job);
-        // While it reads it can be left behind.
+        // While it only reads, it can be abandoned.
         let before = |_: Content<'_>, _: &Report| if is_file { job.hold() } else { Ok(()) };
         let report = polyhaul::Reader::new(input)
             .options(options)
@@ -101,7 +101,7 @@ pub(crate) fn convert<'py>(
     report::report(py, &done)
 }
 
-/// Tells what is inside of a source: its inventory and the report, as dicts.
+/// Returns the inventory of a source and the report, as dicts.
 #[pyfunction]
 pub(crate) fn info<'py>(
     py: Python<'py>,
@@ -158,7 +158,7 @@ fn resolve(caller: &Caller, function: Py<PyAny>) -> Resolve {
 }
 
 impl Source {
-    /// What the library reads.
+    /// In the library's form.
     fn input(self, caller: &Caller) -> Input {
         let Source { path, memory, read, name } = self;
         match (path, memory, read) {
@@ -171,7 +171,7 @@ impl Source {
 }
 
 impl Target {
-    /// What the library writes to. A file that it makes is put in order before the job may end.
+    /// In the library's form. A file that it creates must be finished before the job may end.
     pub(crate) fn output(self, job: &Job) -> polyhaul::Result<Output> {
         let (output, is_file) = self.open(job);
         if is_file {
@@ -180,8 +180,8 @@ impl Target {
         Ok(output)
     }
 
-    /// What the library writes to, and whether that is a file that it makes. Writing to a pipe may hang, and leaves
-    /// nothing behind.
+    /// In the library's form, and whether that is a file it creates. Writing to a pipe may hang, and leaves nothing
+    /// behind.
     fn open(self, job: &Job) -> (Output, bool) {
         let Target { path, write, flush, name } = self;
         let callback = |function| Callback::new(&job.caller, function);

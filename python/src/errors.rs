@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use std::error::Error as _;
 use std::io;
 
-/// The exception that says what `error` says.
+/// The exception for `error`.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let cause = error.io_error().map(system_error);
     make(py, error.kind().name(), error.diagnostic(), cause)
@@ -24,7 +24,7 @@ pub(crate) fn host(py: Python<'_>, message: &str) -> PyErr {
     make(py, "host", &Diagnostic::new(message), None)
 }
 
-/// The system's number of an error, where it has one, and the name of its kind.
+/// The system's number of an error, if it has one, and the name of its kind.
 fn system_error(error: &io::Error) -> (Option<i32>, String) {
     let mut number = error.raw_os_error();
     let mut cause = error.source();
@@ -35,7 +35,7 @@ fn system_error(error: &io::Error) -> (Option<i32>, String) {
     (number, format!("{:?}", error.kind()))
 }
 
-/// All that a diagnostic says, under the names that Python gives to it.
+/// All fields of a diagnostic, under their names in Python.
 pub(crate) fn describe<'py>(py: Python<'py>, diagnostic: &Diagnostic) -> PyResult<Bound<'py, PyDict>> {
     let place = &diagnostic.place;
     let path = Some(&*place.file).filter(|file| !file.is_empty());

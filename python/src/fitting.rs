@@ -1,7 +1,7 @@
 //! Meshes of arrays that can be taken as they are: right type, right layout, all values in range.
 //!
-//! This only says yes or no, in one look at each array. What does not fit is converted or refused by
-//! `python/polyhaul/_given.py`, which also knows all that is allowed; here are the usual cases alone.
+//! It only decides yes or no, examining each array once. Anything else is converted or refused by
+//! `python/polyhaul/_given.py`, which also knows everything that is allowed; these are only the usual cases.
 
 use crate::arrays::{Held, Row};
 use crate::mesh::domain_of;
@@ -9,7 +9,7 @@ use polyhaul::model::{Array, Domain, Elements, Mesh, NONE};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyTuple};
 
-/// What a user gave, by the names of the arguments of `polyhaul.Mesh`.
+/// The user's arguments, by the names of the arguments of `polyhaul.Mesh`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Given<'py> {
@@ -38,7 +38,7 @@ pub(crate) struct Given<'py> {
 
 type Argument<'py> = Option<Bound<'py, PyAny>>;
 
-/// The mesh of what was given, where all of it fits.
+/// The mesh of the arguments, if all of them fit.
 pub(crate) fn fitting(given: &Given<'_>) -> Option<Mesh> {
     let is_empty = given.curves.cast::<PyTuple>().is_ok_and(|curves| curves.is_empty());
     let others = [&given.vertex_groups, &given.vertex_columns, &given.face_columns];
@@ -72,14 +72,14 @@ pub(crate) fn fitting(given: &Given<'_>) -> Option<Mesh> {
     })
 }
 
-/// How many values an attribute of each domain has.
+/// The number of values of an attribute in each domain.
 struct Sizes {
     corners: usize,
     positions: usize,
     faces: usize,
 }
 
-/// Normals or uvs, with their domain and the stream that goes with it.
+/// Normals or uvs, with their domain and their indices.
 fn attribute<const N: usize>(
     value: &Argument<'_>,
     domain: &Argument<'_>,
@@ -130,7 +130,7 @@ fn elements(positions: &Argument<'_>, offsets: &Argument<'_>, count: usize, leas
 
 /// Whether these go from 0 to `corners` in steps of at least `least`.
 fn are_offsets(offsets: &[u32], corners: usize, least: u32) -> bool {
-    // What `all` would do, and faster: there is no way out of the loop.
+    // The same as `all`, but faster: the loop has no exit.
     let are_steps = |starts: &[u32], ends: &[u32]| {
         let pairs = starts.iter().zip(ends);
         pairs.fold(true, |all, (&start, &end)| all & (end >= least) & (end.wrapping_sub(least) >= start))
@@ -197,7 +197,7 @@ fn flags(value: &Bound<'_, PyAny>, count: usize) -> Option<Array<u8>> {
     values(value, count).filter(|flags: &Array<u8>| flags.iter().fold(true, |all, flag| all & (*flag <= 1)))
 }
 
-/// An empty array where nothing is given; nothing where what is given does not fit.
+/// An empty array if nothing is given; `None` if it does not fit.
 fn optional<T, A: Into<Array<T>>>(
     value: &Argument<'_>,
     take: impl FnOnce(&Bound<'_, PyAny>) -> Option<A>,
@@ -205,7 +205,7 @@ fn optional<T, A: Into<Array<T>>>(
     value.as_ref().map_or_else(|| Some(Array::default()), |value| take(value).map(Into::into))
 }
 
-/// A buffer with elements in it, not more than there may be. Bytes are text to numpy.
+/// A buffer with elements, no more than allowed. numpy treats bytes as text.
 fn held<T: Row>(value: &Bound<'_, PyAny>) -> Option<Held<T>> {
     let is_usual = |held: &Held<T>| (1..NONE as usize).contains(&held.as_ref().len());
     Held::get(value).filter(is_usual).filter(|_| !value.is_instance_of::<PyBytes>())

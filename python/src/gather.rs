@@ -1,4 +1,4 @@
-//! Rows of columns by their numbers, side by side: what numpy does for one column after another.
+//! Rows of columns by their indices, in parallel: what numpy does for one column after another.
 
 use crate::arrays::{Held, Room, Row};
 use crate::job::{self, Job};
@@ -30,10 +30,10 @@ pub(crate) fn gather(py: Python<'_>, columns: Vec<Lane>, rows: Held<i64>, thread
 pub(crate) struct Lane(Box<dyn Pick + Send + Sync>);
 
 trait Pick {
-    /// How many rows there is room for.
+    /// The number of rows that fit.
     fn room_count(&self) -> usize;
 
-    /// Puts the values of these rows from `start` on; `false` where one is not there.
+    /// Stores the values of these rows from `start` on; `false` if an index is out of range.
     ///
     /// # Safety
     /// Nobody else writes there meanwhile.
@@ -75,7 +75,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Lane {
     }
 }
 
-/// Fills all rooms, block by block on so many threads; `false` where a row does not exist, or the job was cancelled.
+/// Fills all rooms, block by block on this many threads; `false` if an index is out of range, or the job was cancelled.
 fn gather_all(columns: &[Lane], rows: &[i64], threads: usize, job: &Job) -> bool {
     let (next, is_fine) = (AtomicUsize::new(0), AtomicBool::new(true));
     let work = || {

@@ -1,7 +1,7 @@
 //! Images in Python, as samples and their shape. The class that users see is in `python/polyhaul/_image.py`.
 //!
 //! Samples of an image that was read belong to Python alone, so they may be changed there; those that are written are
-//! looked at where they are.
+//! used in place.
 
 use crate::arrays::{Array, Held};
 use crate::calls::{Source, Target, reading};
@@ -16,8 +16,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::TryReserveError;
 
-/// An image on its way to Python: the type of its samples, the samples, rows, columns and channels, the colour space,
-/// whether it is premultiplied, what is beside the colours, and the report, as a dict.
+/// An image for Python: the type of its samples, the samples, rows, columns and channels, the color space, whether it
+/// is premultiplied, its other contents, and the report, as a dict.
 #[derive(IntoPyObject)]
 pub(crate) struct ImageOut<'py>(
     &'static str,
@@ -29,8 +29,8 @@ pub(crate) struct ImageOut<'py>(
     Bound<'py, PyDict>,
 );
 
-/// What an image has beside its colours: channels (name, type, samples), the names and types of the colours in the
-/// file, and attributes (name, type, value).
+/// The contents of an image besides its colors: channels (name, type, samples), the names and types of the colors in
+/// the file, and attributes (name, type, value).
 #[derive(IntoPyObject)]
 pub(crate) struct BesideOut(
     Vec<(String, &'static str, Array)>,
@@ -38,16 +38,16 @@ pub(crate) struct BesideOut(
     Vec<(String, String, Array)>,
 );
 
-/// An image of Python: samples, rows, columns and channels, the colour space, whether it is premultiplied, and what is
-/// beside the colours. No samples are copied.
+/// An image from Python: samples, rows, columns and channels, the color space, whether it is premultiplied, and its
+/// other contents. No samples are copied.
 #[derive(FromPyObject)]
 pub(crate) struct ImageIn(SamplesIn, (usize, usize, usize), String, bool, BesideIn);
 
-/// As [`BesideOut`].
+/// Like [`BesideOut`].
 #[derive(FromPyObject)]
 struct BesideIn(Vec<(String, String, PlaneIn)>, Vec<(String, String)>, Vec<(String, String, Vec<u8>)>);
 
-/// Samples of a channel; 16-bit floats are given as their bits.
+/// Samples of a channel; 16-bit floats are passed as their bits.
 struct PlaneIn(ChannelSamples);
 
 /// Samples of any type.
@@ -151,7 +151,7 @@ pub(crate) fn space_named(name: &str) -> PyResult<ColorSpace> {
     known.ok_or_else(|| PyValueError::new_err(format!("unknown color space {name:?}")))
 }
 
-/// The samples, for Python alone, and what numpy calls their type.
+/// The samples, for Python alone, and the name of their type in numpy.
 fn owned(samples: Samples) -> Result<(&'static str, Array), TryReserveError> {
     Ok(match samples {
         Samples::U8(samples) => ("u1", Array::owned(samples.into_vec()?)),
@@ -173,7 +173,7 @@ fn plane(samples: ChannelSamples) -> Result<Array, TryReserveError> {
 impl<'a, 'py> FromPyObject<'a, 'py> for PlaneIn {
     type Error = PyErr;
 
-    /// The samples where they are.
+    /// The samples in place.
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let held = Held::get(&object).map(|held: Held<u8>| ChannelSamples::U8(held.into()));
         held.or_else(|| Held::get(&object).map(|held: Held<u16>| ChannelSamples::U16(held.into())))

@@ -1,10 +1,10 @@
-//! Runs work on a thread of its own while the caller's thread waits for it and serves it.
+//! Runs work on a separate thread while the caller's thread waits for it and serves it.
 //!
-//! The caller's thread does all that needs Python: it calls back what the work asks for ([`Caller`]),
-//! reports progress, and looks for signals, at least every [`STEP`]. The work's thread never attaches
-//! to Python, so it cannot hang on the interpreter or outlive it. An exception, from wherever, cancels
-//! the work and comes out when the work has cleaned up. Work that hangs in the system (a pipe that
-//! nobody fills) is left behind after [`PATIENCE`], unless it holds a file that it must put in order.
+//! The caller's thread does everything that needs Python: it makes the calls requested by the work ([`Caller`]),
+//! reports progress, and checks for signals, at least every [`STEP`]. The work's thread never attaches to Python, so it
+//! cannot hang on the interpreter or outlive it. An exception, wherever it comes from, cancels the work and is raised
+//! after the work has cleaned up. Work that hangs in the system (a pipe that nobody fills) is abandoned after
+//! [`PATIENCE`], unless it holds a file that it must finish.
 
 use crate::{errors, profile};
 use polyhaul::options::{Cancel, Progress, RunOptions};
@@ -18,22 +18,22 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often signals are looked for, and progress is reported.
+/// The interval of checking for signals and reporting progress.
 const STEP: Duration = Duration::from_millis(50);
 
-/// How long cancelled work that holds no file may go on before it is left behind.
+/// How long cancelled work without open files may continue before it is abandoned.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What the work asks the caller's thread to do.
+/// A request of the work to the caller's thread.
 type Task = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
 
-/// How work reaches the thread that waits for it.
+/// The channel to the thread that waits for the work.
 #[derive(Clone)]
 pub(crate) struct Caller(Sender<Task>);
 
 impl Caller {
-    /// Calls `task` on the caller's thread. An error means that it raised, or that the caller left:
-    /// the exception comes out of [`run`], whatever the work makes of the error.
+    /// Calls `task` on the caller's thread. An error means that it raised, or that the caller left: the exception is
+    /// raised by [`run`], whatever the work does with the error.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         task: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
@@ -41,7 +41,7 @@ impl Caller {
         let (reply, answer) = mpsc::sync_channel(1);
         let stopped = || io::Error::other("the caller stopped");
         let task = move |py: Python<'_>| {
-            // Nobody listens only where the work has ended meanwhile.
+            // There is a listener unless the work has ended meanwhile.
             let _ = reply.send(task(py)?);
             Ok(())
         };
@@ -50,7 +50,7 @@ impl Caller {
     }
 }
 
-/// What work needs to know of its job.
+/// What work needs to know about its job.
 #[derive(Clone)]
 pub(crate) struct Job {
     /// Asks the caller's thread.
@@ -58,7 +58,7 @@ pub(crate) struct Job {
     cancel: Cancel,
     meter: Arc<Meter>,
     holds: Arc<AtomicBool>,
-    /// Records it, where there is a profile.
+    /// Records it, if there is a profile.
     trace: Option<Trace>,
 }
 
@@ -76,24 +76,24 @@ impl Job {
         self.cancel.is_cancelled()
     }
 
-    /// Says that all is done: `bytes` of them, where no total was known.
+    /// Reports completion: `bytes` of them, if no total was known.
     pub(crate) fn complete(&self, bytes: u64) {
         let total = Meter::known(&self.meter.total).unwrap_or(bytes);
         self.meter.set(total, Some(total));
     }
 
-    /// Says that files are in flight from now on, so that the work must be waited for; an error
-    /// where the job was cancelled first.
+    /// Declares that files are open from now on, so that the work must be waited for; an error if the job was cancelled
+    /// first.
     pub(crate) fn hold(&self) -> Result<()> {
         self.holds.store(true, Ordering::Relaxed);
-        // Set first and look then; the caller does it the other way round.
+        // Set first, then check; the caller does it in the opposite order.
         fence(Ordering::SeqCst);
         if self.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 }
 
-/// Runs `work` and returns what it returns; `progress` is called with the bytes done, and in all
-/// where that is known, at most every [`STEP`] and once at the end.
+/// Runs `work` and returns its result; `progress` is called with the bytes done, and the total if known, at most every
+/// [`STEP`] and once at the end.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<Bound<'_, PyAny>>,
@@ -114,14 +114,14 @@ pub(crate) fn run<T: Send + 'static>(
     waiting.finish(py, worker)
 }
 
-/// Runs `work` on so many threads at once, of which this one is one.
+/// Runs `work` on this many threads, including this one.
 pub(crate) fn side_by_side(threads: usize, work: impl Fn() + Sync) {
     thread::scope(|scope| {
         // Without one more thread it takes longer.
         let others: Vec<_> =
             (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, &work).ok()).collect();
         work();
-        // Joined, not let go: `pthread_detach` of glibc may look into memory that an ended thread freed.
+        // Joined, not detached: glibc's `pthread_detach` may access memory that an ended thread freed.
         others.into_iter().for_each(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     });
 }
@@ -137,14 +137,14 @@ struct Waiting<'py> {
 }
 
 impl Waiting<'_> {
-    /// Serves until the work has ended, or is to be left behind.
+    /// Serves until the work has ended, or should be abandoned.
     fn serve(&mut self, py: Python<'_>) {
         loop {
             let tasks = &mut self.tasks;
             let result = match py.detach(move || tasks.recv_timeout(STEP)) {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => Ok(()),
-                // After an exception nothing is called any more: a dropped task is an error to the work.
+                // After an exception nothing is called any more: a dropped task is an error for the work.
                 Ok(_) if self.failure.is_some() => Ok(()),
                 Ok(task) => task(py),
             };
@@ -183,10 +183,10 @@ impl Waiting<'_> {
     }
 }
 
-/// How far the work is; filled by its threads.
+/// The progress of the work; updated by its threads.
 struct Meter {
     done: AtomicU64,
-    /// [`Meter::UNKNOWN`] where it is not known.
+    /// [`Meter::UNKNOWN`] if it is not known.
     total: AtomicU64,
 }
 
@@ -204,7 +204,7 @@ impl Meter {
         self.done.store(done, Ordering::Relaxed);
     }
 
-    /// What was set last; `None` where nothing was.
+    /// The latest values; `None` if there are none.
     fn get(&self) -> Option<(u64, Option<u64>)> {
         Some((Meter::known(&self.done)?, Meter::known(&self.total)))
     }
@@ -224,7 +224,7 @@ struct Reported<'py> {
 }
 
 impl Reported<'_> {
-    /// Reports progress where there is any and it is time.
+    /// Reports progress if there is any and it is due.
     fn update(&mut self, _: Python<'_>) -> PyResult<()> {
         if self.callback.is_none() || Instant::now() < self.next {
             return Ok(());

@@ -1,10 +1,9 @@
-//! The Python module `polyhaul._polyhaul`: the library's calls for the Python files beside it.
+//! The Python module `polyhaul._polyhaul`: the library's calls for the Python files next to it.
 //!
-//! It takes and gives plain things (buffers, dicts, tuples) and checks only what safety needs: the
-//! classes that users see, their messages and their documentation are in `python/polyhaul`.
-//! Work runs in [`job`], on a thread that never touches Python. Buffers of numpy arrays go in and out
-//! without a copy ([`arrays`], [`fitting`]); callbacks and file objects are called on the caller's
-//! thread ([`streams`]).
+//! It takes and returns plain things (buffers, dicts, tuples) and checks only what safety requires: the public classes,
+//! their messages and their documentation are in `python/polyhaul`. Work runs in [`job`], on a thread that never
+//! touches Python. Buffers of numpy arrays are passed without a copy ([`arrays`], [`fitting`]); callbacks and file
+//! objects are called on the caller's thread ([`streams`]).
 
 mod arrays;
 mod calls;
@@ -27,7 +26,7 @@ mod textures;
 
 use pyo3::prelude::*;
 
-/// Native code of polyhaul. Use the package `polyhaul`; what is in here may change at any time.
+/// Native code of polyhaul. Use the package `polyhaul`; this module may change at any time.
 #[pymodule]
 mod _polyhaul {
     use pyo3::prelude::*;

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// The kinds of maps, and what Python calls them.
+/// The kinds of maps, and their names in Python.
 const KINDS: [(MapKind, &str); 17] = [
     (MapKind::Ambient, "ambient"),
     (MapKind::Diffuse, "diffuse"),
@@ -38,7 +38,7 @@ macro_rules! material_fields {
     };
 }
 
-/// The same over the fields of a texture map.
+/// The same for the fields of a texture map.
 macro_rules! map_fields {
     ($as_is:ident, $number:ident, $numbers:ident) => {
         $as_is!(keyword file blend_u blend_v clamp color_correction channel projection color_space);
@@ -68,7 +68,7 @@ pub(crate) fn material_to_python<'py>(py: Python<'py>, material: &Material) -> P
 /// A folder as Python keeps it: the scene's, the library's, and the flags in the order of [`FolderPlace`].
 pub(crate) type FolderParts = (PathBuf, Option<PathBuf>, bool, bool, bool);
 
-/// A folder as a tuple; `None` where it is unknown.
+/// A folder as a tuple; `None` if unknown.
 pub(crate) fn folder_to_python(folder: &SourceFolder) -> Option<FolderParts> {
     let it = folder.place()?;
     Some((it.scene.clone(), it.library.clone(), it.allow_outside, it.in_archive, it.has_resolver))
@@ -121,7 +121,7 @@ fn map_from_python(fields: &Bound<'_, PyDict>) -> PyResult<TextureMap> {
     Ok(map)
 }
 
-/// A colour with the name of its kind.
+/// A color with the name of its kind.
 fn color_to_python<'py>(py: Python<'py>, color: &Color) -> PyResult<Bound<'py, PyAny>> {
     Ok(match color {
         Color::Rgb(values) => ("rgb", values.map(short)).into_pyobject(py)?.into_any(),
@@ -142,8 +142,8 @@ fn color_from_python(color: Bound<'_, PyAny>) -> PyResult<Color> {
     })
 }
 
-/// The number as it is usually written: 0.8, where the plain conversion gives 0.800000011920929.
-/// It becomes the same `f32` again.
+/// The number as it is usually written: 0.8, where the plain conversion yields 0.800000011920929. It converts back to
+/// the same `f32`.
 pub(crate) fn short(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }

@@ -1,5 +1,5 @@
-//! Meshes of the library in Python, as dicts of buffers and back. The class that users see is in
-//! `python/polyhaul/_mesh.py`; `fitting` makes meshes of their arrays without a dict.
+//! Meshes of the library as dicts of buffers for Python, and back. The public class is in `python/polyhaul/_mesh.py`;
+//! `fitting` makes meshes of its arrays without a dict.
 
 use crate::arrays::{Array, Held, Row};
 use crate::fitting::{Given, fitting};
@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// A mesh of the library, which never changes. Its arrays have more owners: views of them may outlive it.
+/// A mesh of the library, which never changes. Its arrays are shared: views of them may outlive it.
 #[pyclass(frozen, module = "polyhaul._polyhaul")]
 pub(crate) struct NativeMesh(Mesh);
 
@@ -21,18 +21,18 @@ impl NativeMesh {
         arrays.mesh().map(NativeMesh)
     }
 
-    /// The mesh of what a user gave, where all of it can be taken as it is.
+    /// The mesh of a user's arguments, if all of them can be used unchanged.
     #[staticmethod]
     fn fitting(given: Given<'_>) -> Option<NativeMesh> {
         fitting(&given).map(NativeMesh)
     }
 
-    /// All that it has, by the names of the library's fields.
+    /// All arrays, by the names of the library's fields.
     fn arrays(&self) -> MeshOut {
         MeshOut::from(&self.0)
     }
 
-    /// How many elements of each kind.
+    /// The number of elements of each kind.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.counts().to_array())
@@ -70,7 +70,7 @@ impl NativeMesh {
     }
 }
 
-/// How a corner finds its value of an attribute, and what Python calls it, the usual name first.
+/// How the value of an attribute is found for a corner, and the names in Python, the usual one first.
 const DOMAINS: [(Domain, &str); 5] = [
     (Domain::Indexed, "indexed"),
     (Domain::Corner, "corner"),
@@ -185,7 +185,7 @@ fn runs_out(runs: &[Run]) -> Array {
     Array::new(runs.iter().map(row).collect::<Vec<_>>())
 }
 
-/// A mesh of Python on its way to the library; its arrays are not copied. `None` stands for no elements.
+/// A mesh from Python; its arrays are not copied. `None` means no elements.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct MeshIn {
@@ -261,7 +261,7 @@ impl MeshIn {
     }
 }
 
-/// The elements of a buffer; none where there is no buffer.
+/// The elements of a buffer; none if there is no buffer.
 fn array<T: Row>(held: Option<Held<T>>) -> model::Array<T> {
     held.map(Into::into).unwrap_or_default()
 }

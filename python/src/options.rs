@@ -12,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::time::Duration;
 
-/// What reading and writing share.
+/// The options shared by reading and writing.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Run {
@@ -41,7 +41,7 @@ pub(crate) struct Read {
     image: (Option<String>, Option<String>),
     /// How the text of a table is read; `None` for the defaults.
     table: Option<Table>,
-    /// Asked by name for the files that the scene refers to, where there is one.
+    /// Called with the names of files that the scene refers to, if set.
     pub(crate) resolver: Option<Py<PyAny>>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Write {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Bytes {
-    /// Whether somebody said which axes the file is to have: those of OBJ's options.
+    /// Whether the axes of the file were set: those of OBJ's options.
     turns: bool,
     ascii: bool,
     big_endian: bool,
@@ -132,7 +132,7 @@ struct Style {
     header: Option<bool>,
     comment: String,
     digits: Option<u8>,
-    /// Digits of each column, where they differ.
+    /// Digits of each column, if they differ.
     column_digits: Vec<Option<u8>>,
     nan: String,
     csv_safe: bool,
@@ -163,14 +163,14 @@ struct Obj {
 }
 
 impl Run {
-    /// As the library takes them.
+    /// In the library's form.
     pub(crate) fn options(&self) -> RunOptions {
         let mut options = RunOptions::default().with_threads(self.threads);
         options.memory_limit = self.memory_limit.unwrap_or(options.memory_limit);
         options
     }
 
-    /// What holds reading or writing back.
+    /// The throttle for reading or writing.
     fn throttle(&self) -> Option<Throttle> {
         let is_asked_for = self.rate.is_some() || self.latency.is_some();
         let latency = self.latency.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -185,7 +185,7 @@ impl Run {
 }
 
 impl Read {
-    /// As the library takes them, without the resolver: that needs a job.
+    /// In the library's form, without the resolver, which needs a job.
     pub(crate) fn options(&self) -> PyResult<ReadOptions> {
         let [
             line_bytes,
@@ -242,7 +242,7 @@ impl Read {
 }
 
 impl Write {
-    /// As the library takes them.
+    /// In the library's form.
     pub(crate) fn options(&self) -> PyResult<WriteOptions> {
         Ok(WriteOptions::default()
             .with_format(self.run.format()?)
@@ -294,7 +294,7 @@ impl Write {
         Ok(StlWriteOptions::default().with_placement(self.placement()?).with_ascii(ascii).with_digits(digits(places)))
     }
 
-    /// What is done to a scene whose coordinates stay unless axes are given.
+    /// The transformation of a scene whose coordinates stay unless axes are given.
     fn placement(&self) -> PyResult<Placement> {
         let axes = Axes { forward: axis(&self.obj.forward_axis)?, up: axis(&self.obj.up_axis)? };
         Ok(Placement::default()
@@ -419,7 +419,7 @@ impl Pixels {
     }
 }
 
-/// The types of numbers, and what numpy calls them.
+/// The types of numbers, and their names in numpy.
 const SCALARS: [(Scalar, &str); 10] = [
     (Scalar::I8, "i1"),
     (Scalar::U8, "u1"),
@@ -439,7 +439,7 @@ fn scalar(name: &str) -> PyResult<Scalar> {
     known.ok_or_else(|| PyValueError::new_err(format!("unknown type {name:?}")))
 }
 
-/// What numpy calls the type.
+/// The type's name in numpy.
 pub(crate) fn scalar_name(scalar: Scalar) -> &'static str {
     SCALARS.iter().find(|(known, _)| *known == scalar).map_or("", |(_, name)| name)
 }
@@ -454,7 +454,7 @@ fn codec(name: &str) -> PyResult<Codec> {
     }
 }
 
-/// The axes, and what Blender calls them.
+/// The axes, and their names in Blender.
 const AXES: [(Axis, &str); 6] = [
     (Axis::X, "X"),
     (Axis::Y, "Y"),
@@ -470,7 +470,7 @@ pub(crate) fn axis(name: &str) -> PyResult<Axis> {
     known.ok_or_else(|| PyValueError::new_err(format!("unknown axis {name:?}")))
 }
 
-/// What Blender calls the axis.
+/// The axis's name in Blender.
 pub(crate) fn axis_name(axis: Axis) -> Option<&'static str> {
     AXES.iter().find(|(known, _)| *known == axis).map(|(_, name)| *name)
 }

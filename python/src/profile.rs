@@ -1,8 +1,8 @@
-//! What jobs did, recorded for Python: the native half of `python/polyhaul/_profile.py`.
+//! Recordings of jobs for Python: the native half of `python/polyhaul/_profile.py`.
 //!
 //! A profile is a trace of the library and the sum of its jobs' reports; once it has ended it is a recording and a
-//! verdict, which nothing changes any more. Which profile a job belongs to is a variable of Python's context, asked
-//! for on the caller's thread ([`trace`], [`note`]). The classes that users see are Python's. Nothing here runs jobs.
+//! verdict, which do not change any more. A job's profile is a variable of Python's context, looked up on the caller's
+//! thread ([`trace`], [`note`]). The public classes are Python's. Nothing here runs jobs.
 
 use crate::errors;
 use polyhaul::report::{self, Ceilings, Document, Heading, Sampler, Verdict};
@@ -17,10 +17,10 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How often the process is looked at.
+/// The interval of sampling the process.
 const EVERY: Duration = Duration::from_millis(5);
 
-/// A recorder of jobs, from when it is made until [`NativeProfile::end`].
+/// A recorder of jobs, from its creation until [`NativeProfile::end`].
 #[pyclass(frozen, module = "polyhaul._polyhaul")]
 pub(crate) struct NativeProfile {
     trace: Trace,
@@ -30,14 +30,14 @@ pub(crate) struct NativeProfile {
     ended: OnceLock<Ended>,
 }
 
-/// What is there while jobs are recorded.
+/// The state while jobs are recorded.
 struct Open {
     sampler: Option<Sampler>,
-    /// What all jobs did together, without their phases and warnings.
+    /// The report of all jobs, without their phases and warnings.
     done: Report,
 }
 
-/// What came out.
+/// The results.
 struct Ended {
     recording: Recording,
     verdict: Verdict,
@@ -86,12 +86,12 @@ impl NativeProfile {
         }
     }
 
-    /// Ends the recording; the second time it does nothing.
+    /// Ends the recording; a second call does nothing.
     fn end(&self, py: Python<'_>) {
         py.detach(|| {
             let Some(Open { sampler, done }) = self.open().take() else { return };
             drop(sampler);
-            // Nobody else has taken what was open.
+            // Nobody else has taken the open state.
             let _ = self.ended.set(Ended::from_recording(self.trace.recording(), &done));
         });
     }
@@ -101,9 +101,9 @@ impl NativeProfile {
         VerdictOut::from(&self.ended()?.verdict).into_pyobject(py)
     }
 
-    /// The calls on each source and sink, those that were waited for longest first.
+    /// The calls on each source and sink, those with the longest waits first.
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        // What was opened and never used, such as a file whose bytes come from elsewhere, says nothing.
+        // Files that were opened and never used, such as one whose bytes come from elsewhere, are left out.
         let is_used = |file: &&FileUse| file.calls.calls > 0 || file.calls.waiting_ns > 0;
         let mut files: Vec<&FileUse> = self.ended()?.recording.files.iter().filter(is_used).collect();
         files.sort_by_key(|file| Reverse((file.calls.waiting_ns, file.calls.calls)));
@@ -156,12 +156,12 @@ impl NativeProfile {
     }
 }
 
-/// What a job that begins on this thread is recorded in: the innermost profile of the context, unless that has ended.
+/// The trace of a job that begins on this thread: that of the innermost profile of the context, unless it has ended.
 pub(crate) fn trace(py: Python<'_>) -> PyResult<Option<Trace>> {
     Ok(current(py)?.filter(|profile| profile.get().open().is_some()).map(|profile| profile.get().trace.clone()))
 }
 
-/// Adds what a job of this thread did to the profile that has it.
+/// Adds the report of a job on this thread to its profile.
 pub(crate) fn note(py: Python<'_>, report: &Report) -> PyResult<()> {
     if let Some(profile) = current(py)?
         && let Some(open) = &mut *profile.get().open()

@@ -1,7 +1,7 @@
 //! Scenes for a renderer in Python: a handle that is asked for one thing at a time. The classes that users see are in
 //! `python/polyhaul/_render.py`.
 //!
-//! Arrays of parameters are where the file was parsed to; transforms are multiplied out when somebody asks.
+//! Arrays of parameters stay where they were parsed; transforms are multiplied on request.
 
 use crate::arrays::Array;
 use crate::errors;
@@ -23,8 +23,8 @@ pub(crate) struct NativeRender {
     places32: OnceLock<Places32>,
 }
 
-/// Something with a kind or a name: the name, of textures the class and the type, its transforms when the shutter opens
-/// and closes, its colour space, the medium around it, and what `Attribute` said.
+/// Something with a class or a name: the name, for textures the class and the type, its transforms when the shutter
+/// opens and closes, its color space, the medium around it, and its `Attribute` parameters.
 #[derive(IntoPyObject)]
 struct EntityOut(
     String,
@@ -40,8 +40,8 @@ struct EntityOut(
 #[derive(IntoPyObject)]
 struct ShapeOut(String, Option<usize>, Option<usize>, Option<usize>, StateOut);
 
-/// What shapes have in common: the material by number or by name, the light that it gives, the media inside and
-/// outside, whether it is turned around, what `Attribute` said, and the colour space.
+/// The shared state of shapes: the material by number or by name, its light, the media inside and outside, whether its
+/// orientation is reversed, its `Attribute` parameters, and the color space.
 #[derive(IntoPyObject)]
 struct StateOut(
     (Option<u32>, Option<String>),
@@ -61,7 +61,7 @@ enum ValuesOut {
 
 #[pymethods]
 impl NativeRender {
-    /// How many things of a kind there are.
+    /// The number of things of a kind.
     fn count(&self, kind: &str) -> PyResult<usize> {
         let render = self.render();
         let there = |entity: &Option<Entity>| usize::from(entity.is_some());
@@ -97,7 +97,7 @@ impl NativeRender {
         self.render().materials.get(index).map(|material| material.is_named).ok_or_else(missing)
     }
 
-    /// What was said before the attribute at `index`, and still holds.
+    /// The attributes before the one at `index` that are still in effect.
     fn attribute_before(&self, index: usize) -> PyResult<Option<u32>> {
         self.render().attributes.get(index).map(|attribute| attribute.before).ok_or_else(missing)
     }
@@ -120,7 +120,7 @@ impl NativeRender {
         Ok(ShapeOut(shape.class().to_owned(), start, end, shape.mesh(), state_out(render, state)))
     }
 
-    /// What instances may show: its name, its shapes from and to, and whether it is used and defined nowhere.
+    /// The definitions for instances: name, range of shapes, and whether it is used but not defined.
     fn definitions(&self) -> Vec<(String, usize, usize, bool)> {
         let render = self.render();
         let all = render.objects.iter();
@@ -132,20 +132,20 @@ impl NativeRender {
         self.render().world_shapes().into_iter().map(|range| (range.start, range.end)).collect()
     }
 
-    /// Options: the name, the value, and whether that stands in quotes.
+    /// Options: the name, the value, and whether that is quoted.
     fn options(&self) -> Vec<(String, String, bool)> {
         let render = self.render();
         let text = |name| render.text(name).to_owned();
         render.options.iter().map(|it| (text(it.name), text(it.value), it.quoted)).collect()
     }
 
-    /// When the shutter's transforms are, where the file says so.
+    /// The times of the shutter's transforms, if the file sets them.
     #[getter]
     fn transform_times(&self) -> Option<[f64; 2]> {
         self.render().transform_times
     }
 
-    /// Where a transform leads to, in double and in single precision.
+    /// The matrix of a transform, in double and in single precision.
     fn place(&self, py: Python<'_>, transform: Option<usize>) -> PyResult<(Matrix64, Matrix32)> {
         let render = self.render();
         let transform = transform.map_or(Motion::IDENTITY.start, |index| render.transform(index));
@@ -154,7 +154,7 @@ impl NativeRender {
         Ok((double.matrix(render, transform), single.matrix(render, transform)))
     }
 
-    /// What each instance shows.
+    /// The definition of each instance.
     fn instance_definitions(&self) -> Array {
         Array::part_of(self.scene.clone(), |scene| scene.render.as_ref().map_or(&[], |it| it.instances.objects()))
     }
@@ -164,7 +164,7 @@ impl NativeRender {
         self.render().instances().any(|instance| instance.motion.is_animated())
     }
 
-    /// Where each instance stands when the shutter opens, or closes, in double precision.
+    /// The place of each instance when the shutter opens, or closes, in double precision.
     fn instance_transforms(&self, py: Python<'_>, closes: bool) -> PyResult<Array> {
         let render = self.render();
         let placed = || {
@@ -180,7 +180,7 @@ impl NativeRender {
         py.detach(placed).map(Array::owned).map_err(|error| errors::exception(py, &error))
     }
 
-    /// The same in single precision, as pbrt computes it.
+    /// The same in single precision, as computed by pbrt.
     fn instance_transforms32(&self, py: Python<'_>, closes: bool) -> PyResult<Array> {
         let render = self.render();
         let placed = || {
@@ -198,7 +198,7 @@ impl NativeRender {
 }
 
 impl NativeRender {
-    /// A scene, where it is one for a renderer; its arrays do not move.
+    /// A scene for a renderer; its arrays do not move.
     pub(crate) fn new(scene: Scene) -> NativeRender {
         NativeRender { scene: Arc::new(scene), places64: OnceLock::new(), places32: OnceLock::new() }
     }
@@ -228,7 +228,7 @@ impl NativeRender {
         self.places32.get().ok_or_else(|| Error::new(polyhaul::ErrorKind::Internal, "the transforms no longer exist"))
     }
 
-    /// The values of a parameter, where they are.
+    /// The values of a parameter, in place.
     fn values(&self, kind: &str, index: usize, (at, values): (usize, ParameterValues<'_>)) -> ValuesOut {
         fn held<'a>(scene: &'a Scene, kind: &str, index: usize, at: usize) -> Option<ParameterValues<'a>> {
             let found = parameters(scene.render.as_deref()?, kind, index)?;
@@ -255,7 +255,7 @@ impl NativeRender {
     }
 }
 
-/// What each instance is given.
+/// A value for each instance.
 fn all_of<M>(render: &Render, of: impl Fn(&Instance) -> M) -> Result<Vec<M>> {
     let mut all = Vec::new();
     all.try_reserve_exact(render.instances.len())?;
@@ -263,7 +263,7 @@ fn all_of<M>(render: &Render, of: impl Fn(&Instance) -> M) -> Result<Vec<M>> {
     Ok(all)
 }
 
-/// One of the things of which a scene has one or none.
+/// One of the unique entities of a scene.
 fn setting<'a>(render: &'a Render, kind: &str) -> Option<&'a Option<Entity>> {
     Some(match kind {
         "camera" => &render.camera,
@@ -296,7 +296,7 @@ fn parameters<'a>(render: &'a Render, kind: &str, index: usize) -> Option<Parame
     }
 }
 
-/// The transforms at both ends, by number; nothing for the identity.
+/// The transforms at both ends, by number; `None` for the identity.
 fn nodes(render: &Render, motion: Motion) -> [Option<usize>; 2] {
     [motion.start, motion.end].map(|transform| render.transform_index(transform))
 }

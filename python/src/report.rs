@@ -1,4 +1,4 @@
-//! Reports and inventories as dicts: what `python/polyhaul/_report.py` and `_inspect.py` make their classes from.
+//! Reports and inventories as dicts: the input of the classes in `python/polyhaul/_report.py` and `_inspect.py`.
 
 use crate::errors;
 use crate::material::short;
@@ -11,7 +11,7 @@ use polyhaul::warnings::Warnings;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// What a job did. The profile of the context, if there is one, has it from now on.
+/// The report of a job. It is also added to the profile of the context, if any.
 pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
     profile::note(py, report)?;
     let phases = PyDict::new(py);
@@ -37,7 +37,7 @@ pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
     Ok(fields)
 }
 
-/// What a scene holds.
+/// The contents of a scene.
 pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     for (name, count) in inventory.contents.by_name() {
@@ -54,7 +54,7 @@ pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult
     Ok(fields)
 }
 
-/// What a scene for a renderer holds.
+/// The contents of a scene for a renderer.
 fn render<'py>(py: Python<'py>, found: &RenderInventory) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     for (name, count) in found.contents.by_name() {
@@ -75,7 +75,7 @@ fn render<'py>(py: Python<'py>, found: &RenderInventory) -> PyResult<Bound<'py, 
     Ok(fields)
 }
 
-/// What a header says: the format, elements, comments, remarks.
+/// The declarations of a header: the format, elements, comments, remarks.
 #[derive(IntoPyObject)]
 struct DeclaredOut<'a>(&'static str, Vec<ElementOut<'a>>, &'a [String], &'a [String]);
 

@@ -1,6 +1,6 @@
 //! Rows of columns to text: `format_rows` and `write_rows` of the library.
 //!
-//! Which columns there are, and what their types are called, is settled in `python/polyhaul/_rows.py`.
+//! The columns, and the names of their types, are determined in `python/polyhaul/_rows.py`.
 
 use crate::arrays::Array;
 use crate::calls::Target;
@@ -22,7 +22,7 @@ pub(crate) struct RowsIn {
     /// `printf` in the dialect of NumPy, or of an older one, or named fields.
     notation: PyBackedStr,
     columns: Vec<Values>,
-    /// What the columns are called, for named fields.
+    /// The names of the columns, for named fields.
     names: Vec<PyBackedStr>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn write_rows<'py>(
     report::report(py, &done)
 }
 
-/// Rows as text: into `out`, where there is such a buffer, or into one of their own; and how many bytes.
+/// Rows as text: into `out`, if there is such a buffer, or into a new one; and the number of bytes.
 #[pyfunction]
 pub(crate) fn format_rows(
     py: Python<'_>,
@@ -128,7 +128,7 @@ impl Values {
         if kind.bytes() == size { Ok(kind) } else { Err(unfit()) }
     }
 
-    /// The values where they are.
+    /// The values in place.
     fn column(&self) -> polyhaul::Result<Column<'_>> {
         let (buffer, kind) = (&self.0.0, self.kind()?);
         let ([count], [stride], None) = (buffer.shape(), buffer.strides(), buffer.suboffsets()) else {

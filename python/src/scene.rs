@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
 
-/// How a file declared an object, and what Python calls it.
+/// How a file declared an object, and the names in Python.
 const KINDS: [(ObjectKind, &str); 3] =
     [(ObjectKind::Object, "object"), (ObjectKind::Group, "group"), (ObjectKind::Unnamed, "unnamed")];
 
@@ -45,7 +45,7 @@ struct ObjectIn(
     Option<Vec<Option<usize>>>,
 );
 
-/// A scene of Python on its way to the library; its arrays are not copied.
+/// A scene from Python; its arrays are not copied.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct SceneIn<'py> {
@@ -59,11 +59,11 @@ pub(crate) struct SceneIn<'py> {
     tables: Vec<TableIn>,
     comments: Vec<String>,
     infos: Vec<String>,
-    /// Where this is there, nothing else counts.
+    /// If it is set, nothing else is used.
     render: Option<Py<NativeRender>>,
 }
 
-/// A scene as a dict; its arrays move.
+/// A scene as a dict; its arrays are moved.
 pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene) -> PyResult<Bound<'_, PyDict>> {
     let fields = PyDict::new(py);
     let meshes: Vec<_> = std::mem::take(&mut scene.meshes).into_iter().map(NativeMesh::new).collect();

@@ -1,7 +1,7 @@
 //! Python's file objects as readers and writers of the library.
 //!
-//! Every call is made on the caller's thread. What breaks the contract of a file object (text, more
-//! bytes than asked for) is an exception here, and nothing is repaired.
+//! Every call is made on the caller's thread. A breach of the contract by a file object (text, more bytes than
+//! requested) is an exception here, and nothing is repaired.
 
 use crate::errors;
 use crate::job::Caller;
@@ -21,7 +21,7 @@ pub(crate) struct Callback {
 }
 
 impl Callback {
-    /// `function` as it is called from the job of `caller`.
+    /// `function` for calls from the job of `caller`.
     pub(crate) fn new(caller: &Caller, function: Py<PyAny>) -> Callback {
         Callback { caller: caller.clone(), function: Arc::new(function) }
     }
@@ -77,7 +77,7 @@ fn read_once(read: &Bound<'_, PyAny>, asked: usize) -> PyResult<PyBackedBytes> {
 /// Writes with a function `write(bytes) -> count`.
 pub(crate) struct HostWriter {
     write: Callback,
-    /// Called at the end, where there is one.
+    /// Called at the end, if it exists.
     flush: Option<Callback>,
     /// Kept from call to call.
     block: Vec<u8>,
@@ -106,7 +106,7 @@ impl Write for HostWriter {
     }
 }
 
-/// One call of `write`: how many bytes it took. Many file objects return nothing and take all.
+/// One call of `write`: how many bytes it took. Many file objects return nothing and take everything.
 fn write_once(write: &Bound<'_, PyAny>, bytes: &[u8]) -> PyResult<usize> {
     let py = write.py();
     let got = write.call1((PyBytes::new(py, bytes),))?;

@@ -28,7 +28,7 @@ pub(crate) struct TablesOut<'py>(Vec<TableOut>, Vec<String>, Vec<String>, Bound<
 #[derive(IntoPyObject)]
 pub(crate) struct ArrayOut<'py>(&'static str, Array, (usize, usize), Bound<'py, PyDict>);
 
-/// A column of Python: its name, its values, and the offsets of lists. Nothing of it is copied.
+/// A column from Python: its name, its values, and the offsets of lists. Nothing is copied.
 #[derive(FromPyObject)]
 pub(crate) struct ColumnIn(String, ValuesIn, Option<Held<u32>>);
 
@@ -92,7 +92,7 @@ pub(crate) fn read_array<'py>(
     Ok(ArrayOut(kind, values, shape, report::report(py, &loaded.report)?))
 }
 
-/// Writes tables, behind comments and remarks: the report, as a dict.
+/// Writes tables, preceded by comments and remarks: the report, as a dict.
 #[pyfunction]
 pub(crate) fn write_tables<'py>(
     py: Python<'py>,
@@ -160,13 +160,13 @@ impl TableOut {
     }
 }
 
-/// The numbers, for Python alone, and what it calls their type.
+/// The numbers, for Python alone, and the name of their type in Python.
 fn owned(values: Values) -> PyResult<(&'static str, Array)> {
     let kind = scalar_name(values.scalar());
     with_values!(values, array => Ok((kind, Array::owned(array.into_vec().map_err(out_of_memory)?))))
 }
 
-/// The numbers, which others look at too, and what Python calls their type.
+/// The numbers, which are shared, and the name of their type in Python.
 fn shared(values: &Values) -> (&'static str, Array) {
     (scalar_name(values.scalar()), with_values!(values, array => Array::from_values(array)))
 }
@@ -178,7 +178,7 @@ fn out_of_memory(error: std::collections::TryReserveError) -> PyErr {
 impl<'a, 'py> FromPyObject<'a, 'py> for ValuesIn {
     type Error = PyErr;
 
-    /// The values where they are. A buffer that has bytes of more than one type is one of the first that it fits.
+    /// The values in place. A buffer that could have several types gets the first that fits.
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let held = Held::get(&object).map(|held: Held<f32>| Values::F32(held.into()));
         held.or_else(|| Held::get(&object).map(|held: Held<f64>| Values::F64(held.into())))

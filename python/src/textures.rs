@@ -1,4 +1,4 @@
-//! Images to textures for graphics cards. What users see is in `python/polyhaul/_texture.py`.
+//! Images to textures for graphics cards. The public interface is in `python/polyhaul/_texture.py`.
 
 use crate::calls::{Source, Target, reading};
 use crate::images::space_named;
@@ -85,7 +85,7 @@ const ENCODINGS: [(Encoding, &str); 7] = [
     (Encoding::Plain { channels: 4, texel: Texel::U8 }, "rgba8"),
 ];
 
-/// What has this name.
+/// The item with this name.
 fn named<T: Copy>(what: &str, name: &str, all: &[(T, &str)]) -> PyResult<T> {
     let known = all.iter().find(|(_, known)| *known == name).map(|(value, _)| *value);
     known.ok_or_else(|| PyValueError::new_err(format!("unknown {what} {name:?}")))

@@ -47,12 +47,12 @@
 #define PH_UNKNOWN UINT64_MAX
 
 /**
- * An index that stands for nothing: a corner without a uv, a face without a material.
+ * The index for nothing: a corner without a uv, a face without a material.
  */
 #define PH_NONE UINT32_MAX
 
 /**
- * A flag that stops jobs. One flag may be given to any number of them; a flag that was set stays set.
+ * A flag that stops jobs. A flag may be used by any number of them; once set, it stays set.
  */
 typedef struct ph_cancel ph_cancel;
 
@@ -62,22 +62,22 @@ typedef struct ph_cancel ph_cancel;
 typedef struct ph_image ph_image;
 
 /**
- * What a job did. Functions that take `ph_report **` set it if the job succeeded, and set it to null if it
- * failed; the argument may be null. ph_report_free frees it.
+ * The result of a job. Functions that take `ph_report **` set it if the job succeeded, and set it to null if it
+ * failed; the argument may be null. Free it with ph_report_free.
  */
 typedef struct ph_report ph_report;
 
 /**
  * Meshes, the objects that show them or sections of them, and materials.
  *
- * Functions that take `const ph_scene *` may be called from many threads at once; those that take `ph_scene *` may
- * not, and not beside others. What they hand out (arrays, texts) lives until the scene is changed or freed.
+ * Functions that take `const ph_scene *` may be called from many threads at once; those that take `ph_scene *` must be
+ * the only ones on that scene. The arrays and texts they return live until the scene is changed or freed.
  */
 typedef struct ph_scene ph_scene;
 
 /**
- * The tables of a file: the elements of PLY, or the one table of csv, tsv, txt, xyz, pts and npy. All functions but
- * ph_tables_free may be called from many threads at once.
+ * The tables of a file: the elements of PLY, or the only table of csv, tsv, txt, xyz, pts and npy. All functions
+ * except for ph_tables_free may be called from many threads at once.
  */
 typedef struct ph_tables ph_tables;
 
@@ -96,11 +96,11 @@ typedef struct ph_error {
      */
     size_t struct_size;
     /**
-     * What the failing function returned; PH_OK where none has failed on this thread.
+     * The result of the failing function; PH_OK if none has failed on this thread.
      */
     ph_status status;
     /**
-     * The return value of the callback that caused the error; else 0.
+     * The return value of the callback that caused the error; otherwise 0.
      */
     int32_t host_code;
     /**
@@ -140,7 +140,7 @@ typedef struct ph_error {
 /**
  * Text: UTF-8 of a size, with no zero byte at the end. Print it with `"%.*s", (int)text.size, text.data`.
  *
- * What a handle gives lives as long as the handle, and until it is changed. `data` may be null where `size` is 0.
+ * Text returned by a handle lives until the handle is freed or changed. `data` may be null if `size` is 0.
  */
 typedef struct ph_string {
     /**
@@ -148,7 +148,7 @@ typedef struct ph_string {
      */
     const char *data;
     /**
-     * How many bytes.
+     * The number of bytes.
      */
     size_t size;
 } ph_string;
@@ -162,11 +162,11 @@ typedef struct ph_report_info {
      */
     size_t struct_size;
     /**
-     * Bytes read, including referenced files; of compressed files, the compressed bytes.
+     * Bytes read, including referenced files; for compressed files, the compressed bytes.
      */
     uint64_t bytes_in;
     /**
-     * What these came to when they were decompressed.
+     * The same after decompression.
      */
     uint64_t plain_bytes_in;
     /**
@@ -174,7 +174,7 @@ typedef struct ph_report_info {
      */
     uint64_t bytes_out;
     /**
-     * How long it took.
+     * The duration in seconds.
      */
     double seconds;
     /**
@@ -182,18 +182,17 @@ typedef struct ph_report_info {
      */
     uint64_t threads;
     /**
-     * How many warnings there were.
+     * The number of warnings.
      */
     uint64_t warning_count;
     /**
-     * How many of them ph_report_warning has: the first 1000.
+     * How many of them ph_report_warning returns: the first 1000.
      */
     uint64_t kept_warning_count;
 } ph_report_info;
 
 /**
- * Something that was repaired, dropped or is missing, and did not stop the job. The texts live as long as the
- * report.
+ * Something that was repaired, dropped or is missing, and did not stop the job. The texts live as long as the report.
  */
 typedef struct ph_warning {
     /**
@@ -201,11 +200,11 @@ typedef struct ph_warning {
      */
     size_t struct_size;
     /**
-     * What kind of thing, as a short name that stays as it is (`missing-material`).
+     * The kind, as a stable short name (`missing-material`).
      */
     struct ph_string code;
     /**
-     * What.
+     * The message.
      */
     struct ph_string message;
     /**
@@ -237,7 +236,7 @@ typedef struct ph_warning {
 typedef int64_t (*ph_read_fn)(void *user, void *out, size_t size);
 
 /**
- * Goes to `offset`, in bytes from the beginning, where the next read begins. Optional.
+ * Moves to `offset`, in bytes from the beginning, where the next read begins. Optional.
  *
  * Returns 0 on success, a positive number if it cannot seek, a negative number for an error.
  */
@@ -256,10 +255,10 @@ typedef int64_t (*ph_size_fn)(void *user);
 typedef void (*ph_release_fn)(void *user);
 
 /**
- * Where something is read from: exactly one of `path`, `memory` and `read` is set.
+ * An input: exactly one of `path`, `memory` and `read` is set.
  *
- * It is used for one call and may be a local variable. What it points to must stay as it is until that call returns,
- * or in an answer of ph_resolve_fn until `release` is called.
+ * It is used for one call and may be a local variable. Its targets must stay valid and unchanged until that call
+ * returns, or in an answer of ph_resolve_fn until `release` is called.
  *
  *     ph_input input = {.struct_size = sizeof input};
  *     input.path = "model.obj";
@@ -279,7 +278,7 @@ typedef struct ph_input {
      */
     const void *memory;
     /**
-     * How many bytes `memory` has.
+     * The number of bytes in `memory`.
      */
     size_t memory_size;
     /**
@@ -295,11 +294,11 @@ typedef struct ph_input {
      */
     ph_size_fn size;
     /**
-     * Called at last: see ph_release_fn. May be null, and may be set with `path` and `memory` too.
+     * Called last: see ph_release_fn. May be null, and may also be set with `path` and `memory`.
      */
     ph_release_fn release;
     /**
-     * What the callbacks are called with.
+     * Passed to the callbacks.
      */
     void *user;
     /**
@@ -318,7 +317,7 @@ typedef uint32_t ph_format;
  * Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown). It is
  * called from threads of the job, one call at a time, and `done` never goes back. Short jobs may not call it at all.
  *
- * Returns 0 to go on; anything else cancels the job, as ph_cancel_request with the flag of its options does.
+ * Returns 0 to continue; anything else cancels the job, like ph_cancel_request with the flag of its options.
  */
 typedef int32_t (*ph_progress_fn)(void *user, uint64_t done, uint64_t total);
 
@@ -343,13 +342,14 @@ typedef void (*ph_pool_fn)(void *user, size_t count, ph_task_fn task, void *cont
  * `name` comes from the scene unchanged and may be hostile; it is valid until the call returns. `answer` is zeroed,
  * with its size set.
  *
- * Returns 0 after filling in `answer`; a positive number to decline: then the file is searched for beside the scene,
- * if the scene is a file; a negative number for an error (PH_ERROR_HOST).
+ * Returns 0 after filling in `answer`; a positive number to decline: then the file is searched next to the scene, if
+ * the scene is a file; a negative number for an error (PH_ERROR_HOST).
  */
 typedef int32_t (*ph_resolve_fn)(void *user, const char *name, struct ph_input *answer);
 
 /**
- * What the data may ask for. 0 is the default; passing a limit is PH_ERROR_LIMIT, and the message names it.
+ * Limits on what the data may request. 0 is the default; exceeding a limit is PH_ERROR_LIMIT, and the message names
+ * it.
  */
 typedef struct ph_limits {
     /**
@@ -381,7 +381,7 @@ typedef struct ph_limits {
      */
     uint64_t header_bytes;
     /**
-     * The most files that one scene may refer to (default 10,000).
+     * The maximum number of files that one scene may refer to (default 10,000).
      */
     uint64_t files;
     /**
@@ -389,11 +389,11 @@ typedef struct ph_limits {
      */
     uint64_t referenced_file_bytes;
     /**
-     * The most plain bytes that a compressed input may unpack to (default: no limit).
+     * The maximum number of plain bytes that a compressed input may expand to (default: no limit).
      */
     uint64_t decompressed_bytes;
     /**
-     * The most plain bytes per compressed byte, looked at once 64 MiB came out (default 2000).
+     * The maximum number of plain bytes per compressed byte, checked after 64 MiB of output (default 2000).
      */
     uint64_t decompressed_ratio;
     /**
@@ -403,7 +403,7 @@ typedef struct ph_limits {
 } ph_limits;
 
 /**
- * How to read. All zeros, apart from `struct_size`, are the defaults; so is a null pointer to it.
+ * How to read. All zeros, except for `struct_size`, are the defaults; so is a null pointer to it.
  *
  *     ph_read_options options = {.struct_size = sizeof options};
  *     options.threads = 4;
@@ -414,11 +414,11 @@ typedef struct ph_read_options {
      */
     size_t struct_size;
     /**
-     * The format; PH_FORMAT_AUTO finds it.
+     * The format; PH_FORMAT_AUTO detects it.
      */
     ph_format format;
     /**
-     * Threads, up to 1024; 0 for all cores that the process may use. With a pool: how many tasks it is given.
+     * Threads, up to 1024; 0 for all cores that the process may use. With a pool: how many tasks it receives.
      */
     uint32_t threads;
     /**
@@ -434,7 +434,7 @@ typedef struct ph_read_options {
      */
     ph_progress_fn progress;
     /**
-     * What `progress` is called with.
+     * Passed to `progress`.
      */
     void *progress_user;
     /**
@@ -442,7 +442,7 @@ typedef struct ph_read_options {
      */
     ph_pool_fn pool;
     /**
-     * What `pool` is called with.
+     * Passed to `pool`.
      */
     void *pool_user;
     /**
@@ -450,11 +450,11 @@ typedef struct ph_read_options {
      */
     ph_resolve_fn resolve;
     /**
-     * What `resolve` is called with.
+     * Passed to `resolve`.
      */
     void *resolve_user;
     /**
-     * Leave out what is broken, count it as a warning in the report, and go on.
+     * Skip malformed data, count it as a warning in the report, and continue.
      */
     uint8_t skip_broken;
     /**
@@ -478,39 +478,39 @@ typedef struct ph_read_options {
      */
     uint8_t reserved[3];
     /**
-     * What the data may ask for.
+     * Limits on what the data may request.
      */
     struct ph_limits limits;
     /**
-     * Read no faster than so many bytes per second, compressed ones as they are, in all that the job opens; 0 for as
-     * fast as it goes.
+     * Read at most this many bytes per second in all files of the job, counting compressed bytes; 0 for no limit.
      */
     uint64_t bytes_per_second;
     /**
-     * What each call that reads takes at least, in nanoseconds, beside its bytes' time; calls of several threads wait
-     * side by side.
+     * The minimum latency of each read call in nanoseconds, in addition to the time of its bytes; calls of several
+     * threads wait in parallel.
      */
     uint64_t latency_ns;
     /**
-     * As `limits`: the maximum number of objects, and of distinct groups, that an OBJ file declares; 0 for the default
-     * (1,000,000).
+     * Like `limits`: the maximum number of objects, and of distinct groups, that an OBJ file declares; 0 for the
+     * default (1,000,000).
      */
     uint64_t max_objects;
     /**
-     * As `limits`: the maximum number of materials that an OBJ file uses, or a material library defines; 0 for the
+     * Like `limits`: the maximum number of materials that an OBJ file uses, or a material library defines; 0 for the
      * default (100,000).
      */
     uint64_t max_materials;
     /**
-     * As `limits`: the maximum bytes of text that a pbrt scene includes again; 0 for the default (256 MiB).
+     * Like `limits`: the maximum bytes of text that a pbrt scene includes repeatedly; 0 for the default (256 MiB).
      */
     uint64_t max_included_bytes;
     /**
-     * As `limits`: the maximum vertices, and faces, that instances multiply to in a file; 0 for the default (10^9).
+     * Like `limits`: the maximum number of vertices, and of faces, that instances expand to in a file; 0 for the
+     * default (10^9).
      */
     uint64_t max_instanced_elements;
     /**
-     * As `limits`: the maximum number of objects that instances multiply to; 0 for the default (10^7).
+     * Like `limits`: the maximum number of objects that instances expand to; 0 for the default (10^7).
      */
     uint64_t max_instanced_objects;
     /**
@@ -518,7 +518,7 @@ typedef struct ph_read_options {
      */
     const char *layer;
     /**
-     * Read this part of an EXR file: its name, number (from 0) or view, in UTF-8. Null for the first one with colours.
+     * Read this part of an EXR file: its name, number (from 0) or view, in UTF-8. Null for the first one with colors.
      */
     const char *part;
 } ph_read_options;
@@ -526,8 +526,8 @@ typedef struct ph_read_options {
 /**
  * Takes up to `size` bytes of `data`. Required in an output of callbacks.
  *
- * Returns how many it took, from 1 to `size`: the rest comes again. Below 0 is an error, as of ph_read_fn; 0 and more
- * than `size` break the contract (PH_ERROR_HOST).
+ * Returns how many it took, from 1 to `size`: the rest is passed again. Below 0 is an error, as for ph_read_fn; 0 and
+ * more than `size` break the contract (PH_ERROR_HOST).
  */
 typedef int64_t (*ph_write_fn)(void *user, const void *data, size_t size);
 
@@ -537,10 +537,9 @@ typedef int64_t (*ph_write_fn)(void *user, const void *data, size_t size);
 typedef int32_t (*ph_finish_fn)(void *user);
 
 /**
- * Where something is written to: exactly one of `path` and `write` is set.
+ * An output: exactly one of `path` and `write` is set.
  *
- * A file is replaced as a whole, or stays as it was where the job fails; the material library of an OBJ file goes
- * beside it.
+ * A file is replaced as a whole, or unchanged if the job fails; the material library of an OBJ file goes next to it.
  */
 typedef struct ph_output {
     /**
@@ -560,8 +559,8 @@ typedef struct ph_output {
      */
     ph_finish_fn flush;
     /**
-     * Called once after that: from here on the output counts. Where it is not called, the job failed and what was
-     * written is to be thrown away. May be null.
+     * Called once after that: the output is complete. If it is not called, the job failed and the written bytes should
+     * be discarded. May be null.
      */
     ph_finish_fn close;
     /**
@@ -569,7 +568,7 @@ typedef struct ph_output {
      */
     ph_release_fn release;
     /**
-     * What the callbacks are called with.
+     * Passed to the callbacks.
      */
     void *user;
     /**
@@ -584,17 +583,17 @@ typedef struct ph_output {
 typedef uint32_t ph_compression;
 
 /**
- * How numbers become text: 0 as the format does by default, PH_DIGITS_SHORTEST, or PH_DIGITS_FIXED plus 0 to 12.
+ * How numbers become text: 0 for the format's default, PH_DIGITS_SHORTEST, or PH_DIGITS_FIXED plus 0 to 12.
  */
 typedef uint32_t ph_digits;
 
 /**
- * The direction of an axis; 0 is none, which means the default.
+ * The direction of an axis; 0 means the default.
  */
 typedef uint32_t ph_axis;
 
 /**
- * How to write. All zeros, apart from `struct_size`, are the defaults; so is a null pointer to it.
+ * How to write. All zeros, except for `struct_size`, are the defaults; so is a null pointer to it.
  */
 typedef struct ph_write_options {
     /**
@@ -602,7 +601,7 @@ typedef struct ph_write_options {
      */
     size_t struct_size;
     /**
-     * The format; PH_FORMAT_AUTO takes it from the name of the output.
+     * The format; PH_FORMAT_AUTO infers it from the name of the output.
      */
     ph_format format;
     /**
@@ -622,15 +621,15 @@ typedef struct ph_write_options {
      */
     ph_progress_fn progress;
     /**
-     * What `progress` is called with.
+     * Passed to `progress`.
      */
     void *progress_user;
     /**
-     * As in ph_read_options. Of ph_convert that of the options for reading counts.
+     * As in ph_read_options. ph_convert uses that of the options for reading.
      */
     ph_pool_fn pool;
     /**
-     * What `pool` is called with.
+     * Passed to `pool`.
      */
     void *pool_user;
     /**
@@ -646,15 +645,16 @@ typedef struct ph_write_options {
      */
     ph_digits digits;
     /**
-     * The axis of the file that faces forward (OBJ: against z; others: as the scene has it).
+     * The axis of the file that faces forward (default for OBJ: -z; for others: as in the scene).
      */
     ph_axis forward_axis;
     /**
-     * The axis of the file that points up (OBJ: y; others: as the scene has it). Both axes are set, or none.
+     * The axis of the file that points up (default for OBJ: y; for others: as in the scene). Both axes are set, or
+     * none.
      */
     ph_axis up_axis;
     /**
-     * Multiplies positions; 0 is 1.
+     * Multiplies positions; 0 means 1.
      */
     float scale;
     /**
@@ -678,7 +678,7 @@ typedef struct ph_write_options {
      */
     uint8_t skip_uvs;
     /**
-     * Leave out colours of vertices (OBJ, PLY, OFF).
+     * Leave out colors of vertices (OBJ, PLY, OFF).
      */
     uint8_t skip_colors;
     /**
@@ -690,16 +690,16 @@ typedef struct ph_write_options {
      */
     uint8_t tga_rle;
     /**
-     * Write no faster than so many bytes per second, compressed ones as they are; 0 for as fast as it goes.
+     * Write at most this many bytes per second, counting compressed bytes; 0 for no limit.
      */
     uint64_t bytes_per_second;
     /**
-     * What each call that writes takes at least, in nanoseconds, beside its bytes' time.
+     * The minimum latency of each write call in nanoseconds, in addition to the time of its bytes.
      */
     uint64_t latency_ns;
     /**
-     * Make errors (PH_ERROR_UNSUPPORTED) of warnings that writing gives. Of ph_convert, `strict` of the options for
-     * reading is for warnings of reading.
+     * Turn warnings of writing into errors (PH_ERROR_UNSUPPORTED). In ph_convert, `strict` of the options for reading
+     * is for warnings of reading.
      */
     uint8_t strict;
     /**
@@ -715,7 +715,7 @@ typedef struct ph_write_options {
 } ph_write_options;
 
 /**
- * What a scene holds.
+ * The contents of a scene.
  */
 typedef struct ph_scene_info {
     /**
@@ -723,15 +723,15 @@ typedef struct ph_scene_info {
      */
     size_t struct_size;
     /**
-     * How many meshes.
+     * The number of meshes.
      */
     size_t mesh_count;
     /**
-     * How many objects. A scene of meshes alone has none: each mesh is one then.
+     * The number of objects. A scene may have only meshes: each then counts as an object.
      */
     size_t object_count;
     /**
-     * How many materials.
+     * The number of materials.
      */
     size_t material_count;
     /**
@@ -751,7 +751,7 @@ typedef struct ph_scene_info {
      */
     uint64_t face_count;
     /**
-     * The box around all finite positions; where there are none `bounds_min` is above `bounds_max`.
+     * The box around all finite positions; without any, `bounds_min` is greater than `bounds_max`.
      */
     float bounds_min[3];
     /**
@@ -761,7 +761,7 @@ typedef struct ph_scene_info {
 } ph_scene_info;
 
 /**
- * How a corner finds its uv or its normal.
+ * How the uv or normal of a corner is found.
  */
 typedef uint32_t ph_domain;
 
@@ -770,11 +770,11 @@ typedef uint32_t ph_domain;
  */
 typedef struct ph_elements {
     /**
-     * `count + 1` offsets, from 0 to `corner_count`; may be null where `count` is 0.
+     * `count + 1` offsets, from 0 to `corner_count`; may be null if `count` is 0.
      */
     const uint32_t *offsets;
     /**
-     * How many elements.
+     * The number of elements.
      */
     size_t count;
     /**
@@ -782,7 +782,8 @@ typedef struct ph_elements {
      */
     const uint32_t *corner_positions;
     /**
-     * Per corner the index of its uv, or PH_NONE. Null where no corner has one, or they go by a domain.
+     * Per corner the index of its uv, or PH_NONE. Null if no corner has one, or they have a domain other than
+     * PH_DOMAIN_INDEXED.
      */
     const uint32_t *corner_uvs;
     /**
@@ -790,7 +791,7 @@ typedef struct ph_elements {
      */
     const uint32_t *corner_normals;
     /**
-     * How many corners all elements have.
+     * The number of corners of all elements.
      */
     size_t corner_count;
 } ph_elements;
@@ -804,7 +805,7 @@ typedef struct ph_run {
      */
     uint32_t first_face;
     /**
-     * The index of a material or a group, or PH_NONE; of smoothing groups their number, 0 for off.
+     * The index of a material or a group, or PH_NONE; for smoothing groups their number, 0 for off.
      */
     uint32_t value;
 } ph_run;
@@ -812,8 +813,8 @@ typedef struct ph_run {
 /**
  * The arrays of a mesh: lent by a scene (ph_scene_mesh), or put into one (ph_scene_add_mesh).
  *
- * Positions, uvs and normals have the order and the count that the source gave them; no vertex is made of a corner.
- * Arrays that are absent are null with a count of 0.
+ * Positions, uvs and normals have the order and the count of the source; no vertices are created from corners. Absent
+ * arrays are null with a count of 0.
  */
 typedef struct ph_mesh {
     /**
@@ -825,7 +826,7 @@ typedef struct ph_mesh {
      */
     const float *positions;
     /**
-     * How many positions.
+     * The number of positions.
      */
     size_t position_count;
     /**
@@ -837,7 +838,7 @@ typedef struct ph_mesh {
      */
     const float *uvs;
     /**
-     * How many uvs.
+     * The number of uvs.
      */
     size_t uv_count;
     /**
@@ -845,15 +846,15 @@ typedef struct ph_mesh {
      */
     const float *normals;
     /**
-     * How many normals.
+     * The number of normals.
      */
     size_t normal_count;
     /**
-     * How a corner finds its uv.
+     * How the uv of a corner is found.
      */
     ph_domain uv_domain;
     /**
-     * How a corner finds its normal.
+     * How the normal of a corner is found.
      */
     ph_domain normal_domain;
     /**
@@ -869,7 +870,7 @@ typedef struct ph_mesh {
      */
     const uint32_t *points;
     /**
-     * How many points.
+     * The number of points.
      */
     size_t point_count;
     /**
@@ -877,7 +878,7 @@ typedef struct ph_mesh {
      */
     const struct ph_run *material_runs;
     /**
-     * How many runs of materials.
+     * The number of material runs.
      */
     size_t material_run_count;
     /**
@@ -885,7 +886,7 @@ typedef struct ph_mesh {
      */
     const struct ph_run *smoothing_runs;
     /**
-     * How many runs of smoothing groups.
+     * The number of smoothing group runs.
      */
     size_t smoothing_run_count;
     /**
@@ -893,15 +894,15 @@ typedef struct ph_mesh {
      */
     const struct ph_run *group_runs;
     /**
-     * How many runs of groups.
+     * The number of group runs.
      */
     size_t group_run_count;
     /**
-     * The names of groups; several names stand in one, with spaces between.
+     * The names of groups; an entry may hold several names separated by spaces.
      */
     const struct ph_string *groups;
     /**
-     * How many names.
+     * The number of names.
      */
     size_t group_count;
     /**
@@ -913,11 +914,11 @@ typedef struct ph_mesh {
      */
     const uint8_t *face_smooth;
     /**
-     * How many columns ph_scene_vertex_column has; not looked at where a mesh is put into a scene.
+     * The number of columns available from ph_scene_vertex_column; ignored when a mesh is added to a scene.
      */
     size_t vertex_column_count;
     /**
-     * How many columns ph_scene_face_column has; not looked at either.
+     * The number of columns available from ph_scene_face_column; also ignored then.
      */
     size_t face_column_count;
 } ph_mesh;
@@ -936,7 +937,7 @@ typedef struct ph_column {
      */
     size_t struct_size;
     /**
-     * The name; empty where the file gives none.
+     * The name; empty if the file has none.
      */
     struct ph_string name;
     /**
@@ -944,16 +945,16 @@ typedef struct ph_column {
      */
     const void *values;
     /**
-     * How many numbers.
+     * The number of values.
      */
     size_t value_count;
     /**
-     * For lists: row `i` has the values from `offsets[i]` up to `offsets[i + 1]`; there is one more than there are
-     * rows. Null for one number per row.
+     * For lists: row `i` has the values from `offsets[i]` up to `offsets[i + 1]`; there is one more offset than there
+     * are rows. Null for one number per row.
      */
     const uint32_t *offsets;
     /**
-     * How many rows.
+     * The number of rows.
      */
     size_t row_count;
     /**
@@ -963,7 +964,7 @@ typedef struct ph_column {
 } ph_column;
 
 /**
- * How many elements of each kind: a place in all arrays of a mesh at once.
+ * The number of elements of each kind: a position in all arrays of a mesh at once.
  */
 typedef struct ph_counts {
     /**
@@ -1029,18 +1030,17 @@ typedef struct ph_object {
      */
     float transform[16];
     /**
-     * What the slots are that `face_materials` of the mesh names: indices of materials, or PH_NONE. Null where it has
-     * none.
+     * The slots that `face_materials` of the mesh refers to: indices of materials, or PH_NONE. Null if it has none.
      */
     const uint32_t *material_slots;
     /**
-     * How many slots.
+     * The number of slots.
      */
     size_t material_slot_count;
 } ph_object;
 
 /**
- * What becomes of the arrays that are put into a scene.
+ * What happens to the arrays that are added to a scene.
  */
 typedef uint32_t ph_keep;
 
@@ -1126,13 +1126,13 @@ typedef struct ph_material {
      */
     uint32_t illumination;
     /**
-     * How many texture maps ph_scene_texture has; not looked at where a material is put into a scene.
+     * The number of texture maps available from ph_scene_texture; ignored when a material is added to a scene.
      */
     size_t texture_count;
 } ph_material;
 
 /**
- * What a texture map drives.
+ * The property that a texture map drives.
  */
 typedef uint32_t ph_map;
 
@@ -1145,7 +1145,7 @@ typedef struct ph_texture {
      */
     size_t struct_size;
     /**
-     * The image file, as the material has it.
+     * The image file, as named by the material.
      */
     struct ph_string file;
     /**
@@ -1171,7 +1171,7 @@ typedef struct ph_texture {
 } ph_texture;
 
 /**
- * What the samples of colours mean; alpha is linear always.
+ * The meaning of color samples; alpha is always linear.
  */
 typedef uint32_t ph_color_space;
 
@@ -1192,12 +1192,11 @@ typedef struct ph_pixels {
      */
     size_t height;
     /**
-     * The samples from the top left, those of a pixel side by side; aligned as their type is.
+     * The samples from the top left, with those of a pixel interleaved; aligned for their type.
      */
     const void *samples;
     /**
-     * From the begin of a row to that of the next, in bytes. What is lent has no gaps; in ph_image_write 0 means that
-     * there are none.
+     * The distance from one row to the next in bytes. Lent pixels have no gaps; in ph_image_write, 0 means no gaps.
      */
     size_t row_bytes;
     /**
@@ -1209,11 +1208,11 @@ typedef struct ph_pixels {
      */
     ph_scalar scalar;
     /**
-     * What the colours mean.
+     * The meaning of the colors.
      */
     ph_color_space color_space;
     /**
-     * Whether the colours are multiplied with alpha already.
+     * Whether the colors are premultiplied.
      */
     uint32_t premultiplied;
 } ph_pixels;
@@ -1231,11 +1230,11 @@ typedef struct ph_table {
      */
     struct ph_string name;
     /**
-     * How many rows.
+     * The number of rows.
      */
     size_t row_count;
     /**
-     * How many columns.
+     * The number of columns.
      */
     size_t column_count;
 } ph_table;
@@ -1271,7 +1270,7 @@ typedef struct ph_table {
 #define PH_ERROR_USAGE 5
 
 /**
- * A callback failed or broke its contract. A negative number that it returned is the `host_code` of ph_error.
+ * A callback failed or broke its contract. If it returned a negative number, that is the `host_code` of ph_error.
  */
 #define PH_ERROR_HOST 6
 
@@ -1291,7 +1290,7 @@ typedef struct ph_table {
 #define PH_ERROR_INTERNAL 9
 
 /**
- * As the name and the content say.
+ * According to the name and the content.
  */
 #define PH_FORMAT_AUTO 0
 
@@ -1326,7 +1325,7 @@ typedef struct ph_table {
 #define PH_FORMAT_TSV 6
 
 /**
- * Numbers parted by blanks, or as the first rows tell.
+ * Numbers separated by blanks, or as the first rows suggest.
  */
 #define PH_FORMAT_TXT 7
 
@@ -1336,7 +1335,7 @@ typedef struct ph_table {
 #define PH_FORMAT_XYZ 8
 
 /**
- * Points behind a line with their count.
+ * Points after a line with their count.
  */
 #define PH_FORMAT_PTS 9
 
@@ -1456,12 +1455,12 @@ typedef struct ph_table {
 #define PH_DIGITS_SHORTEST 1
 
 /**
- * Plus a number from 0 to 12: so many digits after the point, the bytes of `%.Nf`.
+ * Plus a number from 0 to 12: this many digits after the point, as by `%.Nf`.
  */
 #define PH_DIGITS_FIXED 256
 
 /**
- * By an index of its own: `corner_uvs`, `corner_normals`.
+ * By a separate index: `corner_uvs`, `corner_normals`.
  */
 #define PH_DOMAIN_INDEXED 0
 
@@ -1481,7 +1480,7 @@ typedef struct ph_table {
 #define PH_DOMAIN_FACE 3
 
 /**
- * They are copied, and may go when the call returns.
+ * They are copied, and may be freed when the call returns.
  */
 #define PH_COPY 0
 
@@ -1561,22 +1560,22 @@ typedef struct ph_table {
 #define PH_HAS_ILLUMINATION (1 << 13)
 
 /**
- * The ambient colour.
+ * The ambient color.
  */
 #define PH_MAP_AMBIENT 1
 
 /**
- * The diffuse colour.
+ * The diffuse color.
  */
 #define PH_MAP_DIFFUSE 2
 
 /**
- * The specular colour.
+ * The specular color.
  */
 #define PH_MAP_SPECULAR 3
 
 /**
- * The emitted colour.
+ * The emitted color.
  */
 #define PH_MAP_EMISSION 4
 
@@ -1728,13 +1727,12 @@ PH_API ph_status ph_last_error(struct ph_error *error);
 PH_API const char *ph_last_error_text(void);
 
 /**
- * The name of a status that stays as it is ("malformed", "limit"); "ok" for PH_OK, "unknown" for other numbers.
- * Lives for ever.
+ * The stable name of a status ("malformed", "limit"); "ok" for PH_OK, "unknown" for other numbers. Valid forever.
  */
 PH_API const char *ph_status_name(ph_status status);
 
 /**
- * The text that ends with a zero byte, as the structs of this header take it; it is not copied. Null is empty.
+ * Zero-terminated text in the form that the structs of this header take; it is not copied. Null is empty.
  */
 PH_API struct ph_string ph_text(const char *text);
 
@@ -1744,13 +1742,13 @@ PH_API struct ph_string ph_text(const char *text);
 PH_API ph_status ph_cancel_new(struct ph_cancel **cancel);
 
 /**
- * Asks all jobs that have this flag to stop: they return PH_ERROR_CANCELLED soon, and what they were writing stays as
- * it was. May be called from any thread, and from a signal handler.
+ * Asks all jobs with this flag to stop: they return PH_ERROR_CANCELLED soon, and the files they were writing are
+ * unchanged. May be called from any thread, and from a signal handler.
  */
 PH_API ph_status ph_cancel_request(const struct ph_cancel *cancel);
 
 /**
- * Frees a flag; null does nothing. Jobs that run go on.
+ * Frees a flag; null does nothing. Running jobs continue.
  */
 PH_API void ph_cancel_free(struct ph_cancel *cancel);
 
@@ -1770,10 +1768,10 @@ PH_API ph_status ph_report_warning(const struct ph_report *report, size_t index,
 PH_API void ph_report_free(struct ph_report *report);
 
 /**
- * Reads a scene. Of a scene for a renderer (pbrt) this is what can be shown as meshes; what is no mesh is left out,
- * with a warning. ph_convert keeps all of it.
+ * Reads a scene. From a scene for a renderer (pbrt), everything that can be represented as meshes is read; the rest is
+ * dropped, with a warning. ph_convert keeps everything.
  *
- * `options` and `report` may be null. The scene is to be freed by ph_scene_free; it is null where the job failed.
+ * `options` and `report` may be null. Free the scene with ph_scene_free; it is null if the job failed.
  */
 PH_API
 ph_status ph_scene_read(const struct ph_input *input,
@@ -1784,7 +1782,7 @@ ph_status ph_scene_read(const struct ph_input *input,
 /**
  * Writes a scene.
  *
- * `options` and `report` may be null. A file is replaced as a whole, or stays as it was where the job fails.
+ * `options` and `report` may be null. A file is replaced as a whole, or unchanged if the job fails.
  */
 PH_API
 ph_status ph_scene_write(const struct ph_scene *scene,
@@ -1793,12 +1791,12 @@ ph_status ph_scene_write(const struct ph_scene *scene,
                          struct ph_report **report);
 
 /**
- * Frees a scene and all that it handed out; null does nothing.
+ * Frees a scene and everything it lent; null does nothing.
  */
 PH_API void ph_scene_free(struct ph_scene *scene);
 
 /**
- * Tells what a scene holds.
+ * Returns the contents of a scene.
  */
 PH_API ph_status ph_scene_get(const struct ph_scene *scene, struct ph_scene_info *info);
 
@@ -1808,8 +1806,8 @@ PH_API ph_status ph_scene_get(const struct ph_scene *scene, struct ph_scene_info
 PH_API ph_status ph_scene_mesh(const struct ph_scene *scene, size_t index, struct ph_mesh *mesh);
 
 /**
- * Lends what else is known of the positions of a mesh, by an index below `vertex_column_count`: a column of one row
- * per position.
+ * Lends other data of the positions of a mesh, by an index below `vertex_column_count`: a column of one row per
+ * position.
  */
 PH_API
 ph_status ph_scene_vertex_column(const struct ph_scene *scene,
@@ -1818,8 +1816,7 @@ ph_status ph_scene_vertex_column(const struct ph_scene *scene,
                                  struct ph_column *column);
 
 /**
- * Lends what else is known of the faces of a mesh, by an index below `face_column_count`: a column of one row per
- * face.
+ * Lends other data of the faces of a mesh, by an index below `face_column_count`: a column of one row per face.
  */
 PH_API
 ph_status ph_scene_face_column(const struct ph_scene *scene,
@@ -1838,7 +1835,7 @@ PH_API ph_status ph_scene_object(const struct ph_scene *scene, size_t index, str
 PH_API ph_status ph_scene_new(struct ph_scene **scene);
 
 /**
- * Sets what the axes of the coordinates mean (default: forward along -z, up along y).
+ * Sets the meaning of the axes of the coordinates (default: forward along -z, up along y).
  */
 PH_API ph_status ph_scene_set_axes(struct ph_scene *scene, ph_axis forward, ph_axis up);
 
@@ -1851,11 +1848,11 @@ PH_API ph_status ph_scene_set_axes(struct ph_scene *scene, ph_axis forward, ph_a
 PH_API ph_status ph_scene_add_mesh(struct ph_scene *scene, const struct ph_mesh *mesh, ph_keep keep);
 
 /**
- * Puts an object into a scene, as the last one; it is copied. Its mesh must be there.
+ * Appends an object to a scene; it is copied. Its mesh must already be in the scene.
  *
- * With a transform, with material slots, or where the uvs or normals of its mesh go by a domain it is written as
- * programs write what is being edited: uvs and normals that are equal become one, and it must be the whole of its
- * mesh.
+ * With a transform, with material slots, or if the uvs or normals of its mesh have a domain other than
+ * PH_DOMAIN_INDEXED, it is written the way programs write evaluated meshes: equal uvs and normals are merged, and the
+ * object must cover its whole mesh.
  */
 PH_API ph_status ph_scene_add_object(struct ph_scene *scene, const struct ph_object *object);
 
@@ -1874,19 +1871,19 @@ ph_status ph_scene_texture(const struct ph_scene *scene,
                            struct ph_texture *texture);
 
 /**
- * Puts a material into a scene, as the last one; it is copied.
+ * Appends a material to a scene; it is copied.
  */
 PH_API ph_status ph_scene_add_material(struct ph_scene *scene, const struct ph_material *material);
 
 /**
- * Puts a texture map into a material of the scene, as its last one; it is copied.
+ * Appends a texture map to a material of the scene; it is copied.
  */
 PH_API ph_status ph_scene_add_texture(struct ph_scene *scene, size_t material, const struct ph_texture *texture);
 
 /**
  * Reads an image.
  *
- * `options` and `report` may be null. The image is to be freed by ph_image_free; it is null where the job failed.
+ * `options` and `report` may be null. Free the image with ph_image_free; it is null if the job failed.
  */
 PH_API
 ph_status ph_image_read(const struct ph_input *input,
@@ -1900,7 +1897,7 @@ ph_status ph_image_read(const struct ph_input *input,
 PH_API ph_status ph_image_get(const struct ph_image *image, struct ph_pixels *pixels);
 
 /**
- * Writes an image: the caller's pixels, or those that an image lends.
+ * Writes an image: the caller's pixels, or those lent by an image.
  *
  * They are not copied if there are no gaps between the rows. `options` and `report` may be null.
  */
@@ -1916,7 +1913,7 @@ ph_status ph_image_write(const struct ph_pixels *pixels,
 PH_API void ph_image_free(struct ph_image *image);
 
 /**
- * Reads tables. `options` and `report` may be null. ph_tables_free frees them.
+ * Reads tables. `options` and `report` may be null. Free them with ph_tables_free.
  */
 PH_API
 ph_status ph_tables_read(const struct ph_input *input,
@@ -1925,7 +1922,7 @@ ph_status ph_tables_read(const struct ph_input *input,
                          struct ph_report **report);
 
 /**
- * How many tables there are; 0 for null.
+ * The number of tables; 0 for null.
  */
 PH_API size_t ph_tables_count(const struct ph_tables *tables);
 
@@ -1940,7 +1937,7 @@ PH_API ph_status ph_tables_table(const struct ph_tables *tables, size_t index, s
 PH_API ph_status ph_tables_column(const struct ph_tables *tables, size_t table, size_t index, struct ph_column *column);
 
 /**
- * Frees tables and all that they lent; null does nothing.
+ * Frees tables and everything they lent; null does nothing.
  */
 PH_API void ph_tables_free(struct ph_tables *tables);
 

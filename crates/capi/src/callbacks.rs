@@ -1,6 +1,6 @@
-//! Callbacks of the host as what the library calls: readers, writers, resolvers, progress, threads.
+//! The host's callbacks in the library's form: readers, writers, resolvers, progress, threads.
 //!
-//! All calls of foreign functions are here. What they return is looked at and never trusted.
+//! All calls of foreign functions are here. Their results are checked and never trusted.
 
 use crate::options::{ph_pool_fn, ph_progress_fn, ph_resolve_fn};
 use crate::source::{self, ph_finish_fn, ph_input, ph_release_fn, ph_seek_fn, ph_size_fn};
@@ -32,7 +32,7 @@ impl std::fmt::Display for HostCode {
 
 impl std::error::Error for HostCode {}
 
-/// A broken contract; the number is 0.
+/// A breach of the contract; the number is 0.
 #[derive(Debug)]
 struct Broken(String);
 
@@ -52,7 +52,7 @@ fn broken(message: impl Into<String>) -> io::Error {
     io::Error::other(Broken(message.into()))
 }
 
-/// Whether a callback is at fault for `error`, and what it returned; 0 where it broke its contract.
+/// Whether a callback caused `error`, and what it returned; 0 if it broke its contract.
 pub(crate) fn host_code(error: &Error) -> Option<i32> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error.io_error()?);
     while let Some(at) = cause {
@@ -62,7 +62,7 @@ pub(crate) fn host_code(error: &Error) -> Option<i32> {
         if at.is::<Broken>() {
             return Some(0);
         }
-        // An `io::Error` does not tell what it wraps as its source.
+        // An `io::Error` does not return what it wraps as its source.
         let wrapped = at.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         cause = wrapped.map(|inner| inner as _).or_else(|| at.source());
     }
@@ -104,7 +104,7 @@ impl Reader {
         Reader { read, seek, size, release }
     }
 
-    /// As the library takes it.
+    /// In the library's form.
     pub(crate) fn into_input(self, name: String) -> Input {
         Input::Host(Box::new(self), name)
     }
@@ -134,12 +134,12 @@ impl HostRead for Reader {
     }
 }
 
-/// How many bytes a callback says that it moved. Whether that can be, the library looks at.
+/// How many bytes a callback claims to have moved. The library checks whether that is possible.
 fn transferred(count: i64) -> io::Result<usize> {
     if count < 0 { Err(failed(count)) } else { Ok(usize::try_from(count).unwrap_or(usize::MAX)) }
 }
 
-/// Where the host takes bytes.
+/// A host that receives bytes.
 pub(crate) struct Writer {
     write: WriteFn,
     flush: ph_finish_fn,
@@ -152,7 +152,7 @@ impl Writer {
         Writer { write, flush, close, release }
     }
 
-    /// As the library takes it.
+    /// In the library's form.
     pub(crate) fn into_output(self, name: String) -> Output {
         Output::Host(Box::new(self), name)
     }
@@ -184,7 +184,7 @@ impl HostWrite for Writer {
     }
 }
 
-/// The host's resolver as the library asks it.
+/// The host's resolver in the library's form.
 pub(crate) fn resolver(resolve: ph_resolve_fn, user: *mut c_void) -> Option<Resolve> {
     let (resolve, user) = (resolve?, User(user));
     let ask = move |name: &str| {
@@ -241,7 +241,7 @@ pub(crate) fn pool(pool: ph_pool_fn, user: *mut c_void) -> Option<ThreadPool> {
 }
 
 /// Rounds that are over. A host may call with the context of any of them at any time, too late or too often: so they
-/// are never freed but used again. There are as many as were ever in progress at the same time.
+/// are never freed but reused. There are as many as were ever in progress at the same time.
 static IDLE: Mutex<Vec<&'static Round>> = Mutex::new(Vec::new());
 
 /// One piece of work that the host's threads do, and then the next one.
@@ -268,7 +268,7 @@ struct Task(*const (dyn Fn(usize) + Sync));
 unsafe impl Send for Task {}
 
 impl Round {
-    /// A round for a task, to be [ended](Round::end) before the task goes.
+    /// A round for a task, to be [ended](Round::end) before the task is dropped.
     fn begin<'t>(task: &'t (dyn Fn(usize) + Sync + 't), count: usize) -> &'static Round {
         let round = locked(&IDLE).pop().unwrap_or_else(|| Box::leak(Box::default()));
         type Pointer<'t> = *const (dyn Fn(usize) + Sync + 't);
@@ -279,8 +279,8 @@ impl Round {
         round
     }
 
-    /// Runs the task, unless the round is over or was run as often as it should be. Who comes too late for one round
-    /// may run the task of the next one: any thread may, and it is not run more often for that.
+    /// Runs the task, unless the round is over or was run often enough. A late call for one round may run the task of
+    /// the next one: any thread may, and it is not run more often for that.
     fn run(&self, index: usize) {
         let mut state = locked(&self.state);
         let Some(Task(task)) = state.task.filter(|_| state.begun < state.count) else { return };
@@ -294,7 +294,7 @@ impl Round {
         self.ended.notify_all();
     }
 
-    /// Waits for what was begun, and lets nothing begin any more.
+    /// Waits for the calls in progress, and lets no further ones begin.
     fn end(&'static self) {
         let mut state = locked(&self.state);
         state.task = None;
@@ -306,7 +306,7 @@ impl Round {
     }
 }
 
-/// What the host's threads call.
+/// The function that the host's threads call.
 ///
 /// # Safety
 /// `context` is that of a [`Round`], which [`pool`] handed out.
@@ -323,7 +323,7 @@ fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ph_input {
-    /// Nothing is set but the size.
+    /// Nothing is set except for the size.
     fn empty() -> ph_input {
         ph_input {
             struct_size: size_of::<ph_input>(),
@@ -345,7 +345,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Keeps the contexts that it gets in a list behind `user`, and runs one task of each.
+    /// Keeps the contexts that it receives in a list behind `user`, and runs one task of each.
     unsafe extern "C" fn lazy(
         user: *mut c_void,
         _: usize,
@@ -367,7 +367,7 @@ mod tests {
         for _ in 0..1000 {
             (run.0)(3, &|_| _ = calls.fetch_add(1, Ordering::Relaxed));
         }
-        // Other tests of this binary may have rounds of their own meanwhile.
+        // Other tests of this binary may have rounds at the same time.
         let distinct: std::collections::HashSet<_> = contexts.iter().collect();
         assert!(distinct.len() < 10 && contexts.len() == 1000, "{}", distinct.len());
         assert_eq!(calls.load(Ordering::Relaxed), 1000);

@@ -1,6 +1,6 @@
 //! Scenes that the caller makes: meshes out of the caller's arrays, and objects.
 //!
-//! Materials are in `material.rs`. Whether indices fit is looked at where a scene is written.
+//! Materials are in `material.rs`. Indices are checked when a scene is written.
 
 use crate::error::{guard, ph_status};
 use crate::mesh::{self, PH_BORROW, PH_COPY, ph_counts, ph_keep, ph_mesh};
@@ -21,7 +21,7 @@ pub extern "C" fn ph_scene_new(scene: Option<&mut MaybeUninit<*mut ph_scene>>) -
     })
 }
 
-/// Sets what the axes of the coordinates mean (default: forward along -z, up along y).
+/// Sets the meaning of the axes of the coordinates (default: forward along -z, up along y).
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_scene_set_axes(scene: Option<&mut ph_scene>, forward: ph_axis, up: ph_axis) -> ph_status {
     guard(|| {
@@ -53,16 +53,16 @@ pub unsafe extern "C" fn ph_scene_add_mesh(
         let mesh = unsafe { mesh::mesh(&raw::need(mesh)?, borrow) }?;
         scene.scene.meshes.try_reserve(1)?;
         scene.scene.meshes.push(mesh);
-        // What is not told of is not kept: its arrays may be gone soon.
+        // A mesh that is not reported is not kept: its arrays may be gone soon.
         scene.look().inspect_err(|_| drop(scene.scene.meshes.pop()))
     })
 }
 
-/// Puts an object into a scene, as the last one; it is copied. Its mesh must be there.
+/// Appends an object to a scene; it is copied. Its mesh must already be in the scene.
 ///
-/// With a transform, with material slots, or where the uvs or normals of its mesh go by a domain it is written as
-/// programs write what is being edited: uvs and normals that are equal become one, and it must be the whole of its
-/// mesh.
+/// With a transform, with material slots, or if the uvs or normals of its mesh have a domain other than
+/// PH_DOMAIN_INDEXED, it is written the way programs write evaluated meshes: equal uvs and normals are merged, and the
+/// object must cover its whole mesh.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_object(scene: Option<&mut ph_scene>, object: *const ph_object) -> ph_status {
     guard(|| {

@@ -1,4 +1,4 @@
-//! What every function of the header returns, and what the last error of a thread says.
+//! The results of all functions in the header, and the last error of a thread.
 //!
 //! [`guard`] is around every function: neither an error nor a panic passes it.
 
@@ -33,7 +33,7 @@ pub const PH_ERROR_UNSUPPORTED: ph_status = 3;
 pub const PH_ERROR_IO: ph_status = 4;
 /// Invalid arguments: a null handle, a wrong `struct_size`, an index out of range.
 pub const PH_ERROR_USAGE: ph_status = 5;
-/// A callback failed or broke its contract. A negative number that it returned is the `host_code` of ph_error.
+/// A callback failed or broke its contract. If it returned a negative number, that is the `host_code` of ph_error.
 pub const PH_ERROR_HOST: ph_status = 6;
 /// Out of memory.
 pub const PH_ERROR_MEMORY: ph_status = 7;
@@ -52,9 +52,9 @@ pub const PH_UNKNOWN: u64 = u64::MAX;
 pub struct ph_error {
     /// `sizeof(ph_error)`.
     pub struct_size: usize,
-    /// What the failing function returned; PH_OK where none has failed on this thread.
+    /// The result of the failing function; PH_OK if none has failed on this thread.
     pub status: ph_status,
-    /// The return value of the callback that caused the error; else 0.
+    /// The return value of the callback that caused the error; otherwise 0.
     pub host_code: i32,
     /// The whole error on one line: position, message, expectation, hint.
     pub text: *const c_char,
@@ -119,8 +119,7 @@ pub extern "C" fn ph_last_error_text() -> *const c_char {
     LAST.try_with(|last| last.borrow().texts[0].as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// The name of a status that stays as it is ("malformed", "limit"); "ok" for PH_OK, "unknown" for other numbers.
-/// Lives for ever.
+/// The stable name of a status ("malformed", "limit"); "ok" for PH_OK, "unknown" for other numbers. Valid forever.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_status_name(status: ph_status) -> *const c_char {
     let name = match status {
@@ -145,7 +144,7 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
         Ok(Ok(())) => return PH_OK,
         Ok(Err(error)) => error,
         Err(payload) => {
-            // What was thrown may panic again when it is dropped.
+            // The payload may panic again when it is dropped.
             std::mem::forget(payload);
             Error::new(ErrorKind::Internal, "internal error (a panic); please report it")
         }
@@ -157,7 +156,7 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
     status
 }
 
-/// Drops a handle. A panic there has nobody to be told to.
+/// Drops a handle. There is nowhere to report a panic.
 pub(crate) fn free<T>(handle: Option<Box<T>>) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(handle))) {
         std::mem::forget(payload);

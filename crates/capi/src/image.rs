@@ -11,7 +11,7 @@ use polyhaul::{Error, Result};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// What the samples of colours mean; alpha is linear always.
+/// The meaning of color samples; alpha is always linear.
 pub type ph_color_space = u32;
 
 /// Encoded as sRGB does it.
@@ -32,18 +32,17 @@ pub struct ph_pixels {
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// The samples from the top left, those of a pixel side by side; aligned as their type is.
+    /// The samples from the top left, with those of a pixel interleaved; aligned for their type.
     pub samples: *const c_void,
-    /// From the begin of a row to that of the next, in bytes. What is lent has no gaps; in ph_image_write 0 means that
-    /// there are none.
+    /// The distance from one row to the next in bytes. Lent pixels have no gaps; in ph_image_write, 0 means no gaps.
     pub row_bytes: usize,
     /// 1 gray, 2 gray and alpha, 3 red, green and blue, 4 these and alpha.
     pub channels: u32,
     /// PH_SCALAR_U8 (0 to 255), PH_SCALAR_U16 (0 to 65,535) or PH_SCALAR_F32 (1 is white).
     pub scalar: ph_scalar,
-    /// What the colours mean.
+    /// The meaning of the colors.
     pub color_space: ph_color_space,
-    /// Whether the colours are multiplied with alpha already.
+    /// Whether the colors are premultiplied.
     pub premultiplied: u32,
 }
 
@@ -56,7 +55,7 @@ const CHANNELS: [Channels; 4] = [Channels::Gray, Channels::GrayAlpha, Channels::
 
 /// Reads an image.
 ///
-/// `options` and `report` may be null. The image is to be freed by ph_image_free; it is null where the job failed.
+/// `options` and `report` may be null. Free the image with ph_image_free; it is null if the job failed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_image_read(
     input: *const ph_input,
@@ -110,7 +109,7 @@ pub unsafe extern "C" fn ph_image_get(image: Option<&ph_image>, pixels: *mut ph_
     })
 }
 
-/// Writes an image: the caller's pixels, or those that an image lends.
+/// Writes an image: the caller's pixels, or those lent by an image.
 ///
 /// They are not copied if there are no gaps between the rows. `options` and `report` may be null.
 #[unsafe(no_mangle)]
@@ -171,7 +170,7 @@ unsafe fn image(given: &ph_pixels) -> Result<Image> {
     Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
 }
 
-/// The samples, without what is between the rows.
+/// The samples, without the gaps between the rows.
 ///
 /// # Safety
 /// As for [`image`].

@@ -1,8 +1,8 @@
-//! The C interface of polyhaul: `include/polyhaul.h` is made of it, and is its manual.
+//! The C interface of polyhaul: `include/polyhaul.h` is generated from it, and is its manual.
 //!
-//! Every function is a thin shell around one of the crate `polyhaul`: it turns pointers into values (`raw.rs`),
-//! callbacks into what the library calls (`callbacks.rs`), and errors and panics into numbers (`error.rs`). Names are
-//! those of C. Comments of what is public are the text of the header: they are written for readers of C.
+//! Every function is a thin shell around one of the crate `polyhaul`: it converts pointers to values (`raw.rs`),
+//! callbacks to the library's traits (`callbacks.rs`), and errors and panics to numbers (`error.rs`). Names follow C.
+//! Comments of public items are the text of the header: they are written for readers of C.
 //!
 //! The rules at the start of the header are the safety contract of all these functions: a pointer that is not null is
 //! valid for what it points to. `SAFETY` comments call them the header's rules.

@@ -39,16 +39,16 @@ pub const PH_HAS_CLEARCOAT_ROUGHNESS: ph_has = 1 << 12;
 /// `illumination`
 pub const PH_HAS_ILLUMINATION: ph_has = 1 << 13;
 
-/// What a texture map drives.
+/// The property that a texture map drives.
 pub type ph_map = u32;
 
-/// The ambient colour.
+/// The ambient color.
 pub const PH_MAP_AMBIENT: ph_map = 1;
-/// The diffuse colour.
+/// The diffuse color.
 pub const PH_MAP_DIFFUSE: ph_map = 2;
-/// The specular colour.
+/// The specular color.
 pub const PH_MAP_SPECULAR: ph_map = 3;
-/// The emitted colour.
+/// The emitted color.
 pub const PH_MAP_EMISSION: ph_map = 4;
 /// The specular exponent.
 pub const PH_MAP_SHININESS: ph_map = 5;
@@ -137,7 +137,7 @@ pub struct ph_material {
     pub clearcoat_roughness: f32,
     /// The number of the illumination model, 0 to 10.
     pub illumination: u32,
-    /// How many texture maps ph_scene_texture has; not looked at where a material is put into a scene.
+    /// The number of texture maps available from ph_scene_texture; ignored when a material is added to a scene.
     pub texture_count: usize,
 }
 
@@ -147,7 +147,7 @@ pub struct ph_material {
 pub struct ph_texture {
     /// `sizeof(ph_texture)`.
     pub struct_size: usize,
-    /// The image file, as the material has it.
+    /// The image file, as named by the material.
     pub file: ph_string,
     /// What it drives.
     pub map: ph_map,
@@ -171,7 +171,7 @@ unsafe impl Record for ph_texture {
     const NAME: &'static str = "ph_texture";
 }
 
-/// Each colour's bit and places, in the order of [`colors`].
+/// Each color's bit, in the order of [`colors`].
 const COLORS: [ph_has; 5] = [PH_HAS_AMBIENT, PH_HAS_DIFFUSE, PH_HAS_SPECULAR, PH_HAS_EMISSION, PH_HAS_TRANSMISSION];
 
 /// Each number's bit, in the order of [`numbers`].
@@ -186,7 +186,7 @@ const NUMBERS: [ph_has; 8] = [
     PH_HAS_CLEARCOAT_ROUGHNESS,
 ];
 
-/// The places of colours in both.
+/// The corresponding colors of both.
 fn colors<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut [f32; 3], &'a mut Option<Color>); 5] {
     [
         (&mut c.ambient, &mut m.ambient),
@@ -211,7 +211,7 @@ fn numbers<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut f32, &'
     ]
 }
 
-/// A material as C sees it. Colours other than red, green and blue are omitted.
+/// A material for C. Colors other than red, green and blue are omitted.
 fn lend(material: &Material) -> ph_material {
     // SAFETY: `ph_material` is a `Record`, of which all zeros are a value.
     let mut told: ph_material = unsafe { std::mem::zeroed() };
@@ -298,7 +298,7 @@ pub unsafe extern "C" fn ph_scene_texture(
     })
 }
 
-/// Puts a material into a scene, as the last one; it is copied.
+/// Appends a material to a scene; it is copied.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_material(
     scene: Option<&mut ph_scene>,
@@ -314,7 +314,7 @@ pub unsafe extern "C" fn ph_scene_add_material(
     })
 }
 
-/// Puts a texture map into a material of the scene, as its last one; it is copied.
+/// Appends a texture map to a material of the scene; it is copied.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_texture(
     scene: Option<&mut ph_scene>,

@@ -5,10 +5,10 @@ use crate::text::{self, ph_string, view};
 use polyhaul::Result;
 use polyhaul::model::{Counts, Domain, Elements, Mesh, Run};
 
-/// How a corner finds its uv or its normal.
+/// How the uv or normal of a corner is found.
 pub type ph_domain = u32;
 
-/// By an index of its own: `corner_uvs`, `corner_normals`.
+/// By a separate index: `corner_uvs`, `corner_normals`.
 pub const PH_DOMAIN_INDEXED: ph_domain = 0;
 /// There is one value per corner, in the order of the corners.
 pub const PH_DOMAIN_CORNER: ph_domain = 1;
@@ -17,10 +17,10 @@ pub const PH_DOMAIN_VERTEX: ph_domain = 2;
 /// There is one value per face.
 pub const PH_DOMAIN_FACE: ph_domain = 3;
 
-/// What becomes of the arrays that are put into a scene.
+/// What happens to the arrays that are added to a scene.
 pub type ph_keep = u32;
 
-/// They are copied, and may go when the call returns.
+/// They are copied, and may be freed when the call returns.
 pub const PH_COPY: ph_keep = 0;
 /// They are not copied: they must stay, and stay as they are, until the scene is freed.
 pub const PH_BORROW: ph_keep = 1;
@@ -29,17 +29,18 @@ pub const PH_BORROW: ph_keep = 1;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_elements {
-    /// `count + 1` offsets, from 0 to `corner_count`; may be null where `count` is 0.
+    /// `count + 1` offsets, from 0 to `corner_count`; may be null if `count` is 0.
     pub offsets: *const u32,
-    /// How many elements.
+    /// The number of elements.
     pub count: usize,
     /// Per corner the index of its position.
     pub corner_positions: *const u32,
-    /// Per corner the index of its uv, or PH_NONE. Null where no corner has one, or they go by a domain.
+    /// Per corner the index of its uv, or PH_NONE. Null if no corner has one, or they have a domain other than
+    /// PH_DOMAIN_INDEXED.
     pub corner_uvs: *const u32,
     /// Per corner the index of its normal, or PH_NONE. Null as above.
     pub corner_normals: *const u32,
-    /// How many corners all elements have.
+    /// The number of corners of all elements.
     pub corner_count: usize,
 }
 
@@ -49,11 +50,11 @@ pub struct ph_elements {
 pub struct ph_run {
     /// The index of a face.
     pub first_face: u32,
-    /// The index of a material or a group, or PH_NONE; of smoothing groups their number, 0 for off.
+    /// The index of a material or a group, or PH_NONE; for smoothing groups their number, 0 for off.
     pub value: u32,
 }
 
-/// How many elements of each kind: a place in all arrays of a mesh at once.
+/// The number of elements of each kind: a position in all arrays of a mesh at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct ph_counts {
@@ -75,8 +76,8 @@ pub struct ph_counts {
 
 /// The arrays of a mesh: lent by a scene (ph_scene_mesh), or put into one (ph_scene_add_mesh).
 ///
-/// Positions, uvs and normals have the order and the count that the source gave them; no vertex is made of a corner.
-/// Arrays that are absent are null with a count of 0.
+/// Positions, uvs and normals have the order and the count of the source; no vertices are created from corners. Absent
+/// arrays are null with a count of 0.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_mesh {
@@ -84,21 +85,21 @@ pub struct ph_mesh {
     pub struct_size: usize,
     /// x, y, z of each position.
     pub positions: *const f32,
-    /// How many positions.
+    /// The number of positions.
     pub position_count: usize,
     /// Red, green, blue, alpha of each position, or null.
     pub colors: *const f32,
     /// u, v of each uv.
     pub uvs: *const f32,
-    /// How many uvs.
+    /// The number of uvs.
     pub uv_count: usize,
     /// x, y, z of each normal.
     pub normals: *const f32,
-    /// How many normals.
+    /// The number of normals.
     pub normal_count: usize,
-    /// How a corner finds its uv.
+    /// How the uv of a corner is found.
     pub uv_domain: ph_domain,
-    /// How a corner finds its normal.
+    /// How the normal of a corner is found.
     pub normal_domain: ph_domain,
     /// Polygons of three corners or more.
     pub faces: ph_elements,
@@ -106,31 +107,31 @@ pub struct ph_mesh {
     pub lines: ph_elements,
     /// Points: indices of positions.
     pub points: *const u32,
-    /// How many points.
+    /// The number of points.
     pub point_count: usize,
     /// Which material holds from which face on, in the order of the faces.
     pub material_runs: *const ph_run,
-    /// How many runs of materials.
+    /// The number of material runs.
     pub material_run_count: usize,
     /// Which smoothing group holds from which face on.
     pub smoothing_runs: *const ph_run,
-    /// How many runs of smoothing groups.
+    /// The number of smoothing group runs.
     pub smoothing_run_count: usize,
     /// Which of `groups` holds from which face on.
     pub group_runs: *const ph_run,
-    /// How many runs of groups.
+    /// The number of group runs.
     pub group_run_count: usize,
-    /// The names of groups; several names stand in one, with spaces between.
+    /// The names of groups; an entry may hold several names separated by spaces.
     pub groups: *const ph_string,
-    /// How many names.
+    /// The number of names.
     pub group_count: usize,
     /// Per face the material slot of the object, or null.
     pub face_materials: *const i32,
     /// Per face 0 for flat, else smooth, or null.
     pub face_smooth: *const u8,
-    /// How many columns ph_scene_vertex_column has; not looked at where a mesh is put into a scene.
+    /// The number of columns available from ph_scene_vertex_column; ignored when a mesh is added to a scene.
     pub vertex_column_count: usize,
-    /// How many columns ph_scene_face_column has; not looked at either.
+    /// The number of columns available from ph_scene_face_column; also ignored then.
     pub face_column_count: usize,
 }
 
@@ -139,9 +140,9 @@ unsafe impl Record for ph_mesh {
     const NAME: &'static str = "ph_mesh";
 }
 
-/// What C sees otherwise than the model has it.
+/// The parts that differ between C and the model.
 pub(crate) struct MeshView {
-    /// Of materials, smoothing, groups.
+    /// For materials, smoothing, groups.
     runs: [Vec<ph_run>; 3],
     groups: Vec<ph_string>,
 }
@@ -157,7 +158,7 @@ impl MeshView {
         Ok(MeshView { runs, groups })
     }
 
-    /// The arrays of `mesh`, of which this is the view.
+    /// The arrays of `mesh`, which this view belongs to.
     pub(crate) fn lend(&self, mesh: &Mesh) -> ph_mesh {
         let [materials, smoothing, groups] = &self.runs;
         ph_mesh {
@@ -191,7 +192,7 @@ impl MeshView {
     }
 }
 
-/// Runs by faces alone: of those that begin at one face the last holds.
+/// Runs by faces only: of those that begin at the same face the last applies.
 fn by_faces(runs: &[Run], face_count: u64) -> Result<Vec<ph_run>> {
     let mut result: Vec<ph_run> = Vec::new();
     result.try_reserve_exact(runs.len())?;
@@ -226,7 +227,7 @@ fn domain(number: ph_domain) -> Result<Domain> {
     known.ok_or_else(|| usage(format!("{number} is not a domain (PH_DOMAIN_)")))
 }
 
-/// The mesh that the caller describes. Its indices are checked where it is written.
+/// The mesh described by the caller. Its indices are checked when it is written.
 ///
 /// # Safety
 /// Every array of `given` is null or valid for its count, as [`ph_mesh`] says. With `borrow`, it stays so, unchanged,
@@ -294,7 +295,7 @@ unsafe fn elements(given: &ph_elements, what: &str, borrow: bool) -> Result<Elem
     }
 }
 
-/// Runs of the model: what they hold for comes after all positions, uvs and normals, and after no line.
+/// Runs of the model: they apply after all positions, uvs and normals, and after no line.
 ///
 /// # Safety
 /// `given` is null or valid for `count` runs.

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// A file format; 0 infers it from the file name, and when reading also from the content.
 pub type ph_format = u32;
 
-/// As the name and the content say.
+/// According to the name and the content.
 pub const PH_FORMAT_AUTO: ph_format = 0;
 /// Wavefront OBJ, with its material library.
 pub const PH_FORMAT_OBJ: ph_format = 1;
@@ -30,11 +30,11 @@ pub const PH_FORMAT_PBRT: ph_format = 4;
 pub const PH_FORMAT_CSV: ph_format = 5;
 /// Numbers parted by tabs.
 pub const PH_FORMAT_TSV: ph_format = 6;
-/// Numbers parted by blanks, or as the first rows tell.
+/// Numbers separated by blanks, or as the first rows suggest.
 pub const PH_FORMAT_TXT: ph_format = 7;
 /// Points as lines of x, y, z and more.
 pub const PH_FORMAT_XYZ: ph_format = 8;
-/// Points behind a line with their count.
+/// Points after a line with their count.
 pub const PH_FORMAT_PTS: ph_format = 9;
 /// An array of numpy.
 pub const PH_FORMAT_NPY: ph_format = 10;
@@ -62,7 +62,7 @@ pub const PH_FORMAT_OFF: ph_format = 20;
 /// The formats in the order of their numbers, which never change: that of the registry, which grows at its end.
 const FORMATS: &[Format] = &Format::ALL;
 
-/// The direction of an axis; 0 is none, which means the default.
+/// The direction of an axis; 0 means the default.
 pub type ph_axis = u32;
 
 /// Along x.
@@ -94,18 +94,18 @@ pub const PH_COMPRESSION_ZSTD: ph_compression = 3;
 /// lz4; it has one level.
 pub const PH_COMPRESSION_LZ4: ph_compression = 4;
 
-/// How numbers become text: 0 as the format does by default, PH_DIGITS_SHORTEST, or PH_DIGITS_FIXED plus 0 to 12.
+/// How numbers become text: 0 for the format's default, PH_DIGITS_SHORTEST, or PH_DIGITS_FIXED plus 0 to 12.
 pub type ph_digits = u32;
 
 /// The fewest digits that read back as the same number.
 pub const PH_DIGITS_SHORTEST: ph_digits = 1;
-/// Plus a number from 0 to 12: so many digits after the point, the bytes of `%.Nf`.
+/// Plus a number from 0 to 12: this many digits after the point, as by `%.Nf`.
 pub const PH_DIGITS_FIXED: ph_digits = 256;
 
 /// Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown). It is
 /// called from threads of the job, one call at a time, and `done` never goes back. Short jobs may not call it at all.
 ///
-/// Returns 0 to go on; anything else cancels the job, as ph_cancel_request with the flag of its options does.
+/// Returns 0 to continue; anything else cancels the job, like ph_cancel_request with the flag of its options.
 pub type ph_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
 
 /// Called with the name of each file that a scene refers to (material libraries, included files, meshes), before the
@@ -114,8 +114,8 @@ pub type ph_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, done: u
 /// `name` comes from the scene unchanged and may be hostile; it is valid until the call returns. `answer` is zeroed,
 /// with its size set.
 ///
-/// Returns 0 after filling in `answer`; a positive number to decline: then the file is searched for beside the scene,
-/// if the scene is a file; a negative number for an error (PH_ERROR_HOST).
+/// Returns 0 after filling in `answer`; a positive number to decline: then the file is searched next to the scene, if
+/// the scene is a file; a negative number for an error (PH_ERROR_HOST).
 pub type ph_resolve_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char, answer: *mut ph_input) -> i32>;
 
@@ -130,7 +130,8 @@ pub type ph_task_fn = Option<unsafe extern "C" fn(context: *mut c_void, index: u
 pub type ph_pool_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, count: usize, task: ph_task_fn, context: *mut c_void)>;
 
-/// What the data may ask for. 0 is the default; passing a limit is PH_ERROR_LIMIT, and the message names it.
+/// Limits on what the data may request. 0 is the default; exceeding a limit is PH_ERROR_LIMIT, and the message names
+/// it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_limits {
@@ -148,19 +149,19 @@ pub struct ph_limits {
     pub properties: u64,
     /// The longest header of a PLY file, in bytes (default 8 MiB).
     pub header_bytes: u64,
-    /// The most files that one scene may refer to (default 10,000).
+    /// The maximum number of files that one scene may refer to (default 10,000).
     pub files: u64,
     /// The largest file that a scene refers to, in plain bytes (default 64 MiB).
     pub referenced_file_bytes: u64,
-    /// The most plain bytes that a compressed input may unpack to (default: no limit).
+    /// The maximum number of plain bytes that a compressed input may expand to (default: no limit).
     pub decompressed_bytes: u64,
-    /// The most plain bytes per compressed byte, looked at once 64 MiB came out (default 2000).
+    /// The maximum number of plain bytes per compressed byte, checked after 64 MiB of output (default 2000).
     pub decompressed_ratio: u64,
     /// The maximum bytes of pixels per byte of a compressed image file, for images of more than 512 MiB (default 100).
     pub image_ratio: u64,
 }
 
-/// How to read. All zeros, apart from `struct_size`, are the defaults; so is a null pointer to it.
+/// How to read. All zeros, except for `struct_size`, are the defaults; so is a null pointer to it.
 ///
 ///     ph_read_options options = {.struct_size = sizeof options};
 ///     options.threads = 4;
@@ -169,9 +170,9 @@ pub struct ph_limits {
 pub struct ph_read_options {
     /// `sizeof(ph_read_options)`.
     pub struct_size: usize,
-    /// The format; PH_FORMAT_AUTO finds it.
+    /// The format; PH_FORMAT_AUTO detects it.
     pub format: ph_format,
-    /// Threads, up to 1024; 0 for all cores that the process may use. With a pool: how many tasks it is given.
+    /// Threads, up to 1024; 0 for all cores that the process may use. With a pool: how many tasks it receives.
     pub threads: u32,
     /// Memory for work in flight, in bytes (default 64 MiB), in addition to the loaded data.
     pub memory_limit: u64,
@@ -179,17 +180,17 @@ pub struct ph_read_options {
     pub cancel: *const ph_cancel,
     /// See ph_progress_fn. May be null.
     pub progress: ph_progress_fn,
-    /// What `progress` is called with.
+    /// Passed to `progress`.
     pub progress_user: *mut c_void,
     /// See ph_pool_fn. Null for threads of polyhaul's own, which end with the job.
     pub pool: ph_pool_fn,
-    /// What `pool` is called with.
+    /// Passed to `pool`.
     pub pool_user: *mut c_void,
     /// See ph_resolve_fn. May be null.
     pub resolve: ph_resolve_fn,
-    /// What `resolve` is called with.
+    /// Passed to `resolve`.
     pub resolve_user: *mut c_void,
-    /// Leave out what is broken, count it as a warning in the report, and go on.
+    /// Skip malformed data, count it as a warning in the report, and continue.
     pub skip_broken: u8,
     /// Make warnings errors.
     pub strict: u8,
@@ -201,39 +202,39 @@ pub struct ph_read_options {
     pub weld: u8,
     /// Zeros.
     pub reserved: [u8; 3],
-    /// What the data may ask for.
+    /// Limits on what the data may request.
     pub limits: ph_limits,
-    /// Read no faster than so many bytes per second, compressed ones as they are, in all that the job opens; 0 for as
-    /// fast as it goes.
+    /// Read at most this many bytes per second in all files of the job, counting compressed bytes; 0 for no limit.
     pub bytes_per_second: u64,
-    /// What each call that reads takes at least, in nanoseconds, beside its bytes' time; calls of several threads wait
-    /// side by side.
+    /// The minimum latency of each read call in nanoseconds, in addition to the time of its bytes; calls of several
+    /// threads wait in parallel.
     pub latency_ns: u64,
-    /// As `limits`: the maximum number of objects, and of distinct groups, that an OBJ file declares; 0 for the default
-    /// (1,000,000).
+    /// Like `limits`: the maximum number of objects, and of distinct groups, that an OBJ file declares; 0 for the
+    /// default (1,000,000).
     pub max_objects: u64,
-    /// As `limits`: the maximum number of materials that an OBJ file uses, or a material library defines; 0 for the
+    /// Like `limits`: the maximum number of materials that an OBJ file uses, or a material library defines; 0 for the
     /// default (100,000).
     pub max_materials: u64,
-    /// As `limits`: the maximum bytes of text that a pbrt scene includes again; 0 for the default (256 MiB).
+    /// Like `limits`: the maximum bytes of text that a pbrt scene includes repeatedly; 0 for the default (256 MiB).
     pub max_included_bytes: u64,
-    /// As `limits`: the maximum vertices, and faces, that instances multiply to in a file; 0 for the default (10^9).
+    /// Like `limits`: the maximum number of vertices, and of faces, that instances expand to in a file; 0 for the
+    /// default (10^9).
     pub max_instanced_elements: u64,
-    /// As `limits`: the maximum number of objects that instances multiply to; 0 for the default (10^7).
+    /// Like `limits`: the maximum number of objects that instances expand to; 0 for the default (10^7).
     pub max_instanced_objects: u64,
     /// Read only the channels of this layer or view of an EXR file, in UTF-8. May be null.
     pub layer: *const c_char,
-    /// Read this part of an EXR file: its name, number (from 0) or view, in UTF-8. Null for the first one with colours.
+    /// Read this part of an EXR file: its name, number (from 0) or view, in UTF-8. Null for the first one with colors.
     pub part: *const c_char,
 }
 
-/// How to write. All zeros, apart from `struct_size`, are the defaults; so is a null pointer to it.
+/// How to write. All zeros, except for `struct_size`, are the defaults; so is a null pointer to it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_write_options {
     /// `sizeof(ph_write_options)`.
     pub struct_size: usize,
-    /// The format; PH_FORMAT_AUTO takes it from the name of the output.
+    /// The format; PH_FORMAT_AUTO infers it from the name of the output.
     pub format: ph_format,
     /// As in ph_read_options.
     pub threads: u32,
@@ -243,11 +244,11 @@ pub struct ph_write_options {
     pub cancel: *const ph_cancel,
     /// See ph_progress_fn. May be null.
     pub progress: ph_progress_fn,
-    /// What `progress` is called with.
+    /// Passed to `progress`.
     pub progress_user: *mut c_void,
-    /// As in ph_read_options. Of ph_convert that of the options for reading counts.
+    /// As in ph_read_options. ph_convert uses that of the options for reading.
     pub pool: ph_pool_fn,
-    /// What `pool` is called with.
+    /// Passed to `pool`.
     pub pool_user: *mut c_void,
     /// How the file is compressed.
     pub compression: ph_compression,
@@ -255,11 +256,12 @@ pub struct ph_write_options {
     pub compression_level: i32,
     /// Digits of numbers in text.
     pub digits: ph_digits,
-    /// The axis of the file that faces forward (OBJ: against z; others: as the scene has it).
+    /// The axis of the file that faces forward (default for OBJ: -z; for others: as in the scene).
     pub forward_axis: ph_axis,
-    /// The axis of the file that points up (OBJ: y; others: as the scene has it). Both axes are set, or none.
+    /// The axis of the file that points up (default for OBJ: y; for others: as in the scene). Both axes are set, or
+    /// none.
     pub up_axis: ph_axis,
-    /// Multiplies positions; 0 is 1.
+    /// Multiplies positions; 0 means 1.
     pub scale: f32,
     /// Write the file and its folder through to the disk before the call returns.
     pub durable: u8,
@@ -271,18 +273,18 @@ pub struct ph_write_options {
     pub skip_normals: u8,
     /// Leave out uvs (OBJ, PLY, OFF).
     pub skip_uvs: u8,
-    /// Leave out colours of vertices (OBJ, PLY, OFF).
+    /// Leave out colors of vertices (OBJ, PLY, OFF).
     pub skip_colors: u8,
     /// Leave out materials and the material library (OBJ).
     pub skip_materials: u8,
     /// TGA: runs of equal pixels as packets.
     pub tga_rle: u8,
-    /// Write no faster than so many bytes per second, compressed ones as they are; 0 for as fast as it goes.
+    /// Write at most this many bytes per second, counting compressed bytes; 0 for no limit.
     pub bytes_per_second: u64,
-    /// What each call that writes takes at least, in nanoseconds, beside its bytes' time.
+    /// The minimum latency of each write call in nanoseconds, in addition to the time of its bytes.
     pub latency_ns: u64,
-    /// Make errors (PH_ERROR_UNSUPPORTED) of warnings that writing gives. Of ph_convert, `strict` of the options for
-    /// reading is for warnings of reading.
+    /// Turn warnings of writing into errors (PH_ERROR_UNSUPPORTED). In ph_convert, `strict` of the options for reading
+    /// is for warnings of reading.
     pub strict: u8,
     /// Copy the files that the asset refers to (textures, meshes, spectra) into the output's folder, and refer to the
     /// copies. No existing file is replaced; files outside the asset's folder are copied only if it was read with
@@ -303,7 +305,7 @@ unsafe impl Record for ph_write_options {
     const NAME: &'static str = "ph_write_options";
 }
 
-/// A flag that stops jobs. One flag may be given to any number of them; a flag that was set stays set.
+/// A flag that stops jobs. A flag may be used by any number of them; once set, it stays set.
 pub struct ph_cancel(Cancel);
 
 /// Makes a flag, which ph_cancel_free frees.
@@ -315,8 +317,8 @@ pub extern "C" fn ph_cancel_new(cancel: Option<&mut MaybeUninit<*mut ph_cancel>>
     })
 }
 
-/// Asks all jobs that have this flag to stop: they return PH_ERROR_CANCELLED soon, and what they were writing stays as
-/// it was. May be called from any thread, and from a signal handler.
+/// Asks all jobs with this flag to stop: they return PH_ERROR_CANCELLED soon, and the files they were writing are
+/// unchanged. May be called from any thread, and from a signal handler.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_cancel_request(cancel: Option<&ph_cancel>) -> ph_status {
     match cancel {
@@ -328,13 +330,13 @@ pub extern "C" fn ph_cancel_request(cancel: Option<&ph_cancel>) -> ph_status {
     }
 }
 
-/// Frees a flag; null does nothing. Jobs that run go on.
+/// Frees a flag; null does nothing. Running jobs continue.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_cancel_free(cancel: Option<Box<ph_cancel>>) {
     crate::error::free(cancel);
 }
 
-/// What a number of the header stands for; `None` for 0.
+/// The value for a number of the header; `None` for 0.
 fn numbered<T: Copy>(all: &[T], number: u32, what: &str) -> Result<Option<T>> {
     match number.checked_sub(1).map(|index| all.get(index as usize)) {
         None => Ok(None),
@@ -366,7 +368,7 @@ fn format(number: ph_format) -> Result<Option<Format>> {
     numbered(FORMATS, number, "format (PH_FORMAT_)")
 }
 
-/// What reading and writing have in common.
+/// The options shared by reading and writing.
 struct Run {
     threads: u32,
     memory_limit: u64,
@@ -376,7 +378,7 @@ struct Run {
 }
 
 impl Run {
-    /// As the library takes them.
+    /// In the library's form.
     ///
     /// # Safety
     /// `cancel` is null, or points to a flag that lives through the call.
@@ -397,7 +399,7 @@ impl Run {
     }
 }
 
-/// Sets what is not 0.
+/// Sets a value unless it is 0.
 fn set(place: &mut u64, value: u64) {
     if value > 0 {
         *place = value;
@@ -442,12 +444,12 @@ pub(crate) unsafe fn read(given: *const ph_read_options) -> Result<ReadOptions> 
     Ok(options)
 }
 
-/// An error where a stop was asked for too late to be seen: what was read is not wanted any more.
+/// An error if a stop was requested too late to be noticed: the result is not wanted any more.
 pub(crate) fn not_cancelled(options: &ReadOptions) -> Result<()> {
     if options.run.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
 }
 
-/// What holds reading or writing back; `None` where both are 0.
+/// The throttle for reading or writing; `None` if both are 0.
 fn throttle(bytes_per_second: u64, latency_ns: u64) -> Option<Throttle> {
     let is_asked_for = bytes_per_second > 0 || latency_ns > 0;
     is_asked_for.then(|| Throttle::new(Some(bytes_per_second), Duration::from_nanos(latency_ns)))

@@ -1,8 +1,8 @@
 //! Memory of C: structs with their sizes, strings, arrays, handles. Everything that is unsafe about arguments is here.
 //!
 //! What can be checked (null, a wrong size, a wrong alignment, text that is not UTF-8) is an error of
-//! [`ErrorKind::Usage`]. That a pointer which is not null is valid cannot be checked: it is a rule of the header, and
-//! the `# Safety` sections here say for how many bytes.
+//! [`ErrorKind::Usage`]. The validity of other pointers cannot be checked: it is a rule of the header, and the `#
+//! Safety` sections here state for how many bytes.
 
 use polyhaul::model::Array;
 use polyhaul::{Error, ErrorKind, Result};
@@ -40,7 +40,7 @@ fn check_size<T: Record>(size: usize) -> Result<()> {
     }
 }
 
-/// What the caller says in a struct; `None` for a null pointer.
+/// The fields of the caller's struct; `None` for a null pointer.
 ///
 /// # Safety
 /// `given` is null, or points to a `usize` and to as many bytes as that says.
@@ -71,7 +71,7 @@ pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
     }
 }
 
-/// As [`take`], and null is an error.
+/// Like [`take`], and null is an error.
 ///
 /// # Safety
 /// As for [`take`].
@@ -118,11 +118,11 @@ pub(crate) fn handle_mut<'h, T>(given: Option<&'h mut T>, what: &str) -> Result<
     given.ok_or_else(|| null(what))
 }
 
-/// Where a new handle goes. It holds null from now on, until there is one: made before anything can fail.
+/// The place of a new handle. It holds null until there is one: made before anything can fail.
 pub(crate) struct Out<'o, T>(&'o mut MaybeUninit<*mut T>);
 
 impl<'o, T> Out<'o, T> {
-    /// An error where there is no such place.
+    /// An error if there is no such place.
     pub(crate) fn new(out: Option<&'o mut MaybeUninit<*mut T>>) -> Result<Out<'o, T>> {
         let out = out.ok_or_else(|| null("the output handle"))?;
         out.write(std::ptr::null_mut());
@@ -135,7 +135,7 @@ impl<'o, T> Out<'o, T> {
     }
 }
 
-/// Text that ends with a zero byte; `None` for a null pointer.
+/// Zero-terminated text; `None` for a null pointer.
 ///
 /// # Safety
 /// `given` is null, or points to text that ends with a zero byte and stays unchanged as long as `'t`.
@@ -145,7 +145,7 @@ pub(crate) unsafe fn bytes_of<'t>(given: *const c_char) -> Option<&'t [u8]> {
     (!given.is_null()).then(|| unsafe { CStr::from_ptr(given) }.to_bytes())
 }
 
-/// As [`bytes_of`], and the text is UTF-8; empty for a null pointer.
+/// Like [`bytes_of`] for UTF-8; empty for a null pointer.
 ///
 /// # Safety
 /// As for [`bytes_of`].
@@ -155,7 +155,7 @@ pub(crate) unsafe fn text<'t>(given: *const c_char, what: &str) -> Result<&'t st
     std::str::from_utf8(bytes).map_err(|_| usage(format!("{what} is not UTF-8")))
 }
 
-/// The elements of an array; none where `count` is 0.
+/// The elements of an array; none if `count` is 0.
 ///
 /// # Safety
 /// `data` is null, or points to `count` elements that stay unchanged as long as `'s`.
@@ -195,7 +195,7 @@ impl<T> AsRef<[T]> for Borrowed<T> {
     }
 }
 
-/// The caller's array: its memory itself where `borrow` says so, else a copy.
+/// The caller's array: its memory itself if `borrow` is set, otherwise a copy.
 ///
 /// # Safety
 /// As for [`slice`]; with `borrow`, the elements stay unchanged as long as the result and its clones.
@@ -215,7 +215,7 @@ where
     Ok(copy.into())
 }
 
-/// Where an array begins, for C: null where it is empty.
+/// The pointer to an array for C: null if it is empty.
 pub(crate) fn pointer<T>(elements: &[T]) -> *const T {
     if elements.is_empty() { std::ptr::null() } else { elements.as_ptr() }
 }

@@ -1,4 +1,4 @@
-//! What a job did, and its warnings.
+//! The result of a job, and its warnings.
 
 use crate::error::{PH_UNKNOWN, free, guard, ph_status};
 use crate::raw::{self, Out, Record, handle, usage};
@@ -6,8 +6,8 @@ use crate::text::{ph_string, view};
 use polyhaul::{Report, Result};
 use std::mem::MaybeUninit;
 
-/// What a job did. Functions that take `ph_report **` set it if the job succeeded, and set it to null if it
-/// failed; the argument may be null. ph_report_free frees it.
+/// The result of a job. Functions that take `ph_report **` set it if the job succeeded, and set it to null if it
+/// failed; the argument may be null. Free it with ph_report_free.
 pub struct ph_report(Report);
 
 /// The numbers of a report.
@@ -16,32 +16,31 @@ pub struct ph_report(Report);
 pub struct ph_report_info {
     /// `sizeof(ph_report_info)`.
     pub struct_size: usize,
-    /// Bytes read, including referenced files; of compressed files, the compressed bytes.
+    /// Bytes read, including referenced files; for compressed files, the compressed bytes.
     pub bytes_in: u64,
-    /// What these came to when they were decompressed.
+    /// The same after decompression.
     pub plain_bytes_in: u64,
     /// Bytes written.
     pub bytes_out: u64,
-    /// How long it took.
+    /// The duration in seconds.
     pub seconds: f64,
     /// Threads that worked on it.
     pub threads: u64,
-    /// How many warnings there were.
+    /// The number of warnings.
     pub warning_count: u64,
-    /// How many of them ph_report_warning has: the first 1000.
+    /// How many of them ph_report_warning returns: the first 1000.
     pub kept_warning_count: u64,
 }
 
-/// Something that was repaired, dropped or is missing, and did not stop the job. The texts live as long as the
-/// report.
+/// Something that was repaired, dropped or is missing, and did not stop the job. The texts live as long as the report.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_warning {
     /// `sizeof(ph_warning)`.
     pub struct_size: usize,
-    /// What kind of thing, as a short name that stays as it is (`missing-material`).
+    /// The kind, as a stable short name (`missing-material`).
     pub code: ph_string,
-    /// What.
+    /// The message.
     pub message: ph_string,
     /// The file name, as given.
     pub file: ph_string,
@@ -119,7 +118,7 @@ pub extern "C" fn ph_report_free(report: Option<Box<ph_report>>) {
     free(report);
 }
 
-/// Where a report goes, if it is asked for.
+/// The place of a report, if requested.
 pub(crate) struct ReportOut<'o>(Option<Out<'o, ph_report>>);
 
 impl<'o> ReportOut<'o> {

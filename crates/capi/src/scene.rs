@@ -1,4 +1,4 @@
-//! Scenes: read, looked at, written. What fills one by hand is in `compose.rs`.
+//! Scenes: reading, examining, writing. Building one is in `compose.rs`.
 
 use crate::error::{free, guard, ph_status};
 use crate::mesh::{MeshView, ph_counts, ph_mesh};
@@ -12,32 +12,32 @@ use polyhaul::model::{NONE, Object, Scene};
 use polyhaul::{Error, Reader, Result};
 use std::mem::MaybeUninit;
 
-/// An index that stands for nothing: a corner without a uv, a face without a material.
+/// The index for nothing: a corner without a uv, a face without a material.
 pub const PH_NONE: u32 = u32::MAX;
 
 /// Meshes, the objects that show them or sections of them, and materials.
 ///
-/// Functions that take `const ph_scene *` may be called from many threads at once; those that take `ph_scene *` may
-/// not, and not beside others. What they hand out (arrays, texts) lives until the scene is changed or freed.
+/// Functions that take `const ph_scene *` may be called from many threads at once; those that take `ph_scene *` must be
+/// the only ones on that scene. The arrays and texts they return live until the scene is changed or freed.
 pub struct ph_scene {
     pub(crate) scene: Scene,
-    /// Of each mesh, what C sees otherwise than the model has it.
+    /// For each mesh, the parts that differ between C and the model.
     pub(crate) meshes: Vec<MeshView>,
-    /// Of each object, its material slots.
+    /// For each object, its material slots.
     pub(crate) slots: Vec<Vec<u32>>,
 }
 
-/// What a scene holds.
+/// The contents of a scene.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_scene_info {
     /// `sizeof(ph_scene_info)`.
     pub struct_size: usize,
-    /// How many meshes.
+    /// The number of meshes.
     pub mesh_count: usize,
-    /// How many objects. A scene of meshes alone has none: each mesh is one then.
+    /// The number of objects. A scene may have only meshes: each then counts as an object.
     pub object_count: usize,
-    /// How many materials.
+    /// The number of materials.
     pub material_count: usize,
     /// The axis that faces forward.
     pub forward_axis: ph_axis,
@@ -47,7 +47,7 @@ pub struct ph_scene_info {
     pub position_count: u64,
     /// Faces of all meshes.
     pub face_count: u64,
-    /// The box around all finite positions; where there are none `bounds_min` is above `bounds_max`.
+    /// The box around all finite positions; without any, `bounds_min` is greater than `bounds_max`.
     pub bounds_min: [f32; 3],
     /// Its other end.
     pub bounds_max: [f32; 3],
@@ -71,10 +71,9 @@ pub struct ph_object {
     pub has_transform: u32,
     /// A matrix of four rows, one row after the other, that multiplies column vectors from the left.
     pub transform: [f32; 16],
-    /// What the slots are that `face_materials` of the mesh names: indices of materials, or PH_NONE. Null where it has
-    /// none.
+    /// The slots that `face_materials` of the mesh refers to: indices of materials, or PH_NONE. Null if it has none.
     pub material_slots: *const u32,
-    /// How many slots.
+    /// The number of slots.
     pub material_slot_count: usize,
 }
 
@@ -96,7 +95,7 @@ impl ph_scene {
         Ok(result)
     }
 
-    /// Takes in the meshes and objects that came.
+    /// Adds the views of new meshes and objects.
     pub(crate) fn look(&mut self) -> Result<()> {
         let new = &self.scene.meshes[self.meshes.len()..];
         self.meshes.try_reserve(new.len())?;
@@ -120,10 +119,10 @@ fn slots(object: &Object) -> Result<Vec<u32>> {
     Ok(slots)
 }
 
-/// Reads a scene. Of a scene for a renderer (pbrt) this is what can be shown as meshes; what is no mesh is left out,
-/// with a warning. ph_convert keeps all of it.
+/// Reads a scene. From a scene for a renderer (pbrt), everything that can be represented as meshes is read; the rest is
+/// dropped, with a warning. ph_convert keeps everything.
 ///
-/// `options` and `report` may be null. The scene is to be freed by ph_scene_free; it is null where the job failed.
+/// `options` and `report` may be null. Free the scene with ph_scene_free; it is null if the job failed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_read(
     input: *const ph_input,
@@ -149,7 +148,7 @@ pub unsafe extern "C" fn ph_scene_read(
 
 /// Writes a scene.
 ///
-/// `options` and `report` may be null. A file is replaced as a whole, or stays as it was where the job fails.
+/// `options` and `report` may be null. A file is replaced as a whole, or unchanged if the job fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_write(
     scene: Option<&ph_scene>,
@@ -173,13 +172,13 @@ pub unsafe extern "C" fn ph_scene_write(
     })
 }
 
-/// Frees a scene and all that it handed out; null does nothing.
+/// Frees a scene and everything it lent; null does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_scene_free(scene: Option<Box<ph_scene>>) {
     free(scene);
 }
 
-/// Tells what a scene holds.
+/// Returns the contents of a scene.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_get(scene: Option<&ph_scene>, info: *mut ph_scene_info) -> ph_status {
     guard(|| {
@@ -204,7 +203,7 @@ pub unsafe extern "C" fn ph_scene_get(scene: Option<&ph_scene>, info: *mut ph_sc
     })
 }
 
-/// The error where there is no such thing.
+/// The error for an index out of range.
 pub(crate) fn no_such(what: &str, index: usize, count: usize) -> Error {
     usage(format!("{what} {index} is out of range: there are {count}"))
 }
@@ -222,8 +221,8 @@ pub unsafe extern "C" fn ph_scene_mesh(scene: Option<&ph_scene>, index: usize, m
     })
 }
 
-/// Lends what else is known of the positions of a mesh, by an index below `vertex_column_count`: a column of one row
-/// per position.
+/// Lends other data of the positions of a mesh, by an index below `vertex_column_count`: a column of one row per
+/// position.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_vertex_column(
     scene: Option<&ph_scene>,
@@ -240,8 +239,7 @@ pub unsafe extern "C" fn ph_scene_vertex_column(
     })
 }
 
-/// Lends what else is known of the faces of a mesh, by an index below `face_column_count`: a column of one row per
-/// face.
+/// Lends other data of the faces of a mesh, by an index below `face_column_count`: a column of one row per face.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_face_column(
     scene: Option<&ph_scene>,

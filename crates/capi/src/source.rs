@@ -1,6 +1,6 @@
-//! What is read from and written to: paths, memory, and callbacks of the host.
+//! Inputs and outputs: paths, memory, and callbacks of the host.
 //!
-//! How the callbacks are called is in `callbacks.rs`.
+//! The callbacks are called in `callbacks.rs`.
 
 use crate::callbacks::{Reader, Release, Writer};
 use crate::raw::{self, Record, usage};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// same one, and never again after it failed.
 pub type ph_read_fn = Option<unsafe extern "C" fn(user: *mut c_void, out: *mut c_void, size: usize) -> i64>;
 
-/// Goes to `offset`, in bytes from the beginning, where the next read begins. Optional.
+/// Moves to `offset`, in bytes from the beginning, where the next read begins. Optional.
 ///
 /// Returns 0 on success, a positive number if it cannot seek, a negative number for an error.
 pub type ph_seek_fn = Option<unsafe extern "C" fn(user: *mut c_void, offset: u64) -> i32>;
@@ -28,8 +28,8 @@ pub type ph_size_fn = Option<unsafe extern "C" fn(user: *mut c_void) -> i64>;
 
 /// Takes up to `size` bytes of `data`. Required in an output of callbacks.
 ///
-/// Returns how many it took, from 1 to `size`: the rest comes again. Below 0 is an error, as of ph_read_fn; 0 and more
-/// than `size` break the contract (PH_ERROR_HOST).
+/// Returns how many it took, from 1 to `size`: the rest is passed again. Below 0 is an error, as for ph_read_fn; 0 and
+/// more than `size` break the contract (PH_ERROR_HOST).
 pub type ph_write_fn = Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void, size: usize) -> i64>;
 
 /// A step at the end of an output. Optional. Returns 0, or below 0 for an error.
@@ -39,10 +39,10 @@ pub type ph_finish_fn = Option<unsafe extern "C" fn(user: *mut c_void) -> i32>;
 /// exactly once, whether the job succeeded or not.
 pub type ph_release_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
 
-/// Where something is read from: exactly one of `path`, `memory` and `read` is set.
+/// An input: exactly one of `path`, `memory` and `read` is set.
 ///
-/// It is used for one call and may be a local variable. What it points to must stay as it is until that call returns,
-/// or in an answer of ph_resolve_fn until `release` is called.
+/// It is used for one call and may be a local variable. Its targets must stay valid and unchanged until that call
+/// returns, or in an answer of ph_resolve_fn until `release` is called.
 ///
 ///     ph_input input = {.struct_size = sizeof input};
 ///     input.path = "model.obj";
@@ -56,7 +56,7 @@ pub struct ph_input {
     pub path: *const c_char,
     /// Bytes in memory; they are not copied.
     pub memory: *const c_void,
-    /// How many bytes `memory` has.
+    /// The number of bytes in `memory`.
     pub memory_size: usize,
     /// Reads on: see ph_read_fn.
     pub read: ph_read_fn,
@@ -64,19 +64,18 @@ pub struct ph_input {
     pub seek: ph_seek_fn,
     /// Tells the size: see ph_size_fn. May be null.
     pub size: ph_size_fn,
-    /// Called at last: see ph_release_fn. May be null, and may be set with `path` and `memory` too.
+    /// Called last: see ph_release_fn. May be null, and may also be set with `path` and `memory`.
     pub release: ph_release_fn,
-    /// What the callbacks are called with.
+    /// Passed to the callbacks.
     pub user: *mut c_void,
     /// The name of memory and callbacks in messages; its extension (`.tga`) sets the format if the options do not.
     /// May be null.
     pub name: *const c_char,
 }
 
-/// Where something is written to: exactly one of `path` and `write` is set.
+/// An output: exactly one of `path` and `write` is set.
 ///
-/// A file is replaced as a whole, or stays as it was where the job fails; the material library of an OBJ file goes
-/// beside it.
+/// A file is replaced as a whole, or unchanged if the job fails; the material library of an OBJ file goes next to it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_output {
@@ -88,12 +87,12 @@ pub struct ph_output {
     pub write: ph_write_fn,
     /// Called once when all was written. May be null.
     pub flush: ph_finish_fn,
-    /// Called once after that: from here on the output counts. Where it is not called, the job failed and what was
-    /// written is to be thrown away. May be null.
+    /// Called once after that: the output is complete. If it is not called, the job failed and the written bytes should
+    /// be discarded. May be null.
     pub close: ph_finish_fn,
     /// Called at last: see ph_release_fn. May be null.
     pub release: ph_release_fn,
-    /// What the callbacks are called with.
+    /// Passed to the callbacks.
     pub user: *mut c_void,
     /// The name of the output in messages; its extension sets the format if the options do not. May be null.
     pub name: *const c_char,
@@ -122,10 +121,10 @@ impl AsRef<[u8]> for Memory {
     }
 }
 
-/// A path, then what is released when the job is over.
+/// A path, and what is released when the job is over.
 type Held<T> = (T, Option<Release>);
 
-/// What to read from. The second part is dropped when the job is over.
+/// The input. The second part is dropped when the job is over.
 ///
 /// # Safety
 /// `given` is null or valid as [`ph_input`] says, until the job is over.
@@ -152,7 +151,7 @@ pub(crate) unsafe fn input(given: *const ph_input) -> Result<Held<Input>> {
     }
 }
 
-/// What to write to. The second part is dropped when the job is over.
+/// The output. The second part is dropped when the job is over.
 ///
 /// # Safety
 /// `given` is null or valid as [`ph_output`] says, until the job is over.
@@ -173,7 +172,7 @@ pub(crate) unsafe fn output(given: *const ph_output) -> Result<Held<Output>> {
     }
 }
 
-/// What the name says of the format, for outputs that are no files.
+/// The format suggested by the name, for outputs that are not files.
 ///
 /// # Safety
 /// As for [`output`].

@@ -36,8 +36,8 @@ pub const PH_SCALAR_F32: ph_scalar = 9;
 /// `double`
 pub const PH_SCALAR_F64: ph_scalar = 10;
 
-/// The tables of a file: the elements of PLY, or the one table of csv, tsv, txt, xyz, pts and npy. All functions but
-/// ph_tables_free may be called from many threads at once.
+/// The tables of a file: the elements of PLY, or the only table of csv, tsv, txt, xyz, pts and npy. All functions
+/// except for ph_tables_free may be called from many threads at once.
 pub struct ph_tables(Vec<Table>);
 
 /// A table.
@@ -48,9 +48,9 @@ pub struct ph_table {
     pub struct_size: usize,
     /// The name of the rows in the file (`vertex`); empty if it has none.
     pub name: ph_string,
-    /// How many rows.
+    /// The number of rows.
     pub row_count: usize,
-    /// How many columns.
+    /// The number of columns.
     pub column_count: usize,
 }
 
@@ -60,16 +60,16 @@ pub struct ph_table {
 pub struct ph_column {
     /// `sizeof(ph_column)`.
     pub struct_size: usize,
-    /// The name; empty where the file gives none.
+    /// The name; empty if the file has none.
     pub name: ph_string,
     /// The numbers, of type `scalar`.
     pub values: *const c_void,
-    /// How many numbers.
+    /// The number of values.
     pub value_count: usize,
-    /// For lists: row `i` has the values from `offsets[i]` up to `offsets[i + 1]`; there is one more than there are
-    /// rows. Null for one number per row.
+    /// For lists: row `i` has the values from `offsets[i]` up to `offsets[i + 1]`; there is one more offset than there
+    /// are rows. Null for one number per row.
     pub offsets: *const u32,
-    /// How many rows.
+    /// The number of rows.
     pub row_count: usize,
     /// The type of the numbers.
     pub scalar: ph_scalar,
@@ -85,7 +85,7 @@ unsafe impl Record for ph_column {
     const NAME: &'static str = "ph_column";
 }
 
-/// Reads tables. `options` and `report` may be null. ph_tables_free frees them.
+/// Reads tables. `options` and `report` may be null. Free them with ph_tables_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_tables_read(
     input: *const ph_input,
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn ph_tables_read(
     })
 }
 
-/// How many tables there are; 0 for null.
+/// The number of tables; 0 for null.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_tables_count(tables: Option<&ph_tables>) -> usize {
     tables.map_or(0, |tables| tables.0.len())
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn ph_tables_column(
     })
 }
 
-/// Frees tables and all that they lent; null does nothing.
+/// Frees tables and everything they lent; null does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_tables_free(tables: Option<Box<ph_tables>>) {
     free(tables);
@@ -159,7 +159,7 @@ pub extern "C" fn ph_tables_free(tables: Option<Box<ph_tables>>) {
 /// Lends one of `columns`.
 ///
 /// # Safety
-/// As [`raw::put`].
+/// Like [`raw::put`].
 pub(crate) unsafe fn put_column(columns: &[Column], index: usize, out: *mut ph_column) -> Result<()> {
     let found = columns.get(index).ok_or_else(|| no_such("column", index, columns.len()))?;
     let (scalar, values) = values(&found.values);

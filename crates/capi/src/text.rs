@@ -7,17 +7,17 @@ use std::ffi::c_char;
 
 /// Text: UTF-8 of a size, with no zero byte at the end. Print it with `"%.*s", (int)text.size, text.data`.
 ///
-/// What a handle gives lives as long as the handle, and until it is changed. `data` may be null where `size` is 0.
+/// Text returned by a handle lives until the handle is freed or changed. `data` may be null if `size` is 0.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_string {
     /// The first byte.
     pub data: *const c_char,
-    /// How many bytes.
+    /// The number of bytes.
     pub size: usize,
 }
 
-/// The text that ends with a zero byte, as the structs of this header take it; it is not copied. Null is empty.
+/// Zero-terminated text in the form that the structs of this header take; it is not copied. Null is empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_text(text: *const c_char) -> ph_string {
     let mut result = view("");

@@ -1,7 +1,7 @@
 //! The command line: its options, and their translation into the library's options.
 //!
-//! Nothing is opened or read here. `values` parses values of options; `manual` makes completions and man pages of these
-//! declarations.
+//! Nothing is opened or read here. `values` parses values of options; `manual` generates completions and man pages from
+//! these declarations.
 
 pub mod diff;
 pub mod layers;
@@ -264,7 +264,7 @@ pub enum ArgsPacking {
 }
 
 impl ConvertArgs {
-    /// What was asked for, as the library has it, which knows what goes together.
+    /// The requested compression in the library's form, which checks the combination.
     pub fn compression(&self) -> Result<Compression> {
         let codec = match self.compress {
             None => return Ok(Compression::ByName(self.level)),
@@ -280,7 +280,7 @@ impl ConvertArgs {
         Ok(Compression::By(codec, self.level))
     }
 
-    /// How each format is written, where the output is of the format `to`.
+    /// The options for writing each format, if the output has the format `to`.
     pub fn formats(&self, to: Format) -> Result<WriteOptions> {
         let mut options = WriteOptions::default()
             .with_copy_assets(self.scene.copy_assets)
@@ -573,7 +573,7 @@ impl Everywhere {
         given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
     }
 
-    /// What reading does with broken statements; that and `--strict` cannot be used together.
+    /// What reading does with broken statements; this option and `--strict` exclude each other.
     pub fn policy(&self) -> Result<OnError> {
         match self.on_error {
             ErrorPolicy::Raise => Ok(OnError::Raise),
@@ -601,7 +601,7 @@ impl ReadArgs {
 }
 
 impl ByteArgs {
-    /// Puts what is asked for into the library's options for PLY, STL and images.
+    /// Applies the arguments to the library's options for PLY, STL and images.
     fn apply(&self, scene: &SceneArgs, options: &mut WriteOptions) -> Result<()> {
         let encoding = match (self.ascii, self.big_endian) {
             (true, _) => PlyEncoding::Ascii,
@@ -627,7 +627,7 @@ impl ByteArgs {
 }
 
 impl SceneArgs {
-    /// The axes: those that are not given are OBJ's.
+    /// The axes: those not given are OBJ's.
     fn axes(&self) -> Result<Axes> {
         let forward = self.forward_axis.unwrap_or(Direction(Axes::OBJ.forward));
         let up = self.up_axis.unwrap_or(Direction(Axes::OBJ.up));
@@ -639,7 +639,7 @@ impl SceneArgs {
         Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
     }
 
-    /// What is done to a scene whose coordinates stay unless axes are given.
+    /// The transformation of a scene whose coordinates stay unless axes are given.
     pub fn placement(&self) -> Result<Placement> {
         let is_given = self.forward_axis.is_some() || self.up_axis.is_some();
         Ok(Placement::default()
@@ -650,7 +650,7 @@ impl SceneArgs {
 }
 
 impl ObjArgs {
-    /// Puts what is asked for into the library's options, which have the digits of all numbers already.
+    /// Applies the arguments to the library's options, which already have the digits of all numbers.
     fn apply(&self, scene: &SceneArgs, options: &mut ObjWriteOptions) -> Result<()> {
         let Axes { forward: forward_axis, up: up_axis } = scene.axes()?;
         let pick = |own: Option<Places>, shared| own.map_or(shared, |places| places.0);

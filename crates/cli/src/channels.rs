@@ -1,18 +1,18 @@
 //! Channels and parts of an image, as text and as JSON.
 //!
-//! `contents` shows what an image is; here is what EXR files have beside its colours.
+//! `contents` describes an image; this is about the other contents of EXR files.
 
 use crate::human;
 use polyhaul::model::{ImagePart, PartChannel};
 use serde::Serialize;
 
-/// A channel, its samples apart.
+/// A channel, without its samples.
 #[derive(Serialize)]
 pub struct NamedChannel {
     name: String,
     #[serde(rename = "type")]
     kind: &'static str,
-    /// It has a sample for every so many columns and rows.
+    /// The distance of its samples in columns and rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     sampling: Option<[usize; 2]>,
 }
@@ -80,7 +80,7 @@ impl PartOfFile {
     }
 }
 
-/// For people: the channels beside the colours, the attributes, the parts of the file, a line each.
+/// For people: the channels besides the colors, the attributes, the parts of the file, a line each.
 pub fn lines(extra: &[NamedChannel], attributes: &[String], parts: &[PartOfFile]) -> String {
     let mut lines = String::new();
     if !extra.is_empty() {

@@ -1,8 +1,8 @@
-//! The two streams that people and scripts see. Nothing else in this crate prints.
+//! Standard output and standard error. Nothing else in this crate prints.
 //!
-//! Text may carry colours; they are removed where the stream is not a terminal or the user wants none. A failed write
-//! to standard output is an error, except on a pipe whose reader left (`polyhaul info a.obj | head -1`): the reader has
-//! all that it wanted. What cannot be written to standard error is lost: there is nobody left to tell.
+//! Text may contain colors; they are removed if the stream is not a terminal or the user wants none. A failed write to
+//! standard output is an error, except on a pipe whose reader left (`polyhaul info a.obj | head -1`): the reader has
+//! everything it wanted. Failed writes to standard error are ignored: there is nowhere to report them.
 
 use crate::args::ColorWhen;
 use crate::standard;
@@ -12,7 +12,7 @@ use polyhaul::printable::is_active;
 use std::borrow::Cow;
 use std::io::Write;
 
-/// Sets when colours are used.
+/// Sets when colors are used.
 pub fn set_color(when: ColorWhen) {
     let choice = match when {
         ColorWhen::Auto => ColorChoice::Auto,
@@ -22,7 +22,7 @@ pub fn set_color(when: ColorWhen) {
     choice.write_global();
 }
 
-/// Writes a result to standard output; `false` where that failed.
+/// Writes a result to standard output; `false` if that failed.
 #[must_use]
 pub fn result(text: &str) -> bool {
     write_all(anstream::stdout().lock(), shown(text).as_bytes())
@@ -38,7 +38,7 @@ fn write_all(mut out: impl Write, bytes: &[u8]) -> bool {
     is_written(|| out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// Whether `write` could write to standard output, or did not need to since its reader left; says why it could not.
+/// Whether `write` wrote to standard output, or did not need to since its reader left; otherwise reports why not.
 #[must_use]
 pub fn is_written(write: impl FnOnce() -> std::io::Result<()>) -> bool {
     let written = if standard::is_output_closed() { Err(std::io::Error::other("it is closed")) } else { write() };
@@ -51,7 +51,7 @@ pub fn is_written(write: impl FnOnce() -> std::io::Result<()>) -> bool {
     }
 }
 
-/// Whether an error says that the reader of standard output left: that is how `polyhaul convert a.obj - | head` ends.
+/// Whether an error means that the reader of standard output left: that is how `polyhaul convert a.obj - | head` ends.
 pub fn reader_left(error: &Error) -> bool {
     let is_broken = error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
     is_broken && &*error.diagnostic().place.file == "standard output"
@@ -63,8 +63,8 @@ pub fn note(text: &str) {
     let _ = err.write_all(shown(text).as_bytes()).and_then(|()| err.flush());
 }
 
-/// The text without characters that a terminal would act on, should a name have come through with them; our own colours
-/// and lines stay.
+/// The text without characters that a terminal would act on, in case a name contains them; our own colors and lines
+/// stay.
 fn shown(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_active(c) && !matches!(c, '\n' | '\t' | '\u{1b}');
     if text.contains(is_bad) { text.replace(is_bad, "\u{fffd}").into() } else { text.into() }

@@ -1,4 +1,4 @@
-//! What a scene holds, as a table and as JSON.
+//! The contents of a scene, as a table and as JSON.
 
 use crate::channels::{self, NamedChannel, PartOfFile};
 use crate::human;
@@ -29,19 +29,19 @@ pub struct Listed<'a> {
     texture_files: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     header: Option<ContentsHeader<'a>>,
-    /// Of a table of numbers.
+    /// For a table of numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     columns: Vec<ContentsNumbers<'a>>,
-    /// Of a scene for a renderer.
+    /// For a scene for a renderer.
     #[serde(skip_serializing_if = "Option::is_none")]
     render: Option<Rendered<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     image: Option<Pixels>,
 }
 
-/// What an image is.
+/// The properties of an image.
 #[derive(Serialize)]
 pub struct Pixels {
     width: usize,
@@ -50,10 +50,10 @@ pub struct Pixels {
     bits: u32,
     color_space: &'static str,
     premultiplied: bool,
-    /// What only textures have.
+    /// The properties that only textures have.
     #[serde(skip_serializing_if = "Option::is_none")]
     texture: Option<Levels>,
-    /// The channels beside the colours and alpha.
+    /// The channels besides colors and alpha.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extra: Vec<NamedChannel>,
     /// The names of the attributes that the file declares.
@@ -64,7 +64,7 @@ pub struct Pixels {
     parts: Vec<PartOfFile>,
 }
 
-/// What a texture has beside its first picture.
+/// The properties of a texture besides its first picture.
 #[derive(Serialize)]
 struct Levels {
     encoding: String,
@@ -74,7 +74,7 @@ struct Levels {
     faces: usize,
 }
 
-/// What a scene for a renderer holds.
+/// The contents of a scene for a renderer.
 #[derive(Serialize)]
 struct Rendered<'a> {
     #[serde(flatten, serialize_with = "render_counts")]
@@ -139,7 +139,7 @@ impl<'a> ContentsNumbers<'a> {
     }
 }
 
-/// What a PLY file says of itself.
+/// The declarations in a PLY file's header.
 #[derive(Serialize)]
 struct ContentsHeader<'a> {
     format: &'a str,
@@ -218,7 +218,7 @@ impl Pixels {
         }
     }
 
-    /// For people: `2048 x 2048 pixels, rgb, 8 bits, srgb`; of a texture `, bc7, 12 levels` behind it.
+    /// For people: `2048 x 2048 pixels, rgb, 8 bits, srgb`; for a texture followed by `, bc7, 12 levels`.
     pub fn words(&self) -> String {
         let Pixels { width, height, channels, bits, color_space, premultiplied, texture, .. } = self;
         let alpha = if *premultiplied { ", premultiplied" } else { "" };
@@ -246,7 +246,7 @@ impl Levels {
     }
 }
 
-/// What the bytes of a texture are, in words that stay as they are: `bc7`, `bc5-signed`, `rgba-u8`.
+/// The encoding of a texture, under a stable name: `bc7`, `bc5-signed`, `rgba-u8`.
 fn encoding_name(encoding: Encoding) -> String {
     let with_sign = |name: &str, signed: bool| format!("{name}{}", if signed { "-signed" } else { "" });
     match encoding {
@@ -366,7 +366,7 @@ pub fn table(inventory: &Inventory) -> String {
     }
 }
 
-/// What a scene for a renderer holds; what it has none of is left out.
+/// The contents of a scene for a renderer; empty categories are left out.
 fn render_rows(render: &RenderInventory) -> String {
     let mut text = String::new();
     let mut row = |name: &str, count: u64, note: String| {
@@ -400,7 +400,7 @@ fn render_rows(render: &RenderInventory) -> String {
     text
 }
 
-/// How often there is each, what is most frequent first.
+/// The count of each, most frequent first.
 fn by_count(counts: &[(String, u64)]) -> String {
     let mut sorted: Vec<_> = counts.iter().collect();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -410,7 +410,7 @@ fn by_count(counts: &[(String, u64)]) -> String {
     words.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
-/// How large files are, and how many more are missing.
+/// The size of files, and how many more are missing.
 fn stored(files: &FileSummary) -> String {
     let plain = match files.plain_bytes {
         Some(plain) if plain != files.bytes => format!(", {} decompressed", human::bytes(plain)),
@@ -454,7 +454,7 @@ fn column_rows(inventory: &Inventory) -> String {
     text
 }
 
-/// What a scene holds.
+/// The contents of a scene.
 fn scene_rows(inventory: &Inventory) -> String {
     let c = &inventory.contents;
     let mut text = inventory.declared.as_ref().map(header_rows).unwrap_or_default();
@@ -484,7 +484,7 @@ fn scene_rows(inventory: &Inventory) -> String {
     text
 }
 
-/// The format, and each element with its properties: those of one type stand together.
+/// The format, and each element with its properties, grouped by type.
 fn header_rows(declared: &Declared) -> String {
     let mut text = format!("  {:<10}{:>14}  {}\n", "format", "", declared.format);
     for element in &declared.elements {
@@ -605,7 +605,7 @@ mod tests {
         let pbrt = serde_json::json!({"count": 3, "missing": 0, "bytes": 1500, "plain_bytes": 20_000});
         assert_eq!((&told["files"]["pbrt"], &told["missing_textures"][0]), (&pbrt, &"b.png".into()));
         assert!(told["files"]["texture"]["plain_bytes"].is_null());
-        // What is not known is said to be so.
+        // Unknown values are shown as such.
         let lines = table(&inventory(4));
         assert!(
             lines.contains("unique triangles                 7  excluding 4 PLY shapes that were not read\n"),

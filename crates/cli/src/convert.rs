@@ -22,7 +22,7 @@ struct ConvertDetails {
     content: What,
 }
 
-/// What was read.
+/// The content that was read.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum What {
@@ -42,12 +42,12 @@ pub enum What {
     },
     /// An image.
     Image {
-        /// What it is.
+        /// Its properties.
         image: Pixels,
     },
 }
 
-/// What a scene for a renderer holds.
+/// The contents of a scene for a renderer.
 #[derive(Serialize)]
 pub struct Shown {
     shapes: u64,
@@ -60,7 +60,7 @@ impl Shown {
     }
 }
 
-/// A table that went from file to file as it is.
+/// A table that was copied from file to file unchanged.
 #[derive(Serialize)]
 pub struct ConvertRows {
     name: String,
@@ -69,7 +69,7 @@ pub struct ConvertRows {
 }
 
 impl What {
-    /// Of a scene or tables.
+    /// For a scene or tables.
     pub fn from_content(content: Content<'_>) -> What {
         match content {
             Content::Scene(scene) => {
@@ -117,8 +117,8 @@ impl ConvertRows {
     }
 }
 
-/// Where the JSON object of a subcommand goes: a conversion may need standard output for itself, and a program that is
-/// watched has it.
+/// Where the JSON object of a subcommand goes: a conversion may need standard output for itself, and a watched program
+/// uses it.
 pub fn json_to(command: &Command) -> JsonTo {
     match command {
         Command::Convert(args) if format::is_stream(&args.output) => JsonTo::Stderr,
@@ -168,7 +168,7 @@ fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> 
         .with_strict(session.everywhere.strict))
 }
 
-/// The line for people: what came from where, what went to where, and how long it took.
+/// The line for people: what was read from where, written to where, and how long it took.
 fn summary(details: &ConvertDetails, report: &Report) -> String {
     let seconds = report.elapsed().as_secs_f64();
     let copied = match report.copied_files {

@@ -1,4 +1,4 @@
-//! `polyhaul diff A B`: whether two files mean the same. What is compared is the library's, `polyhaul::diff`.
+//! `polyhaul diff A B`: whether two files have the same content. The comparison is the library's, `polyhaul::diff`.
 
 use crate::args::diff::DiffArgs;
 use crate::session::{JsonTo, Session};
@@ -23,7 +23,7 @@ struct DiffEntry {
     what: &'static str,
     message: String,
     count: u64,
-    /// `null` where it is not a number.
+    /// `null` if it is not a number.
     largest: Option<f64>,
     place: Option<String>,
 }
@@ -39,7 +39,7 @@ impl DiffEntry {
 pub fn run(session: &Session, args: &DiffArgs) -> u8 {
     match compare(session, args) {
         Ok(found) => show(session, args, &found),
-        // As with other tools that compare, 1 says that two files were read and differ.
+        // As in other comparison tools, 1 means that two files were read and differ.
         Err(error) => match error.kind() {
             ErrorKind::Cancelled => session.fail("diff", &error, JsonTo::Stdout),
             _ => session.fail("diff", &error, JsonTo::Stdout).max(USAGE),

@@ -5,7 +5,7 @@
 use polyhaul::{Error, FileOptions, Result, Sink};
 use std::path::Path;
 
-/// Begins to write a file and takes that back. What is no regular file, such as a pipe, is opened only once.
+/// Begins to write a file and undoes that. Anything but a regular file, such as a pipe, is opened only once.
 pub fn try_out(path: &Path) -> Result<()> {
     if std::fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
         return Ok(());
@@ -23,7 +23,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     written.map(drop).map_err(|error| io("writing", path, error))
 }
 
-/// What the system refused to do with a path.
+/// A failed operation of the system on a path.
 pub fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
     Error::io(doing, &path.display().to_string(), error)
 }

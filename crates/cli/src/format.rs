@@ -1,6 +1,6 @@
 //! The names and extensions of the formats, and which of them are written.
 //!
-//! What a format is, is the library's (`polyhaul::Format`).
+//! The formats themselves are the library's (`polyhaul::Format`).
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use polyhaul::{Error, ErrorKind, Format, Result};
@@ -18,7 +18,7 @@ pub fn output_parser() -> impl TypedValueParser<Value = Format> {
 
 fn named(formats: impl Iterator<Item = Format>) -> impl TypedValueParser<Value = Format> {
     let names = formats.map(|format| PossibleValue::new(format.name()).aliases(format.other_names()));
-    // Only these names get through, so the other case never happens.
+    // The parser accepts only these names, so the other case never happens.
     PossibleValuesParser::new(names).map(|text| Format::named(&text).unwrap_or(Format::Obj))
 }
 
@@ -27,7 +27,7 @@ fn written() -> impl Iterator<Item = Format> {
     Format::ALL.into_iter().filter(|format| format.is_written())
 }
 
-/// Whether the path stands for a standard stream.
+/// Whether the path means a standard stream.
 pub fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -35,7 +35,7 @@ pub fn is_stream(path: &Path) -> bool {
 /// The output format: `asked` or that of the file extension; OBJ for a stream.
 ///
 /// # Errors
-/// Where the format is not known, or not written.
+/// If the format is unknown, or read-only.
 pub fn of_output(path: &Path, asked: Option<Format>) -> Result<Format> {
     match asked.or_else(|| Format::of_path(path)) {
         Some(format) if format.is_written() => Ok(format),
@@ -60,7 +60,7 @@ fn not_written(format: Format) -> Error {
     usage(format!("{name} is read-only")).with_hint(format!("use one of the extensions {}", extensions()))
 }
 
-/// The extensions of what can be written, for messages.
+/// The extensions of formats that can be written, for messages.
 fn extensions() -> String {
     written().map(|format| format!(".{}", format.name())).collect::<Vec<_>>().join(", ")
 }

@@ -19,7 +19,7 @@ pub fn bytes(value: u64) -> String {
     format!("{scaled:.1} {}", UNITS[unit])
 }
 
-/// What was read: `104.2 MB`, or `19.8 MB gzip, 104.2 MB decompressed`.
+/// The input: `104.2 MB`, or `19.8 MB gzip, 104.2 MB decompressed`.
 pub fn input(report: &Report) -> String {
     match report.codec {
         Some(codec) => format!("{} {codec}, {} decompressed", bytes(report.bytes_in), bytes(report.plain_bytes_in)),
@@ -32,7 +32,7 @@ pub fn seconds(value: f64) -> String {
     if value < 0.1 { format!("{:.1} ms", value * 1000.0) } else { format!("{value:.2} s") }
 }
 
-/// A rate: `1,234 MB/s`; a dash where the time was too short to tell.
+/// A rate: `1,234 MB/s`; a dash if the time was too short to measure.
 pub fn rate(bytes: u64, seconds: f64) -> String {
     if seconds <= 0.0 {
         return "-".into();
@@ -52,12 +52,12 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// The same of a float of 32 bits, whose digits are its own.
+/// The same for a 32-bit float, with its own shortest digits.
 pub fn single(value: f32) -> String {
     number(value.to_string().parse().unwrap_or(f64::from(value)))
 }
 
-/// The word with its count, in the plural where that is right: `1 face`, `2 faces`.
+/// The word with its count, in the plural if necessary: `1 face`, `2 faces`.
 pub fn plural(value: u64, word: &str) -> String {
     let ending = if value == 1 { "" } else { "s" };
     format!("{} {word}{ending}", count(value))

@@ -36,7 +36,7 @@ struct InfoDetails<'a> {
     files: Vec<InfoFile<'a>>,
 }
 
-/// What one input turned out to be.
+/// The contents of one input.
 struct InfoFound<'a> {
     path: &'a Path,
     result: Result<Inventory, Error>,
@@ -63,7 +63,7 @@ pub fn run(session: &Session, args: &InfoArgs) -> u8 {
     finish(session, &all)
 }
 
-/// Reads one input and counts what is inside.
+/// Reads one input and counts its contents.
 fn look<'a>(session: &Session, path: &'a Path, args: &InfoArgs) -> InfoFound<'a> {
     let options = session.read_options(&args.read);
     match options.and_then(|options| session.reading(path, &options, inspect::info)) {
@@ -72,7 +72,7 @@ fn look<'a>(session: &Session, path: &'a Path, args: &InfoArgs) -> InfoFound<'a>
     }
 }
 
-/// Shows the table and the warnings; `false` where standard output is closed.
+/// Shows the table and the warnings; `false` if standard output is closed.
 fn show(session: &Session, found: &InfoFound<'_>) -> bool {
     session.show_warnings(&found.report);
     session.show_work(&found.report);
@@ -90,8 +90,8 @@ fn show(session: &Session, found: &InfoFound<'_>) -> bool {
     }
 }
 
-/// Adds up the counts, prints the object, and gives the exit code. One input stands at the top of
-/// the object, many stand in an array with their sums above it.
+/// Adds up the counts, prints the object, and returns the exit code. The fields of a single input are at the top level
+/// of the object, several inputs are in an array with their sums above it.
 fn finish(session: &Session, all: &[InfoFound<'_>]) -> u8 {
     let error = all.iter().rev().find_map(|found| found.result.as_ref().err());
     let failed = all.iter().filter(|found| found.result.is_err()).count();

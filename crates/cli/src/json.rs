@@ -1,7 +1,7 @@
 //! The one object that `--json` prints.
 //!
-//! Every subcommand prints the same keys, with keys of its own before them. Sizes are in bytes,
-//! times in seconds; what is not known is `null`.
+//! Every subcommand prints the same keys, with its own keys before them. Sizes are in bytes, times in seconds; unknown
+//! values are `null`.
 
 use crate::judge::Judged;
 use crate::peak;
@@ -75,7 +75,7 @@ struct At {
     offset: Option<u64>,
 }
 
-/// What went wrong.
+/// The error.
 #[derive(Serialize)]
 pub struct JsonFailure {
     kind: &'static str,
@@ -116,7 +116,7 @@ pub fn document<T: Serialize>(
     })
 }
 
-/// The object for arguments that were refused: what the parser of arguments says, for the subcommand that was meant.
+/// The object for invalid arguments: the message of the argument parser, for the given subcommand.
 pub fn usage(message: &str, command: Option<&str>) -> String {
     let message = message.trim_end().strip_prefix("error: ").unwrap_or(message).trim_end();
     let mut parts = message.split("\n\n").map(str::trim);
@@ -126,14 +126,14 @@ pub fn usage(message: &str, command: Option<&str>) -> String {
     line(&serde_json::json!({ "command": command, "error": JsonFailure::from_kind("usage", &diagnostic) }))
 }
 
-/// How an input was compressed, `null` where it was not.
+/// The compression of an input, `null` if it was not compressed.
 pub fn codec(report: &Report) -> Option<String> {
     report.codec.map(|codec| codec.to_string())
 }
 
 fn line(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
-    // Between quotes an active character is escaped without a change of its meaning, and it stands nowhere else.
+    // In strings, escaping an active character preserves its meaning, and it occurs nowhere else.
     if text.contains(is_active) {
         let escaped = |c: char| if is_active(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
         text = text.chars().map(escaped).collect();
@@ -169,7 +169,7 @@ impl At {
 }
 
 impl JsonFailure {
-    /// What an error says.
+    /// The details of an error.
     pub fn new(error: &Error) -> JsonFailure {
         JsonFailure::from_kind(error.kind().name(), error.diagnostic())
     }

@@ -10,14 +10,14 @@ use polyhaul::report::Verdict;
 use polyhaul::trace::Recording;
 use serde::Serialize;
 
-/// The verdict on what was recorded of jobs that did what `report` lists, as fast as they were allowed to.
+/// The verdict on a recording of jobs with this `report`, throttled as requested.
 pub fn judge(seen: &Recording, report: &Report, throttles: &Throttles) -> Verdict {
     let facts = report.facts().throttled(throttles.read.as_ref(), throttles.write.as_ref());
     Verdict::from_recording(seen, &facts, measure::kept_for(seen).as_ref())
 }
 
-/// The line of a verdict behind `of`; with `verbose` its causes and advice, too. Without, a verdict that says nothing
-/// has no line.
+/// The line of a verdict after `of`; with `verbose` also its causes and advice. Otherwise, a verdict without
+/// information has no line.
 pub fn words(of: &str, verdict: &Verdict, verbose: bool) -> String {
     if !verbose {
         return if verdict.is_telling() { format!("{of}{verdict}\n") } else { String::new() };

@@ -16,10 +16,10 @@ use std::time::SystemTime;
 /// Older figures are shown with the advice to measure again.
 const OLD_DAYS: u64 = 90;
 
-/// Figures, and where they come from.
+/// Figures, and their origin.
 struct LimitsShown {
     ceilings: Ceilings,
-    /// Whether they were measured just now, and are not those that were kept.
+    /// Whether they were just measured, rather than stored earlier.
     is_new: bool,
     /// Why they were not kept.
     not_kept: Option<String>,
@@ -72,7 +72,7 @@ fn look_or_measure(session: &Session, args: &LimitsArgs, report: &mut Report) ->
     Ok(LimitsShown { ceilings, is_new: true, not_kept })
 }
 
-/// Measures until the machine is quiet, or often enough; of several attempts the quietest counts.
+/// Measures until the machine is quiet, or often enough; the quietest of several attempts counts.
 fn settled(force: bool, mut measure: impl FnMut() -> Result<Ceilings>) -> Result<Ceilings> {
     let mut best = measure()?;
     for _ in 1..ATTEMPTS {
@@ -96,12 +96,12 @@ fn refusal(ceilings: &Ceilings, force: bool) -> Option<String> {
     is_refused.then(|| "the machine was busy; run again when it is idle, or use --force".to_owned())
 }
 
-/// What other programs used: `0.9 of 2 cores`.
+/// The use by other programs: `0.9 of 2 cores`.
 fn load(ceilings: &Ceilings) -> String {
     format!("{:.1} of {}", ceilings.other_load, human::plural(ceilings.cores as u64, "core"))
 }
 
-/// Removes what was kept.
+/// Removes the stored figures.
 fn forget(session: &Session, args: &LimitsArgs) -> u8 {
     let forgotten = match measure::forget(&args.folder) {
         Ok(forgotten) => forgotten,
@@ -147,7 +147,7 @@ fn table(shown: &LimitsShown) -> String {
     text
 }
 
-/// What stands under each heading.
+/// The figures under each heading.
 fn groups(ceilings: &Ceilings) -> [(&'static str, Vec<(String, String)>); 5] {
     let row = |name: &str, value: String| (name.to_owned(), value);
     let cold = ceilings.cold_read.map_or("-".to_owned(), rate);
@@ -182,7 +182,7 @@ fn rate(bytes_per_second: f64) -> String {
     human::rate(bytes_per_second.round() as u64, 1.0)
 }
 
-/// What `--json` adds.
+/// The additional fields for `--json`.
 #[derive(Serialize)]
 struct LimitsDetails {
     folder: String,
@@ -274,14 +274,14 @@ impl LimitsDetails {
 mod tests {
     use super::*;
 
-    /// Figures of two cores, of which other programs used so many.
+    /// Figures of two cores, with this load by other programs.
     fn beside(other_load: f64) -> Ceilings {
         let mut ceilings = Ceilings::default();
         (ceilings.cores, ceilings.other_load) = (2, other_load);
         ceilings
     }
 
-    /// What is taken of some attempts, and how many there were.
+    /// The attempt that is used, and how many there were.
     fn attempts(loads: &[f64], force: bool) -> (Ceilings, usize) {
         let mut count = 0;
         let measure = || {
@@ -303,7 +303,7 @@ mod tests {
             (2, 0.9, &["other programs used 0.9 of 2 cores during the measurement".to_owned()][..])
         );
         assert!(refusal(&busy, false).unwrap().contains("--force"));
-        // Who wants them has them at once, with the note.
+        // With force there is a single attempt, and the note.
         let (forced, count) = attempts(&[0.9], true);
         assert_eq!((count, refusal(&forced, true), forced.notes.len()), (1, None, 1));
         assert_eq!(

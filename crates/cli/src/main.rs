@@ -1,8 +1,7 @@
 //! The `polyhaul` command: turns arguments into calls of the library, and results into text.
 //!
-//! This crate holds no knowledge of formats. `args` says what can be asked for, `session` runs the
-//! library with it, one module per subcommand does the rest, `render`, `json` and `human` make the
-//! text, `console` is the only place that prints.
+//! This crate contains no knowledge of formats. `args` declares the options, `session` runs the library with them, each
+//! subcommand has a module, `render`, `json` and `human` make the text, `console` is the only place that prints.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -64,7 +63,7 @@ fn run(mut cli: Cli) -> u8 {
         cli.command,
         Command::Watch(_) | Command::Limits(_) | Command::Sweep(_) | Command::Completions(_) | Command::Man(_)
     );
-    // A sweep draws a chart of its own.
+    // A sweep draws its own chart.
     let sweep_chart = if matches!(cli.command, Command::Sweep(_)) { cli.everywhere.chart.take() } else { None };
     let session = Session::new(cli.everywhere);
     if let Err(error) = session.check(is_work) {
@@ -91,7 +90,7 @@ fn refuse(error: &clap::Error) -> u8 {
     if !error.use_stderr() {
         return if console::is_written(|| error.print()) { DONE } else { FAILED };
     }
-    // What cannot be printed changes nothing: the exit code says it.
+    // A failure to print changes nothing: the exit code shows it.
     if std::env::args_os().any(|arg| arg == "--json") {
         let _ = console::result(&json::usage(&error.to_string(), meant().as_deref()));
     } else {

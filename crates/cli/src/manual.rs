@@ -1,6 +1,6 @@
-//! The command line as a whole, and what is made of it: `polyhaul completions SHELL` and `polyhaul man [DIR]`.
+//! The command line as a whole, and what is generated from it: `polyhaul completions SHELL` and `polyhaul man [DIR]`.
 //!
-//! The options themselves are declared in `args`. Here is only how they are presented: nothing is parsed or run.
+//! The options themselves are declared in `args`. This is only about their presentation: nothing is parsed or run.
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::{DONE, FAILED, console};
@@ -76,7 +76,7 @@ const ALL: [&str; 17] = [
     RATES[3],
 ];
 
-/// The command line: each subcommand shows the options that it takes.
+/// The command line: each subcommand shows the options that it accepts.
 pub fn command() -> Command {
     let mut command = Cli::command().mut_args(without_files);
     let globals: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
@@ -84,7 +84,7 @@ pub fn command() -> Command {
         *subcommand = std::mem::take(subcommand).mut_args(without_files);
         let name = subcommand.get_name().to_owned();
         let hidden = NOT_TAKEN.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, hidden)| hidden);
-        // An option of its own stands before the global one of that name.
+        // A subcommand's own option hides the global one of that name.
         let is_hidden = |arg: &&Arg| hidden.contains(&arg.get_id().as_str());
         let own = globals.iter().filter(is_hidden).map(|arg| arg.clone().hide(true));
         *subcommand = std::mem::take(subcommand).args(own);
@@ -157,7 +157,7 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// `polyhaul convert [OPTIONS] IN OUT`: every option has a section of its own.
+/// `polyhaul convert [OPTIONS] IN OUT`: every option is in a section.
 fn synopsis(command: &Command) -> String {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
@@ -165,7 +165,7 @@ fn synopsis(command: &Command) -> String {
     format!(".SH SYNOPSIS\n{}\n", escaped(&line.replace(['<', '>'], "")))
 }
 
-/// What stands behind the options: paragraphs, and under a heading (`Examples:`) lines as they are.
+/// The text after the options: paragraphs, and verbatim lines under a heading (`Examples:`).
 fn after(command: &Command) -> String {
     let text = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
     let mut page = String::new();
@@ -181,7 +181,7 @@ fn after(command: &Command) -> String {
     page
 }
 
-/// A line as roff shows it: nothing in it is a request or an escape.
+/// A line escaped for roff: nothing in it is a request or an escape.
 fn escaped(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
     if line.starts_with('.') { format!("\\&{line}") } else { line }
@@ -206,7 +206,7 @@ mod tests {
         }
         assert!(help("convert").contains("--read-rate") && help("sweep").contains("--chart"));
         assert!(help("limits").contains("--json") && help("watch").contains("--quiet"));
-        // What is hidden is still understood, and refused with a reason where that matters.
+        // Hidden options are still parsed, and refused with a reason if that matters.
         assert!(command().try_get_matches_from(["polyhaul", "limits", "--trace", "a.json"]).is_ok());
         command().debug_assert();
     }
@@ -252,7 +252,7 @@ mod tests {
             assert!(of(option).contains("compgen -W") && of(option).contains(value), "{option}: {}", of(option));
         }
         assert!(!of("--memory-limit").contains("compgen -f"), "{}", of("--memory-limit"));
-        // Files are completed where they belong.
+        // Files are completed where they are expected.
         assert!(script.contains("compgen -f"));
     }
 }

@@ -1,4 +1,4 @@
-//! What subcommands with several inputs share: the rules for standard input, and the exit code. Reads nothing.
+//! Rules shared by subcommands with several inputs: standard input and the exit code. Reads nothing.
 
 use crate::session::Session;
 use crate::{DONE, FAILED, PARTLY, format};

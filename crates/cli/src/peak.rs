@@ -1,12 +1,12 @@
 //! The most memory that this process ever used.
 
-/// Peak resident memory in bytes; `None` where the system does not tell.
+/// Peak resident memory in bytes; `None` if the system does not report it.
 pub fn bytes() -> Option<u64> {
     high_water_mark().or_else(usage)
 }
 
-/// Linux keeps the mark of this program apart; `getrusage` there counts what its parent used
-/// before this program was started, too.
+/// Linux keeps a separate mark for this program; its `getrusage` also counts the memory of the parent before this
+/// program was started.
 fn high_water_mark() -> Option<u64> {
     if !cfg!(target_os = "linux") {
         return None;

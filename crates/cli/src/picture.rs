@@ -1,10 +1,10 @@
-//! Pictures as files: SVG as it is, or drawn as PNG.
+//! Pictures as files: SVG unchanged, or drawn as PNG.
 //!
-//! What a picture shows is the library's, `polyhaul::report`; `records` says when one is written. Drawn are the
-//! elements that the library's charts consist of (`crates/insight/src/chart.rs`), and nothing else of SVG: a general
-//! library for it would bring dozens of crates along. The one font is in the program, so that no picture depends on
-//! the fonts of a system: 330 Latin letters and signs of Inter 4.001, without hints and tables of layout
-//! (`crates/cli/fonts`, with its licence). A missing character is an empty box.
+//! The content of a picture is the library's, `polyhaul::report`; `records` decides when one is written. Only the
+//! elements in the library's charts are drawn (`crates/insight/src/chart.rs`): a general SVG library would add dozens
+//! of crates. The only font is in the program, so that no picture depends on the fonts of a system: 330 Latin letters
+//! and signs of Inter 4.001, without hints and layout tables (`crates/cli/fonts`, with its license). A missing
+//! character is an empty box.
 
 use crate::file;
 use polyhaul::model::{Channels, Image, Samples};
@@ -18,14 +18,14 @@ pub const ENDINGS: &[&str] = &["svg", "png"];
 
 /// Pixels per unit of an SVG, so that text is sharp on today's screens.
 const SCALE: f32 = 2.0;
-/// No picture of ours has as many pixels; memory for them is not asked for fallibly.
+/// None of our pictures has as many pixels; memory for them is not allocated fallibly.
 const MAX_PIXELS: u64 = 64_000_000;
 
 const FONT: &[u8] = include_bytes!("../fonts/inter.ttf");
 
-/// Writes a picture: drawn as PNG, with two pixels per unit, where the name ends in `.png`, and else as it is.
+/// Writes a picture: as PNG, with two pixels per unit, if the name ends in `.png`, otherwise unchanged.
 ///
-/// The file is replaced as a whole or not at all. Only the program's own SVG is to be given.
+/// The file is replaced as a whole or not at all. Only for the program's own SVG.
 ///
 /// # Errors
 /// The file cannot be written. The picture is not an SVG of ours, or too large.
@@ -67,7 +67,7 @@ struct PictureElement<'a> {
     text: &'a str,
 }
 
-/// The elements in their order; ends of elements have a name that nothing draws.
+/// The elements in order; end tags have a name that nothing draws.
 fn elements(svg: &str) -> impl Iterator<Item = PictureElement<'_>> {
     svg.split('<').skip(1).filter_map(|part| {
         let (tag, text) = part.split_once('>')?;
@@ -87,7 +87,7 @@ impl PictureElement<'_> {
         self.attribute(name).and_then(|value| value.parse().ok()).filter(|it: &f32| it.is_finite()).unwrap_or(default)
     }
 
-    /// The colour of a fill or a stroke; `None` where there is none.
+    /// The color of a fill or a stroke; `None` if there is none.
     fn paint(&self, name: &str) -> Option<Paint<'static>> {
         let [r, g, b] = color(self.attribute(name)?)?;
         let opacity = self.number(&format!("{name}-opacity"), 1.0).clamp(0.0, 1.0);
@@ -103,7 +103,7 @@ impl PictureElement<'_> {
         Stroke { width: self.number("stroke-width", 1.0), line_cap: LineCap::Butt, dash, ..Stroke::default() }
     }
 
-    /// The text without the references that stand for signs of SVG.
+    /// The text with SVG's character references decoded.
     fn plain_text(&self) -> String {
         let mut parts = self.text.split("&#");
         let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -116,7 +116,7 @@ impl PictureElement<'_> {
     }
 }
 
-/// A colour as `#rgb` or `#rrggbb`.
+/// A color as `#rgb` or `#rrggbb`.
 fn color(text: &str) -> Option<[u8; 3]> {
     let digits = text.strip_prefix('#')?;
     let value = u32::from_str_radix(digits, 16).ok()?;
@@ -159,7 +159,7 @@ impl PictureCanvas<'_> {
         }
     }
 
-    /// Fills and strokes what lies between points, as far as the element says so.
+    /// Fills and strokes the area between points, according to the element.
     fn outline(&mut self, element: &PictureElement<'_>, mut points: impl Iterator<Item = (f32, f32)>) {
         let mut path = PathBuilder::new();
         let Some((x, y)) = points.next() else { return };
@@ -202,7 +202,7 @@ impl PictureCanvas<'_> {
     }
 }
 
-/// What text without a colour is drawn with.
+/// The color of text without one.
 fn black() -> Option<Paint<'static>> {
     Some(Paint { anti_alias: true, ..Paint::default() })
 }
@@ -251,7 +251,7 @@ impl OutlineBuilder for Outline {
 mod tests {
     use super::*;
 
-    /// A picture with a bar, and below it a text of which every character is in the font but one.
+    /// A picture with a bar, and below it a text with one character that the font lacks.
     fn picture(text: &str) -> Image {
         let bar = "<rect width=\"100\" height=\"50\" fill=\"#fff\"/><rect x=\"10\" width=\"20\" height=\"10\" fill=\"#f00\"/>";
         let text = format!("<text x=\"10\" y=\"40\" font-size=\"20\" text-anchor=\"start\">{text}</text>");

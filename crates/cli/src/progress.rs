@@ -1,7 +1,7 @@
-//! The progress bar of one job, on standard error and only where that is a terminal.
+//! The progress bar of one job, on standard error, only if that is a terminal.
 //!
-//! Rates come from the last seconds, not from the start, and the time that is left counts the phases that follow. What
-//! is shown is text of our own (`Gauge`, which knows no clock); drawing is indicatif's.
+//! Rates come from the last seconds, not from the start, and the remaining time includes the phases that follow. The
+//! text is ours (`Gauge`, which has no clock); drawing is indicatif's.
 
 use crate::human;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,17 +13,17 @@ use std::time::{Duration, Instant};
 
 /// Jobs shorter than this show no bar: a flash helps nobody.
 const QUIET_FOR: Duration = Duration::from_millis(300);
-/// How much time rates are taken from.
+/// The period over which rates are computed.
 const WINDOW: Duration = Duration::from_secs(3);
-/// No rate is taken from less time.
+/// The shortest period for a rate.
 const LEAST: Duration = Duration::from_millis(500);
-/// How often an amount is noted, and the text changed.
+/// How often an amount is recorded, and the text updated.
 const EVERY: Duration = Duration::from_millis(100);
 
 const KNOWN: &str = "{prefix} [{bar:30}] {msg}";
 const UNKNOWN: &str = "{prefix} {msg}";
 
-/// What progress counts.
+/// The unit of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Bytes,
@@ -31,7 +31,7 @@ enum Unit {
     Figures,
 }
 
-/// A bar that appears when its job takes long, and goes away with it.
+/// A bar that appears if its job takes long, and disappears with it.
 #[derive(Default)]
 pub struct Bar(Option<Arc<Lazy>>);
 
@@ -47,7 +47,7 @@ struct Lazy {
 }
 
 impl Bar {
-    /// A bar for a job that counts bytes, where one is `wanted` and standard error is a terminal; `later` phases follow
+    /// A bar for a job that counts bytes, if one is `wanted` and standard error is a terminal; `later` phases follow
     /// it.
     pub fn new(label: String, wanted: bool, later: u32) -> Bar {
         Bar::counting(label, wanted, Unit::Bytes, later)
@@ -77,7 +77,7 @@ impl Bar {
         }
     }
 
-    /// What the library calls.
+    /// The library's callback.
     pub fn callback(&self) -> Option<Progress> {
         let lazy = self.0.clone()?;
         Some(Progress(Arc::new(move |done, total| lazy.update(done, total))))
@@ -85,7 +85,7 @@ impl Bar {
 }
 
 impl Lazy {
-    /// Called from worker threads, so it must not wait: whoever comes while another is here does nothing.
+    /// Called from worker threads, so it must not wait: if another thread is in it, it does nothing.
     fn update(&self, done: u64, total: Option<u64>) {
         let elapsed = self.start.get_or_init(Instant::now).elapsed();
         let Ok(mut gauge) = self.gauge.try_lock() else { return };
@@ -98,12 +98,12 @@ impl Lazy {
     }
 }
 
-/// How much was done when, over the last seconds.
+/// The amounts done over the last seconds.
 #[derive(Debug, Default)]
 struct Gauge(VecDeque<(Duration, u64)>);
 
 impl Gauge {
-    /// Notes how much is done at a time since the start; `false` where it is too soon for another note.
+    /// Records the amount done at a time since the start; `false` if it is too soon for another record.
     fn note(&mut self, at: Duration, done: u64) -> bool {
         if self.0.back().is_some_and(|last| at < last.0 + EVERY) {
             return false;
@@ -115,21 +115,21 @@ impl Gauge {
         true
     }
 
-    /// How much is done per second; `None` while too little time has passed.
+    /// The amount done per second; `None` while too little time has passed.
     fn rate(&self) -> Option<f64> {
         let (first, last) = (self.0.front()?, self.0.back()?);
         let time = last.0.saturating_sub(first.0);
         (time >= LEAST).then(|| last.1.saturating_sub(first.1) as f64 / time.as_secs_f64())
     }
 
-    /// How many seconds are left of a phase of so much, and of the `later` ones, which take about as long as it does.
+    /// The seconds left in a phase of this size, and in the `later` ones, which take about as long.
     fn seconds_left(&self, total: u64, later: u32) -> Option<f64> {
         let (at, done) = *self.0.back()?;
         let left = total.saturating_sub(done) as f64 / self.rate().filter(|rate| *rate > 0.0)?;
         Some(left + f64::from(later) * (at.as_secs_f64() + left))
     }
 
-    /// What the bar says: `12.0 MB of 340.0 MB, 133 MB/s, 3 s left`.
+    /// The text of the bar: `12.0 MB of 340.0 MB, 133 MB/s, 3 s left`.
     fn words(&self, unit: Unit, total: Option<u64>, later: u32) -> String {
         let done = self.0.back().map_or(0, |last| last.1);
         let amount = |value| if unit == Unit::Bytes { human::bytes(value) } else { human::count(value) };
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_first_figure_is_no_rate() {
-        // 40 MB came at once: the first block of a file that is in memory.
+        // 40 MB arrived at once: the first block of a file in memory.
         let first = told(&[(0, 0), (1, 40), (300, 40)]);
         assert_eq!(first.words(Unit::Bytes, Some(400 * MB), 0), "40.0 MB of 400.0 MB");
         let later = told(&[(0, 0), (1, 40), (300, 40), (600, 60)]);
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(gauge.seconds_left(400 * MB, 0), Some(2.0));
         // Writing takes about as long as reading: 4 s.
         assert_eq!(gauge.seconds_left(400 * MB, 1), Some(6.0));
-        // Nothing comes any more: nobody knows.
+        // Without progress the rest is unknown.
         assert_eq!(told(&[(0, 100), (4000, 100), (8000, 100)]).seconds_left(400 * MB, 1), None);
     }
 

@@ -1,7 +1,7 @@
 //! The files that a run leaves about itself: `--trace`, `--report`, `--chart`.
 //!
-//! What they say is the library's, `polyhaul::report`; here is when they are written, and that a path that cannot be
-//! written to is told before the work begins. They never change what the work does.
+//! Their content is the library's, `polyhaul::report`; this decides when they are written, and reports a path that
+//! cannot be written before the work begins. They never change the work.
 
 use crate::args::Everywhere;
 use crate::args::pace::Throttles;
@@ -14,10 +14,10 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How often the process is looked at.
+/// The interval of sampling the process.
 const EVERY: Duration = Duration::from_millis(5);
 
-/// What will be written at the end, and what looks at the process until then.
+/// The files to write at the end, and the sampler until then.
 pub struct Records(Mutex<Option<RecordsOpen>>);
 
 struct RecordsOpen {
@@ -27,7 +27,7 @@ struct RecordsOpen {
 }
 
 impl Records {
-    /// A recorder for the run, which notes as much as the files that are asked for need.
+    /// A recorder for the run, with the detail that the requested files need.
     pub fn start(everywhere: &Everywhere) -> (Trace, Records) {
         let Everywhere { trace, report, chart, .. } = everywhere;
         let asked = [(Document::Trace, trace), (Document::Page, report), (Document::Picture, chart)];
@@ -40,7 +40,7 @@ impl Records {
         (trace, Records(Mutex::new(Some(RecordsOpen { wanted, heading: heading(), sampler }))))
     }
 
-    /// An error where a file cannot be written; then none will be.
+    /// An error if a file cannot be written; then none will be.
     pub fn check(&self) -> Result<()> {
         let result = self.open().iter().flat_map(|open| &open.wanted).try_for_each(|(_, path)| try_out(path));
         result.inspect_err(|_| self.forget())
@@ -51,10 +51,10 @@ impl Records {
         *self.open() = None;
     }
 
-    /// Writes the files; the second time there are none. `report` is what the jobs did, if they did not fail.
+    /// Writes the files; a second call writes none. `report` is that of the jobs, unless they failed.
     ///
     /// # Errors
-    /// The first one; the other files are written nevertheless.
+    /// The first error; the other files are written nevertheless.
     pub fn write(&self, trace: &Trace, report: Option<&Report>, throttles: &Throttles) -> Result<()> {
         let Some(RecordsOpen { wanted, heading, sampler }) = self.open().take() else { return Ok(()) };
         drop(sampler);

@@ -1,7 +1,6 @@
-//! Errors and warnings as a good compiler shows them: the place, the line, a caret, what would help.
+//! Errors and warnings in the style of a good compiler: the place, the line, a caret, a hint.
 //!
-//! Pure: a diagnostic goes in, coloured text comes out. Whatever a file put into a message is made
-//! safe for a terminal here.
+//! Pure: a diagnostic goes in, colored text comes out. Text from files is made safe for a terminal here.
 
 use crate::args::WarningsShown;
 use crate::human;
@@ -14,7 +13,7 @@ use std::ops::Range;
 /// How many warnings of a kind are shown in full before they are summed up.
 const FULL: usize = KEPT_PER_KIND;
 
-/// How many names a sum of warnings has.
+/// How many names a summary of warnings lists.
 const NAMED: usize = 5;
 
 /// An error.
@@ -27,8 +26,8 @@ pub fn warning(warning: &Warning) -> String {
     diagnose(Level::WARNING, Some(warning.code), &warning.diagnostic)
 }
 
-/// The warnings: all that are kept, or the first of each kind and a line for the others of that kind. The one that
-/// `stop` says too is shown as that error.
+/// The warnings: all that are kept, or the first of each kind and a line for the others of that kind. A warning that
+/// `stop` repeats is shown as that error.
 pub fn warnings(warnings: &Warnings, shown: WarningsShown, stop: Option<&Diagnostic>) -> String {
     let full = if shown == WarningsShown::All { usize::MAX } else { FULL };
     let mut kinds: BTreeMap<&str, KindShown<'_>> = BTreeMap::new();
@@ -49,18 +48,18 @@ pub fn warnings(warnings: &Warnings, shown: WarningsShown, stop: Option<&Diagnos
     text + &sums(warnings, &kinds, full)
 }
 
-/// What is shown of the warnings of one kind.
+/// The displayed warnings of one kind.
 #[derive(Default)]
 struct KindShown<'w> {
-    /// How many were looked at.
+    /// How many were considered.
     seen: usize,
-    /// How many those stand for that are shown in full.
+    /// How many occurrences those shown in full stand for.
     covered: u64,
-    /// What the others are about.
+    /// The subjects of the others.
     names: Vec<&'w str>,
 }
 
-/// A line for each kind of which there are more than those that are shown in full.
+/// A line for each kind with more warnings than those shown in full.
 fn sums(warnings: &Warnings, kinds: &BTreeMap<&str, KindShown<'_>>, full: usize) -> String {
     let more = |(code, &count): (&&'static str, &u64)| {
         let kind = kinds.get(code);
@@ -93,12 +92,12 @@ fn names(all: &[&str]) -> String {
     if few.is_empty() { String::new() } else { format!(": {}", few.join(", ")) }
 }
 
-/// Whether two diagnostics say the same about the same place.
+/// Whether two diagnostics have the same message and place.
 pub fn same(one: &Diagnostic, other: &Diagnostic) -> bool {
     one.message == other.message && one.place == other.place
 }
 
-/// How many warnings there are of each kind: `3 missing-material, 1 unknown-statement`.
+/// The number of warnings of each kind: `3 missing-material, 1 unknown-statement`.
 pub fn counts(warnings: &Warnings) -> String {
     let each = warnings.counts().iter().map(|(code, n)| format!("{} {code}", human::count(*n)));
     each.collect::<Vec<_>>().join(", ")
@@ -111,7 +110,7 @@ fn diagnose(level: Level<'_>, code: Option<&str>, diagnostic: &Diagnostic) -> St
     }
 }
 
-/// The short form, for what has no line: the place stands before the message.
+/// The short form, for diagnostics without a line: the place precedes the message.
 fn without_line(level: Level<'_>, code: Option<&str>, diagnostic: &Diagnostic) -> String {
     let message = human::safe(&diagnostic.message);
     let title = match human::safe(&diagnostic.place.to_string()).as_str() {
@@ -160,8 +159,8 @@ fn render(group: Group<'_>) -> String {
     text
 }
 
-/// Puts ` --> file:line:column` under the title. The renderer would count the column itself, from
-/// the start of the excerpt; but an excerpt of a long line starts somewhere inside.
+/// Inserts ` --> file:line:column` below the title. The renderer would count the column itself, from the start of the
+/// excerpt; but an excerpt of a long line starts somewhere inside.
 fn insert_place(rendered: &str, place: &Place) -> String {
     let (title, rest) = rendered.split_once('\n').unwrap_or((rendered, ""));
     let indent = place.line.map_or(0, |line| line.to_string().len());

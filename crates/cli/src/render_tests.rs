@@ -1,4 +1,4 @@
-//! Golden tests: what people see, letter by letter, without the colours.
+//! Golden tests: what people see, letter by letter, without the colors.
 
 use super::*;
 use polyhaul::error::Place;
@@ -120,7 +120,7 @@ fn files_cannot_drive_the_terminal() {
     }
 }
 
-/// A log with so many materials that are not defined.
+/// A log with this many undefined materials.
 fn undefined(count: usize) -> Warnings {
     let mut log = Warnings::default();
     for number in 0..count {

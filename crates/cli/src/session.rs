@@ -1,6 +1,6 @@
 //! One run of the command: calls the library with the global options, and ends the run.
 //!
-//! What each subcommand does is in its own module; what is shown is made by `render`, `json` and `judge`.
+//! The work of each subcommand is in its own module; the output is made by `render`, `json` and `judge`.
 
 use crate::args::pace::Throttles;
 use crate::args::{Everywhere, ReadArgs, WarningsShown};
@@ -25,7 +25,7 @@ pub struct Session {
     pub everywhere: Everywhere,
     signals: Signals,
     start: Instant,
-    /// What all jobs of the run did when.
+    /// The recording of all jobs of the run.
     trace: Trace,
     records: Records,
     throttles: Throttles,
@@ -50,9 +50,9 @@ impl Session {
         Session { everywhere, signals, start: Instant::now(), trace, records, throttles }
     }
 
-    /// An error where a file that is wanted at the end cannot be written: to be asked before anything is done.
+    /// An error if a file requested for the end cannot be written: to be checked before anything is done.
     ///
-    /// Another where the subcommand does not read or write assets (`is_work`) and such a file, or a rate, is asked for.
+    /// Another if the subcommand does not read or write assets (`is_work`) but such a file, or a rate, is requested.
     pub fn check(&self, is_work: bool) -> Result<()> {
         if !is_work && let Some(option) = self.everywhere.of_work() {
             self.records.forget();
@@ -108,7 +108,7 @@ impl Session {
         self.reading(path, options, |input, options| Reader::new(input).options(options).scene())
     }
 
-    /// Does with `path`, or standard input, what reads it.
+    /// Passes `path`, or standard input, to a function that reads it.
     pub fn reading<T>(
         &self,
         path: &Path,
@@ -134,7 +134,7 @@ impl Session {
         Writer::new(path).options(&options).scene(scene)
     }
 
-    /// Reads one path and writes the other; `-` is a standard stream. `before` sees what was read.
+    /// Reads one path and writes the other; `-` is a standard stream. `before` receives what was read.
     pub fn convert(
         &self,
         [from, to]: [&Path; 2],
@@ -165,7 +165,7 @@ impl Session {
         Bar::files(doing.to_owned(), !self.everywhere.quiet && !self.everywhere.no_progress)
     }
 
-    /// A bar for work on a file that so many phases follow.
+    /// A bar for work on a file, followed by this many phases.
     fn bar(&self, doing: &str, path: &Path, later: u32) -> Bar {
         let wanted = !self.everywhere.quiet && !self.everywhere.no_progress;
         Bar::new(format!("{doing} {}", human::safe(&path.display().to_string())), wanted, later)
@@ -186,7 +186,7 @@ impl Session {
         }
     }
 
-    /// Shows times, threads and memory to people who asked for them.
+    /// Shows times, threads and memory if requested.
     pub fn show_work(&self, report: &Report) {
         if !self.talks() || !self.everywhere.verbose {
             return;
@@ -199,23 +199,23 @@ impl Session {
         console::note(&format!("time: {}; {threads}{peak}\n", phases.join(", ")));
     }
 
-    /// What was recorded of the run's jobs until now.
+    /// The recording of the run's jobs so far.
     pub fn recording(&self) -> Recording {
         self.trace.recording()
     }
 
-    /// The verdict on all jobs of the run until now, which did what `report` says; `None` where none ended.
+    /// The verdict on all jobs of the run so far, whose report is `report`; `None` if none ended.
     fn verdict(&self, report: &Report) -> Option<Verdict> {
         let seen = self.recording();
         (seen.elapsed_ns > 0).then(|| self.judge(&seen, report))
     }
 
-    /// The verdict on what was recorded of jobs that did what `report` lists.
+    /// The verdict on a recording of jobs whose report is `report`.
     pub fn judge(&self, seen: &Recording, report: &Report) -> Verdict {
         judge::judge(seen, report, &self.throttles)
     }
 
-    /// Shows people what bound the jobs of the run.
+    /// Shows people what limited the jobs of the run.
     pub fn show_verdict(&self, report: &Report) {
         if moved(report)
             && self.talks()
@@ -225,7 +225,7 @@ impl Session {
         }
     }
 
-    /// Prints the JSON object where it is wanted. Returns `code`, or that printing failed.
+    /// Prints the JSON object if requested. Returns `code`, or that printing failed.
     pub fn finish<T: Serialize>(
         &self,
         command: &str,
@@ -238,7 +238,7 @@ impl Session {
         self.finish_with(command, details, report, verdict, outcome, to)
     }
 
-    /// The same with another verdict than that on the whole run.
+    /// The same with a verdict other than that on the whole run.
     pub fn finish_with<T: Serialize>(
         &self,
         command: &str,
@@ -276,12 +276,12 @@ impl Session {
         self.finish(command, None::<()>, &Report::default(), (code, Some(error)), to)
     }
 
-    /// Writes the files about the run now, which did what `report` says.
+    /// Writes the files about the run now; `report` is that of its jobs.
     pub fn leave(&self, report: &Report) -> Result<()> {
         self.leave_records(Some(report))
     }
 
-    /// Ends a run, whatever became of it: its exit code is `code`, unless what it leaves behind fails.
+    /// Ends a run, whatever its result: its exit code is `code`, unless writing its files fails.
     pub fn end(&self, code: u8) -> u8 {
         if self.leave_records(None).is_ok() { code } else { code.max(FAILED) }
     }
@@ -293,7 +293,7 @@ impl Session {
         self.records.write(&self.trace, report, &self.throttles).inspect_err(|error| self.show_error(error))
     }
 
-    /// The exit code that stands for an error.
+    /// The exit code for an error.
     pub fn exit_code(&self, error: Option<&Error>) -> u8 {
         match error.map(Error::kind) {
             None => DONE,

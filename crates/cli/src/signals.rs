@@ -1,10 +1,9 @@
 //! SIGINT and SIGTERM stop the work cleanly; SIGXFSZ becomes an error of the write.
 //!
-//! The first signal raises the library's cancel flag. The work then ends at its next chunk, takes
-//! its temporary file away, and `main` exits with 128 plus the signal's number. Work that hangs in
-//! a read of a pipe never sees the flag, so a thread ends the process after a moment, unless the
-//! work is held by a [`Hold`]: while an output file is open, leaving would leave litter. A second
-//! signal ends the process at once, in any case; the old file is whole even then.
+//! The first signal sets the library's cancel flag. The work then ends at its next chunk, removes its temporary file,
+//! and `main` exits with 128 plus the signal's number. Work that hangs in a read of a pipe never sees the flag, so a
+//! thread ends the process after a moment, unless there is a [`Hold`]: while an output file is open, leaving would
+//! leave litter. A second signal ends the process immediately, in any case; the old file is intact even then.
 
 use crate::format;
 use polyhaul::options::Cancel;
@@ -15,11 +14,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(unix)]
 use std::time::Duration;
 
-/// How long work that holds nothing may take to stop.
+/// How long work without a hold may take to stop.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_millis(800);
 
-/// What was caught, and whether leaving at once would do harm.
+/// The signal that was caught, and whether leaving immediately would do harm.
 #[derive(Clone, Default)]
 pub struct Signals {
     cancel: Cancel,
@@ -31,8 +30,7 @@ pub struct Signals {
     meant_for: Arc<std::sync::Mutex<Option<Other>>>,
 }
 
-/// Another process. The descriptor stands for it alone, even when its id is given to a new one; systems before
-/// Linux 5.3 have none.
+/// Another process. The descriptor refers only to it, even if its id is reused; systems before Linux 5.3 have none.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 struct Other {
     process: i32,
@@ -63,36 +61,36 @@ impl Signals {
         }
     }
 
-    /// Says that an output is open from now on; an error where a signal came first.
+    /// Declares that an output is open from now on; an error if a signal came first.
     pub fn hold(&self) -> Result<Hold> {
         let hold = self.hold_on();
         // Counted first and checked then: the watching thread does it the other way round.
         if self.caught.load(Ordering::SeqCst) == 0 { Ok(hold) } else { Err(Error::cancelled()) }
     }
 
-    /// The same for an output of this path. What is not a file of its own (a pipe, a device, `-`) leaves nothing behind
-    /// that would need a hold.
+    /// The same for an output of this path. Anything but a separate file (a pipe, a device, `-`) leaves nothing behind
+    /// and needs no hold.
     pub fn hold_output(&self, path: &Path) -> Result<Option<Hold>> {
         let is_special = || std::fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir());
         if format::is_stream(path) || is_special() { Ok(None) } else { self.hold().map(Some) }
     }
 
-    /// The same after a signal, too: for what is done at the end of work that stopped.
+    /// The same even after a signal: for the cleanup of work that stopped.
     pub fn hold_on(&self) -> Hold {
         self.holds.fetch_add(1, Ordering::SeqCst);
         Hold(self.holds.clone())
     }
 
-    /// From now on signals are for another process, which nobody waited for yet and which decides when to end; with
-    /// `None` they are for this one again. SIGTERM is passed on to it; SIGINT it gets by itself, as a terminal sends it
-    /// to both.
+    /// From now on signals are for another process, which was not waited for yet and which decides when to end; with
+    /// `None` they are for this one again. SIGTERM is forwarded to it; it receives SIGINT by itself, since a terminal
+    /// sends it to both.
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub fn pass_to(&self, process: Option<i32>) {
         let other = process.map(Other::new);
         *self.meant_for.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = other;
     }
 
-    /// A thread waits for signals, so that what they cause need not be safe inside of a handler.
+    /// A thread waits for signals, so that their handling need not be async-signal-safe.
     #[cfg(unix)]
     fn catch(&self) -> std::io::Result<()> {
         use signal_hook::consts::{SIGINT, SIGTERM};
@@ -121,7 +119,7 @@ impl Signals {
         Ok(())
     }
 
-    /// The first signal asks the work to stop and sets the clock; the second ends the process.
+    /// The first signal requests a stop and starts the clock; the second ends the process.
     #[cfg(unix)]
     fn arrived(&self, signal: usize) {
         #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -160,8 +158,8 @@ impl Other {
         Other { process, descriptor }
     }
 
-    /// Asks it to end; without effect where it has ended. Without a descriptor an id that was waited for just now could
-    /// be met, but a system gives that to a new process only after all other ids.
+    /// Asks it to end; without effect if it has ended. Without a descriptor, an id that was just waited for could be
+    /// hit, but a system reuses it only after all other ids.
     fn terminate(&self) {
         use std::os::fd::AsRawFd;
         // SAFETY: the calls take numbers, and a null where a pointer is allowed to be one.

@@ -1,8 +1,8 @@
 //! Which of the three standard streams were open when the program started.
 //!
 //! Rust's runtime opens `/dev/null` in place of a closed one before `main` begins, so that no file gets its number.
-//! That is needed, but it hides a mistake: `polyhaul convert a.obj - >&-` would succeed and write nothing. So it is
-//! looked at earlier, when the program is loaded. Nothing here reads or writes.
+//! That is needed, but it hides a mistake: `polyhaul convert a.obj - >&-` would succeed and write nothing. So this is
+//! checked earlier, when the program is loaded. Nothing here reads or writes.
 
 use polyhaul::{Error, ErrorKind, Input, Output, Result};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -46,7 +46,7 @@ pub fn output() -> Result<Output> {
     if is_output_closed() { Err(closed("opening standard output failed: it is closed")) } else { Ok(Output::Stdout) }
 }
 
-/// Whether nothing can be written to standard output.
+/// Whether standard output is closed.
 pub fn is_output_closed() -> bool {
     is_closed(1)
 }

@@ -1,6 +1,6 @@
 //! `polyhaul texture IN... -o DIR`: images to GPU textures.
 //!
-//! The work is the library's (`polyhaul::textures`); here are the text and JSON about it.
+//! The work is the library's (`polyhaul::textures`); this makes the text and JSON about it.
 
 use crate::args::texture::TextureArgs;
 use crate::json::{JsonFailure, JsonWarnings};
@@ -52,7 +52,7 @@ pub fn run(session: &Session, args: &TextureArgs) -> u8 {
     }
 }
 
-/// The images; it is an error where there are none.
+/// The images; it is an error if there are none.
 fn find(args: &TextureArgs) -> Result<Vec<Source>> {
     let sources = find_images(&args.inputs)?;
     if sources.is_empty() {
@@ -75,7 +75,7 @@ fn import(session: &Session, args: &TextureArgs, sources: &[Source], mut options
     }
 }
 
-/// Shows what people should know of one image while others are worked on.
+/// Shows the warnings and errors of one image while others are being processed.
 fn show(session: &Session, source: &Source, outcome: &Outcome) {
     match outcome {
         Outcome::Failed(error) => session.show_error(error),
@@ -107,7 +107,7 @@ fn blocks(encoding: polyhaul::model::Encoding) -> String {
     }
 }
 
-/// Adds up what became of the images, prints the lines and the object, and gives the exit code.
+/// Adds up the results, prints the lines and the object, and returns the exit code.
 fn finish(session: &Session, sources: &[Source], imports: &Imports) -> u8 {
     let [made, unchanged, failed] = imports.counts();
     let error = imports.outcomes.iter().rev().find_map(|outcome| match outcome {
@@ -137,14 +137,14 @@ fn finish(session: &Session, sources: &[Source], imports: &Imports) -> u8 {
         }
     }
     session.show_verdict(&report);
-    // Phases of many files side by side say nothing together.
+    // Phases of many parallel files mean nothing when added up.
     report.phases.clear();
     let files = sources.iter().zip(&imports.outcomes).map(|(source, outcome)| entry(source, outcome)).collect();
     let details = TextureDetails { made, unchanged, failed, files };
     session.finish("texture", Some(details), &report, (code, error), JsonTo::Stdout)
 }
 
-/// A line for each image that failed, where there were several.
+/// A line for each image that failed, if there were several.
 fn failures(sources: &[Source], imports: &Imports) -> String {
     let all = sources.iter().zip(&imports.outcomes);
     let failed = all.filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));

@@ -1,6 +1,6 @@
 //! `polyhaul validate IN...`: every problem found by reading, and some that reading does not see.
 //!
-//! What is checked is the library's (`polyhaul::inspect`); here are the results as text and as JSON.
+//! The checks are the library's (`polyhaul::inspect`); this shows the results as text and as JSON.
 
 use crate::args::{ValidateArgs, WarningsShown};
 use crate::json::{JsonFailure, JsonWarnings, codec};
@@ -13,7 +13,7 @@ use std::path::Path;
 
 #[derive(Serialize)]
 struct ValidateDetails<'a> {
-    /// Whether all are; `null` where an interruption left that open.
+    /// Whether all are; `null` if an interruption left that open.
     valid: Option<bool>,
     files: Vec<ValidateFile<'a>>,
 }
@@ -30,14 +30,14 @@ struct ValidateFile<'a> {
     error: Option<JsonFailure>,
 }
 
-/// What became of one input.
+/// The result for one input.
 struct ValidateChecked<'a> {
     path: &'a Path,
     found: Validation,
 }
 
 impl ValidateChecked<'_> {
-    /// Whether it is; `None` where an interruption came before that was known.
+    /// Whether it is valid; `None` if an interruption came first.
     fn valid(&self) -> Option<bool> {
         let is_cancelled = self.found.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
         (!is_cancelled).then_some(self.found.valid)
@@ -64,7 +64,7 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
     finish(session, &all)
 }
 
-/// Checks one input. What cannot be read at all is not valid either.
+/// Checks one input. An input that cannot be read at all is not valid either.
 fn check<'a>(session: &Session, path: &'a Path, args: &ValidateArgs) -> ValidateChecked<'a> {
     let options = session.validate_options(&args.read);
     let found = session.reading(path, &options, inspect::validate);
@@ -72,7 +72,7 @@ fn check<'a>(session: &Session, path: &'a Path, args: &ValidateArgs) -> Validate
     ValidateChecked { path, found: found.unwrap_or_else(unread) }
 }
 
-/// Shows the problems and the result; `false` where standard output is closed.
+/// Shows the problems and the result; `false` if standard output is closed.
 fn show(session: &Session, checked: &ValidateChecked<'_>) -> bool {
     if session.everywhere.json {
         return true;
@@ -92,7 +92,7 @@ fn show(session: &Session, checked: &ValidateChecked<'_>) -> bool {
     session.everywhere.quiet || console::result(&verdict(checked))
 }
 
-/// The one line that standard output gets for each input.
+/// The one line on standard output for each input.
 fn verdict(checked: &ValidateChecked<'_>) -> String {
     let name = human::safe(&checked.path.display().to_string());
     let warnings = &checked.found.report.warnings;

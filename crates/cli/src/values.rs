@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const KIB: u64 = 1 << 10;
 
-/// Parses a value with some names that completions offer; other texts may be fine, too.
+/// Parses a value with some names offered by completions; other texts may be valid, too.
 #[derive(Clone)]
 pub struct Choices<T> {
     names: &'static [&'static str],
@@ -19,7 +19,7 @@ pub struct Choices<T> {
 }
 
 impl<T> Choices<T> {
-    /// These names, of what `parse` takes.
+    /// These names, which `parse` accepts.
     pub fn with(names: &'static [&'static str], parse: fn(&str) -> Result<T, String>) -> Choices<T> {
         Choices { names, parse }
     }
@@ -90,8 +90,8 @@ fn unit_bytes(unit: &str) -> Option<u64> {
     })
 }
 
-/// A path of a file to write whose name ends as one of `endings` says: so an input that stands there by mistake is not
-/// replaced. Names without an ending are fine (`/dev/fd/3`).
+/// A path of a file to write whose name ends in one of `endings`, so that an input given by mistake is not replaced.
+/// Names without an extension are fine (`/dev/fd/3`).
 pub fn file_named(endings: &'static [&'static str]) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
         let is_one = |ending: &std::ffi::OsStr| endings.iter().any(|known| ending.eq_ignore_ascii_case(known));
@@ -135,7 +135,7 @@ pub fn latency(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or("expected a time of up to 3600s, such as 100us, 5ms or 0.1s".into())
 }
 
-/// The size of the demo's scene: less says nothing about rates, more passes 32-bit indices.
+/// The size of the demo's scene: less would make rates meaningless, more would exceed 32-bit indices.
 pub fn demo_size(text: &str) -> Result<u64, String> {
     let bytes = size(text)?;
     if (100_000..=4_000_000_000).contains(&bytes) { Ok(bytes) } else { Err("expected a size from 100KB to 4GB".into()) }
@@ -210,7 +210,7 @@ impl FromStr for Places {
     }
 }
 
-/// Where a limit is among all of them.
+/// The place of a limit among all of them.
 type Field = fn(&mut Limits) -> &mut u64;
 
 /// The limits by name.

@@ -1,7 +1,7 @@
-//! `polyhaul watch -- COMMAND`: runs any program, and says what it did to each file.
+//! `polyhaul watch -- COMMAND`: runs any program, and reports its use of each file.
 //!
-//! On Linux, by ptrace and a filter of system calls in the kernel (`linux`); other systems get an
-//! error. What the program prints is not touched: the report goes to standard error, or to a file.
+//! On Linux, by ptrace and a filter of system calls in the kernel (`linux`); other systems get an error. The program's
+//! output is not touched: the report goes to standard error, or to a file.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux;

@@ -16,7 +16,7 @@ pub struct LayerArgs {
 }
 
 impl LayerArgs {
-    /// As the library has it.
+    /// In the library's form.
     pub fn options(&self) -> ImageReadOptions {
         ImageReadOptions::default().with_layer(self.layer.clone()).with_part(self.part.clone())
     }

@@ -1,4 +1,4 @@
-//! The options of `polyhaul limits`. What is measured is the library's (`polyhaul::measure`).
+//! The options of `polyhaul limits`. The measurements are the library's (`polyhaul::measure`).
 
 use clap::{Args, ValueHint};
 use polyhaul::measure::MeasureOptions;
@@ -28,7 +28,7 @@ pub struct LimitsArgs {
     /// Save the figures even if other programs were using the cores
     #[arg(long, conflicts_with = "forget")]
     pub force: bool,
-    /// The largest file that is written; less than usual makes figures that mean little, for tests.
+    /// The largest file to write; less than usual yields meaningless figures, for tests.
     #[arg(long, hide = true, value_name = "BYTES")]
     file_bytes: Option<u64>,
     /// The text that our own pieces work on.

@@ -1,4 +1,4 @@
-//! Options that simulate devices slower than this machine's. What they do is in the library (`Throttle`).
+//! Options that simulate devices slower than this machine's. They are implemented in the library (`Throttle`).
 
 use crate::values;
 use clap::Args;
@@ -23,7 +23,7 @@ pub struct PaceArgs {
     pub write_latency: Option<Duration>,
 }
 
-/// What throttles reading and writing, for the whole run.
+/// The throttles for reading and writing, for the whole run.
 #[derive(Clone, Default)]
 pub struct Throttles {
     /// Reading.
@@ -33,7 +33,7 @@ pub struct Throttles {
 }
 
 impl PaceArgs {
-    /// What was asked for.
+    /// The requested throttles.
     pub fn throttles(&self) -> Throttles {
         let throttle = |rate: Option<u64>, latency: Option<Duration>| {
             (rate.is_some() || latency.is_some()).then(|| Throttle::new(rate, latency.unwrap_or_default()))

@@ -61,7 +61,7 @@ impl FromStr for MeshPlace {
 }
 
 impl PbrtArgs {
-    /// The library's options; an error where something is asked for that the output's format has not.
+    /// The library's options; an error for options that the output's format does not support.
     pub fn style(&self, to: Format, (lazy, from): (bool, Option<Format>)) -> Result<PbrtWriteOptions> {
         let asked =
             [("--meshes", self.meshes.is_some()), ("--parts", self.parts.is_some()), ("--compact", self.compact)];

@@ -78,7 +78,7 @@ pub enum Storing {
 }
 
 impl Storing {
-    /// As the library has it; `None` where nothing is written.
+    /// In the library's form; `None` if nothing is written.
     pub fn compression(self) -> Option<Compression> {
         match self {
             Storing::AsIs => None,
@@ -134,7 +134,7 @@ impl SweepArgs {
         devices
     }
 
-    /// The thread counts, from few to many, each once; `all` is what there is.
+    /// The thread counts, from few to many, each once; `all` is the number of cores.
     pub fn threads(&self, all: usize) -> Vec<usize> {
         let given = self.sweep_threads.iter().map(|&threads| usize::from(threads));
         let mut threads: Vec<_> = if self.sweep_threads.is_empty() { vec![1, all] } else { given.collect() };
@@ -143,7 +143,7 @@ impl SweepArgs {
         threads
     }
 
-    /// The ways of storing, first as it is; `found` is how its files are compressed.
+    /// The ways of storing, the original first; `found` is the compression of its files.
     pub fn storings(&self, found: &[Option<Codec>]) -> Vec<Storing> {
         let mut storings = vec![Storing::AsIs];
         let is_plain = found.iter().all(Option::is_none);
@@ -153,7 +153,7 @@ impl SweepArgs {
             storings.extend((!is_plain).then_some(Storing::Plain));
             storings.extend(usual.map(|codec| Storing::By(codec, None)));
         } else {
-            // What is not compressed anyway need not be copied.
+            // Files that are not compressed anyway need not be copied.
             let as_is = |it: &Storing| *it == Storing::AsIs || (*it == Storing::Plain && is_plain);
             storings.extend(self.codecs.iter().copied().filter(|it| !as_is(it)));
         }

@@ -1,4 +1,4 @@
-//! The options for tables of numbers. What they mean is the library's (`TableReadOptions`).
+//! The options for tables of numbers. They are implemented in the library (`TableReadOptions`).
 
 use super::SceneArgs;
 use crate::values::{self, Places};
@@ -149,7 +149,7 @@ impl TableArgs {
 }
 
 impl TableStyleArgs {
-    /// Puts what is asked for into the library's options, which have what holds for all formats.
+    /// Applies the arguments to the library's options, which have the values common to all formats.
     pub fn apply(&self, scene: &SceneArgs, style: &mut TableWriteOptions) -> polyhaul::Result<()> {
         style.placement = scene.placement()?;
         style.placement.export_triangulated_mesh = false;

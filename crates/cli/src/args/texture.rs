@@ -1,4 +1,4 @@
-//! The options of `polyhaul texture`. What they mean is the library's (`TextureOptions`).
+//! The options of `polyhaul texture`. They are implemented in the library (`TextureOptions`).
 
 use crate::format;
 use crate::values;
@@ -132,7 +132,7 @@ fn cutoff(text: &str) -> Result<f32, String> {
 }
 
 impl TextureArgs {
-    /// What was asked for, as the library has it.
+    /// The requested options in the library's form.
     pub fn options(&self) -> TextureOptions {
         let mut limits = Limits::default();
         self.limit.iter().for_each(|limit| limit.apply(&mut limits));

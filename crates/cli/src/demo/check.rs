@@ -1,7 +1,7 @@
 //! Compares the scene that was made with the scene that was read back.
 //!
-//! The two may be cut into meshes in different ways, so their arrays are compared end to end, and
-//! indices are counted from the first mesh on.
+//! The two may be divided into meshes differently, so their arrays are compared end to end, and indices are counted
+//! from the first mesh on.
 
 use crate::file::io;
 use polyhaul::Result;
@@ -11,10 +11,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// What differs, in words.
+/// The difference in words.
 pub type CheckDifference = std::result::Result<(), String>;
 
-/// An error where the scenes differ by more than the printed digits.
+/// An error if the scenes differ by more than the printed digits.
 pub fn compare(made: &Scene, read: &Scene, options: &ObjWriteOptions) -> CheckDifference {
     let names = |scene: &Scene| scene.objects.iter().map(|object| object.name.clone()).collect::<Vec<_>>();
     equal("object", names(made).into_iter(), names(read).into_iter())?;

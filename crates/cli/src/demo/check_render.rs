@@ -1,4 +1,4 @@
-//! Compares the scene for a renderer that was made with the one that was read back, whose large meshes are files.
+//! Compares the generated scene for a renderer with the one that was read back, whose large meshes are files.
 
 use super::check::{CheckDifference, equal};
 use polyhaul::Result;
@@ -6,7 +6,7 @@ use polyhaul::model::render::{Instance, Parameter, ParameterValues, Parameters, 
 use polyhaul::model::{Mesh, Scene};
 use polyhaul::ops::places64;
 
-/// An error where the scenes differ in a bit of what they show.
+/// An error if the scenes differ in any bit of what they show.
 pub fn compare(made: &Scene, read: &Scene) -> Result<CheckDifference> {
     let (Some(one), Some(other)) = (&made.render, &read.render) else {
         return Ok(Err("not a renderer scene".into()));
@@ -17,7 +17,7 @@ pub fn compare(made: &Scene, read: &Scene) -> Result<CheckDifference> {
     Ok(equal("instance", a, b).and_then(|()| shapes(one, other, &read.meshes)))
 }
 
-/// The name of what an instance shows.
+/// The name of the object that an instance shows.
 fn name<'a>(render: &'a Render, instance: &Instance) -> Option<&'a str> {
     render.objects.get(instance.object).map(|object| render.text(object.name))
 }
@@ -34,7 +34,7 @@ fn shapes(one: &Render, other: &Render, meshes: &[Mesh]) -> CheckDifference {
     Ok(())
 }
 
-/// Whether a shape's arrays are those of a mesh.
+/// Whether a shape's arrays equal those of a mesh.
 fn file(shape: &Shape<'_>, mesh: &Mesh) -> CheckDifference {
     let floats = |name| match shape.parameters().get(name).map(|parameter| parameter.values) {
         Some(ParameterValues::Floats(values)) => values,

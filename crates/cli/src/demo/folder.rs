@@ -1,4 +1,4 @@
-//! A folder that goes away with everything in it, unless it is to be kept.
+//! A folder that is removed with everything in it, unless it should be kept.
 
 use crate::file::io;
 use polyhaul::Result;
@@ -11,7 +11,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The folder to keep, made where it is missing, or a new temporary one.
+    /// The folder to keep, created if missing, or a new temporary one.
     pub fn new(keep: Option<&Path>) -> Result<Folder> {
         match keep {
             Some(path) => {
@@ -35,14 +35,14 @@ impl Folder {
         }
     }
 
-    /// A folder inside, which goes away in any case.
+    /// A folder inside, which is removed in any case.
     pub fn inner(&self, name: &str) -> Result<Folder> {
         let path = self.path.join(name);
         std::fs::create_dir(&path).map_err(|error| io("creating the folder", &path, error))?;
         Ok(Folder { path, keep: false })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,8 +1,7 @@
-//! The demo's scene for a renderer: an island as films have them, with a ground, plants that stand on it many times,
-//! and grass.
+//! The demo's scene for a renderer: an island as in films, with a ground, plants that occur many times, and grass.
 //!
-//! Plants are object definitions of a trunk and curves; what makes the scene large are meshes, instances and curves
-//! alike. The same size gives the same scene.
+//! Plants are object definitions of a trunk and curves; meshes, instances and curves all make the scene large. The same
+//! size yields the same scene.
 
 use super::scene::{Torus, fraction};
 use polyhaul::Result;
@@ -13,12 +12,12 @@ use polyhaul::options::{PbrtMeshes, PbrtWriteOptions};
 
 /// How many files shapes and instances are spread over.
 pub const PARTS: usize = 24;
-/// Meshes of so many vertices go to PLY files.
+/// Meshes with this many vertices go to PLY files.
 const PLY_VERTICES: u64 = 1500;
-/// What a plant takes, as long as there are not too many.
+/// The size of a plant, as long as there are not too many.
 const PLANT_BYTES: u64 = 500_000;
 const MOST_PLANTS: u64 = 400;
-/// What a quad of a mesh takes in a PLY file, and what an instance and a curve take as text.
+/// The size of a mesh's quad in a PLY file, and of an instance and a curve as text.
 const QUAD_BYTES: u64 = 60;
 const INSTANCE_BYTES: u64 = 190;
 const CURVE_BYTES: u64 = 560;
@@ -37,7 +36,7 @@ pub fn style() -> PbrtWriteOptions {
         .with_parts(PARTS)
 }
 
-/// A scene that takes about so many bytes.
+/// A scene of about this many bytes.
 pub fn of_size(bytes: u64) -> Result<Scene> {
     let mut builder = Builder::default();
     let [sand, bark, green] = settings(&mut builder)?;
@@ -46,7 +45,7 @@ pub fn of_size(bytes: u64) -> Result<Scene> {
     let plants = (trunks / PLANT_BYTES).clamp(3, MOST_PLANTS);
     for plant in 0..plants {
         let first = builder.render.shape_count();
-        // From a quarter of the usual size to nearly twice: some are files of their own.
+        // From a quarter of the usual size to nearly twice: some are separate files.
         let quads = (trunks / plants / QUAD_BYTES) as f64 * (0.25 + 1.5 * fraction(plant, 0));
         mesh(&mut builder, quads as u64, 0.6, bark)?;
         for leaf in 0..curves / plants {
@@ -62,7 +61,7 @@ pub fn of_size(bytes: u64) -> Result<Scene> {
     Ok(Scene { render: Some(Box::new(builder.finish())), ..Scene::default() })
 }
 
-/// Camera, film, light and materials; returns what shapes of sand, bark and green say.
+/// Camera, film, light and materials; returns the states of shapes of sand, bark and green.
 fn settings(builder: &mut Builder) -> Result<[ShapeState; 3]> {
     let eye = Step::LookAt([0.0, 60.0, -180.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
     let place = builder.transform(Transform::IDENTITY, eye)?;
@@ -88,7 +87,7 @@ fn floats<const N: usize>(kind: ParameterType, name: &'static str, values: [f32;
     (kind, name, GivenValues::Floats(values.to_vec()))
 }
 
-/// A closed mesh of about so many quads, as triangles.
+/// A closed mesh of about this many quads, as triangles.
 fn mesh(builder: &mut Builder, quads: u64, radius: f64, state: ShapeState) -> Result<()> {
     let rows = (quads / 2).isqrt().max(3) as u32;
     let made = Torus { rows, columns: rows * 2, center: [0.0; 3], radius, ripple: 0.05 }.mesh();
@@ -102,7 +101,7 @@ fn mesh(builder: &mut Builder, quads: u64, radius: f64, state: ShapeState) -> Re
     builder.shape("trianglemesh", parameters, state, Transform::IDENTITY)
 }
 
-/// A blade that stands somewhere within a square.
+/// A blade at some place within a square.
 fn curve(builder: &mut Builder, index: u64, side: f64, state: ShapeState) -> Result<()> {
     let [x, z, bend, turn] = [0, 1, 2, 3].map(|stream| 2.0 * fraction(index, stream) - 1.0);
     let height = 0.2 + 0.3 * fraction(index, 4);
@@ -124,7 +123,7 @@ fn place(builder: &mut Builder, plants: u64, count: u64) -> Result<()> {
         let (sin, cos) = (std::f64::consts::TAU * fraction(index, 2)).sin_cos();
         let size = 0.5 + fraction(index, 3);
         let matrix = [size * cos, 0.0, -size * sin, 0.0, size, 0.0, size * sin, 0.0, size * cos, x, 0.0, z];
-        // As a file would have them.
+        // As in a file.
         matrix.map(|value| f64::from(value as f32))
     };
     let shown = |index: u64| (plants as f64 * fraction(index, 4)) as u32;

@@ -1,7 +1,7 @@
-//! `polyhaul demo`: the main job from end to end, on a scene that it makes itself.
+//! `polyhaul demo`: the main job from end to end, on a generated scene.
 //!
-//! `scene` makes the scene of meshes and `island` the one for a renderer, `check` and `check_render` compare what came
-//! back, `rates` measures this machine's plain reads and writes, and `folder` gives a place that is taken away again.
+//! `scene` makes the scene of meshes and `island` the one for a renderer, `check` and `check_render` compare the
+//! result, `rates` measures this machine's plain reads and writes, and `folder` supplies a temporary folder.
 
 mod check;
 mod check_render;
@@ -27,7 +27,7 @@ use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The end of the names of files, which tells how they are compressed.
+/// The ending of file names, which indicates their compression.
 fn suffix(args: &DemoArgs) -> &'static str {
     match args.compress {
         None => "",
@@ -37,7 +37,7 @@ fn suffix(args: &DemoArgs) -> &'static str {
     }
 }
 
-/// A scene, and the file that it goes to.
+/// A scene, and its file.
 struct Subject {
     kind: DemoKind,
     made: Scene,
@@ -131,8 +131,8 @@ pub fn run(session: &Session, args: &DemoArgs) -> u8 {
     }
 }
 
-/// All steps in order. Each plain rate is measured right after the rate that it stands beside, so
-/// that both find the system's caches in the same state.
+/// All steps in order. Each plain rate is measured directly after the rate it is compared with, so that both find the
+/// system's caches in the same state.
 fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
     // Signals wait for the end of the running step, so that the folder is taken away.
     let _hold = session.signals().hold()?;
@@ -143,7 +143,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
 
     let mut all = Report::default();
     let write_again = || {
-        // As for the plain write, which goes into a new file each time.
+        // Like the plain write, which goes to a new file each time.
         let _ = std::fs::remove_file(file);
         session.save(made, file, write)
     };
@@ -157,7 +157,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
     let load_again = || session.load(file, &read);
     let (read_time, reading, loaded) = timed(session, load_again, |loaded| all.extend(loaded.report.clone()))?;
     let plain_read = rates::plain_read(&subject.files(&loaded.value))?;
-    // What is compressed is text to the one who works on it.
+    // Compressed data counts as text for the work on it.
     let text_bytes = if args.compress.is_some() { loaded.report.plain_bytes_in } else { bytes };
     let verdicts = Verdicts { write: session.judge(&writing, &report), read: session.judge(&reading, &loaded.report) };
     report.extend(loaded.report);
@@ -175,7 +175,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
     Ok((DemoDetails { same: true, kind: subject.kind.name(), folder: kept, bytes, rates, verdicts, contents }, report))
 }
 
-/// What was read must be what was made; one file must be written as the same bytes again.
+/// What was read must equal what was made; one file must be written as the same bytes again.
 fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder, all: &mut Report) -> Result<()> {
     let wrong = |what: String| Error::new(ErrorKind::Internal, format!("verification failed: {what}"));
     let Subject { made, file, write, .. } = subject;
@@ -192,8 +192,8 @@ fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder, a
     }
 }
 
-/// Runs a step three times, as the plain rates are measured, and tells the seconds of the fastest run:
-/// the first one also pays for memory and disk blocks that nobody used before. `each` sees what every run gave.
+/// Runs a step three times, as many as the plain rates, and returns the seconds of the fastest run: the first one also
+/// pays for memory and disk blocks that were never used before. `each` receives the result of every run.
 fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMut(&T)) -> Result<(f64, Recording, T)> {
     let mut once = || {
         let (before, start) = (session.recording(), Instant::now());
@@ -204,7 +204,7 @@ fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMu
     };
     let mut best = once()?;
     for _ in 0..2 {
-        // The result before goes first: two scenes at once would be twice the memory.
+        // The previous result is dropped first: two scenes at the same time would need twice the memory.
         let (seconds, seen, result) = best;
         drop(result);
         best = once()?;
@@ -215,7 +215,7 @@ fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMu
     Ok(best)
 }
 
-/// The table for people: each rate beside the machine's own.
+/// The table for people: each rate next to the machine's own.
 fn table(details: &DemoDetails) -> String {
     let mut text = format!(
         "{}: {}; verified by reading back{}\n\n",

@@ -1,4 +1,4 @@
-//! How fast things went, beside what this machine does with the same bytes and no work on them.
+//! Rates of the steps, next to this machine's rates for the same bytes without any work on them.
 
 use crate::file::io;
 use crate::human;
@@ -25,7 +25,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// So many bytes in so much time.
+    /// This many bytes in this time.
     pub fn new(name: &'static str, bytes: u64, seconds: f64) -> Rate {
         Rate { name, bytes, seconds, bytes_per_second: bytes as f64 / seconds.max(1e-9) }
     }
@@ -40,8 +40,8 @@ impl Rate {
     }
 }
 
-/// The least seconds of a few runs: other programs can only slow a run down, and a ceiling is what
-/// the machine can do.
+/// The least seconds of a few runs: other programs can only slow a run down, and a ceiling is the best the machine can
+/// do.
 fn best(run: impl Fn() -> Result<f64>) -> Result<f64> {
     (0..RUNS).try_fold(f64::INFINITY, |best, _| Ok(best.min(run()?)))
 }
@@ -59,7 +59,7 @@ fn read_once(path: &Path) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// The seconds that writing so many bytes takes: the first block of `path`, over and over.
+/// The seconds for writing this many bytes: the first block of `path`, over and over.
 pub fn plain_write(path: &Path, bytes: u64, target: &Path) -> Result<f64> {
     let block = first_block(path).map_err(|error| io("reading", path, error))?;
     best(|| {

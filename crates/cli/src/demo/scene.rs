@@ -5,15 +5,15 @@
 use polyhaul::model::{Color, Counts, Elements, Material, Mesh, Object, Run, Scene};
 use std::f64::consts::TAU;
 
-/// What a quad and its share of positions, uvs and normals take as OBJ with the default digits.
+/// The size of a quad and its share of positions, uvs and normals in OBJ with the default digits.
 const QUAD_BYTES: u64 = 170;
-/// What a small object takes.
+/// The size of a small object.
 const SMALL_BYTES: u64 = 8_000;
 /// The share of the heavy mesh in percent.
 const HEAVY_PERCENT: u64 = 70;
 const MATERIALS: u32 = 8;
 
-/// A scene that takes about so many bytes as OBJ.
+/// A scene of about this many bytes as OBJ.
 pub fn of_size(bytes: u64) -> Scene {
     let heavy_quads = bytes * HEAVY_PERCENT / 100 / QUAD_BYTES;
     let rows = (heavy_quads / 2).isqrt().max(3) as u32;
@@ -71,7 +71,7 @@ pub(super) struct Torus {
     pub(super) center: [f64; 3],
     /// Of the ring; the tube has a third of it.
     pub(super) radius: f64,
-    /// How much the tube's width swings.
+    /// How much the tube's width varies.
     pub(super) ripple: f64,
 }
 
@@ -99,7 +99,7 @@ impl Torus {
         }
     }
 
-    /// One row and one column more than quads: the seams have uvs of their own.
+    /// One row and one column more than quads: the seams have separate uvs.
     fn uvs(&self) -> Vec<[f32; 2]> {
         let part = |index: u32, count: u32| (f64::from(index) / f64::from(count)) as f32;
         let column = |c| (0..=self.rows).map(move |r| [part(c, self.columns), part(r, self.rows)]);

@@ -1,6 +1,6 @@
-//! Which files an asset is: those that one load opened, or those that its text seems to name.
+//! Which files belong to an asset: those that one load opened, or those that its text appears to name.
 //!
-//! Sizes and times are those of the files now; who keeps copies compares them later. Nothing is written here.
+//! Sizes and times are those of the files now; callers that keep copies compare them later. Nothing is written here.
 
 use crate::file::io;
 use polyhaul::options::Resolve;
@@ -18,7 +18,7 @@ pub struct SweepFile {
     pub path: PathBuf,
     pub bytes: u64,
     pub modified_ns: u128,
-    /// By the name that it was opened by: what a link leads to may have another one.
+    /// By the name under which it was opened: a link's target may have another one.
     pub format: Option<Format>,
 }
 
@@ -32,7 +32,7 @@ pub struct Asset {
     pub names: Vec<(String, usize)>,
 }
 
-/// The names by which a load asks for files.
+/// The names of files requested by a load.
 #[derive(Default)]
 pub struct Asked(Arc<Mutex<BTreeSet<String>>>);
 
@@ -50,10 +50,10 @@ impl Asked {
     }
 }
 
-/// What one load came to.
+/// The results of one load.
 pub struct Load {
     pub report: Report,
-    /// What was loaded, in numbers: equal for equal scenes.
+    /// The counts of the scene: equal for equal scenes.
     pub counts: Vec<u64>,
     pub seen: Recording,
 }
@@ -80,7 +80,7 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<(Load, f64)> {
     if let Some(render) = &loaded.value.render {
         counts.extend([render.shape_count(), render.instances.len()].map(|count| count as u64));
     }
-    // Copies are not named by what they are, and nothing follows their compressed data.
+    // Copies have other extensions, and nothing follows their compressed data.
     let is_kept = |code: &str| !matches!(code, "not-compressed" | "trailing-garbage");
     counts.push(loaded.report.warnings.counts().iter().filter(|it| is_kept(it.0)).map(|it| it.1).sum());
     Ok((Load { report: loaded.report, counts, seen: trace.recording() }, seconds))
@@ -101,7 +101,7 @@ impl Asset {
         let inside = folder.canonicalize().unwrap_or_default();
         let place = |name: String| {
             let real = beside(folder, &name).canonicalize().ok()?;
-            // What the load refused to open stays refused.
+            // Files that the load refused to open stay refused.
             let is_open = options.allow_outside || is_below(&name) && real.starts_with(&inside);
             numbers.get(&*real).filter(|_| is_open).map(|&number| (name, number))
         };
@@ -110,14 +110,14 @@ impl Asset {
         Ok(asset)
     }
 
-    /// The files that the text of a scene names in quotes, as far as they are there: a guess without loading.
+    /// The files that the text of a scene names in quotes, if they exist: a guess without loading.
     pub fn of_names(main: &Path, options: &ReadOptions) -> Result<Asset> {
         if options.format.or_else(|| Format::of_path(main)) != Some(Format::Pbrt) {
             return Asset::new(main, []);
         }
         let folder = folder_of(main);
         let (mut known, mut next) = (vec![main.to_path_buf()], 0);
-        // A file may have many names, as by the folders that it is reached through.
+        // A file may have many names, for example through different folders.
         let mut seen: BTreeSet<PathBuf> = main.canonicalize().into_iter().collect();
         while let Some(file) = known.get(next).cloned() {
             next += 1;
@@ -127,7 +127,7 @@ impl Asset {
             if Format::of_path(&file) != Some(Format::Pbrt) && file != main {
                 continue;
             }
-            // Most of what stands in quotes names no file.
+            // Most quoted strings are not file names.
             let mut found = BTreeSet::new();
             let mut keep = |name: &str| {
                 if is_file_of_a_scene(name, options) && !found.contains(name) {
@@ -178,7 +178,7 @@ impl Asset {
     }
 }
 
-/// The files that a load read, by the names that it had for them.
+/// The files that a load read, under the names it used.
 pub fn opened(seen: &Recording) -> impl Iterator<Item = PathBuf> {
     let files = seen.files.iter().filter(|file| file.is_file && !file.is_output && file.phase == Phase::Read);
     files.map(|file| PathBuf::from(&file.name))
@@ -195,12 +195,12 @@ fn is_below(name: &str) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// The path that a name has in a scene of a folder; some scenes have backslashes.
+/// The path of a name in a scene in a folder; some scenes have backslashes.
 pub fn beside(folder: &Path, name: &str) -> PathBuf {
     folder.join(name.replace('\\', "/"))
 }
 
-/// Whether a name may be that of a file that a load of a scene reads.
+/// Whether a name may be that of a file that loading a scene reads.
 fn is_file_of_a_scene(name: &str, options: &ReadOptions) -> bool {
     let path = Path::new(name);
     matches!(Format::of_path(path), Some(Format::Pbrt | Format::Ply)) && (options.allow_outside || is_below(name))

@@ -1,6 +1,6 @@
 //! `polyhaul sweep`: one asset with several compressions, loaded at several rates, and which one is best where.
 //!
-//! `files` says which files the asset is, `variants` keeps it in other compressions, `run` loads, `table` shows.
+//! `files` determines the files of the asset, `variants` stores it in other compressions, `run` loads, `table` shows.
 //! Curves, crossings, advice, prediction and chart are the library's (`polyhaul::report`).
 
 mod files;
@@ -23,12 +23,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use variants::{Cache, Variant};
 
-/// What a sweep leaves behind.
+/// The results of a sweep.
 #[derive(Default)]
 struct SweepFound {
     sweep: Sweep,
     file_count: usize,
-    /// Where copies are, how large they are, and how many were made now.
+    /// Where copies are, their size, and how many were made now.
     cache: Option<(PathBuf, u64, usize)>,
     has_ceilings: bool,
 }
@@ -38,13 +38,13 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
     if args.forget {
         return forget(session, args);
     }
-    // What cannot be written at the end is told before anything is done.
+    // Files that cannot be written at the end are reported before anything is done.
     let tried = args.csv.as_deref().into_iter().chain(chart).try_for_each(file::try_out);
     if let Err(error) = tried {
         return session.fail("sweep", &error, JsonTo::Stdout);
     }
     let mut report = Report::default();
-    // The first signal ends the running step and not the process: no half of a copy is left, and what was measured is
+    // The first signal ends the running step and not the process: no half of a copy is left, and the measurements are
     // shown.
     let hold = session.signals().hold();
     let found = hold.as_ref().map_err(Clone::clone).and_then(|_| swept(session, args, chart, &mut report));
@@ -73,7 +73,7 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let outputs: Vec<&Path> = args.csv.as_deref().into_iter().chain(chart).collect();
     let mut read = session.read_options(&args.read)?;
     read.run.trace = None;
-    // What a link leads to may have another name.
+    // A link's target may have another name.
     read.format = read.format.or_else(|| Format::of_path(main));
     let ceilings = measure::kept(files::folder_of(main));
     let asset = main.file_name().unwrap_or(main.as_os_str()).to_string_lossy().into_owned();
@@ -106,7 +106,7 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let mut variants =
         report.phase("compress", || stored(session, &cache, &files, args, &first.report.reads, &read))?;
     for variant in variants.iter_mut().filter(|it| it.storing == Storing::AsIs) {
-        // The load knows what its streams came to; a sample guesses.
+        // The load knows the size of its streams; a sample estimates.
         variant.stored.plain_bytes = first.report.plain_bytes_in;
         variant.moved = first.report.reads.clone();
     }
@@ -128,8 +128,8 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     })
 }
 
-/// The ceilings by the number of threads, with readers as fast as loads of the asset by so many showed them: as many as
-/// rounds, one where the time that began at `begin` does not last. Empty where there are none.
+/// The ceilings by the number of threads, with readers as fast as in loads of the asset: as many as rounds, or one if
+/// the time since `begin` is short. Empty if there are no ceilings.
 fn fitted(
     main: &Path,
     args: &SweepArgs,
@@ -146,7 +146,7 @@ fn fitted(
             if begin.elapsed().as_secs_f64() + least > args.time_limit.as_secs_f64() {
                 break;
             }
-            // The fastest: what else a load waits for, as for memory that a virtual machine gets anew, only adds to it.
+            // The fastest: other waits of a load, such as for a virtual machine's fresh memory, only add to it.
             let (other, seconds) = files::load(main, &options)?;
             if seconds < least {
                 (load, least) = (other, seconds);
@@ -157,7 +157,7 @@ fn fitted(
     args.threads(read.run.worker_threads()).into_iter().map(one).collect()
 }
 
-/// What is to be run, as it was asked for.
+/// The requested runs.
 fn plan<'a>(
     args: &SweepArgs,
     read: &'a ReadOptions,
@@ -179,7 +179,7 @@ fn plan<'a>(
     }
 }
 
-/// The files of an asset that is to be predicted, and how they are compressed.
+/// The files of an asset to predict, and their compression.
 fn predictable(main: &Path, read: &ReadOptions, ceilings: Option<&Ceilings>) -> Result<(Asset, Vec<Option<Codec>>)> {
     if ceilings.is_none() {
         let error = Error::new(ErrorKind::Usage, "cannot predict without the figures of this machine");
@@ -191,7 +191,7 @@ fn predictable(main: &Path, read: &ReadOptions, ceilings: Option<&Ceilings>) -> 
     Ok((files, codecs))
 }
 
-/// An error where a file of the asset would be written to, or one file twice.
+/// An error if a file of the asset would be overwritten, or one file written twice.
 fn spare(asset: &Asset, outputs: &[&Path]) -> Result<()> {
     let real = |path: &&Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let outputs: Vec<PathBuf> = outputs.iter().map(real).collect();
@@ -202,7 +202,7 @@ fn spare(asset: &Asset, outputs: &[&Path]) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, format!("{} {what}", file.display())).with_hint("use another name"))
 }
 
-/// The asset in every way, made where it is not there.
+/// The asset in every way, made if missing.
 fn stored(
     session: &Session,
     cache: &Cache,
@@ -237,7 +237,7 @@ fn write(sweep: &Sweep, args: &SweepArgs, chart: Option<&Path>) -> Result<()> {
     chart.map_or(Ok(()), |path| picture::write(&sweep.svg(), path))
 }
 
-/// What people read.
+/// The text for people.
 fn text(found: &SweepFound) -> String {
     let mut text = table::table(&found.sweep);
     if let Some((folder, bytes, _)) = found.cache.as_ref().filter(|cache| cache.1 > 0) {
@@ -268,7 +268,7 @@ fn forget(session: &Session, args: &SweepArgs) -> u8 {
     session.finish("sweep", Some(details), &Report::default(), (DONE, None), JsonTo::Stdout)
 }
 
-/// What `--json` adds.
+/// The additional fields for `--json`.
 #[derive(Serialize)]
 struct SweepDetails {
     asset: String,

@@ -1,7 +1,7 @@
-//! Loads: every way of storing, at every rate, with every number of threads, as often as is worth it.
+//! Loads: every way of storing, at every rate, with every number of threads, as often as is useful.
 //!
-//! Files stay in the system's memory, and a rate holds reading back as a disk of that rate would; last come loads from
-//! the disk itself, which push the files out of memory. What cannot be had as it was asked for is said in the cell.
+//! Files stay in the system's memory, and a throttle limits reading to the rate of a disk; loads from the disk itself
+//! come last, since they push the files out of memory. If a request cannot be met, the cell has a note.
 
 use super::files::{self, Load};
 use super::variants::Variant;
@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 
 /// A load that takes no longer than its bytes at the rate, but for this share, is decided by the rate.
 const DECIDED: f64 = 1.03;
-/// Files of which more than this share comes from the disk are not in memory, and those of which less comes are.
+/// The share of bytes from the disk above which files count as not in memory, and below which as in memory.
 const IN_MEMORY: f64 = 0.1;
 const ON_DISK: f64 = 0.9;
-/// How often a load is done again that was to find the files in memory.
+/// How often a load is repeated if it should have found the files in memory.
 const AGAIN: usize = 2;
 
-/// What is to be run.
+/// What to run.
 pub struct RunPlan<'a> {
     pub variants: &'a [Variant],
     /// From slow to fast.
@@ -31,11 +31,11 @@ pub struct RunPlan<'a> {
     pub time_limit: Duration,
     pub begin: Instant,
     pub is_warm: bool,
-    /// How to load; its cancel flag ends all of it, and what was measured is kept.
+    /// How to load; its cancel flag ends everything, and the measurements are kept.
     pub read: &'a ReadOptions,
-    /// By the number of threads; empty where nobody measured the machine.
+    /// By the number of threads; empty if the machine was not measured.
     pub ceilings: &'a BTreeMap<usize, Ceilings>,
-    /// What loading the asset as it is came to.
+    /// The counts of the original asset.
     pub wanted: &'a [u64],
 }
 
@@ -50,7 +50,7 @@ struct Run<'a> {
 }
 
 impl RunPlan<'_> {
-    /// The cells, with what they should take, as far as the ceilings know.
+    /// The cells, with their predictions if the ceilings allow them.
     pub fn predict(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for device in self.devices.iter().copied().chain((!self.is_warm).then_some(Device::Disk)) {
@@ -76,11 +76,11 @@ impl RunPlan<'_> {
         load_seconds(&self.variants.get(stored)?.moved, threads, rate, ceilings)
     }
 
-    /// Loads; tells whether it was stopped before all was done. `tell` hears how many cells are done, and how many
-    /// there are.
+    /// Loads; returns whether it was stopped before everything was done. `tell` receives the number of finished cells,
+    /// and of all.
     ///
     /// # Errors
-    /// Those of loading, and [`polyhaul::ErrorKind::Cancelled`] where it was stopped before anything was measured.
+    /// Those of loading, and [`polyhaul::ErrorKind::Cancelled`] if it was stopped before anything was measured.
     pub fn run(&self, tell: impl Fn(u64, u64)) -> Result<(Vec<Cell>, bool)> {
         let mut run = Run { plan: self, cells: self.predict(), done: 0, is_interrupted: false };
         let total = run.cells.len() as u64;
@@ -113,7 +113,7 @@ impl Run<'_> {
                     continue;
                 }
                 match self.load(index) {
-                    // It was cut; being asked for another load now, the cell notes why there is none.
+                    // It was stopped; the request for another load makes the cell note why there is none.
                     Err(error) if error.kind() == ErrorKind::Cancelled => _ = self.is_wanted(index, taken),
                     loaded => taken.extend(loaded?),
                 }
@@ -134,7 +134,7 @@ impl Run<'_> {
         let (rounds, is_stopped) = (self.plan.rounds, self.plan.read.run.cancel.is_cancelled());
         let cell = &mut self.cells[index];
         let note = match taken.first() {
-            // The first said that it cannot be loaded so.
+            // The first load showed that it cannot be loaded this way.
             None if cell.note.is_some() => return false,
             None if is_stopped => "skipped: interrupted".into(),
             None if !has_time => {
@@ -150,7 +150,7 @@ impl Run<'_> {
         false
     }
 
-    /// How long the bytes of a cell take at its rate.
+    /// The time of a cell's bytes at its rate.
     fn least_seconds(&self, index: usize) -> f64 {
         let cell = &self.cells[index];
         match (cell.device, self.plan.variants.get(cell.stored)) {
@@ -159,7 +159,7 @@ impl Run<'_> {
         }
     }
 
-    /// Loads a cell once; `None` where that was not what was asked for, which the cell says.
+    /// Loads a cell once; `None` if the conditions were not met, which the cell notes.
     fn load(&mut self, index: usize) -> Result<Option<f64>> {
         let Cell { stored, threads, device, .. } = self.cells[index];
         let Some(variant) = self.plan.variants.get(stored) else { return Ok(None) };
@@ -192,7 +192,7 @@ impl Run<'_> {
             _ => None,
         };
         let run = self.plan.read.run.clone().with_threads(Some(threads)).with_read_throttle(read_throttle);
-        // The asset itself was loaded as strictly as was asked for; copies are not named by what they are.
+        // The original was loaded as strictly as requested; copies have other extensions.
         let (resolver, strict) = (variant.resolver.clone(), false);
         let options = self.plan.read.clone().with_run(run).with_resolver(resolver).with_strict(strict);
         let (load, seconds) = files::load(&variant.main, &options)?;
@@ -214,7 +214,7 @@ impl Run<'_> {
     }
 }
 
-/// Which share of the files came from the disk; `None` where the system does not say.
+/// The share of the files that came from the disk; `None` if the system does not report it.
 fn from_disk(load: &Load, bytes: u64) -> Option<f64> {
     let fetched = load.seen.used?.disk_read_bytes?;
     Some(fetched as f64 / bytes.max(1) as f64)
@@ -230,7 +230,7 @@ mod tests {
 
     static NO_CEILINGS: BTreeMap<usize, Ceilings> = BTreeMap::new();
 
-    /// A file that is swept as it is, at two rates by one thread and by two; it goes away.
+    /// A file that is swept in its original form, at two rates by one thread and by two; it is removed on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -291,7 +291,7 @@ mod tests {
         assert!(cells[2..].iter().all(|cell| cell.note.as_deref() == Some("skipped: interrupted")));
         let (cells, is_interrupted) = stopped_at(9).unwrap();
         assert!(!is_interrupted && cells.iter().all(|cell| cell.measured.is_some()));
-        // Where nothing was measured there is nothing to keep.
+        // Without a measurement there is nothing to keep.
         assert_eq!(stopped_at(0).unwrap_err().kind(), ErrorKind::Cancelled);
     }
 

@@ -10,7 +10,7 @@ pub const CLOSE: f64 = 0.2;
 const RATE_WIDTH: usize = 12;
 const CELL_WIDTH: usize = 18;
 
-/// All of it but what copies take.
+/// Everything except for the size of copies.
 pub fn table(sweep: &Sweep) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -65,7 +65,7 @@ fn words(cell: Option<&Cell>) -> String {
     }
 }
 
-/// What is to be known of cells, each once, and how far predictions are off.
+/// The notes of cells, each once, and the errors of predictions.
 fn notes(sweep: &Sweep) -> String {
     let mut text = String::new();
     let mut said: Vec<&str> = Vec::new();

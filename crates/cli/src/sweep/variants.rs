@@ -1,10 +1,9 @@
-//! The same asset stored in several ways: copies of its files in a folder for caches, under the same names.
+//! The same asset stored in several ways: copies of its files in a cache folder, under the same names.
 //!
-//! What is compressed is told by content, so a scene finds the files that it names whatever they have become. A copy
-//! counts as long as the files that it was made of have the same sizes and times; a file beside it says which those
-//! were, and is written last. Names that lead elsewhere, absolute ones and those through links, are led to the copies.
-//! Sweeps that share the folder run one after another. Whoever asks for all to be forgotten loses nothing else that
-//! lies in it.
+//! Compression is recognized by content, so a scene finds the files it names in any form. A copy is valid as long as
+//! the original files have the same sizes and times; a file next to it records those, and is written last. Names that
+//! lead elsewhere, absolute ones and those through links, are redirected to the copies. Sweeps that share the folder
+//! run one after another. Removing all copies leaves other files in it alone.
 
 use super::files::{Asset, SweepFile, beside, folder_of};
 use crate::args::sweep::Storing;
@@ -23,13 +22,13 @@ use std::time::Duration;
 
 /// The folder of all copies.
 const FOLDER: &str = "sweep";
-/// In the folder of an asset: what says that it is ours, and of which file.
+/// In the folder of an asset: shows that it is ours, and of which file.
 const MARK: &str = "asset.txt";
 /// How that begins.
 const MARKED: &str = "compressed copies that polyhaul sweep made of ";
-/// How often whoever waits for the lock tries again.
+/// The interval for retrying the lock.
 const EVERY: Duration = Duration::from_millis(50);
-/// How much of an asset is compressed to tell how small it becomes.
+/// How much of an asset is compressed to estimate its compressed size.
 const SAMPLE_BYTES: u64 = 16 << 20;
 
 /// An asset stored in one way.
@@ -41,13 +40,13 @@ pub struct Variant {
     /// Who leads names to them that lead elsewhere by themselves.
     pub resolver: Option<Resolve>,
     pub stored: Stored,
-    /// What a load reads, for predictions.
+    /// The bytes that a load reads, for predictions.
     pub moved: Vec<Moved>,
     /// Whether it was made by this run.
     pub is_new: bool,
 }
 
-/// Where copies are kept.
+/// Where copies are stored.
 pub struct Cache(PathBuf);
 
 impl Cache {
@@ -69,8 +68,8 @@ impl Cache {
         self.0.join(folder_name(&main.to_string_lossy()))
     }
 
-    /// Waits until no other sweep runs, having said so: two would take each other's time, and one the other's copies.
-    /// The next one waits until the result is dropped. Where there are no locks nobody waits.
+    /// Waits until no other sweep runs, after a message: two would disturb each other's times and copies. The next one
+    /// waits until the result is dropped. Without locks there is no waiting.
     pub fn alone(&self, cancel: &Cancel, say: impl FnOnce()) -> Result<Option<std::fs::File>> {
         let Some(lock) = self.lock() else { return Ok(None) };
         let mut say = Some(say);
@@ -82,14 +81,14 @@ impl Cache {
         Ok(Some(lock))
     }
 
-    /// A file beside the folder, which stays: so it is the same for all who lock it.
+    /// A file next to the folder, which stays, so that all sweeps lock the same one.
     fn lock(&self) -> Option<std::fs::File> {
         let path = self.0.with_extension("lock");
         std::fs::create_dir_all(path.parent()?).ok()?;
         std::fs::File::options().write(true).create(true).truncate(false).open(path).ok()
     }
 
-    /// Removes the copies of an asset, or of all; returns how many bytes they had.
+    /// Removes the copies of an asset, or of all; returns their size in bytes.
     pub fn forget(&self, main: Option<&Path>) -> Result<u64> {
         let folders = match main {
             Some(main) => vec![self.folder_of(&real(main))],
@@ -106,12 +105,12 @@ impl Cache {
             bytes += size(folder);
             std::fs::remove_dir_all(folder).map_err(|error| io("removing", folder, error))?;
         }
-        // It goes when it is empty.
+        // Removed if it is empty.
         let _ = std::fs::remove_dir(&self.0);
         Ok(bytes)
     }
 
-    /// The folders of assets: what else lies there is somebody else's.
+    /// The folders of assets: anything else there is not ours.
     fn all(&self) -> Result<Vec<PathBuf>> {
         let entries = match std::fs::read_dir(&self.0) {
             Ok(entries) => entries,
@@ -121,7 +120,7 @@ impl Cache {
         Ok(entries.flatten().map(|entry| entry.path()).collect())
     }
 
-    /// The asset stored in a way: as it is, from before, or made now.
+    /// The asset stored in a way: the original, an earlier copy, or a new one.
     pub fn variant(&self, asset: &Asset, storing: Storing, read: &ReadOptions) -> Result<Variant> {
         if storing == Storing::AsIs {
             let files = asset.files.iter().map(|file| file.path.clone()).collect();
@@ -143,13 +142,13 @@ impl Cache {
         described(storing, files, asset, read, is_new)
     }
 
-    /// What all copies of an asset take on the disk.
+    /// The size of all copies of an asset on the disk.
     pub fn bytes(&self, asset: &Asset) -> u64 {
         size(&self.folder_of(asset.main()))
     }
 }
 
-/// What copies are made of: where any of it differs they are made anew.
+/// The inputs of copies: if any of them changes, they are made again.
 fn key(asset: &Asset, storing: Storing) -> String {
     // The number grows when compressed files are written otherwise.
     let mut key = format!("polyhaul {} copy 2\n{storing}\n", env!("CARGO_PKG_VERSION"));
@@ -160,7 +159,7 @@ fn key(asset: &Asset, storing: Storing) -> String {
     key
 }
 
-/// Where the copies lie: as the files lie in the folder that all are in.
+/// The paths of the copies: arranged like the files in their common folder.
 fn places(asset: &Asset, copies: &Path) -> Result<Vec<PathBuf>> {
     let place = |file: &SweepFile| match file.path.strip_prefix(&asset.root) {
         Ok(below) => Ok(copies.join(below)),
@@ -169,18 +168,18 @@ fn places(asset: &Asset, copies: &Path) -> Result<Vec<PathBuf>> {
     asset.files.iter().map(place).collect()
 }
 
-/// A path without links; of a file that is gone that of its folder.
+/// A path without links; for a missing file that of its folder.
 fn real(path: &Path) -> PathBuf {
     let beside = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
     path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_path_buf())
 }
 
-/// Whether a folder is one that was made here, and no link to one: what else lies there is somebody else's.
+/// Whether a folder was made here and is not a link to one: anything else there is not ours.
 fn is_ours(folder: &Path) -> bool {
     let is_folder = folder.symlink_metadata().is_ok_and(|it| it.is_dir());
     let text = std::fs::read_to_string(folder.join(MARK)).unwrap_or_default();
     let main = text.strip_prefix(MARKED).map(|rest| rest.trim_end_matches('\n'));
-    // One that is only about to become one is ours as well.
+    // One that is just being created is ours as well.
     is_folder && main.is_some_and(|main| folder.file_stem().is_some_and(|name| name == &*folder_name(main)))
 }
 
@@ -189,13 +188,13 @@ fn folder_name(main: &str) -> String {
     format!("{:016x}", hash(main.as_bytes()))
 }
 
-/// Whether nobody else has the lock, which this file then has until it is closed. A disk without locks has none to wait
-/// for.
+/// Whether nobody else has the lock, which this file then has until it is closed. A disk without locks never makes us
+/// wait.
 fn has_lock(file: &std::fs::File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// Makes the folder of an asset, if it is not there; with its mark, so that nobody sees it without.
+/// Creates the folder of an asset, if missing; with its mark, so that it never appears without.
 fn take(folder: &Path, main: &Path) -> Result<()> {
     if is_ours(folder) {
         return Ok(());
@@ -212,7 +211,7 @@ fn take(folder: &Path, main: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message).with_hint("move it, or use --cache FOLDER"))
 }
 
-/// The sizes of copies as they are now; `-` for what is not there.
+/// The current sizes of copies; `-` for missing ones.
 fn sizes(files: &[PathBuf]) -> String {
     let size = |path: &PathBuf| path.metadata().map_or("-\n".into(), |it| format!("{}\n", it.len()));
     files.iter().map(size).collect()
@@ -254,7 +253,7 @@ fn check(cancel: &Cancel) -> Result<()> {
     if cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
 }
 
-/// Says what can be done where a copy has no room.
+/// Adds a hint if there is no room for a copy.
 fn explained(error: Error, asset: &Asset) -> Error {
     match error.io_error().map(std::io::Error::kind) {
         Some(IoErrorKind::StorageFull | IoErrorKind::QuotaExceeded) => error.with_hint(format!(
@@ -292,7 +291,7 @@ fn described(
     Ok(Variant { storing, main, files, resolver, stored, moved, is_new })
 }
 
-/// Who answers for the names of an asset that do not lead to its copies by themselves; `None` where all do.
+/// Resolves the names of an asset that do not lead to its copies by themselves; `None` if all do.
 fn leading(asset: &Asset, files: &[PathBuf]) -> Option<Resolve> {
     let folder = files.first()?.parent()?;
     let astray = |(name, number): &(String, usize)| {
@@ -305,7 +304,7 @@ fn leading(asset: &Asset, files: &[PathBuf]) -> Option<Resolve> {
     is_needed.then(|| Resolve(Arc::new(move |name| Ok(copies.get(name).cloned().map(Input::Path)))))
 }
 
-/// Adds a file to what is read. `said` is the format of the asset's own file, which comes first, where it was said.
+/// Adds a file to the reads. `said` is the format of the asset's own file, which comes first, if it was set.
 fn add(
     moved: &mut Vec<Moved>,
     format: Option<Format>,
@@ -314,7 +313,7 @@ fn add(
     [bytes, plain_bytes]: [u64; 2],
 ) {
     let format = said.filter(|_| moved.is_empty()).or(format);
-    // Material libraries are small, and no format of their own.
+    // Material libraries are small, and not a separate format.
     let Some(format) = format.map(Format::name) else { return };
     let plain = Moved::new(format, bytes);
     let file = match codec {
@@ -325,12 +324,12 @@ fn add(
     file.add_to(moved);
 }
 
-/// How the files of an asset are compressed.
+/// The compression of an asset's files.
 pub fn codecs(asset: &Asset, read: &ReadOptions) -> Result<Vec<Option<Codec>>> {
     asset.files.iter().map(|file| Ok(sampled(Input::Path(file.path.clone()), &[], 0, read)?.codec)).collect()
 }
 
-/// What the asset would be stored in these ways, by a sample of it; nothing is written.
+/// The predicted sizes of the asset in these ways, from a sample of it; nothing is written.
 pub fn predicted(asset: &Asset, storings: &[Storing], read: &ReadOptions) -> Result<Vec<Variant>> {
     let by = |storing: &Storing| match *storing {
         Storing::By(codec, level) => Some((codec, level)),
@@ -375,7 +374,7 @@ fn size(folder: &Path) -> u64 {
     entries.flatten().map(of).sum()
 }
 
-/// FNV-1a: folders need names that differ, and what lies in them says whose it is.
+/// FNV-1a: folders need distinct names, and their content shows what they belong to.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -385,7 +384,7 @@ mod tests {
     use super::*;
     use std::time::UNIX_EPOCH;
 
-    /// A folder with an asset of two files, which goes away.
+    /// A folder with an asset of two files, which is removed on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -454,7 +453,7 @@ mod tests {
         assert!(scratch.variant(ZSTD).is_new);
         let (cancel, mut is_said) = (&read.run.cancel, false);
         let lock = cache.alone(cancel, || is_said = true).unwrap().unwrap();
-        // Nobody removes the copies meanwhile, and who waits can be stopped.
+        // The copies cannot be removed meanwhile, and waiting can be stopped.
         assert_eq!(cache.forget(None).unwrap_err().kind(), ErrorKind::Usage);
         let waited = std::thread::scope(|scope| {
             let other = scope.spawn(|| {

@@ -1,6 +1,6 @@
 //! `polyhaul watch` on Linux: options, exit codes, and the report as text or JSON.
 //!
-//! Watching itself is `polyhaul-watch`; `render` puts its report into words.
+//! Watching itself is in `polyhaul-watch`; `render` puts its report into words.
 
 use crate::args::watch::WatchArgs;
 use crate::session::{JsonTo, Session};
@@ -14,14 +14,14 @@ use polyhaul_watch::report::Watched;
 use polyhaul_watch::trace::{End, Failure, Seen, Wanted};
 use polyhaul_watch::{system, trace};
 
-/// What shells return where there is no such program, and where it cannot be started.
+/// The exit codes of shells if there is no such program, and if it cannot be started.
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 
 /// Files that are listed for people.
 const SHOWN: usize = 10;
 
-/// Runs the program and reports; returns its exit code, or ours where that failed.
+/// Runs the program and reports; returns its exit code, or ours if that failed.
 pub fn run(session: &Session, args: &WatchArgs) -> u8 {
     match watch(session, args) {
         Ok(code) => code,
@@ -107,7 +107,7 @@ fn unsound() -> Error {
     Error::new(ErrorKind::Usage, "the command contains a NUL byte")
 }
 
-/// What people read where nothing was seen, and the exit code.
+/// The message if nothing was observed, and the exit code.
 fn explain(failure: Failure, args: &WatchArgs) -> Failed {
     let program = args.command.first().map_or(String::new(), |name| human::safe(&name.to_string_lossy()));
     match failure {

@@ -143,7 +143,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The sizes of calls, where they are not all in one bucket: `reads by size: 1-15 B 12, 64-255 B 3`.
+/// The sizes of calls, if they are not all in one class: `reads by size: 1-15 B 12, 64-255 B 3`.
 fn sizes(word: &str, moved: &Moved) -> Option<String> {
     if moved.sizes.len() < 2 {
         return None;
@@ -166,7 +166,7 @@ fn bucket(size: &Size) -> String {
     }
 }
 
-/// The first stacks. Those that differ further out only are one here.
+/// The first stacks. Those that differ only further out are merged.
 fn stacks(stacks: &[Stack]) -> String {
     let mut merged: Vec<(u64, f64, &[String], bool)> = Vec::new();
     for Stack { calls, seconds, frames } in stacks {
