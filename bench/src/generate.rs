@@ -1,10 +1,10 @@
 //! The input files: hilly grids in Blender's dialect, the same bytes on every machine.
 //!
 //! Only additions, multiplications, divisions and square roots of floats are used, which are exact everywhere by IEEE
-//! 754; sines are not. `single` is one mesh; `plain` is one with as many uvs as positions, which some readers insist
-//! on; `objects` is many, with materials, smoothing and arrays of their own. [`styles`] makes OBJ files with the habits
-//! of other programs; [`ply`], [`stl`] and [`table`] (numbers as text) use the same floats. Scenes for pbrt ([`pbrt`])
-//! are those of the tests. What a file holds is printed and kept beside it, as `.counts`.
+//! 754; sines are not. `single` is one mesh; `plain` is one with as many uvs as positions, which some readers require;
+//! `objects` is many, with separate materials, smoothing and arrays. [`styles`] makes OBJ files with the habits of
+//! other programs; [`ply`], [`stl`] and [`table`] (numbers as text) use the same floats. Scenes for pbrt ([`pbrt`]) are
+//! those of the tests. The content of a file is printed and stored next to it, as `.counts`.
 
 mod pbrt;
 mod ply;
@@ -19,11 +19,11 @@ use std::path::Path;
 
 /// About how many bytes of text a grid has for each of its vertices.
 const SINGLE_BYTES_PER_VERTEX: f64 = 167.0;
-/// How many objects a megabyte of `objects` has: 5,000 at 300 MB.
+/// The number of objects per megabyte of `objects`: 5,000 at 300 MB.
 const OBJECTS_PER_MEGABYTE: f64 = 5000.0 / 300.0;
 const MATERIALS: u32 = 16;
 
-/// Writes the file, what belongs to it, and its counts.
+/// Writes the file, its companions, and its counts.
 pub fn main(kind: &str, megabytes: u64, path: &Path) -> Result<(), Failure> {
     let line = match kind.strip_prefix("pbrt-") {
         Some(kind) => pbrt::write(kind, megabytes, path)?,
@@ -110,8 +110,7 @@ struct Grid {
     rows: u32,
     columns: u32,
     seed: u32,
-    /// How many more columns of uvs than of positions there are: 1 lets them end at a seam, 0 wraps
-    /// them around.
+    /// How many more columns of uvs than of positions there are: 1 lets them end at a seam, 0 wraps them around.
     seam: u32,
     origin: [f32; 3],
     size: f32,
@@ -138,7 +137,7 @@ impl Grid {
         self.faces(text, positions, uvs)
     }
 
-    /// Rows and columns, with so many more columns.
+    /// Rows and columns, with this many extra columns.
     fn vertices(&self, more: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
         let columns = self.columns + more;
         (0..self.rows).flat_map(move |row| (0..columns).map(move |column| (row, column)))
@@ -212,7 +211,7 @@ fn hash(a: u32, b: u32, seed: u32) -> u32 {
     (bits >> 32) as u32
 }
 
-/// Text on its way to the file, by plain integer code: nothing of what is measured makes the inputs.
+/// Text written by plain integer code: nothing that is measured makes the inputs.
 struct Text {
     file: BufWriter<File>,
     line: Vec<u8>,
@@ -231,7 +230,7 @@ impl Text {
         Ok(self.counts)
     }
 
-    /// Hands what is there to the file.
+    /// Writes the buffer to the file.
     fn spill(&mut self) -> Result<(), Failure> {
         self.file.write_all(&self.line)?;
         self.counts[3] += self.line.len() as u64;
@@ -254,7 +253,7 @@ impl Text {
         }
     }
 
-    /// A line of numbers with so many digits after the point, as printf rounds them.
+    /// A line of numbers with this many digits after the point, rounded like printf.
     fn row(&mut self, keyword: &[u8], values: &[f32], digits: u32) -> Result<(), Failure> {
         self.bytes(keyword);
         for &value in values {

@@ -1,8 +1,8 @@
-//! Jobs whose cause is known: the files that they need, and those that take a host, which the command has not.
+//! Jobs with a known cause: the files that they need, and those with a host, which the command does not have.
 //!
-//! Built without what polyhaul is compared with, so that `cargo xtask bench verdicts` needs little. Each job is done
-//! once and prints a line of JSON as the command does: what it was said to be bound by, and the address of the host's
-//! lock, by which waiting for it can be seen from outside.
+//! Built without the libraries that polyhaul is compared with, so that `cargo xtask bench verdicts` needs little. Each
+//! job is done once and prints a line of JSON like the command: its verdict, and the address of the host's lock, which
+//! makes waiting for it observable from outside.
 
 mod generate;
 mod program;
@@ -24,15 +24,15 @@ usage: bench-jobs make FOLDER MEGABYTES
        bench-jobs small-reads|locks FOLDER THREADS
        bench-jobs level";
 
-/// How many times smaller the file is that comes in small pieces, and larger the array, of which a value takes less.
+/// How many times smaller the file is that arrives in small pieces, and larger the array, whose values take less.
 const SMALLER: u64 = 20;
 const LARGER: u64 = 3;
-/// What a host's file brings each time: what a C library reads at least.
+/// How much a host's file returns each time: the minimum that a C library reads.
 const SMALL_BYTES: usize = 512;
 /// Meshes of the scene whose resolver has a lock, and the size of each.
 const MESHES: usize = 600;
 const MESH_VERTICES: usize = 2_000;
-/// How many pixels the picture has for each megabyte of the other files.
+/// The number of pixels for each megabyte of the other files.
 const PIXELS_PER_MEGABYTE: f64 = 256e3;
 
 fn main() -> ExitCode {
@@ -61,13 +61,13 @@ fn make(folder: &Path, megabytes: u64) -> Result<(), Failure> {
     ] {
         generate::main(kind, megabytes, &folder.join(name))?;
     }
-    // The array beside it is what is read.
+    // The array next to it is what is read.
     std::fs::remove_file(folder.join("table.txt"))?;
     pictures(folder, (megabytes as f64 * PIXELS_PER_MEGABYTE).sqrt() as usize)?;
     scene(&folder.join("scene"))
 }
 
-/// Smooth colours with some grain, `side` pixels square.
+/// Smooth colors with some grain, `side` pixels square.
 fn pictures(folder: &Path, side: usize) -> Result<(), Failure> {
     let mut grain = 1_u32;
     let sample = |index: usize| {
@@ -129,7 +129,7 @@ struct Library {
 }
 
 impl Library {
-    /// The file's bytes, whose sum is noted: what a cache does that checks what it has.
+    /// The file's bytes, whose checksum is recorded: like a cache that verifies its content.
     fn file(&self, name: &str) -> std::io::Result<Option<Input>> {
         let mut sums = self.sums.lock().unwrap_or_else(|poison| poison.into_inner());
         let bytes = std::fs::read(self.folder.join(name))?;
@@ -150,7 +150,7 @@ fn locks(folder: &Path, threads: usize) -> Result<(), Failure> {
     judge(main, Some(resolver), threads, lock)
 }
 
-/// Reads, and prints what that was bound by.
+/// Reads, and prints what limited it.
 fn judge(input: Input, resolver: Option<Resolve>, threads: usize, lock: usize) -> Result<(), Failure> {
     let trace = Trace::new(Detail::Totals);
     let run = RunOptions::default().with_threads(Some(threads)).with_trace(Some(trace.clone()));

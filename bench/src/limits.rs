@@ -1,5 +1,4 @@
-//! What no reader and no writer can beat: moving the same number of bytes and doing next to
-//! nothing with them.
+//! The limits of readers and writers: moving the same number of bytes with next to no work.
 
 use crate::{Failure, measure};
 use polyhaul_bytes::{DecompressLimits, Source, decompressed};
@@ -30,14 +29,14 @@ fn count_lines(block: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', block).count() as u64
 }
 
-/// Reads `file` once, in calls of `call_bytes`: what a program does that was written so.
+/// Reads `file` once, in calls of `call_bytes`: like a program written that way.
 pub fn calls(file: &Path, call_bytes: usize) -> Result<(), Failure> {
     let (result, timing) = measure::timed(|| blocks(file, call_bytes, |_| 0));
     measure::print(timing, &[("bytes", result?.0)]);
     Ok(())
 }
 
-/// All files below a folder, by name; a file is alone.
+/// All files in a folder and its subfolders, by name; or the file itself.
 fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.into()]);
@@ -66,7 +65,7 @@ pub fn cat(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The bytes of `file`, and the sum of what `look` finds in its blocks of `block_bytes`.
+/// The bytes of `file`, and the sum of `look` over its blocks of `block_bytes`.
 fn blocks(file: &Path, block_bytes: usize, look: impl Fn(&[u8]) -> u64) -> Result<(u64, u64), Failure> {
     let mut file = File::open(file)?;
     let mut block = vec![0; block_bytes];
@@ -81,7 +80,7 @@ fn blocks(file: &Path, block_bytes: usize, look: impl Fn(&[u8]) -> u64) -> Resul
     }
 }
 
-/// Inflates the compressed `file`, or one after the other those of a folder, with polyhaul's own code, and keeps
+/// Inflates the compressed `file`, or those of a folder one after the other, with polyhaul's own code, and keeps
 /// nothing. Plain files are read.
 pub fn inflate(path: &Path, threads: usize) -> Result<(), Failure> {
     let files = files(path)?;

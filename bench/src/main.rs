@@ -1,10 +1,10 @@
 //! One measurement per process: `bench-obj read NAME FILE`, `bench-obj write NAME FILE OUTPUT`. polyhaul
 //! takes `-` for standard input, and files whose names end in `.gz` too.
 //!
-//! Each call does one thing once and prints one line, `bench key=value key=value ...`: seconds,
-//! CPU seconds, bytes, peak memory, and what it counted. Rounds, ratios and records are made by
-//! `cargo xtask bench`, which starts this program over and over. Also here: the generator of the
-//! input files and the comparison of number kernels. For Unix alone (`getrusage`).
+//! Each call does one thing once and prints one line, `bench key=value key=value ...`: seconds, CPU seconds, bytes,
+//! peak memory, and counts. Rounds, ratios and records are made by `cargo xtask bench`, which starts this program
+//! repeatedly. Also here: the generator of the input files and the comparison of number kernels. Only for Unix
+//! (`getrusage`).
 
 mod generate;
 mod images;

@@ -1,10 +1,10 @@
-//! Wall time, CPU time and peak memory of this process, and the line that tells them.
+//! Wall time, CPU time and peak memory of this process, and the line that reports them.
 
 use crate::program::Failure;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What a piece of work took.
+/// The time of a piece of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     pub seconds: f64,
@@ -22,7 +22,7 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Timing) {
     (result, Timing { seconds, cpu_seconds: own() - cpu })
 }
 
-/// Prints the one line that a measurement leaves.
+/// Prints the line of a measurement.
 pub fn print(timing: Timing, fields: &[(&str, u64)]) {
     let Timing { seconds, cpu_seconds } = timing;
     let peak = peak_memory_bytes();
@@ -33,25 +33,24 @@ pub fn print(timing: Timing, fields: &[(&str, u64)]) {
     println!("{line}");
 }
 
-/// The most memory that this process held at once, since its start or the last
-/// [`reset_peak_memory`].
+/// The most memory that this process held at once, since its start or the last [`reset_peak_memory`].
 pub fn peak_memory_bytes() -> u64 {
     high_water_bytes().unwrap_or_else(|| max_rss_bytes(&usage(libc::RUSAGE_SELF)))
 }
 
-/// Gives freed memory back and lets the peak begin anew, where the system can do that.
+/// Returns freed memory and resets the peak, if the system can do that.
 pub fn reset_peak_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: no pointers are passed; the allocator may be trimmed at any time.
     unsafe {
         libc::malloc_trim(0);
     }
-    // Linux: 5 sets the high-water mark to what is used now. Elsewhere the file is not there.
+    // Linux: 5 sets the high-water mark to the current use. Elsewhere the file does not exist.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// Linux: VmHWM, which belongs to this program alone; `ru_maxrss` lives through `exec` and so
-/// includes what the starting program had.
+/// Linux: VmHWM, which belongs to this program alone; `ru_maxrss` survives `exec` and so includes the memory of the
+/// starting program.
 fn high_water_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -59,7 +58,7 @@ fn high_water_bytes() -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-/// Runs a program that has no measurement of its own, as a whole process, and prints what it took.
+/// Runs a program without measurements of its own, as a whole process, and prints its time and memory.
 pub fn whole(program: &str, args: &[&str]) -> Result<(), Failure> {
     let start = Instant::now();
     let status = Command::new(program).args(args).stdout(Stdio::null()).status()?;

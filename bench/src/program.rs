@@ -1,10 +1,9 @@
-//! What both programs of the benchmark begin with: their arguments and their exit codes. What they do is `main.rs` and
-//! `jobs.rs`.
+//! The shared part of both programs: their arguments and their exit codes. Their work is in `main.rs` and `jobs.rs`.
 
 use polyhaul_text::cpu::Level;
 use std::process::ExitCode;
 
-/// What can go wrong is only shown.
+/// Errors are only shown.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// Runs the program `name` with its arguments.

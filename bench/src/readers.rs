@@ -1,6 +1,6 @@
-//! Readers of OBJ and STL files, each with the options that keep the file's own structure: polygons, and an
-//! index of its own for positions, uvs and normals. Those of PLY files alone are in [`ply`], those of
-//! pbrt scenes in [`pbrt`]. Text of numbers is read here too.
+//! Readers of OBJ and STL files, each with the options that keep the file's own structure: polygons, and separate
+//! indices of positions, uvs and normals. Those of PLY files only are in [`ply`], those of pbrt scenes in [`pbrt`].
+//! Text of numbers is read here too.
 
 mod pbrt;
 mod ply;
@@ -13,16 +13,15 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-/// What a reader found: a wrong reader shows here. The model itself stays alive until the peak of
-/// memory was read.
+/// The counts of a reader, which reveal a wrong one. The model itself stays alive until the peak of memory is read.
 struct Found {
     positions: u64,
     faces: u64,
-    /// The bytes of the model's arrays, where the reader can tell.
+    /// The bytes of the model's arrays, if the reader reports them.
     model_bytes: Option<u64>,
 }
 
-/// Reads `file` with the reader `name`, and prints what that took.
+/// Reads `file` with the reader `name`, and prints the measurement.
 pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
     match name {
         "polyhaul" => report(|| load(file, threads), found),
@@ -57,7 +56,7 @@ fn report<M>(read: impl FnOnce() -> Result<M, Failure>, find: impl FnOnce(&M) ->
     let mut fields = vec![("positions", found.positions), ("faces", found.faces)];
     fields.extend(found.model_bytes.map(|bytes| ("base_bytes", bytes)));
     measure::print(timing, &fields);
-    // Taking millions of small vectors apart would only make the next measurement wait.
+    // Freeing millions of small vectors would only delay the next measurement.
     std::mem::forget(model);
     Ok(())
 }
@@ -86,7 +85,7 @@ fn found(scene: &Scene) -> Found {
     Found { positions, faces, model_bytes: Some(model_bytes(scene)) }
 }
 
-/// One row per triangle, as the file has it: its other reader looks for equal positions.
+/// One row per triangle, as in the file: its other reader looks for equal positions.
 pub fn stl_io(file: &Path) -> Result<Vec<stl_io::Triangle>, Failure> {
     let mut reader = BufReader::with_capacity(256 << 10, File::open(file)?);
     Ok(stl_io::create_stl_reader(&mut reader)?.collect::<Result<_, _>>()?)
@@ -105,7 +104,7 @@ fn tobj(file: &Path) -> Result<TobjModel, Failure> {
 
 fn tobj_found((models, _): &TobjModel) -> Found {
     let faces = |mesh: &tobj::Mesh| match mesh.face_arities.len() {
-        // tobj leaves the arities out where all faces are triangles.
+        // tobj omits the arities if all faces are triangles.
         0 => mesh.indices.len() / 3,
         count => count,
     };

@@ -1,4 +1,4 @@
-//! How exact a throttle is: bytes that are read and written as fast as it lets them, beside its rate.
+//! How exact a throttle is: bytes read and written as fast as it allows, next to its rate.
 
 use crate::Failure;
 use polyhaul_bytes::{FileOptions, Sink, Source, Throttle};
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 /// Megabytes a second.
 const RATES: [u64; 7] = [10, 50, 170, 420, 900, 1400, 2000];
-/// How long a measurement is to take, where the file is large enough.
+/// The target duration of a measurement, if the file is large enough.
 const SECONDS: f64 = 0.4;
 /// Bytes of a call.
 const CALL_BYTES: u64 = 256 << 10;
 
-/// `numbers group=throttle:_RATE name=N ns=LEAST median_ns=M agrees=yes`, nanoseconds for a kilobyte; `rate` is what
-/// they should be.
+/// `numbers group=throttle:_RATE name=N ns=LEAST median_ns=M agrees=yes`, nanoseconds per kilobyte; `rate` is the
+/// ideal.
 pub fn main(file: &Path, folder: &Path, rounds: usize) -> Result<(), Failure> {
     let output = folder.join("throttled.bin");
     let size = std::fs::metadata(file)?.len();

@@ -1,5 +1,5 @@
-//! What a trace costs: the same reading and writing without one, with totals, and with spans and a sampler, in turn;
-//! and what a job that nobody traces pays for being traceable.
+//! The cost of a trace: the same reading and writing without one, with totals, and with spans and a sampler,
+//! alternating; and the cost of being traceable for a job without a trace.
 
 use crate::Failure;
 use polyhaul::options::RunOptions;
@@ -10,9 +10,9 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How many small files there are.
+/// The number of small files.
 const FILES: usize = 1_000;
-/// How often the process is looked at: as the command does.
+/// The interval of sampling the process: that of the command.
 const EVERY: Duration = Duration::from_millis(5);
 
 /// How much is recorded.
@@ -41,7 +41,7 @@ pub fn main(file: &Path, folder: &Path, rounds: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads all files and tells how many bytes these were.
+/// Reads all files and returns their size in bytes.
 fn read(files: &[PathBuf], run: &RunOptions) -> Result<u64, Failure> {
     let options = ReadOptions::default().with_run(run.clone());
     let read = |path: &PathBuf| Ok(polyhaul::Reader::new(path).options(&options).scene()?.report.bytes_in);
@@ -61,8 +61,8 @@ fn small_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     (0..FILES).map(make).collect()
 }
 
-/// `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no`, per kilobyte, for each way, and for `asking`: what of
-/// the way without a trace goes into asking whether there is one. They agree where all moved as many bytes.
+/// `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no`, per kilobyte, for each way, and for `asking`: the
+/// part of the way without a trace spent on checking for one. They agree if all moved the same number of bytes.
 fn compare(
     group: &str,
     files: &[PathBuf],
@@ -98,7 +98,7 @@ fn compare(
     Ok(())
 }
 
-/// How often a job that did what was recorded with spans asks whether anybody traces.
+/// How often a job with this recording of spans checks for a trace.
 fn asks_of(seen: &Recording) -> u64 {
     let spans: usize = seen.threads.iter().map(|thread| thread.spans.len()).sum();
     (spans + seen.sections.len() + seen.threads.len() + seen.files.len()) as u64
@@ -106,7 +106,7 @@ fn asks_of(seen: &Recording) -> u64 {
         + seen.dropped_files
 }
 
-/// What a span takes that nobody records.
+/// The cost of a span that is not recorded.
 fn ask_ns() -> f64 {
     const ASKS: u32 = 100_000;
     let start = Instant::now();

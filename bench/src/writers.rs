@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Writes what `file` holds to `output` with the writer `name`, and prints what that took.
+/// Writes the content of `file` to `output` with the writer `name`, and prints the measurement.
 pub fn main(name: &str, file: &Path, output: &Path, threads: usize) -> Result<(), Failure> {
     let (timing, model_bytes) = match name {
         "polyhaul" => polyhaul(file, output, threads, WriteOptions::default())?,
@@ -47,7 +47,7 @@ fn polyhaul(
     Ok((timing, Some(readers::model_bytes(&scene))))
 }
 
-/// The crate's own `save` writes each number to the file by itself; a buffer is only fair.
+/// The crate's own `save` writes each number to the file separately; a buffer is only fair.
 fn obj(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), Failure> {
     let obj = obj::Obj::load(file)?;
     measure::reset_peak_memory();
@@ -73,8 +73,8 @@ fn stl_io(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), 
     Ok((timing, None))
 }
 
-/// Whether `output` has the bytes of `file` after the comments at the top, or after PLY's header. What
-/// was compressed is inflated by gzip, which must be content with it.
+/// Whether `output` has the bytes of `file` after the comments at the top, or after PLY's header. Compressed output is
+/// inflated by gzip, which must accept it.
 fn same_text(file: &Path, output: &Path) -> Result<bool, Failure> {
     let file = File::open(file)?;
     if output.extension().is_none_or(|extension| extension != "gz") {
@@ -99,7 +99,7 @@ fn same_bodies(left: impl Read, right: impl Read) -> Result<bool, Failure> {
     }
 }
 
-/// A reader that stands behind the comments at the top, or behind PLY's header.
+/// A reader positioned after the comments at the top, or after PLY's header.
 fn body<R: Read>(text: R) -> Result<BufReader<R>, Failure> {
     let mut reader = BufReader::with_capacity(256 << 10, text);
     if reader.fill_buf()?.starts_with(b"ply\n") {

@@ -1,5 +1,5 @@
-//! Fuzzes conversions with any bytes, of which the first two choose the formats. What has to hold is written in the
-//! test kit, where it also runs as a normal test.
+//! Fuzzes conversions with arbitrary bytes, the first two of which choose the formats. The properties to check are in
+//! the test kit, where they also run as a normal test.
 
 #![no_main]
 

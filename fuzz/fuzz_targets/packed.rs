@@ -1,5 +1,5 @@
-//! Fuzzes the reading of compressed files with any bytes. What has to hold is written in the test kit, where it also
-//! runs as a normal test.
+//! Fuzzes the reading of compressed files with arbitrary bytes. The properties to check are in the test kit, where they
+//! also run as a normal test.
 
 #![no_main]
 

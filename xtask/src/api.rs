@@ -1,6 +1,6 @@
 //! The public interface of the crates that users import, kept as text: a change shows in its review.
 //!
-//! It needs a nightly toolchain and cargo-public-api, and says so where they are missing. What the items mean is in
+//! It needs a nightly toolchain and cargo-public-api, and says so if they are missing. The meaning of the items is in
 //! their documentation.
 
 use crate::test::Outcome;
@@ -26,7 +26,7 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Whether the interfaces are those that are kept.
+/// Whether the interfaces equal the stored ones.
 pub(crate) fn step() -> Outcome {
     if !root::succeeds(nightly().args(["public-api", "--version"])) {
         return Outcome::Skipped(

@@ -1,11 +1,10 @@
-//! `cargo xtask bench`: polyhaul beside other readers and writers, and beside what the
-//! machine can do at best.
+//! `cargo xtask bench`: polyhaul next to other readers and writers, and next to the limits of the machine.
 //!
-//! Every contestant is a process of its own, so that peak memory is its own too; the contestants take turns, round
-//! after round, so that a slow moment of the machine hits all alike. The programs that are measured are in `bench/`, a
-//! workspace apart; what is measured is `bench/plan.toml`, which [`plan`] reads. Here: what is built ([`build`],
-//! [`python`]), the rounds ([`runs`]), whether verdicts are right ([`verdicts`]), how sweeps come out ([`sweeps`]), and
-//! the record ([`record`]) with the machine it is of ([`machine`]). The exit code is 0 unless something could not run.
+//! Every contestant is a separate process, so that its peak memory is its own; the contestants alternate, round after
+//! round, so that a slow moment of the machine hits all of them alike. The measured programs are in `bench/`, a
+//! separate workspace; the measurements are listed in `bench/plan.toml`, which [`plan`] reads. Here: building
+//! ([`build`], [`python`]), the rounds ([`runs`]), whether verdicts are right ([`verdicts`]), sweeps ([`sweeps`]), and
+//! the record ([`record`]) with its machine ([`machine`]). The exit code is 0 unless something could not run.
 
 mod build;
 mod images;
@@ -24,29 +23,29 @@ use std::process::ExitCode;
 
 /// The size of the large inputs that records are made with.
 const MEGABYTES: u64 = 300;
-/// How often each contestant's turn comes.
+/// How often each contestant runs.
 const ROUNDS: usize = 5;
 
-/// What `--level` takes.
+/// The values of `--level`.
 const LEVELS: [&str; 3] = ["portable", "avx2", "avx512"];
 
-/// What `args` ask for.
+/// The requested options.
 #[derive(Debug)]
 struct Options {
     /// Print the README's tables, and measure nothing.
     readme: bool,
-    /// What to measure, in the order in which it runs.
+    /// What to measure, in order.
     parts: Vec<&'static Part>,
     megabytes: u64,
     rounds: usize,
-    /// Where inputs and outputs lie.
+    /// Where inputs and outputs are.
     data: Option<PathBuf>,
     /// Where the record goes.
     record: Option<PathBuf>,
     install_peers: bool,
     /// Where ready programs of peers are.
     programs: Option<PathBuf>,
-    /// An earlier build of `bench-obj`, to be measured in turn with this one.
+    /// An earlier build of `bench-obj`, to be measured in alternation with this one.
     before: Option<PathBuf>,
     /// The instructions that polyhaul is held at.
     level: Option<String>,
@@ -109,14 +108,14 @@ fn parse(args: &[&str]) -> Option<Options> {
     Some(options)
 }
 
-/// Those of `only`, or all where it is empty, except `without`; in order.
+/// Those of `only`, or all if it is empty, except `without`; in order.
 fn chosen(only: &[&Part], without: &[&Part]) -> Vec<&'static Part> {
     let has = |parts: &[&Part], part: &Part| parts.iter().any(|it| it.name == part.name);
     let is_chosen = |part: &&Part| (only.is_empty() || has(only, part)) && !has(without, part);
     PLAN.part.iter().filter(is_chosen).collect()
 }
 
-/// What the names of a record of these parts alone end in.
+/// The end of the name of a record of only these parts.
 fn suffix(parts: &[&Part]) -> String {
     let all = parts.len() == PLAN.part.len();
     parts.iter().filter(|_| !all).map(|part| format!("-{}", part.name)).collect()
@@ -127,7 +126,7 @@ fn data_folder(options: &Options) -> PathBuf {
     options.data.clone().unwrap_or_else(default)
 }
 
-/// A trial, smaller or shorter than what records are made with, leaves its record with the data.
+/// A trial, smaller or shorter than records require, leaves its record with the data.
 fn record_folder(options: &Options) -> PathBuf {
     let trial = options.megabytes != MEGABYTES || options.rounds < ROUNDS;
     let default =
@@ -135,7 +134,7 @@ fn record_folder(options: &Options) -> PathBuf {
     options.record.clone().unwrap_or_else(default)
 }
 
-/// Measures, shows and records; `false` where a contestant failed.
+/// Measures, shows and records; `false` if a contestant failed.
 fn measure(options: &Options) -> Result<bool, String> {
     let data = data_folder(options);
     make_folder(&data.join("out"))?;

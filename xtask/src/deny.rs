@@ -1,8 +1,8 @@
 //! `cargo xtask deny`: the licences, origins and advisories of all dependencies, against `deny.toml`.
 //!
-//! cargo-deny does it where it is installed; its database of advisories has to be fetched, and where that fails the
-//! advisories are skipped. Without cargo-deny the licences are checked here, from what `cargo tree` prints, against the
-//! same list. No dependency is ever changed.
+//! cargo-deny does it if it is installed; its database of advisories has to be fetched, and if that fails the
+//! advisories are skipped. Without cargo-deny the licenses are checked here, from the output of `cargo tree`, against
+//! the same list. Dependencies are never changed.
 
 use crate::test::Outcome;
 use crate::{root, term};
@@ -10,7 +10,7 @@ use spdx::{Expression, ParseMode};
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// Checks what can be checked here.
+/// Checks whatever can be checked here.
 pub(crate) fn step() -> Outcome {
     if !root::succeeds(root::cargo().args(["deny", "--version"])) {
         return without_cargo_deny();
@@ -26,7 +26,7 @@ pub(crate) fn step() -> Outcome {
     Outcome::of(root::runs(root::cargo().args(["deny", "check", "advisories"])))
 }
 
-/// Checks the licences of the crates that builds on this machine need; tests are not passed on.
+/// Checks the licenses of the crates in builds on this machine; those of tests are not distributed.
 fn without_cargo_deny() -> Outcome {
     let policy = match std::fs::read_to_string(root::root().join("deny.toml")) {
         Ok(policy) => policy,
@@ -55,7 +55,7 @@ fn text(command: &mut Command) -> Option<String> {
     String::from_utf8(output.stdout).ok()
 }
 
-/// The licences in the lists named `allow` of the policy, those of exceptions included.
+/// The licenses in the lists named `allow` of the policy, including those of exceptions.
 fn allowed(policy: &str) -> Vec<&str> {
     let lists = policy.split("allow = [").skip(1).filter_map(|rest| rest.split(']').next());
     lists.flat_map(|list| list.split('"').skip(1).step_by(2)).collect()

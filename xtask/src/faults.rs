@@ -38,7 +38,7 @@ pub(crate) fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Shows a line; 1 where it is bad.
+/// Shows a line; 1 if it is bad.
 fn told(what: &str, is_good: bool) -> usize {
     term::out(format!("{what}: {}\n", if is_good { "yes" } else { "NO" }));
     usize::from(!is_good)
@@ -51,7 +51,7 @@ fn passes(test: &str, fault: Option<&str>) -> bool {
         .current_dir(root::root());
     command.env("RUSTFLAGS", "--cfg polyhaul_faults").env("CARGO_TARGET_DIR", root::root().join("target/faults"));
     command.env("POLYHAUL_FAULT", fault.unwrap_or_default());
-    // What finds a fault says so at length.
+    // A detected fault prints a lot.
     if fault.is_some() {
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }

@@ -1,10 +1,10 @@
 //! `cargo xtask fuzz [TARGET] [--seconds N]` and `cargo xtask fuzz --all --hours N`: runs cargo-fuzz over the targets
 //! of `fuzz/`, seeded with the test data.
 //!
-//! A long run gives the turns to whichever target has the fewest executions so far, keeps the corpus in `fuzz/corpus`,
-//! and adds what each turn did to the table of `fuzz/RECORD.md` (see `fuzz/record.rs`). It needs a nightly toolchain
-//! and cargo-fuzz, and says so where they are missing. The bodies of the targets are in the test kit, and run there
-//! over the same files as normal tests: the smoke run needs neither.
+//! A long run gives turns to the target with the fewest executions so far, keeps the corpus in `fuzz/corpus`, and adds
+//! each turn to the table of `fuzz/RECORD.md` (see `fuzz/record.rs`). It needs a nightly toolchain and cargo-fuzz, and
+//! says so if they are missing. The bodies of the targets are in the test kit, and run there over the same files as
+//! normal tests: the smoke run needs neither.
 
 mod record;
 
@@ -53,7 +53,7 @@ const TARGETS: &[Target] = &[
 /// The largest input of the other turns.
 const LARGE_INPUT_BYTES: usize = 65_536;
 
-/// One turn in so many has large inputs.
+/// One turn in this many has large inputs.
 const LARGE_SHARE: u64 = 8;
 
 /// How long each target runs by default.
@@ -77,7 +77,7 @@ fuzzing needs a nightly toolchain and cargo-fuzz:
 enum Plan<'a> {
     /// One target, or each target once.
     Once { name: Option<&'a str>, seconds: u64 },
-    /// All targets in turn for so long, with the totals kept.
+    /// All targets in turn for this long, with the totals recorded.
     Long { seconds: u64 },
 }
 
@@ -115,7 +115,7 @@ fn parse<'a>(args: &[&'a str]) -> Option<Plan<'a>> {
     is_known.then_some(Plan::Once { name, seconds })
 }
 
-/// Fuzzes one target, or each of them even after one found something; returns how many did.
+/// Fuzzes one target, or all of them even after one found something; returns how many did.
 fn once(name: Option<&str>, seconds: u64) -> usize {
     let chosen = TARGETS.iter().filter(|target| name.is_none_or(|name| name == target.name));
     chosen.filter(|target| run(target, target.max_bytes, seconds).is_none_or(|turn| turn.found_something)).count()
@@ -140,7 +140,7 @@ fn long(time: Duration) -> usize {
         let Some(target) = open.min_by_key(|target| record.executions(target.name)).filter(|_| left > 0) else {
             break;
         };
-        // The number says nothing about the target, so each has large inputs at some time.
+        // The number is unrelated to the target, so each gets large inputs at some time.
         let is_large = number % LARGE_SHARE == LARGE_SHARE - 1;
         let max_bytes = if is_large { LARGE_INPUT_BYTES } else { target.max_bytes };
         let turn = run(target, max_bytes, turn_seconds.min(left));
@@ -166,7 +166,7 @@ fn nightly() -> Command {
 /// Fuzzes one target; `None` where it could not run.
 fn run(target: &Target, max_bytes: usize, seconds: u64) -> Option<Turn> {
     term::out(format!("\n== fuzz {}, {seconds} s, inputs of up to {max_bytes} bytes\n", target.name));
-    // libFuzzer adds what it finds to the first folder and only reads the second.
+    // libFuzzer adds its findings to the first folder and only reads the second.
     let corpus = format!("fuzz/corpus/{}", target.name);
     if let Err(error) = std::fs::create_dir_all(root::root().join(&corpus)) {
         term::err(format!("{corpus}: {error}\n"));

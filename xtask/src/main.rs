@@ -1,8 +1,8 @@
 //! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask
 //! header`, `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask deny`, `cargo xtask faults`, `cargo xtask bench`.
 //!
-//! This file only picks the chore. What each one checks is in the module of the same name (the C library is in `capi`).
-//! Nothing here is part of the library, and no chore but `header` changes a source file.
+//! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`). Nothing
+//! here is part of the library, and only `header` changes a source file.
 
 mod api;
 mod bench;
@@ -18,7 +18,7 @@ mod tidy;
 
 use std::process::ExitCode;
 
-/// How the chores are called.
+/// The usage message.
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says how the chores are called, on standard error; exit code 2.
+/// Prints the usage to standard error; exit code 2.
 fn usage_error() -> ExitCode {
     term::err(USAGE);
     ExitCode::from(2)

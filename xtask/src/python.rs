@@ -1,8 +1,8 @@
-//! The step `python` of `cargo xtask test`: builds the wheel of `python/`, installs it into an
-//! environment of its own, and runs its tests and type checks there.
+//! The step `python` of `cargo xtask test`: builds the wheel of `python/`, installs it into a separate environment, and
+//! runs its tests and type checks there.
 //!
-//! Everything lies under `target/python` and is used again by the next run. What has to be installed
-//! is named, with versions, in `python/requirements-test.txt`.
+//! Everything is under `target/python` and reused by the next run. The required packages are listed, with versions, in
+//! `python/requirements-test.txt`.
 
 use crate::test::{Outcome, Tally, Totals, each_line};
 use crate::{root, term};
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// What Python may be called, the best first.
+/// Possible names of Python, the best first.
 const PROGRAMS: &[&str] = &["python3", "python3.11", "python3.12", "python3.13", "python3.14", "python"];
 
 /// Succeeds where Python is new enough.
 const IS_NEW_ENOUGH: &str = "import sys; sys.exit(sys.version_info < (3, 11))";
 
-/// Where all of this lies.
+/// The paths.
 struct Place {
     /// `target/python`.
     folder: PathBuf,
@@ -69,7 +69,7 @@ impl Place {
         root::runs(command.args(["--", "-D", "warnings"]))
     }
 
-    /// An environment with all that is required. One that has it already is kept.
+    /// An environment with everything required. One that already has it is kept.
     fn environment(&self, python: &str) -> bool {
         let required = self.source.join("requirements-test.txt");
         let wanted = fs::read_to_string(&required).unwrap_or_default();
@@ -87,10 +87,10 @@ impl Place {
         made
     }
 
-    /// Builds the wheel and installs it in place of the one before.
+    /// Builds the wheel and installs it, replacing the previous one.
     fn install(&self) -> bool {
         let wheels = self.folder.join("wheels");
-        // An old wheel would be installed beside the new one.
+        // An old wheel would also be installed.
         let _ = fs::remove_dir_all(&wheels);
         let mut build = self.module("maturin");
         build.args(["build", "--quiet", "--profile", "quick", "--compatibility", "linux", "--out"]).arg(&wheels);
@@ -105,7 +105,7 @@ impl Place {
         root::runs(self.pip().args(["--force-reinstall", "--no-deps"]).arg(wheel))
     }
 
-    /// The package passes the type checker, and its stubs say what the module has.
+    /// The package passes the type checker, and its stubs match the module.
     fn types(&self) -> bool {
         let config = self.source.join("pyproject.toml");
         root::runs(self.module("mypy").args(["--no-error-summary", "--config-file"]).arg(&config))
@@ -116,7 +116,7 @@ impl Place {
             )
     }
 
-    /// Runs the tests, passes their output on and adds up what they report.
+    /// Runs the tests, passes their output on and adds up their results.
     fn tests(&self, failures: &mut Vec<String>) -> Totals {
         let mut command = self.module("pytest");
         command.args(["-r", "fEs", "--color", "no"]);

@@ -6,8 +6,7 @@ use std::process::Command;
 
 /// The repository's root folder: the parent of this crate's own.
 pub(crate) fn root() -> PathBuf {
-    // Cargo sets the variable when it runs a binary; the compiled-in value is for a binary run by
-    // hand.
+    // Cargo sets the variable when it runs a binary; the compiled-in value is for a binary run by hand.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let manifest = Path::new(&manifest);
     manifest.parent().unwrap_or(manifest).to_path_buf()
@@ -31,7 +30,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// What `command` prints, if it starts and succeeds.
+/// The output of `command`, if it starts and succeeds.
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     String::from_utf8(output.stdout).ok()

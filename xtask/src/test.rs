@@ -1,9 +1,7 @@
-//! `cargo xtask test`: everything that must hold before a change lands, with what comes with Rust
-//! alone.
+//! `cargo xtask test`: everything that must hold before a change lands, with only the tools that come with Rust.
 //!
-//! Steps run one after the other and go on after a failure, so that one run tells all. A step whose
-//! tool is not installed says so and is skipped. The last line is the sum of all tests: `N passed,
-//! N failed, N skipped`.
+//! Steps run one after the other and continue after a failure, so that one run shows everything. A step whose tool is
+//! not installed is skipped with a note. The last line is the sum of all tests: `N passed, N failed, N skipped`.
 
 use crate::{api, deny, python, root, term, tidy};
 use std::io::{BufRead, BufReader};
@@ -45,7 +43,7 @@ impl Outcome {
         if ok { Outcome::Ok } else { Outcome::Failed }
     }
 
-    /// How the table calls it.
+    /// Its word in the table.
     fn word(&self) -> String {
         match self {
             Outcome::Ok => "ok".into(),
@@ -149,7 +147,7 @@ fn clippy() -> Outcome {
     status(root::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 
-/// The library builds with some of its formats alone, and whoever reads OBJ gets no library of images.
+/// The library builds with single formats, and reading OBJ requires no image library.
 fn features() -> Outcome {
     let alone = ["", "obj", "ply", "stl", "off", "table", "pbrt", "tga", "png", "exr", "dds"];
     let library = ["-p", "polyhaul", "--no-default-features", "--features"];
@@ -221,7 +219,7 @@ fn tests(selection: &[&str], tally: &mut Tally) -> Outcome {
     Outcome::of(ok)
 }
 
-/// Runs `command`, passes its output on and shows each line of it; whether it succeeded.
+/// Runs `command`, passes its output on and shows each line of it; returns whether it succeeded.
 pub(crate) fn each_line(command: &mut Command, mut show: impl FnMut(&str)) -> bool {
     let Ok(mut child) = command.stdout(Stdio::piped()).spawn() else {
         return false;

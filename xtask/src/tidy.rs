@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the rules that neither the compiler nor clippy holds.
 //!
-//! Files come from git, and rules read lines, not tokens: where a rule errs, it lets something pass. To add one, write
-//! the function, put it into [`RULES`], and plant a fault in the test.
+//! Files come from git, and rules read lines, not tokens: a rule that errs lets something pass. To add one, write the
+//! function, put it into [`RULES`], and plant a fault in the test.
 
 mod docs;
 mod lines;
@@ -48,7 +48,7 @@ impl File {
         self.path.rsplit_once('.').is_some_and(|(_, it)| it == extension)
     }
 
-    /// The part before the tests that end many files; nothing of a file of tests.
+    /// The part before the tests that end many files; empty for a file of tests.
     fn product(&self) -> &str {
         let is_test = self.path.contains("/tests/") || self.path.ends_with("tests.rs") || self.path.contains("testkit");
         if is_test { "" } else { self.text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or_default() }
@@ -64,7 +64,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// What git knows of, and what is new and not ignored.
+    /// The files in git, and new ones that are not ignored.
     fn load(root: &Path) -> Option<Tree> {
         let listed =
             Command::new("git").current_dir(root).args(["ls-files", "-co", "--exclude-standard"]).output().ok()?;
@@ -100,7 +100,7 @@ impl Tree {
     }
 }
 
-/// Whether people write the file. Data that others made is left as it is.
+/// Whether people write the file. Data from others is left unchanged.
 fn is_text(path: &str) -> bool {
     let is_data = path.starts_with("testdata/") && !path.ends_with("README.md");
     !is_data && (path.starts_with(".ci/") || path.rsplit_once('.').is_some_and(|(_, it)| TEXT.contains(&it)))
@@ -127,7 +127,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks the repository and prints what it finds; the exit code is 1 when there is anything.
+/// Checks the repository and prints its findings; the exit code is 1 if there are any.
 pub(crate) fn main() -> ExitCode {
     let Some(tree) = Tree::load(&root::root()) else {
         term::err("tidy: git cannot list the files of the repository\n");

@@ -1,10 +1,10 @@
 //! PLY: the grid as triangles, with a normal and a uv per position, in bytes and as text; and splats.
 //!
-//! All rows of an element are of one size, and a mesh has no colours: what a scan or an exporter leaves.
+//! All rows of an element have one size, and a mesh has no colors: as written by a scanner or an exporter.
 
 use super::{Failure, Grid, Text, hash};
 
-/// How many bytes a vertex takes with its two triangles.
+/// The size of a vertex with its two triangles.
 const BINARY_BYTES_PER_VERTEX: f64 = 32.0 + 2.0 * 13.0;
 /// About how many as text.
 const ASCII_BYTES_PER_VERTEX: f64 = 120.0;

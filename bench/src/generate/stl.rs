@@ -3,7 +3,7 @@
 use super::ply::{grid, triangles};
 use super::{Failure, Grid, Text};
 
-/// How many bytes a vertex of the grid takes: it has two triangles.
+/// The size of a vertex of the grid: it has two triangles.
 const BINARY_BYTES_PER_VERTEX: f64 = 2.0 * 50.0;
 /// About how many as text.
 const ASCII_BYTES_PER_VERTEX: f64 = 2.0 * 216.0;

@@ -43,7 +43,7 @@ struct Style {
     relative: bool,
     /// Whether a third of the faces have five corners, and another third three.
     ngons: bool,
-    /// A group and a material before every so many faces; 0 for one of each per object.
+    /// The number of faces per group and material; 0 for one of each per object.
     group_faces: u32,
     /// Lines of polypaint after the positions.
     polypaint: bool,
@@ -91,7 +91,7 @@ fn style(name: &str) -> Option<Style> {
     })
 }
 
-/// Writes objects in a style until there are so many megabytes.
+/// Writes objects in a style until there are this many megabytes.
 pub fn write(text: &mut Text, name: &str, megabytes: u64) -> Result<(), Failure> {
     let style = style(name).ok_or_else(|| format!("no style {name}"))?;
     let mut index = 0;
@@ -217,7 +217,7 @@ impl Style {
     fn values(&self, text: &mut Text, values: &[f32]) {
         for &value in values {
             text.bytes(self.gap);
-            // What a program has as a double has more digits than a float.
+            // A program's double has more digits than a float.
             let double = f64::from(value) * 1.000_000_1;
             match self.numbers {
                 Numbers::Fixed => text.number(value, 6),

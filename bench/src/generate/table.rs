@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Half of what was asked for, in rows of about 30 bytes: five million at 300 MB.
+/// Half of the requested size, in rows of about 30 bytes: five million at 300 MB.
 const ROWS_PER_MEGABYTE: f64 = 50_000.0 / 3.0;
-/// The size of what stands before the numbers of an array: a multiple of 64.
+/// The size of an array's header: a multiple of 64.
 const ARRAY_HEAD_BYTES: usize = 128;
 
 /// Writes the text, and the array to `array`.

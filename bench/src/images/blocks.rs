@@ -1,6 +1,6 @@
-//! Making textures: blocks beside the encoder alone, whose quality they must have, and mip levels.
+//! Making textures: blocks next to the encoder alone, whose quality they must have, and mip levels.
 //!
-//! What is made is decoded by another library, and the error is told in decibels.
+//! The result is decoded by another library, and the error is given in decibels.
 
 use super::{Contender, Decoded, Measured, measure};
 use crate::Failure;
@@ -116,7 +116,7 @@ fn noise(x: f32, y: f32, layer: u32) -> f32 {
     mix(mix(at(0, 0), at(1, 0), u), mix(at(0, 1), at(1, 1), u), v)
 }
 
-/// An image with noise of all sizes, edges, and colours that go together, as photographs have them.
+/// An image with noise of all sizes, edges, and correlated colors, like photographs.
 fn picture() -> Image {
     let mut samples = Vec::with_capacity(SIDE * SIDE * 4);
     for y in 0..SIDE {
@@ -146,7 +146,7 @@ fn picture() -> Image {
     }
 }
 
-/// The error of decoded colours, in decibels.
+/// The error of decoded colors, in decibels.
 fn psnr(samples: &[u8], blocks: &[u8], bytes: usize, decode: fn(&[u8], &mut [u8], usize)) -> f64 {
     let mut decoded = vec![0; SIDE * SIDE * 4];
     for (number, block) in blocks.chunks_exact(bytes).enumerate() {

@@ -65,7 +65,7 @@ fn write(file: &File, path: &Path) -> Result<(), Failure> {
     let (width, height) = (file.side, file.side);
     let paint = painted(file.side, channels.count());
     if file.kind == Kind::Png {
-        // Not by polyhaul: who made a file has no advantage in reading it.
+        // Not by polyhaul: the writer of a file should have no advantage in reading it.
         image::save_buffer(path, &paint, width as u32, height as u32, image::ExtendedColorType::Rgb8)?;
         return Ok(());
     }
@@ -80,7 +80,7 @@ fn write(file: &File, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a byte is as light: up to 16 times white.
+/// The light of a byte: up to 16 times white.
 fn light(byte: u8) -> f32 {
     (f32::from(byte) / 255.0).powi(3) * 16.0
 }

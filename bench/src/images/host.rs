@@ -1,4 +1,4 @@
-//! A host that has files, counts how often it is asked, and may take its time.
+//! A host that has files, counts its calls, and may be slow.
 
 use polyhaul::HostRead;
 use std::fs::File;
@@ -16,7 +16,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Opens a file whose every call takes `delay` longer; the calls are counted in what comes with it.
+    /// Opens a file whose every call takes `delay` longer; also returns the count of calls.
     pub fn open(path: &Path, delay: Duration) -> Result<(Host, Arc<AtomicU64>)> {
         let calls = Arc::new(AtomicU64::new(0));
         Ok((Host { file: File::open(path)?, calls: calls.clone(), delay }, calls))

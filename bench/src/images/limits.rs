@@ -1,4 +1,4 @@
-//! What the machine can do: reading a file's bytes, and turning them round into fresh memory.
+//! The machine's limits: reading a file's bytes, and swapping them into fresh memory.
 
 use super::Decoded;
 use crate::Failure;
@@ -33,7 +33,7 @@ pub fn read(path: &Path) -> Result<(Decoded, u64), Failure> {
 /// Reads the file and swaps the first and the third of each three bytes, into fresh memory.
 pub fn read_and_swizzle(path: &Path, pixel_bytes: usize) -> Result<(Decoded, u64), Failure> {
     let size = usize::try_from(path.metadata()?.len())?;
-    // What stands behind the last pixel is written over by the next ones.
+    // Bytes after the last pixel are overwritten by the next ones.
     let mut pixels = vec![0; size + STEP_BYTES];
     let mut end = 0;
     blocks(path, |block| {

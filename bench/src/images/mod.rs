@@ -1,9 +1,9 @@
 //! Textures side by side: each reader decodes the same files, from the file and through callbacks of a host that counts
 //! its calls and can be slow.
 //!
-//! Readers of a file take turns, round after round. What each found is summed up, so that who decodes to other
-//! pixels is seen. Files are made by [`files`]; readers in Rust are here and in [`readers`], others in `peers/` and
-//! `python/`; what the machine can do is in [`limits`]. [`blocks`] makes textures.
+//! Readers of a file alternate, round after round. The sum of each result reveals a reader that decodes to other
+//! pixels. Files are made by [`files`]; readers in Rust are here and in [`readers`], others in `peers/` and `python/`;
+//! the machine's limits are in [`limits`]. [`blocks`] makes textures.
 
 mod blocks;
 mod files;
@@ -22,14 +22,14 @@ pub use files::make;
 enum Decoded {
     Bytes(Box<dyn AsRef<[u8]>>),
     Floats(Box<dyn AsRef<[f32]>>),
-    /// Nothing, of who only shows what the machine can do.
+    /// Nothing, for the machine's limits.
     None,
 }
 
 /// One way to read a file.
 struct Contender<'a> {
     name: &'static str,
-    /// Decodes once; says too how often a host was called.
+    /// Decodes once; also returns how often a host was called.
     read: Box<dyn Fn() -> Result<(Decoded, u64), Failure> + 'a>,
 }
 
@@ -50,11 +50,11 @@ impl Decoded {
     }
 }
 
-/// What contenders are measured on.
+/// The input of contenders.
 struct Measured<'a> {
     group: &'a str,
     pixels: usize,
-    /// What tells that a result is right: a sum, or the error of what is not exact.
+    /// A measure of the result: a sum, or the error of an inexact one.
     judge: &'a dyn Fn(&Decoded) -> f64,
 }
 
@@ -80,15 +80,15 @@ fn measure(measured: Measured<'_>, contenders: &[Contender<'_>], rounds: usize) 
         let extra = peak_memory_bytes().saturating_sub(before);
         lines.push((judge(&decoded), calls, extra));
     }
-    // Whoever comes first after others that took longer pays for what the machine did with free memory meanwhile: each
-    // round begins with another.
+    // The first contender after slower ones pays for what the machine did with free memory meanwhile: each round begins
+    // with another.
     for round in 0..rounds.max(1) {
         for turn in 0..contenders.len() {
             let at = (round + turn) % contenders.len();
             let start = Instant::now();
             let decoded = (contenders[at].read)()?;
             times[at].push(start.elapsed().as_secs_f64());
-            // Giving the memory back is nobody's reading.
+            // Returning the memory is not part of reading.
             drop(decoded);
         }
     }

@@ -13,10 +13,10 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// What each call of a slow host takes on top.
+/// The delay of each call of a slow host.
 const SLOW: Duration = Duration::from_micros(100);
 
-/// How many pictures `many` are.
+/// The number of pictures in `many`.
 const MANY: usize = 8;
 
 type Found = Result<(Decoded, u64), Failure>;
@@ -82,7 +82,7 @@ fn called(path: &Path, threads: usize, delay: Duration) -> Found {
     Ok((decoded, calls.load(Ordering::Relaxed)))
 }
 
-/// Reads the file as often as `many` files are.
+/// Reads the file as often as `many` has files.
 fn many(path: &Path, threads: usize) -> Found {
     let one = || (0..MANY / threads).try_for_each(|_| polyhaul(Input::Path(path.into()), 1).map(drop));
     std::thread::scope(|scope| {
@@ -103,7 +103,7 @@ fn of_image(image: image::DynamicImage) -> Decoded {
     }
 }
 
-/// The decoder asks the host itself, as one who knows no better writes it.
+/// The decoder calls the host directly, as in naive code.
 fn image_called<D: ImageDecoder>(path: &Path, open: impl Fn(Host) -> Result<D, Failure>) -> Found {
     let (host, calls) = Host::open(path, Duration::ZERO)?;
     let image = image::DynamicImage::from_decoder(open(host)?)?;

@@ -1,7 +1,7 @@
 //! Values to text: fixed and shortest digits, a value per line or three.
 //!
-//! Every contender fills a buffer that it empties after [`PAGE_VALUES`] values, as a writer does,
-//! so that no fresh memory is measured.
+//! Every contender fills a buffer that it empties after [`PAGE_VALUES`] values, like a writer, so that no fresh memory
+//! is measured.
 
 use super::{Contender, Group};
 use polyhaul_text::format::{FixedLine, Page};
@@ -28,7 +28,7 @@ pub(super) fn groups(measure: &mut dyn FnMut(Group<'_>)) {
     measure(group("shortest_f64", &doubles, shortest(|page, value| page.shortest_f64(value))));
 }
 
-/// A contender and what its text is compared as.
+/// A contender and how its text is compared.
 struct Entry<'a, T> {
     name: &'static str,
     judge: Judge,
@@ -37,7 +37,7 @@ struct Entry<'a, T> {
 
 #[derive(Clone, Copy)]
 enum Judge {
-    /// The text must be the one of the group's first contender.
+    /// The text must equal that of the group's first contender.
     SameText,
     /// The text must read back as the values.
     SameValues,

@@ -1,9 +1,9 @@
 //! Number kernels side by side in one process: one group per job, alternating rounds, nanoseconds
 //! per value.
 //!
-//! A contender handles all values of its group in one call. It is called once to compare its result
-//! with the other ones, and then in turn with them, round after round, so that a slow moment of the
-//! machine hits all alike. To text: [`format`]; from text: [`parse`]; rows of both to text: [`records`].
+//! A contender handles all values of its group in one call. It is called once to compare its result with the others,
+//! and then in alternation with them, round after round, so that a slow moment of the machine hits all of them alike.
+//! To text: [`format`]; from text: [`parse`]; rows of both to text: [`records`].
 
 mod format;
 mod parse;
@@ -25,8 +25,7 @@ struct Group<'a> {
 /// One way to do the job.
 struct Contender<'a> {
     name: &'static str,
-    /// Whether the result is what it has to be; `None` where a contender does another job, and is
-    /// shown for the scale alone.
+    /// Whether the result is right; `None` if a contender does another job, and is only shown for scale.
     agrees: Option<bool>,
     run: Box<dyn FnMut() + 'a>,
 }

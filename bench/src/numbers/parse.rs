@@ -1,7 +1,7 @@
 //! Text to values: lines `v x y z` and `f a/b/c a/b/c a/b/c a/b/c`.
 //!
-//! polyhaul first indexes where tokens end and then converts many at once; the others go from token
-//! to token. All are given the same text and write into an array that stays.
+//! polyhaul first indexes the ends of tokens and then converts many at once; the others go from token to token. All get
+//! the same text and write into an array that stays.
 
 use super::{Contender, Group};
 use crate::Failure;
@@ -56,7 +56,7 @@ fn text_of(padded: &[u8]) -> &[u8] {
     &padded[PADDING..padded.len() - PADDING]
 }
 
-/// The last entry says what is right: it uses the standard library alone.
+/// The last entry is the reference: it only uses the standard library.
 fn group<'a, T: PartialEq + 'static>(
     name: &'static str,
     text: &'a [u8],
@@ -112,7 +112,7 @@ fn float_windows(level: Level) -> impl FnMut(&[u8], &mut Vec<f32>) {
     }
 }
 
-/// One token after the other; `parse` returns the value and where its token ends.
+/// One token after the other; `parse` returns the value and the end of its token.
 fn float_tokens(text: &[u8], out: &mut Vec<f32>, parse: impl Fn(&[u8]) -> Option<(f32, usize)>) {
     let mut at = 0;
     while at < text.len() {

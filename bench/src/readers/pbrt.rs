@@ -6,7 +6,7 @@ use polyhaul::inspect::Inventory;
 use polyhaul::model::Scene;
 use std::path::{Path, PathBuf};
 
-/// Reads the scene in `folder`, and prints what that took.
+/// Reads the scene in `folder`, and prints the measurement.
 pub fn main(folder: &Path, threads: usize) -> Result<(), Failure> {
     let file = main_file(folder)?;
     report(|| load(&file, threads), found)

@@ -1,5 +1,5 @@
-//! Readers of PLY files. polyhaul takes a file as a scene (in [`super`]) and, here, as tables; its peers
-//! are told beforehand which columns there are, as they want it.
+//! Readers of PLY files. polyhaul reads a file as a scene (in [`super`]) and, here, as tables; its peers are given the
+//! columns in advance, as they require.
 
 use super::{Found, report};
 use crate::Failure;
@@ -80,7 +80,7 @@ struct Splats {
     vertex: Vec<Splat>,
 }
 
-/// Reads `file` with the reader `name`, and prints what that took.
+/// Reads `file` with the reader `name`, and prints the measurement.
 pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
     match name {
         "polyhaul-tables" => report(|| load(file, threads), found),

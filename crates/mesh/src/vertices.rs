@@ -1,8 +1,8 @@
 //! Vertices of positions: one for each, and more if the corners of a position differ in other attributes.
 //!
-//! Nearly all corners are like the first one at their position, so that one is found first, and the others are compared
-//! with it: two passes over chunks of corners. Only those that differ are told apart by deduplication. The result does
-//! not depend on threads. For a vertex per combination, numbered by corners, see `crate::weld`.
+//! Nearly all corners equal the first one at their position, so that one is found first, and the others are compared
+//! with it: two passes over chunks of corners. Only those that differ go through deduplication. The result does not
+//! depend on the number of threads. For a vertex per combination, numbered by corners, see `crate::weld`.
 
 use crate::dedup::{Unique, number_joined, prefetch};
 use polyhaul_model::NONE;
@@ -13,10 +13,10 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 
 /// Corners that a thread looks at in one go.
 const CHUNK: usize = 1 << 16;
-/// How many corners ahead memory is asked for.
+/// How many corners ahead memory is prefetched.
 const AHEAD: usize = 32;
 
-/// What corners have beside positions. Values are compared as numbers: 0 is -0, and NaN equals nothing.
+/// The data of corners besides positions. Values are compared as numbers: 0 is -0, and NaN equals nothing.
 #[derive(Clone, Copy)]
 pub(crate) enum VerticesStream<'a> {
     /// All have the same.
@@ -41,7 +41,7 @@ pub(crate) struct Vertices {
 }
 
 impl Vertices {
-    /// The vertices of corners that name `positions` positions; each stream has something for every corner.
+    /// The vertices of corners that refer to `positions` positions; each stream has a value for every corner.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for a position out of range, [`ErrorKind::Limit`] where vertices are more than indices can
@@ -98,7 +98,7 @@ impl VerticesStream<'_> {
         }
     }
 
-    /// How many parts a value has.
+    /// The number of parts of a value.
     fn parts(self) -> usize {
         match self {
             VerticesStream::Nothing => 0,
@@ -108,7 +108,7 @@ impl VerticesStream<'_> {
         }
     }
 
-    /// A part of a corner's value as bits; `None` where it equals nothing.
+    /// A part of a corner's value as bits; `None` if it equals nothing.
     #[inline]
     fn part(self, corner: usize, part: usize) -> Option<u32> {
         let value = match self {
@@ -145,8 +145,8 @@ impl VerticesJob<'_> {
         Ok(firsts)
     }
 
-    /// Per corner its position, where it has what the first one there has, and otherwise [`NONE`]; and how many of the
-    /// others each chunk has.
+    /// For each corner its position, if it equals the first corner there, and otherwise [`NONE`]; and the number of the
+    /// others in each chunk.
     fn compare(&self, firsts: &[u32]) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut of_corner = zeroed(self.corners.len(), "corners")?;
         let mut odd_counts = zeroed(self.corners.len().div_ceil(CHUNK), "corners")?;
@@ -212,7 +212,7 @@ impl VerticesJob<'_> {
         Ok(found)
     }
 
-    /// Gives the corners that differ from the first one at their position the numbers of their vertices.
+    /// Assigns vertex numbers to the corners that differ from the first one at their position.
     fn number(&self, of_corner: &mut [u32], odd_counts: &[u32], numbers: &[u32]) -> Result<()> {
         let mut rest = numbers;
         let own = odd_counts.iter().map(|&count| rest.split_off(..count as usize).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Allocators for test binaries: one that counts what is used, one that fails on request.
+//! Allocators for test binaries: one that counts, one that fails on request.
 //!
 //! A binary installs one of them:
 //!
@@ -27,22 +27,22 @@ static MOST_BYTES: AtomicI64 = AtomicI64::new(i64::MAX);
 
 /// The system's allocator, with counters.
 ///
-/// A block that grows counts once more, and only the bytes that it grew by: large blocks are moved
-/// by the system without a copy.
+/// A block that grows counts once more, and only for the bytes it grew by: the system moves large blocks without a
+/// copy.
 pub struct Counting;
 
-/// What a piece of work allocated.
+/// The allocations of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
     /// Allocations, and changes of a block's size.
     pub count: u64,
     /// Bytes allocated in all.
     pub total_bytes: u64,
-    /// The most bytes that were held at one time, those held before not counted.
+    /// The most bytes held at one time, apart from those held before.
     pub peak_bytes: u64,
 }
 
-/// Runs `work` and says what it allocated; zeros where [`Counting`] is not installed.
+/// Runs `work` and returns its allocations; zeros if [`Counting`] is not installed.
 pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Use) {
     let (count, total) = (COUNT.load(Relaxed), TOTAL_BYTES.load(Relaxed));
     let live = LIVE_BYTES.load(Relaxed);
@@ -56,18 +56,18 @@ pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Use) {
     (result, used)
 }
 
-/// Bytes that are held now; 0 where neither allocator of this module is installed.
+/// Bytes held now; 0 if neither allocator of this module is installed.
 pub fn live_bytes() -> i64 {
     LIVE_BYTES.load(Relaxed)
 }
 
-/// From now on the process gets no more than this: a fault that eats all memory becomes an error
-/// of one test, and does not take the machine with it.
+/// From now on the process gets no more than this: a bug that eats all memory becomes a failure of one test, and does
+/// not take down the machine.
 pub fn cap(bytes: u64) {
     MOST_BYTES.store(bytes as i64, Relaxed);
 }
 
-/// Counts; `false` where the cap does not allow it.
+/// Counts; `false` if the cap does not allow it.
 fn note(bytes: i64) -> bool {
     let live = LIVE_BYTES.fetch_add(bytes, Relaxed) + bytes;
     if bytes > 0 {
@@ -116,7 +116,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The system's allocator, of which one large allocation fails in [`fail_at`]; it counts as well.
+/// The system's allocator, except that one large allocation fails in [`fail_at`]; it also counts.
 pub struct Failing;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
@@ -124,8 +124,8 @@ static LEAST_BYTES: AtomicUsize = AtomicUsize::new(0);
 static LEFT: AtomicI64 = AtomicI64::new(0);
 static TELLS: AtomicBool = AtomicBool::new(false);
 
-/// Runs `work` while the allocation number `number` (from 0) of at least `least_bytes` fails; says
-/// whether there was such an allocation.
+/// Runs `work` while allocation `number` (from 0) of at least `least_bytes` fails; returns whether there was such an
+/// allocation.
 ///
 /// Needs [`Failing`] as the allocator. Allocations of all threads count.
 pub fn fail_at<T>(number: u64, least_bytes: usize, work: impl FnOnce() -> T) -> (T, bool) {
@@ -137,13 +137,13 @@ pub fn fail_at<T>(number: u64, least_bytes: usize, work: impl FnOnce() -> T) -> 
     (result, LEFT.load(Relaxed) < 0)
 }
 
-/// From now on each allocation that fails tells the standard error stream which functions of polyhaul
-/// asked for it: slow, for after something went wrong.
+/// From now on each allocation that fails prints polyhaul's functions on its stack to standard error: slow, for
+/// diagnosing a failure.
 pub fn tell() {
     TELLS.store(true, Relaxed);
 }
 
-/// Whether an allocation of `size` bytes is the one to fail.
+/// Whether an allocation of `size` bytes is the one that should fail.
 fn fails(size: usize) -> bool {
     let fails = ARMED.load(Relaxed) && size >= LEAST_BYTES.load(Relaxed) && LEFT.fetch_sub(1, Relaxed) == 0;
     if fails && TELLS.load(Relaxed) {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Sample {
     /// The path relative to `testdata`, with forward slashes.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
@@ -67,7 +67,7 @@ impl Folder {
         Ok(Folder(path))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -80,7 +80,7 @@ impl Folder {
         Ok(path)
     }
 
-    /// The path of what may be in it under this name.
+    /// The path of a file with this name in it.
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -101,7 +101,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system's own cleaning.
+        // What cannot be removed is left to the system's own cleanup.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

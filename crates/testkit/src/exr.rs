@@ -8,9 +8,9 @@ pub struct ExrPart {
     pub channels: Vec<ExrChannel>,
     /// Attributes besides: name, type, value.
     pub attributes: Vec<(String, String, Vec<u8>)>,
-    /// Columns and rows of a tile, and the mode of its levels; rows one by one where there is none.
+    /// Columns and rows of a tile, and its level mode; row by row without tiles.
     pub tiles: Option<[u32; 3]>,
-    /// Whether it calls itself deep; then its blocks hold nothing.
+    /// Whether it declares itself deep; its blocks are then empty.
     pub is_deep: bool,
 }
 
@@ -20,7 +20,7 @@ pub struct ExrChannel {
     pub name: String,
     /// 0 for integers of 32 bits, 1 for halves, 2 for floats.
     pub kind: u32,
-    /// It has a sample for every so many columns and rows.
+    /// The distance of its samples in columns and rows.
     pub sampling: [i32; 2],
     /// The bits of the sample at a column and a row.
     pub sample: Box<dyn Fn(i32, i32) -> u32>,
@@ -47,7 +47,7 @@ impl ExrPart {
         self
     }
 
-    /// The sizes of its levels, the largest first, and what blocks call each.
+    /// The sizes of its levels, the largest first, and their coordinates in blocks.
     fn levels(&self) -> Vec<([i32; 2], [i32; 2])> {
         let [left, top, right, bottom] = self.window;
         let size = [right - left + 1, bottom - top + 1];
@@ -104,7 +104,7 @@ impl ExrPart {
         out.push(0);
     }
 
-    /// What comes before the samples of each block, and the samples.
+    /// The header and the samples of each block.
     fn blocks(&self) -> Vec<Vec<u8>> {
         let ([left, top, right, bottom], mut blocks) = (self.window, Vec::new());
         let Some([width, height, _]) = self.tiles else {
@@ -174,7 +174,7 @@ pub fn exr(parts: &[ExrPart]) -> Vec<u8> {
     out
 }
 
-/// The bits of a half, of a number that halves hold; 0 for what is below 2^-14.
+/// The bits of a half, for a number that halves hold exactly; 0 below 2^-14.
 pub fn half(value: f32) -> u32 {
     let bits = value.to_bits();
     let sign = bits >> 16 & 0x8000;

@@ -1,7 +1,7 @@
-//! What must hold for any bytes: the bodies of the fuzz targets, which also run as normal tests.
+//! Properties that must hold for any bytes: the bodies of the fuzz targets, which also run as normal tests.
 //!
-//! A body panics where something does not hold; everything else, errors included, is fine. How much it does with one
-//! input is in `fuzz/trial.rs`: see [`Effort`]. What must hold for each kind of bytes is in the other modules.
+//! A body panics if a property does not hold; everything else, including errors, is fine. How much it does with one
+//! input is in `fuzz/trial.rs`: see [`Effort`]. The properties for each kind of bytes are in the other modules.
 
 mod archives;
 mod convert;
@@ -25,7 +25,7 @@ pub use trial::Effort;
 
 use polyhaul::{Error, ErrorKind};
 
-/// What must hold for any bytes of a kind.
+/// Checks the properties of any bytes of a kind.
 pub type Body = fn(&[u8], Effort);
 
 /// The fuzz target that reads each format, and its body. A format that is added must be written down here.
@@ -52,7 +52,7 @@ pub const TARGETS: [(&str, &str, Body); 20] = [
     ("off", "off", off),
 ];
 
-/// No input may come to these.
+/// No input may cause these.
 fn no_fault(error: &Error) {
     assert!(!matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory), "{error}");
 }

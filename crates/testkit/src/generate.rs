@@ -64,13 +64,13 @@ pub enum Shape {
     LongNumber,
     /// A group per face.
     Groups,
-    /// Groups that nothing is in.
+    /// Empty groups.
     EmptyGroups,
     /// A material per face.
     Materials,
-    /// Objects that nothing is in.
+    /// Empty objects.
     Objects,
-    /// Smoothing groups that nothing is in.
+    /// Empty smoothing groups.
     Smoothing,
     /// Material libraries that are missing.
     Libraries,
@@ -98,13 +98,13 @@ pub enum Shape {
     CarriageReturns,
     /// Curves.
     Curves,
-    /// Colours in comments.
+    /// Colors in comments.
     Paint,
     /// Points.
     Points,
     /// Faces with too few corners.
     BrokenFaces,
-    /// Faces that point at nothing.
+    /// Faces with indices out of range.
     OutOfRange,
 }
 
@@ -247,7 +247,7 @@ impl Text<'_> {
             self.put(["v", "vt", "vn"][stream]);
             for _ in 0..count {
                 let value = (self.random.bits() >> 11) as f64 / f64::powi(2.0, 52) - 1.0;
-                // One of many is of another notation.
+                // One of many has another notation.
                 let notation = if self.random.once_in(200) { self.random.below(5) } else { notation };
                 self.put(&match notation {
                     0 => format!(" {value:.6}"),
@@ -298,7 +298,7 @@ struct Text<'r> {
     out: Vec<u8>,
     /// Positions, uvs, normals.
     counts: [usize; 3],
-    /// How many of each the elements so far ask for.
+    /// How many of each kind the elements so far require.
     needed: [usize; 3],
 }
 
@@ -363,7 +363,7 @@ impl Text<'_> {
         self.put(newline);
     }
 
-    /// Ends a statement, after which a comment may stand.
+    /// Ends a statement, optionally with a comment.
     fn end(&mut self, comments: bool) {
         if self.random.once_in(10) {
             let rest = *self.random.pick(&[" ", "\t", "  ", " # end", " #1 2 3", " \\\n"]);

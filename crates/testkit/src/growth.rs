@@ -1,14 +1,14 @@
-//! Whether work is linear: four times as much may not take much more than four times the time and the memory.
+//! Checks that work is linear: four times as much may not take much more than four times the time and the memory.
 //!
-//! Time is that of the processor, so that other work on the machine counts little; a square would be sixteen times.
+//! Time is CPU time, so that other work on the machine counts little; quadratic work would take sixteen times as long.
 
 use crate::alloc::{Use, measure};
 use std::time::{Duration, Instant};
 
-/// Nothing that is tried takes this long.
+/// No trial takes this long.
 const LONG: Duration = Duration::from_millis(100);
 
-/// How long this thread has been running, whatever else the machine does; where the system tells it.
+/// How long this thread has been running, whatever else the machine does; if the system reports it.
 #[cfg(target_os = "linux")]
 fn processor_time() -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -22,7 +22,7 @@ fn processor_time() -> Option<Duration> {
     None
 }
 
-/// The least time of a few rounds of work on this thread, and what one allocates.
+/// The least time of a few rounds of work on this thread, and its allocations.
 fn cost<T>(input: &T, work: &impl Fn(&T)) -> (Duration, Use) {
     let mut least = Duration::MAX;
     let mut used = None;
@@ -50,10 +50,9 @@ fn once<T>(inputs: &[T; 2], work: &impl Fn(&T)) -> Option<String> {
     (slow || bytes > 6.0).then_some(text)
 }
 
-/// What is wrong with the growth from the first input to the second, which is four times as much.
+/// A description of excessive growth from the first input to the second, which is four times as large.
 ///
-/// Memory is compared only where [`Counting`](crate::alloc::Counting) is the allocator. A machine that is busy with
-/// something else gets three chances.
+/// Memory is compared only if [`Counting`](crate::alloc::Counting) is the allocator. A busy machine gets three chances.
 pub fn too_fast<T>(inputs: &[T; 2], work: impl Fn(&T)) -> Option<String> {
     let complaints: Vec<String> = (0..3).map_while(|_| once(inputs, &work)).collect();
     complaints.into_iter().nth(2)

@@ -1,5 +1,5 @@
 //! Readers, writers and callbacks that do what a host may do (short reads, interruptions, errors) and what it must not
-//! do (claim more than was asked for or another size, panic).
+//! do (claim more than was requested or another size, panic).
 
 use crate::random::Random;
 use polyhaul_bytes::{HostRead, HostWrite};
@@ -7,14 +7,14 @@ use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// How many bytes a call gives.
+/// How many bytes a call returns.
 #[derive(Clone, Debug)]
 pub enum Sizes {
-    /// As many as asked for.
+    /// As many as requested.
     All,
     /// One.
     One,
-    /// From one to as many as asked for, mostly few.
+    /// From one to as many as requested, mostly few.
     Random(Random),
 }
 
@@ -33,7 +33,7 @@ pub enum Fault {
     PanicsAt(usize),
 }
 
-/// What was asked of a reader.
+/// The requests to a reader.
 #[derive(Debug)]
 pub struct Log {
     /// Calls.
@@ -84,7 +84,7 @@ impl Hostile {
         self
     }
 
-    /// The same reader as callbacks of a host that says this size.
+    /// The same reader as callbacks of a host that claims this size.
     pub fn sized(mut self, size: u64) -> Hostile {
         self.size = Some(size);
         self
@@ -96,12 +96,12 @@ impl Hostile {
         self
     }
 
-    /// What is asked of it.
+    /// The requests to it.
     pub fn log(&self) -> Arc<Log> {
         self.log.clone()
     }
 
-    /// How many bytes come before the next fault.
+    /// How many bytes precede the next fault.
     fn before_fault(&self) -> usize {
         let place = match self.fault {
             Fault::FailsAt(at) | Fault::ClaimsTooMuchAt(at) | Fault::PanicsAt(at) => at,
@@ -110,7 +110,7 @@ impl Hostile {
         place.saturating_sub(self.at)
     }
 
-    /// The fault, at the byte where it lies.
+    /// The fault at the current byte.
     fn fail(&mut self, room: usize) -> io::Result<usize> {
         match self.fault {
             Fault::ClaimsTooMuchAt(_) => Ok(room + 1),
@@ -172,16 +172,16 @@ impl HostRead for Hostile {
     }
 }
 
-/// What a host that is written to does.
+/// What a host does when it is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taking {
-    /// All that it is given.
+    /// Takes everything.
     All,
-    /// At most so many bytes of a block.
+    /// Takes at most this many bytes of a block.
     AtMost(usize),
     /// An error in place of this byte.
     FailsAt(usize),
-    /// Nothing from this byte on.
+    /// Takes nothing from this byte on.
     NothingAt(usize),
     /// At this byte it claims one more than it was given.
     ClaimsTooMuchAt(usize),
@@ -193,14 +193,14 @@ pub enum Taking {
     FailsToClose,
 }
 
-/// What a host that is written to got.
+/// What a host received.
 #[derive(Debug, Default)]
 pub struct Taken {
     /// All bytes that it took.
     pub bytes: Vec<u8>,
-    /// How large the blocks were that it was given.
+    /// The sizes of the blocks.
     pub blocks: Vec<usize>,
-    /// How often it was told that all is written.
+    /// How often it was flushed.
     pub flushes: usize,
     /// How often it was closed.
     pub closes: usize,
@@ -216,7 +216,7 @@ pub struct Taker {
 }
 
 impl Taker {
-    /// A host, and what it gets.
+    /// A host, and what it will receive.
     pub fn new(taking: Taking) -> (Taker, Arc<Mutex<Taken>>) {
         let taken = Arc::new(Mutex::new(Taken::default()));
         (Taker { taking, taken: taken.clone() }, taken)

@@ -1,7 +1,7 @@
-//! Files of images: those of the test data, and small ones made here for what those leave out.
+//! Image files: those of the test data, and small ones generated for everything those leave out.
 //!
-//! A format whose folder of the test data exists is here by itself. What else it needs is one row: whether its decoder
-//! is our own in [`is_own`], files in [`made`], claims in [`claims`], and shapes of any size in [`SHAPES`].
+//! A format with a folder in the test data is included automatically. Its other entries are one row each: whether its
+//! decoder is our own in [`is_own`], files in [`made`], claims in [`claims`], and shapes of any size in [`SHAPES`].
 
 use crate::corpus::{root, samples};
 use polyhaul::Format;
@@ -9,7 +9,7 @@ use polyhaul::Format;
 /// A file of an image.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// What messages call it: its name in the test data, or what is special about it.
+    /// Its name in messages: that in the test data, or what is special about it.
     pub name: String,
     /// Its format.
     pub format: Format,
@@ -20,7 +20,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A name that tells the format.
+    /// A name with the extension of the format.
     pub fn file_name(&self) -> String {
         format!("x.{}", self.format.name())
     }
@@ -37,7 +37,7 @@ pub fn is_own(format: Format) -> bool {
     !matches!(format, Format::Png | Format::Jpeg | Format::Exr)
 }
 
-/// All files of the test data, and those that are made.
+/// All files of the test data, and the generated ones.
 pub fn pictures() -> Vec<Picture> {
     let mut found = Vec::new();
     for format in formats() {
@@ -57,7 +57,7 @@ pub fn pictures() -> Vec<Picture> {
     found
 }
 
-/// Those that must be read.
+/// Those that must be readable.
 pub fn good() -> Vec<Picture> {
     pictures().into_iter().filter(|picture| picture.is_good).collect()
 }
@@ -99,7 +99,7 @@ pub fn made() -> Vec<Picture> {
     rows.into_iter().map(picture).collect()
 }
 
-/// Headers that claim what is not there, of the largest sizes that they can say.
+/// Headers that claim data that does not exist, with the largest possible sizes.
 pub fn claims() -> Vec<Picture> {
     let largest = [u16::MAX; 2];
     let rows = [
@@ -122,10 +122,10 @@ pub fn claims() -> Vec<Picture> {
     rows.into_iter().map(picture).collect()
 }
 
-/// A file of about so many bytes or pixels.
+/// A file of about this many bytes or pixels.
 pub type Shape = fn(usize) -> Vec<u8>;
 
-/// Files that grow: what is special about each, and how to make it.
+/// Files of any size: what is special about each, and how to make it.
 pub const SHAPES: &[(&str, Format, Shape)] = &[
     ("rows", Format::Tga, |size| {
         let rows = size / 300;
@@ -166,16 +166,16 @@ pub const SHAPES: &[(&str, Format, Shape)] = &[
     ("much behind", Format::Hdr, |size| hdr("c", "-Y 1 +X 1", &vec![9; 40 * size])),
 ];
 
-/// What a TGA file says of a map that it does not have.
+/// The header of a TGA file without a color map.
 pub const NO_MAP: [u8; 6] = [0; 6];
 
-/// A TGA file: kind, what the map is, size, bits and descriptor, and what follows.
+/// A TGA file: kind, color map header, size, bits and descriptor, and the rest.
 pub fn tga(kind: u8, map: [u8; 6], [width, height]: [u16; 2], end: [u8; 2], rest: &[u8]) -> Vec<u8> {
     let [[w0, w1], [h0, h1]] = [width.to_le_bytes(), height.to_le_bytes()];
     [&[0, map[0], kind], &map[1..], &[0, 0, 0, 0, w0, w1, h0, h1], &end, rest].concat()
 }
 
-/// A TGA file whose colours are multiplied with alpha.
+/// A TGA file with premultiplied colors.
 fn multiplied() -> Vec<u8> {
     let mut extension = vec![0; 495];
     extension[494] = 4;
@@ -184,7 +184,7 @@ fn multiplied() -> Vec<u8> {
     [&pixels, &extension, &place[..], &[0; 4], b"TRUEVISION-XFILE.\0"].concat()
 }
 
-/// An HDR file with a comment: its size as it says it, and what follows.
+/// An HDR file with a comment: its size as written, and the rest.
 pub fn hdr(comment: &str, size: &str, pixels: &[u8]) -> Vec<u8> {
     let header = format!("#?RADIANCE\n# {comment}\nFORMAT=32-bit_rle_rgbe\n\n{size}\n");
     [header.as_bytes(), pixels].concat()

@@ -1,16 +1,16 @@
-//! What the tests, benchmarks and fuzzers of polyhaul share. Nothing here is shipped.
+//! Shared code of polyhaul's tests, benchmarks and fuzzers. Nothing here is shipped.
 //!
 //! - [`scene`]: scenes made in memory, and the rules that every scene must keep
 //! - [`generate`]: OBJ text of any size and of hostile shapes; [`naive`]: a slow reader to compare with
-//! - [`pbrt`]: pbrt scenes of any size, and text that is built to hurt their readers; [`off`]: OFF text
+//! - [`pbrt`]: pbrt scenes of any size, and text designed to hurt their readers; [`off`]: OFF text
 //! - [`summary`]: a scene, a warning, an error as text that is the same on every machine
 //! - [`hostile`]: readers, writers and callbacks that do what a host may do, and what it must not do
-//! - [`mutate`]: damaged text; [`fuzz`]: what must hold for any bytes
+//! - [`mutate`]: damaged text; [`fuzz`]: properties that must hold for any bytes
 //! - [`alloc`]: allocators that count, and that fail; [`starve`]: work whose allocations fail one by one
-//! - [`growth`]: work that must be linear; [`images`]: files of images, and those that hurt their readers
-//!   [`exr`]: EXR files with any parts and channels
-//! - [`losses`]: what formats cannot store of each other; [`output`]: what writing gives, in memory;
-//!   [`packed`]: compressed bytes; [`zip`]: archives
+//! - [`growth`]: checks that work is linear; [`images`]: image files, and those that hurt their readers; [`exr`]: EXR
+//!   files with any parts and channels
+//! - [`losses`]: what formats cannot store of each other; [`output`]: written bytes, in memory; [`packed`]: compressed
+//!   bytes; [`zip`]: archives
 //! - [`corpus`]: the files under `testdata`, and folders that remove themselves
 //! - [`random`]: numbers that look random and are the same every time
 

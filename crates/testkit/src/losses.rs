@@ -1,7 +1,7 @@
-//! What each format cannot store of what another one has, written down by hand, and whether a conversion kept to it.
+//! What each format cannot store of another one, written by hand, and whether a conversion complied with it.
 //!
-//! This is the other side of the warnings: nothing here asks the library. An attribute that differs after a conversion
-//! must stand here, and one of its warnings must have been given.
+//! This is the independent counterpart of the warnings: nothing here asks the library. An attribute that differs after
+//! a conversion must be listed here, and one of its warnings must have been given.
 
 use polyhaul::Report;
 use polyhaul::diff::Difference;
@@ -78,9 +78,9 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
     })
 }
 
-/// What a target adds, because its scenes cannot be without: STL has a normal for each face, PLY and OFF zeros where a
-/// part of the corners has no normal or uv, pbrt a camera, a light, film, a name for each shape and zeros where a part
-/// of the corners has no uv; columns of points get names.
+/// What a target adds because its scenes require it: STL has a normal for each face, PLY and OFF zeros if some corners
+/// have no normal or uv, pbrt a camera, a light, film, a name for each shape and zeros if some corners have no uv;
+/// columns of points get names.
 pub fn added(from: &str, to: &str) -> &'static [&'static str] {
     match (from, to) {
         (_, "pbrt") => &["lights", "cameras", "settings", "names", "uvs"],
@@ -92,7 +92,7 @@ pub fn added(from: &str, to: &str) -> &'static [&'static str] {
     }
 }
 
-/// The warnings of which one must be given where an attribute differs.
+/// The warnings of which one must be given if an attribute differs.
 pub fn warnings(what: &str) -> &'static [&'static str] {
     match what {
         "faces" => &["left-out-faces", "changed-faces"],
@@ -127,15 +127,14 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
     }
 }
 
-/// What is wrong with a conversion that went through: attributes that nobody expects to differ, or that no warning
-/// names.
+/// The faults of a successful conversion: attributes that were not expected to differ, or that no warning names.
 pub fn faults(from: &str, to: &str, differences: &[Difference], report: &Report) -> Vec<String> {
     let lost = lost(from, to).unwrap_or_default();
     let counts = report.warnings.counts();
     let mut faults = Vec::new();
     for difference in differences {
         let what = difference.what;
-        // Colours as bytes: as far as that changes nothing that was a byte before.
+        // Colors as bytes, if that changes nothing that was a byte before.
         let is_rounding = matches!(what, "colors" | "alpha") && difference.largest.is_some_and(|it| it < 2.5e-4);
         let is_one_sided = !difference.message.contains("only in the first") && difference.largest.is_none();
         let is_added = added(from, to).contains(&what) && is_one_sided;
@@ -154,13 +153,13 @@ pub fn faults(from: &str, to: &str, differences: &[Difference], report: &Report)
 /// The attributes of an image that a file of the second format cannot store of one of the first. All store sizes.
 pub fn lost_of_image(from: &str, to: &str) -> &'static str {
     match (from, to) {
-        // 8 bits without alpha, or what has as many bits.
+        // 8 bits without alpha, or a format with as many bits.
         ("tga" | "jpg" | "bmp", "tga") | ("png" | "jpg" | "bmp", "png") | ("jpg", "exr") => "",
         ("hdr", "hdr") | ("exr", "exr") => "",
-        // No one stores what EXR does.
+        // No other format stores what EXR does.
         ("exr", "tga" | "png") => "pixels, channels, attributes",
         ("exr", _) => "pixels, alpha, channels, attributes",
-        // Colours of transparent pixels, and what more than 16 bits of a float hold.
+        // Colors of transparent pixels, and floats that need more than 16 bits.
         (_, "exr") => "pixels",
         ("hdr" | "jpg", _) => "pixels",
         (_, "tga" | "png") => "pixels",
@@ -168,7 +167,7 @@ pub fn lost_of_image(from: &str, to: &str) -> &'static str {
     }
 }
 
-/// The warnings of which one must be given where an attribute of an image differs.
+/// The warnings of which one must be given if an attribute of an image differs.
 pub fn image_warnings(what: &str) -> &'static [&'static str] {
     match what {
         "pixels" => &["changed-samples", "cut-samples", "left-out-colors"],
@@ -179,8 +178,8 @@ pub fn image_warnings(what: &str) -> &'static [&'static str] {
     }
 }
 
-/// What pixels of an image may differ by in another format and say the same: the last places of floats. Halves tell all
-/// samples of 8 bits apart, also when colour and alpha are rounded, each by 2^-11 of its size at most.
+/// How much pixels of an image may differ in another format and still be equal: the last places of floats. Halves
+/// distinguish all samples of 8 bits, even if color and alpha are both rounded, each by at most 2^-11 of its size.
 pub fn image_noise(image: &Image, to: &str) -> f64 {
     match &image.samples {
         Samples::U8(samples) if to == "exr" => {
@@ -191,20 +190,20 @@ pub fn image_noise(image: &Image, to: &str) -> f64 {
     }
 }
 
-/// The most light of a pixel, which is above 1 where a colour that is multiplied with alpha is above alpha.
+/// The brightest pixel, which is above 1 if a premultiplied color exceeds alpha.
 fn brightest(pixel: &[u8], premultiplied: bool) -> f64 {
     let (alpha, color) = (pixel.last().copied().unwrap_or(0), pixel.iter().copied().max().unwrap_or(0));
     let [alpha, color] = [alpha, color].map(|sample| f64::from(sample) / 255.0);
     if premultiplied && alpha > 0.0 { ((color / alpha + 0.055) / 1.055).powf(2.4) * alpha } else { 1.0 }
 }
 
-/// As [`faults`], of an image, whose pixels may differ by `noise`.
+/// Like [`faults`], for an image, whose pixels may differ by `noise`.
 pub fn image_faults((from, to): (&str, &str), noise: f64, differences: &[Difference], report: &Report) -> Vec<String> {
     let counts = report.warnings.counts();
     let mut faults = Vec::new();
     for Difference { what, message, largest, .. } in differences {
         let is_noise = *what == "pixels" && largest.is_some_and(|it| it < noise);
-        // EXR stores colours multiplied with alpha and PNG as they are, whatever they were before.
+        // EXR stores premultiplied colors and PNG does not, whatever they were before.
         let is_stored_so = *what == "premultiplied" && ["exr", "png"].contains(&to);
         if is_noise || is_stored_so {
             continue;

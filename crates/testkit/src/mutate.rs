@@ -2,13 +2,13 @@
 
 use crate::random::Random;
 
-/// What a byte is changed into, besides one more and one less than it was: controls, the ends of
-/// the ranges of bytes, and what means something in text.
+/// Replacements for a byte, in addition to one more and one less: control characters, the ends of byte ranges, and
+/// characters with a meaning in text.
 const PLANTED: [u8; 7] = [0x00, 0x7F, 0x80, 0xFF, b'\n', b'-', b'9'];
 
 /// Calls `visit` with `text` in which one byte is changed, for every byte and every change.
 ///
-/// It is told where the byte lies and what it became.
+/// `visit` receives the place of the byte and its new value.
 pub fn each_byte(text: &[u8], visit: impl FnMut(usize, u8, &[u8])) {
     bytes_at(text, 0..text.len(), visit);
 }
@@ -29,8 +29,8 @@ pub fn bytes_at(text: &[u8], places: impl IntoIterator<Item = usize>, mut visit:
     }
 }
 
-/// Where to cut a text of `size` bytes: everywhere below `all_below` bytes, else at `count` places
-/// and right at the start and the end.
+/// Where to cut a text of `size` bytes: everywhere below `all_below` bytes, otherwise at `count` places and near the
+/// start and the end.
 pub fn cuts(size: usize, all_below: usize, count: usize) -> Vec<usize> {
     if size < all_below {
         return (0..size).collect();

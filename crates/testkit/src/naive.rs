@@ -1,5 +1,5 @@
-//! A slow reader of OBJ text that is easy to believe: line by line, `str::parse`, no state but
-//! what a statement needs. It knows no chunks, no threads, and gives up on what it does not know.
+//! A slow reader of OBJ text that is easy to trust: line by line, `str::parse`, no state but what a statement needs. It
+//! has no chunks or threads, and gives up on anything unknown.
 //!
 //! Written from the rules in the documentation of the format, not from the reader that it checks.
 
@@ -32,7 +32,7 @@ pub struct Naive {
     open_group: Option<(Totals, String)>,
 }
 
-/// What holds for an element.
+/// The attributes of an element.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {
     /// The text after `usemtl`.
@@ -43,12 +43,12 @@ pub struct Attributes {
     pub smoothing: Option<u32>,
 }
 
-/// An element: 0-based indices of each corner, and what holds for it.
+/// An element: 0-based indices of each corner, and its attributes.
 #[derive(Clone, Debug)]
 pub struct Element {
     /// Position, uv, normal.
     pub corners: Vec<[Option<u64>; 3]>,
-    /// What held when it was defined.
+    /// The attributes when it was defined.
     pub attributes: Attributes,
 }
 
@@ -57,13 +57,13 @@ pub struct Element {
 pub struct Section {
     /// Its name.
     pub name: String,
-    /// How it began.
+    /// How it was declared.
     pub kind: ObjectKind,
-    /// Counts before it and after it.
+    /// Counts before and after it.
     pub range: (Totals, Totals),
 }
 
-/// The logical lines of a text: what a backslash joins is one line, with a blank in between.
+/// The logical lines of a text: lines joined by a backslash are one, with a blank in between.
 pub fn logical_lines(text: &[u8]) -> Vec<Vec<u8>> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     let (mut lines, mut line, mut at) = (Vec::new(), Vec::new(), 0);
@@ -122,7 +122,7 @@ fn parse<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// How many elements of each kind a text declares, sound or not.
+/// The number of declared elements of each kind, valid or not.
 pub fn declared(text: &[u8]) -> Totals {
     let mut totals = Totals::default();
     for line in logical_lines(text) {
@@ -140,7 +140,7 @@ pub fn declared(text: &[u8]) -> Totals {
     totals
 }
 
-/// Reads a text; `None` where there is anything wrong with it, or that this reader does not know.
+/// Reads a text; `None` if anything in it is invalid or unknown to this reader.
 pub fn read(text: &[u8]) -> Option<Naive> {
     let mut naive = Naive::default();
     for line in logical_lines(text) {
@@ -163,7 +163,7 @@ pub fn read(text: &[u8]) -> Option<Naive> {
 }
 
 impl Naive {
-    /// How many there are of each kind.
+    /// The number of each kind.
     pub fn totals(&self) -> Totals {
         let [faces, lines, points] = &self.elements;
         [self.positions.len(), self.uvs.len(), self.normals.len(), faces.len(), lines.len(), points.len()]
@@ -201,7 +201,7 @@ impl Naive {
         Some(())
     }
 
-    /// Ends the section before, which gets a name-less section where nothing was declared.
+    /// Ends the previous section; elements before any declaration get an unnamed section.
     fn section(&mut self, name: String, kind: ObjectKind, at: Totals) {
         match self.sections.last_mut() {
             Some(last) => last.range.1 = at,
@@ -289,7 +289,7 @@ fn corner(word: &[u8], totals: Totals) -> Option<[Option<u64>; 3]> {
     Some(corner)
 }
 
-/// The first thing in which a scene differs from what this reader found; `None` for none.
+/// The first difference between a scene and the result of this reader; `None` if they are equal.
 pub fn difference(naive: &Naive, scene: &Scene) -> Option<String> {
     let [mesh] = scene.meshes.as_slice() else {
         return Some(format!("{} meshes", scene.meshes.len()));
@@ -313,7 +313,7 @@ fn section_of(object: &polyhaul::model::Object) -> Section {
     Section { name: object.name.clone(), kind: object.kind, range: (totals(object.start), totals(object.end)) }
 }
 
-/// The bits of floats; all that are not a number are alike.
+/// The bits of floats; all NaNs are alike.
 fn bits<const N: usize>(rows: &[[f32; N]]) -> String {
     let bits = |value: &f32| if value.is_nan() { u32::MAX } else { value.to_bits() };
     let rows: Vec<Vec<u32>> = rows.iter().map(|row| row.iter().map(bits).collect()).collect();
@@ -378,7 +378,7 @@ fn corners_of(elements: &Elements, index: usize) -> Vec<[Option<u64>; 3]> {
         .collect()
 }
 
-/// What holds for element `index` of a kind, by the runs.
+/// The attributes of element `index` of a kind, from the runs.
 fn attributes_of(mesh: &Mesh, scene: &Scene, kind: usize, index: usize) -> Attributes {
     let value = |runs: &[Run]| {
         let begun = runs.iter().rev().find(|run| run.at.to_array()[kind] as usize <= index);

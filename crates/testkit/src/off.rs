@@ -1,12 +1,12 @@
-//! OFF text at random: every keyword, notation, kind of face and way to lay out lines. What is made is valid.
+//! Random OFF text: every keyword, notation, kind of face and line layout. The result is valid.
 
 use crate::generate;
 use crate::random::Random;
 
-/// OFF text with up to so many vertices, and as many faces.
+/// OFF text with at most this many vertices, and as many faces.
 ///
-/// It is read without an error. There may be warnings of faces without corners, and of colors of faces. The same
-/// generator gives the same bytes everywhere.
+/// Reading it succeeds, possibly with warnings about faces without corners, and about colors of faces. The same
+/// generator yields the same bytes everywhere.
 pub fn random(random: &mut Random, most: usize) -> Vec<u8> {
     let end: &str = random.pick::<&str>(&["\n", "\n", "\r\n", "\r"]);
     let mut text = OffText { out: String::new(), end, random };
@@ -31,7 +31,7 @@ pub fn random(random: &mut Random, most: usize) -> Vec<u8> {
 /// A text in the making.
 struct OffText<'r> {
     out: String,
-    /// What ends its lines.
+    /// The end of its lines.
     end: &'r str,
     random: &'r mut Random,
 }
@@ -57,7 +57,7 @@ impl OffText<'_> {
         let (color, normal) = (keyword.find('C'), keyword.find('N'));
         let color_words = if color.is_some() { self.color(has_bytes) } else { Vec::new() };
         let normal_words = if normal.is_some() { self.numbers(3) } else { Vec::new() };
-        // Geomview writes the normal first and its letter last; MeshLab the other way round.
+        // Geomview writes the normal first and its letter last; MeshLab the opposite.
         if normal < color {
             words.extend(color_words.into_iter().chain(normal_words))
         } else {
@@ -105,7 +105,7 @@ impl OffText<'_> {
         self.gap();
     }
 
-    /// Lines that mean nothing.
+    /// Lines without meaning.
     fn gap(&mut self) {
         while self.random.once_in(9) {
             self.out += *self.random.pick(&["", " ", "# 1 2 3", "#", "\t# \\"]);

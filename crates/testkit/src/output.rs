@@ -1,4 +1,4 @@
-//! What writing gives, in memory, and texts beside each other.
+//! Written bytes in memory, and a comparison of texts.
 
 use polyhaul::model::Scene;
 use polyhaul::{Output, Result, WriteOptions, Writer};
@@ -15,12 +15,12 @@ impl Shared {
         Shared(Arc::new(Mutex::new(Vec::with_capacity(bytes))))
     }
 
-    /// What was written. Who holds it holds up the writing.
+    /// The bytes written so far. Holding the lock blocks writing.
     pub fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was written, which is gone then.
+    /// Takes the bytes written so far.
     pub fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.lock())
     }
@@ -37,19 +37,19 @@ impl Write for Shared {
     }
 }
 
-/// What is written to a stream of this name.
+/// The bytes written to a stream of this name.
 pub fn try_named(scene: &Scene, name: &str, options: &WriteOptions) -> Result<Vec<u8>> {
     let shared = Shared::default();
     Writer::new(Output::Writer(Box::new(shared.clone()), name.into())).options(options).scene(scene)?;
     Ok(shared.take())
 }
 
-/// What is written to a stream.
+/// The bytes written to a stream.
 pub fn try_bytes(scene: &Scene, options: &WriteOptions) -> Result<Vec<u8>> {
     try_named(scene, "memory", options)
 }
 
-/// What is written to a stream; a panic where that fails.
+/// The bytes written to a stream; panics on an error.
 #[track_caller]
 pub fn bytes(scene: &Scene, options: &WriteOptions) -> Vec<u8> {
     try_bytes(scene, options).unwrap()
@@ -71,7 +71,7 @@ pub fn lines<'a>(text: &'a str, keyword: &str) -> Vec<&'a str> {
     text.lines().filter(|line| line.split_ascii_whitespace().next() == Some(keyword)).collect()
 }
 
-/// The first line that differs, with what is around it.
+/// The first line that differs, with its surroundings.
 pub fn difference(found: &str, expected: &str) -> String {
     let same = found.lines().zip(expected.lines()).take_while(|(a, b)| a == b).count();
     let around = |text: &str| {

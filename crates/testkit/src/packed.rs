@@ -1,4 +1,4 @@
-//! Compressed bytes for tests, in members of any size, and what is in them.
+//! Compressed bytes for tests, in members of any size, and their content.
 
 use polyhaul::options::Codec;
 use polyhaul_bytes::{DecompressLimits, Encoder, Source, decompressed};
@@ -6,14 +6,14 @@ use polyhaul_bytes::{DecompressLimits, Encoder, Source, decompressed};
 /// Each codec with its extension.
 pub const CODECS: [(Codec, &str); 3] = [(Codec::Gzip, "gz"), (Codec::Zstd, "zst"), (Codec::Lz4, "lz4")];
 
-/// Members of `member_bytes` plain bytes each, the last one shorter; nothing for nothing.
+/// Members of `member_bytes` plain bytes each, the last one shorter; empty for empty input.
 pub fn pack(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
     let (mut packed, mut encoder) = (Vec::new(), Encoder::new(codec, None).unwrap());
     plain.chunks(member_bytes).for_each(|member| encoder.encode(member, &mut packed).unwrap());
     packed
 }
 
-/// All plain bytes, read in blocks of `block_bytes`, and what is wrong behind them.
+/// All plain bytes, read in blocks of `block_bytes`, and the error after them, if any.
 pub fn unpack(source: Source<'_>, limits: &DecompressLimits, block_bytes: usize) -> (Vec<u8>, Option<String>) {
     let source = match decompressed(source, limits) {
         Ok(source) => source,

@@ -1,12 +1,12 @@
-//! Scenes for pbrt-v4 of any size, built as Moana's island is: a main file, materials that it includes, and parts
+//! Scenes for pbrt-v4 of any size, structured like Moana's island: a main file, materials that it includes, and parts
 //! that it imports, each with textures, materials, objects (inline meshes, curves, PLY files) and very many instances
 //! of them.
 //!
-//! The same [`Spec`] gives the same bytes on every machine, for any number of threads: only sums, products, divisions
-//! and square roots of floats are used. What a folder holds is told as [`Made`], so that tests can compare it with
-//! what a reader finds. Files of textures are only named: all of them are missing. The module makes no scene with a
-//! fault; those are in [`hostile`]. Where to look next: `part` (what is in a part), `shape` (meshes and curves),
-//! `text` (bytes on their way to a file).
+//! The same [`Spec`] yields the same bytes on every machine, for any number of threads: only sums, products, divisions
+//! and square roots of floats are used. The content of a folder is returned as [`Made`], so that tests can compare it
+//! with what a reader finds. Texture files are only named: all of them are missing. The module makes no invalid scenes;
+//! those are in [`hostile`]. Where to look next: `part` (the content of a part), `shape` (meshes and curves), `text`
+//! (writing bytes to a file).
 //!
 //! The grammar is that of `src/pbrt/parser.cpp` and `scene.cpp` of <https://github.com/mmp/pbrt-v4>: materials,
 //! textures and objects have one name space over all files, an Import keeps its graphics state to itself, and paths
@@ -32,9 +32,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use text::Text;
 
-/// How many parts a scene has unless told: with the main file and the materials, 19 files.
+/// The default number of parts: with the main file and the materials, 19 files.
 const PARTS: usize = 17;
-/// The folder of PLY files, beside the main file.
+/// The folder of PLY files, next to the main file.
 const GEOMETRY: &str = "geometry";
 /// The materials that all parts may use.
 const SHARED_MATERIALS: usize = 24;
@@ -54,11 +54,11 @@ const SHARED_MATERIALS: usize = 24;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// About how many bytes of text there are, compressed or not; 4 KB a part at least.
+    /// The approximate number of bytes of text, before compression; at least 4 KB per part.
     pub text_bytes: u64,
-    /// About how many bytes of PLY files there are, before some of them are compressed; 0 for none.
+    /// The approximate number of bytes of PLY files, before some of them are compressed; 0 for none.
     pub ply_bytes: u64,
-    /// How many parts there are, at least 1: together with the layout, the number of files.
+    /// The number of parts, at least 1: together with the layout, it determines the number of files.
     pub parts: usize,
     /// One file or many, with the same directives in them.
     pub layout: Layout,
@@ -66,7 +66,7 @@ pub struct Spec {
     pub codec: Option<Codec>,
     /// Another number gives another scene.
     pub seed: u64,
-    /// How many files are written side by side, at least 1.
+    /// How many files are written in parallel, at least 1.
     pub threads: usize,
 }
 
@@ -88,13 +88,13 @@ impl Spec {
 /// How many files the text is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One: each part stands between `AttributeBegin` and `AttributeEnd`.
+    /// One: each part is between `AttributeBegin` and `AttributeEnd`.
     OneFile,
     /// A main file, one that it includes, and one for each part, which it imports.
     Imports,
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// Directives.
@@ -108,20 +108,20 @@ pub enum FileKind {
 pub struct MadeFile {
     /// Its path below the folder, with forward slashes.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
-    /// What it holds.
+    /// Its size uncompressed.
     pub bytes: u64,
-    /// What it takes on the disk: less where it is compressed.
+    /// Its size on the disk: less if it is compressed.
     pub disk_bytes: u64,
 }
 
-/// What is in a scene, all files together.
+/// The content of a scene, all files together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// How often each directive stands in the text.
+    /// The number of each directive in the text.
     pub directives: BTreeMap<&'static str, u64>,
-    /// How many shapes of each type there are, those of objects once.
+    /// The number of shapes of each type, those of objects once.
     pub shapes: BTreeMap<&'static str, u64>,
     /// Positions of all meshes, inline and in PLY files.
     pub positions: u64,
@@ -131,7 +131,7 @@ pub struct Counts {
     pub instanced_triangles: u64,
     /// Control points of all curves.
     pub curve_points: u64,
-    /// Files of textures that are named; none of them is there.
+    /// Texture files that are named; none of them exists.
     pub texture_files: u64,
 }
 
@@ -156,26 +156,26 @@ impl Counts {
     }
 }
 
-/// What was written.
+/// The files that were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
     /// The file to read.
     pub main: PathBuf,
     /// All files, the main one with them, by name.
     pub files: Vec<MadeFile>,
-    /// What is in them.
+    /// Their content.
     pub counts: Counts,
 }
 
 impl Made {
-    /// What the files of a kind hold, and what they take on the disk.
+    /// The size of the files of a kind, uncompressed and on the disk.
     pub fn bytes(&self, kind: FileKind) -> (u64, u64) {
         let files = self.files.iter().filter(|file| file.kind == kind);
         files.fold((0, 0), |(bytes, disk_bytes), file| (bytes + file.bytes, disk_bytes + file.disk_bytes))
     }
 }
 
-/// What one job leaves: its files and their counts.
+/// The result of one job: its files and their counts.
 #[derive(Default)]
 struct Written {
     files: Vec<MadeFile>,
@@ -196,7 +196,7 @@ impl Written {
     }
 }
 
-/// Writes a scene into `folder`, which is made where it is missing. Files of the same names are replaced.
+/// Writes a scene into `folder`, which is created if missing. Files of the same names are replaced.
 ///
 /// # Errors
 /// Those of the disk.
@@ -250,7 +250,7 @@ fn imports(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<(String, Wr
     Ok((main, written))
 }
 
-/// Writes each part to a file of its own.
+/// Writes each part to a separate file.
 fn side_by_side(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<Written> {
     let next = AtomicUsize::new(0);
     let all = Mutex::new(Written::default());
@@ -272,7 +272,7 @@ fn side_by_side(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<Writte
     all.into_inner().map_err(|_| io::ErrorKind::Other.into())
 }
 
-/// What stands before the world, and its lights.
+/// Everything before the world, and its lights.
 fn head(text: &mut Text, counts: &mut Counts) -> io::Result<()> {
     text.bytes(HEAD.as_bytes())?;
     let directives = HEAD.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()));

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same on every machine: a seed tells the whole run.
+//! Pseudorandom numbers that are the same on every machine: a seed determines the whole run.
 
 /// A generator (splitmix64).
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`; 0 where `limit` is 0.
+    /// A number below `limit`; 0 if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         ((u128::from(self.bits()) * limit as u128) >> 64) as usize
     }

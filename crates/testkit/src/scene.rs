@@ -1,9 +1,8 @@
 //! Scenes for tests and benchmarks, made in memory, and the rules that every scene must keep.
 //!
-//! The same arguments give the same scene on every machine: only sums, products and divisions are
-//! used, no functions of the system's mathematics library. Integration tests and benchmarks of
-//! `polyhaul` can use this module; its unit tests cannot, because they compile a `polyhaul` of
-//! their own.
+//! The same arguments yield the same scene on every machine: only sums, products and divisions are used, no functions
+//! of the system's math library. Integration tests and benchmarks of `polyhaul` can use this module; its unit tests
+//! cannot, because they compile their own `polyhaul`.
 
 use polyhaul::model::{
     Color, Counts, Curve, Elements, MapKind, Material, Mesh, NONE, Object, ObjectKind, Run, Scene, TextureMap,
@@ -44,8 +43,7 @@ pub fn grid(columns: u32, rows: u32) -> Scene {
     Scene { meshes: vec![mesh], objects, materials, ..Scene::default() }
 }
 
-/// `count` boxes, each an object of its own, all in one mesh: what a file of many small objects
-/// becomes.
+/// `count` boxes, each a separate object, all in one mesh: like a file of many small objects.
 ///
 /// ```
 /// let scene = polyhaul_testkit::scene::boxes(3);
@@ -63,10 +61,9 @@ pub fn boxes(count: u32) -> Scene {
     scene
 }
 
-/// A little of everything: colours, weights, uv depths, corners without uv or normal, lines,
-/// points, a curve, groups, smoothing groups, repeated and missing materials, maps with options, an
-/// unnamed object, a group object. Every finite number in it is short in base 2 or has few digits,
-/// so that it comes back exactly even from fixed digits.
+/// A little of everything: colors, weights, uv depths, corners without uv or normal, lines, points, a curve, groups,
+/// smoothing groups, repeated and missing materials, maps with options, an unnamed object, a group object. Every finite
+/// number in it is short in base 2 or has few digits, so that it survives even fixed digits.
 ///
 /// ```
 /// let scene = polyhaul_testkit::scene::everything();
@@ -163,7 +160,7 @@ fn push_box(mesh: &mut Mesh, at: [f32; 3]) {
     }
 }
 
-/// Adds an element; a stream that appears for the first time is filled up with [`NONE`].
+/// Adds an element; a stream that appears for the first time is padded with [`NONE`].
 fn push_face(elements: &mut Elements, positions: &[u32], uvs: Option<&[u32]>, normals: Option<&[u32]>) {
     let before = elements.corner_positions.len();
     if elements.offsets.is_empty() {
@@ -183,7 +180,7 @@ fn push_face(elements: &mut Elements, positions: &[u32], uvs: Option<&[u32]>, no
     }
 }
 
-/// The first rule of the model that a scene breaks, in words; `None` for a sound scene.
+/// The first rule of the model that a scene breaks, in words; `None` for a valid scene.
 ///
 /// Whatever a reader returns must pass, for any input.
 ///

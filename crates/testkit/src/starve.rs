@@ -1,11 +1,11 @@
-//! Every large allocation of a piece of work is made to fail once: a lack of memory must be an error.
+//! Makes every large allocation of a piece of work fail once: a lack of memory must be an error.
 //!
-//! Only allocations of at least 1 KiB are: below that are those of the standard library's own
-//! bookkeeping (starting a thread, for one), which ends the process where one fails, and which no
-//! program can catch with stable Rust. What fails there would fail the program's host as well.
+//! Only allocations of at least 1 KiB are affected: smaller ones are the standard library's own bookkeeping (starting a
+//! thread, for example), which aborts the process if one fails; stable Rust cannot prevent that, and the program's host
+//! would fail in the same way.
 //!
-//! A process that ends is what this looks for, so the work is done in child processes; a child goes from
-//! one allocation to the next until it ends, and the next child goes on behind it.
+//! An abort is what this looks for, so the work is done in child processes; a child proceeds from one allocation to the
+//! next until it dies, and the next child continues after that.
 //!
 //! The test binary must have [`Failing`](crate::alloc::Failing) as its allocator.
 
@@ -23,17 +23,17 @@ use std::process::Command;
 const LEAST_BYTES: usize = 1024;
 /// A fault that eats all memory must not take the machine with it.
 const MOST_BYTES: u64 = 1 << 30;
-/// So many children may die before the test has seen enough.
+/// After this many dead children the test gives up.
 const MOST_DEATHS: usize = 60;
 
-/// So much more may be held after a run than after another: what a thread keeps, but no block of data for each run.
+/// How much memory may differ between runs: caches of threads, but no block of data for each run.
 const MOST_LEAKED_BYTES: i64 = 64 << 10;
 
 const CHILD: &str = "POLYHAUL_TEST_STARVED_IN";
 const FIRST: &str = "POLYHAUL_TEST_STARVED_FIRST";
 const TELL: &str = "POLYHAUL_TEST_STARVED_TELL";
 
-/// What is tried.
+/// What to test.
 #[derive(Clone, Copy)]
 pub struct Plan<'a> {
     /// The name of the test, with its modules: a child runs it and no other.
@@ -42,7 +42,7 @@ pub struct Plan<'a> {
     pub next: fn(u64) -> u64,
     /// Work with fewer errors than this was not starved.
     pub least_errors: u64,
-    /// What the work keeps for good once it was well, such as tables.
+    /// What the work keeps permanently after its first success, such as tables.
     pub kept_bytes: i64,
 }
 
@@ -56,8 +56,8 @@ impl<'a> Plan<'a> {
 /// Runs work once for each of its allocations, which fails: the work must end well or with
 /// [`ErrorKind::Memory`]. This is a whole test.
 ///
-/// `start` prepares the work in a child, may use the folder that it gets, and gives the work and a check, which
-/// is told after each run whether that ended well.
+/// `start` prepares the work in a child, may use the folder that it receives, and returns the work and a check, which
+/// is called after each run with whether that succeeded.
 pub fn every_allocation<W, C>(plan: Plan<'_>, start: impl FnOnce(&Path) -> (W, C))
 where
     W: FnMut() -> Result<()>,
@@ -82,15 +82,15 @@ pub fn every_allocation_of_writing(plan: Plan<'_>, to_file: bool, start: impl Fn
     });
 }
 
-/// The same for writing, to memory or to a file of this name: what is written must be the same each time, a
-/// file that could not be replaced stays as it is, and nothing else is left behind.
+/// The same for writing, to memory or to a file of this name: the result must be the same each time, a file that could
+/// not be replaced is unchanged, and nothing else is left behind.
 pub fn every_allocation_of_saving<S>(plan: Plan<'_>, file: Option<&str>, start: impl FnOnce() -> S)
 where
     S: Fn(Output) -> Result<()>,
 {
     every_allocation(plan, |folder| {
         let save = start();
-        // Memory for what is written is there before.
+        // Memory for the output is reserved in advance.
         let (shared, out) = (Shared::with_room(32 << 20), file.map(|name| folder.join(name)));
         let (written, path, place) = (shared.clone(), out.clone(), folder.to_path_buf());
         let write = move || {
@@ -113,7 +113,7 @@ where
     });
 }
 
-/// Lets one allocation after the other fail, and says before each which it is.
+/// Lets one allocation after the other fail, and prints its number before each.
 fn child<W, C>(plan: Plan<'_>, start: impl FnOnce() -> (W, C))
 where
     W: FnMut() -> Result<()>,
@@ -125,7 +125,7 @@ where
     }
     let (mut work, mut check) = start();
     let mut number = std::env::var(FIRST).ok().and_then(|first| first.parse().ok()).unwrap_or(0);
-    // Those before the first were other children's.
+    // Those before the first belong to earlier children.
     let (mut errors, mut least_live) = (number, i64::MAX);
     loop {
         say(&format!("allocation {number}"));
@@ -176,7 +176,7 @@ fn parent(test: &str) {
     assert!(deaths.is_empty(), "{count} times the process ended, first at these allocations: {deaths:#?}");
 }
 
-/// Runs a child; whether it ended well, and what it said.
+/// Runs a child; returns whether it succeeded, and its output.
 fn run(test: &str, folder: &Path, first: u64, tells: bool) -> (bool, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
@@ -188,7 +188,7 @@ fn run(test: &str, folder: &Path, first: u64, tells: bool) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The last allocation that a child spoke of, and what was said after it.
+/// The last allocation that a child printed, and the output after it.
 fn last(said: &str) -> (Option<u64>, String) {
     let lines: Vec<&str> = said.lines().collect();
     let place = lines.iter().rposition(|line| line.starts_with("allocation "));
@@ -196,8 +196,8 @@ fn last(said: &str) -> (Option<u64>, String) {
     (number, lines[place.map_or(0, |place| place + 1)..].join("\n"))
 }
 
-/// Who asked for the allocation that ends the process; with many threads allocations come in another
-/// order each time, so those before it are told as well, and the last is the one.
+/// The stack of the allocation that aborts the process; with many threads allocations come in another order each time,
+/// so those before it are printed as well, and the last one is it.
 fn culprit(test: &str, folder: &Path, number: u64) -> String {
     let (is_well, said) = run(test, folder, number, true);
     if is_well {

@@ -1,7 +1,7 @@
 //! Scenes, warnings and errors as text that is the same on every machine.
 //!
-//! Two readings are equal when their texts are: small arrays stand there as they are, large ones as
-//! their size and a hash of their bits. People can read it, and compare it with a file.
+//! Two readings are equal if their texts are: small arrays are printed, large ones are represented by their size and a
+//! hash of their bits. People can read it, and compare it with a file.
 
 use polyhaul::error::{Diagnostic, Warning};
 use polyhaul::model::{Counts, Elements, Mesh, NONE, Run, Scene};
@@ -14,7 +14,7 @@ const SHOWN_ROWS: usize = 12;
 /// Warnings up to this many are shown, and the others hashed.
 const SHOWN_WARNINGS: usize = 24;
 
-/// What a reading came to: the scene with all warnings, or the error.
+/// The result of reading: the scene with all warnings, or the error.
 pub fn outcome(result: &Result<Loaded<Scene>, Error>) -> String {
     match result {
         Ok(loaded) => scene(&loaded.value) + &warnings(&loaded.report.warnings),
@@ -127,7 +127,7 @@ fn runs(out: &mut String, name: &str, runs: &[Run]) {
     }
 }
 
-/// Positions, uvs, normals, faces, lines, points and curves, those that are not 0.
+/// The counts of positions, uvs, normals, faces, lines, points and curves that are not 0.
 fn counts(counts: Counts) -> String {
     let names = ["v", "vt", "vn", "f", "l", "p", "c"];
     let parts = names.iter().zip(counts.to_array());
@@ -136,7 +136,7 @@ fn counts(counts: Counts) -> String {
     if parts.is_empty() { "0".to_owned() } else { parts.join(",") }
 }
 
-/// One line per item; fields that are not there are left out.
+/// One line per item; absent fields are left out.
 fn list<T: Debug>(out: &mut String, name: &str, items: &[T]) {
     if items.len() > 8 * SHOWN_ROWS {
         let text: Vec<u8> = items.iter().flat_map(|item| format!("{item:?}\n").into_bytes()).collect();
@@ -152,7 +152,7 @@ fn list<T: Debug>(out: &mut String, name: &str, items: &[T]) {
 /// The text of a struct without the fields that are `None`, `false` or empty.
 fn present(text: &str) -> String {
     let mut text = text.to_owned();
-    // Where a scene came from differs from machine to machine.
+    // The place of a scene differs from machine to machine.
     for absent in [": None", ": false", ": []", ": \"\"", ": SourceFolder"] {
         while let Some(at) = text.find(absent) {
             let start = text[..at].rfind([' ', '{']).map_or(at, |i| i + 1);
@@ -164,7 +164,7 @@ fn present(text: &str) -> String {
     text.replace(",  }", " }").replace("{  }", "{}")
 }
 
-/// All warnings: how many of each kind, and what they say.
+/// All warnings: the number of each kind, and their messages.
 pub fn warnings(warnings: &Warnings) -> String {
     let mut out = String::new();
     for (code, count) in warnings.counts() {
@@ -178,7 +178,7 @@ pub fn warnings(warnings: &Warnings) -> String {
     let (shown, rest) = texts.split_at(texts.len().min(SHOWN_WARNINGS));
     shown.iter().for_each(|text| out += text);
     if !rest.is_empty() {
-        // Without folders: a hash must not depend on where the files lie.
+        // Without folders: a hash must not depend on where the files are.
         let folder = |warning: &Warning| {
             let file = &*warning.diagnostic.place.file;
             file.rfind(['/', '\\']).map_or(String::new(), |end| file[..=end].to_owned())

@@ -1,12 +1,12 @@
-//! Zip archives for tests: sound ones, and what hostile ones are made of. Nothing here reads them.
+//! Zip archives for tests: valid ones, and the parts of hostile ones. Nothing here reads them.
 
 use crate::packed::pack;
 use polyhaul_bytes::{Codec, Encoder};
 
-/// How a member is packed.
+/// How a member is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// As it is.
+    /// Uncompressed.
     Stored,
     /// By deflate.
     Deflate,
@@ -17,28 +17,28 @@ pub enum Method {
 /// Methods, for tests of all.
 pub const METHODS: [Method; 3] = [Method::Stored, Method::Deflate, Method::Zstd];
 
-/// A member, with what its records say: tests change that as they like.
+/// A member, with the contents of its records, which tests modify.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// The name, as it is written.
+    /// The name as stored.
     pub name: Vec<u8>,
     /// The data.
     pub packed: Vec<u8>,
-    /// What the directory says of its size.
+    /// Its size in the directory.
     pub packed_bytes: u64,
-    /// What the directory says of the size of its plain data.
+    /// Its uncompressed size in the directory.
     pub plain_bytes: u64,
     /// The checksum.
     pub crc: u32,
     /// The number of the method.
     pub method: u16,
-    /// Flags: 1 is encrypted, 8 means that the sizes are behind the data.
+    /// Flags: 1 is encrypted, 8 means that the sizes follow the data.
     pub flags: u16,
     /// The attributes of the file; in the upper half the mode.
     pub attributes: u32,
-    /// Whether its sizes stand in a field of zip64.
+    /// Whether its sizes are in a zip64 field.
     pub is_wide: bool,
-    /// Where the directory says it is; `None` for where it is.
+    /// Its offset in the directory; `None` for the real one.
     pub told_offset: Option<u64>,
 }
 
@@ -113,7 +113,7 @@ fn local(member: &Member, out: &mut Vec<u8>) {
     common(member, told(u64::from(member.crc)) as u32, out);
     put(out, &[(told(member.packed_bytes), 4), (told(member.plain_bytes), 4), (member.name.len() as u64, 2), (4, 2)]);
     out.extend_from_slice(&member.name);
-    // A field that means nothing, which the directory does not have.
+    // An unknown field that the directory does not have.
     out.extend_from_slice(&[0xfe, 0xca, 0, 0]);
     out.extend_from_slice(&member.packed);
     if is_behind {

@@ -1,4 +1,4 @@
-//! The programs that take part: built or set up where they can be, noted down where they cannot.
+//! The participating programs: built or set up if possible, otherwise noted.
 
 use super::plan::{self, Cpp, PLAN, Part};
 use super::python;
@@ -8,12 +8,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What there is to measure with.
+/// The programs for measuring.
 #[derive(Default)]
 pub(super) struct Tools {
-    /// Programs by their names in the plan: those that are here.
+    /// Programs by their names in the plan: those that are available.
     pub(super) programs: BTreeMap<&'static str, PathBuf>,
-    /// What each measurement is started with: the real-time class, where that is allowed.
+    /// The command that starts each measurement: the real-time class, if permitted.
     pub(super) prefix: Vec<OsString>,
     /// Each peer with its version.
     pub(super) peers: Vec<String>,
@@ -136,7 +136,7 @@ fn cpp(peer: &'static Cpp, tools: &mut Tools) {
     }
 }
 
-/// The line of a compiler's output that says what is wrong.
+/// The line of a compiler's output with the error.
 fn first_error(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().find(|line| line.contains("error"));

@@ -1,12 +1,12 @@
-//! Textures: which programs decode the files, and what they found. Every program prints a line for each reader of each
-//! file; they take turns, round after round.
+//! Textures: the programs that decode the files, and their results. Every program prints a line for each reader of each
+//! file; they alternate, round after round.
 
 use super::plan::{Part, Place};
 use super::runs::{fields, median, output};
 use crate::term;
 use serde::{Deserialize, Serialize};
 
-/// What textures are made of an image, and what that is called.
+/// The textures made from an image, and their names.
 pub(super) const MADE: [(&str, &str); 4] = [
     (BC1, "Making BC1"),
     (BC7, "Making BC7, fast"),
@@ -16,7 +16,7 @@ pub(super) const MADE: [(&str, &str); 4] = [
 pub(super) const BC1: &str = "bc1";
 pub(super) const BC7: &str = "bc7-fast";
 
-/// What the README's table is of.
+/// The title of the README's table.
 pub(super) const HEAD: &str = "Reading images";
 /// Its columns.
 const SHOWN: [(&str, &str); 4] = [
@@ -25,11 +25,11 @@ const SHOWN: [(&str, &str); 4] = [
     ("story.png", "PNG, ms"),
     ("story.hdr", "HDR, ms"),
 ];
-/// Its rows: those that were measured with callbacks, by the names that they have without.
+/// Its rows: those that were measured with callbacks, by their names without.
 const ROWS: [&str; 8] =
     ["polyhaul, 2 threads", "polyhaul, 1 thread", "image", "png", "stb image", "FreeImage", "Pillow", "OpenImageIO"];
 
-/// What a reader made of a file.
+/// The result of a reader for a file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Picture {
     /// The file.
@@ -41,11 +41,11 @@ pub(super) struct Picture {
     pub(super) seconds: f64,
     pub(super) median_seconds: f64,
     pub(super) pixels: u64,
-    /// The sum of all samples; 0 of who does not look at them.
+    /// The sum of all samples; 0 for readers that do not examine them.
     pub(super) sum: f64,
-    /// How often a host was asked; 0 without callbacks.
+    /// How often a host was called; 0 without callbacks.
     pub(super) calls: u64,
-    /// Memory on top of what there was before; 0 where that was not measured.
+    /// Additional memory; 0 if it was not measured.
     pub(super) extra_bytes: u64,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn readme(all: &[Picture]) -> Option<Vec<[String; 6]>> {
     Some(table)
 }
 
-/// What a result is worth: the error of blocks, or whether the pixels are those that others found.
+/// The quality of a result: the error of blocks, or whether the pixels equal those of others.
 pub(super) fn result(all: &[Picture], one: &Picture) -> String {
     if [BC1, BC7].contains(&&*one.group) {
         return format!("{:.2} dB", one.sum);

@@ -5,7 +5,7 @@ use crate::root;
 use serde::Serialize;
 use std::process::Command;
 
-/// Where and when was measured.
+/// The place and date of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Machine {
     /// The CPU's model as the system calls it.
@@ -17,7 +17,7 @@ pub(super) struct Machine {
     pub(super) memory_gib: u64,
     pub(super) kernel: String,
     pub(super) rustc: String,
-    /// What of polyhaul was measured.
+    /// The measured revision of polyhaul.
     pub(super) revision: String,
     /// Whether measurements ran in the real-time class.
     pub(super) real_time: bool,
@@ -55,7 +55,7 @@ impl Machine {
     }
 }
 
-/// The value behind `key` in one of Linux's tables of `key : value` lines.
+/// The value of `key` in one of Linux's tables of `key : value` lines.
 fn system_value(file: &str, key: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(key))?;

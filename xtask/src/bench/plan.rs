@@ -1,4 +1,4 @@
-//! Who is measured on what: `bench/plan.toml` as data, and its commands filled in for this machine.
+//! The contestants and files: `bench/plan.toml` as data, with its commands filled in for this machine.
 
 use super::build::Tools;
 use super::runs;
@@ -14,7 +14,7 @@ use std::time::SystemTime;
 /// The contestants that the README sets in bold.
 pub(super) const ONE_THREAD: &str = "polyhaul, 1 thread";
 pub(super) const TWO_THREADS: &str = "polyhaul, 2 threads";
-/// What the names of an earlier build's rows end in.
+/// The end of the names of an earlier build's rows.
 pub(super) const BEFORE: &str = ", before";
 
 /// The plan of this repository.
@@ -23,7 +23,7 @@ pub(super) static PLAN: LazyLock<Plan> = LazyLock::new(|| {
     toml::from_str(text).unwrap_or_else(|error| panic!("bench/plan.toml: {error}"))
 });
 
-/// All that can be measured, and with what.
+/// Everything that can be measured, and its requirements.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plan {
@@ -33,7 +33,7 @@ pub(super) struct Plan {
     pub(super) ready: Vec<String>,
     /// Debian packages besides those of [`Plan::cpp`].
     pub(super) packages: Vec<String>,
-    /// What can be chosen, in the order in which it runs.
+    /// What can be selected, in order.
     pub(super) part: Vec<Part>,
     pub(super) cpp: Vec<Cpp>,
     pub(super) python: Vec<Environment>,
@@ -105,10 +105,10 @@ struct Recipe {
 pub(super) struct Job {
     /// What it does.
     pub(super) title: String,
-    /// What it is made to be bound by.
+    /// The cause it is designed for.
     pub(super) made: String,
     pub(super) command: String,
-    /// Words of a memory limit; the job is done without them too.
+    /// The words of a memory limit; the job is also done without it.
     pub(super) limit: Option<String>,
     #[serde(default = "two")]
     pub(super) threads: usize,
@@ -124,7 +124,7 @@ pub(super) struct Job {
     pub(super) crowded: bool,
 }
 
-/// A group as it is written.
+/// A group as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Listed {
@@ -162,19 +162,19 @@ fn python3() -> String {
     "python3".into()
 }
 
-/// An input file and what is in it.
+/// An input file and its content.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Input {
     #[serde(skip)]
     pub(super) path: PathBuf,
-    /// What it is, for headings.
+    /// Its description, for headings.
     #[serde(skip)]
     pub(super) title: &'static str,
     #[serde(skip_serializing)]
     megabytes: u64,
     /// The bytes of its text.
     pub(super) bytes: u64,
-    /// What it takes on the disk: a compressed one less, a scene with other files more.
+    /// Its size on the disk: less for a compressed one, more for a scene with other files.
     #[serde(skip_serializing)]
     disk_bytes: Option<u64>,
     pub(super) positions: u64,
@@ -192,7 +192,7 @@ pub(super) struct Group {
     pub(super) input: Input,
     /// The contestant that the others are compared with: a peer.
     pub(super) baseline: &'static str,
-    /// The same, for what the machine can do at best.
+    /// The same, for the machine's limit.
     pub(super) limit: &'static str,
     #[serde(skip)]
     pub(super) contestants: Vec<Contestant>,
@@ -202,7 +202,7 @@ pub(super) struct Group {
 pub(super) struct Contestant {
     pub(super) name: &'static str,
     pub(super) command: Vec<OsString>,
-    /// Whether it is started once, holds its data, and prints a line for each line that it is given.
+    /// Whether it is started once, holds its data, and prints a line for each input line.
     pub(super) resident: bool,
     /// In how many rounds it takes part at most.
     pub(super) rounds: usize,
@@ -213,7 +213,7 @@ pub(super) fn part(name: &str) -> Option<&'static Part> {
     PLAN.part.iter().find(|part| part.name == name)
 }
 
-/// The names in braces that `parts` take, those that their inputs are made with included.
+/// The names in braces that `parts` use, including those that make their inputs.
 pub(super) fn uses(parts: &[&'static Part]) -> BTreeSet<&'static str> {
     let mut open: Vec<&'static str> = Vec::new();
     for part in parts {
@@ -238,24 +238,24 @@ fn names(command: &str) -> impl Iterator<Item = &str> {
     command.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
 }
 
-/// The words of a command; what stands in single quotes is one.
+/// The words of a command; text in single quotes is one word.
 fn words(command: &str) -> impl Iterator<Item = &str> {
     let pieces = command.split('\'').enumerate();
     pieces.flat_map(|(i, piece)| if i % 2 == 1 { vec![piece] } else { piece.split_whitespace().collect() })
 }
 
-/// What the names in braces stand for.
+/// The values of the names in braces.
 pub(super) struct Place<'a> {
     pub(super) tools: &'a Tools,
     /// Where inputs and outputs lie.
     pub(super) data: &'a Path,
     pub(super) megabytes: u64,
-    /// An earlier build of `bench-obj`: each row of polyhaul gets a twin, which it measures.
+    /// An earlier build of `bench-obj`: each row of polyhaul gets a twin measured by it.
     pub(super) before: Option<&'a Path>,
 }
 
 impl Place<'_> {
-    /// The groups of a part, in the order in which they run. Inputs are made where they are not there.
+    /// The groups of a part, in order. Missing inputs are made.
     pub(super) fn groups(&self, part: &Part) -> Result<Vec<Group>, String> {
         let is_here = |name: &String| self.tools.programs.contains_key(name.as_str());
         let listed = PLAN.group.iter().filter(|group| group.part == part.name && group.needs.iter().all(is_here));
@@ -281,7 +281,7 @@ impl Place<'_> {
         Ok(Group { key, title, input, baseline, limit, contestants })
     }
 
-    /// Who takes part by a line of the plan; `None` where a program of its command is not here.
+    /// The contestant of a line of the plan; `None` if a program of its command is missing.
     fn contestant(
         &self,
         listed: &Listed,
@@ -294,7 +294,7 @@ impl Place<'_> {
         Ok(Some(Contestant { name, command, resident, rounds: rounds.unwrap_or(usize::MAX) }))
     }
 
-    /// The words of a command; `None` where one of its programs is not here. `more` are names of this command alone.
+    /// The words of a command; `None` if one of its programs is missing. `more` are names for this command only.
     pub(super) fn fill(&self, command: &str, more: &[(&str, &Path)]) -> Result<Option<Vec<OsString>>, String> {
         let mut filled = Vec::new();
         for mut rest in words(command) {
@@ -358,7 +358,7 @@ impl Listed {
 }
 
 impl Recipe {
-    /// The input, if it is there as it is to be: of so many megabytes, or younger than what it is made of.
+    /// The input, if it exists in the right form: with this many megabytes, or newer than its source.
     fn there(&'static self, path: &Path, megabytes: u64, of: Option<&Input>) -> Option<Input> {
         let title = &self.title;
         if let Some(of) = of {

@@ -1,5 +1,5 @@
-//! Virtual environments for Python: one for polyhaul's package, one for the readers that it is compared
-//! with, one for Blender, which wants a Python and a numpy of its own.
+//! Virtual environments for Python: one for polyhaul's package, one for the readers that it is compared with, one for
+//! Blender, which requires a specific Python and numpy.
 
 use super::build::{Tools, output_of};
 use super::plan::{Environment, PLAN};
@@ -10,10 +10,10 @@ use std::process::Command;
 
 /// The environment that polyhaul's package goes into.
 const OWN: &str = "numpy";
-/// What is measured of polyhaul's package where it is there already.
+/// The functions of polyhaul's package that are measured if they exist.
 const FUNCTIONS: [&str; 2] = ["savetxt", "loadtxt"];
 
-/// Makes the environments that are used, where they are not there yet; each absent one is noted.
+/// Creates the environments that are used if missing; each one that is absent is noted.
 pub(super) fn set_up(uses: &BTreeSet<&str>, tools: &mut Tools) {
     let is_wanted = uses.contains("polyhaul") || FUNCTIONS.iter().any(|name| uses.contains(name));
     for environment in &PLAN.python {
@@ -64,7 +64,7 @@ fn versions(python: &Path, names: &[&str]) -> Option<Vec<String>> {
     Some(text.lines().map(String::from).collect())
 }
 
-/// Builds polyhaul's package as it is now and installs it.
+/// Builds polyhaul's current package and installs it.
 fn with_polyhaul(python: &Path, tools: &mut Tools) -> bool {
     term::out("building polyhaul's Python package\n");
     let mut install = pip(python);
@@ -77,7 +77,7 @@ fn with_polyhaul(python: &Path, tools: &mut Tools) -> bool {
     built
 }
 
-/// Those of [`FUNCTIONS`] that are used and that polyhaul's package has; each other one is noted.
+/// Those of [`FUNCTIONS`] that are used and that polyhaul's package has; others are noted.
 fn functions(python: &Path, uses: &BTreeSet<&str>, tools: &mut Tools) -> Vec<&'static str> {
     let code = "import sys, polyhaul\nfor name in sys.argv[1:]: print(name) if hasattr(polyhaul, name) else None";
     let text = output_of(Command::new(python).args(["-c", code]).args(FUNCTIONS)).unwrap_or_default();

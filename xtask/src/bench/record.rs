@@ -11,10 +11,10 @@ use std::fmt::Write;
 use std::io;
 use std::path::Path;
 
-/// Between these lines of a record stands the README's table.
+/// The README's table is between these lines of a record.
 const README_BEGIN: &str = "<!-- readme: begin -->";
 const README_END: &str = "<!-- readme: end -->";
-/// The README's tables: what they are of, two groups, and which memory counts.
+/// The README's tables: titles, two groups, and which memory counts.
 const README: [(&str, &str, &str, Memory); 8] = [
     ("Reading OBJ", "read single", "read objects", Memory::Peak),
     ("Writing OBJ", "write single", "write objects", Memory::Peak),
@@ -68,7 +68,7 @@ pub(super) struct Record {
     pub(super) kernels: Vec<Kernel>,
     #[serde(rename = "images")]
     pub(super) pictures: Vec<Picture>,
-    /// Jobs whose cause is known, and what polyhaul said of them.
+    /// Jobs with a known cause, and polyhaul's verdict on them.
     #[serde(rename = "verdicts")]
     pub(super) judged: Vec<verdicts::Row>,
     /// Loads at many rates.
@@ -80,7 +80,7 @@ pub(super) struct Record {
 enum Memory {
     /// All that the process held.
     Peak,
-    /// What it held for the work alone.
+    /// The memory for the work alone.
     Extra,
 }
 
@@ -88,7 +88,7 @@ enum Memory {
 struct Table(String);
 
 impl Table {
-    /// Words come first and stand to the left, figures stand to the right.
+    /// Words come first and are left-aligned, figures are right-aligned.
     fn new(words: usize, heads: &[&str]) -> Table {
         let mut table = Table(String::new());
         table.row(heads.iter().map(|head| head.to_string()));
@@ -102,8 +102,8 @@ impl Table {
     }
 }
 
-/// The README's tables out of the records in `folder`, each from the latest one that has it, with what stands behind
-/// the tables of that record.
+/// The README's tables from the records in `folder`, each from the latest one that has it, with the notes after the
+/// tables of that record.
 pub(super) fn readme(folder: &Path) -> Result<String, String> {
     let none = || format!("no record with a table in {}", folder.display());
     let mut names: Vec<_> = std::fs::read_dir(folder)
@@ -121,7 +121,7 @@ pub(super) fn readme(folder: &Path) -> Result<String, String> {
 fn newest(records: impl Iterator<Item = String>) -> String {
     let heads: Vec<&str> = README.iter().map(|(head, ..)| *head).chain([images::HEAD]).collect();
     let mut seen = vec![false; heads.len()];
-    // Where a record's first table stands among all, and what it gives.
+    // The position of a record's first table, and its text.
     let mut parts: Vec<(usize, String)> = Vec::new();
     for record in records {
         let Some(part) = readme_part(&record) else { continue };
@@ -211,7 +211,7 @@ impl Record {
         }
     }
 
-    /// The machine, the peers and who is missing, as a list.
+    /// The machine, the peers and those missing, as a list.
     fn place(&self) -> String {
         let Machine { cpu, cores, level, memory_gib, kernel, rustc, revision, real_time, .. } = &self.machine;
         let class = match real_time {
@@ -276,7 +276,7 @@ impl Record {
         }
     }
 
-    /// What polyhaul said of jobs, and what is seen of them.
+    /// The verdicts on jobs, and the observations.
     fn judged_tables(&self, page: &mut String) {
         let heads = ["job", "made to be bound by", "verdict", "seen from outside", "agrees", "evidence"];
         let mut table = Table::new(heads.len(), &heads);
@@ -293,7 +293,7 @@ impl Record {
         let _ = write!(page, "\n## Verdicts\n\n{JUDGED}\n{}", table.0);
     }
 
-    /// What the README shows of this record, if it shows anything.
+    /// The record's tables for the README, if any.
     fn readme(&self) -> Option<String> {
         let outcome = |key| self.outcomes.iter().find(|outcome| outcome.group.key == key);
         let mut text = String::new();
@@ -360,8 +360,7 @@ impl serde_json::ser::Formatter for Lines {
     }
 }
 
-/// All figures of a group. Against: how many times as fast as the baseline, how many times the
-/// limit's time.
+/// All figures of a group. Against: how many times as fast as the baseline, how many times the limit's time.
 fn outcome_table(outcome: &Outcome) -> Table {
     let (baseline, limit) = (outcome.group.baseline, outcome.group.limit);
     let (faster, longer) = (format!("speed against {baseline}"), format!("time against {limit}"));
@@ -389,7 +388,7 @@ fn outcome_table(outcome: &Outcome) -> Table {
     table
 }
 
-/// What a contestant found or wrote, in a word where it is what it should be.
+/// The result of a contestant, as a word if it is right.
 fn result(outcome: &Outcome, row: &Row) -> String {
     if let Some(why) = &row.failure {
         // A bar would end the cell.
@@ -406,7 +405,7 @@ fn result(outcome: &Outcome, row: &Row) -> String {
     }
 }
 
-/// What a file has in it; without faces, what it has are rows.
+/// The content of a file; without faces, it has rows.
 fn contents(positions: u64, faces: u64) -> String {
     match faces {
         0 => format!("{positions} rows"),
@@ -414,10 +413,10 @@ fn contents(positions: u64, faces: u64) -> String {
     }
 }
 
-/// Two groups with the same contestants beside each other; the memory is the left one's. What no
-/// contestant can beat comes last.
+/// Two groups with the same contestants next to each other; the memory is the left one's. The machine's limit comes
+/// last.
 fn readme_table(head: &str, left: &Outcome, right: &Outcome, memory: Memory) -> Table {
-    // Two jobs on one file are told apart by their own titles.
+    // Two jobs on one file are distinguished by their titles.
     let is_one = left.group.input.title == right.group.input.title;
     let size = |Outcome { group, .. }: &Outcome| {
         let title = if is_one { group.title } else { group.input.title };

@@ -1,4 +1,4 @@
-//! Rounds: every contestant once, then every contestant again; what each left is kept.
+//! Rounds: every contestant once, then every contestant again; all results are kept.
 
 use super::plan::{Contestant, Group, Part, Place};
 use crate::term;
@@ -19,7 +19,7 @@ const WARM_UPS: usize = 4;
 /// A contestant that takes longer than this for one measurement is ended, and drops out: some peers were seen to wait
 /// for ever.
 const LONGEST: Duration = Duration::from_secs(240);
-/// How often it is looked whether a process has ended.
+/// The interval of checking whether a process has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// One measurement, as its process told it.
@@ -27,15 +27,15 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) struct Sample {
     pub(super) seconds: f64,
     pub(super) cpu_seconds: f64,
-    /// The bytes of what was written, or of the file that was read, where the contestant can tell.
+    /// The bytes written, or of the file read, if the contestant reports them.
     pub(super) bytes: Option<u64>,
     pub(super) peak_rss_bytes: u64,
     pub(super) positions: Option<u64>,
     pub(super) faces: Option<u64>,
-    /// What of the peak is no work in flight, where the contestant can tell: the bytes of the model's
-    /// arrays, and what the process held before.
+    /// The part of the peak that is not work in flight, if the contestant reports it: the bytes of the model's arrays,
+    /// and what the process held before.
     pub(super) base_bytes: Option<u64>,
-    /// Whether what was written is what had been read.
+    /// Whether the written data equals what was read.
     pub(super) identical: Option<bool>,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Kernel {
     /// Nanoseconds per value: the least and the median of all rounds.
     pub(super) ns: f64,
     pub(super) median_ns: f64,
-    /// `yes`, `no`, or `other` where it does another job.
+    /// `yes`, `no`, or `other` if it does another job.
     pub(super) agrees: String,
 }
 
@@ -101,7 +101,7 @@ impl Row {
         self.samples.iter().map(|sample| sample.peak_rss_bytes).max()
     }
 
-    /// Peak memory without what is no work in flight.
+    /// Peak memory in excess of that.
     pub(super) fn extra_bytes(&self) -> Option<u64> {
         let above = |sample: &Sample| Some(sample.peak_rss_bytes.saturating_sub(sample.base_bytes?));
         self.samples.iter().filter_map(above).max()
@@ -145,8 +145,8 @@ pub(super) fn run(group: Group, rounds: usize) -> Result<Outcome, String> {
     for round in 0..rounds {
         term::out(format!("{}: round {} of {rounds}\n", group.key, round + 1));
         let mut turns: Vec<_> = group.contestants.iter().zip(&mut rows).zip(&mut residents).collect();
-        // Who comes after one that frees much memory may wait for the host to give it back: one and the same program
-        // took 0.14 s or 0.33 s for 300 MB by its place alone.
+        // A contestant after one that frees much memory may wait for the host to return it: the same program took 0.14
+        // s or 0.33 s for 300 MB depending on its place alone.
         if round % 2 == 1 {
             turns.reverse();
         }
@@ -168,9 +168,8 @@ pub(super) fn run(group: Group, rounds: usize) -> Result<Outcome, String> {
     Ok(Outcome { group, rows })
 }
 
-/// Runs the limits without keeping their results: the input gets into the page cache, and a virtual
-/// machine gets its memory back from its host, which slows first runs. One that fails does so
-/// in its row too.
+/// Runs the limits without keeping their results: the input gets into the page cache, and a virtual machine gets its
+/// memory back from its host, which slows first runs. A failure will show in its row.
 fn warm(group: &Group) {
     for _ in 0..WARM_UPS {
         for contestant in group.contestants.iter().filter(|contestant| contestant.name.starts_with("limit")) {
@@ -179,19 +178,19 @@ fn warm(group: &Group) {
     }
 }
 
-/// A process that holds its data, and measures once for each line that it is given.
+/// A process that holds its data, and measures once for each input line.
 struct Resident {
     child: Child,
     /// Taken away, it ends the process.
     orders: Option<ChildStdin>,
-    /// The lines that it prints.
+    /// Its output lines.
     results: Receiver<String>,
 }
 
 impl Resident {
-    /// Starts the process in its first round. Loading its data is not measured, and of two runs in a row the second
-    /// is: a virtual machine hands memory that nobody uses to its host, and what it gets back is slow the first time
-    /// (a plain write took 0.06 s or 0.8 s, as the contestant before had left it).
+    /// Starts the process in its first round. Loading its data is not measured, and of two consecutive runs the second
+    /// counts: a virtual machine returns unused memory to its host, and getting it back is slow the first time (a plain
+    /// write took 0.06 s or 0.8 s, depending on the previous contestant).
     fn measure(resident: &mut Option<Resident>, contestant: &Contestant) -> Result<Sample, String> {
         let mut held = match resident.take() {
             Some(held) => held,
@@ -249,7 +248,7 @@ impl Drop for Resident {
     }
 }
 
-/// How a process ended; after so long, it is ended, and there is nothing to tell.
+/// How a process ended; after this long, it is killed.
 fn status(child: &mut Child, longest: Duration) -> std::io::Result<Option<ExitStatus>> {
     let end = Instant::now() + longest;
     loop {
@@ -296,7 +295,7 @@ fn measure_within(contestant: &Contestant, longest: Duration) -> Result<Sample, 
     line.and_then(fields).ok_or("it printed no result".into())
 }
 
-/// What comes out of a pipe until its end, once that is there.
+/// The output of a pipe until its end.
 fn all_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, text) = channel();
     spawn(move || {
@@ -327,7 +326,7 @@ pub(super) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// What a program prints that ends well.
+/// The output of a program that succeeds.
 pub(super) fn output(words: &[OsString]) -> Result<String, String> {
     let (program, args) = words.split_first().ok_or("a program is not here")?;
     let output = Command::new(program).args(args).output().map_err(|error| error.to_string())?;

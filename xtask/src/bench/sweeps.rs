@@ -1,6 +1,6 @@
-//! Sweeps of an OBJ and of a scene of pbrt: loads at many rates, stored in several ways, beside what the model says.
+//! Sweeps of an OBJ and of a pbrt scene: loads at many rates, stored in several ways, next to the model's predictions.
 //!
-//! All of it is what `polyhaul limits` and `polyhaul sweep` find; here they are run, and their cells are read.
+//! The results are those of `polyhaul limits` and `polyhaul sweep`; here they are run, and their cells are read.
 
 use super::plan::{Input, Place};
 use super::runs::output;
@@ -20,7 +20,7 @@ pub(super) struct Sweep {
     pub(super) key: &'static str,
     #[serde(rename = "asset")]
     pub(super) title: String,
-    /// What the command says, and its chart as SVG.
+    /// The output of the command, and its chart as SVG.
     #[serde(skip)]
     pub(super) text: String,
     #[serde(skip)]
@@ -28,7 +28,7 @@ pub(super) struct Sweep {
     pub(super) cells: Vec<Cell>,
 }
 
-/// A way of storing at a rate with so many threads, in seconds.
+/// A way of storing at a rate with a number of threads, in seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Cell {
     pub(super) stored: String,
@@ -43,8 +43,8 @@ pub(super) struct Cell {
     pub(super) median: Option<f64>,
     #[serde(rename = "predicted_seconds")]
     pub(super) predicted: Option<f64>,
-    /// How far what was predicted is from what was measured, as a share of that; `None` of loads from the disk itself,
-    /// whose rate is not chosen.
+    /// The error of the prediction as a share of the measurement; `None` for loads from the disk itself, whose rate is
+    /// not chosen.
     #[serde(rename = "prediction_error")]
     pub(super) error: Option<f64>,
 }
@@ -92,7 +92,7 @@ fn swept(place: &Place, (key, title): (&'static str, String), main: &Path) -> Re
     Ok(Sweep { key, title, text: kept.collect(), chart: read(&chart)?, cells })
 }
 
-/// What the command says.
+/// The output of the command.
 fn said(place: &Place, command: &str, more: &[(&str, &Path)]) -> Result<String, String> {
     let words = place.fill(command, more)?.unwrap_or_default();
     output(&[&place.tools.prefix[..], &words].concat()).map_err(|why| format!("{words:?}: {}", why.trim()))

@@ -1,9 +1,9 @@
-//! Whether verdicts are right: jobs that are made to be bound by one cause each, what polyhaul says of them, and what
-//! is seen of the same run from outside.
+//! Whether verdicts are right: jobs designed for one cause each, polyhaul's verdict, and independent observations of
+//! the same run.
 //!
-//! [`jobs`] has the jobs, [`watch`] runs one and looks at it, and [`cause`] says by rules of its own what held it back.
-//! Nothing there asks polyhaul for anything but its verdict: cores are sampled by `perf` ([`samples`]), calls are those
-//! that the system shows of each thread ([`threads`]) and that `strace` counts, bytes are those of the disk.
+//! [`jobs`] has the jobs, [`watch`] runs one and observes it, and [`cause`] determines by separate rules what held it
+//! back. Only the verdict comes from polyhaul: cores are sampled by `perf` ([`samples`]), calls are those that the
+//! system reports for each thread ([`threads`]) and that `strace` counts, bytes are those of the disk.
 
 mod cause;
 mod jobs;
@@ -18,29 +18,29 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::path::Path;
 use std::process::Command;
 
-/// What became of a job.
+/// The result of a job.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
-    /// What is done.
+    /// What it does.
     pub(super) title: String,
-    /// What it is made to be bound by.
+    /// The cause it is designed for.
     pub(super) made: String,
     /// The verdict, and its share.
     pub(super) said: String,
     pub(super) share: f64,
-    /// What is seen from outside: causes with their shares, the largest first. Empty where nobody could look.
+    /// The observed causes with their shares, the largest first. Empty if observation was not possible.
     pub(super) seen: Vec<(&'static str, f64)>,
-    /// What that is seen by, in words.
+    /// The evidence in words.
     pub(super) evidence: String,
 }
 
 impl Row {
-    /// Whether the verdict is what is seen; `None` where nobody looked.
+    /// Whether the verdict matches the observation; `None` without one.
     pub(super) fn agrees(&self) -> Option<bool> {
         self.seen.first().map(|(cause, _)| *cause == self.said)
     }
 
-    /// What is seen, for a table.
+    /// The observed cause, for a table.
     pub(super) fn cause(&self) -> String {
         self.seen.first().map_or("not looked at".into(), |(cause, share)| format!("{cause}, {}", percent(*share)))
     }
@@ -83,7 +83,7 @@ pub(super) fn run(tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<Row>
     jobs::all(tools, &folder)?.into_iter().map(one).collect()
 }
 
-/// Who looks on comes before the jobs, as long as this lives: they leave no core to others.
+/// The observer has priority over the jobs while this lives: they could leave it no core.
 struct First(bool);
 
 impl First {

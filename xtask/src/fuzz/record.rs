@@ -11,7 +11,7 @@ pub(super) const PATH: &str = "fuzz/RECORD.md";
 /// The first line of the table.
 const HEADER: &str = "| target | executions | seconds | per second | turns that found something |";
 
-/// What a turn of a target did.
+/// The result of a target's turn.
 #[derive(Debug, PartialEq)]
 pub(super) struct Turn {
     pub(super) executions: u64,

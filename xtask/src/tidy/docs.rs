@@ -1,5 +1,5 @@
-//! Documents: every module says what it is for, crates are explained, pages name what exists, and test files come from
-//! somewhere.
+//! Documents: every module states its purpose, crates are explained, pages name existing things, and test files have
+//! origins.
 
 use super::{File, Finding, Tree};
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ const PAGES: &[&str] = &["README.md", "ARCHITECTURE.md"];
 /// Folders whose mention in backticks is a path that has to exist.
 const PLACES: &[&str] = &["crates/", "python/", "xtask/", "fuzz/", "bench/", "testdata/", "docs/", ".ci/"];
 
-/// Levels of test data that sort files by what must happen to them: naming one says nothing of origins under it.
+/// Levels of test data that sort files by expected outcome: naming one says nothing of origins under it.
 const SORTS: &[&str] = &["good", "bad", "regression"];
 
 /// Every Rust file begins with `//!`.
@@ -41,7 +41,7 @@ pub(super) fn summary(tree: &Tree) -> String {
     line
 }
 
-/// Doc lines and lines of other comments per line of code, tests apart, of each crate that has code.
+/// Doc lines and lines of other comments per line of code, without tests, for each crate that has code.
 fn ratios(tree: &Tree) -> Vec<(&str, f64, f64)> {
     let of_crate = |folder| {
         let inside = format!("{folder}/src/");

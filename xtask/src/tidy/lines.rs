@@ -1,4 +1,4 @@
-//! Rules about lines: white space, leftovers, lengths, and what only some places may name.
+//! Rules about lines: white space, leftovers, lengths, and names restricted to some places.
 
 use super::{File, Finding, Tree};
 
@@ -12,13 +12,13 @@ const FUNCTION_LINES: usize = 70;
 const FILE_LINES: usize = 800;
 const COLUMNS: usize = 120;
 
-/// Parts of `std` that only these places may name: threads start in few places, and what turns bytes into values and
-/// back touches no file and no clock.
+/// Parts of `std` restricted to these places: threads start in few places, and conversions between bytes and values use
+/// no files and no clock.
 const ONLY_IN: &[(&[&str], &[&str])] = &[(
     &["thread::spawn", "thread::scope", "thread::Builder"],
     &["crates/pipeline/", "crates/insight/src/sampler.rs", "crates/cli/src/signals.rs", "python/src/job.rs", "bench/"],
 )];
-/// What turns bytes into values and back touches no file and no clock.
+/// Conversions between bytes and values use no files and no clock.
 const QUIET: &[&str] =
     &["crates/text/src", "crates/model/src", "crates/mesh/src", "crates/image/src", "crates/pbrt/src"];
 const NOISE: &[&str] = &["std::fs", "std::net", "std::thread", "std::time", "std::process", "std::env"];

@@ -1,11 +1,11 @@
-//! Plain English: phrases that read like a translation (`phrases.txt`), with what the field says instead.
+//! Plain English: phrases that read like a translation (`phrases.txt`), with the usual expression.
 //!
-//! They are looked for where users read: in string literals and doc comments of Rust files, and in pages. Tests and
-//! history are left alone. A phrase is in the table only if it is wrong wherever it stands.
+//! They are searched where users read: in string literals and doc comments of Rust files, and in pages. Tests and
+//! history are exempt. A phrase is in the table only if it is wrong everywhere.
 
 use super::{Finding, Tree};
 
-/// What is not written, in small letters, and what is: a pair on each line.
+/// The phrase in lower case, and its replacement: a pair on each line.
 const PHRASES: &str = include_str!("phrases.txt");
 
 /// Files that quote old words: the table itself, and history.
@@ -39,7 +39,7 @@ fn is_read_by_users(line: &str) -> bool {
     !line.starts_with("//") || line.starts_with("///") || line.starts_with("//!")
 }
 
-/// Whether the words stand there as they are, and not as parts of others.
+/// Whether the words occur exactly, and not as parts of others.
 fn has_phrase(text: &str, phrase: &str) -> bool {
     let is_free = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     text.match_indices(phrase)

@@ -1,4 +1,4 @@
-//! What must hold for any bytes taken as compressed data or as an archive.
+//! Properties of any bytes taken as compressed data or as an archive.
 
 use super::no_fault;
 use super::trial::{Effort, Trial};
@@ -15,19 +15,19 @@ const ARCHIVE_NAME: &str = "fuzz.zip";
 /// So many members of an archive are looked at.
 const MAX_MEMBERS: usize = 8;
 
-/// The plain bytes that an input may come to.
+/// The most plain bytes of an input.
 const MAX_PLAIN_BYTES: u64 = 1 << 18;
 
-/// The memory that decoders may take.
+/// The most memory of decoders.
 const MEMORY_BYTES: u64 = 16 << 20;
 
-/// One input in so many is unpacked from streams; the others from memory alone.
+/// One input in this many is unpacked from streams; the others only from memory.
 const STREAM_SHARE: usize = 8;
 
-/// One input in so many is read as a scene, too.
+/// One input in this many is also read as a scene.
 const SCENE_SHARE: usize = 4;
 
-/// One input in so many is read through the callbacks of a host, too.
+/// One input in this many is also read through the callbacks of a host.
 const HOST_SHARE: usize = 8;
 
 fn limits() -> DecompressLimits {
@@ -41,8 +41,8 @@ fn read_options(trial: &mut Trial<'_>) -> ReadOptions {
     options
 }
 
-/// Reads compressed bytes, which must come to the same in every way: plain bytes and damage, and the scene. What is
-/// not compressed is taken for text.
+/// Reads compressed bytes, with the same result in every way: plain bytes and damage, and the scene. Uncompressed bytes
+/// are taken for text.
 pub fn packed(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, PACKED_NAME, effort);
     let whole = unpack(Source::memory(data), &limits(), 1 << 16);
@@ -58,7 +58,7 @@ pub fn packed(data: &[u8], effort: Effort) {
     }
 }
 
-/// Holds that streams unpack to the same whatever the sizes of their calls, and to what memory unpacks to.
+/// Checks that streams unpack to the same as memory, whatever the sizes of their calls.
 fn streams_agree(trial: &mut Trial<'_>, whole: &(Vec<u8>, Option<String>)) {
     let (data, block_bytes) = (trial.data, 1 + trial.random.below(3000));
     let hostile = Hostile::new(data, Sizes::Random(trial.random.clone())).with(Fault::Interrupted);
@@ -70,11 +70,11 @@ fn streams_agree(trial: &mut Trial<'_>, whole: &(Vec<u8>, Option<String>)) {
     assert_eq!((plain, damage), again, "blocks of {block_bytes} bytes");
 }
 
-/// What an archive comes to: names, plain bytes and damage, or why it is none.
+/// The result of an archive: names, plain bytes and damage, or why it is none.
 type Outcome = Result<Vec<(String, Vec<u8>, Option<String>)>, String>;
 
-/// Reads an archive from memory and through a host, which must come to the same; members are as large as they claim,
-/// and their names stay inside.
+/// Reads an archive from memory and through a host, with the same result; members are as large as they claim, and their
+/// names stay inside.
 pub fn zip(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, ARCHIVE_NAME, effort);
     let expected = read(Source::memory(data));

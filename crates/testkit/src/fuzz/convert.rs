@@ -9,10 +9,10 @@ use polyhaul::{Format, Input, Output, ReadOptions, Report, WriteOptions};
 
 /// The formats that are converted into one another; two bytes choose.
 const FORMATS: [&str; 11] = ["obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy", "off"];
-/// Those of images, where the first byte is from 128 on; the first five are written too.
+/// Image formats, if the first byte is 128 or above; the first five are written too.
 const IMAGES: [&str; 9] = ["tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2"];
 
-/// From what to what.
+/// The source and target.
 struct Pair {
     from: &'static str,
     to: &'static str,
@@ -27,7 +27,7 @@ impl Pair {
         Pair { from, to, is_image }
     }
 
-    /// What is wrong with a conversion.
+    /// The faults of a conversion.
     fn faults(&self, source: Input, read: &ReadOptions, differences: &[Difference], report: &Report) -> Vec<String> {
         let Pair { from, to, is_image } = *self;
         if is_image {
@@ -35,7 +35,7 @@ impl Pair {
             return image_faults((from, to), image_noise(&image, to), differences, report);
         }
         let mut wrong = faults(from, to, differences, report);
-        // A stream has no material library beside it.
+        // A stream has no material library next to it.
         wrong.retain(|fault| to != "obj" || !fault.starts_with("material"));
         wrong
     }
@@ -47,8 +47,8 @@ impl Pair {
     }
 }
 
-/// Converts the bytes behind the first two, which say from what to what, and compares what was written.
-/// Each input is converted once, whatever the effort.
+/// Converts the bytes after the first two, which choose the formats, and compares the result. Each input is converted
+/// once, whatever the effort.
 pub fn convert(data: &[u8], _: Effort) {
     let [from, to, bytes @ ..] = data else { return };
     let pair = Pair::choose(*from, *to);

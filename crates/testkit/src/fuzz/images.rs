@@ -1,4 +1,4 @@
-//! What must hold for any bytes taken as an image.
+//! Properties of any bytes taken as an image.
 
 use super::no_fault;
 use super::trial::{Effort, MAX_PIXELS, RETURN_SHARE, Trial};
@@ -10,8 +10,7 @@ use polyhaul::{Format, Input, Output, ReadOptions, Reader, Writer};
 
 const NAME: &str = "image that came back";
 
-/// Reads a TGA file which must come to the same in every way; the image comes back when it is written, with
-/// packets and without.
+/// Reads a TGA file, with the same result in every way; the image survives being written, with packets and without.
 pub fn tga(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.tga", effort);
     if let Some(image) = trial.image()
@@ -27,7 +26,7 @@ pub fn tga(data: &[u8], effort: Effort) {
     }
 }
 
-/// Reads an HDR file which must come to the same in every way; the image comes back when it is written.
+/// Reads an HDR file, with the same result in every way; the image survives being written.
 pub fn hdr(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.hdr", effort);
     if let Some(mut image) = trial.image()
@@ -49,18 +48,17 @@ pub fn psd(data: &[u8], effort: Effort) {
     Trial::new(data, "fuzz.psd", effort).image();
 }
 
-/// Reads a DDS file which must come to the same in every way; the texture comes back when it is written.
+/// Reads a DDS file, with the same result in every way; the texture survives being written.
 pub fn dds(data: &[u8], effort: Effort) {
     texture(Trial::new(data, "fuzz.dds", effort));
 }
 
-/// Reads a KTX 2 file which must come to the same in every way; the texture comes back when it is written.
+/// Reads a KTX 2 file, with the same result in every way; the texture survives being written.
 pub fn ktx2(data: &[u8], effort: Effort) {
     texture(Trial::new(data, "fuzz.ktx2", effort));
 }
 
-/// Holds that a texture is read and decoded whatever way it is read, and that it comes back from a KTX 2 file, which
-/// holds all that there are.
+/// Checks that a texture is read and decoded in every way, and that it survives a KTX 2 file, which holds all textures.
 fn texture(mut trial: Trial<'_>) {
     let Some(image) = trial.image() else { return };
     if !trial.draws(RETURN_SHARE) {
@@ -85,7 +83,7 @@ fn texture(mut trial: Trial<'_>) {
     assert_eq!(back.value, found);
 }
 
-/// Reads a PNG file which must come to the same in every way; the image comes back when it is written.
+/// Reads a PNG file, with the same result in every way; the image survives being written.
 pub fn png(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.png", effort);
     if let Some(image) = trial.image()
@@ -95,7 +93,7 @@ pub fn png(data: &[u8], effort: Effort) {
     }
 }
 
-/// Reads a JPEG file which must come to the same in every way; what is written of it has its size and channels.
+/// Reads a JPEG file, with the same result in every way; a JPEG written from it has its size and channels.
 pub fn jpeg(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.jpg", effort);
     if let Some(image) = trial.image()
@@ -106,7 +104,7 @@ pub fn jpeg(data: &[u8], effort: Effort) {
     }
 }
 
-/// Reads an EXR file which must come to the same in every way; the image comes back when it is written.
+/// Reads an EXR file, with the same result in every way; the image survives being written.
 pub fn exr(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.exr", effort);
     if let Some(image) = trial.image()
@@ -117,7 +115,7 @@ pub fn exr(data: &[u8], effort: Effort) {
     }
 }
 
-/// Bit by bit: samples may be no numbers, which are equal to nothing.
+/// Compares bits: samples may be NaN, which equals nothing.
 #[derive(Debug)]
 struct Exact(Image);
 
@@ -135,7 +133,7 @@ impl PartialEq for Exact {
 }
 
 impl Trial<'_> {
-    /// The image, where it is one, whatever way it is read.
+    /// The image, if it is one, read in every way.
     fn image(&mut self) -> Option<Image> {
         let options = self.options();
         let read = |input: &dyn Fn() -> Input, options: &ReadOptions| {
@@ -169,8 +167,8 @@ fn come_back(trial: &Trial<'_>, image: &Image, format: Format, style: ImageWrite
         .value
 }
 
-/// Makes the one pixel black that HDR has, but that a plain row cannot say: three mantissas of 1 with the least
-/// exponent, which would be a run.
+/// Makes the one pixel black that HDR has but a plain row cannot store: three mantissas of 1 with the least exponent,
+/// which would be a run.
 fn blacken(image: &mut Image) {
     let Samples::F32(samples) = &mut image.samples else { return };
     for pixel in samples.to_mut().expect("memory").as_chunks_mut::<3>().0 {

@@ -1,4 +1,4 @@
-//! What must hold for any text taken as numbers.
+//! Properties of any text taken as numbers.
 
 use super::trial::Effort;
 use polyhaul_text::cpu::Level;
@@ -10,9 +10,8 @@ use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES, PADDING, is_space};
 /// So many tokens are parsed one by one where many inputs are: of a long text the rest is like the first.
 const MAX_TOKENS: usize = 64;
 
-/// Parses every token as every kind of number beside the standard library, and the text as rows
-/// with every set of instructions, which may differ in what they leave to the slow path; formats every number, which
-/// must come back.
+/// Parses every token as every kind of number and compares with the standard library, and the text as rows with every
+/// instruction set, which may differ in what they leave to the slow path; formats every number, which must parse back.
 pub fn numbers(data: &[u8], effort: Effort) {
     let tokens = data.split(|&byte| is_space(byte)).filter(|token| !token.is_empty());
     let most = if effort == Effort::Full { usize::MAX } else { MAX_TOKENS };
@@ -80,7 +79,7 @@ fn integers(token: &[u8]) {
     }
 }
 
-/// Rows of a text: what a kernel takes, it takes as the slow path would.
+/// Rows of a text: the values taken by a kernel equal those of the slow path.
 fn rows(data: &[u8]) {
     let mut padded = vec![b' '; PADDING];
     padded.extend_from_slice(data);

@@ -1,4 +1,4 @@
-//! What must hold for any bytes taken as OBJ or MTL.
+//! Properties of any bytes taken as OBJ or MTL.
 
 use super::no_fault;
 use super::trial::{Effort, RETURN_SHARE, Trial};
@@ -13,11 +13,10 @@ use std::sync::Arc;
 
 const NAME: &str = "fuzz.obj";
 
-/// One input in so many is counted by a slow reader, too.
+/// One input in this many is also counted by a slow reader.
 const COUNT_SHARE: usize = 4;
 
-/// Reads OBJ text, which must come to the same in every way; what was read must be valid, and come back when it is
-/// written.
+/// Reads OBJ text, with the same result in every way; it must be valid, and survive being written.
 pub fn obj(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, NAME, effort);
     let options = trial.options();
@@ -42,7 +41,7 @@ pub fn complete(text: &[u8], scene: &Scene) {
     assert_eq!(naive::declared(text), found, "declared and found");
 }
 
-/// What is written and read again has the same values, and is written the same.
+/// A scene that is written and read again has the same values, and is written the same.
 fn comes_back(trial: &Trial<'_>, scene: &Scene) {
     let Some(text) = written(trial, scene) else { return };
     let input = Input::Memory(text.clone(), NAME.into());
@@ -56,7 +55,7 @@ fn comes_back(trial: &Trial<'_>, scene: &Scene) {
     assert_eq!(show(&text), show(&twice), "the same text when written again");
 }
 
-/// The scene as OBJ text that keeps every bit; `None` where it cannot be written.
+/// The scene as OBJ text that keeps every bit; `None` if it cannot be written.
 fn written(trial: &Trial<'_>, scene: &Scene) -> Option<Vec<u8>> {
     let obj = ObjWriteOptions::default()
         .with_position_digits(Digits::Shortest)
@@ -73,7 +72,7 @@ fn written(trial: &Trial<'_>, scene: &Scene) -> Option<Vec<u8>> {
     }
 }
 
-/// The arrays of a scene; a value that is not a number is like any other that is not.
+/// The arrays of a scene; all NaNs are alike.
 fn values(scene: &Scene) -> String {
     let mut scene = scene.clone();
     for mesh in &mut scene.meshes {

@@ -1,4 +1,4 @@
-//! pbrt scenes: what must hold for any bytes.
+//! Properties of any bytes taken as a pbrt scene.
 
 use super::no_fault;
 use super::trial::{Effort, Trial};

@@ -1,4 +1,4 @@
-//! What must hold for any bytes taken as PLY, STL or OFF.
+//! Properties of any bytes taken as PLY, STL or OFF.
 
 use super::no_fault;
 use super::trial::{Effort, RETURN_SHARE, Trial};
@@ -9,8 +9,8 @@ use polyhaul::model::{Scalar, Scene, Table};
 use polyhaul::options::{Digits, OnError, PlyEncoding, PlyWriteOptions, StlWriteOptions};
 use polyhaul::{Error, ErrorKind, Format, Input, Loaded, Output, ReadOptions, Reader, Tables, WriteOptions, Writer};
 
-/// Reads a PLY file as a scene and as tables, which must come to the same in every way; what was read must be valid,
-/// and come back when it is written.
+/// Reads a PLY file as a scene and as tables, with the same result in every way; it must be valid, and survive being
+/// written.
 pub fn ply(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.ply", effort);
     let options = trial.options();
@@ -52,11 +52,11 @@ fn whole(result: &Result<Loaded<Scene>, Error>) -> String {
     result.as_ref().map(|loaded| format!("{:?}", loaded.value)).unwrap_or_default()
 }
 
-/// Reads an STL file of either kind, which must come to the same in every way; what was read must be valid, and its
-/// triangles come back when they are written.
+/// Reads an STL file of either kind, with the same result in every way; it must be valid, and its triangles survive
+/// being written.
 pub fn stl(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.stl", effort);
-    // Of a stream nobody knows the size, so a binary file that looks like text may be either.
+    // The size of a stream is unknown, so a binary file that looks like text may be either.
     if data.trim_ascii_start().to_ascii_lowercase().starts_with(b"solid") {
         trial = trial.without_streams();
     }
@@ -79,8 +79,8 @@ pub fn stl(data: &[u8], effort: Effort) {
     }
 }
 
-/// Reads an OFF file, which must come to the same in every way; what was read must be valid, and come back when it is
-/// written, but for the steps of colors.
+/// Reads an OFF file, with the same result in every way; it must be valid, and survive being written, except for
+/// rounded colors.
 pub fn off(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.off", effort);
     let options = trial.options();
@@ -101,7 +101,7 @@ pub fn off(data: &[u8], effort: Effort) {
             .scene()
             .expect("what is written is read");
         assert!(back.report.warnings.is_empty(), "{:?}", back.report.warnings);
-        // A NaN is any other in text, and colors may be rounded.
+        // All NaNs are alike in text, and colors may be rounded.
         let plain = |scene: &Scene| {
             let mut meshes = scene.meshes.clone();
             meshes.iter_mut().for_each(|mesh| mesh.colors = Vec::new().into());
@@ -170,7 +170,7 @@ fn scene_comes_back(trial: &Trial<'_>, scene: &Scene) {
     }
 }
 
-/// Every bit of every triangle comes back from both kinds; a NaN is any other in text.
+/// Every bit of every triangle survives both kinds; all NaNs are alike in text.
 fn triangles_come_back(trial: &Trial<'_>, scene: &Scene) {
     for ascii in [false, true] {
         let stl = StlWriteOptions::default().with_ascii(ascii).with_digits(Digits::Shortest);

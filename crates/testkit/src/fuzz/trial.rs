@@ -1,9 +1,9 @@
 //! How much is checked with one input: everything, or what a fuzzer can afford thousands of times a second.
 //!
 //! A fuzzer finds more with many cheap executions than with few thorough ones. So most inputs are read once, on this
-//! thread; the rest (other chunk sizes, streams, more threads, writing and reading back) is done for a share of them.
-//! Which ones is decided by a hash of the bytes alone, so an input that fails once fails every time. What has to hold
-//! for a format is in the modules beside this one.
+//! thread; the rest (other chunk sizes, streams, more threads, writing and reading back) is done for a share of them. A
+//! hash of the bytes decides which ones, so an input that fails once fails every time. The properties of a format are
+//! in the other modules.
 
 use crate::hostile::{Fault, Hostile, Sizes};
 use crate::random::Random;
@@ -20,16 +20,16 @@ pub enum Effort {
     Full,
 }
 
-/// One input in so many is read with several threads and tiny chunks, from memory and from streams.
+/// One input in this many is read with several threads and tiny chunks, from memory and from streams.
 const MATRIX_SHARE: usize = 256;
 
-/// One input in so many is read a second time on the same thread, in other chunks or as a stream.
+/// One input in this many is read a second time on the same thread, in other chunks or as a stream.
 const SECOND_SHARE: usize = 6;
 
-/// One input in so many is written and read back, if it can be.
+/// One input in this many is written and read back, if possible.
 pub(super) const RETURN_SHARE: usize = 2;
 
-/// The pixels that an image may have: larger ones only slow the search down.
+/// The most pixels of an image: larger ones only slow the search down.
 pub(super) const MAX_PIXELS: u64 = 1 << 14;
 
 /// One input and what is done with it.
@@ -67,7 +67,7 @@ impl<'d> Trial<'d> {
         self.name = *self.random.pick(&names);
     }
 
-    /// Whether to do what is done for one input in `share`.
+    /// Whether to do something that is done for one input in `share`.
     pub(super) fn draws(&mut self, share: usize) -> bool {
         self.random.once_in(share) || self.effort == Effort::Full
     }
@@ -118,8 +118,8 @@ impl<'d> Trial<'d> {
         Input::Reader(Box::new(reader), self.name.into())
     }
 
-    /// Reads the bytes from memory and, where that is due, in other ways that must come to the same; `text` is all that
-    /// reading came to.
+    /// Reads the bytes from memory and, if selected, in other ways with the same result; `text` prints everything in
+    /// it.
     pub(super) fn read<R, T: PartialEq + Debug>(
         &mut self,
         options: &ReadOptions,

@@ -5,22 +5,22 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A text that is built to hurt: a part that repeats, with something before and behind it.
+/// A text designed to hurt: a part that repeats, with something before and after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
     /// A scene of very many spheres, to compare with.
     Plain,
-    /// A string that nothing ends, not even a line.
+    /// A string that never ends, not even at a line end.
     OpenString,
-    /// The same over many lines, which no string may hold.
+    /// The same over many lines, which no string may contain.
     OpenStringOfLines,
     /// A string that ends in the middle of an escape.
     OpenEscape,
-    /// A list that nothing closes.
+    /// An unclosed list.
     OpenBracket,
     /// Brackets in brackets.
     NestedBrackets,
-    /// Brackets that nothing opened.
+    /// Unmatched closing brackets.
     ClosingBrackets,
     /// All numbers of a mesh on one line.
     LongArray,
@@ -44,19 +44,19 @@ pub enum Trap {
     Blank,
     /// Blocks in blocks, closed again.
     DeepAttributes,
-    /// The same with nothing that closes them.
+    /// The same without closing.
     OpenAttributes,
     /// The same of the older kind.
     DeepTransforms,
-    /// Blocks closed that nothing opened.
+    /// Unmatched ends of blocks.
     ClosingAttributes,
     /// Objects in objects, which is not allowed.
     NestedObjects,
-    /// Objects that nothing is in.
+    /// Empty objects.
     EmptyObjects,
     /// Instances of an object that there is not.
     UnknownInstances,
-    /// Instances of one object within another: each doubles what there is to see, if a reader lets it.
+    /// Instances of one object within another: each doubles the visible shapes, if a reader lets it.
     InstancesInObjects,
     /// Materials.
     Materials,
@@ -66,9 +66,9 @@ pub enum Trap {
     Parameters,
     /// The same parameter of one shape.
     SameParameter,
-    /// Transforms one behind the other, which end in infinity.
+    /// A sequence of transforms that ends in infinity.
     Scales,
-    /// Meshes whose indices point at nothing.
+    /// Meshes with indices out of range.
     OutOfRange,
     /// Words that are no directives.
     Unknown,
@@ -114,7 +114,7 @@ impl Trap {
         Trap::MissingFiles,
     ];
 
-    /// Writes the text with its part `count` times: a million, say, or ten.
+    /// Writes the text with its part repeated `count` times: a million, say, or ten.
     ///
     /// # Errors
     /// Those of `out`.
@@ -145,7 +145,7 @@ impl Trap {
         text
     }
 
-    /// What stands before the repeated part.
+    /// The text before the repeated part.
     fn begin(self) -> &'static [u8] {
         match self {
             Trap::OpenString | Trap::OpenStringOfLines | Trap::OpenEscape => b"Material \"",
@@ -180,7 +180,7 @@ impl Trap {
         }
     }
 
-    /// The same where it has no number.
+    /// The same without a number.
     fn fixed_unit(self) -> &'static [u8] {
         match self {
             Trap::Plain => b"Shape \"sphere\" \"float radius\" 2.5\n",
@@ -208,7 +208,7 @@ impl Trap {
         }
     }
 
-    /// What repeats as often behind it.
+    /// Its counterpart, repeated as often after it.
     fn closing_unit(self) -> &'static [u8] {
         match self {
             Trap::NestedBrackets => b"] ",
@@ -219,7 +219,7 @@ impl Trap {
         }
     }
 
-    /// What stands at the end.
+    /// The text at the end.
     fn end(self) -> &'static [u8] {
         match self {
             Trap::OpenEscape => b"\\",
@@ -232,12 +232,12 @@ impl Trap {
     }
 }
 
-/// How a file names another.
+/// How a file refers to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// As if its text stood there.
+    /// As if its text were there.
     Include,
-    /// With a graphics state of its own.
+    /// With a separate graphics state.
     Import,
 }
 
@@ -250,7 +250,7 @@ impl Way {
     }
 }
 
-/// Writes `count` files of which each names the next, and the last the first; one file names itself. Returns the file
+/// Writes `count` files each of which names the next, and the last the first; one file names itself. Returns the file
 /// to read, whose world has begun.
 ///
 /// # Errors
@@ -259,7 +259,7 @@ pub fn ring(folder: &Path, way: Way, count: usize) -> io::Result<PathBuf> {
     chain_to(folder, way, count, &format!("{} \"file_0.pbrt\"\n", way.directive()))
 }
 
-/// Writes `count` files of which each names the next, and the last holds a sphere. Returns the file to read.
+/// Writes `count` files each of which names the next, and the last contains a sphere. Returns the file to read.
 ///
 /// # Errors
 /// Those of the disk.
@@ -287,8 +287,8 @@ pub fn wide(folder: &Path, way: Way, count: usize) -> io::Result<PathBuf> {
     main_file(folder, way, count, "leaf.pbrt")
 }
 
-/// Writes `levels` files of which each names the next `width` times, and the last holds a sphere: width to the power of
-/// levels of them in a few bytes. Returns the file to read.
+/// Writes `levels` files each of which names the next `width` times, and the last contains a sphere: width to the power
+/// of levels of them in a few bytes. Returns the file to read.
 ///
 /// # Errors
 /// Those of the disk.

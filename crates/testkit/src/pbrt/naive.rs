@@ -1,5 +1,5 @@
-//! A slow reader of what the generator writes, to count by: tokens, directives with what belongs to them, and scenes
-//! over several files. It knows the grammar alone, and shares no code with the generator.
+//! A slow reader of the generator's output, for counting: tokens, directives with their operands, and scenes over
+//! several files. It only knows the grammar, and shares no code with the generator.
 
 use polyhaul_bytes::DecompressLimits;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +38,7 @@ const DIRECTIVES: [(&str, usize, bool); 29] = [
     ("WorldBegin", 0, false),
 ];
 
-/// A directive, the words behind it, and its parameters: type, name, values.
+/// A directive, the words after it, and its parameters: type, name, values.
 pub(super) struct Statement {
     pub(super) name: String,
     pub(super) words: Vec<String>,
@@ -46,7 +46,7 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    /// The values of a parameter, none where it is not there.
+    /// The values of a parameter, none if it is absent.
     pub(super) fn values(&self, name: &str) -> &[String] {
         self.parameters.iter().find(|(key, _)| key == name).map_or(&[], |(_, values)| values)
     }
@@ -56,7 +56,7 @@ impl Statement {
     }
 }
 
-/// The tokens of a text, strings with their quotes; `None` where one does not end.
+/// The tokens of a text, strings with their quotes; `None` if one does not end.
 pub(super) fn tokens(text: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(text).ok()?;
     let mut found = Vec::new();
@@ -91,7 +91,7 @@ fn string_length(rest: &str) -> Option<usize> {
     None
 }
 
-/// The directives of a text; `None` where it breaks the grammar.
+/// The directives of a text; `None` if it violates the grammar.
 pub(super) fn statements(text: &[u8]) -> Option<Vec<Statement>> {
     let mut tokens = tokens(text)?.into_iter().peekable();
     let mut found = Vec::new();
@@ -137,7 +137,7 @@ fn is_value(kind: &str, value: &str) -> bool {
     }
 }
 
-/// What is in a scene, found by reading it.
+/// The contents of a scene, found by reading it.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) directives: BTreeMap<String, u64>,
@@ -156,7 +156,7 @@ pub(super) struct Found {
     object: Option<String>,
 }
 
-/// Reads a scene whose text all lies in `folder`. Panics where it is wrong.
+/// Reads a scene whose text is all in `folder`. Panics if it is invalid.
 pub(super) fn read(folder: &Path, main: &str) -> Found {
     let mut found = Found::default();
     found.file(folder, main);

@@ -1,5 +1,5 @@
-//! A part of a scene: textures and materials of its own, then groups of a few objects and of instances of these and of
-//! earlier objects. How shapes look is in [`shape`](super::shape).
+//! A part of a scene: textures and materials, then groups of a few objects and of instances of these and of earlier
+//! objects. The content of shapes is in [`shape`](super::shape).
 
 use super::shape::{self, MESH_BYTES_PER_VERTEX, PLY_BYTES_PER_VERTEX, Patch};
 use super::text::Text;
@@ -13,16 +13,16 @@ use std::path::Path;
 const SIZES: usize = 6;
 /// About how many groups a part has ...
 const GROUPS: u64 = 24;
-/// ... whose shapes take at least and at most so many bytes of text.
+/// ... whose shapes take at least and at most this many bytes of text.
 const GROUP_BYTES: [u64; 2] = [1 << 10, 1 << 20];
 /// Materials of a part, each with a texture.
 const MATERIALS: usize = 6;
-/// Instances are of one of so many latest objects.
+/// Instances are of one of this many latest objects.
 const RECENT: usize = 48;
-/// For each byte of a group's shapes there are so many hundredths of instances.
+/// For each byte of a group's shapes there are this many hundredths of instances.
 const INSTANCES_PERCENT: u64 = 125;
 
-/// What is to be in a part.
+/// The contents of a part.
 pub(super) struct Part {
     name: String,
     seed: u64,
@@ -48,7 +48,7 @@ pub(super) fn parts(spec: &Spec) -> Vec<Part> {
     shares.into_iter().enumerate().map(part).collect()
 }
 
-/// A texture of its own file: Ptex, or an image.
+/// A texture with its own file: Ptex, or an image.
 pub(super) fn texture(text: &mut Text, owner: &str, index: usize) -> io::Result<()> {
     let line = match index % 3 {
         2 => format!(
@@ -111,7 +111,7 @@ impl Part {
 struct Writer<'w> {
     part: &'w Part,
     text: &'w mut Text,
-    /// How long the text should be after the part.
+    /// The target length of the text after the part.
     end: u64,
     folder: &'w Path,
     random: Random,
@@ -170,7 +170,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A mesh or some curves of about so many bytes at most, with their material. Returns the triangles.
+    /// A mesh or some curves of at most about this many bytes, with their material. Returns the triangles.
     fn shapes(&mut self, bytes: u64) -> io::Result<u64> {
         let (owner, materials) =
             if self.random.once_in(4) { ("shared", SHARED_MATERIALS) } else { (self.part.name.as_str(), MATERIALS) };
@@ -213,7 +213,7 @@ impl Writer<'_> {
         self.random.below((most >> scale) + 1) as u64
     }
 
-    /// A mesh in a file of its own; one in three is compressed.
+    /// A mesh in a separate file; one in three is compressed.
     fn ply(&mut self) -> io::Result<u64> {
         let most = (self.part.ply_bytes - self.ply_bytes).min(1 << 20) / PLY_BYTES_PER_VERTEX;
         let vertices = 4 + self.random_size(most as usize);
@@ -234,7 +234,7 @@ impl Writer<'_> {
         Ok(patch.triangles())
     }
 
-    /// About so many bytes of instances, at least one.
+    /// About this many bytes of instances, at least one.
     fn instances(&mut self, bytes: u64) -> io::Result<()> {
         let end = (self.text.len() + bytes).min(self.end);
         let first = self.objects.len().saturating_sub(RECENT);
@@ -272,8 +272,8 @@ fn instance(page: &mut Page<'_>, part: &Part, index: usize, matrix: &[f32; 16]) 
     page.bytes(b"\"\nAttributeEnd\n");
 }
 
-/// A turn, a size and a place, column by column. One in eight stands upright, and has zeros or what a program that
-/// computes with sines leaves of them.
+/// A rotation, a scale and a translation, column by column. One in eight is upright, and has zeros or the rounding
+/// errors of a program that computes with sines.
 fn matrix(random: &mut Random) -> [f32; 16] {
     let mut turn: [f32; 4] = std::array::from_fn(|_| random.unit());
     if random.once_in(8) {

@@ -1,4 +1,4 @@
-//! Meshes and curves: what stands behind `Shape`, and PLY files. Which of them a part has is decided in
+//! Meshes and curves: the text after `Shape`, and PLY files. Which of them a part has is decided in
 //! [`part`](super::part).
 
 use super::Counts;
@@ -13,15 +13,15 @@ use std::path::Path;
 
 /// About how many bytes of text a vertex of an inline mesh has, its two triangles with it.
 pub(super) const MESH_BYTES_PER_VERTEX: u64 = 115;
-/// How many bytes a vertex of a PLY file has, its two triangles with it.
+/// The bytes per vertex of a PLY file, including its two triangles.
 pub(super) const PLY_BYTES_PER_VERTEX: u64 = 32 + 2 * 13;
-/// A row of vertices is written at once.
+/// A row of vertices is written at a time.
 pub(super) const MOST_COLUMNS: u32 = 64;
 
 /// How numbers are printed.
 #[derive(Clone, Copy)]
 enum Digits {
-    /// As many as an f32 needs: up to 9, with an exponent where it is short.
+    /// As many as an f32 needs: up to 9, with an exponent if that is shorter.
     Shortest,
     /// So many after the point.
     Fixed(usize),

@@ -1,4 +1,4 @@
-//! What the generator says is what a naive reader finds.
+//! The generator's counts equal those of a naive reader.
 
 use super::*;
 use crate::corpus::Folder;

@@ -1,4 +1,4 @@
-//! Text on its way to a file, plain or in compressed members. It knows nothing of directives.
+//! Writing text to a file, plain or in compressed members. It knows nothing of directives.
 
 use polyhaul::options::Codec;
 use polyhaul_bytes::{Encoder, MEMBER_BYTES};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What one call may write.
+/// The most that one call may write.
 const ROOM_BYTES: usize = 16 << 10;
 
 /// A file of text that grows.
@@ -44,7 +44,7 @@ impl Text {
         bytes.chunks(ROOM_BYTES).try_for_each(|bytes| self.put(|page| page.bytes(bytes)))
     }
 
-    /// Appends what `write` writes: less than [`ROOM_BYTES`].
+    /// Appends the output of `write`: less than [`ROOM_BYTES`].
     pub(super) fn put(&mut self, write: impl FnOnce(&mut Page<'_>)) -> io::Result<()> {
         let mut page = Page::new(&mut self.buffer[self.used..]);
         write(&mut page);

@@ -1,34 +1,34 @@
-//! What held a job back, by what was seen of it from outside. These rules share nothing with those of polyhaul's
-//! verdict, which knows from inside what each thread is at; here there are samples and calls alone.
+//! What held a job back, from outside observation. These rules share nothing with those of polyhaul's verdict, which
+//! knows from inside what each thread does; here there are only samples and calls.
 //!
-//! Time is that of the cores that the job was to have. What a core was at is what the samples say. Time without work is
-//! given, moment by moment, to whoever was at work meanwhile: the others wait for it. In moments without any work it is
-//! what threads were seen in calls for.
+//! Time is that of the cores meant for the job. The samples show what a core did. Idle time is attributed, moment by
+//! moment, to whatever worked meanwhile: the others wait for it. In moments without any work, it is attributed to the
+//! calls in which threads were seen.
 
 use super::samples::{FRAME, OTHER, Sample, Work};
 use super::threads::{Call, Threads};
 
-/// How long a moment is, in seconds: ten samples of a core.
+/// The length of a moment in seconds: ten samples of a core.
 const MOMENT: f64 = 0.010;
-/// With less work than this of one core nobody waits for it.
+/// With less work than this of one core, nothing waits for it.
 const NOBODY: f64 = 0.25;
-/// Calls that bring less than this, in bytes, are small.
+/// Calls that return fewer bytes than this are small.
 const SMALL_BYTES: f64 = 4096.0;
 /// With less than this share of the bytes from a disk it was not the disk.
 const FROM_DISK: f64 = 0.1;
-/// A limit held a job back if without it it took this much less time.
+/// A limit held a job back if the job is at least this many times as fast without it.
 const FASTER: f64 = 1.1;
 /// A thread with at least this share of the samples is one that works.
 const WORKS: f64 = 0.02;
 
-/// What was seen of a job.
+/// The observations of a job.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Look {
-    /// Threads that it was to use, and cores that there are.
+    /// The threads it should use, and the cores available.
     pub(super) threads: usize,
     pub(super) cores: usize,
     pub(super) samples: Vec<Sample>,
-    /// How many seconds of a core a sample stands for.
+    /// The time of a core that a sample represents, in seconds.
     pub(super) period: f64,
     pub(super) calls: Threads,
     /// Bytes that disks were read meanwhile.
@@ -39,7 +39,7 @@ pub(super) struct Look {
     pub(super) unlimited: Option<(usize, f64)>,
 }
 
-/// Time of cores, by what it was for, in seconds.
+/// Time of cores by purpose, in seconds.
 #[derive(Clone, Debug, Default)]
 struct Shared {
     /// Work of each kind, and the time of others who waited for it.
@@ -49,14 +49,14 @@ struct Shared {
 }
 
 impl Look {
-    /// How long the job took, without the program's start and end: first and last sample of its work.
+    /// The duration of the job, without the program's start and end: first to last sample of its work.
     pub(super) fn seconds(&self) -> f64 {
         let times = || self.samples.iter().filter(|it| it.work != FRAME).map(|it| it.seconds);
         let (first, last) = (times().fold(f64::MAX, f64::min), times().fold(0.0, f64::max));
         (last - first).max(0.0) + self.period
     }
 
-    /// Cores that it could have.
+    /// Cores available to it.
     fn lanes(&self) -> f64 {
         self.threads.min(self.cores).max(1) as f64
     }
@@ -75,7 +75,7 @@ impl Look {
         count as f64 * self.period / (self.seconds() * self.lanes())
     }
 
-    /// How many bytes a call brought, on average.
+    /// The mean number of bytes per call.
     pub(super) fn mean_read(&self) -> f64 {
         let [bytes, calls] = self.calls.read;
         bytes as f64 / calls.max(1) as f64
@@ -117,9 +117,9 @@ impl Look {
         let [read, write, sleep, lock] = self.in_calls();
         let queue = if self.threads <= self.cores { self.calls.ready_seconds() } else { 0.0 };
         let waiting = (whole - work - read - write - sleep - lock - queue).max(0.0);
-        // Threads that are missing wait for memory, and for nobody.
+        // Missing threads wait for memory, not for others.
         let scale = if missing > 0.0 { 0.0 } else { waiting / shared.waits().max(waiting).max(1e-9) };
-        // In moments without work all wait for what some are in calls for.
+        // In moments without work all wait for the calls that some are in.
         let asleep = if self.is_slow_write { "write" } else { self.slow_reading() };
         let calls = [(self.reading(), read), ("write", write), (asleep, sleep), ("other-programs", queue)];
         let sum: f64 = calls.iter().map(|(_, seconds)| seconds).sum();
@@ -160,13 +160,13 @@ impl Look {
         }
     }
 
-    /// Sleeping while reading is the rate that was asked for, whatever brings the bytes.
+    /// Sleeping while reading is the requested rate, whatever supplies the bytes.
     fn slow_reading(&self) -> &'static str {
         if self.mean_read() < SMALL_BYTES { "small-reads" } else { "read" }
     }
 
-    /// A kind of work: where others wait for calls or for a codec it is that, where they wait for other work it is that
-    /// one does it alone.
+    /// A kind of work: if others wait for calls or for a codec it is that; if they wait for other work, the cause is
+    /// that it is serial.
     fn add_work(&self, found: &mut Causes, work: Work, own: f64, waits: f64) {
         let name = match work {
             "read" => self.reading(),
@@ -208,7 +208,7 @@ impl Causes {
         }
     }
 
-    /// Of a short job looks and samples may add up to more than the whole.
+    /// For a short job, observations and samples may add up to more than the whole.
     fn shares(mut self, whole: f64) -> Vec<(&'static str, f64)> {
         let whole = self.0.iter().map(|(_, seconds)| seconds).sum::<f64>().max(whole);
         self.0.retain(|(_, seconds)| *seconds > 0.0);
@@ -222,7 +222,7 @@ impl Causes {
 mod tests {
     use super::*;
 
-    /// A tenth of a second of two threads, of which each was at its work all the time, or had no core.
+    /// A tenth of a second of two threads, each of which worked all the time, or had no core.
     fn look(works: &[Option<Work>], calls: &[(Call, u64)]) -> Look {
         let of_one = |(thread, work): (usize, &Option<Work>)| {
             let count = if work.is_some() { 100 } else { 0 };

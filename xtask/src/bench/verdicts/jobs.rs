@@ -13,10 +13,10 @@ pub(super) struct Task {
     pub(super) words: Vec<OsString>,
     /// The same without the memory limit.
     pub(super) unlimited: Option<Vec<OsString>>,
-    /// The files that it reads, and what it writes.
+    /// The files that it reads, and writes.
     pub(super) inputs: Vec<PathBuf>,
     pub(super) output: Option<PathBuf>,
-    /// Whether what it writes goes nowhere; then it says its verdict where errors go.
+    /// Whether its output is discarded; it then prints its verdict to standard error.
     pub(super) to_nowhere: bool,
 }
 

@@ -1,13 +1,13 @@
-//! What cores were at: the samples of `perf`, and which of polyhaul's work a function is.
+//! What cores did: the samples of `perf`, and the work that a function belongs to.
 
-/// What a thread on a core was at, as causes are called; those of [`FRAME`] and [`OTHER`] are none.
+/// The work of a thread on a core, named like causes; [`FRAME`] and [`OTHER`] are none.
 pub(super) type Work = &'static str;
 
 /// The program's own start and end.
 pub(super) const FRAME: Work = "frame";
 pub(super) const OTHER: Work = "other";
 
-/// One sample: of which thread, when, and at what.
+/// One sample: thread, time, and work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sample {
     pub(super) thread: u32,
@@ -17,8 +17,8 @@ pub(super) struct Sample {
     pub(super) is_fault: bool,
 }
 
-/// Parts of names, the first that fits: of a sample's functions, the innermost that fits any. Loops over numbers are
-/// parsing or formatting, whoever calls; so memory that they touch first is theirs too.
+/// Parts of names, the first match counts: among a sample's functions, the innermost that matches any. Loops over
+/// numbers are parsing or formatting, whatever calls them, including memory that they touch first.
 const NAMES: &[(Work, &[&str])] = &[
     (FRAME, &["do_exit", "sys_exit", "exit_mmap", "execve", "_dl_"]),
     ("read", &["vfs_read", "sys_read", "sys_pread"]),
@@ -42,7 +42,7 @@ fn work<'a>(functions: impl Iterator<Item = &'a str>) -> Work {
     functions.filter_map(of).next().unwrap_or(OTHER)
 }
 
-/// The samples in what `perf script -F tid,time,ip,sym` prints: a line with thread and time, then a function a line,
+/// The samples in the output of `perf script -F tid,time,ip,sym`: a line with thread and time, then a function a line,
 /// the innermost first, then an empty line.
 pub(super) fn parse(text: &str) -> Vec<Sample> {
     text.split("\n\n").filter_map(sample).collect()

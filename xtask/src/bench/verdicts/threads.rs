@@ -1,9 +1,9 @@
-//! What threads were at that had no core: the call that each is in, as the system shows it, looked at again and again.
+//! The calls of threads without a core, as reported by the system, sampled repeatedly.
 
 use std::path::Path;
 use std::{fs, io};
 
-/// What a thread is in.
+/// The call of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     Read,
@@ -22,10 +22,10 @@ const NUMBERS: [(Call, [&[u64]; 2]); 3] = [
 const FUTEX: [u64; 2] = [202, 98];
 /// Which of the two numbers is this machine's.
 const HERE: usize = cfg!(target_arch = "aarch64") as usize;
-/// How large a lock may be: its word is somewhere in it.
+/// The possible size of a lock: its word is somewhere in it.
 const LOCK_BYTES: u64 = 64;
 
-/// How often threads were seen in what, and what the system counted of them.
+/// How often threads were seen in each call, and what the system counted of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Threads {
     looks: u64,
@@ -34,12 +34,12 @@ pub(super) struct Threads {
     words: Vec<(u64, u64)>,
     /// Bytes and calls of reading.
     pub(super) read: [u64; 2],
-    /// For how long threads were ready and had no core, in seconds, by thread.
+    /// How long threads were ready without a core, in seconds, by thread.
     ready: Vec<(u32, f64)>,
 }
 
 impl Threads {
-    /// Looks at all threads of a process. What has ended by then is not there.
+    /// Samples all threads of a process. Those that have ended are missing.
     pub(super) fn look(&mut self, process: u32) -> io::Result<()> {
         let folder = Path::new("/proc").join(process.to_string());
         let tasks = fs::read_dir(folder.join("task"))?;
@@ -60,7 +60,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Notes what `/proc/ID/task/ID/syscall` says: a number and arguments, or `running`.
+    /// Records the content of `/proc/ID/task/ID/syscall`: a number and arguments, or `running`.
     fn add(&mut self, text: &str) {
         let mut words = text.split_whitespace();
         let Some(number) = words.next().and_then(|word| word.parse::<u64>().ok()) else { return };
@@ -76,7 +76,7 @@ impl Threads {
         }
     }
 
-    /// How many threads were in the call, on average.
+    /// The mean number of threads in the call.
     pub(super) fn mean(&self, call: Call) -> f64 {
         self.calls[call as usize] as f64 / self.looks.max(1) as f64
     }
@@ -88,7 +88,7 @@ impl Threads {
         self.calls[Call::Lock as usize] = if address == 0 { 0 } else { found };
     }
 
-    /// For how long threads were ready and had no core, in seconds of all threads.
+    /// How long threads were ready without a core, in seconds of all threads.
     pub(super) fn ready_seconds(&self) -> f64 {
         self.ready.iter().map(|(_, seconds)| seconds).sum()
     }

@@ -13,20 +13,20 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-/// How often a core is sampled, each second.
+/// How often a core is sampled per second.
 const SAMPLES: u32 = 999;
-/// How often threads are looked at.
+/// The interval of sampling threads.
 const LOOK: Duration = Duration::from_millis(4);
 /// A job that takes longer is ended.
 const LONGEST: Duration = Duration::from_secs(120);
 /// Other programs that want the cores of a job, for each core.
 const CROWD: usize = 2;
-/// How many causes and calls are told.
+/// How many causes and calls are listed.
 const TOLD: usize = 3;
-/// The size of the sectors of which `/proc/diskstats` counts.
+/// The sector size in `/proc/diskstats`.
 const SECTOR_BYTES: u64 = 512;
 
-/// What one can look with here.
+/// The available means of observation.
 pub(super) struct Eyes {
     /// Where samples go.
     folder: PathBuf,
@@ -47,7 +47,7 @@ impl Eyes {
     }
 }
 
-/// What one run of a job printed, and how it was seen.
+/// The output of one run of a job, and its observations.
 #[derive(Default)]
 struct Run {
     text: String,
@@ -56,7 +56,7 @@ struct Run {
 
 /// Does the job and judges it.
 pub(super) fn row(task: &Task, eyes: &Eyes, prefix: &[OsString]) -> Result<Row, String> {
-    // What is to wait for other programs is not before them.
+    // A program that should wait for others gets no priority.
     let prefix = if task.job.crowded { &[] } else { prefix };
     let run = watched(task, &task.words, eyes, prefix)?;
     let said = text_of(&run.text, "bound").ok_or("no verdict")?;
@@ -76,7 +76,7 @@ pub(super) fn row(task: &Task, eyes: &Eyes, prefix: &[OsString]) -> Result<Row, 
     Ok(row)
 }
 
-/// Does the job as it is, with `perf` and all else that looks on.
+/// Runs the job with `perf` and all other observers.
 fn watched(task: &Task, words: &[OsString], eyes: &Eyes, prefix: &[OsString]) -> Result<Run, String> {
     prepare(task).map_err(|error| error.to_string())?;
     let data = eyes.folder.join("perf.data");
@@ -136,7 +136,7 @@ fn calls(table: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// What was seen, in words.
+/// The evidence in words.
 fn evidence(look: &Look) -> String {
     let causes = look.causes();
     let named = causes.iter().take(TOLD).map(|(name, share)| format!("{name} {}", percent(*share)));
@@ -155,7 +155,7 @@ fn evidence(look: &Look) -> String {
     text
 }
 
-/// Puts the files where they are to be.
+/// Puts the files in place.
 fn prepare(task: &Task) -> io::Result<()> {
     for input in &task.inputs {
         if task.job.on_disk {
@@ -170,7 +170,7 @@ fn prepare(task: &Task) -> io::Result<()> {
     }
 }
 
-/// Drops what the page cache has of a file: `dd` asks the system to.
+/// Drops a file from the page cache: `dd` asks the system to.
 fn forget(path: &Path) -> io::Result<()> {
     let mut input = OsString::from("if=");
     input.push(path);
@@ -178,7 +178,7 @@ fn forget(path: &Path) -> io::Result<()> {
     if dropped { Ok(()) } else { Err(io::Error::other("dd could not drop a file from the page cache")) }
 }
 
-/// Starts a program; what it writes goes nowhere, or else what it says of its errors does.
+/// Starts a program; its output is discarded, or otherwise its errors.
 fn start(words: &[OsString], to_nowhere: bool) -> Result<Child, String> {
     let mut command = Command::new(&words[0]);
     match command.args(&words[1..]) {
@@ -188,8 +188,8 @@ fn start(words: &[OsString], to_nowhere: bool) -> Result<Child, String> {
     command.spawn().map_err(|error| format!("{}: {error}", words[0].display()))
 }
 
-/// What a process printed that ended well; `look` is called with its number until it ends. The output is read
-/// afterwards: it is a line, for which there is room in the pipe.
+/// The output of a process that succeeded; `look` is called with its id until it ends. The output is read afterwards:
+/// it is a line, which fits into the pipe.
 fn ended(mut child: Child, mut look: impl FnMut(u32)) -> Result<String, String> {
     let start = Instant::now();
     let status = loop {
@@ -222,7 +222,7 @@ fn only_child(process: u32) -> Option<u32> {
 /// Bytes that all disks were read so far.
 fn disk_bytes() -> u64 {
     let text = fs::read_to_string("/proc/diskstats").unwrap_or_default();
-    // Of parts of disks and of what stands on others the bytes would count twice.
+    // Partitions and layered devices would count the bytes twice.
     let is_disk = |name: &str| Path::new("/sys/block").join(name).join("device").exists();
     let sectors = text.lines().filter_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -235,7 +235,7 @@ fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The value behind a key in JSON that has the key once, before all others of that name.
+/// The value of a key in JSON; the first one with that name.
 fn text_of(json: &str, key: &str) -> Option<String> {
     let (_, rest) = json.split_once(&format!("\"{key}\":"))?;
     let end = rest.find([',', '}']).unwrap_or(rest.len());
