@@ -49,7 +49,9 @@ pub fn colors(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     let (vertex_count, face_count) = sizes(&grid);
     header(text, "ascii");
     element(text, "vertex", vertex_count, &VERTEX[..3]);
-    ["red", "green", "blue", "alpha"].map(|name| text.bytes(format!("property uchar {name}\n").as_bytes()));
+    for name in ["red", "green", "blue", "alpha"] {
+        text.bytes(format!("property uchar {name}\n").as_bytes());
+    }
     face_header(text, face_count);
     (text.counts[0], text.counts[2]) = (vertex_count, face_count);
     for (row, column) in grid.vertices(0) {

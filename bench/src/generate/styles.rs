@@ -238,7 +238,7 @@ fn scientific(value: f64, digits: usize) -> String {
 }
 
 /// `%.{digits}g`.
-fn general(value: f64, digits: usize) -> String {
+pub(super) fn general(value: f64, digits: usize) -> String {
     let text = scientific(value, digits - 1);
     let exponent: i32 = text.split_once('e').and_then(|(_, text)| text.parse().ok()).unwrap_or(0);
     let trimmed = |text: &str| match text.contains('.') {

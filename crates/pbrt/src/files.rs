@@ -8,6 +8,7 @@
 //! at which it and the files around it are named. These lists are compared lexicographically, and a file comes after
 //! those named in it: by then only its rest is still to be read.
 
+use super::ahead;
 use super::borders::DIRECTIVES;
 use super::event::PbrtSaid;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
@@ -273,7 +274,7 @@ impl<'f> PbrtLibrary<'f> {
     fn opened(&self, file: usize, open: OpenFile) {
         let OpenFile { text, chunk_bytes, identity, folder, key } = open;
         let chunk_bytes = chunk_bytes.unwrap_or(self.chunk_bytes);
-        let text = text.cut(chunk_bytes, self.line_bytes, PADDING).at_borders(DIRECTIVES);
+        let text = text.cut(chunk_bytes, self.line_bytes, PADDING).at_borders(DIRECTIVES).parse_ahead(ahead::numbers);
         let mut table = self.lock();
         let entry = &mut table.files[file];
         (entry.identity, entry.folder) = (identity, folder.into());

@@ -1,10 +1,12 @@
 //! The tokens of a piece of text: words, strings, brackets, and runs of numbers. It knows no directive.
 
+use super::ahead::AheadNumbers;
 use super::event::{PbrtComplaint, Spot};
 use memchr::{memchr, memchr2, memrchr};
 use polyhaul_mesh::place::excerpt;
 use polyhaul_model::error::{Error, Excerpt, Result};
 use polyhaul_model::warnings::Weight;
+use polyhaul_pipeline::chunk::Ahead;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list::{self, Lists, Stop, ends_token};
 
@@ -15,11 +17,14 @@ pub(super) struct Lexer<'a> {
     start: usize,
     end: usize,
     lists: Lists<'a>,
+    level: Level,
     pub(super) at: usize,
     lines: u32,
     line_start: usize,
     /// The last string, if it has escapes.
     decoded: Vec<u8>,
+    /// Numbers that were parsed in advance, the last ones first.
+    ahead: Vec<Ahead>,
 }
 
 /// The kind of the next token.
@@ -58,7 +63,15 @@ pub(super) type PbrtParse<T> = std::result::Result<T, PbrtFault>;
 impl<'a> Lexer<'a> {
     pub(super) fn new(padded: &'a [u8], start: usize, end: usize, level: Level) -> Lexer<'a> {
         let lists = Lists::new(padded, end, level);
-        Lexer { padded, start, end, lists, at: start, lines: 0, line_start: start, decoded: Vec::new() }
+        let (decoded, ahead) = (Vec::new(), Vec::new());
+        Lexer { padded, start, end, lists, level, at: start, lines: 0, line_start: start, decoded, ahead }
+    }
+
+    /// The same with numbers that were parsed in advance, in order.
+    pub(super) fn with_ahead(self, mut ahead: Vec<Ahead>) -> Lexer<'a> {
+        ahead.retain(|part| part.range.end <= self.end);
+        ahead.reverse();
+        Lexer { ahead, ..self }
     }
 
     #[inline]
@@ -255,6 +268,8 @@ impl<'a> Lexer<'a> {
 
     /// Takes numbers up to the first other token; `true` if that is a number out of range.
     pub(super) fn floats(&mut self, out: &mut Vec<f32>) -> PbrtParse<bool> {
+        let values = |numbers| if let AheadNumbers::Floats(values) = numbers { Some(values) } else { None };
+        while self.take_ahead(out, Lists::f32s, values)? {}
         let stop = self.lists.f32s(self.at, out);
         self.stopped(stop)
     }
@@ -273,8 +288,47 @@ impl<'a> Lexer<'a> {
     }
 
     pub(super) fn integers(&mut self, out: &mut Vec<i32>) -> PbrtParse<bool> {
+        let values = |numbers| if let AheadNumbers::Integers(values) = numbers { Some(values) } else { None };
+        while self.take_ahead(out, Lists::i32s, values)? {}
         let stop = self.lists.i32s(self.at, out);
         self.stopped(stop)
+    }
+
+    /// Takes numbers up to the next ones that were parsed in advance, and those; `false` if there are none of this type
+    /// in this list.
+    #[inline]
+    fn take_ahead<T: Copy>(
+        &mut self,
+        out: &mut Vec<T>,
+        parse: impl Fn(&mut Lists<'a>, usize, &mut Vec<T>) -> Option<Stop>,
+        values: impl Fn(AheadNumbers) -> Option<Vec<T>>,
+    ) -> PbrtParse<bool> {
+        let Some(Ahead { range, values: numbers }) = self.next_ahead() else { return Ok(false) };
+        // The byte before them is white space.
+        let mut before = Lists::new(self.padded, range.start - 1, self.level);
+        let stop = parse(&mut before, self.at, out).ok_or_else(|| Error::memory("values"))?;
+        self.pass_to(stop.at.min(range.start - 1));
+        if stop.at < range.start - 1 {
+            // The list ends before them, or has a comment.
+            self.ahead.push(Ahead { range, values: numbers });
+            return Ok(false);
+        }
+        let Some(values) = numbers.downcast().ok().and_then(|numbers| values(*numbers)) else { return Ok(true) };
+        out.try_reserve(values.len()).map_err(Error::from)?;
+        out.extend_from_slice(&values);
+        self.pass_to(range.end);
+        Ok(true)
+    }
+
+    /// The next numbers that were parsed in advance.
+    #[inline]
+    fn next_ahead(&mut self) -> Option<Ahead> {
+        while let Some(part) = self.ahead.pop() {
+            if part.range.start > self.at {
+                return Some(part);
+            }
+        }
+        None
     }
 
     fn stopped(&mut self, stop: Option<Stop>) -> PbrtParse<bool> {

@@ -12,6 +12,7 @@ use super::versions::Version;
 use polyhaul_model::error::{Error, Result, limit_hint, try_push};
 use polyhaul_model::printable::printable;
 use polyhaul_model::warnings::Weight;
+use polyhaul_pipeline::chunk::Text;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list;
@@ -36,10 +37,12 @@ const PLAIN_ROW: [u64; 4] = [0, 0, 0, 1.0f64.to_bits()];
 struct PbrtSizes([usize; 7]);
 
 impl PbrtParser<'_> {
-    /// Parses `padded[start..end]`.
-    pub(super) fn parse(&self, padded: &[u8], start: usize, end: usize, parsed: &mut PbrtParsed) -> Result<()> {
+    /// Parses a text.
+    pub(super) fn parse(&self, text: &mut Text, parsed: &mut PbrtParsed) -> Result<()> {
         parsed.clear();
-        let mut piece = ParsePiece { lexer: Lexer::new(padded, start, end, self.level), parsed, options: self.options };
+        let ahead = std::mem::take(&mut text.ahead);
+        let lexer = Lexer::new(text.padded(), text.start, text.end, self.level).with_ahead(ahead);
+        let mut piece = ParsePiece { lexer, parsed, options: self.options };
         while piece.lexer.peek() != PbrtToken::End {
             let sizes = PbrtSizes::from_parsed(piece.parsed);
             match piece.directive() {

@@ -118,7 +118,7 @@ impl<'a> ChunkJob for PbrtJob<'a> {
             return Ok(());
         }
         let PbrtSlot { text, parsed, .. } = slot;
-        self.parser.parse(text.padded(), text.start, text.end, parsed)?;
+        self.parser.parse(text, parsed)?;
         if text.too_long {
             parsed.too_long(self.options.limits.line_bytes)?;
         }

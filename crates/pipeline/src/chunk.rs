@@ -13,7 +13,8 @@ use super::read::{Extent, Garbage, check_end, failed, read_part};
 use super::relay::{Handover, Relay};
 use crate::options::Cancel;
 use polyhaul_bytes::Source;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
+use std::any::Any;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,17 +32,38 @@ pub struct TextChunks<'a> {
     padding: usize,
     borders: Borders,
     stream: Mutex<Stream>,
+    ahead: Option<WorkAhead>,
     /// The first bytes of a positioned source, which somebody read.
     head: Vec<u8>,
     relay: Relay<Rest>,
 }
 
+/// Parses what it can of a share without a boundary: `range` of a text with padding. The worker of such a share would
+/// otherwise only pass it on, and the one that gets the whole line would parse all of it.
+pub type WorkAhead = fn(text: &[u8], range: Range<usize>) -> Option<Ahead>;
+
+/// A part of a line that was parsed in advance.
+pub struct Ahead {
+    /// The part, in bytes of the text that it was parsed from.
+    pub range: Range<usize>,
+    /// The result.
+    pub values: Box<dyn Any + Send>,
+}
+
 /// The incomplete line at the end of a share, passed to the next one.
 enum Rest {
-    /// `padding` bytes, then those of the line.
-    Line(Vec<u8>),
+    Line(Line),
     /// It is too long.
     TooLong,
+}
+
+/// An incomplete line.
+#[derive(Default)]
+struct Line {
+    /// `padding` bytes, then those of the line.
+    bytes: Vec<u8>,
+    /// Its parts that were parsed in advance, in bytes from the start of the line.
+    ahead: Vec<Ahead>,
 }
 
 /// Defines where text may be cut. Both functions must agree on boundaries, and decide each from the `reach` bytes after
@@ -83,6 +105,8 @@ pub struct Text {
     /// Whether the line after the text exceeds the limit. The text before it is complete, so that the first error by
     /// position is reported for any chunk size.
     pub too_long: bool,
+    /// Parts that were parsed in advance (see [`TextChunks::parse_ahead`]), in order. They may lie behind the end.
+    pub ahead: Vec<Ahead>,
 }
 
 impl Text {
@@ -113,6 +137,18 @@ impl Text {
         self.start == self.end
     }
 
+    /// Makes a line the text. It begins at `start` of its bytes.
+    fn set_line(&mut self, line: Line, start: usize) {
+        self.bytes = line.bytes;
+        self.set_ahead(line.ahead, start);
+    }
+
+    /// Takes over the parsed parts of a line that begins at `start`.
+    fn set_ahead(&mut self, ahead: Vec<Ahead>, start: usize) {
+        self.ahead = ahead;
+        self.ahead.iter_mut().for_each(|part| part.range = part.range.start + start..part.range.end + start);
+    }
+
     /// Makes room for `size` bytes from `at` on and the padding after them.
     fn grow(&mut self, size: usize) -> Result<()> {
         if size > self.bytes.len() {
@@ -121,6 +157,16 @@ impl Text {
             self.bytes.resize(size, b'\n');
         }
         Ok(())
+    }
+}
+
+impl Line {
+    /// Adds a parsed part of the share that follows, which begins at `base` of the text that was parsed.
+    fn push_ahead(&mut self, ahead: Option<Ahead>, base: usize, padding: usize) -> Result<()> {
+        let Some(Ahead { range, values }) = ahead else { return Ok(()) };
+        let shift = |at: usize| at - base + self.bytes.len() - padding;
+        let range = shift(range.start)..shift(range.end);
+        try_push(&mut self.ahead, Ahead { range, values }, "a line")
     }
 }
 
@@ -170,6 +216,7 @@ impl<'a> TextChunks<'a> {
             padding: LOOK_BACK,
             borders: LINES,
             stream: Mutex::default(),
+            ahead: None,
             head: Vec::new(),
             relay: Relay::default(),
         }
@@ -200,6 +247,11 @@ impl<'a> TextChunks<'a> {
     /// Cuts at other boundaries than the beginnings of lines. A line then means the text between two of them.
     pub fn at_borders(self, borders: Borders) -> Self {
         TextChunks { borders, ..self }
+    }
+
+    /// Lets the workers of shares without a boundary parse them in advance. The results are in [`Text::ahead`].
+    pub fn parse_ahead(self, work: WorkAhead) -> Self {
+        TextChunks { ahead: Some(work), ..self }
     }
 
     /// The longest line that is taken, in bytes without its end.
@@ -236,6 +288,7 @@ impl<'a> TextChunks<'a> {
     /// [left](Self::leave), in order: a chunk waits for the previous one.
     pub fn take(&self, number: u64, text: &mut Text) -> Result<bool> {
         text.too_long = false;
+        text.ahead.clear();
         match self.source.len() {
             Some(size) if self.source.is_positioned() => self.take_share(number, size, text),
             _ => self.take_next(text),
@@ -262,8 +315,10 @@ impl<'a> TextChunks<'a> {
         let share = &text.bytes[base..base + own];
         // The bytes before the share are not known, so only borders that do not depend on them count.
         let cut = if to < size { (self.borders.last)(share, LOOK_BACK - 1) } else { None };
-        if let Some(cut) = cut {
-            handover.give(self.rest(&share[cut..])?);
+        let mut ahead = None;
+        match cut {
+            Some(cut) => handover.give(self.rest(&share[cut..])?),
+            None => ahead = self.ahead.and_then(|work| work(&text.bytes, base..base + own)),
         }
         let before = match number {
             0 => Rest::Line(self.line(&[])?),
@@ -276,8 +331,11 @@ impl<'a> TextChunks<'a> {
                 self.finish(text)?;
                 Ok(true)
             }
-            (Rest::Line(before), None) if to < size => self.take_whole(before, from, own, text, &mut handover),
-            (Rest::Line(before), None) => {
+            (Rest::Line(mut before), None) => {
+                before.push_ahead(ahead, base, self.padding)?;
+                if to < size {
+                    return self.take_whole(before, from, own, text, &mut handover);
+                }
                 self.join(text, before, from, own)?;
                 if text.is_empty() { self.nothing(from, text) } else { self.finish(text).map(|()| true) }
             }
@@ -294,23 +352,23 @@ impl<'a> TextChunks<'a> {
     /// Takes a share that contains no known line start, and has none in the few bytes before it.
     fn take_whole(
         &self,
-        mut line: Vec<u8>,
+        mut line: Line,
         from: u64,
         own: usize,
         text: &mut Text,
         handover: &mut Handover<'_, Rest>,
     ) -> Result<bool> {
-        let (base, known) = (self.padding + FRONT_BYTES, line.len() - self.padding);
-        extend(&mut line, &text.bytes[base..base + own])?;
+        let (base, known) = (self.padding + FRONT_BYTES, line.bytes.len() - self.padding);
+        extend(&mut line.bytes, &text.bytes[base..base + own])?;
         let unseen = known.saturating_sub(self.borders.reach);
-        let end = (self.borders.last)(&line[self.padding..], unseen).unwrap_or(0);
+        let end = (self.borders.last)(&line.bytes[self.padding..], unseen).unwrap_or(0);
         text.too_long = self.is_too_long(known + own - end);
         if end == 0 && !text.too_long {
             handover.give(Rest::Line(line));
             return self.nothing(from, text);
         }
-        handover.give(self.rest(&line[self.padding + end..])?);
-        text.bytes = line;
+        handover.give(self.rest(&line.bytes[self.padding + end..])?);
+        text.set_line(line, self.padding);
         (text.start, text.end, text.offset) = (self.padding, self.padding + end, from - known as u64);
         self.finish(text)?;
         Ok(true)
@@ -322,26 +380,27 @@ impl<'a> TextChunks<'a> {
     }
 
     /// Returns the bytes of a line after the padding.
-    fn line(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+    fn line(&self, bytes: &[u8]) -> Result<Line> {
         let mut line = Vec::new();
         line.try_reserve_exact(self.padding + bytes.len()).map_err(|_| Error::memory("a line"))?;
         line.resize(self.padding, b'\n');
         line.extend_from_slice(bytes);
-        Ok(line)
+        Ok(Line { bytes: line, ahead: Vec::new() })
     }
 
     /// Makes the first `cut` bytes of a share, which lie at `from`, and the line before them the text.
-    fn join(&self, text: &mut Text, mut before: Vec<u8>, from: u64, cut: usize) -> Result<()> {
-        let (base, known) = (self.padding + FRONT_BYTES, before.len() - self.padding);
+    fn join(&self, text: &mut Text, mut before: Line, from: u64, cut: usize) -> Result<()> {
+        let (base, known) = (self.padding + FRONT_BYTES, before.bytes.len() - self.padding);
         text.offset = from - known as u64;
         if known <= FRONT_BYTES {
             // Includes the padding: parsers look at the bytes before the text.
-            text.bytes[base - before.len()..base].copy_from_slice(&before);
+            text.bytes[base - before.bytes.len()..base].copy_from_slice(&before.bytes);
             (text.start, text.end) = (base - known, base + cut);
+            text.set_ahead(before.ahead, base - known);
             return Ok(());
         }
-        extend(&mut before, &text.bytes[base..base + cut])?;
-        text.bytes = before;
+        extend(&mut before.bytes, &text.bytes[base..base + cut])?;
+        text.set_line(before, self.padding);
         (text.start, text.end) = (self.padding, self.padding + known + cut);
         Ok(())
     }

@@ -157,6 +157,13 @@ impl<'a> Lists<'a> {
                 K::plain(Numbers { padded, ends, before: Before::List, level }, &mut out[done..]);
             done += more;
             let next = count.min(done + TOGETHER);
+            // Two that are not plain are a habit: exponents, or more digits.
+            if done < next && odd.count_ones() > 1 {
+                let ends = &found.ends[done..next + TOGETHER];
+                let more = K::long(Numbers { padded, ends, before: Before::List, level }, &mut out[done..]);
+                done += more;
+                odd = odd.checked_shr(more as u32).unwrap_or(0);
+            }
             while odd != 0 {
                 let place = done + odd.trailing_zeros() as usize;
                 if place >= next {
@@ -198,6 +205,8 @@ pub(super) trait Kind {
     type Value: Copy + Default;
     /// Converts numbers until one is not plain. `out` has room for [`TOGETHER`] more.
     fn plain(numbers: Numbers<'_>, out: &mut [Self::Value]) -> Run;
+    /// Converts numbers that may be longer, until one is in another notation; returns how many.
+    fn long(numbers: Numbers<'_>, out: &mut [Self::Value]) -> usize;
     /// A number in any notation.
     fn any(token: &[u8]) -> Result<Self::Value, IntegerError>;
 }
@@ -215,6 +224,11 @@ impl Kind for Singles {
         unsafe { numbers.list_f32s(out) }
     }
 
+    fn long(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
+        // SAFETY: as in `Singles::plain`.
+        unsafe { numbers.long_f32s(out) }
+    }
+
     fn any(token: &[u8]) -> Result<f32, IntegerError> {
         is_number(token)
             .then(|| number::f32(token))
@@ -230,6 +244,12 @@ impl Kind for Doubles {
     fn plain(numbers: Numbers<'_>, out: &mut [f64]) -> Run {
         // SAFETY: as in `Singles::plain`: the same `Numbers` of `Lists::convert`.
         unsafe { numbers.list_f64s::<{ MOST_ENDS + SLACK }>(out) }
+    }
+
+    fn long(numbers: Numbers<'_>, out: &mut [f64]) -> usize {
+        // SAFETY: as in `Singles::plain`.
+        let count = unsafe { numbers.long_f64s(out, &mut [0; TOGETHER]) };
+        out[..count].iter().position(|&value| is_middle(value)).unwrap_or(count)
     }
 
     fn any(token: &[u8]) -> Result<f64, IntegerError> {
@@ -259,6 +279,10 @@ impl Kind for Integers {
             _ => portable(ends, out, |end| swar::integer(padded, end)),
         };
         Run { done, odd: ALL_ODD }
+    }
+
+    fn long(_: Numbers<'_>, _: &mut [i32]) -> usize {
+        0
     }
 
     fn any(token: &[u8]) -> Result<i32, IntegerError> {

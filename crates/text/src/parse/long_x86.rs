@@ -5,7 +5,7 @@
 //! branches on its digits, in half of `Decimal`'s time.
 
 use super::decimal::{Decimal, MOST_DIGITS, exponent};
-use super::plain::Numbers;
+use super::plain::{Before, Numbers};
 use super::{FLOAT_SIZE, TENTHS, x86};
 use crate::scan::x86::{movemask, separators};
 use std::arch::x86_64::*;
@@ -172,18 +172,33 @@ fn array(values: __m128i) -> [u32; 4] {
     array
 }
 
-/// Converts numbers to the nearest f32s until one is not plain enough.
+/// Converts numbers to the nearest f32s until one is not plain enough: one, whose start is unknown, and then four at a
+/// time as long as [`four_f32s`] takes them.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names, and the wanted ends are as [`Numbers`] requires.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn f32s(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
-    let take = |at: usize, decimal: Decimal| {
-        let place = out.get_mut(at).zip(decimal.f32());
-        place.map(|(out, value)| *out = value).is_some()
-    };
-    // SAFETY: both conditions of `each` are this function's.
-    unsafe { each(numbers, take) }
+    let (count, mut done) = (numbers.wanted().len().min(out.len()), 0);
+    while done < count {
+        let mut take = |_, decimal: Decimal| decimal.f32().map(|value| out[done] = value).is_some();
+        // SAFETY: both conditions of `each` are this function's.
+        if unsafe { each(numbers.part(done, 1), &mut take) } == 0 {
+            return done;
+        }
+        done += 1;
+        // Fields are separated by bytes that `four_f32s` does not know.
+        while done + 4 <= count && !matches!(numbers.before, Before::Field(_)) {
+            let Some(&[before, a, b, c, last]) = numbers.wanted()[done - 1..].first_chunk() else { break };
+            let starts = [before, a, b, c].map(|end| numbers.start_after(end));
+            // SAFETY: the ends are wanted ones, at least 64 bytes into the text and inside it. A start is after the end
+            // of the number before it, and not after its own end, since that byte is no white space.
+            let Some(values) = (unsafe { four_f32s(numbers.padded.as_ptr(), starts, [a, b, c, last]) }) else { break };
+            out[done..done + 4].copy_from_slice(&values);
+            done += 4;
+        }
+    }
+    done
 }
 
 /// The same as f64s with their marks.

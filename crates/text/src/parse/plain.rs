@@ -58,7 +58,22 @@ impl Numbers<'_> {
         &self.ends[..self.count()]
     }
 
-    /// Converts numbers that may be longer, one by one. Converts none if this CPU has no fast kernel.
+    /// `count` of the wanted numbers from `first` on. The ends after them may be wanted ones.
+    pub(super) fn part(self, first: usize, count: usize) -> Self {
+        Numbers { ends: &self.ends[first..first + count + TOGETHER], ..self }
+    }
+
+    /// The start of the number after one that ends at `end`; white space may be between them.
+    #[inline(always)]
+    pub(super) fn start_after(&self, end: u32) -> u32 {
+        let mut start = end + 1;
+        while is_space(self.padded[start as usize]) {
+            start += 1;
+        }
+        start
+    }
+
+    /// Converts numbers that may be longer. Converts none if this CPU has no fast kernel.
     ///
     /// # Safety
     /// As for [`Numbers::f32s`].

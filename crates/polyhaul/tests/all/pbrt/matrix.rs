@@ -97,3 +97,60 @@ fn instances_and_curves_are_the_same_in_any_pieces() {
     let other = text(&scene.replace("3.25", "3.5"), &options(1, None)).unwrap();
     assert!(other.value != loaded.value);
 }
+
+/// A directive with lists of thousands of numbers, and something special in the middle of one.
+fn long_lists(special: &str) -> String {
+    let mut scene = String::from("WorldBegin\nShape \"trianglemesh\" \"integer indices\" [");
+    for n in 0..1200 {
+        scene += &format!("{}{}", if n % 50 == 49 { "\n  " } else { " " }, (n * 7919) % 400);
+    }
+    scene += " ]\n\"point3 P\" [ ";
+    for n in 0..1200 {
+        let value = f64::from(n * n % 977) * 0.013_7 - 5.0;
+        match (n, n % 5) {
+            (700, _) => scene += special,
+            (_, 0) => scene += &format!("{value:.17e} "),
+            (_, 1) => scene += &format!("{n}\t"),
+            (_, 2) => scene += &format!("{value:.4}\r\n"),
+            _ => scene += &format!("{value:.6} "),
+        }
+    }
+    scene += "] \"float width\" [ 1 ]\nShape \"curve\" \"point3 P\" [";
+    (0..1500).for_each(|n| scene += &format!(" {n}"));
+    scene += " ]\nShape \"sphere\"\nBroken\n";
+    scene
+}
+
+#[test]
+fn lists_that_are_longer_than_pieces() {
+    let comment = format!("# {}\n 1 ", "1 2 3 ".repeat(300));
+    let text_of_numbers = format!("] \"string s\" [ \"{}\" ] \"float f\" [ 1 ", "4 5 6 ".repeat(300));
+    let specials = [
+        "1.5 ",
+        "0x10 ",
+        "1e999 ",
+        "-0 ",
+        "-nan ",
+        "99999999999 ",
+        "x ",
+        "] ",
+        "[ ",
+        "\"s\" ",
+        "1.2.3 ",
+        "] Shape \"disk\" ",
+    ];
+    for special in specials.into_iter().chain([&comment[..], &text_of_numbers]) {
+        let scene = long_lists(special);
+        for base in [options(1, None), lenient(options(1, None))] {
+            let wanted = text(&scene, &base);
+            for chunk_bytes in [500, 701, 1000, 1999, 4096, 7000] {
+                for threads in [1, 2, 3] {
+                    let way = base.clone().with_run(options(threads, Some(chunk_bytes)).run);
+                    let found = text(&scene, &way);
+                    let what = || format!("{special:.20}, {chunk_bytes}:\n{}\n{}", shown(&found), shown(&wanted));
+                    assert!(same(&found, &wanted), "{}", what());
+                }
+            }
+        }
+    }
+}
