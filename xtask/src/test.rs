@@ -165,8 +165,10 @@ fn features() -> Outcome {
 
 /// The program links when it is built like a new project's dependencies: our own profiles optimize even tests.
 fn unoptimized() -> Outcome {
-    let profile = ["--config", "profile.dev.opt-level=0", "--target-dir", "target/unoptimized"];
-    status(root::cargo().args(["build", "-p", "polyhaul-cli"]).args(profile))
+    let config = ["profile.dev.opt-level=0", "profile.dev.package.intel_tex_2.opt-level=0"];
+    let mut command = root::cargo();
+    command.args(["build", "-p", "polyhaul-cli", "--target-dir", "target/unoptimized"]);
+    status(command.args(config.iter().flat_map(|value| ["--config", value])))
 }
 
 /// Links that lead nowhere are errors. Libraries alone: the command's binary has the library's name, and so has the C
