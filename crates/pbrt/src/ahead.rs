@@ -21,6 +21,16 @@ pub(super) enum AheadNumbers {
     Integers(Vec<i32>),
 }
 
+impl AheadNumbers {
+    pub(super) fn floats(&self) -> Option<&[f32]> {
+        if let AheadNumbers::Floats(values) = self { Some(values) } else { None }
+    }
+
+    pub(super) fn integers(&self) -> Option<&[i32]> {
+        if let AheadNumbers::Integers(values) = self { Some(values) } else { None }
+    }
+}
+
 /// Parses the numbers of `range`, from the first that begins in it up to the last that ends in it, or up to another
 /// token.
 pub(super) fn numbers(text: &[u8], range: Range<usize>) -> Option<Ahead> {

@@ -7,6 +7,7 @@ use polyhaul_mesh::place::excerpt;
 use polyhaul_model::error::{Error, Excerpt, Result};
 use polyhaul_model::warnings::Weight;
 use polyhaul_pipeline::chunk::Ahead;
+use polyhaul_pipeline::column::advise_huge_pages;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list::{self, Lists, Stop, ends_token};
 
@@ -268,8 +269,7 @@ impl<'a> Lexer<'a> {
 
     /// Takes numbers up to the first other token; `true` if that is a number out of range.
     pub(super) fn floats(&mut self, out: &mut Vec<f32>) -> PbrtParse<bool> {
-        let values = |numbers| if let AheadNumbers::Floats(values) = numbers { Some(values) } else { None };
-        while self.take_ahead(out, Lists::f32s, values)? {}
+        while self.take_ahead(out, Lists::f32s, AheadNumbers::floats)? {}
         let stop = self.lists.f32s(self.at, out);
         self.stopped(stop)
     }
@@ -288,8 +288,7 @@ impl<'a> Lexer<'a> {
     }
 
     pub(super) fn integers(&mut self, out: &mut Vec<i32>) -> PbrtParse<bool> {
-        let values = |numbers| if let AheadNumbers::Integers(values) = numbers { Some(values) } else { None };
-        while self.take_ahead(out, Lists::i32s, values)? {}
+        while self.take_ahead(out, Lists::i32s, AheadNumbers::integers)? {}
         let stop = self.lists.i32s(self.at, out);
         self.stopped(stop)
     }
@@ -301,7 +300,7 @@ impl<'a> Lexer<'a> {
         &mut self,
         out: &mut Vec<T>,
         parse: impl Fn(&mut Lists<'a>, usize, &mut Vec<T>) -> Option<Stop>,
-        values: impl Fn(AheadNumbers) -> Option<Vec<T>>,
+        values: impl Fn(&AheadNumbers) -> Option<&[T]>,
     ) -> PbrtParse<bool> {
         let Some(Ahead { range, values: numbers }) = self.next_ahead() else { return Ok(false) };
         // The byte before them is white space.
@@ -313,9 +312,16 @@ impl<'a> Lexer<'a> {
             self.ahead.push(Ahead { range, values: numbers });
             return Ok(false);
         }
-        let Some(values) = numbers.downcast().ok().and_then(|numbers| values(*numbers)) else { return Ok(true) };
-        out.try_reserve(values.len()).map_err(Error::from)?;
-        out.extend_from_slice(&values);
+        let Some(new) = numbers.downcast_ref().and_then(&values) else { return Ok(true) };
+        // For those that follow, too: they are of the same list, or of another one of this directive.
+        let later = self.ahead.iter().rev().map_while(|part| part.values.downcast_ref().and_then(&values));
+        let later: usize = later.map(<[T]>::len).sum();
+        let before = out.capacity();
+        out.try_reserve(new.len() + later).or_else(|_| out.try_reserve(new.len())).map_err(Error::from)?;
+        if out.capacity() > before {
+            advise_huge_pages(out.as_ptr(), out.capacity());
+        }
+        out.extend_from_slice(new);
         self.pass_to(range.end);
         Ok(true)
     }
