@@ -4,9 +4,11 @@
 //! suffices for nearly all f32s. [`f32s`] and [`f64s`] convert one number of up to 30 characters at a time, without
 //! branches on its digits, in half of `Decimal`'s time.
 
+use super::consts::{NOT_INTEGER, TOGETHER};
 use super::decimal::{Decimal, MOST_DIGITS, exponent};
 use super::plain::{Before, Numbers};
-use super::{FLOAT_SIZE, TENTHS, x86};
+use super::x86::Four;
+use super::{FLOAT_SIZE, NO_POINT, TENTHS, plain_x86, x86};
 use crate::scan::x86::{movemask, separators};
 use std::arch::x86_64::*;
 
@@ -30,9 +32,8 @@ const EXPONENT_SIZE: i32 = 4;
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 #[inline]
 pub(super) unsafe fn four_f32s(text: *const u8, starts: [u32; 4], ends: [u32; 4]) -> Option<[f32; 4]> {
-    // SAFETY: the four bytes before an end are readable, by the condition on ends.
-    let suffix = ends.map(|end| unsafe { text.add(end as usize - 4).cast::<i32>().read_unaligned() });
-    let exponents = Exponents::find(_mm_setr_epi32(suffix[0], suffix[1], suffix[2], suffix[3]))?;
+    // SAFETY: the condition on ends is this function's.
+    let exponents = unsafe { Exponents::before(text, ends) }?;
     let stops = _mm_sub_epi32(four(ends), exponents.sizes);
     let starts = four(starts);
     let sizes = _mm_sub_epi32(stops, starts);
@@ -55,7 +56,7 @@ pub(super) unsafe fn four_f32s(text: *const u8, starts: [u32; 4], ends: [u32; 4]
             return None;
         }
     }
-    let power = _mm256_mul_pd(x86::by_point_avx2(number.point, &TENTHS), exponents.powers);
+    let power = _mm256_mul_pd(x86::by_point_avx2(number.point, &TENTHS), exponents.powers());
     // A cut lane is all ones, which is -1.
     let next = _mm256_sub_pd(number.whole, _mm256_cvtepi32_pd(is_cut));
     let low = _mm256_mul_pd(_mm256_mul_pd(number.whole, power), _mm256_set1_pd(1.0 - WIDENING));
@@ -72,10 +73,22 @@ const WIDENING: f64 = 1.0 / (1u64 << 50) as f64;
 struct Exponents {
     /// The size of each in characters: four or none.
     sizes: __m128i,
-    powers: __m256d,
+    values: __m128i,
 }
 
 impl Exponents {
+    /// The exponents of four numbers; see [`Exponents::find`].
+    ///
+    /// # Safety
+    /// The CPU has AVX2. For each end, `text[end - 4..end]` is readable.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn before(text: *const u8, ends: [u32; 4]) -> Option<Exponents> {
+        // SAFETY: the four bytes before an end are readable, this function's condition.
+        let suffix = ends.map(|end| unsafe { text.add(end as usize - 4).cast::<i32>().read_unaligned() });
+        Exponents::find(_mm_setr_epi32(suffix[0], suffix[1], suffix[2], suffix[3]))
+    }
+
     /// Finds exponents in the last four characters of four numbers; `None` if one looks like an exponent but is not a
     /// sign and two digits, or is too large.
     #[target_feature(enable = "avx2")]
@@ -90,7 +103,7 @@ impl Exponents {
         // Letters differ from capitals by one bit.
         let found = _mm_or_si128(byte(0, b'e'), byte(0, b'E'));
         if _mm_testz_si128(found, found) == 1 {
-            return Some(Exponents { sizes: _mm_setzero_si128(), powers: _mm256_set1_pd(1.0) });
+            return Some(Exponents { sizes: _mm_setzero_si128(), values: _mm_setzero_si128() });
         }
         let negative = byte(1, b'-');
         let values = _mm_sub_epi8(suffixes, _mm_set1_epi8(b'0' as i8));
@@ -103,12 +116,43 @@ impl Exponents {
             return None;
         }
         // Minus a number is its complement and one more.
-        let exponent = _mm_and_si128(_mm_sub_epi32(_mm_xor_si128(size, negative), negative), found);
-        let place = array(_mm_add_epi32(exponent, _mm_set1_epi32(MOST_EXPONENT as i32)));
-        let power = place.map(|place| POWERS[place as usize & 63]);
-        let powers = _mm256_setr_pd(power[0], power[1], power[2], power[3]);
-        Some(Exponents { sizes: _mm_and_si128(found, _mm_set1_epi32(EXPONENT_SIZE)), powers })
+        let values = _mm_and_si128(_mm_sub_epi32(_mm_xor_si128(size, negative), negative), found);
+        Some(Exponents { sizes: _mm_and_si128(found, _mm_set1_epi32(EXPONENT_SIZE)), values })
     }
+
+    /// Powers of ten, of which the negative ones are rounded.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn powers(&self) -> __m256d {
+        power_of(array(_mm_add_epi32(self.values, _mm_set1_epi32(MOST_EXPONENT as i32))))
+    }
+
+    /// Multiplies numbers by powers of ten such that the result is rounded once: returns them with what they are still
+    /// to be divided by, without their points; `None` if a power is too large.
+    #[target_feature(enable = "avx2,bmi1")]
+    #[inline]
+    fn scale(&self, four: &Four) -> Option<(Four, __m256d)> {
+        let places = |lane: usize| (four.point >> (16 * lane) & 0xFFFF | 1 << NO_POINT).trailing_zeros() as i32 & 15;
+        let places = _mm_setr_epi32(places(0), places(1), places(2), places(3));
+        let exponents = _mm_sub_epi32(self.values, places);
+        let is_large = _mm_cmpgt_epi32(_mm_abs_epi32(exponents), _mm_set1_epi32(MOST_EXPONENT as i32));
+        if _mm_testz_si128(is_large, is_large) == 0 {
+            return None;
+        }
+        let zero = _mm_setzero_si128();
+        // One of both is 10^0.
+        let power = |exponent| power_of(array(_mm_add_epi32(exponent, _mm_set1_epi32(MOST_EXPONENT as i32))));
+        let factor = power(_mm_max_epi32(exponents, zero));
+        let divisor = power(_mm_max_epi32(_mm_sub_epi32(zero, exponents), zero));
+        Some((Four { whole: _mm256_mul_pd(four.whole, factor), ..*four }, divisor))
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn power_of(places: [u32; 4]) -> __m256d {
+    let power = places.map(|place| POWERS[place as usize & 63]);
+    _mm256_setr_pd(power[0], power[1], power[2], power[3])
 }
 
 /// 10^-22 to 10^22, each rounded once, and ones: 64, so that any six bits are an index.
@@ -201,18 +245,63 @@ pub(super) unsafe fn f32s(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
     done
 }
 
-/// The same as f64s with their marks.
+/// The same as f64s with their marks: four at a time while they have up to 14 characters and perhaps an exponent,
+/// otherwise one by one.
 ///
 /// # Safety
 /// As for [`f32s`].
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn f64s(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
-    let take = |at: usize, decimal: Decimal| {
-        let place = out.get_mut(at).zip(marks.get_mut(at)).zip(decimal.marked());
-        place.map(|((out, mark), (value, found))| (*out, *mark) = (value, found)).is_some()
+    let count = numbers.wanted().len().min(out.len()).min(marks.len());
+    // Plain ones were taken before: without an exponent, or longer, none of four would fit.
+    let is_short = |at: usize| {
+        let Some(&[end, next]) = numbers.wanted().get(at..at + 2) else { return false };
+        numbers.padded[end as usize - EXPONENT_SIZE as usize] | 0x20 == b'e'
+            && next - end <= FLOAT_SIZE as u32 + EXPONENT_SIZE as u32 + 1
     };
-    // SAFETY: both conditions of `each` are this function's.
-    unsafe { each(numbers, take) }
+    let mut done = 0;
+    while done < count {
+        let mut stop = count;
+        if is_short(done) {
+            // SAFETY: both conditions are this function's.
+            done += unsafe { scaled_f64s(numbers.part(done, count - done), &mut out[done..], &mut marks[done..]) };
+            stop = count.min(done + TOGETHER);
+        }
+        let take = |at: usize, decimal: Decimal| {
+            decimal.marked().map(|(value, mark)| (out[done + at], marks[done + at]) = (value, mark)).is_some()
+        };
+        // SAFETY: both conditions of `each` are this function's.
+        let more = unsafe { each(numbers.part(done, stop - done), take) };
+        done += more;
+        if more == 0 {
+            break;
+        }
+    }
+    done
+}
+
+/// Converts numbers of up to 14 characters with or without an exponent of a sign and two digits, four at a time.
+///
+/// # Safety
+/// As for [`f32s`].
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+unsafe fn scaled_f64s(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
+    let text = numbers.padded.as_ptr();
+    let split = |ends: &[u32; 4]| {
+        // SAFETY: `fours` hands on wanted ends, with 64 bytes before each. The features are this function's.
+        let exponents = unsafe { Exponents::before(text, *ends) }?;
+        Some((array(_mm_sub_epi32(four(*ends), exponents.sizes)), exponents))
+    };
+    let convert = |found: &Four, exponents: Exponents, at: usize| {
+        let (Some(out), Some(marks)) = (out.get_mut(at..), marks.get_mut(at..)) else { return false };
+        let (Some(out), Some(marks)) = (out.first_chunk_mut(), marks.first_chunk_mut()) else { return false };
+        let Some((whole, divisor)) = exponents.scale(found) else { return false };
+        plain_x86::store(&whole, divisor, out, marks);
+        marks.iter_mut().zip(array(exponents.sizes)).for_each(|(mark, size)| *mark |= u8::from(size > 0) * NOT_INTEGER);
+        true
+    };
+    // SAFETY: both conditions of `fours` are this function's; `split` moves ends by four bytes at most.
+    unsafe { plain_x86::fours(numbers, split, convert) }
 }
 
 /// Passes numbers to `take`, with how many precede each, until one is not plain enough or `take` refuses; returns how

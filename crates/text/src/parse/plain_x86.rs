@@ -237,12 +237,12 @@ fn join_eights(eights: __m512i) -> __m512d {
 /// The CPU has the features that `target_feature` names, and the wanted ends are as [`Numbers`] requires.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 pub(super) unsafe fn f32s_avx2(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
-    let convert = |four: &Four, at: usize| {
+    let mut convert = |four: &Four, at: usize| {
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<4>()) else { return false };
         x86::floats_of_avx2(four).map(|values| *out = values).is_some()
     };
     // SAFETY: both conditions of `fours` are this function's.
-    unsafe { fours(numbers, convert) }
+    unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
 }
 
 /// Like [`f64s_avx512`].
@@ -251,45 +251,54 @@ pub(super) unsafe fn f32s_avx2(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
 /// As for [`f32s_avx2`].
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 pub(super) unsafe fn f64s_avx2(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
-    let convert = |four: &Four, at: usize| {
+    let mut convert = |four: &Four, at: usize| {
         let (Some(out), Some(marks)) = (out.get_mut(at..), marks.get_mut(at..)) else { return false };
         let (Some(out), Some(marks)) = (out.first_chunk_mut(), marks.first_chunk_mut()) else { return false };
         store(four, x86::by_point_avx2(four.point, &TENS), out, marks);
         true
     };
     // SAFETY: both conditions of `fours` are this function's.
-    unsafe { fours(numbers, convert) }
+    unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
 }
 
-/// Like [`eights`].
+/// Like [`eights`]. `split` moves the ends to those of plain numbers, at most 32 bytes before them; `convert` gets what
+/// else it found.
 ///
 /// # Safety
 /// As for [`f32s_avx2`].
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 #[inline]
-unsafe fn fours(numbers: Numbers<'_>, mut convert: impl FnMut(&Four, usize) -> bool) -> usize {
+pub(super) unsafe fn fours<T>(
+    numbers: Numbers<'_>,
+    split: impl Fn(&[u32; 4]) -> Option<([u32; 4], T)>,
+    mut convert: impl FnMut(&Four, T, usize) -> bool,
+) -> usize {
     let text = numbers.padded.as_ptr();
     match numbers.before {
         Before::Token => numbers.batches(|at, ends| {
+            let Some((ends, more)) = split(ends) else { return false };
             // SAFETY: `batches` hands on wanted ends only (the last one again where there are fewer than four): each
-            // has 64 bytes before it in `text`, and `four_avx2` reads 16. The features are this function's.
-            let four = unsafe { x86::four_avx2(text, *ends, |low, high| movemask(separators(low), separators(high))) };
-            four.is_some_and(|four| convert(&four, at))
+            // has 64 bytes before it in `text`, of which `split` leaves 32, and `four_avx2` reads 16. The features are this function's.
+            let four = unsafe { x86::four_avx2(text, ends, |low, high| movemask(separators(low), separators(high))) };
+            four.is_some_and(|four| convert(&four, more, at))
         }),
         Before::List => numbers.batches(|at, ends| {
+            let Some((ends, more)) = split(ends) else { return false };
             // SAFETY: as above: wanted ends, with 64 bytes before each.
-            let four = unsafe { x86::four_avx2(text, *ends, |low, high| list_x86::before_avx2(low, high)) };
-            four.is_some_and(|four| convert(&four, at))
+            let four = unsafe { x86::four_avx2(text, ends, |low, high| list_x86::before_avx2(low, high)) };
+            four.is_some_and(|four| convert(&four, more, at))
         }),
         Before::Field(Separator::Blanks) => numbers.batches(|at, ends| {
+            let Some((ends, more)) = split(ends) else { return false };
             // SAFETY: as above: wanted ends, with 64 bytes before each.
-            let four = unsafe { x86::four_avx2(text, *ends, |low, high| movemask(spaces(low), spaces(high))) };
-            four.is_some_and(|four| convert(&four, at))
+            let four = unsafe { x86::four_avx2(text, ends, |low, high| movemask(spaces(low), spaces(high))) };
+            four.is_some_and(|four| convert(&four, more, at))
         }),
         Before::Field(Separator::Byte(byte)) => numbers.batches(|at, ends| {
+            let Some((ends, more)) = split(ends) else { return false };
             // SAFETY: as above: wanted ends, with 64 bytes before each.
-            let four = unsafe { x86::four_avx2(text, *ends, |low, high| before_mask_avx2(low, high, byte)) };
-            four.is_some_and(|four| convert(&four, at))
+            let four = unsafe { x86::four_avx2(text, ends, |low, high| before_mask_avx2(low, high, byte)) };
+            four.is_some_and(|four| convert(&four, more, at))
         }),
     }
 }
@@ -337,7 +346,7 @@ fn before_mask_avx2(low: __m256i, high: __m256i, separator: u8) -> u64 {
 /// Stores four numbers as f64s; see [`Eight::f64s`].
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
-fn store(four: &Four, power: __m256d, out: &mut [f64; 4], marks: &mut [u8; 4]) {
+pub(super) fn store(four: &Four, power: __m256d, out: &mut [f64; 4], marks: &mut [u8; 4]) {
     /// The top bit of each lane, and a bit for each byte of the marks.
     const TOPS: u64 = 0x8000_8000_8000_8000;
     let signs = ((four.negative + (TOPS - (TOPS >> 15))) & TOPS) as i64;

@@ -130,6 +130,31 @@ fn long_word(random: &mut Random) -> String {
     }
 }
 
+/// Numbers with up to 17 digits and an exponent, as `%e` prints them.
+#[test]
+fn columns_of_exponents_have_the_nearest_values() {
+    let mut random = Random::new(26);
+    for separator in [Separator::Blanks, Separator::Byte(b',')] {
+        let between = if separator == Separator::Blanks { ' ' } else { ',' };
+        for round in 0..60 {
+            let mut text = String::new();
+            for cell in 0..400 {
+                let digits = if round % 4 == 0 { random.below(17) } else { round % 15 };
+                let size = [0, 3, 22, 40, 300][random.below(5)];
+                let exponent = random.below(2 * size + 1) as i32 - size as i32;
+                let sign = random.pick(&["", "-"]);
+                let head = random.digits(1);
+                let tail = if digits > 0 { random.digits(digits) } else { String::new() };
+                let point = if digits > 0 || random.below(9) == 0 { "." } else { "" };
+                let power = if exponent < 0 { '-' } else { '+' };
+                text += &format!("{sign}{head}{point}{tail}e{power}{:02}", exponent.abs());
+                text.push(if cell % 5 == 4 { '\n' } else { between });
+            }
+            check_values(&text, separator);
+        }
+    }
+}
+
 /// A word that is mostly a number.
 fn word(random: &mut Random) -> String {
     let sign = random.pick(&["", "", "-", "-", "+"]);
