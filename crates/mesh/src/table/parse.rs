@@ -1,7 +1,7 @@
 //! Parses a chunk of a table's text to values: runs of plain rows together, all other lines one by one.
 
 use super::head::{TableHead, TableHeadKind, line_end};
-use super::line::{OPEN, Quotes, TableField};
+use super::line::{Grammar, OPEN, Quotes, TableField};
 use super::value::{TableValue, Wide, check_number, f64_of, range_of};
 use crate::options::{MissingValue, TableReadOptions};
 use crate::place::excerpt;
@@ -13,6 +13,7 @@ use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, MOST_EXACT, NOT_INTEGER, PICK_SLACK, Run, WIDE};
 use polyhaul_text::parse::grid::Grid;
 use polyhaul_text::scan::Index;
+use polyhaul_text::scan::quotes::{UNQUOTED_SLACK, unquote};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -43,6 +44,8 @@ pub(super) struct TableParsed {
     /// The ends of the kept fields.
     ends: Vec<u32>,
     fields: Vec<TableField>,
+    /// The text without quotes.
+    unquoted: Vec<u8>,
 }
 
 /// A row that is left out, and why.
@@ -85,6 +88,7 @@ impl TableParsed {
     /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         let held = self.grid.heap_bytes()
+            + self.unquoted.capacity()
             + 4 * self.singles.len()
             + 8 * self.doubles.len()
             + size_of::<Wide>() * self.wides.capacity();
@@ -124,10 +128,53 @@ impl TableParser<'_> {
         index: &mut Index,
         out: &mut TableParsed,
     ) -> Result<()> {
+        if most_rows == usize::MAX
+            && let Some(end) = self.unquote(text, out)?
+        {
+            let unquoted = std::mem::take(&mut out.unquoted);
+            let result = self.parse_text(TableChunkText { padded: &unquoted, end, ..text }, most_rows, index, out);
+            out.unquoted = unquoted;
+            // Messages show the text as it is.
+            if result.is_err() || out.complaints.is_empty() {
+                return result;
+            }
+        }
         out.clear(self.head.columns())?;
         if most_rows == usize::MAX && self.grid(text, out)? {
             return Ok(());
         }
+        self.parse_text(text, most_rows, index, out)
+    }
+
+    /// Copies the text without its quotes, if its first line has some and all enclose simple fields; returns the end of
+    /// the copy. It begins at the same place.
+    fn unquote(&self, text: TableChunkText<'_>, out: &mut TableParsed) -> Result<Option<usize>> {
+        let (line_end, _) = line_end(&text.padded[..text.end], text.start);
+        if memchr::memchr(b'"', &text.padded[text.start..line_end]).is_none() {
+            return Ok(None);
+        }
+        grow(&mut out.unquoted, text.padded.len() + UNQUOTED_SLACK)?;
+        let Grammar { separator, comment } = &self.head.grammar;
+        let other = comment.first().copied().unwrap_or(b'"');
+        let (plain, copy) = (&text.padded[text.start..text.end], &mut out.unquoted[text.start..]);
+        let end = unquote(plain, *separator, other, copy).map(|size| text.start + size);
+        if let Some(end) = end {
+            // The bytes around the text are line ends, and not left from another one.
+            out.unquoted[..text.start].fill(b'\n');
+            out.unquoted[end..].fill(b'\n');
+            out.unquoted[end] = text.padded[text.end];
+        }
+        Ok(end)
+    }
+
+    fn parse_text(
+        &self,
+        text: TableChunkText<'_>,
+        most_rows: usize,
+        index: &mut Index,
+        out: &mut TableParsed,
+    ) -> Result<()> {
+        out.clear(self.head.columns())?;
         let mut at = text.start;
         while at < text.end && out.row_count < most_rows && !out.over {
             // The newline after the text ends a last line that has none.

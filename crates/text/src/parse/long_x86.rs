@@ -223,14 +223,19 @@ fn array(values: __m128i) -> [u32; 4] {
 /// The CPU has the features that `target_feature` names, and the wanted ends are as [`Numbers`] requires.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn f32s(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
-    let (count, mut done) = (numbers.wanted().len().min(out.len()), 0);
+    /// The most that are converted one by one before four are tried again: between those of STL are keywords.
+    const MOST_SINGLES: usize = 64;
+    let (count, mut done, mut singles) = (numbers.wanted().len().min(out.len()), 0, 1);
     while done < count {
-        let mut take = |_, decimal: Decimal| decimal.f32().map(|value| out[done] = value).is_some();
+        let stop = count.min(done + singles);
+        let take = |at: usize, decimal: Decimal| decimal.f32().map(|value| out[done + at] = value).is_some();
         // SAFETY: both conditions of `each` are this function's.
-        if unsafe { each(numbers.part(done, 1), &mut take) } == 0 {
+        let more = unsafe { each(numbers.part(done, stop - done), take) };
+        done += more;
+        if done < stop {
             return done;
         }
-        done += 1;
+        let before = done;
         // Fields are separated by bytes that `four_f32s` does not know.
         while done + 4 <= count && !matches!(numbers.before, Before::Field(_)) {
             let Some(&[before, a, b, c, last]) = numbers.wanted()[done - 1..].first_chunk() else { break };
@@ -241,6 +246,7 @@ pub(super) unsafe fn f32s(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
             out[done..done + 4].copy_from_slice(&values);
             done += 4;
         }
+        singles = if done > before { 1 } else { MOST_SINGLES.min(2 * singles) };
     }
     done
 }
@@ -257,7 +263,7 @@ pub(super) unsafe fn f64s(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8
     let is_short = |at: usize| {
         let Some(&[end, next]) = numbers.wanted().get(at..at + 2) else { return false };
         numbers.padded[end as usize - EXPONENT_SIZE as usize] | 0x20 == b'e'
-            && next - end <= FLOAT_SIZE as u32 + EXPONENT_SIZE as u32 + 1
+            && next.wrapping_sub(end) <= FLOAT_SIZE as u32 + EXPONENT_SIZE as u32 + 1
     };
     let mut done = 0;
     while done < count {

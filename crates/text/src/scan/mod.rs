@@ -6,6 +6,7 @@
 //! in C's `isspace`) or at a `/`. In a table, a [`Separator`] ends it.
 
 mod portable;
+pub mod quotes;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
 

@@ -33,23 +33,32 @@ fn field_masks(block: &Block, separator: Separator) -> Masks {
     }
 }
 
-/// Compilers turn the first loop into vectors of any width, 16 bytes with SSE2 and NEON.
 #[inline(always)]
 fn masks(block: &Block) -> Masks {
-    let classes = block.map(|byte| {
+    let classes = classes(block, |byte| {
         u8::from(is_space(byte))
             | u8::from(byte == b'/') << 1
             | u8::from(byte == b'\n') << 2
             | u8::from(byte == b'\r') << 3
     });
-    let class = |bit: u32| {
-        let (words, _) = classes.as_chunks::<8>();
-        words.iter().enumerate().fold(0, |mask, (at, &word)| {
-            let bits = u64::from_le_bytes(word) >> bit & ONES;
-            mask | bits.wrapping_mul(GATHER) >> 56 << (8 * at)
-        })
-    };
-    Masks { space: class(0), slash: class(1), line_feed: class(2), carriage_return: class(3) }
+    let [space, slash, line_feed, carriage_return] = [0, 1, 2, 3].map(|bit| class(&classes, bit));
+    Masks { space, slash, line_feed, carriage_return }
+}
+
+/// A bit for each class of a byte. Compilers turn it into vectors of any width, 16 bytes with SSE2 and NEON.
+#[inline(always)]
+pub(super) fn classes(block: &Block, kind: impl Fn(u8) -> u8) -> Block {
+    block.map(kind)
+}
+
+/// The bytes of one class, a bit each.
+#[inline(always)]
+pub(super) fn class(classes: &Block, bit: u32) -> u64 {
+    let (words, _) = classes.as_chunks::<8>();
+    words.iter().enumerate().fold(0, |mask, (at, &word)| {
+        let bits = u64::from_le_bytes(word) >> bit & ONES;
+        mask | bits.wrapping_mul(GATHER) >> 56 << (8 * at)
+    })
 }
 
 #[inline(always)]

@@ -125,6 +125,32 @@ fn regular_rows_are_as_any_others() {
     }
 }
 
+/// Quotes around numbers mean nothing, and those around anything else are found where they are.
+#[test]
+fn quoted_rows_are_as_any_others() {
+    let quoted =
+        |text: &str| text.lines().map(|line| format!("\"{}\"\n", line.replace(',', "\",\""))).collect::<String>();
+    let mixed = |text: &str| text.lines().map(|line| line.replacen(',', ",\"", 1) + "\"\n").collect::<String>();
+    let three = |text: String| text.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n").collect();
+    for types in TYPES {
+        let mut base = ReadOptions::default().with_table(TableReadOptions::default().with_types(types));
+        let rows: String = three(regular(4, 120));
+        let wanted = check(rows.as_bytes(), &base);
+        assert_eq!(check(quoted(&rows).as_bytes(), &base), wanted);
+        assert_eq!(check(quoted(&rows).replace('\n', "\r\n").trim_end().as_bytes(), &base), wanted);
+        assert_eq!(check(mixed(&rows).as_bytes(), &base), wanted);
+        for special in
+            ["\"1,5\",2", "\"\",2", "\"1", "\"1\"\"\",2", "\" 1\",2", "\"#\",2", "1\",2", "\"x\",\"2\"", "\"3\" # c"]
+        {
+            let text = [&quoted(&rows), special, "\n", &quoted(&rows)].concat();
+            let found = check(text.as_bytes(), &base);
+            assert!(found.starts_with("241 rows") || found.contains("line: Some(121)"), "{special}: {found}");
+        }
+        base.table.max_rows = Some(50);
+        assert!(check(quoted(&rows).as_bytes(), &base).starts_with("50 rows; "));
+    }
+}
+
 #[test]
 fn regular_rows_are_one_array() {
     let (text, wanted) = (regular(3, 300), regular(3, 300).replace('\n', ","));
