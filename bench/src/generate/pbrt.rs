@@ -10,8 +10,8 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// Writes the scene of a kind (`one`, `many`, `many-gz`, `many-zst`, `film`) into `folder`, and returns the line of its counts.
-/// Its bytes are those of the text, compressed or not.
+/// Writes the scene of a kind (`one`, `many`, `many-gz`, `many-zst`, `film`) into `folder`, and returns the line of its
+/// counts. Its bytes are those of the text, compressed or not.
 pub fn write(kind: &str, megabytes: u64, folder: &Path) -> Result<String, Failure> {
     if kind == "film" {
         return film(megabytes, folder);
@@ -36,8 +36,8 @@ pub fn write(kind: &str, megabytes: u64, folder: &Path) -> Result<String, Failur
     ))
 }
 
-/// One file as exported for a film: meshes whose lists are lines of many megabytes, a curve per directive, instances with
-/// matrices of 16 numbers, all as `%.7g`. A third of the bytes each.
+/// One file as exported for a film: meshes whose lists are lines of many megabytes, a curve per directive, instances
+/// with matrices of 16 numbers, all as `%.7g`. A third of the bytes each.
 fn film(megabytes: u64, folder: &Path) -> Result<String, Failure> {
     /// The side of a mesh's grid: about 30 MB of text.
     const SIDE: u32 = 720;

@@ -278,7 +278,8 @@ pub(super) unsafe fn fours<T>(
         Before::Token => numbers.batches(|at, ends| {
             let Some((ends, more)) = split(ends) else { return false };
             // SAFETY: `batches` hands on wanted ends only (the last one again where there are fewer than four): each
-            // has 64 bytes before it in `text`, of which `split` leaves 32, and `four_avx2` reads 16. The features are this function's.
+            // has 64 bytes before it in `text`, of which `split` leaves 32, and `four_avx2` reads 16. The features are
+            // this function's.
             let four = unsafe { x86::four_avx2(text, ends, |low, high| movemask(separators(low), separators(high))) };
             four.is_some_and(|four| convert(&four, more, at))
         }),

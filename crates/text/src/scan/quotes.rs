@@ -1,7 +1,7 @@
 //! Quotes around fields of a table, left out in one pass over a text if that changes nothing else.
 //!
-//! Portable code: three classes of bytes become masks of 64 bits, and the rest is bit operations. It decides only whether
-//! all quotes are of the simple kind; what others mean is up to the reader of tables.
+//! Portable code: three classes of bytes become masks of 64 bits, and the rest is bit operations. It decides only
+//! whether all quotes are of the simple kind; what others mean is up to the reader of tables.
 
 use super::portable::{class, classes};
 use super::{Separator, is_space};
@@ -9,9 +9,9 @@ use super::{Separator, is_space};
 /// Room that the output needs behind the text: parts are copied 16 bytes at a time.
 pub const UNQUOTED_SLACK: usize = 16;
 
-/// Copies `text`, which consists of whole lines, without its quotes to `out`, if each pair encloses a whole field that is
-/// not empty and contains neither quotes, white space, separators nor `other`; returns the size, or `None` if a quote is
-/// another one. `out` must be longer than the text by [`UNQUOTED_SLACK`].
+/// Copies `text`, which consists of whole lines, without its quotes to `out`, if each pair encloses a whole field that
+/// is not empty and contains neither quotes, white space, separators nor `other`; returns the size, or `None` if a
+/// quote is another one. `out` must be longer than the text by [`UNQUOTED_SLACK`].
 ///
 /// ```
 /// # use polyhaul_text::scan::{Separator, quotes::{UNQUOTED_SLACK, unquote}};
