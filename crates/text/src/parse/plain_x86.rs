@@ -261,11 +261,10 @@ pub(super) unsafe fn f64s_avx2(numbers: Numbers<'_>, out: &mut [f64], marks: &mu
     unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
 }
 
-/// Like [`eights`]. `split` moves the ends to those of plain numbers, at most 32 bytes before them; `convert` gets what
-/// else it found.
+/// Like [`eights`]. `split` moves ends to those of plain numbers; `convert` receives what else it found.
 ///
 /// # Safety
-/// As for [`f32s_avx2`].
+/// As for [`f32s_avx2`], and `split` moves each end by at most 32 bytes to the front.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 #[inline]
 pub(super) unsafe fn fours<T>(
