@@ -46,6 +46,7 @@ fn file(kind: &str, megabytes: u64, path: &Path) -> Result<String, Failure> {
         "stl-binary" => stl::binary(&mut text, megabytes)?,
         "stl-ascii" => stl::ascii(&mut text, megabytes)?,
         kind if kind.starts_with("obj-") => styles::write(&mut text, &kind[4..], megabytes)?,
+        kind if kind.starts_with("table-") => table::write_style(&mut text, &kind[6..], megabytes)?,
         "table" => table::write(&mut text, megabytes, &path.with_extension("npy"))?,
         _ => return Err(format!("no kind {kind} of file").into()),
     }

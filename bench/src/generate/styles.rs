@@ -229,7 +229,7 @@ impl Style {
 }
 
 /// `%.{digits}e`: an exponent has a sign and two digits.
-fn scientific(value: f64, digits: usize) -> String {
+pub(super) fn scientific(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);

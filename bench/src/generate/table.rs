@@ -1,5 +1,8 @@
-//! Three columns of floats, as the text of `%.6f` and as numpy's array of the same numbers.
+//! Three columns of floats, as the text of `%.6f` and as numpy's array of the same numbers; and tables with the habits of
+//! other programs, named for those: `tidy` (`%.6f`, as here), `crlf`, `aligned` (columns of equal width), `csv`, `quotes`,
+//! `e6` and `savetxt` (`%.6e` and numpy's `%.18e`), `g7` (`%.7g`), `repr` (the shortest digits of doubles), `integers`.
 
+use super::styles::{general, scientific};
 use super::{Failure, Text, hash};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -26,6 +29,36 @@ pub fn write(text: &mut Text, megabytes: u64, array: &Path) -> Result<(), Failur
     }
     text.counts[0] = u64::from(row_count);
     Ok(array.flush()?)
+}
+
+/// Writes four columns in a style until there are this many megabytes.
+pub fn write_style(text: &mut Text, style: &str, megabytes: u64) -> Result<(), Failure> {
+    let (separator, newline) = match style {
+        "tidy" | "aligned" | "e6" | "savetxt" | "g7" | "integers" => (" ", "\n"),
+        "crlf" => (" ", "\r\n"),
+        "csv" | "quotes" | "repr" => (",", "\n"),
+        _ => return Err(format!("no style {style} of table").into()),
+    };
+    let number = |value: f64| match style {
+        "aligned" => format!("{value:12.6}"),
+        "quotes" => format!("\"{value:.6}\""),
+        "e6" => scientific(value, 6),
+        "savetxt" => scientific(value, 18),
+        "g7" => general(value, 7),
+        "repr" => format!("{value}"),
+        "integers" => format!("{:.0}", value * 1000.0),
+        _ => format!("{value:.6}"),
+    };
+    let mut row = 0;
+    while text.counts[3] < megabytes * 1_000_000 {
+        let values = [0, 1, 2, 3].map(|column| number(f64::from(hash(row, column, 6) as i32) / 2_147_483.648 / 10.0));
+        text.bytes(values.join(separator).as_bytes());
+        text.bytes(newline.as_bytes());
+        text.spill()?;
+        row += 1;
+    }
+    text.counts[0] = u64::from(row);
+    Ok(())
 }
 
 /// The head of version 1.0: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
