@@ -1,6 +1,7 @@
-//! Three columns of floats, as the text of `%.6f` and as numpy's array of the same numbers; and tables with the habits of
-//! other programs, named for those: `tidy` (`%.6f`, as here), `crlf`, `aligned` (columns of equal width), `csv`, `quotes`,
-//! `e6` and `savetxt` (`%.6e` and numpy's `%.18e`), `g7` (`%.7g`), `repr` (the shortest digits of doubles), `integers`.
+//! Three columns of floats, as the text of `%.6f` and as numpy's array of the same numbers; and tables with the habits
+//! of other programs, named for those: `tidy` (`%.6f`, as here), `crlf`, `aligned` (columns of equal width), `csv`,
+//! `quotes`, `e6` and `savetxt` (`%.6e` and numpy's `%.18e`), `g7` (`%.7g`), `repr` (the shortest digits of doubles),
+//! `integers`.
 
 use super::styles::{general, scientific};
 use super::{Failure, Text, hash};
