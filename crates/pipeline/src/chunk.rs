@@ -59,7 +59,6 @@ enum Rest {
 }
 
 /// An incomplete line.
-#[derive(Default)]
 struct Line {
     /// `padding` bytes, then those of the line.
     bytes: Vec<u8>,

@@ -128,18 +128,19 @@ impl TableParser<'_> {
         index: &mut Index,
         out: &mut TableParsed,
     ) -> Result<()> {
+        out.clear(self.head.columns())?;
         if most_rows == usize::MAX
             && let Some(end) = self.unquote(text, out)?
         {
             let unquoted = std::mem::take(&mut out.unquoted);
             let result = self.parse_text(TableChunkText { padded: &unquoted, end, ..text }, most_rows, index, out);
             out.unquoted = unquoted;
-            // Messages show the text as it is.
             if result.is_err() || out.complaints.is_empty() {
                 return result;
             }
+            // Messages show the text as it is.
+            out.clear(self.head.columns())?;
         }
-        out.clear(self.head.columns())?;
         if most_rows == usize::MAX && self.grid(text, out)? {
             return Ok(());
         }
@@ -155,7 +156,7 @@ impl TableParser<'_> {
         }
         grow(&mut out.unquoted, text.padded.len() + UNQUOTED_SLACK)?;
         let Grammar { separator, comment } = &self.head.grammar;
-        let other = comment.first().copied().unwrap_or(b'"');
+        let other = comment.first().copied().unwrap_or(b'\n');
         let (plain, copy) = (&text.padded[text.start..text.end], &mut out.unquoted[text.start..]);
         let end = unquote(plain, *separator, other, copy).map(|size| text.start + size);
         if let Some(end) = end {
@@ -167,6 +168,7 @@ impl TableParser<'_> {
         Ok(end)
     }
 
+    /// Parses up to `most_rows` rows of the text into `out`, which is clear.
     fn parse_text(
         &self,
         text: TableChunkText<'_>,
@@ -174,7 +176,6 @@ impl TableParser<'_> {
         index: &mut Index,
         out: &mut TableParsed,
     ) -> Result<()> {
-        out.clear(self.head.columns())?;
         let mut at = text.start;
         while at < text.end && out.row_count < most_rows && !out.over {
             // The newline after the text ends a last line that has none.
