@@ -22,11 +22,14 @@ const SINGLE_BYTES_PER_VERTEX: f64 = 167.0;
 /// The number of objects per megabyte of `objects`: 5,000 at 300 MB.
 const OBJECTS_PER_MEGABYTE: f64 = 5000.0 / 300.0;
 const MATERIALS: u32 = 16;
+/// About how many bytes a file of `files` has.
+const SMALL_FILE_BYTES: u64 = 2000;
 
-/// Writes the file, its companions, and its counts.
+/// Writes the file, its companions, and its counts; for `files`, a folder of many.
 pub fn main(kind: &str, megabytes: u64, path: &Path) -> Result<(), Failure> {
     let line = match kind.strip_prefix("pbrt-") {
         Some(kind) => pbrt::write(kind, megabytes, path)?,
+        None if kind == "files" => files(megabytes, path)?,
         None => file(kind, megabytes, path)?,
     };
     std::fs::write(path.with_extension("counts"), &line)?;
@@ -45,12 +48,31 @@ fn file(kind: &str, megabytes: u64, path: &Path) -> Result<String, Failure> {
         "ply-splat" => ply::splat(&mut text, megabytes)?,
         "stl-binary" => stl::binary(&mut text, megabytes)?,
         "stl-ascii" => stl::ascii(&mut text, megabytes)?,
+        kind if kind.starts_with("ply-") => ply::styled(&mut text, &kind[4..], megabytes)?,
+        kind if kind.starts_with("stl-") => stl::styled(&mut text, &kind[4..], megabytes)?,
         kind if kind.starts_with("obj-") => styles::write(&mut text, &kind[4..], megabytes)?,
         kind if kind.starts_with("table-") => table::write_style(&mut text, &kind[6..], megabytes)?,
         "table" => table::write(&mut text, megabytes, &path.with_extension("npy"))?,
         _ => return Err(format!("no kind {kind} of file").into()),
     }
     let counts = text.finish()?;
+    Ok(format!("megabytes={megabytes} bytes={} positions={} faces={}\n", counts[3], counts[0], counts[2]))
+}
+
+/// A folder of OBJ files of about 2 kB each: assets of a library, small as they often are.
+fn files(megabytes: u64, folder: &Path) -> Result<String, Failure> {
+    let _ = std::fs::remove_dir_all(folder);
+    std::fs::create_dir_all(folder)?;
+    let mut counts = [0; 4];
+    for index in 0..megabytes * 1_000_000 / SMALL_FILE_BYTES {
+        let path = folder.join(format!("{index:06}.obj"));
+        let mut text = Text::new(BufWriter::with_capacity(1 << 16, File::create(path)?));
+        let grid = Grid { rows: 5, columns: 4, seed: index as u32, seam: 0, origin: [0.0; 3], size: 1.0 };
+        text.bytes(format!("o Part_{index}\n").as_bytes());
+        grid.write(&mut text, 0, true)?;
+        let found = text.finish()?;
+        counts.iter_mut().zip(found).for_each(|(sum, count)| *sum += count);
+    }
     Ok(format!("megabytes={megabytes} bytes={} positions={} faces={}\n", counts[3], counts[0], counts[2]))
 }
 

@@ -37,7 +37,7 @@ pub fn calls(file: &Path, call_bytes: usize) -> Result<(), Failure> {
 }
 
 /// All files in a folder and its subfolders, by name; or the file itself.
-fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.into()]);
     }

@@ -23,11 +23,14 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|stl-binary|stl-ascii|table MEGABYTES FILE
+       bench-obj generate obj|ply|stl|table MEGABYTES FILE --style STYLE
+       bench-obj generate files MEGABYTES FOLDER
        bench-obj generate pbrt-one|pbrt-many[-gz|-zst] MEGABYTES FOLDER
        bench-obj read polyhaul|tobj|obj|obj-rs|ufbx FILE [THREADS]
        bench-obj read polyhaul|polyhaul-tables|serde-ply[-triangles|-splat]|ply-rs-bw[-splat] FILE [THREADS]
        bench-obj read polyhaul|stl_io FILE [THREADS]
        bench-obj read polyhaul-pbrt FOLDER [THREADS]
+       bench-obj read polyhaul-files|tobj-files FOLDER [THREADS]
        bench-obj read limit-once|limit-lines|limit-memory FILE
        bench-obj read limit-calls FILE BYTES
        bench-obj read limit-cat|limit-memory|limit-inflate FILE-OR-FOLDER [THREADS]
@@ -45,6 +48,9 @@ fn main() -> ExitCode {
 fn run(args: &[&str]) -> Result<(), Failure> {
     let threads = |rest: &[&str]| rest.first().map_or(Ok(1), |text| text.parse::<usize>());
     match args {
+        ["generate", kind, megabytes, file, "--style", style] => {
+            generate::main(&format!("{kind}-{style}"), megabytes.parse()?, Path::new(file))
+        }
         ["generate", kind, megabytes, file] => generate::main(kind, megabytes.parse()?, Path::new(file)),
         ["read", name @ ("limit-once" | "limit-lines" | "limit-memory"), file, ..] => {
             limits::read(name, Path::new(file))

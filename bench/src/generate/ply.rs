@@ -1,7 +1,9 @@
 //! PLY: the grid as triangles, with a normal and a uv per position, in bytes and as text; and splats.
 //!
-//! All rows of an element have one size, and a mesh has no colors: as written by a scanner or an exporter.
+//! All rows of an element have one size, and a mesh has no colors: as written by a scanner or an exporter. Text also comes
+//! in the styles of [`super::styles`].
 
+use super::styles::style;
 use super::{Failure, Grid, Text, hash};
 
 /// The size of a vertex with its two triangles.
@@ -10,6 +12,9 @@ const BINARY_BYTES_PER_VERTEX: f64 = 32.0 + 2.0 * 13.0;
 const ASCII_BYTES_PER_VERTEX: f64 = 120.0;
 /// About how many bytes of text a vertex with a color takes, with its two triangles.
 const COLORED_BYTES_PER_VERTEX: f64 = 90.0;
+/// About how many a vertex takes with a normal, and if the numbers are doubles.
+const STYLED_BYTES_PER_VERTEX: f64 = 104.0;
+const STYLED_DOUBLE_BYTES_PER_VERTEX: f64 = 174.0;
 const VERTEX: [&str; 8] = ["x", "y", "z", "nx", "ny", "nz", "s", "t"];
 /// The columns of a splat before and after its 45 coefficients.
 const SPLAT: [&[&str]; 2] = [
@@ -61,6 +66,47 @@ pub fn colors(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
         text.spill()?;
     }
     faces(text, &grid)
+}
+
+/// A mesh as text with the habits of other programs: positions and normals, as doubles where the program has them, and
+/// four bytes of color where it has those.
+pub fn styled(text: &mut Text, name: &str, megabytes: u64) -> Result<(), Failure> {
+    let style = style(name)?;
+    let grid =
+        grid(megabytes, if style.has_doubles() { STYLED_DOUBLE_BYTES_PER_VERTEX } else { STYLED_BYTES_PER_VERTEX });
+    let (vertex_count, face_count) = sizes(&grid);
+    let scalar = if style.has_doubles() { "double" } else { "float" };
+    let mut lines = vec!["ply".to_owned(), "format ascii 1.0".into(), format!("element vertex {vertex_count}")];
+    lines.extend(VERTEX[..6].iter().map(|name| format!("property {scalar} {name}")));
+    let colors = ["red", "green", "blue", "alpha"];
+    lines.extend(colors.iter().filter(|_| style.colored).map(|name| format!("property uchar {name}")));
+    lines.push(format!("element face {face_count}"));
+    lines.extend(["property list uchar int vertex_indices".to_owned(), "end_header".into()]);
+    for line in lines {
+        text.bytes(line.as_bytes());
+        style.end(text)?;
+    }
+    (text.counts[0], text.counts[2]) = (vertex_count, face_count);
+    for (row, column) in grid.vertices(0) {
+        style.values(text, &grid.position(row, column));
+        style.normal(text, &grid.normal(row, column));
+        for byte in hash(row, column, 4).to_le_bytes().iter().filter(|_| style.colored) {
+            text.bytes(style.gap);
+            text.integer(u64::from(*byte));
+        }
+        // The first gap of a row is none.
+        text.line.drain(..style.gap.len());
+        style.end(text)?;
+    }
+    for triangle in triangles(&grid) {
+        text.bytes(b"3");
+        for corner in triangle {
+            text.bytes(style.gap);
+            text.integer(u64::from(corner));
+        }
+        style.end(text)?;
+    }
+    Ok(())
 }
 
 /// The triangles as rows of text.

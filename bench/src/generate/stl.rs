@@ -1,6 +1,7 @@
-//! STL: the grid as triangles, of 50 bytes each and as text.
+//! STL: the grid as triangles, of 50 bytes each and as text, also in the styles of [`super::styles`].
 
 use super::ply::{grid, triangles};
+use super::styles::style;
 use super::{Failure, Grid, Text};
 
 /// The size of a vertex of the grid: it has two triangles.
@@ -34,6 +35,30 @@ pub fn ascii(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     })?;
     text.bytes(b"endsolid grid\n");
     Ok(())
+}
+
+/// The same solid with the habits of other programs.
+pub fn styled(text: &mut Text, name: &str, megabytes: u64) -> Result<(), Failure> {
+    let style = style(name)?;
+    let line = |text: &mut Text, words: &[u8]| {
+        text.bytes(words);
+        style.end(text)
+    };
+    line(text, b"solid grid")?;
+    facets(text, &grid(megabytes, ASCII_BYTES_PER_VERTEX), |text, [normal, corners @ ..]| {
+        text.bytes(b"facet normal");
+        style.values(text, normal);
+        style.end(text)?;
+        line(text, b"  outer loop")?;
+        for corner in corners {
+            text.bytes(b"    vertex");
+            style.values(text, corner);
+            style.end(text)?;
+        }
+        line(text, b"  endloop")?;
+        line(text, b"endfacet")
+    })?;
+    line(text, b"endsolid grid")
 }
 
 /// Calls `write` with the normal and the positions of each triangle.

@@ -1,8 +1,10 @@
-//! OBJ files with the habits of other programs: their numbers, gaps, line ends, indices and groups.
+//! The habits of other programs in files of text: their numbers, gaps, line ends, indices and groups; and OBJ files with
+//! such habits. PLY and STL files have them from here too.
 //!
-//! A style is named for the programs that it imitates: `tidy` (the easiest to read), `maya`, `zbrush`, `scan` (MeshLab
-//! and scanners), `printf17` (programs that print doubles in full), `mixed` (all of these). The other styles have one
-//! habit each, to show its cost: `negative`, `digits15`, `digits17`, `exponents`, `groups`, `colors`, `tabs`, `crlf`,
+//! A style is named for the programs that it imitates: `tidy` (the easiest to read), `blender` (six digits for
+//! positions, four for normals, LF), `maya` (CR LF), `zbrush` (`%.6g`, polypaint), `scan` (MeshLab and scanners: colors
+//! of vertices, no uvs), `printf17` (programs that print doubles in full), `mixed` (all of these). The other styles have
+//! one habit each, to show its cost: `negative`, `digits15`, `digits17`, `exponents`, `groups`, `colors`, `tabs`, `crlf`,
 //! `ngons`.
 
 use super::{Grid, Text, hash};
@@ -32,13 +34,15 @@ enum Corners {
 
 /// The habits of a program.
 #[derive(Clone, Copy)]
-struct Style {
-    newline: &'static [u8],
-    gap: &'static [u8],
+pub(super) struct Style {
+    pub(super) newline: &'static [u8],
+    pub(super) gap: &'static [u8],
     numbers: Numbers,
+    /// Digits after the point of normals in `Fixed` notation.
+    normal_digits: u32,
     corners: Corners,
     /// Whether positions have colors.
-    colored: bool,
+    pub(super) colored: bool,
     /// Whether indices count backwards.
     relative: bool,
     /// Whether a third of the faces have five corners, and another third three.
@@ -53,6 +57,7 @@ const TIDY: Style = Style {
     newline: b"\n",
     gap: b" ",
     numbers: Numbers::Fixed,
+    normal_digits: 6,
     corners: Corners::All,
     colored: false,
     relative: false,
@@ -61,9 +66,11 @@ const TIDY: Style = Style {
     polypaint: false,
 };
 
-fn style(name: &str) -> Option<Style> {
-    Some(match name {
+/// The habits of a style.
+pub(super) fn style(name: &str) -> Result<Style, Failure> {
+    Ok(match name {
         "tidy" => TIDY,
+        "blender" => Style { normal_digits: 4, ..TIDY },
         "maya" => Style { newline: b"\r\n", ..TIDY },
         "zbrush" => Style { numbers: Numbers::General(6), corners: Corners::Position, polypaint: true, ..TIDY },
         "scan" => Style { corners: Corners::Normal, colored: true, ngons: false, ..TIDY },
@@ -87,13 +94,13 @@ fn style(name: &str) -> Option<Style> {
         "tabs" => Style { gap: b"\t", ..TIDY },
         "crlf" => Style { newline: b"\r\n", ..TIDY },
         "ngons" => Style { ngons: true, ..TIDY },
-        _ => return None,
+        _ => return Err(format!("no style {name}").into()),
     })
 }
 
 /// Writes objects in a style until there are this many megabytes.
 pub fn write(text: &mut Text, name: &str, megabytes: u64) -> Result<(), Failure> {
-    let style = style(name).ok_or_else(|| format!("no style {name}"))?;
+    let style = style(name)?;
     let mut index = 0;
     while text.counts[3] < megabytes * 1_000_000 {
         let chance = hash(index, 0, 3);
@@ -144,7 +151,7 @@ impl Style {
         }
         for (row, column) in grid.vertices(0).filter(|_| self.corners != Corners::Position) {
             text.bytes(b"vn");
-            self.values(text, &grid.normal(row, column));
+            self.normal(text, &grid.normal(row, column));
             self.end(text)?;
         }
         text.counts[0] += u64::from(grid.rows * grid.columns);
@@ -209,12 +216,31 @@ impl Style {
         text.bytes(self.newline);
     }
 
-    fn end(&self, text: &mut Text) -> Result<(), Failure> {
+    /// Ends a line.
+    pub(super) fn end(&self, text: &mut Text) -> Result<(), Failure> {
         text.bytes(self.newline);
         text.spill()
     }
 
-    fn values(&self, text: &mut Text, values: &[f32]) {
+    /// Whether a program with these numbers has doubles.
+    pub(super) fn has_doubles(&self) -> bool {
+        !matches!(self.numbers, Numbers::Fixed | Numbers::General(..=9))
+    }
+
+    /// Three numbers, each after a gap.
+    pub(super) fn normal(&self, text: &mut Text, normal: &[f32; 3]) {
+        if matches!(self.numbers, Numbers::Fixed) {
+            for &value in normal {
+                text.bytes(self.gap);
+                text.number(value, self.normal_digits);
+            }
+        } else {
+            self.values(text, normal);
+        }
+    }
+
+    /// Numbers, each after a gap.
+    pub(super) fn values(&self, text: &mut Text, values: &[f32]) {
         for &value in values {
             text.bytes(self.gap);
             // A program's double has more digits than a float.

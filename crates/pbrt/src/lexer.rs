@@ -7,7 +7,7 @@ use polyhaul_mesh::place::excerpt;
 use polyhaul_model::error::{Error, Excerpt, Result};
 use polyhaul_model::warnings::Weight;
 use polyhaul_pipeline::chunk::Ahead;
-use polyhaul_pipeline::column::advise_huge_pages;
+use polyhaul_pipeline::huge;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list::{self, Lists, Stop, ends_token};
 
@@ -316,12 +316,7 @@ impl<'a> Lexer<'a> {
         // For those that follow, too: they are of the same list, or of another one of this directive.
         let later = self.ahead.iter().rev().map_while(|part| part.values.downcast_ref().and_then(&values));
         let later: usize = later.map(<[T]>::len).sum();
-        let before = out.capacity();
-        out.try_reserve(new.len() + later).or_else(|_| out.try_reserve(new.len())).map_err(Error::from)?;
-        if out.capacity() > before {
-            advise_huge_pages(out.as_ptr(), out.capacity());
-        }
-        out.extend_from_slice(new);
+        huge::extend(out, new, later).map_err(Error::from)?;
         self.pass_to(range.end);
         Ok(true)
     }

@@ -5,15 +5,13 @@
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::kept::Kept;
-use polyhaul_pipeline::column::advise_huge_pages;
+use polyhaul_pipeline::huge::{HUGE_PAGE_BYTES, HugePages};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The alignment of arrays in bytes.
 const ALIGNMENT: usize = 16;
-/// Blocks of this size or more are whole huge pages.
-const HUGE_BYTES: usize = 2 << 20;
 const MOST_BLOCK_BYTES: usize = 32 << 20;
 /// A new block is this part of all that there is, so that little is left over.
 const GROWTH: usize = 8;
@@ -22,6 +20,7 @@ const GROWTH: usize = 8;
 struct PbrtBlock {
     start: NonNull<u8>,
     layout: Layout,
+    pages: HugePages,
 }
 
 /// A part of a block that one array after another is put into.
@@ -58,12 +57,13 @@ pub(super) fn room_of<T>(values: &[T]) -> usize {
 
 impl PbrtBlock {
     fn new(bytes: usize) -> Result<Arc<PbrtBlock>> {
-        let alignment = if bytes >= HUGE_BYTES { HUGE_BYTES } else { ALIGNMENT };
+        let alignment = if bytes >= HUGE_PAGE_BYTES { HUGE_PAGE_BYTES } else { ALIGNMENT };
         let layout = Layout::from_size_align(bytes.max(1), alignment).map_err(|_| Error::memory("values"))?;
         // SAFETY: `bytes.max(1)` is the size, so it is not zero.
         let start = NonNull::new(unsafe { alloc(layout) }).ok_or_else(|| Error::memory("values"))?;
-        advise_huge_pages(start.as_ptr(), bytes);
-        Ok(Arc::new(PbrtBlock { start, layout }))
+        let pages = HugePages::default();
+        pages.request(start.as_ptr(), bytes);
+        Ok(Arc::new(PbrtBlock { start, layout, pages }))
     }
 }
 
@@ -84,7 +84,7 @@ impl PbrtShelf {
         let left = last.block.as_ref().map_or(0, |block| block.layout.size() - last.used);
         if left < bytes {
             let wanted = (last.total / GROWTH).min(MOST_BLOCK_BYTES);
-            let wanted = if wanted >= HUGE_BYTES { wanted.next_multiple_of(HUGE_BYTES) } else { wanted };
+            let wanted = if wanted >= HUGE_PAGE_BYTES { wanted.next_multiple_of(HUGE_PAGE_BYTES) } else { wanted };
             let block = PbrtBlock::new(wanted.max(bytes)).or_else(|_| PbrtBlock::new(bytes))?;
             last.total = last.total.saturating_add(block.layout.size());
             (last.block, last.used) = (Some(block), 0);
@@ -114,6 +114,7 @@ impl Room {
         // block to one room, so nobody else writes or reads here. Blocks begin at multiples of `ALIGNMENT`, and so does
         // `at`, as long as rooms are sums of `room_of`.
         let place = unsafe {
+            block.pages.touch(block.start.as_ptr(), block.layout.size(), self.at..self.at + bytes);
             let place = block.start.add(self.at).cast::<T>();
             place.copy_from_nonoverlapping(NonNull::from(values).cast(), values.len());
             place
@@ -163,6 +164,6 @@ mod tests {
         }
         let last = shelf.last.lock().unwrap();
         assert!((500 << 16..600 << 16).contains(&last.total), "{}", last.total);
-        assert!(last.block.as_ref().unwrap().layout.size() >= HUGE_BYTES);
+        assert!(last.block.as_ref().unwrap().layout.size() >= HUGE_PAGE_BYTES);
     }
 }

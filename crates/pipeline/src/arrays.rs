@@ -1,6 +1,6 @@
 //! Arrays for parallel work: allocated with an error in place of an abort, split, gathered.
 
-use crate::column::advise_huge_pages;
+use crate::huge::{HUGE_PAGE_BYTES, HugePages};
 use crate::parallel::for_each_item;
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -42,7 +42,12 @@ pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     if start.is_null() {
         return Err(Error::memory(what));
     }
-    advise_huge_pages(start, count);
+    let pages = HugePages::default();
+    pages.request(start, count);
+    // The first huge page tells whether the others would stall.
+    let first = count.min(2 * HUGE_PAGE_BYTES / size_of::<T>());
+    // SAFETY: the memory is this function's own, and stays zero where it is touched.
+    unsafe { pages.touch(start, count, 0..first) };
     // SAFETY: `start` is from the global allocator with the layout of `count` values of type `T`, which is that of a
     // vector of this capacity. The bytes are zero, which the contract of `Zero` makes values.
     Ok(unsafe { Vec::from_raw_parts(start, count, count) })

@@ -11,7 +11,7 @@ mod head;
 
 use super::read::{Extent, Garbage, check_end, failed, read_part};
 use super::relay::{Handover, Relay};
-use crate::column::advise_huge_pages;
+use crate::huge;
 use crate::options::Cancel;
 use polyhaul_bytes::Source;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
@@ -553,13 +553,7 @@ impl<'a> TextChunks<'a> {
 
 /// Appends bytes to those of a line. A long one is fresh memory.
 fn extend(line: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
-    let before = line.capacity();
-    line.try_reserve(bytes.len()).map_err(|_| Error::memory("a line"))?;
-    if line.capacity() > before {
-        advise_huge_pages(line.as_ptr(), line.capacity());
-    }
-    line.extend_from_slice(bytes);
-    Ok(())
+    huge::extend(line, bytes, 0).map_err(|_| Error::memory("a line"))
 }
 
 /// Returns the last offset after `from` at which a logical line begins.

@@ -6,6 +6,7 @@
 
 pub mod pin;
 
+use crate::huge::HugePages;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -17,6 +18,7 @@ use std::sync::{PoisonError, RwLock};
 pub struct Column<T> {
     name: &'static str,
     items: RwLock<Vec<Cell<T>>>,
+    pages: HugePages,
 }
 
 /// An element that may be written through a shared reference and may be uninitialized.
@@ -27,14 +29,10 @@ type Cell<T> = UnsafeCell<MaybeUninit<T>>;
 // write them.
 unsafe impl<T: Copy + Send> Sync for Column<T> {}
 
-/// Arrays of at least this many bytes request huge pages; smaller ones would waste most of one.
-#[cfg(target_os = "linux")]
-const HUGE_BYTES: usize = 2 << 20;
-
 impl<T: Copy + Send> Column<T> {
     /// Creates an empty column, called `name` in errors.
     pub fn new(name: &'static str) -> Column<T> {
-        Column { name, items: RwLock::new(Vec::new()) }
+        Column { name, items: RwLock::new(Vec::new()), pages: HugePages::default() }
     }
 
     /// Ensures capacity for `total` elements. Waits for writers if the array must move.
@@ -56,7 +54,7 @@ impl<T: Copy + Send> Column<T> {
         if items.try_reserve_exact(wanted - filled).is_err() {
             items.try_reserve_exact(total - filled).map_err(|_| Error::memory(self.name))?;
         }
-        advise_huge_pages(items.as_ptr(), items.capacity());
+        self.pages.request(items.as_ptr(), items.capacity());
         Ok(())
     }
 
@@ -72,6 +70,8 @@ impl<T: Copy + Send> Column<T> {
         if range.end > items.capacity() {
             return Err(Error::new(ErrorKind::Internal, format!("no space was reserved for these {}", self.name)));
         }
+        // SAFETY: as below. What is in the range is about to be overwritten.
+        unsafe { self.pages.touch(items.as_ptr(), items.capacity(), range.clone()) };
         // SAFETY: `range.end <= capacity` was checked, so the range is in the allocation, which the read lock keeps in
         // place. `UnsafeCell` allows writing through a shared reference, and by this function's contract no other
         // thread uses the range.
@@ -119,23 +119,3 @@ impl<T: Copy + Send> Column<T> {
         items
     }
 }
-
-/// Requests huge pages for a large array of `count` elements: a fault then clears 2 MiB instead of 4 KiB.
-#[cfg(target_os = "linux")]
-pub fn advise_huge_pages<T>(start: *const T, count: usize) {
-    const PAGE: usize = 4096;
-    let bytes = count * size_of::<T>();
-    if bytes >= HUGE_BYTES {
-        // The whole mapping, its first and last page included: a part would split it in two, and
-        // then it cannot be moved without a copy when it grows (twice the page faults, measured).
-        let from = start as usize / PAGE * PAGE;
-        let end = (start as usize + bytes).next_multiple_of(PAGE);
-        // SAFETY: the pages contain this array or other memory of the same allocator, and `MADV_HUGEPAGE` changes no
-        // contents. A kernel without it returns an error, which has no effect either.
-        unsafe { libc::madvise(from as *mut libc::c_void, end - from, libc::MADV_HUGEPAGE) };
-    }
-}
-
-/// Other systems choose the size of pages themselves.
-#[cfg(not(target_os = "linux"))]
-pub fn advise_huge_pages<T>(_: *const T, _: usize) {}

@@ -1,7 +1,8 @@
 //! The scheduler: chunks, slots, order. The only place in the library with threads.
 //!
 //! [`run`] moves numbered chunks through workers and commits them in order. [`chunk`] cuts text into chunks at line
-//! boundaries; [`blocks`] cuts bytes at fixed offsets. [`mod@column`] is an array that many workers fill. [`feed`] and
+//! boundaries; [`blocks`] cuts bytes at fixed offsets. [`mod@column`] is an array that many workers fill, in [`huge`] pages while
+//! these are cheap. [`feed`] and
 //! [`window`] deliver bytes in order, [`bytes`] by offset. [`read`] reads and attributes failures. [`relay`] passes
 //! bytes between parts that are read in parallel. [`reader`] adapts a source for third-party decoders. [`mod@write`]
 //! writes pages to a sink, compressed or not; [`packed`] handles compressed blocks inside formats. [`parallel`] is a
@@ -16,6 +17,7 @@ pub mod chunk;
 pub mod column;
 pub mod crew;
 pub mod feed;
+pub mod huge;
 pub mod job;
 pub mod options;
 pub mod out;

@@ -6,8 +6,8 @@ use crate::raster::{check_ratio, least_file_bytes};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Channels, Image, Samples};
+use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::bytes::Bytes;
-use polyhaul_pipeline::column::advise_huge_pages;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::{BlockReader, Decoding};
 use std::sync::Arc;
@@ -87,10 +87,7 @@ fn check_backed(
 
 /// Room for the samples.
 fn room(frame: &JpegFrame) -> Result<Vec<u8>> {
-    let (count, mut samples) = (frame.sample_count(), Vec::new());
-    samples.try_reserve_exact(count).map_err(|_| Error::memory("an image"))?;
-    advise_huge_pages(samples.as_ptr(), count);
-    samples.resize(count, 0);
+    let samples = zeroed(frame.sample_count(), "an image")?;
     if frame.is_progressive {
         // The decoder cannot report a lack of memory, so that is checked here.
         let numbers = frame.width.next_multiple_of(64) * frame.height.next_multiple_of(64) * frame.components;

@@ -67,7 +67,7 @@ impl ObjParser<'_> {
             if start >= text.end {
                 break;
             }
-            let taken = rows(window, line, start, text, out)?;
+            let taken = rows(window, line, start, text, self.options, out)?;
             line += taken;
             if taken > 0 {
                 continue;

@@ -156,14 +156,15 @@ impl PlySink {
     /// No other thread may use the places of the block's rows, or those of its lists' values (from `bases` on), while
     /// this runs.
     pub(super) unsafe fn publish(&self, block: &PlySinkBlock<'_>, scratch: &mut PlyScratch) -> Result<SinkFound> {
-        let mut turns = Turns::new(self, block, scratch)?;
-        // SAFETY: both methods have this function's condition.
-        unsafe {
+        // SAFETY: all three have this function's condition.
+        let turns = unsafe {
+            let mut turns = Turns::new(self, block, scratch)?;
             match block.shape {
                 Some(shape) => turns.even(shape)?,
                 None => turns.walked()?,
             }
-        }
+            turns
+        };
         Ok(turns.found)
     }
 }
@@ -202,12 +203,15 @@ fn internal() -> Error {
 }
 
 impl<'a, 's> Turns<'a, 's> {
-    fn new(sink: &'a PlySink, block: &'a PlySinkBlock<'a>, scratch: &'s mut PlyScratch) -> Result<Self> {
+    /// # Safety
+    /// As for [`PlySink::publish`].
+    unsafe fn new(sink: &'a PlySink, block: &'a PlySinkBlock<'a>, scratch: &'s mut PlyScratch) -> Result<Self> {
         let rows = range(block.first_row, block.rows as u64)?;
         let (mut stores, mut lists) = (Vec::new(), Vec::new());
         stores.try_reserve_exact(sink.stores.len())?;
         for store in &sink.stores {
-            stores.push(store.pin(rows.clone())?);
+            // SAFETY: these are places of the block's rows.
+            stores.push(unsafe { store.pin(rows.clone()) }?);
         }
         lists.try_reserve_exact(sink.lists.len())?;
         for (number, list) in sink.lists.iter().enumerate() {
@@ -216,8 +220,9 @@ impl<'a, 's> Turns<'a, 's> {
                 Some(shape) => u64::from(shape.counts[number].1) * block.rows as u64,
                 None => block.totals.get(number).copied().unwrap_or(0),
             };
-            let offsets = list.offsets.pin(rows.start + 1..rows.end + 1)?;
-            let values = list.values.pin(range(base, total)?)?;
+            // SAFETY: these are places of the block's rows and of their values.
+            let (offsets, values) =
+                unsafe { (list.offsets.pin(rows.start + 1..rows.end + 1)?, list.values.pin(range(base, total)?)?) };
             if rows.start == 0 {
                 // SAFETY: `offsets` begins at place 1 here, so place 0 is before it, in the same allocation. It belongs
                 // to the first row, which is this block's.

@@ -75,15 +75,21 @@ impl PlyStore {
     }
 
     /// Holds a range that there is room for.
-    pub(super) fn pin(&self, range: Range<usize>) -> Result<Pinned<'_>> {
-        Ok(match self {
-            PlyStore::Bytes1(column) => Pinned::Bytes1(column.pin(range)?),
-            PlyStore::Bytes2(column) => Pinned::Bytes2(column.pin(range)?),
-            PlyStore::Bytes4(column) => Pinned::Bytes4(column.pin(range)?),
-            PlyStore::Bytes8(column) => Pinned::Bytes8(column.pin(range)?),
-            PlyStore::Pairs(column) => Pinned::Pairs(column.pin(range)?),
-            PlyStore::Triples(column) => Pinned::Triples(column.pin(range)?),
-            PlyStore::Quads(column) => Pinned::Quads(column.pin(range)?),
+    ///
+    /// # Safety
+    /// As for [`Column::pin`].
+    pub(super) unsafe fn pin(&self, range: Range<usize>) -> Result<Pinned<'_>> {
+        // SAFETY: the condition is this function's.
+        Ok(unsafe {
+            match self {
+                PlyStore::Bytes1(column) => Pinned::Bytes1(column.pin(range)?),
+                PlyStore::Bytes2(column) => Pinned::Bytes2(column.pin(range)?),
+                PlyStore::Bytes4(column) => Pinned::Bytes4(column.pin(range)?),
+                PlyStore::Bytes8(column) => Pinned::Bytes8(column.pin(range)?),
+                PlyStore::Pairs(column) => Pinned::Pairs(column.pin(range)?),
+                PlyStore::Triples(column) => Pinned::Triples(column.pin(range)?),
+                PlyStore::Quads(column) => Pinned::Quads(column.pin(range)?),
+            }
         })
     }
 
@@ -182,11 +188,13 @@ mod tests {
     fn items_keep_their_bytes() {
         let store = PlyStore::from_scalar(Scalar::F32, "numbers");
         store.reserve(2).unwrap();
-        let pinned = store.pin(0..2).unwrap();
         // SAFETY: two items of four bytes are held, by this thread alone.
-        unsafe { pinned.start().cast::<[f32; 2]>().write_unaligned([1.5, -2.0]) };
-        drop(pinned);
-        assert!(store.pin(1..3).is_err());
+        unsafe {
+            let pinned = store.pin(0..2).unwrap();
+            pinned.start().cast::<[f32; 2]>().write_unaligned([1.5, -2.0]);
+            drop(pinned);
+            assert!(store.pin(1..3).is_err());
+        }
         // SAFETY: both were written.
         assert_eq!(unsafe { store.values(Scalar::F32, 2) }, Values::F32(vec![1.5, -2.0].into()));
     }

@@ -16,11 +16,17 @@ pub struct Pin<'a, T> {
 
 impl<T: Copy + Send> Column<T> {
     /// Holds `range`, which [`Column::reserve`] made room for.
-    pub fn pin(&self, range: Range<usize>) -> Result<Pin<'_, T>> {
+    ///
+    /// # Safety
+    /// As for [`Column::write`], as long as the result lives.
+    pub unsafe fn pin(&self, range: Range<usize>) -> Result<Pin<'_, T>> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
         if range.start > range.end || range.end > items.capacity() {
             return Err(Error::new(ErrorKind::Internal, format!("no space was reserved for these {}", self.name)));
         }
+        // SAFETY: the range is in the allocation, which the read lock keeps in place, and by this function's contract no
+        // other thread uses it.
+        unsafe { self.pages.touch(items.as_ptr(), items.capacity(), range.clone()) };
         Ok(Pin { items, range })
     }
 }
