@@ -29,8 +29,8 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
         "obj" => report(|| Ok(obj::Obj::load(file)?), obj_found),
         "obj-rs" => report(|| Ok(obj_rs::raw::parse_obj(BufReader::new(File::open(file)?))?), obj_rs_found),
         "ufbx" => report(|| ufbx(file), |scene| ufbx_found(scene)),
-        "polyhaul-files" => report(|| files(file, |path| load(path, threads)), |scenes| sum(scenes.iter().map(found))),
-        "tobj-files" => report(|| files(file, tobj), |models| sum(models.iter().map(tobj_found))),
+        "polyhaul-files" => each(file, |path| load(path, threads), found),
+        "tobj-files" => each(file, tobj, tobj_found),
         "polyhaul-pbrt" => pbrt::main(file, threads),
         "stl_io" => report(|| stl_io(file), stl_io_found),
         "array" => report(|| array(file, Scalar::F64, threads), array_found),
@@ -40,17 +40,23 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
 }
 
 /// Reads all files of a folder, one after another, ordered by name; all models stay alive.
-fn files<M>(folder: &Path, read: impl Fn(&Path) -> Result<M, Failure>) -> Result<Vec<M>, Failure> {
-    limits::files(folder)?.iter().map(|path| read(path)).collect()
-}
-
-fn sum(all: impl Iterator<Item = Found>) -> Found {
-    let none = Found { positions: 0, faces: 0, model_bytes: Some(0) };
-    all.fold(none, |sum, found| Found {
-        positions: sum.positions + found.positions,
-        faces: sum.faces + found.faces,
-        model_bytes: sum.model_bytes.zip(found.model_bytes).map(|(a, b)| a + b),
-    })
+fn each<M>(
+    folder: &Path,
+    read: impl Fn(&Path) -> Result<M, Failure>,
+    found: impl Fn(&M) -> Found,
+) -> Result<(), Failure> {
+    let paths = limits::files(folder)?;
+    report(
+        || paths.iter().map(|path| read(path)).collect::<Result<Vec<M>, Failure>>(),
+        |models| {
+            let none = Found { positions: 0, faces: 0, model_bytes: Some(0) };
+            models.iter().map(&found).fold(none, |sum, found| Found {
+                positions: sum.positions + found.positions,
+                faces: sum.faces + found.faces,
+                model_bytes: sum.model_bytes.zip(found.model_bytes).map(|(a, b)| a + b),
+            })
+        },
+    )
 }
 
 /// polyhaul's reader of numbers.

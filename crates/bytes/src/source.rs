@@ -122,7 +122,7 @@ impl<'a> Source<'a> {
     fn open_with(path: &Path, stop: Stop) -> io::Result<Self> {
         #[cfg(unix)]
         if let Some(file) = crate::descriptor::duplicate(path)? {
-            return Self::from_file(file, display(path), stop);
+            return Self::from_file(file, None, display(path), stop);
         }
         // A FIFO without a writer reads as ended on other systems.
         let opened = match stop.0 {
@@ -130,7 +130,7 @@ impl<'a> Source<'a> {
             _ => File::open(path),
         };
         match opened {
-            Ok(file) => Self::from_file(file, display(path), stop),
+            Ok(file) => Self::from_file(file, Some(0), display(path), stop),
             // Windows refuses to open a folder with a message that does not mention the reason.
             Err(_) if path.is_dir() => Err(directory_error()),
             Err(error) => Err(error),
@@ -170,7 +170,7 @@ impl<'a> Source<'a> {
     }
 
     fn stdin_with(stop: Stop) -> io::Result<Self> {
-        Self::from_file(stdin_file()?, "standard input".to_owned(), stop)
+        Self::from_file(stdin_file()?, None, "standard input".to_owned(), stop)
     }
 
     /// Bytes in memory, not copied: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` or anything else that can be seen as bytes.
@@ -258,7 +258,8 @@ impl<'a> Source<'a> {
         Self::new(name, SourceKind::Stream(Mutex::new(Stream::new(Box::new(reader)))), Phase::Read)
     }
 
-    fn from_file(mut file: File, name: String, stop: Stop) -> io::Result<Self> {
+    /// A file that begins at offset `base`; without one, where it stands.
+    fn from_file(mut file: File, base: Option<u64>, name: String, stop: Stop) -> io::Result<Self> {
         let metadata = match file.metadata() {
             Ok(metadata) => metadata,
             // Windows has no metadata for pipes and consoles.
@@ -271,7 +272,7 @@ impl<'a> Source<'a> {
         if !metadata.is_file() || metadata.len() == 0 {
             return Ok(Self::pipe(file, name, stop));
         }
-        let base = file.stream_position()?;
+        let base = base.map_or_else(|| file.stream_position(), Ok)?;
         let regular = RegularFile::new(file, base, &metadata);
         Ok(Self::new(name, SourceKind::File(regular), Phase::Read))
     }

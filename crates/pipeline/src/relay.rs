@@ -10,9 +10,15 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Rests that parts have passed on and no part has received yet.
 pub struct Relay<T> {
-    /// By the number of the receiving part; `None` if the previous part failed.
-    rests: Mutex<BTreeMap<u64, Option<T>>>,
+    rests: Mutex<Rests<T>>,
     changed: Condvar,
+}
+
+struct Rests<T> {
+    /// By the number of the receiving part; `None` if the previous part failed.
+    by_part: BTreeMap<u64, Option<T>>,
+    /// The number of parts that wait. To wake nobody is a system call too.
+    waiting: usize,
 }
 
 /// The right and duty of a part to pass on its rest. If it is dropped unused, the next part learns that there is none.
@@ -24,7 +30,7 @@ pub struct Handover<'r, T> {
 
 impl<T> Default for Relay<T> {
     fn default() -> Self {
-        Relay { rests: Mutex::default(), changed: Condvar::new() }
+        Relay { rests: Mutex::new(Rests { by_part: BTreeMap::new(), waiting: 0 }), changed: Condvar::new() }
     }
 }
 
@@ -34,13 +40,13 @@ impl<T> Relay<T> {
         Handover { relay: self, number, is_given: false }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Option<T>>> {
+    fn lock(&self) -> MutexGuard<'_, Rests<T>> {
         self.rests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the rests that no part received.
     pub fn into_rests(self) -> impl Iterator<Item = T> {
-        self.rests.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten()
+        self.rests.into_inner().unwrap_or_else(PoisonError::into_inner).by_part.into_values().flatten()
     }
 }
 
@@ -52,20 +58,25 @@ impl<T> Handover<'_, T> {
 
     fn put(&mut self, rest: Option<T>) {
         self.is_given = true;
-        self.relay.lock().insert(self.number + 1, rest);
-        self.relay.changed.notify_all();
+        let mut rests = self.relay.lock();
+        rests.by_part.insert(self.number + 1, rest);
+        if rests.waiting > 0 {
+            self.relay.changed.notify_all();
+        }
     }
 
     /// Returns the rest of the previous part, waiting for it; `None` if that failed. Not for the first part.
     pub fn receive(&self) -> Option<T> {
         let mut rests = self.relay.lock();
-        if let Some(rest) = rests.remove(&self.number) {
+        if let Some(rest) = rests.by_part.remove(&self.number) {
             return rest;
         }
         let _span = span(Phase::WaitInput);
         loop {
+            rests.waiting += 1;
             rests = self.relay.changed.wait(rests).unwrap_or_else(PoisonError::into_inner);
-            if let Some(rest) = rests.remove(&self.number) {
+            rests.waiting -= 1;
+            if let Some(rest) = rests.by_part.remove(&self.number) {
                 return rest;
             }
         }

@@ -128,7 +128,7 @@ impl ChunkJob for ObjJob<'_, '_> {
     }
 
     fn slot(&self) -> Result<ObjSlot> {
-        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
+        let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
         Ok(ObjSlot { text: Text::default(), index, parsed: ObjParsed::default(), places: ObjPlaces::default() })
     }
 

@@ -10,7 +10,7 @@ use super::relative::relate;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
-use polyhaul_text::scan::{MAX_ENDS, MAX_LINES, is_space};
+use polyhaul_text::scan::is_space;
 
 /// Parses the run of lines of one kind that begins at `line`; returns how many lines it took.
 pub(super) fn rows(
@@ -36,7 +36,7 @@ pub(super) fn rows(
             Ok(taken)
         }
         [b'v', b'n'] => {
-            let normals = out.normals.spare(MAX_LINES)?;
+            let normals = out.normals.spare(lines_from(window, line))?;
             let taken = any_rows(window, line, b"vn", normals, &mut out.long_rows);
             out.normals.advance(taken);
             Ok(taken)
@@ -52,6 +52,11 @@ pub(super) fn rows(
         [b'u', b's'] => name(window, line, (b"usemtl", EventKind::Material), text, options, out),
         _ => Ok(0),
     }
+}
+
+/// Room for the rows from `line` on: small files should not pay for a window that is full. Kernels write 16 at a time.
+fn lines_from(window: Window<'_>, line: usize) -> usize {
+    window.index.lines().len() - line + 16
 }
 
 /// The line of an object's, group's or material's name, if nothing in it needs a second look: no escape, no NUL, and a
@@ -118,7 +123,7 @@ fn any_rows<const N: usize>(
 fn positions(window: Window<'_>, line: usize, out: &mut ObjParsed) -> Result<usize> {
     match window.tokens(line).len() {
         4 => {
-            let positions = out.positions.spare(MAX_LINES)?;
+            let positions = out.positions.spare(lines_from(window, line))?;
             let taken = any_rows(window, line, b"v", positions, &mut out.long_rows);
             out.positions.advance(taken);
             Ok(taken)
@@ -151,7 +156,7 @@ fn colored<const N: usize>(
 /// Texture coordinates of two numbers, or three.
 fn uvs(window: Window<'_>, line: usize, out: &mut ObjParsed) -> Result<usize> {
     if window.tokens(line).len() != 4 {
-        let taken = any_rows(window, line, b"vt", out.uvs.spare(MAX_LINES)?, &mut out.long_rows);
+        let taken = any_rows(window, line, b"vt", out.uvs.spare(lines_from(window, line))?, &mut out.long_rows);
         out.uvs.advance(taken);
         return Ok(taken);
     }
@@ -171,8 +176,8 @@ fn faces(window: Window<'_>, line: usize, line_offset: u32, out: &mut ObjParsed)
     let at = out.counts();
     let faces = &mut out.elements[0];
     let first = faces.values.len();
-    let values = faces.values.spare(MAX_ENDS + VALUE_SLACK)?;
-    let row_ends = faces.row_ends.spare(MAX_LINES)?;
+    let values = faces.values.spare(window.index.tokens_from(line) + 2 * VALUE_SLACK)?;
+    let row_ends = faces.row_ends.spare(lines_from(window, line))?;
     let FaceRows { rows, values: count, form, is_negative } = face_rows(window, line, b"f", values, row_ends);
     if rows == 0 {
         return Ok(0);

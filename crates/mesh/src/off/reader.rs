@@ -138,7 +138,7 @@ impl ChunkJob for OffJob<'_, '_> {
     }
 
     fn slot(&self) -> Result<OffSlot> {
-        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
+        let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
         Ok(OffSlot {
             text: Text::default(),
             counts: LineCounts::default(),

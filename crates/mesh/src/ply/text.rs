@@ -182,7 +182,7 @@ impl ChunkJob for PlyTextJob<'_, '_> {
     }
 
     fn slot(&self) -> Result<PlyTextSlot> {
-        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
+        let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
         Ok(PlyTextSlot {
             text: Text::default(),
             body: 0,

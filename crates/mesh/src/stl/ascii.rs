@@ -387,7 +387,7 @@ impl ChunkJob for StlTextJob<'_, '_> {
     }
 
     fn slot(&self) -> Result<StlTextSlot> {
-        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
+        let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
         let (text, parsed, places) = (Text::default(), StlParsed::default(), StlPlaces::default());
         Ok(StlTextSlot { text, index, parsed, first: None, places })
     }

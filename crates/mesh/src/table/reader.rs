@@ -145,7 +145,7 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
     }
 
     fn slot(&self) -> Result<TableSlot> {
-        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
+        let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
         let (text, parsed) = (Text::default(), TableParsed::default());
         Ok(TableSlot { text, body: 0, is_body: false, failed: None, index, parsed, rows: 0..0, is_float: Vec::new() })
     }

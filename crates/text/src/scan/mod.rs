@@ -11,7 +11,7 @@ pub mod quotes;
 pub(crate) mod x86;
 
 use crate::cpu::Level;
-use std::collections::TryReserveError;
+use std::alloc::{Layout, alloc_zeroed};
 
 /// Bytes that must be readable before and after the text that is indexed: whole vectors are loaded.
 pub const PADDING: usize = 64;
@@ -109,15 +109,13 @@ impl Index {
         }
     }
 
-    /// An empty index in its own allocation, or an error if memory runs out.
-    pub fn try_new() -> Result<Box<Index>, TryReserveError> {
-        let mut one = Vec::new();
-        one.try_reserve_exact(1)?;
-        one.push(Index::new());
-        let one: *mut [Index] = Box::into_raw(one.into_boxed_slice());
-        // SAFETY: `one` came from `Box::into_raw` of a slice of length 1, which has the size and alignment of one
-        // `Index`, and nothing else owns it: `from_raw` takes the allocation back exactly once.
-        Ok(unsafe { Box::from_raw(one.cast()) })
+    /// An empty index in its own allocation, or `None` if memory runs out.
+    pub fn try_new() -> Option<Box<Index>> {
+        // SAFETY: an `Index` is not of size 0.
+        let zeroed = unsafe { alloc_zeroed(Layout::new::<Index>()) }.cast::<Index>();
+        // SAFETY: unless it is null, the memory is from the global allocator, of the size and alignment of an `Index`,
+        // and owned by nothing else. Its bytes are zero, which is what `Index::new` returns: integers that are all 0.
+        (!zeroed.is_null()).then(|| unsafe { Box::from_raw(zeroed) })
     }
 
     /// Indexes `padded[start..end]` until the text or a cap is reached.
@@ -179,6 +177,11 @@ impl Index {
     /// The ends of the lines that lie in the window as a whole.
     pub fn lines(&self) -> &[LineEnd] {
         &self.lines[..self.line_count]
+    }
+
+    /// The number of tokens in the lines from `line` on.
+    pub fn tokens_from(&self, line: usize) -> usize {
+        self.end_count.saturating_sub(self.first_token(line))
     }
 
     /// The beginning of the first line.
