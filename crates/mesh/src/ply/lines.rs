@@ -27,6 +27,8 @@ pub(super) struct PlyLinesOrder {
 enum PlyForm {
     /// So many f32s.
     Floats(usize),
+    /// So many f64s.
+    Doubles(usize),
     /// Numbers of these types.
     Numbers(Vec<Scalar>),
     /// A list of integers.
@@ -60,6 +62,8 @@ pub(super) struct PlyNumbers {
     doubles: Vec<f64>,
     marks: Vec<u8>,
     integers: Vec<i32>,
+    /// Up to this line of the window, lines have as many tokens as a row: found once, however often kernels stop.
+    even_lines: usize,
 }
 
 /// The result of parsing lines.
@@ -139,8 +143,12 @@ impl PlyForm {
         for property in properties {
             try_push(&mut columns, property.item, "properties")?;
         }
-        let is_single = !columns.is_empty() && columns.iter().all(|scalar| *scalar == Scalar::F32);
-        Ok(if is_single { PlyForm::Floats(columns.len()) } else { PlyForm::Numbers(columns) })
+        let all = |wanted: Scalar| !columns.is_empty() && columns.iter().all(|scalar| *scalar == wanted);
+        Ok(match columns.len() {
+            count if all(Scalar::F32) => PlyForm::Floats(count),
+            count if all(Scalar::F64) && count <= MAX_ENDS => PlyForm::Doubles(count),
+            _ => PlyForm::Numbers(columns),
+        })
     }
 }
 
@@ -213,6 +221,7 @@ impl PlyLines<'_> {
             }
             let window = Window { padded: self.padded, index, level };
             let mut line = 0;
+            numbers.even_lines = 0;
             while line < index.lines().len() && index.line_start(line) < self.end && (segment.rows as u64) < left {
                 let most = usize::try_from(left - segment.rows as u64).unwrap_or(usize::MAX);
                 let lines = line..index.lines().len().min(line.saturating_add(most));
@@ -275,7 +284,7 @@ impl PlyLines<'_> {
         }
         match form {
             PlyForm::Floats(count) => {
-                let same = lines.clone().take_while(|&line| window.tokens(line).len() == *count).count();
+                let same = numbers.even(window, lines, *count);
                 numbers.make_room()?;
                 let out = &mut numbers.floats[..(same * count).min(MAX_ENDS)];
                 let whole = tokens::floats(window, first, out) / count.max(&1);
@@ -283,22 +292,34 @@ impl PlyLines<'_> {
                 rows.extend(numbers.floats[..whole * count].iter().flat_map(|number| number.to_ne_bytes()));
                 Ok(whole)
             }
+            PlyForm::Doubles(count) => {
+                let same = numbers.even(window, lines, *count);
+                numbers.make_room()?;
+                let most = same.min(MAX_ENDS / count) * count;
+                let (out, marks) = (&mut numbers.doubles[..most], &mut numbers.marks[..most]);
+                let whole = tokens::doubles(window, first, out, marks) / count;
+                rows.try_reserve(whole * count * 8).map_err(|_| Error::memory("rows"))?;
+                rows.extend(numbers.doubles[..whole * count].iter().flat_map(|number| number.to_ne_bytes()));
+                Ok(whole)
+            }
             PlyForm::Numbers(columns) => {
                 numbers.make_room()?;
-                let same = lines.clone().take_while(|&line| window.tokens(line).len() == columns.len()).count();
+                let same = numbers.even(window, lines, columns.len());
                 numbers.rows(window, first, same, columns, rows)
             }
             PlyForm::List { count, item } => {
                 numbers.make_room()?;
                 let out = &mut numbers.integers[..(last - first).min(MAX_ENDS)];
                 let plain = tokens::integers(window, first, out);
+                // Once for all: the largest count and items, which are fewer than the tokens.
+                rows.try_reserve(8 * (last - first)).map_err(|_| Error::memory("rows"))?;
                 let mut taken = 0;
                 for line in lines {
                     let tokens = window.tokens(line);
                     let Some(words) = numbers.integers[..plain].get(tokens.start - first..tokens.end - first) else {
                         break;
                     };
-                    let Some(size) = push_list(*count, *item, words, rows)? else { break };
+                    let Some(size) = push_list(*count, *item, words, rows) else { break };
                     segment.totals[0] += size;
                     taken += 1;
                 }
@@ -319,13 +340,19 @@ fn after_newline(text: &[u8], at: usize, end: usize) -> usize {
 
 /// Appends a list and returns how many numbers it has. Returns `None` and appends nothing if the words do not form a
 /// list.
-fn push_list(count: Scalar, item: Scalar, words: &[i32], rows: &mut Vec<u8>) -> Result<Option<u64>> {
-    let Some((&size, items)) = words.split_first() else { return Ok(None) };
+#[inline]
+fn push_list(count: Scalar, item: Scalar, words: &[i32], rows: &mut Vec<u8>) -> Option<u64> {
+    let (&size, items) = words.split_first()?;
     if usize::try_from(size) != Ok(items.len()) {
-        return Ok(None);
+        return None;
     }
-    rows.try_reserve(8 + 8 * items.len()).map_err(|_| Error::memory("rows"))?;
     let before = rows.len();
+    if let (Scalar::U8, Scalar::I32, [a, b, c]) = (count, item, items) {
+        // Nearly all lists are this one.
+        let [[a0, a1, a2, a3], [b0, b1, b2, b3], [c0, c1, c2, c3]] = [a, b, c].map(|item| item.to_ne_bytes());
+        rows.extend_from_slice(&[3, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3]);
+        return Some(3);
+    }
     let mut fits = push(count, i64::from(size), rows);
     match item {
         Scalar::I32 => items.iter().for_each(|number| rows.extend_from_slice(&number.to_ne_bytes())),
@@ -333,9 +360,9 @@ fn push_list(count: Scalar, item: Scalar, words: &[i32], rows: &mut Vec<u8>) -> 
     }
     if !fits {
         rows.truncate(before);
-        return Ok(None);
+        return None;
     }
-    Ok(Some(items.len() as u64))
+    Some(items.len() as u64)
 }
 
 impl PlyNumbers {
@@ -351,6 +378,14 @@ impl PlyNumbers {
             self.integers.resize(MAX_ENDS, 0);
         }
         Ok(())
+    }
+
+    /// The number of lines from the first of `lines` on that have so many tokens.
+    fn even(&mut self, window: Window<'_>, lines: Range<usize>, count: usize) -> usize {
+        let known = self.even_lines.clamp(lines.start, lines.end);
+        let more = (known..lines.end).take_while(|&line| window.tokens(line).len() == count).count();
+        self.even_lines = known + more;
+        self.even_lines - lines.start
     }
 
     /// Appends up to `most` rows of numbers of these types, from token `first` on; returns how many.
