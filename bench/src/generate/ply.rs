@@ -1,7 +1,7 @@
 //! PLY: the grid as triangles, with a normal and a uv per position, in bytes and as text; and splats.
 //!
-//! All rows of an element have one size, and a mesh has no colors: as written by a scanner or an exporter. Text also comes
-//! in the styles of [`super::styles`].
+//! All rows of an element have one size, and a mesh has no colors: as written by a scanner or an exporter. Text also
+//! comes in the styles of [`super::styles`].
 
 use super::styles::style;
 use super::{Failure, Grid, Text, hash};

@@ -1,11 +1,11 @@
-//! The habits of other programs in files of text: their numbers, gaps, line ends, indices and groups; and OBJ files with
-//! such habits. PLY and STL files have them from here too.
+//! The habits of other programs in files of text: their numbers, gaps, line ends, indices and groups; and OBJ files
+//! with such habits. PLY and STL files have them from here too.
 //!
 //! A style is named for the programs that it imitates: `tidy` (the easiest to read), `blender` (six digits for
 //! positions, four for normals, LF), `maya` (CR LF), `zbrush` (`%.6g`, polypaint), `scan` (MeshLab and scanners: colors
-//! of vertices, no uvs), `printf17` (programs that print doubles in full), `mixed` (all of these). The other styles have
-//! one habit each, to show its cost: `negative`, `digits15`, `digits17`, `exponents`, `groups`, `colors`, `tabs`, `crlf`,
-//! `ngons`.
+//! of vertices, no uvs), `printf17` (programs that print doubles in full), `mixed` (all of these). The other styles
+//! have one habit each, to show its cost: `negative`, `digits15`, `digits17`, `exponents`, `groups`, `colors`,
+//! `tabs`, `crlf`, `ngons`.
 
 use super::{Grid, Text, hash};
 use crate::Failure;

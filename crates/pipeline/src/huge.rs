@@ -35,12 +35,12 @@ impl HugePages {
         let _ = (start, count);
     }
 
-    /// Touches the pages of `range` (in elements) before it is filled, by writing a zero byte to each. If one stalls, the
-    /// rest of the array gets small pages.
+    /// Touches the pages of `range` (in elements) before it is filled, by writing a zero byte to each. If one stalls,
+    /// the rest of the array gets small pages.
     ///
     /// # Safety
-    /// `start` is an allocation of `count` elements that contains `range`, and no other thread reads or writes the range
-    /// meanwhile.
+    /// `start` is an allocation of `count` elements that contains `range`, and no other thread reads or writes the
+    /// range meanwhile.
     pub unsafe fn touch<T>(&self, start: *const T, count: usize, range: Range<usize>) {
         #[cfg(target_os = "linux")]
         // SAFETY: the range in bytes is that of the elements; the conditions are this function's.
@@ -53,8 +53,8 @@ impl HugePages {
     }
 }
 
-/// Appends values to a vector that may become large. If it must grow, there is room for `later` values more, if there is
-/// memory for them.
+/// Appends values to a vector that may become large. If it must grow, there is room for `later` values more, if there
+/// is memory for them.
 pub fn extend<T: Copy>(out: &mut Vec<T>, values: &[T], later: usize) -> Result<(), TryReserveError> {
     let (pages, capacity) = (HugePages::default(), out.capacity());
     out.try_reserve(values.len() + later).or_else(|_| out.try_reserve(values.len()))?;
@@ -154,8 +154,8 @@ mod linux {
         until > 0 && now(libc::CLOCK_MONOTONIC) < until
     }
 
-    /// Advises for all pages of a range, its first and last included. For an array, a part would split the mapping in two, and then
-    /// it cannot be moved without a copy when it grows (twice the page faults, measured).
+    /// Advises for all pages of a range, its first and last included. For an array, a part would split the mapping in
+    /// two, and then it cannot be moved without a copy when it grows (twice the page faults, measured).
     fn advise(start: usize, bytes: usize, advice: i32) {
         let from = start / PAGE_BYTES * PAGE_BYTES;
         let end = (start + bytes).next_multiple_of(PAGE_BYTES);

@@ -24,8 +24,8 @@ impl<T: Copy + Send> Column<T> {
         if range.start > range.end || range.end > items.capacity() {
             return Err(Error::new(ErrorKind::Internal, format!("no space was reserved for these {}", self.name)));
         }
-        // SAFETY: the range is in the allocation, which the read lock keeps in place, and by this function's contract no
-        // other thread uses it.
+        // SAFETY: the range is in the allocation, which the read lock keeps in place, and by this function's contract
+        // no other thread uses it.
         unsafe { self.pages.touch(items.as_ptr(), items.capacity(), range.clone()) };
         Ok(Pin { items, range })
     }
