@@ -56,13 +56,12 @@ impl HugePages {
 /// Appends values to a vector that may become large. If it must grow, there is room for `later` values more, if there
 /// is memory for them.
 pub fn extend<T: Copy>(out: &mut Vec<T>, values: &[T], later: usize) -> Result<(), TryReserveError> {
-    let (pages, capacity) = (HugePages::default(), out.capacity());
     out.try_reserve(values.len() + later).or_else(|_| out.try_reserve(values.len()))?;
+    // A vector has no place to remember its mode, and this is one call to the system for many values.
+    let pages = HugePages::default();
     pages.request(out.as_ptr(), out.capacity());
-    if out.capacity() > capacity {
-        // SAFETY: the range is reserved, unused, and this vector's own.
-        unsafe { pages.touch(out.as_ptr(), out.capacity(), out.len()..out.len() + values.len()) };
-    }
+    // SAFETY: the range is reserved, unused, and this vector's own.
+    unsafe { pages.touch(out.as_ptr(), out.capacity(), out.len()..out.len() + values.len()) };
     out.extend_from_slice(values);
     Ok(())
 }
@@ -72,26 +71,27 @@ mod linux {
     use super::HUGE_PAGE_BYTES;
     use std::ops::Range;
     use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
-    use std::time::Duration;
 
     const PAGE_BYTES: usize = 4096;
-    /// A huge page that takes longer, in time of the thread, has waited for the host. Clearing one takes 0.1 to 0.4 ms.
-    const STALL: Duration = Duration::from_millis(1);
-    const MILLISECOND: u64 = 1_000_000;
-    /// For how long arrays get small pages after the next stall: first 16 ms, then twice as long each time.
-    static AVOIDED: AtomicU64 = AtomicU64::new(16 * MILLISECOND);
-    const MOST_AVOIDED: u64 = 512 * MILLISECOND;
-    /// Ranges below this size are too many for a look at the clock each, unless a huge page begins in them.
-    const LEAST_BYTES: usize = 64 << 10;
+    const MILLISECOND_NS: u64 = 1_000_000;
+    /// A huge page whose first touch takes longer, in time of the thread, has waited for the host: ten times the usual.
+    const STALL_NS: u64 = MILLISECOND_NS;
+    /// For how long arrays get small pages after a stall: at first, and at most, since it doubles with each.
+    const MIN_AVOIDED_NS: u64 = 16 * MILLISECOND_NS;
+    const MAX_AVOIDED_NS: u64 = 512 * MILLISECOND_NS;
+    /// Ranges below this size are too many to read the clock for each, unless a huge page begins in them.
+    const MIN_BYTES: usize = 64 << 10;
 
     /// When huge pages are to be tried again, in nanoseconds of the monotonic clock. A fact about the machine, like the
     /// instruction set: one job's stall saves the next one its own.
-    static AVOIDED_UNTIL: AtomicU64 = AtomicU64::new(0);
+    pub(super) static AVOIDED_UNTIL: AtomicU64 = AtomicU64::new(0);
+    /// For how long the last stall made arrays avoid them.
+    static AVOIDED_NS: AtomicU64 = AtomicU64::new(0);
 
     /// Modes of an array: too small to care, in huge pages, or large but in small pages.
     const PLAIN: u8 = 0;
     const HUGE: u8 = 1;
-    const SMALL: u8 = 2;
+    pub(super) const SMALL: u8 = 2;
 
     pub(super) fn request(mode: &AtomicU8, start: usize, bytes: usize) {
         let wanted = match bytes {
@@ -112,7 +112,7 @@ mod linux {
     pub(super) unsafe fn touch(mode: &AtomicU8, start: usize, bytes: usize, range: Range<usize>) {
         let (from, end) = (start + range.start, start + range.end);
         if mode.load(Relaxed) == HUGE {
-            let mut at = if range.len() >= LEAST_BYTES { from } else { from.next_multiple_of(HUGE_PAGE_BYTES) };
+            let mut at = if range.len() >= MIN_BYTES { from } else { from.next_multiple_of(HUGE_PAGE_BYTES) };
             while at < end {
                 // SAFETY: `at` is in the range, which is allocated and this thread's alone.
                 unsafe { touch_page(at as *mut u8) };
@@ -125,7 +125,7 @@ mod linux {
             SMALL if !is_avoided() && mode.swap(HUGE, Relaxed) == SMALL => advise(start, bytes, libc::MADV_HUGEPAGE),
             _ => {}
         }
-        if mode.load(Relaxed) == SMALL && range.len() >= LEAST_BYTES {
+        if mode.load(Relaxed) == SMALL && range.len() >= MIN_BYTES {
             // One call takes three quarters of the time of a fault for each page.
             advise(from, range.len(), libc::MADV_POPULATE_WRITE);
         }
@@ -137,16 +137,17 @@ mod linux {
         let before = now(libc::CLOCK_THREAD_CPUTIME_ID);
         // SAFETY: this function's condition.
         unsafe { place.write_volatile(0) };
-        if now(libc::CLOCK_THREAD_CPUTIME_ID) - before > STALL.as_nanos() as u64 {
-            avoid();
+        if now(libc::CLOCK_THREAD_CPUTIME_ID) - before > STALL_NS && !is_avoided() {
+            let (now, until) = (now(libc::CLOCK_MONOTONIC), AVOIDED_UNTIL.load(Relaxed));
+            let avoided = next_avoided(AVOIDED_NS.load(Relaxed), now.saturating_sub(until));
+            AVOIDED_NS.store(avoided, Relaxed);
+            AVOIDED_UNTIL.store(now + avoided, Relaxed);
         }
     }
 
-    /// After a stall.
-    pub(super) fn avoid() {
-        let avoided = AVOIDED.load(Relaxed);
-        AVOIDED_UNTIL.store(now(libc::CLOCK_MONOTONIC) + avoided, Relaxed);
-        AVOIDED.store((2 * avoided).min(MOST_AVOIDED), Relaxed);
+    /// For how long to avoid huge pages after a stall, if it was `last` before, which ended `since` ago.
+    pub(super) fn next_avoided(last: u64, since: u64) -> u64 {
+        if since > MAX_AVOIDED_NS { MIN_AVOIDED_NS } else { (2 * last).clamp(MIN_AVOIDED_NS, MAX_AVOIDED_NS) }
     }
 
     fn is_avoided() -> bool {
@@ -177,26 +178,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn touched_memory_keeps_what_was_written_and_changes_its_pages_after_a_stall() {
+    fn touches_change_nothing_outside_of_the_range() {
         let mut values = vec![1u8; 3 * HUGE_PAGE_BYTES];
         let (start, count) = (values.as_mut_ptr(), values.len());
         let pages = HugePages::default();
         pages.request(start, count);
-        for (from, stall) in [(0, false), (HUGE_PAGE_BYTES, true), (2 * HUGE_PAGE_BYTES, false)] {
-            #[cfg(target_os = "linux")]
-            if stall {
-                linux::avoid();
-            }
+        for from in [0, HUGE_PAGE_BYTES, 2 * HUGE_PAGE_BYTES] {
             let range = from..from + HUGE_PAGE_BYTES;
             // SAFETY: the vector is this thread's own.
             unsafe {
                 pages.touch(start, count, range.clone());
                 start.add(range.start).write_bytes(2, range.len());
             }
-            let _ = stall;
             assert!(values[..range.end].iter().all(|&byte| byte == 2));
             assert!(values[range.end..].iter().all(|&byte| byte == 1));
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn arrays_take_small_pages_while_huge_ones_are_avoided() {
+        use std::sync::atomic::Ordering::Relaxed;
+        let mut values = vec![1u8; 2 * HUGE_PAGE_BYTES];
+        let (start, count) = (values.as_mut_ptr(), values.len());
+        let (before, later) = (HugePages::default(), HugePages::default());
+        before.request(start, count);
+        linux::AVOIDED_UNTIL.store(u64::MAX, Relaxed);
+        later.request(start, count);
+        // SAFETY: the vector is this thread's own.
+        unsafe { before.touch(start, count, 0..count) };
+        let modes = [&before, &later].map(|pages| pages.mode.load(Relaxed));
+        linux::AVOIDED_UNTIL.store(0, Relaxed);
+        assert_eq!(modes, [linux::SMALL; 2]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn stalls_one_after_another_make_arrays_wait_longer() {
+        let ms = |count: u64| count * 1_000_000;
+        let mut waits = vec![linux::next_avoided(0, ms(10_000))];
+        for _ in 0..6 {
+            waits.push(linux::next_avoided(waits[waits.len() - 1], ms(1)));
+        }
+        assert_eq!(waits, [16, 32, 64, 128, 256, 512, 512].map(ms));
+        assert_eq!(linux::next_avoided(ms(512), ms(600)), ms(16));
     }
 
     #[test]
