@@ -5,7 +5,7 @@
 //! that is not plain, and [`Statement`], which knows every rule, parses that line. The result therefore depends neither
 //! on where a run ends nor on the CPU's instruction set.
 
-use super::parsed::ObjParsed;
+use super::parsed::{EventKind, ObjParsed};
 use super::rows::rows;
 use super::statement::Statement;
 use super::tokens::ObjLine;
@@ -67,9 +67,16 @@ impl ObjParser<'_> {
             if start >= text.end {
                 break;
             }
-            let taken = rows(window, line, start, text, self.options, out)?;
+            let taken = rows(window, line, start, text, out)?;
             line += taken;
             if taken > 0 {
+                continue;
+            }
+            if self.name(window, line, text, out)? {
+                line += 1;
+                if out.over {
+                    return Ok(index.line_start(line));
+                }
                 continue;
             }
             let skipped = skip_blank(text, start);
@@ -86,6 +93,26 @@ impl ObjParser<'_> {
             }
         }
         Ok(index.next_start())
+    }
+
+    /// Parses the line of a name if its keyword and its end are plain to see: some programs have a group and a material
+    /// every few faces. Without this, reading such files takes 1.05 times as long (`read style groups`).
+    fn name(&self, window: Window<'_>, line: usize, text: ObjChunkText<'_>, out: &mut ObjParsed) -> Result<bool> {
+        let (start, end) = (window.index.line_start(line), window.index.lines()[line].newline as usize);
+        let Some(bytes) = text.padded.get(start..end).filter(|_| end <= text.end) else { return Ok(false) };
+        let (kind, word) = match bytes {
+            [b'g', b' ' | b'\t', ..] => (EventKind::Group, start..start + 1),
+            [b'o', b' ' | b'\t', ..] => (EventKind::Object, start..start + 1),
+            [b'u', b's', b'e', b'm', b't', b'l', b' ' | b'\t', ..] => (EventKind::Material, start..start + 6),
+            _ => return Ok(false),
+        };
+        // The line may go on after a backslash.
+        if bytes.contains(&b'\\') {
+            return Ok(false);
+        }
+        let line = ObjLine { start, end, next: end + 1, continued: false };
+        Statement { text, line, options: self.options, out }.parse_name(kind, word)?;
+        Ok(true)
     }
 
     /// Parses the logical line at `start`, which can be any statement; returns the offset of the next one.

@@ -5,12 +5,10 @@
 //! [`parse`](super::parse).
 
 use super::parse::ObjChunkText;
-use super::parsed::{EventKind, ObjParsed, ObjSegment, RelativeRun};
+use super::parsed::{ObjParsed, ObjSegment, RelativeRun};
 use super::relative::relate;
 use polyhaul_model::error::{Error, Result, try_push};
-use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
-use polyhaul_text::scan::is_space;
 
 /// Parses the run of lines of one kind that begins at `line`; returns how many lines it took.
 pub(super) fn rows(
@@ -18,7 +16,6 @@ pub(super) fn rows(
     line: usize,
     start: usize,
     text: ObjChunkText<'_>,
-    options: &ParseOptions,
     out: &mut ObjParsed,
 ) -> Result<usize> {
     // The kernel checks the whole keyword; two bytes only choose the kernel. The padding after the text makes both
@@ -47,9 +44,6 @@ pub(super) fn rows(
             out.group_pending &= taken == 0;
             Ok(taken)
         }
-        [b'g', b' ' | b'\t'] => name(window, line, (b"g", EventKind::Group), text, options, out),
-        [b'o', b' ' | b'\t'] => name(window, line, (b"o", EventKind::Object), text, options, out),
-        [b'u', b's'] => name(window, line, (b"usemtl", EventKind::Material), text, options, out),
         _ => Ok(0),
     }
 }
@@ -57,42 +51,6 @@ pub(super) fn rows(
 /// Room for the rows from `line` on: small files should not pay for a window that is full. Kernels write 16 at a time.
 fn lines_from(window: Window<'_>, line: usize) -> usize {
     window.index.lines().len() - line + 16
-}
-
-/// The line of an object's, group's or material's name, if nothing in it needs a second look: no escape, no NUL, and a
-/// name within its limit. Some programs name a group and a material every few faces; as a
-/// [`Statement`](super::statement::Statement), such a line took longer than two faces.
-fn name(
-    window: Window<'_>,
-    line: usize,
-    (keyword, kind): (&[u8], EventKind),
-    text: ObjChunkText<'_>,
-    options: &ParseOptions,
-    out: &mut ObjParsed,
-) -> Result<usize> {
-    let start = window.index.line_start(line);
-    let end = window.index.lines()[line].newline as usize;
-    if end > text.end || end - start <= keyword.len() {
-        return Ok(0);
-    }
-    let Some(([b' ' | b'\t', rest @ ..], at)) =
-        text.padded[start..end].strip_prefix(keyword).map(|rest| (rest, start + keyword.len() + 1))
-    else {
-        return Ok(0);
-    };
-    let before = rest.iter().take_while(|&&byte| is_space(byte)).count();
-    let after = rest.iter().rev().take_while(|&&byte| is_space(byte)).count();
-    if before + after >= rest.len() {
-        return Ok(0);
-    }
-    let name = &rest[before..rest.len() - after];
-    if name.len() as u64 > options.limits.name_bytes || name.iter().any(|byte| matches!(byte, b'\\' | 0)) {
-        return Ok(0);
-    }
-    out.group_pending |= kind == EventKind::Group;
-    let token = ((at + before - text.start) as u32, name.len() as u32);
-    out.event(kind, name, token)?;
-    Ok(1)
 }
 
 /// The maximum number of lines to convert one number at a time before the fast kernel is tried again.

@@ -76,10 +76,7 @@ impl Statement<'_, '_> {
             b"l" => self.element(ElementKind::Line, tokens)?,
             b"p" => self.element(ElementKind::Point, tokens)?,
             b"o" => self.named(EventKind::Object, word, tokens)?,
-            b"g" => {
-                self.out.group_pending = true;
-                self.named(EventKind::Group, word, tokens)?
-            }
+            b"g" => self.named(EventKind::Group, word, tokens)?,
             b"usemtl" => self.named(EventKind::Material, word, tokens)?,
             b"mtllib" => self.named(EventKind::Library, word, tokens)?,
             b"s" => self.smoothing(word, tokens)?,
@@ -92,6 +89,17 @@ impl Statement<'_, '_> {
             [b'#', ..] => self.comment(word)?,
             other => self.unknown(word, other)?,
         };
+        self.close(outcome)
+    }
+
+    /// As [`Statement::parse`], for a line whose keyword `word` is known to be that of `kind`.
+    pub(super) fn parse_name(mut self, kind: EventKind, word: ObjToken) -> Result<()> {
+        let tokens = ObjLine { start: word.end, ..self.line }.tokens(self.text.padded);
+        let outcome = self.named(kind, word, tokens)?;
+        self.close(outcome)
+    }
+
+    fn close(&mut self, outcome: ObjStatementParse<()>) -> Result<()> {
         match outcome {
             Ok(()) => Ok(()),
             Err(broken) => self.complain(Weight::Broken, "malformed", broken),
@@ -194,6 +202,7 @@ impl Statement<'_, '_> {
 
     /// A statement that is resolved in order: its text is kept unchanged.
     fn named(&mut self, kind: EventKind, word: ObjToken, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
+        self.out.group_pending |= kind == EventKind::Group;
         let rest = tokens.rest();
         let name = unescaped(&self.text.padded[rest.clone()])?;
         let is_name = matches!(kind, EventKind::Object | EventKind::Group | EventKind::Material);
