@@ -25,6 +25,37 @@ pub fn read(name: &str, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Touches as much fresh memory as `file` has bytes, once for each page: in `huge` pages or in `small` ones, by one fault
+/// for each page; or `populated`, small pages by one system call for each 256 KiB.
+#[cfg(target_os = "linux")]
+pub fn touch(file: &Path, kind: &str) -> Result<(), Failure> {
+    const HUGE_PAGE_BYTES: usize = 2 << 20;
+    let bytes = (std::fs::metadata(file)?.len() as usize).next_multiple_of(HUGE_PAGE_BYTES);
+    let (step, advice) = match kind {
+        "huge" => (HUGE_PAGE_BYTES, libc::MADV_HUGEPAGE),
+        "small" => (4096, libc::MADV_NOHUGEPAGE),
+        "populated" => (BLOCK_BYTES, libc::MADV_NOHUGEPAGE),
+        _ => return Err(format!("no kind {kind} of pages").into()),
+    };
+    let layout = std::alloc::Layout::from_size_align(bytes, HUGE_PAGE_BYTES)?;
+    // SAFETY: the size is not zero unless the file is empty, which no input is; every place lies in the allocation, which
+    // lives until the process ends.
+    let ((), timing) = unsafe {
+        let start = std::alloc::alloc(layout);
+        libc::madvise(start.cast(), bytes, advice);
+        measure::timed(|| {
+            for at in (0..bytes).step_by(step) {
+                match kind {
+                    "populated" => _ = libc::madvise(start.add(at).cast(), step, libc::MADV_POPULATE_WRITE),
+                    _ => start.add(at).write_volatile(1),
+                }
+            }
+        })
+    };
+    measure::print(timing, &[("bytes", bytes as u64)]);
+    Ok(())
+}
+
 fn count_lines(block: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', block).count() as u64
 }

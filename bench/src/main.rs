@@ -33,6 +33,7 @@ usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|st
        bench-obj read polyhaul-files|tobj-files FOLDER [THREADS]
        bench-obj read limit-once|limit-lines|limit-memory FILE
        bench-obj read limit-calls FILE BYTES
+       bench-obj read limit-touch FILE huge|small|populated (Linux)
        bench-obj read limit-cat|limit-memory|limit-inflate FILE-OR-FOLDER [THREADS]
        bench-obj write polyhaul|polyhaul-text|obj|stl_io|limit FILE OUTPUT [THREADS]
        bench-obj numbers|records ROUNDS
@@ -52,6 +53,8 @@ fn run(args: &[&str]) -> Result<(), Failure> {
             generate::main(&format!("{kind}-{style}"), megabytes.parse()?, Path::new(file))
         }
         ["generate", kind, megabytes, file] => generate::main(kind, megabytes.parse()?, Path::new(file)),
+        #[cfg(target_os = "linux")]
+        ["read", "limit-touch", file, kind] => limits::touch(Path::new(file), kind),
         ["read", name @ ("limit-once" | "limit-lines" | "limit-memory"), file, ..] => {
             limits::read(name, Path::new(file))
         }

@@ -3,7 +3,7 @@
 //! All rows of an element have one size, and a mesh has no colors: as written by a scanner or an exporter. Text also
 //! comes in the styles of [`super::styles`].
 
-use super::styles::style;
+use super::styles::{Style, TIDY, style};
 use super::{Failure, Grid, Text, hash};
 
 /// The size of a vertex with its two triangles.
@@ -45,7 +45,7 @@ pub fn ascii(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     for (row, column) in grid.vertices(0) {
         text.numbers(&vertex(&grid, row, column))?;
     }
-    faces(text, &grid)
+    faces(text, &grid, &TIDY)
 }
 
 /// A mesh as text, as scanners write it: positions, and a color of four bytes for each.
@@ -65,7 +65,7 @@ pub fn colors(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
         text.bytes(format!("{x:.6} {y:.6} {z:.6} {red} {green} {blue} 255\n").as_bytes());
         text.spill()?;
     }
-    faces(text, &grid)
+    faces(text, &grid, &TIDY)
 }
 
 /// A mesh as text with the habits of other programs: positions and normals, as doubles where the program has them, and
@@ -98,27 +98,18 @@ pub fn styled(text: &mut Text, name: &str, megabytes: u64) -> Result<(), Failure
         text.line.drain(..style.gap.len());
         style.end(text)?;
     }
-    for triangle in triangles(&grid) {
+    faces(text, &grid, &style)
+}
+
+/// The triangles as rows of text.
+fn faces(text: &mut Text, grid: &Grid, style: &Style) -> Result<(), Failure> {
+    for triangle in triangles(grid) {
         text.bytes(b"3");
         for corner in triangle {
             text.bytes(style.gap);
             text.integer(u64::from(corner));
         }
         style.end(text)?;
-    }
-    Ok(())
-}
-
-/// The triangles as rows of text.
-fn faces(text: &mut Text, grid: &Grid) -> Result<(), Failure> {
-    for triangle in triangles(grid) {
-        text.bytes(b"3");
-        for corner in triangle {
-            text.bytes(b" ");
-            text.integer(u64::from(corner));
-        }
-        text.bytes(b"\n");
-        text.spill()?;
     }
     Ok(())
 }

@@ -53,7 +53,8 @@ pub(super) struct Style {
     polypaint: bool,
 }
 
-const TIDY: Style = Style {
+/// The easiest to read.
+pub(super) const TIDY: Style = Style {
     newline: b"\n",
     gap: b" ",
     numbers: Numbers::Fixed,

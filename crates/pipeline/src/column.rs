@@ -70,7 +70,8 @@ impl<T: Copy + Send> Column<T> {
         if range.end > items.capacity() {
             return Err(Error::new(ErrorKind::Internal, format!("no space was reserved for these {}", self.name)));
         }
-        // SAFETY: as below. What is in the range is about to be overwritten.
+        // SAFETY: `range.end <= capacity` was checked, and by this function's contract no other thread uses the range.
+        // All of it is about to be filled.
         unsafe { self.pages.touch(items.as_ptr(), items.capacity(), range.clone()) };
         // SAFETY: `range.end <= capacity` was checked, so the range is in the allocation, which the read lock keeps in
         // place. `UnsafeCell` allows writing through a shared reference, and by this function's contract no other

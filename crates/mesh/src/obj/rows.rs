@@ -48,9 +48,9 @@ pub(super) fn rows(
     }
 }
 
-/// Room for the rows from `line` on: small files should not pay for a window that is full. Kernels write 16 at a time.
+/// Room for the rows from `line` on: small files should not pay for a window that is full.
 fn lines_from(window: Window<'_>, line: usize) -> usize {
-    window.index.lines().len() - line + 16
+    window.index.lines().len() - line
 }
 
 /// The maximum number of lines to convert one number at a time before the fast kernel is tried again.
@@ -134,7 +134,7 @@ fn faces(window: Window<'_>, line: usize, line_offset: u32, out: &mut ObjParsed)
     let at = out.counts();
     let faces = &mut out.elements[0];
     let first = faces.values.len();
-    let values = faces.values.spare(window.index.tokens_from(line) + 2 * VALUE_SLACK)?;
+    let values = faces.values.spare(window.index.tokens_from(line) + VALUE_SLACK)?;
     let row_ends = faces.row_ends.spare(lines_from(window, line))?;
     let FaceRows { rows, values: count, form, is_negative } = face_rows(window, line, b"f", values, row_ends);
     if rows == 0 {

@@ -27,8 +27,6 @@ pub(super) struct PlyLinesOrder {
 enum PlyForm {
     /// So many f32s.
     Floats(usize),
-    /// So many f64s.
-    Doubles(usize),
     /// Numbers of these types.
     Numbers(Vec<Scalar>),
     /// A list of integers.
@@ -143,12 +141,8 @@ impl PlyForm {
         for property in properties {
             try_push(&mut columns, property.item, "properties")?;
         }
-        let all = |wanted: Scalar| !columns.is_empty() && columns.iter().all(|scalar| *scalar == wanted);
-        Ok(match columns.len() {
-            count if all(Scalar::F32) => PlyForm::Floats(count),
-            count if all(Scalar::F64) && count <= MAX_ENDS => PlyForm::Doubles(count),
-            _ => PlyForm::Numbers(columns),
-        })
+        let is_single = !columns.is_empty() && columns.iter().all(|scalar| *scalar == Scalar::F32);
+        Ok(if is_single { PlyForm::Floats(columns.len()) } else { PlyForm::Numbers(columns) })
     }
 }
 
@@ -292,16 +286,6 @@ impl PlyLines<'_> {
                 rows.extend(numbers.floats[..whole * count].iter().flat_map(|number| number.to_ne_bytes()));
                 Ok(whole)
             }
-            PlyForm::Doubles(count) => {
-                let same = numbers.even(window, lines, *count);
-                numbers.make_room()?;
-                let most = same.min(MAX_ENDS / count) * count;
-                let (out, marks) = (&mut numbers.doubles[..most], &mut numbers.marks[..most]);
-                let whole = tokens::doubles(window, first, out, marks) / count;
-                rows.try_reserve(whole * count * 8).map_err(|_| Error::memory("rows"))?;
-                rows.extend(numbers.doubles[..whole * count].iter().flat_map(|number| number.to_ne_bytes()));
-                Ok(whole)
-            }
             PlyForm::Numbers(columns) => {
                 numbers.make_room()?;
                 let same = numbers.even(window, lines, columns.len());
@@ -346,13 +330,14 @@ fn push_list(count: Scalar, item: Scalar, words: &[i32], rows: &mut Vec<u8>) -> 
     if usize::try_from(size) != Ok(items.len()) {
         return None;
     }
-    let before = rows.len();
     if let (Scalar::U8, Scalar::I32, [a, b, c]) = (count, item, items) {
-        // Nearly all lists are this one.
+        // A triangle as most programs declare it, in one piece: reading a mesh of them takes 0.93 of the time
+        // (`read ply style blender`).
         let [[a0, a1, a2, a3], [b0, b1, b2, b3], [c0, c1, c2, c3]] = [a, b, c].map(|item| item.to_ne_bytes());
         rows.extend_from_slice(&[3, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3]);
         return Some(3);
     }
+    let before = rows.len();
     let mut fits = push(count, i64::from(size), rows);
     match item {
         Scalar::I32 => items.iter().for_each(|number| rows.extend_from_slice(&number.to_ne_bytes())),
