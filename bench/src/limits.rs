@@ -25,8 +25,8 @@ pub fn read(name: &str, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Touches as much fresh memory as `file` has bytes, once for each page: in `huge` pages or in `small` ones, by one fault
-/// for each page; or `populated`, small pages by one system call for each 256 KiB.
+/// Touches as much fresh memory as `file` has bytes, once for each page: in `huge` pages or in `small` ones, by one
+/// fault for each page; or `populated`, small pages by one system call for each 256 KiB.
 #[cfg(target_os = "linux")]
 pub fn touch(file: &Path, kind: &str) -> Result<(), Failure> {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
@@ -38,8 +38,8 @@ pub fn touch(file: &Path, kind: &str) -> Result<(), Failure> {
         _ => return Err(format!("no kind {kind} of pages").into()),
     };
     let layout = std::alloc::Layout::from_size_align(bytes, HUGE_PAGE_BYTES)?;
-    // SAFETY: the size is not zero unless the file is empty, which no input is; every place lies in the allocation, which
-    // lives until the process ends.
+    // SAFETY: the size is not zero unless the file is empty, which no input is; every place lies in the allocation,
+    // which lives until the process ends.
     let ((), timing) = unsafe {
         let start = std::alloc::alloc(layout);
         libc::madvise(start.cast(), bytes, advice);

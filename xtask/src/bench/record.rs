@@ -28,13 +28,13 @@ const README: [(&str, &str, &str, Memory); 8] = [
 
 /// How it was measured, for readers of a record.
 const METHOD: &str = "\
-Every contestant is a process of its own, and a new one for each measurement, but for those that write arrays: they \
-hold them all the time, and of two runs in a row the second counts. The contestants of a table take turns, round after \
-round, in every other one from the last to the first; slow ones do not take part in every round. Times and ratios are of the fastest round, MB/s are of the input's text. Files are in the page cache. Starting \
-a program, and taking the model apart, are not measured; of a pipe, CPU time and memory are its reader's. Peak memory \
-is the resident set's highest mark, the most of all rounds; extra means without the model's arrays and without what \
-the process held before. Both release profiles, polyhaul's and the benchmark's, are the same. Read the ratios: \
-absolute figures are of this machine.
+Each measurement is a new process, except for programs that write arrays: these keep the arrays in memory, and the \
+second of two runs counts. The programs of a table take turns, and every other round runs in reverse order; slow ones \
+skip some rounds. Times and ratios are those of the fastest round; MB/s refers to the input's text. Files are in the \
+page cache. Starting a program and freeing the model are not measured, except where whole processes are. For a pipe, \
+CPU time and memory are the reader's. Peak memory is the maximum resident set of all rounds; extra memory excludes the \
+model's arrays and what the process held before. Both release profiles, polyhaul's and the benchmark's, are the same. \
+Compare ratios: absolute figures depend on the machine.
 ";
 
 /// How verdicts are judged.
@@ -195,7 +195,7 @@ impl Record {
 
     /// Each row that an earlier build has too: above 1.00×, this one is faster.
     fn before_table(&self, page: &mut String) {
-        let mut table = Table::new(2, &["job", "by", "before", "now", "least", "median"]);
+        let mut table = Table::new(2, &["job", "by", "before", "now", "min", "median"]);
         let heads = table.0.len();
         let rows = self.outcomes.iter().flat_map(|outcome| outcome.rows.iter().map(move |row| (outcome, row)));
         for (outcome, now) in rows {
@@ -231,7 +231,7 @@ impl Record {
     }
 
     fn kernel_table(&self) -> Table {
-        let mut table = Table::new(2, &["job", "by", "least ns", "median ns", "against rust", "result"]);
+        let mut table = Table::new(2, &["job", "by", "min ns", "median ns", "against rust", "result"]);
         for kernel in &self.kernels {
             let rust = self.kernels.iter().find(|other| other.group == kernel.group && other.name == "rust");
             table.row([
@@ -253,7 +253,7 @@ impl Record {
     /// A table for each file.
     fn picture_tables(&self, page: &mut String) {
         for group in self.pictures.chunk_by(|a, b| a.group == b.group) {
-            let head = ["by", "least ms", "median ms", "MPix/s", "calls", "extra memory", "pixels"];
+            let head = ["by", "min ms", "median ms", "MPix/s", "calls", "extra memory", "pixels"];
             let mut table = Table::new(1, &head);
             for picture in group {
                 table.row([
@@ -315,7 +315,7 @@ impl Record {
         let Machine { cpu, cores, date, .. } = &self.machine;
         let _ = writeln!(
             text,
-            "{cpu}, {cores} cores, {date}; the least of {} rounds, files in the page cache. Every figure comes from \
+            "{cpu}, {cores} cores, {date}; minimum of {} rounds, files in the page cache. Every figure comes from \
              `cargo xtask bench`.",
             self.rounds
         );
@@ -365,7 +365,7 @@ fn outcome_table(outcome: &Outcome) -> Table {
     let (baseline, limit) = (outcome.group.baseline, outcome.group.limit);
     let (faster, longer) = (format!("speed against {baseline}"), format!("time against {limit}"));
     let heads =
-        ["", "least s", "median s", "90 % s", "MB/s", "CPU s", &faster, &longer, "peak MiB", "extra MiB", "result"];
+        ["", "min s", "median s", "p90 s", "MB/s", "CPU s", &faster, &longer, "peak MiB", "extra MiB", "result"];
     let mut table = Table::new(1, &heads);
     let (baseline, limit) = (outcome.seconds(baseline), outcome.seconds(limit));
     for row in &outcome.rows {
