@@ -2,8 +2,9 @@
 
 use super::directive::{COUNT, Directive};
 use super::intern::PbrtNames;
-use super::shelf::{PbrtShelf, room_of};
+use super::shelf::{PbrtShelf, Room, room_of};
 use polyhaul_model::error::{Diagnostic, Excerpt, Place, Result, limit_hint, try_copy, try_string};
+use polyhaul_model::kept::Kept;
 use polyhaul_model::names;
 use polyhaul_model::render::{Declaration, Name, Segment, StoredParameter};
 use polyhaul_model::warnings::{KEPT, Weight};
@@ -156,14 +157,14 @@ impl PbrtParsed {
         for number in 0..self.names.len() {
             names.push(text(self.names.get(number as u32))?);
         }
-        let numbers = room_of(&self.floats) + room_of(&self.integers) + room_of(&self.doubles);
+        let numbers = room_for(&self.floats) + room_for(&self.integers) + room_of(&self.doubles);
         let mut room = shelf.room(numbers + room_of(&self.parameters) + room_of(&self.strings))?;
         let segment = Segment {
             names: Box::default(),
             declarations: exactly(&self.declarations)?,
             parameters: room.keep(&self.parameters)?,
-            floats: room.keep(&self.floats)?,
-            integers: room.keep(&self.integers)?,
+            floats: keep(&mut self.floats, &mut room)?,
+            integers: keep(&mut self.integers, &mut room)?,
             bools: exactly(&self.bools)?,
             strings: room.keep(&self.strings)?,
             doubles: room.keep(&self.doubles)?,
@@ -182,6 +183,23 @@ impl PbrtParsed {
             bytes: 0,
         })
     }
+}
+
+/// Arrays from this size on become the model's own, without a copy into a room.
+const LARGE_BYTES: usize = 1 << 20;
+
+/// The bytes of a room that an array takes.
+fn room_for<T>(values: &[T]) -> usize {
+    if size_of_val(values) < LARGE_BYTES { room_of(values) } else { 0 }
+}
+
+/// An array of the model: a copy in a room, or the vector itself.
+fn keep<T: Copy + Send + Sync + 'static>(values: &mut Vec<T>, room: &mut Room) -> Result<Kept<T>> {
+    if room_for(values) > 0 || values.is_empty() {
+        return room.keep(values);
+    }
+    values.shrink_to_fit();
+    Ok(std::mem::take(values).into())
 }
 
 /// The number of each directive among some events.

@@ -8,7 +8,7 @@
 //! at which it and the files around it are named. These lists are compared lexicographically, and a file comes after
 //! those named in it: by then only its rest is still to be read.
 
-use super::ahead;
+use super::ahead::AheadPool;
 use super::borders::DIRECTIVES;
 use super::event::PbrtSaid;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
@@ -154,7 +154,7 @@ pub(super) struct PbrtLibrary<'f> {
     opener: &'f dyn Files,
     chunk_bytes: usize,
     line_bytes: u64,
-    threads: usize,
+    ahead: Arc<AheadPool>,
 }
 
 /// The origin of a piece.
@@ -190,8 +190,8 @@ pub(super) enum PbrtNext {
 
 impl<'f> PbrtLibrary<'f> {
     pub(super) fn new(opener: &'f dyn Files, options: &ParseOptions, chunk_bytes: usize) -> PbrtLibrary<'f> {
-        let (line_bytes, threads) = (options.limits.line_bytes, options.run.worker_threads());
-        PbrtLibrary { table: Mutex::default(), opener, chunk_bytes, line_bytes, threads }
+        let line_bytes = options.limits.line_bytes;
+        PbrtLibrary { table: Mutex::default(), opener, chunk_bytes, line_bytes, ahead: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, PbrtTable> {
@@ -277,8 +277,8 @@ impl<'f> PbrtLibrary<'f> {
         let OpenFile { text, chunk_bytes, identity, folder, key } = open;
         let chunk_bytes = chunk_bytes.unwrap_or(self.chunk_bytes);
         let text = text.cut(chunk_bytes, self.line_bytes, PADDING).at_borders(DIRECTIVES);
-        // One thread gains nothing from it, and would copy them: 3 % of a scene of such lists.
-        let text = if self.threads > 1 { text.parse_ahead(ahead::numbers) } else { text };
+        let pool = self.ahead.clone();
+        let text = text.parse_ahead(Box::new(move |text, range| pool.numbers(text, range)));
         let mut table = self.lock();
         let entry = &mut table.files[file];
         (entry.identity, entry.folder) = (identity, folder.into());
@@ -388,6 +388,13 @@ impl<'f> PbrtLibrary<'f> {
                 Some(PbrtOrigin { file, piece, failed: Some(error) })
             }
         }
+    }
+
+    /// Reads the `bytes` of a piece again that gaps left out.
+    pub(super) fn fill(&self, origin: &PbrtOrigin, text: &mut Text, bytes: u64) -> Result<()> {
+        let reading = self.lock().files[origin.file].reading.clone();
+        let missing = || Error::new(ErrorKind::Internal, "a file of the scene is missing; this is a bug in polyhaul");
+        reading.ok_or_else(missing)?.text.fill(text, bytes as usize)
     }
 
     /// A file has no more than `count` pieces.

@@ -1,13 +1,12 @@
 //! The tokens of a piece of text: words, strings, brackets, and runs of numbers. It knows no directive.
 
-use super::ahead::AheadNumbers;
+use super::ahead::{AheadNumbers, NUMBER_BYTES};
 use super::event::{PbrtComplaint, Spot};
 use memchr::{memchr, memchr2, memrchr};
 use polyhaul_mesh::place::excerpt;
 use polyhaul_model::error::{Error, Excerpt, Result};
 use polyhaul_model::warnings::Weight;
-use polyhaul_pipeline::chunk::Ahead;
-use polyhaul_pipeline::huge;
+use polyhaul_pipeline::chunk::{Gap, Text};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list::{self, Lists, Stop, ends_token};
 
@@ -24,8 +23,10 @@ pub(super) struct Lexer<'a> {
     line_start: usize,
     /// The last string, if it has escapes.
     decoded: Vec<u8>,
-    /// Numbers that were parsed in advance, the last ones first.
-    ahead: Vec<Ahead>,
+    /// Numbers that were parsed in advance and are not in the text, the last ones first.
+    gaps: Vec<Gap>,
+    /// Whether there were any where no list of numbers is.
+    missed: bool,
 }
 
 /// The kind of the next token.
@@ -62,17 +63,17 @@ impl From<Error> for PbrtFault {
 pub(super) type PbrtParse<T> = std::result::Result<T, PbrtFault>;
 
 impl<'a> Lexer<'a> {
-    pub(super) fn new(padded: &'a [u8], start: usize, end: usize, level: Level) -> Lexer<'a> {
-        let lists = Lists::new(padded, end, level);
-        let (decoded, ahead) = (Vec::new(), Vec::new());
-        Lexer { padded, start, end, lists, level, at: start, lines: 0, line_start: start, decoded, ahead }
+    /// The tokens of `text`, where `gaps` are.
+    pub(super) fn new(text: &'a Text, mut gaps: Vec<Gap>, level: Level) -> Lexer<'a> {
+        let (padded, start, end) = (text.padded(), text.start, text.end);
+        gaps.reverse();
+        let (lists, decoded) = (Lists::new(padded, end, level), Vec::new());
+        Lexer { padded, start, end, lists, level, at: start, lines: 0, line_start: start, decoded, gaps, missed: false }
     }
 
-    /// The same with numbers that were parsed in advance, in order.
-    pub(super) fn with_ahead(self, mut ahead: Vec<Ahead>) -> Lexer<'a> {
-        ahead.retain(|part| part.range.end <= self.end);
-        ahead.reverse();
-        Lexer { ahead, ..self }
+    /// Whether there were numbers parsed in advance that are no part of a list.
+    pub(super) fn has_missed(&self) -> bool {
+        self.missed || !self.gaps.is_empty()
     }
 
     #[inline]
@@ -83,7 +84,7 @@ impl<'a> Lexer<'a> {
     /// The position of the next token.
     #[inline]
     pub(super) fn spot(&self) -> Spot {
-        Spot { line: self.lines, column: (self.at - self.line_start) as u32 }
+        Spot { line: self.lines, column: self.at.wrapping_sub(self.line_start) as u32 }
     }
 
     /// A mark for the next `len` bytes.
@@ -269,7 +270,7 @@ impl<'a> Lexer<'a> {
 
     /// Takes numbers up to the first other token; `true` if that is a number out of range.
     pub(super) fn floats(&mut self, out: &mut Vec<f32>) -> PbrtParse<bool> {
-        while self.take_ahead(out, Lists::f32s, AheadNumbers::floats)? {}
+        while self.take_gap(out, Lists::f32s, AheadNumbers::floats)? {}
         let stop = self.lists.f32s(self.at, out);
         self.stopped(stop)
     }
@@ -288,48 +289,47 @@ impl<'a> Lexer<'a> {
     }
 
     pub(super) fn integers(&mut self, out: &mut Vec<i32>) -> PbrtParse<bool> {
-        while self.take_ahead(out, Lists::i32s, AheadNumbers::integers)? {}
+        while self.take_gap(out, Lists::i32s, AheadNumbers::integers)? {}
         let stop = self.lists.i32s(self.at, out);
         self.stopped(stop)
     }
 
-    /// Takes numbers up to the next ones that were parsed in advance, and those; `false` if there are none of this type
-    /// in this list.
+    /// Takes numbers up to the next gap, and those of the gap; `false` if there is none in this list.
     #[inline]
-    fn take_ahead<T: Copy>(
+    fn take_gap<T: Copy>(
         &mut self,
         out: &mut Vec<T>,
         parse: impl Fn(&mut Lists<'a>, usize, &mut Vec<T>) -> Option<Stop>,
-        values: impl Fn(&AheadNumbers) -> Option<&[T]>,
+        append: impl Fn(&AheadNumbers, &mut Vec<T>, usize) -> Result<bool>,
     ) -> PbrtParse<bool> {
-        let Some(Ahead { range, values: numbers }) = self.next_ahead() else { return Ok(false) };
-        // The byte before them is white space.
-        let mut before = Lists::new(self.padded, range.start - 1, self.level);
-        let stop = parse(&mut before, self.at, out).ok_or_else(|| Error::memory("values"))?;
-        self.pass_to(stop.at.min(range.start - 1));
-        if stop.at < range.start - 1 {
-            // The list ends before them, or has a comment.
-            self.ahead.push(Ahead { range, values: numbers });
-            return Ok(false);
+        while self.gaps.pop_if(|gap| gap.at < self.at).is_some() {
+            self.missed = true;
         }
-        let Some(new) = numbers.downcast_ref().and_then(&values) else { return Ok(true) };
-        // For those that follow, too: they are of the same list, or of another one of this directive.
-        let later = self.ahead.iter().rev().map_while(|part| part.values.downcast_ref().and_then(&values));
-        let later: usize = later.map(<[T]>::len).sum();
-        huge::extend(out, new, later).map_err(Error::from)?;
-        self.pass_to(range.end);
+        let Some(at) = self.gaps.last().map(|gap| gap.at) else { return Ok(false) };
+        if self.at < at {
+            // The byte before a gap is white space.
+            let mut before = Lists::new(self.padded, at - 1, self.level);
+            let stop = parse(&mut before, self.at, out).ok_or_else(|| Error::memory("values"))?;
+            self.pass_to(stop.at.min(at - 1));
+            if stop.at < at - 1 {
+                // The list ends before it, or has a comment.
+                return Ok(false);
+            }
+            self.pass_to(at);
+        }
+        let Some(gap) = self.gaps.pop() else { return Ok(false) };
+        let Ok(numbers) = gap.values.downcast::<AheadNumbers>() else { return Ok(false) };
+        self.lines += numbers.lines;
+        let before = if numbers.lines > 0 { numbers.tail } else { self.at.wrapping_sub(self.line_start) + gap.bytes };
+        self.line_start = self.at.wrapping_sub(before);
+        self.missed |= !append(&numbers, out, self.later())?;
         Ok(true)
     }
 
-    /// The next numbers that were parsed in advance.
-    #[inline]
-    fn next_ahead(&mut self) -> Option<Ahead> {
-        while let Some(part) = self.ahead.pop() {
-            if part.range.start > self.at {
-                return Some(part);
-            }
-        }
-        None
+    /// About how many numbers follow in this list and others of its directive.
+    fn later(&self) -> usize {
+        let gaps = self.gaps.iter().filter_map(|gap| gap.values.downcast_ref::<AheadNumbers>());
+        gaps.map(|numbers| numbers.len()).sum::<usize>() + (self.end - self.at) / NUMBER_BYTES
     }
 
     fn stopped(&mut self, stop: Option<Stop>) -> PbrtParse<bool> {

@@ -12,7 +12,7 @@ use super::versions::Version;
 use polyhaul_model::error::{Error, Result, limit_hint, try_push};
 use polyhaul_model::printable::printable;
 use polyhaul_model::warnings::Weight;
-use polyhaul_pipeline::chunk::Text;
+use polyhaul_pipeline::chunk::{Gap, Text};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list;
@@ -37,11 +37,12 @@ const PLAIN_ROW: [u64; 4] = [0, 0, 0, 1.0f64.to_bits()];
 struct PbrtSizes([usize; 7]);
 
 impl PbrtParser<'_> {
-    /// Parses a text.
-    pub(super) fn parse(&self, text: &mut Text, parsed: &mut PbrtParsed) -> Result<()> {
+    /// Parses a text. Returns `false` if that takes the bytes that gaps left out: their numbers are no part of a list,
+    /// or a message may quote them.
+    pub(super) fn parse(&self, text: &Text, gaps: Vec<Gap>, parsed: &mut PbrtParsed) -> Result<bool> {
         parsed.clear();
-        let ahead = std::mem::take(&mut text.ahead);
-        let lexer = Lexer::new(text.padded(), text.start, text.end, self.level).with_ahead(ahead);
+        let has_gaps = !gaps.is_empty();
+        let lexer = Lexer::new(text, gaps, self.level);
         let mut piece = ParsePiece { lexer, parsed, options: self.options };
         while piece.lexer.peek() != PbrtToken::End {
             let sizes = PbrtSizes::from_parsed(piece.parsed);
@@ -60,7 +61,7 @@ impl PbrtParser<'_> {
             }
         }
         piece.parsed.end = piece.lexer.end()?;
-        Ok(())
+        Ok(!has_gaps || piece.parsed.complaints.is_empty() && !piece.lexer.has_missed())
     }
 }
 

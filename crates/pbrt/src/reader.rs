@@ -118,12 +118,17 @@ impl<'a> ChunkJob for PbrtJob<'a> {
             return Ok(());
         }
         let PbrtSlot { text, parsed, .. } = slot;
-        self.parser.parse(text, parsed)?;
+        let bytes = text.len() as u64;
+        let gaps = std::mem::take(&mut text.gaps);
+        if !self.parser.parse(text, gaps, parsed)? {
+            self.library.fill(&slot.origin, text, bytes)?;
+            self.parser.parse(text, Vec::new(), parsed)?;
+        }
         if text.too_long {
             parsed.too_long(self.options.limits.line_bytes)?;
         }
         let mut said = parsed.take(&self.shelf)?;
-        said.bytes = text.len() as u64;
+        said.bytes = bytes;
         self.name_files(&said, &slot.origin, &mut slot.files)?;
         slot.said = Some(said);
         slot.parsed.shrink(self.slot_bytes);

@@ -4,18 +4,20 @@
 //! on the few bytes around it (a newline that no backslash escapes). So any worker finds the last boundary in its own
 //! share of a file and passes on the bytes after it ([`super::relay`]), and there is no serial stage. If a source has
 //! pieces (members of compressed data), these are the shares, since the worker that reads a piece decodes it. A stream
-//! is cut at the last complete line. No byte is read twice, however long a line is. This module does not interpret
-//! lines.
+//! is cut at the last complete line. No byte is read twice, however long a line is; [`line`] carries those that are
+//! longer than a share. This module does not interpret lines.
 
 mod head;
+mod line;
+
+pub use line::{Ahead, Gap, WorkAhead};
 
 use super::read::{Extent, Garbage, check_end, failed, read_part};
 use super::relay::{Handover, Relay};
-use crate::huge;
 use crate::options::Cancel;
+use line::Line;
 use polyhaul_bytes::Source;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
-use std::any::Any;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,31 +41,11 @@ pub struct TextChunks<'a> {
     relay: Relay<Rest>,
 }
 
-/// Parses what it can of a share without a boundary: `range` of a text with padding. The worker of such a share would
-/// otherwise only pass it on, and the one that gets the whole line would parse all of it.
-pub type WorkAhead = fn(text: &[u8], range: Range<usize>) -> Option<Ahead>;
-
-/// A part of a line that was parsed in advance.
-pub struct Ahead {
-    /// The part, in bytes of the text that it was parsed from.
-    pub range: Range<usize>,
-    /// The result.
-    pub values: Box<dyn Any + Send>,
-}
-
 /// The incomplete line at the end of a share, passed to the next one.
 enum Rest {
     Line(Line),
     /// It is too long.
     TooLong,
-}
-
-/// An incomplete line.
-struct Line {
-    /// `padding` bytes, then those of the line.
-    bytes: Vec<u8>,
-    /// Its parts that were parsed in advance, in bytes from the start of the line.
-    ahead: Vec<Ahead>,
 }
 
 /// Defines where text may be cut. Both functions must agree on boundaries, and decide each from the `reach` bytes after
@@ -105,8 +87,8 @@ pub struct Text {
     /// Whether the line after the text exceeds the limit. The text before it is complete, so that the first error by
     /// position is reported for any chunk size.
     pub too_long: bool,
-    /// Parts that were parsed in advance (see [`TextChunks::parse_ahead`]), in order. They may lie behind the end.
-    pub ahead: Vec<Ahead>,
+    /// Parts that were parsed in advance (see [`TextChunks::parse_ahead`]) and are not in the text, in order.
+    pub gaps: Vec<Gap>,
 }
 
 impl Text {
@@ -127,9 +109,9 @@ impl Text {
         }
     }
 
-    /// Bytes of text.
+    /// The number of bytes of the source, gaps included.
     pub fn len(&self) -> usize {
-        self.end - self.start
+        self.end - self.start + line::bytes_of(&self.gaps)
     }
 
     /// Whether there is no text.
@@ -137,16 +119,16 @@ impl Text {
         self.start == self.end
     }
 
-    /// Makes a line the text. It begins at `start` of its bytes.
-    fn set_line(&mut self, line: Line, start: usize) {
-        self.bytes = line.bytes;
-        self.set_ahead(line.ahead, start);
+    /// Makes a part of a line's bytes the text.
+    fn set_line(&mut self, line: Line, part: Range<usize>) {
+        (self.start, self.end) = (part.start, part.end);
+        (self.bytes, self.gaps) = (line.bytes, line.gaps);
+        self.drop_gaps();
     }
 
-    /// Takes over the parsed parts of a line that begins at `start`.
-    fn set_ahead(&mut self, ahead: Vec<Ahead>, start: usize) {
-        self.ahead = ahead;
-        self.ahead.iter_mut().for_each(|part| part.range = part.range.start + start..part.range.end + start);
+    /// Forgets the gaps behind the text.
+    fn drop_gaps(&mut self) {
+        self.gaps.retain(|gap| gap.at < self.end);
     }
 
     /// Makes room for `size` bytes from `at` on and the padding after them.
@@ -157,16 +139,6 @@ impl Text {
             self.bytes.resize(size, b'\n');
         }
         Ok(())
-    }
-}
-
-impl Line {
-    /// Adds a parsed part of the share that follows, which begins at `base` of the text that was parsed.
-    fn push_ahead(&mut self, ahead: Option<Ahead>, base: usize, padding: usize) -> Result<()> {
-        let Some(Ahead { range, values }) = ahead else { return Ok(()) };
-        let shift = |at: usize| at - base + self.bytes.len() - padding;
-        let range = shift(range.start)..shift(range.end);
-        try_push(&mut self.ahead, Ahead { range, values }, "a line")
     }
 }
 
@@ -249,7 +221,8 @@ impl<'a> TextChunks<'a> {
         TextChunks { borders, ..self }
     }
 
-    /// Lets the workers of shares without a boundary parse them in advance. The results are in [`Text::ahead`].
+    /// Lets the workers of shares without a boundary parse them in advance. The worker of such a share would otherwise
+    /// only pass it on, and the one that gets the whole line would parse all of it. The results are in [`Text::gaps`].
     pub fn parse_ahead(self, work: WorkAhead) -> Self {
         TextChunks { ahead: Some(work), ..self }
     }
@@ -288,7 +261,7 @@ impl<'a> TextChunks<'a> {
     /// [left](Self::leave), in order: a chunk waits for the previous one.
     pub fn take(&self, number: u64, text: &mut Text) -> Result<bool> {
         text.too_long = false;
-        text.ahead.clear();
+        text.gaps.clear();
         match self.source.len() {
             Some(size) if self.source.is_positioned() => self.take_share(number, size, text),
             _ => self.take_next(text),
@@ -318,10 +291,11 @@ impl<'a> TextChunks<'a> {
         let mut ahead = None;
         match cut {
             Some(cut) => handover.give(self.rest(&share[cut..])?),
-            None => ahead = self.ahead.and_then(|work| work(&text.bytes, base..base + own)),
+            None if to < size => ahead = self.work_ahead(&text.bytes, base..base + own),
+            None => {}
         }
         let before = match number {
-            0 => Rest::Line(self.line(&[])?),
+            0 => Rest::Line(Line::new(&[], self.padding)?),
             _ => handover.receive().ok_or_else(Error::cancelled)?,
         };
         match (before, cut) {
@@ -331,11 +305,12 @@ impl<'a> TextChunks<'a> {
                 self.finish(text)?;
                 Ok(true)
             }
-            (Rest::Line(mut before), None) => {
-                before.push_ahead(ahead, base, self.padding)?;
-                if to < size {
-                    return self.take_whole(before, from, own, text, &mut handover);
-                }
+            (Rest::Line(mut before), None) if to < size => {
+                let known = before.text().len();
+                before.push_share(&text.bytes, base..base + own, ahead)?;
+                self.take_whole(before, known, from..to, text, &mut handover)
+            }
+            (Rest::Line(before), None) => {
                 self.join(text, before, from, own)?;
                 if text.is_empty() { self.nothing(from, text) } else { self.finish(text).map(|()| true) }
             }
@@ -349,60 +324,70 @@ impl<'a> TextChunks<'a> {
         }
     }
 
-    /// Takes a share that contains no known line start, and has none in the few bytes before it.
+    /// Parses a share without a boundary in advance, except for the bytes at its ends that may contain one after all.
+    fn work_ahead(&self, text: &[u8], share: Range<usize>) -> Option<Ahead> {
+        let edge = LOOK_BACK + self.borders.reach;
+        let inner = share.start + edge..share.end.saturating_sub(edge);
+        self.ahead.as_ref().filter(|_| inner.start < inner.end).and_then(|work| work(text, inner))
+    }
+
+    /// Takes a share that contains no known line start, and has none in the few bytes before it. `line` ends with it,
+    /// and `known` of the shown bytes come before it.
     fn take_whole(
         &self,
         mut line: Line,
-        from: u64,
-        own: usize,
+        known: usize,
+        share: Range<u64>,
         text: &mut Text,
         handover: &mut Handover<'_, Rest>,
     ) -> Result<bool> {
-        let (base, known) = (self.padding + FRONT_BYTES, line.bytes.len() - self.padding);
-        extend(&mut line.bytes, &text.bytes[base..base + own])?;
         let unseen = known.saturating_sub(self.borders.reach);
-        let end = (self.borders.last)(&line.bytes[self.padding..], unseen).unwrap_or(0);
-        text.too_long = self.is_too_long(known + own - end);
+        let end = (self.borders.last)(line.text(), unseen).unwrap_or(0);
+        text.too_long = self.is_too_long(line.len_from(end));
         if end == 0 && !text.too_long {
             handover.give(Rest::Line(line));
-            return self.nothing(from, text);
+            return self.nothing(share.start, text);
         }
-        handover.give(self.rest(&line.bytes[self.padding + end..])?);
-        text.set_line(line, self.padding);
-        (text.start, text.end, text.offset) = (self.padding, self.padding + end, from - known as u64);
+        text.offset = share.end - line.len_from(0) as u64;
+        handover.give(if text.too_long { Rest::TooLong } else { Rest::Line(line.split_off(end)?) });
+        text.set_line(line, self.padding..self.padding + end);
         self.finish(text)?;
         Ok(true)
     }
 
-    /// Returns the rest that a share passes on, whose last bytes are `line`.
+    /// Returns the rest that a share passes on, which ends with `line`.
     fn rest(&self, line: &[u8]) -> Result<Rest> {
-        Ok(if self.is_too_long(line.len()) { Rest::TooLong } else { Rest::Line(self.line(line)?) })
-    }
-
-    /// Returns the bytes of a line after the padding.
-    fn line(&self, bytes: &[u8]) -> Result<Line> {
-        let mut line = Vec::new();
-        line.try_reserve_exact(self.padding + bytes.len()).map_err(|_| Error::memory("a line"))?;
-        line.resize(self.padding, b'\n');
-        line.extend_from_slice(bytes);
-        Ok(Line { bytes: line, ahead: Vec::new() })
+        Ok(if self.is_too_long(line.len()) { Rest::TooLong } else { Rest::Line(Line::new(line, self.padding)?) })
     }
 
     /// Makes the first `cut` bytes of a share, which lie at `from`, and the line before them the text.
     fn join(&self, text: &mut Text, mut before: Line, from: u64, cut: usize) -> Result<()> {
-        let (base, known) = (self.padding + FRONT_BYTES, before.bytes.len() - self.padding);
-        text.offset = from - known as u64;
-        if known <= FRONT_BYTES {
+        let (base, known) = (self.padding + FRONT_BYTES, before.text().len());
+        text.offset = from - before.len_from(0) as u64;
+        if known <= FRONT_BYTES && before.gaps.is_empty() {
             // Includes the padding: parsers look at the bytes before the text.
             text.bytes[base - before.bytes.len()..base].copy_from_slice(&before.bytes);
             (text.start, text.end) = (base - known, base + cut);
-            text.set_ahead(before.ahead, base - known);
             return Ok(());
         }
-        extend(&mut before.bytes, &text.bytes[base..base + cut])?;
-        text.set_line(before, self.padding);
-        (text.start, text.end) = (self.padding, self.padding + known + cut);
+        before.push(&text.bytes[base..base + cut])?;
+        let end = before.bytes.len();
+        text.set_line(before, self.padding..end);
         Ok(())
+    }
+
+    /// Reads a text of `size` bytes again, without gaps.
+    ///
+    /// # Errors
+    /// As for [`TextChunks::take`].
+    pub fn fill(&self, text: &mut Text, size: usize) -> Result<()> {
+        let base = self.padding;
+        text.grow(base + size + self.padding)?;
+        text.bytes[..base].fill(b'\n');
+        self.read(text.offset, &mut text.bytes[base..base + size])?;
+        text.gaps.clear();
+        (text.start, text.end) = (base, base + size);
+        self.finish(text)
     }
 
     /// Returns whether a line exceeds the limit, given `have` bytes without a known boundary after them; the last few
@@ -513,16 +498,18 @@ impl<'a> TextChunks<'a> {
     /// Ends the text before its first line that is longer than the limit.
     fn stop_before_long_line(&self, text: &mut Text) {
         let bytes = &text.bytes[text.start..text.end];
-        let mut at = 0;
-        while bytes.len() as u64 > self.line_bytes && at < bytes.len() {
+        // Gaps are in the first line.
+        let (mut at, mut hidden) = (0, line::bytes_of(&text.gaps));
+        while (bytes.len() + hidden) as u64 > self.line_bytes && at < bytes.len() {
             let next = (self.borders.next)(bytes, at + 1, bytes.len()).unwrap_or(bytes.len());
             let line_end = bytes[at..next].iter().rev().take(2).take_while(|b| matches!(b, b'\n' | b'\r')).count();
-            if (next - at - line_end) as u64 > self.line_bytes {
+            if (next - at + hidden - line_end) as u64 > self.line_bytes {
                 text.end = text.start + at;
                 text.too_long = true;
+                text.drop_gaps();
                 return;
             }
-            at = next;
+            (at, hidden) = (next, 0);
         }
     }
 
@@ -549,11 +536,6 @@ impl<'a> TextChunks<'a> {
         }
         filled
     }
-}
-
-/// Appends bytes to those of a line. A long one is fresh memory.
-fn extend(line: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
-    huge::extend(line, bytes, 0).map_err(|_| Error::memory("a line"))
 }
 
 /// Returns the last offset after `from` at which a logical line begins.
