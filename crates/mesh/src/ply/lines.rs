@@ -6,15 +6,19 @@
 use super::header::Element;
 use super::layout::PlyLayout;
 use super::rows::PlyRowsTarget;
+use super::sink::PlySink;
 use super::words::{Fed, PlyWordsProgress, push, words};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::number;
 use polyhaul_text::parse::rows::Window;
-use polyhaul_text::parse::tokens;
+use polyhaul_text::parse::tokens::{self, Precision};
 use polyhaul_text::scan::{Index, MAX_ENDS};
 use std::ops::Range;
+
+/// The rows at a time whose f64s are compared with their f32s, until one differs.
+const PROBED_ROWS: usize = 64;
 
 /// The rows of a file, one element after the other.
 pub(super) struct PlyLinesOrder {
@@ -27,8 +31,8 @@ pub(super) struct PlyLinesOrder {
 enum PlyForm {
     /// So many f32s.
     Floats(usize),
-    /// Numbers of these types.
-    Numbers(Vec<Scalar>),
+    /// Numbers of these types. `narrows`: those that are f64s are stored as f32s only.
+    Numbers { columns: Vec<Scalar>, narrows: bool },
     /// A list of integers.
     List { count: Scalar, item: Scalar },
     /// Anything else.
@@ -51,6 +55,8 @@ pub(super) struct PlySegment {
     /// The number of values of each list, and the number before them.
     pub(super) totals: Vec<u64>,
     pub(super) bases: Vec<u64>,
+    /// Whether it is known that a number is rounded when it is stored.
+    rounded: bool,
 }
 
 /// Room for the numbers of a window, kept for the next one.
@@ -103,10 +109,10 @@ impl PlyLinesOrder {
     pub(super) fn from_targets(targets: &[PlyRowsTarget<'_>]) -> Result<PlyLinesOrder> {
         let mut order = PlyLinesOrder { ends: Vec::new(), forms: Vec::new() };
         let mut end = 0u64;
-        for PlyRowsTarget { element, .. } in targets {
+        for PlyRowsTarget { element, sink } in targets {
             end = end.saturating_add(element.count);
             try_push(&mut order.ends, end, "elements")?;
-            try_push(&mut order.forms, PlyForm::from_element(element)?, "elements")?;
+            try_push(&mut order.forms, PlyForm::from_element(element, sink)?, "elements")?;
         }
         Ok(order)
     }
@@ -126,7 +132,7 @@ impl PlyLinesOrder {
 }
 
 impl PlyForm {
-    fn from_element(element: &Element) -> Result<PlyForm> {
+    fn from_element(element: &Element, sink: &PlySink) -> Result<PlyForm> {
         let properties = &element.properties;
         if let [property] = properties.as_slice()
             && let Some(count) = property.count
@@ -137,12 +143,14 @@ impl PlyForm {
         if properties.iter().any(|property| property.count.is_some()) {
             return Ok(PlyForm::Any);
         }
-        let mut columns = Vec::new();
+        let (mut columns, mut narrows, mut at) = (Vec::new(), true, 0);
         for property in properties {
             try_push(&mut columns, property.item, "properties")?;
+            narrows &= property.item != Scalar::F64 || sink.narrows(at);
+            at += property.item.bytes();
         }
         let is_single = !columns.is_empty() && columns.iter().all(|scalar| *scalar == Scalar::F32);
-        Ok(if is_single { PlyForm::Floats(columns.len()) } else { PlyForm::Numbers(columns) })
+        Ok(if is_single { PlyForm::Floats(columns.len()) } else { PlyForm::Numbers { columns, narrows } })
     }
 }
 
@@ -286,10 +294,16 @@ impl PlyLines<'_> {
                 rows.extend(numbers.floats[..whole * count].iter().flat_map(|number| number.to_ne_bytes()));
                 Ok(whole)
             }
-            PlyForm::Numbers(columns) => {
+            PlyForm::Numbers { columns, narrows } => {
                 numbers.make_room()?;
                 let same = numbers.even(window, lines, columns.len());
-                numbers.rows(window, first, same, columns, rows)
+                // Once it is known that something was rounded, the digits that only tell this do not matter.
+                let known = *narrows && segment.rounded || !columns.contains(&Scalar::F64);
+                let precision = if known { Precision::Single } else { Precision::Double };
+                let most = if *narrows && !known { same.min(PROBED_ROWS) } else { same };
+                let taken = numbers.rows(window, first, precision, most, columns, rows)?;
+                segment.rounded |= *narrows && !known && numbers.are_rounded(columns, taken);
+                Ok(taken)
             }
             PlyForm::List { count, item } => {
                 numbers.make_room()?;
@@ -373,11 +387,19 @@ impl PlyNumbers {
         self.even_lines - lines.start
     }
 
+    /// Whether one of the last `rows` rows has an f64 that is no f32.
+    fn are_rounded(&self, columns: &[Scalar], rows: usize) -> bool {
+        let is_rounded = |value: f64| f64::from(value as f32) != value && !value.is_nan();
+        let in_row = |row: &[f64]| columns.iter().zip(row).any(|(&of, &value)| of == Scalar::F64 && is_rounded(value));
+        self.doubles.chunks(columns.len().max(1)).take(rows).any(in_row)
+    }
+
     /// Appends up to `most` rows of numbers of these types, from token `first` on; returns how many.
     fn rows(
         &mut self,
         window: Window<'_>,
         first: usize,
+        precision: Precision,
         most: usize,
         columns: &[Scalar],
         rows: &mut Vec<u8>,
@@ -388,7 +410,7 @@ impl PlyNumbers {
         }
         let (most, stride) = (most.min(MAX_ENDS / width), columns.iter().map(|scalar| scalar.bytes()).sum::<usize>());
         let (values, marks) = (&mut self.doubles[..most * width], &mut self.marks[..most * width]);
-        let mut whole = tokens::doubles(window, first, values, marks) / width;
+        let mut whole = tokens::doubles(window, first, precision, values, marks) / width;
         if whole == 0 {
             return Ok(0);
         }

@@ -9,7 +9,7 @@
 //! they assign places.
 
 use super::layout::{PlyLayout, PlyShape, RowEnd};
-use super::scatter::{Even, From, PlyListed, PlyOp, PlyTo, Starts, items, run};
+use super::scatter::{Even, From, PlyListed, PlyOp, PlyScatterTarget, PlyTo, Starts, items, run};
 use super::store::{Pinned, PlyStore};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -148,6 +148,15 @@ impl PlySink {
             list.values.reserve(usize::try_from(total).map_err(|_| Error::memory("lists"))?)?;
         }
         Ok(())
+    }
+
+    /// Whether a number at `at` of a row without lists is stored as nothing but an f32.
+    pub(super) fn narrows(&self, at: usize) -> bool {
+        let takes = |step: &&Move| (step.at..step.at + step.op.source_bytes()).contains(&at);
+        let is_float = |step: &Move| {
+            matches!(step.op, PlyOp::Convert { to: PlyScatterTarget::Float | PlyScatterTarget::Unit, .. })
+        };
+        self.moves.iter().filter(takes).all(is_float)
     }
 
     /// Stores a block's numbers in the arrays, which must have room for them.

@@ -266,18 +266,9 @@ impl Kind for Integers {
     type Value = i32;
 
     fn plain(numbers: Numbers<'_>, out: &mut [i32]) -> Run {
-        let Numbers { padded, level, .. } = numbers;
-        let ends = numbers.wanted();
-        let done = match level {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as in `Singles::plain`: `has_room` put 64 bytes before every end, and `usable()` in `Lists::new`
-            // returned this level.
-            Level::Avx512 => unsafe { x86::i32s_avx512(padded, ends, out) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as for `Avx512` above.
-            Level::Avx2 => unsafe { x86::i32s_avx2(padded, ends, out) },
-            _ => portable(ends, out, |end| swar::integer(padded, end)),
-        };
+        // SAFETY: as in `Singles::plain`: `has_room` put 64 bytes before every end, and `usable()` in `Lists::new`
+        // returned this level.
+        let done = unsafe { numbers.i32s(out) };
         Run { done, odd: ALL_ODD }
     }
 
@@ -328,11 +319,6 @@ fn hexadecimal(token: &[u8]) -> Option<f64> {
         value = value << 4 | u64::from(char::from(*digit).to_digit(16)?);
     }
     Some(if negative { -(value as f64) } else { value as f64 })
-}
-
-fn portable<T>(ends: &[u32], out: &mut [T], convert: impl Fn(usize) -> Option<T>) -> usize {
-    let values = ends.iter().map_while(|&end| convert(end as usize));
-    values.zip(out).map(|(value, out)| *out = value).count()
 }
 
 /// Whether a byte is white space.

@@ -317,7 +317,7 @@ unsafe fn scaled_f64s(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -
 /// As for [`f32s`].
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline]
-unsafe fn each(numbers: Numbers<'_>, mut take: impl FnMut(usize, Decimal) -> bool) -> usize {
+pub(super) unsafe fn each(numbers: Numbers<'_>, mut take: impl FnMut(usize, Decimal) -> bool) -> usize {
     // SAFETY: called with `end`, `last` and `last - 1`. A wanted end is at least 64 and inside `padded`; `last` is at
     // most 5 bytes before it (`behind_letter < 5`), so that the 32 bytes read start at 64 - 6 - 32 = 26 or later.
     let load = |end: usize| unsafe { _mm256_loadu_si256(numbers.padded.as_ptr().add(end - 32).cast()) };

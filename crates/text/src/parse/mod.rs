@@ -20,6 +20,8 @@ pub mod list;
 mod list_x86;
 #[cfg(target_arch = "x86_64")]
 mod long_x86;
+#[cfg(target_arch = "x86_64")]
+mod near_x86;
 pub mod number;
 mod plain;
 #[cfg(target_arch = "x86_64")]

@@ -7,7 +7,11 @@ use super::consts::{ALL_ODD, TOGETHER};
 use super::consts::{BELOW_SINGLE, HALF_SINGLE};
 use super::list;
 #[cfg(target_arch = "x86_64")]
+use super::list_x86;
+#[cfg(target_arch = "x86_64")]
 use super::long_x86;
+#[cfg(target_arch = "x86_64")]
+use super::near_x86;
 #[cfg(target_arch = "x86_64")]
 use super::plain_x86 as x86;
 use super::swar;
@@ -101,6 +105,20 @@ impl Numbers<'_> {
         }
     }
 
+    /// The same, where only the nearest f32s and integers matter; see [`super::tokens::Precision`].
+    ///
+    /// # Safety
+    /// As for [`Numbers::f32s`].
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+    pub(super) unsafe fn near_f64s(self, out: &mut [f64], marks: &mut [u8]) -> usize {
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `level` is usable, so the CPU has AVX2; the ends are as this function requires.
+            Level::Avx2 | Level::Avx512 => unsafe { near_x86::f64s(self, out, marks) },
+            _ => 0,
+        }
+    }
+
     /// Converts plain numbers to the nearest f32s.
     ///
     /// # Safety
@@ -143,6 +161,26 @@ impl Numbers<'_> {
                     ends.map_while(|&end| swar::double_after(self.padded, end as usize, |at| self.is_before(at)));
                 let places = out.iter_mut().zip(marks);
                 values.zip(places).map(|(value, (out, mark))| (*out, *mark) = value).count()
+            }
+        }
+    }
+
+    /// Converts integers of one to eight digits, with or without a minus.
+    ///
+    /// # Safety
+    /// As for [`Numbers::f32s`].
+    pub(super) unsafe fn i32s(self, out: &mut [i32]) -> usize {
+        let ends = self.wanted();
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
+            Level::Avx512 => unsafe { list_x86::i32s_avx512(self.padded, ends, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
+            Level::Avx2 => unsafe { list_x86::i32s_avx2(self.padded, ends, out) },
+            _ => {
+                let values = ends.iter().map_while(|&end| swar::integer(self.padded, end as usize));
+                values.zip(out).map(|(value, out)| *out = value).count()
             }
         }
     }

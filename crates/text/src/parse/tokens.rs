@@ -59,11 +59,21 @@ pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
     tokens.rest(done, |at| one(out, at))
 }
 
+/// How exact the values of [`doubles`] are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// The nearest f64s.
+    Double,
+    /// Values that have the same nearest f32s as the nearest f64s; integers are exact. That takes less time for numbers
+    /// with more than 14 characters.
+    Single,
+}
+
 /// Takes tokens from `first` on as doubles into `out`, with a mark for each as for [fields](super::fields); returns how
 /// many it took.
 ///
 /// The notation is as for [`floats`]. Values of `out` and `marks` after those that it took may change.
-pub fn doubles(window: Window<'_>, first: usize, out: &mut [f64], marks: &mut [u8]) -> usize {
+pub fn doubles(window: Window<'_>, first: usize, precision: Precision, out: &mut [f64], marks: &mut [u8]) -> usize {
     let Some(tokens) = Run::new(window, first, out.len().min(marks.len())) else { return 0 };
     let one = |(out, marks): &mut (&mut [f64], &mut [u8]), at: usize| {
         let found = tokens.decimal(at).and_then(Decimal::marked);
@@ -77,7 +87,11 @@ pub fn doubles(window: Window<'_>, first: usize, out: &mut [f64], marks: &mut [u
         |(out, marks), done| unsafe { tokens.numbers(done, tokens.whole).f64s(&mut out[done..], &mut marks[done..]) },
         // SAFETY: as above.
         |(out, marks), done, stop| unsafe {
-            tokens.numbers(done, stop).long_f64s(&mut out[done..], &mut marks[done..])
+            let (numbers, out, marks) = (tokens.numbers(done, stop), &mut out[done..], &mut marks[done..]);
+            match precision {
+                Precision::Double => numbers.long_f64s(out, marks),
+                Precision::Single => numbers.near_f64s(out, marks),
+            }
         },
         one,
     );
@@ -128,15 +142,12 @@ pub(super) fn long(padded: &[u8], end: usize) -> Option<Decimal> {
 /// A plain integer has one to eight digits and a minus before them. Values of `out` after those that it took may
 /// change.
 pub fn integers(window: Window<'_>, first: usize, out: &mut [i32]) -> usize {
-    if !window.fits() {
-        return 0;
-    }
-    let ends = window.ends(first, out.len());
-    for (at, (value, &end)) in out.iter_mut().zip(ends).enumerate() {
-        match swar::integer(window.padded, end as usize) {
-            Some(number) => *value = number,
-            None => return at,
-        }
-    }
-    ends.len()
+    let Some(tokens) = Run::new(window, first, out.len()) else { return 0 };
+    // SAFETY: `Run::new` found that the window fits, and `numbers` has ends of the index and a usable level.
+    let done = unsafe { tokens.numbers(0, tokens.whole).i32s(out) };
+    let one = |at: usize| {
+        let found = swar::integer(window.padded, window.index.ends[first + at] as usize);
+        found.map(|it| out[at] = it).is_some()
+    };
+    tokens.rest(done, one)
 }

@@ -4,6 +4,7 @@ use crate::parse_support::{Random, windows};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::rows::Window;
 use polyhaul_text::parse::rows::long_float_rows;
+use polyhaul_text::parse::tokens::Precision;
 use polyhaul_text::parse::{number, tokens};
 use polyhaul_text::scan::{Index, PADDING};
 
@@ -104,7 +105,7 @@ fn any_notation_has_the_nearest_value_on_every_level() {
                 let (mut floats, mut doubles, mut marks) = (vec![0.0; 90], vec![0.0; 90], vec![9; 90]);
                 let taken = tokens::floats(window, 0, &mut floats);
                 assert_eq!(taken, 90, "{:?}: {:?}", window.level, words.get(taken));
-                let taken = tokens::doubles(window, 0, &mut doubles, &mut marks);
+                let taken = tokens::doubles(window, 0, Precision::Double, &mut doubles, &mut marks);
                 assert_eq!(taken, 90, "{:?}: {:?}", window.level, words.get(taken));
                 for (at, word) in words.iter().enumerate() {
                     let value: f64 = word.parse().unwrap();
@@ -176,6 +177,48 @@ fn long_word(random: &mut Random, style: u64) -> String {
         3 => c_exponent(&format!("{value:.16e}")),
         _ => format!("{value}"),
     }
+}
+
+#[test]
+fn values_for_f32s_are_near_enough_and_integers_exact() {
+    let mut random = Random::new(14);
+    for turn in 0..300 {
+        let words: Vec<String> = (0..90)
+            .map(|_| match random.below(if turn % 2 == 0 { 3 } else { 40 }) {
+                0 => any_word(&mut random),
+                1 => format!("{}", random.bits() as i64 >> random.below(64)),
+                2 => random.pick(&["-0", "0", "-0.0", "0.1", "0.10000000149011612", "1e5", "1E-05"]).into(),
+                _ => long_word(&mut random, turn % 5),
+            })
+            .collect();
+        windows(format!(" {}\n", words.join(" ")).as_bytes(), |windows| {
+            for &window in windows {
+                let near = all_doubles(window, &words, Precision::Single);
+                let exact = all_doubles(window, &words, Precision::Double);
+                for (word, (near, exact)) in words.iter().zip(near.into_iter().zip(exact)) {
+                    assert_eq!((near.0 as f32).to_bits(), (exact.0 as f32).to_bits(), "{word} {:?}", window.level);
+                    assert_eq!(number::narrow(near.0).is_some(), number::narrow(exact.0).is_some(), "{word}");
+                    assert_eq!(near.1, exact.1, "{word} {:?}", window.level);
+                    assert!(near.1 & 1 != 0 || near.0.to_bits() == exact.0.to_bits(), "{word} {:?}", window.level);
+                }
+            }
+        });
+    }
+}
+
+/// All numbers of a window with their marks; those that end a run by the slow way.
+fn all_doubles(window: Window<'_>, words: &[String], precision: Precision) -> Vec<(f64, u8)> {
+    let (mut values, mut marks, mut at) = (vec![0.0; words.len()], vec![9; words.len()], 0);
+    while at < words.len() {
+        at += tokens::doubles(window, at, precision, &mut values[at..], &mut marks[at..]);
+        if let Some(word) = words.get(at) {
+            values[at] = word.parse().unwrap();
+            let is_integer = !word.contains(['.', 'e', 'E']) && word != "-0";
+            marks[at] = if !is_integer { 1 } else { 2 * u8::from(values[at].abs() > (1u64 << 53) as f64) };
+            at += 1;
+        }
+    }
+    values.into_iter().zip(marks).collect()
 }
 
 /// `1.5e-3` as C prints it: `1.5e-03`.

@@ -52,6 +52,51 @@ fn doubles_that_are_rounded_are_noted() {
     assert_eq!(rounded.value.meshes[0].positions, [[0.5, 0.1, 0.0]]);
 }
 
+/// With one digit more or less than f32s need, or close to the middle between two, `from` rows on no longer f32s.
+fn long_double(row: usize, from: usize) -> String {
+    let value = f32::from_bits(0x3E00_0001 + 40_503 * row as u32);
+    let middle = f64::from(value) + f64::from(value) / f64::from(1 << 25);
+    match row % 4 {
+        _ if row < from => format!("{:.17}", f64::from(value)),
+        0 => format!("{:.16}", 0.1 * row as f64),
+        1 => format!("-{middle:.17}"),
+        2 => format!("{:.20}", middle * (1.0 + f64::EPSILON)),
+        _ => format!("{:.17}", middle * 1.000_001),
+    }
+}
+
+#[test]
+fn long_doubles_are_the_nearest_and_rounding_is_noted_for_any_pieces() {
+    const ROWS: usize = 1500;
+    for (kept, from) in [("", 0), ("", 200), ("", 1499), ("", ROWS), ("property double time\n", 0)] {
+        let lines = format!("element vertex {ROWS}\nproperty double x\nproperty uchar red\nproperty double y\n{kept}");
+        let lines = lines + "property uchar green\nproperty uchar blue\nproperty double z\n";
+        let word = |row: usize, at: usize| long_double(row + 7 * at, from + 7 * at);
+        let time = |row: usize| if kept.is_empty() { String::new() } else { word(row, 3) };
+        let row = |row: usize| {
+            format!("{} {} {} {} 0 255 {}\n", word(row, 0), row % 256, word(row, 1), time(row), word(row, 2))
+        };
+        let text = header("ascii", &lines) + &(0..ROWS).map(row).collect::<String>();
+        for chunk_bytes in [None, Some(50), Some(1000), Some(20_000)] {
+            let input = crate::ply::support::memory(text.as_bytes());
+            let found = polyhaul::Reader::new(input).options(&crate::ply::support::options(2, chunk_bytes)).scene();
+            let found = found.unwrap();
+            let noted = found.report.warnings.counts().get("rounded").copied();
+            assert_eq!(noted.unwrap_or(0), u64::from(from < ROWS), "{from} {chunk_bytes:?}");
+            let mesh = &found.value.meshes[0];
+            for (number, position) in mesh.positions.iter().enumerate() {
+                let wanted = [0, 1, 2].map(|at| word(number, at).parse::<f64>().unwrap() as f32);
+                assert_eq!(position.map(f32::to_bits), wanted.map(f32::to_bits), "row {number}, {chunk_bytes:?}");
+            }
+            assert_eq!(mesh.colors[1], [1.0 / 255.0, 0.0, 1.0, 1.0]);
+            if let Some(column) = mesh.vertex_columns.first() {
+                let wanted: Vec<f64> = (0..ROWS).map(|number| time(number).parse().unwrap()).collect();
+                assert_eq!(column.values, Values::F64(wanted.into()));
+            }
+        }
+    }
+}
+
 const VERTICES: &str = "element vertex 4\nproperty float x\nproperty float y\nproperty float z\n";
 const FOUR: &str = "0 0 0\n1 0 0\n1 1 0\n0 1 0\n";
 

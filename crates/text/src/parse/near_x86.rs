@@ -1,0 +1,136 @@
+//! Long numbers with AVX2, for whoever needs them as f32s: f64s near enough.
+//!
+//! Of a number like `-1.9958388417042257`, the first 16 characters after the sign tell its nearest f32, nearly always:
+//! what follows moves the value by less than one unit of the 15th digit. If both bounds have the same nearest f32, so
+//! has the number. That takes a third of the time of all digits ([`super::long_x86`]), which take products of 128
+//! bits: PLY text of doubles as `%.17g` prints them is read in 0.63 of the time.
+
+use super::consts::NOT_INTEGER;
+use super::decimal::Decimal;
+use super::plain::{Before, Numbers};
+use super::{long_x86, swar};
+use std::arch::x86_64::*;
+
+/// The characters that are read: 15 digits and a point.
+const HEAD: usize = 16;
+/// The most characters of a number after its sign: the last [`HEAD`] are checked to be digits.
+const MOST: usize = 2 * HEAD;
+/// How far bounds are moved apart, relative to their values: more than the roundings of four products, of a power of
+/// ten, and of the number to an f64, 2^-53 each.
+const WIDENING: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// Converts numbers to f64s with their marks until one is not plain enough: integers exactly, others so that their
+/// nearest f32s are those of the nearest f64s.
+///
+/// # Safety
+/// The CPU has the features that `target_feature` names, and the wanted ends are as [`Numbers`] requires.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn f64s(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
+    let mut before = None;
+    let places = out.iter_mut().zip(marks.iter_mut());
+    for (at, (&end, (out, mark))) in numbers.wanted().iter().zip(places).enumerate() {
+        // SAFETY: the end is a wanted one: below the end of the text, with 64 bytes before it.
+        let found = unsafe { number(&numbers, before, end as usize) };
+        let found = found.or_else(|| {
+            let mut found = None;
+            let take = |_, decimal: Decimal| {
+                found = decimal.marked();
+                found.is_some()
+            };
+            // SAFETY: both conditions of `each` are this function's.
+            unsafe { long_x86::each(numbers.part(at, 1), take) };
+            found
+        });
+        let Some(found) = found else { return at };
+        (*out, *mark) = found;
+        before = Some(end);
+    }
+    numbers.wanted().len().min(out.len()).min(marks.len())
+}
+
+/// One number that ends at `end`, if the end of the one before it is known, and its mark.
+///
+/// # Safety
+/// The CPU has AVX2, and `end` is a wanted end of `numbers`.
+#[target_feature(enable = "avx2,bmi1,lzcnt,popcnt")]
+#[inline]
+unsafe fn number(numbers: &Numbers<'_>, before: Option<u32>, end: usize) -> Option<(f64, u8)> {
+    if matches!(numbers.before, Before::Field(_)) {
+        return None;
+    }
+    let start = numbers.start_after(before?) as usize;
+    let negative = *numbers.padded.get(start)? == b'-';
+    let first = start + usize::from(negative);
+    let size = end.wrapping_sub(first);
+    if size < HEAD {
+        return swar::double_after(numbers.padded, end, |at| numbers.is_before(at));
+    }
+    let text = numbers.padded.get(first..end).filter(|text| text.len() <= MOST)?;
+    let (head, tail) = (text.first_chunk()?, text.last_chunk()?);
+    let value = of_head(head, tail, size)?;
+    Some((f64::from_bits(value.to_bits() | u64::from(negative) << 63), NOT_INTEGER))
+}
+
+/// A value that has the same nearest f32 as the number of `size` characters with this head and tail, if that is
+/// certain.
+#[target_feature(enable = "avx2,bmi1")]
+#[inline]
+fn of_head(head: &[u8; HEAD], tail: &[u8; HEAD], size: usize) -> Option<f64> {
+    // SAFETY: both arrays have 16 bytes, as many as the loads read.
+    let (head, tail) = unsafe { (_mm_loadu_si128(head.as_ptr().cast()), _mm_loadu_si128(tail.as_ptr().cast())) };
+    let (values, odd) = digits(head);
+    let point = odd.trailing_zeros();
+    let is_point = _mm_movemask_epi8(_mm_cmpeq_epi8(head, _mm_set1_epi8(b'.' as i8))) as u32 == odd;
+    // The point may be in the tail, too.
+    let in_tail = ((1u64 << HEAD << point) >> size) as u32;
+    if !is_point || odd.count_ones() != 1 || digits(tail).1 != in_tail {
+        return None;
+    }
+    let point = point as usize & 15;
+    // SAFETY: a row of `WITHOUT` has 16 bytes, as many as the load reads.
+    let without = unsafe { _mm_loadu_si128(WITHOUT[point].as_ptr().cast()) };
+    let pairs = _mm_maddubs_epi16(_mm_shuffle_epi8(values, without), _mm_set1_epi16(0x010A));
+    let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x0001_0064));
+    let eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x0001_2710));
+    let eights = _mm_cvtsi128_si64(eights) as u64;
+    // Below 10^15, and so exact.
+    let whole = ((eights & 0xFFFF_FFFF) * 100_000_000 + (eights >> 32)) as f64;
+    let value = whole * TENTHS[point];
+    let (low, high) = (value * (1.0 - WIDENING), (whole + 1.0) * TENTHS[point] * (1.0 + WIDENING));
+    (low as f32 == high as f32).then_some(value)
+}
+
+/// The values of digits, and a bit for each byte that is none.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn digits(bytes: __m128i) -> (__m128i, u32) {
+    let values = _mm_sub_epi8(bytes, _mm_set1_epi8(b'0' as i8));
+    let are_digits = _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values);
+    (values, _mm_movemask_epi8(are_digits) as u32 ^ 0xFFFF)
+}
+
+/// For each place of the point, the places of the other characters after a zero.
+static WITHOUT: [[u8; HEAD]; HEAD] = {
+    let mut table = [[0x80; HEAD]; HEAD];
+    let mut point = 0;
+    while point < HEAD {
+        let mut at = 1;
+        while at < HEAD {
+            table[point][at] = if at <= point { at as u8 - 1 } else { at as u8 };
+            at += 1;
+        }
+        point += 1;
+    }
+    table
+};
+
+/// For each place of the point, the unit of the last of 15 digits, rounded once.
+static TENTHS: [f64; HEAD] = {
+    let (mut table, mut point, mut power) = ([1.0; HEAD], HEAD - 1, 1.0);
+    while point > 0 {
+        point -= 1;
+        power *= 10.0;
+        table[point] = 1.0 / power;
+    }
+    table
+};
