@@ -6,6 +6,7 @@
 pub mod diff;
 pub mod layers;
 pub mod limits;
+pub mod many;
 pub mod pace;
 mod pbrt;
 pub mod sweep;
@@ -21,7 +22,7 @@ use polyhaul::options::{
     StlReadOptions, StlWriteOptions,
 };
 use polyhaul::{Error, ErrorKind, Format, Result, WriteOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,7 +57,7 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Convert a file to another format
+    /// Convert files to another format
     Convert(ConvertArgs),
     /// Show the contents of files: counts, bounds, names
     Info(InfoArgs),
@@ -264,6 +265,25 @@ pub enum ArgsPacking {
 }
 
 impl ConvertArgs {
+    /// An error if there are inputs alone.
+    pub fn check(&self) -> Result<()> {
+        if self.paths.len() > 1 {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::Usage, "the output is missing");
+        Err(error.with_hint("the last argument is the output file, or a folder for several inputs"))
+    }
+
+    /// The input files and folders.
+    pub fn inputs(&self) -> &[PathBuf] {
+        self.paths.split_last().map_or(&[], |(_, inputs)| inputs)
+    }
+
+    /// The output file, or the folder for several inputs.
+    pub fn output(&self) -> &Path {
+        self.paths.last().map_or(Path::new(""), |output| output)
+    }
+
     /// The requested compression in the library's form, which checks the combination.
     pub fn compression(&self) -> Result<Compression> {
         let codec = match self.compress {
@@ -280,12 +300,12 @@ impl ConvertArgs {
         Ok(Compression::By(codec, self.level))
     }
 
-    /// The options for writing each format, if the output has the format `to`.
-    pub fn formats(&self, to: Format) -> Result<WriteOptions> {
+    /// The options for writing each format, if the output of `input` has the format `to`.
+    pub fn formats(&self, input: &Path, to: Format) -> Result<WriteOptions> {
         let mut options = WriteOptions::default()
             .with_copy_assets(self.scene.copy_assets)
             .with_instances(pbrt::InstanceUse::option(self.scene.instances))
-            .with_pbrt(self.pbrt.style(to, (self.read.lazy, self.read.from.or_else(|| Format::of_path(&self.input))))?);
+            .with_pbrt(self.pbrt.style(to, (self.read.lazy, self.read.from.or_else(|| Format::of_path(input))))?);
         if let Some(digits) = self.scene.digits {
             options = options.with_digits(digits.0);
         }
@@ -298,6 +318,7 @@ impl ConvertArgs {
 
 /// `polyhaul convert`.
 #[derive(Debug, Args)]
+#[command(override_usage = "polyhaul convert [OPTIONS] <IN>... <OUT>")]
 #[command(after_help = "\
 Examples:
   polyhaul convert scene.obj clean.obj
@@ -310,14 +331,16 @@ Examples:
   polyhaul convert readings.csv readings.npy --delimiter semicolon --missing nan
   polyhaul convert island.pbrt split/island.pbrt.gz --meshes ply:1000 --parts 20
   polyhaul convert island.pbrt island.obj                make an object of each instance; see --instances
-  polyhaul convert chair.obj out/chair.pbrt --copy-assets   copy its textures, too")]
+  polyhaul convert chair.obj out/chair.pbrt --copy-assets   copy its textures, too
+  polyhaul convert assets meshes --to ply --recursive       convert a folder and its subfolders
+  polyhaul convert a.obj b.stl meshes --to ply --newer      only if they have changed")]
 pub struct ConvertArgs {
-    /// Input file; `-` reads standard input
-    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
-    pub input: PathBuf,
-    /// Output file; `-` writes standard output, without a material library
-    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
-    pub output: PathBuf,
+    /// Input files or folders, and at the end the output file, or a folder for several inputs
+    ///
+    /// `-` reads standard input or writes standard output, the latter without a material library.
+    // With an argument of its own, the output would have to follow the inputs without options in between (clap 4.6).
+    #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
+    paths: Vec<PathBuf>,
     /// Format of the output [default: from the file extension; obj for standard output]
     #[arg(long, value_name = "FORMAT", value_parser = format::output_parser())]
     pub to: Option<Format>,
@@ -330,6 +353,9 @@ pub struct ConvertArgs {
     /// Sync the file and its folder to disk before returning
     #[arg(long)]
     pub durable: bool,
+    /// Several files at once.
+    #[command(flatten)]
+    pub many: many::ManyArgs,
     /// How to read.
     #[command(flatten)]
     pub read: ReadArgs,
@@ -462,14 +488,18 @@ pub struct ObjArgs {
 #[command(after_help = "\
 Examples:
   polyhaul info scene.obj scene.obj.gz
+  polyhaul info assets --recursive       show all files of a folder and its subfolders
   polyhaul info readings.csv             show columns with their types and ranges
   polyhaul info --lazy island.pbrt       do not read its meshes, which is faster
   polyhaul info scan.ply --element face  show the columns of an element
   polyhaul info --json a.obj b.obj | jq '.files[] | [.file, .faces]'")]
 pub struct InfoArgs {
-    /// Input files; `-` reads standard input
-    #[arg(value_name = "IN", required = true, value_hint = ValueHint::FilePath)]
+    /// Input files or folders; `-` reads standard input
+    #[arg(value_name = "IN", required = true, value_hint = ValueHint::AnyPath)]
     pub inputs: Vec<PathBuf>,
+    /// Which files of folders.
+    #[command(flatten)]
+    pub find: many::FindArgs,
     /// How to read.
     #[command(flatten)]
     pub read: ReadArgs,
@@ -484,11 +514,15 @@ and missing textures are listed.
 
 Examples:
   polyhaul validate scene.obj
+  polyhaul validate assets --recursive --include '*.obj'
   polyhaul validate --strict --json assets/*.obj")]
 pub struct ValidateArgs {
-    /// Input files; `-` reads standard input into memory
-    #[arg(value_name = "IN", required = true, value_hint = ValueHint::FilePath)]
+    /// Input files or folders; `-` reads standard input into memory
+    #[arg(value_name = "IN", required = true, value_hint = ValueHint::AnyPath)]
     pub inputs: Vec<PathBuf>,
+    /// Which files of folders.
+    #[command(flatten)]
+    pub find: many::FindArgs,
     /// How to read.
     #[command(flatten)]
     pub read: ReadArgs,

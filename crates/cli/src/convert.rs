@@ -1,4 +1,6 @@
-//! `polyhaul convert IN OUT`.
+//! `polyhaul convert IN... OUT`. Several inputs are in [`many`].
+
+mod many;
 
 use crate::args::{Command, ConvertArgs};
 use crate::contents::{self, Pixels};
@@ -7,8 +9,9 @@ use crate::{DONE, console, format, human, json};
 use polyhaul::inspect::{Contents, ImageSummary};
 use polyhaul::model::Table;
 use polyhaul::model::render::Render;
-use polyhaul::{Content, Report, Result, WriteOptions};
+use polyhaul::{Content, Format, Report, Result, WriteOptions};
 use serde::Serialize;
+use std::path::Path;
 
 /// How many tables the line for people names.
 const TABLES: usize = 4;
@@ -121,15 +124,21 @@ impl ConvertRows {
 /// uses it.
 pub fn json_to(command: &Command) -> JsonTo {
     match command {
-        Command::Convert(args) if format::is_stream(&args.output) => JsonTo::Stderr,
+        Command::Convert(args) if format::is_stream(args.output()) => JsonTo::Stderr,
         Command::Watch(_) => JsonTo::Stderr,
         _ => JsonTo::Stdout,
     }
 }
 
-/// Reads a file and writes it.
+/// Converts one file, or several into a folder.
 pub fn run(session: &Session, args: &ConvertArgs) -> u8 {
-    let to = if format::is_stream(&args.output) { JsonTo::Stderr } else { JsonTo::Stdout };
+    let to = if format::is_stream(args.output()) { JsonTo::Stderr } else { JsonTo::Stdout };
+    if let Err(error) = args.check() {
+        return session.fail("convert", &error, JsonTo::Stdout);
+    }
+    if many::is_many(args) {
+        return many::run(session, args, to);
+    }
     match convert(session, args) {
         Ok((details, report)) => {
             if session.talks() {
@@ -145,22 +154,23 @@ pub fn run(session: &Session, args: &ConvertArgs) -> u8 {
 
 fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Report)> {
     // All options are checked before anything is read.
-    let (read, write) = (session.read_options(&args.read)?, write_options(session, args)?);
+    let input = args.inputs().first().map_or(Path::new(""), |input| input);
+    let to = format::of_output(args.output(), args.to)?;
+    let (read, write) = (session.read_options(&args.read)?, write_options(session, args, input, to)?);
     let mut content = What::Tables { tables: Vec::new() };
-    let done = session.convert([&args.input, &args.output], &read, &write, |found, report| {
+    let done = session.convert([input, args.output()], &read, &write, |found, report| {
         session.show_warnings(report);
         content = What::from_content(found);
     })?;
     session.show_warnings(&done.writing);
     let report = done.report();
-    let (input, output) = (args.input.display().to_string(), args.output.display().to_string());
+    let (input, output) = (input.display().to_string(), args.output().display().to_string());
     Ok((ConvertDetails { input, output, codec: json::codec(&report), content }, report))
 }
 
-fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> {
-    let to = format::of_output(&args.output, args.to)?;
+fn write_options(session: &Session, args: &ConvertArgs, input: &Path, to: Format) -> Result<WriteOptions> {
     Ok(args
-        .formats(to)?
+        .formats(input, to)?
         .with_format(Some(to))
         .with_run(session.run_options())
         .with_compression(args.compression()?)

@@ -4,11 +4,12 @@ use crate::args::InfoArgs;
 use crate::contents::{Listed, table};
 use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
-use crate::{FAILED, console, human, many};
+use crate::{FAILED, console, human, many, standard};
 use polyhaul::inspect::{self, Inventory};
-use polyhaul::{Error, ErrorKind, Report};
+use polyhaul::{Error, ErrorKind, ReadOptions, Report};
 use serde::Serialize;
-use std::path::Path;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 /// One file of many in JSON.
 #[derive(Serialize)]
@@ -37,62 +38,68 @@ struct InfoDetails<'a> {
 }
 
 /// The contents of one input.
-struct InfoFound<'a> {
-    path: &'a Path,
+struct InfoFound {
+    path: PathBuf,
     result: Result<Inventory, Error>,
     report: Report,
+    /// The table for people, until it is shown.
+    text: String,
 }
 
 /// Shows the contents of each input.
 pub fn run(session: &Session, args: &InfoArgs) -> u8 {
-    if let Err(error) = many::check_streams(&args.inputs).and(session.everywhere.policy().map(drop)) {
-        return session.fail("info", &error, JsonTo::Stdout);
+    let find = || many::find(&args.inputs, &args.find, args.find.options()?, |_| true);
+    let found = session.read_options(&args.read).and_then(|options| Ok((find()?, options)));
+    let (sources, options) = match found {
+        Ok(found) => found,
+        Err(error) => return session.fail("info", &error, JsonTo::Stdout),
+    };
+    let (mut all, mut is_open) = (Vec::new(), true);
+    let ran = session.each(
+        "reading",
+        (&sources, true),
+        |number, run| look(session, &sources[number].path, options.clone().with_run(run)),
+        |_, mut found| {
+            is_open = show(session, &mut found);
+            let is_cancelled = found.result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled);
+            all.push(found);
+            if is_open && !is_cancelled { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        },
+    );
+    match ran {
+        Err(error) => session.fail("info", &error, JsonTo::Stdout),
+        Ok(()) if is_open => finish(session, &all),
+        Ok(()) => FAILED,
     }
-    let mut all = Vec::new();
-    for path in &args.inputs {
-        let found = look(session, path, args);
-        if !show(session, &found) {
-            return FAILED;
-        }
-        let stop = found.result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled);
-        all.push(found);
-        if stop {
-            break;
-        }
-    }
-    finish(session, &all)
 }
 
 /// Reads one input and counts its contents.
-fn look<'a>(session: &Session, path: &'a Path, args: &InfoArgs) -> InfoFound<'a> {
-    let options = session.read_options(&args.read);
-    match options.and_then(|options| session.reading(path, &options, inspect::info)) {
-        Ok((inventory, report)) => InfoFound { path, result: Ok(inventory), report },
-        Err(error) => InfoFound { path, result: Err(error), report: Report::default() },
+fn look(session: &Session, path: &Path, options: ReadOptions) -> InfoFound {
+    let (path, text) = (path.to_owned(), String::new());
+    match standard::input_of(&path).and_then(|input| inspect::info(input, &options)) {
+        Err(error) => InfoFound { path, result: Err(error), report: Report::default(), text },
+        Ok((inventory, report)) if session.everywhere.json => InfoFound { path, result: Ok(inventory), report, text },
+        Ok((inventory, report)) => {
+            let (name, size) = (human::safe(&path.display().to_string()), human::input(&report));
+            let text = format!("{name}  ({size})\n{}", table(&inventory));
+            InfoFound { path, result: Ok(inventory), report, text }
+        }
     }
 }
 
 /// Shows the table and the warnings; `false` if standard output is closed.
-fn show(session: &Session, found: &InfoFound<'_>) -> bool {
+fn show(session: &Session, found: &mut InfoFound) -> bool {
     session.show_warnings(&found.report);
     session.show_work(&found.report);
-    match &found.result {
-        Ok(_) if session.everywhere.json => true,
-        Ok(inventory) => {
-            let name = human::safe(&found.path.display().to_string());
-            let size = human::input(&found.report);
-            console::result(&format!("{name}  ({size})\n{}", table(inventory)))
-        }
-        Err(error) => {
-            session.show_error(error);
-            true
-        }
+    if let Err(error) = &found.result {
+        session.show_error(error);
     }
+    console::result(&std::mem::take(&mut found.text))
 }
 
 /// Adds up the counts, prints the object, and returns the exit code. The fields of a single input are at the top level
 /// of the object, several inputs are in an array with their sums above it.
-fn finish(session: &Session, all: &[InfoFound<'_>]) -> u8 {
+fn finish(session: &Session, all: &[InfoFound]) -> u8 {
     let error = all.iter().rev().find_map(|found| found.result.as_ref().err());
     let failed = all.iter().filter(|found| found.result.is_err()).count();
     let code = many::exit_code(session, failed, all.len(), error);
@@ -121,7 +128,7 @@ fn finish(session: &Session, all: &[InfoFound<'_>]) -> u8 {
 }
 
 /// One input's place in the array `files`.
-fn entry<'a>(found: &'a InfoFound<'_>) -> InfoFile<'a> {
+fn entry(found: &InfoFound) -> InfoFile<'_> {
     InfoFile {
         file: found.path.display().to_string(),
         inventory: found.result.as_ref().ok().map(Listed::new),

@@ -227,7 +227,7 @@ mod tests {
     fn a_synopsis_is_one_short_line() {
         let command = built();
         let of = |name: &str| synopsis(&command.find_subcommand(name).unwrap().clone());
-        assert_eq!(of("convert"), ".SH SYNOPSIS\npolyhaul convert [OPTIONS] IN OUT\n");
+        assert_eq!(of("convert"), ".SH SYNOPSIS\npolyhaul convert [OPTIONS] IN... OUT\n");
         assert_eq!(of("limits"), ".SH SYNOPSIS\npolyhaul limits [OPTIONS] [FOLDER]\n");
         let page = String::from_utf8(page(command.find_subcommand("limits").unwrap()).unwrap()).unwrap();
         assert!(page.contains(DATE) && page.contains(".SH \"EXAMPLES\"\n.nf\n") && !page.contains("EXTRA"), "{page}");

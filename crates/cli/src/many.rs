@@ -1,9 +1,32 @@
-//! Rules shared by subcommands with several inputs: standard input and the exit code. Reads nothing.
+//! Rules shared by subcommands with several inputs: which files these are, and the exit code. Reads nothing.
 
+use crate::args::many::FindArgs;
 use crate::session::Session;
 use crate::{DONE, FAILED, PARTLY, format};
-use polyhaul::{Error, ErrorKind, Result};
+use polyhaul::many::{self, FindOptions, Source};
+use polyhaul::{Error, ErrorKind, Format, Result};
 use std::path::PathBuf;
+
+/// The input files, and those of input folders that `options` include. It is an error if there are none.
+pub fn find(
+    inputs: &[PathBuf],
+    args: &FindArgs,
+    options: FindOptions,
+    wanted: impl Fn(Format) -> bool,
+) -> Result<Vec<Source>> {
+    check_streams(inputs)?;
+    let found = many::find(inputs, &options, wanted)?;
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let shown: Vec<_> = inputs.iter().map(|input| format!("`{}`", input.display())).collect();
+    let error = Error::new(ErrorKind::Usage, format!("no files found in {}", shown.join(", ")));
+    Err(match (args.recursive, args.include.is_empty()) {
+        (false, _) => error.with_hint("use --recursive to search subfolders too"),
+        (true, true) => error.with_hint("use --include PATTERN for files without a known extension"),
+        (true, false) => error.with_hint("a pattern with a slash is compared with the path below the folder"),
+    })
+}
 
 /// Standard input can be read once.
 pub fn check_streams(inputs: &[PathBuf]) -> Result<()> {

@@ -8,6 +8,7 @@ use crate::progress::Bar;
 use crate::records::Records;
 use crate::signals::Signals;
 use crate::{DONE, FAILED, USAGE, console, format, human, json, judge, peak, render, standard};
+use polyhaul::many::{self, Source};
 use polyhaul::model::Scene;
 use polyhaul::options::RunOptions;
 use polyhaul::report::Verdict;
@@ -16,6 +17,7 @@ use polyhaul::{
     Content, Converted, Error, ErrorKind, Input, Loaded, ReadOptions, Reader, Report, Result, WriteOptions, Writer,
 };
 use serde::Serialize;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
@@ -103,6 +105,33 @@ impl Session {
             .with_write_throttle(self.throttles.write.clone())
     }
 
+    /// Works on each file, by its number, and passes the results on in order, until `done` breaks. `work` receives the
+    /// options to run with; if `side_by_side`, it runs for several small files at a time.
+    pub fn each<T: Send>(
+        &self,
+        doing: &str,
+        files: (&[Source], bool),
+        work: impl Fn(usize, RunOptions) -> T + Sync,
+        mut done: impl FnMut(usize, T) -> ControlFlow<()> + Send,
+    ) -> Result<()> {
+        let (sources, side_by_side) = files;
+        if let [one] = sources {
+            let bar = self.bar(doing, &one.path, 0);
+            let result = work(0, self.run_options().with_progress(bar.callback()));
+            drop(bar);
+            let _ = done(0, result);
+            return Ok(());
+        }
+        let bar = self.files_bar(doing);
+        let run = self.run_options().with_progress(bar.callback());
+        let bytes = |number: usize| if side_by_side { many::claimed_bytes(&sources[number].path) } else { u64::MAX };
+        many::for_each_file(sources.len(), &run, bytes, work, |number, result| {
+            let mut flow = ControlFlow::Continue(());
+            bar.aside(|| flow = done(number, result));
+            flow
+        })
+    }
+
     /// Reads `path`, or standard input.
     pub fn load(&self, path: &Path, options: &ReadOptions) -> Result<Loaded<Scene>> {
         self.reading(path, options, |input, options| Reader::new(input).options(options).scene())
@@ -115,7 +144,7 @@ impl Session {
         options: &ReadOptions,
         read: impl FnOnce(Input, &ReadOptions) -> Result<T>,
     ) -> Result<T> {
-        let input = if format::is_stream(path) { standard::input()? } else { path.into() };
+        let input = standard::input_of(path)?;
         let bar = self.bar("reading", path, 0);
         let mut options = options.clone();
         options.run.progress = bar.callback();
@@ -142,8 +171,7 @@ impl Session {
         write: &WriteOptions,
         before: impl FnOnce(Content<'_>, &Report),
     ) -> Result<Converted> {
-        let input = if format::is_stream(from) { standard::input()? } else { from.into() };
-        let output = if format::is_stream(to) { standard::output()? } else { to.into() };
+        let (input, output) = (standard::input_of(from)?, standard::output_of(to)?);
         let (reading, writing) = (self.bar("reading", from, 1), self.bar("writing", to, 0));
         let (mut read, mut write) = (read.clone(), write.clone());
         (read.run.progress, write.run.progress) = (reading.callback(), writing.callback());

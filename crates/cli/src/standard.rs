@@ -4,7 +4,9 @@
 //! That is needed, but it hides a mistake: `polyhaul convert a.obj - >&-` would succeed and write nothing. So this is
 //! checked earlier, when the program is loaded. Nothing here reads or writes.
 
+use crate::format;
 use polyhaul::{Error, ErrorKind, Input, Output, Result};
+use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A bit for each descriptor that was closed.
@@ -36,6 +38,22 @@ fn is_closed(descriptor: u8) -> bool {
 /// If it was closed.
 pub fn input() -> Result<Input> {
     if is_closed(0) { Err(closed("opening standard input failed: it is closed")) } else { Ok(Input::Stdin) }
+}
+
+/// A file, or standard input for `-`.
+///
+/// # Errors
+/// As for [`input`].
+pub fn input_of(path: &Path) -> Result<Input> {
+    if format::is_stream(path) { input() } else { Ok(path.into()) }
+}
+
+/// A file, or standard output for `-`.
+///
+/// # Errors
+/// As for [`output`].
+pub fn output_of(path: &Path) -> Result<Output> {
+    if format::is_stream(path) { output() } else { Ok(path.into()) }
 }
 
 /// Standard output.

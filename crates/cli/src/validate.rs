@@ -5,11 +5,12 @@
 use crate::args::{ValidateArgs, WarningsShown};
 use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
-use crate::{FAILED, console, human, many, render};
+use crate::{FAILED, console, human, many, render, standard};
 use polyhaul::inspect::{self, Validation};
-use polyhaul::{Error, ErrorKind, Report};
+use polyhaul::{Error, ErrorKind, ReadOptions, Report};
 use serde::Serialize;
-use std::path::Path;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 #[derive(Serialize)]
 struct ValidateDetails<'a> {
@@ -31,12 +32,12 @@ struct ValidateFile<'a> {
 }
 
 /// The result for one input.
-struct ValidateChecked<'a> {
-    path: &'a Path,
+struct ValidateChecked {
+    path: PathBuf,
     found: Validation,
 }
 
-impl ValidateChecked<'_> {
+impl ValidateChecked {
     /// Whether it is valid; `None` if an interruption came first.
     fn valid(&self) -> Option<bool> {
         let is_cancelled = self.found.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
@@ -46,34 +47,40 @@ impl ValidateChecked<'_> {
 
 /// Lists every problem of each input.
 pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
-    if let Err(error) = many::check_streams(&args.inputs) {
-        return session.fail("validate", &error, JsonTo::Stdout);
+    let find = |options| many::find(&args.inputs, &args.find, options, |_| true);
+    let sources = match args.find.options().and_then(find) {
+        Ok(sources) => sources,
+        Err(error) => return session.fail("validate", &error, JsonTo::Stdout),
+    };
+    let options = session.validate_options(&args.read);
+    let (mut all, mut is_open) = (Vec::new(), true);
+    let ran = session.each(
+        "reading",
+        (&sources, true),
+        |number, run| check(&sources[number].path, options.clone().with_run(run)),
+        |_, checked| {
+            is_open = show(session, &checked);
+            let is_cancelled = checked.valid().is_none();
+            all.push(checked);
+            if is_open && !is_cancelled { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        },
+    );
+    match ran {
+        Err(error) => session.fail("validate", &error, JsonTo::Stdout),
+        Ok(()) if is_open => finish(session, &all),
+        Ok(()) => FAILED,
     }
-    let mut all = Vec::new();
-    for path in &args.inputs {
-        let checked = check(session, path, args);
-        if !show(session, &checked) {
-            return FAILED;
-        }
-        let stop = checked.valid().is_none();
-        all.push(checked);
-        if stop {
-            break;
-        }
-    }
-    finish(session, &all)
 }
 
 /// Checks one input. An input that cannot be read at all is not valid either.
-fn check<'a>(session: &Session, path: &'a Path, args: &ValidateArgs) -> ValidateChecked<'a> {
-    let options = session.validate_options(&args.read);
-    let found = session.reading(path, &options, inspect::validate);
+fn check(path: &Path, options: ReadOptions) -> ValidateChecked {
+    let found = standard::input_of(path).and_then(|input| inspect::validate(input, &options));
     let unread = |error| Validation { report: Report::default(), error: Some(error), valid: false };
-    ValidateChecked { path, found: found.unwrap_or_else(unread) }
+    ValidateChecked { path: path.to_owned(), found: found.unwrap_or_else(unread) }
 }
 
 /// Shows the problems and the result; `false` if standard output is closed.
-fn show(session: &Session, checked: &ValidateChecked<'_>) -> bool {
+fn show(session: &Session, checked: &ValidateChecked) -> bool {
     if session.everywhere.json {
         return true;
     }
@@ -93,7 +100,7 @@ fn show(session: &Session, checked: &ValidateChecked<'_>) -> bool {
 }
 
 /// The one line on standard output for each input.
-fn verdict(checked: &ValidateChecked<'_>) -> String {
+fn verdict(checked: &ValidateChecked) -> String {
     let name = human::safe(&checked.path.display().to_string());
     let warnings = &checked.found.report.warnings;
     let counts = match warnings.total() {
@@ -109,7 +116,7 @@ fn verdict(checked: &ValidateChecked<'_>) -> String {
 }
 
 /// Adds up the results, prints the object, and gives the exit code.
-fn finish(session: &Session, all: &[ValidateChecked<'_>]) -> u8 {
+fn finish(session: &Session, all: &[ValidateChecked]) -> u8 {
     let error = all.iter().rev().find_map(|checked| checked.found.error.as_ref());
     let failed = all.iter().filter(|checked| checked.valid() == Some(false)).count();
     let is_open = all.iter().any(|checked| checked.valid().is_none());
@@ -123,7 +130,7 @@ fn finish(session: &Session, all: &[ValidateChecked<'_>]) -> u8 {
 }
 
 /// One input's place in the array `files`.
-fn entry<'a>(checked: &'a ValidateChecked<'_>) -> ValidateFile<'a> {
+fn entry(checked: &ValidateChecked) -> ValidateFile<'_> {
     let Validation { report, error, .. } = &checked.found;
     ValidateFile {
         file: checked.path.display().to_string(),
@@ -144,7 +151,7 @@ mod tests {
     fn what_was_interrupted_is_neither_valid_nor_invalid() {
         let of = |error: Option<Error>| {
             let valid = error.is_none();
-            ValidateChecked { path: Path::new("a.obj"), found: Validation { report: Report::default(), error, valid } }
+            ValidateChecked { path: "a.obj".into(), found: Validation { report: Report::default(), error, valid } }
         };
         let broken = of(Some(Error::new(ErrorKind::Malformed, "broken")));
         let all = [of(Some(Error::cancelled())), broken, of(None)];

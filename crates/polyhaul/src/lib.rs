@@ -53,6 +53,7 @@ pub mod inspect;
 mod kernels;
 mod load;
 mod loaded;
+pub mod many;
 #[cfg(all(feature = "mesh", feature = "image", feature = "pbrt"))]
 pub mod measure;
 mod mesh_job;

@@ -243,6 +243,11 @@ impl Format {
         scene.is_some() || tables.is_some() || image.is_some()
     }
 
+    /// Whether its kind of content can be converted to another format, which is written.
+    pub fn converts_to(self, to: Format) -> bool {
+        self.is_image() == to.is_image() && to.is_written()
+    }
+
     /// Whether it holds an image.
     pub fn is_image(self) -> bool {
         matches!(self.kind(), FormatKind::Image | FormatKind::Texture)

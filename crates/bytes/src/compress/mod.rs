@@ -74,6 +74,16 @@ impl Codec {
         Some((codec, stem))
     }
 
+    /// The usual extension of a file name.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Codec::Gzip => "gz",
+            Codec::Zstd => "zst",
+            Codec::Lz4 => "lz4",
+            Codec::Zip => "zip",
+        }
+    }
+
     /// The levels that [`Encoder::new`] takes, from fast to small.
     pub fn levels(self) -> std::ops::RangeInclusive<i32> {
         match self {

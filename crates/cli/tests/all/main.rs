@@ -4,6 +4,7 @@ mod common;
 mod compressed;
 mod images;
 mod limits;
+mod many;
 mod names;
 mod pbrt;
 mod ply;

@@ -61,7 +61,7 @@ fn what_makes_no_sense_is_refused() {
     let (folder, from, to) = folder("texture-usage");
     std::fs::copy(folder.path("in/a.tga"), folder.path("in/a.hdr")).unwrap();
     let ran = run(&["texture", &from, "-o", &to]).expect(2);
-    assert!(ran.stderr.contains("would be written to the same texture") && ran.stderr.contains("a.hdr"), "{ran:?}");
+    assert!(ran.stderr.contains("would be written to the same file") && ran.stderr.contains("a.hdr"), "{ran:?}");
     let empty = folder.path("empty");
     std::fs::create_dir_all(&empty).unwrap();
     assert!(run(&["texture", &empty, "-o", &to]).expect(2).stderr.contains("no images"));

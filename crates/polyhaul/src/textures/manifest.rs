@@ -6,7 +6,7 @@
 use super::TextureOptions;
 use crate::format::Format;
 use polyhaul_bytes::{FileOptions, Sink, Source};
-use polyhaul_model::error::{Error, Result, try_push, try_string};
+use polyhaul_model::error::{Error, Result, try_string};
 use polyhaul_pipeline::options::RunOptions;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -144,18 +144,6 @@ pub(super) fn hash_options(name: &str, format: Format, options: &TextureOptions)
          {color_space:?} {image:?} {from:?} {reading:?} {name}"
     );
     xxh3_128(text.as_bytes())
-}
-
-/// The names of two sources that would be one file.
-pub(super) fn same_name(outputs: &[(String, &Path)]) -> Result<Option<[PathBuf; 2]>> {
-    let mut sorted = Vec::new();
-    sorted.try_reserve_exact(outputs.len())?;
-    for output in outputs {
-        try_push(&mut sorted, output, "names")?;
-    }
-    sorted.sort_by(|a, b| a.0.cmp(&b.0));
-    let twins = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0);
-    Ok(twins.map(|pair| [pair[0].1.to_owned(), pair[1].1.to_owned()]))
 }
 
 #[cfg(test)]

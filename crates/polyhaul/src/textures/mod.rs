@@ -8,7 +8,8 @@ mod choose;
 mod manifest;
 mod many;
 
-pub use many::{Imports, Outcome, Source, find_images, import_textures};
+pub use crate::many::Source;
+pub use many::{Imports, Outcome, find_images, import_textures};
 
 use crate::format::Format;
 use crate::images;

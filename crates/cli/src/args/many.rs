@@ -1,0 +1,46 @@
+//! The options of subcommands that accept folders and several files.
+
+use clap::Args;
+use polyhaul::Result;
+use polyhaul::many::FindOptions;
+
+/// Which files of folders are processed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Folders")]
+pub struct FindArgs {
+    /// Search the subfolders of input folders too
+    #[arg(long)]
+    pub recursive: bool,
+    /// Process files in input folders that match this pattern, such as '*.obj', whatever their format; can be repeated
+    /// [default: all files with the extension of a format]
+    ///
+    /// `*` matches any characters except slashes, `**/` any folders; letters match in either case. A pattern with a
+    /// slash is compared with the path below the folder, others with the file's name.
+    #[arg(long, value_name = "PATTERN")]
+    pub include: Vec<String>,
+}
+
+impl FindArgs {
+    /// The library's options.
+    pub fn options(&self) -> Result<FindOptions> {
+        FindOptions::default().with_recursive(self.recursive).with_include(self.include.iter().map(String::as_str))
+    }
+}
+
+/// How several files are converted into a folder.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Folders")]
+pub struct ManyArgs {
+    /// Which files of folders.
+    #[command(flatten)]
+    pub find: FindArgs,
+    /// List what would be converted, without writing anything
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Skip inputs whose output exists
+    #[arg(long)]
+    pub no_clobber: bool,
+    /// Skip inputs that are not newer than their output
+    #[arg(long, conflicts_with = "no_clobber")]
+    pub newer: bool,
+}

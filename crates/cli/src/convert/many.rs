@@ -1,0 +1,324 @@
+//! Several files, converted into a folder that mirrors those of the inputs.
+//!
+//! First all outputs are named and checked ([`plan`]); then each file is converted as if it were the only one.
+
+use super::{What, write_options};
+use crate::args::ConvertArgs;
+use crate::json::{JsonFailure, JsonWarnings, codec};
+use crate::session::{JsonTo, Session};
+use crate::{DONE, FAILED, console, format, human, many, standard};
+use polyhaul::many::{self as files, Source};
+use polyhaul::options::{Codec, Compression, RunOptions};
+use polyhaul::{Error, ErrorKind, Format, ReadOptions, Reader, Report, Result, Writer};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// A file and where it goes.
+struct Job {
+    source: Source,
+    output: PathBuf,
+    /// Why it is not converted.
+    skipped: Option<&'static str>,
+}
+
+/// The outcome for one file.
+enum Outcome {
+    Converted(Box<(What, Report)>),
+    Skipped(&'static str),
+    Failed(Error),
+}
+
+#[derive(Serialize)]
+struct ConvertedMany<'a> {
+    converted: usize,
+    skipped: usize,
+    failed: usize,
+    dry_run: bool,
+    files: Vec<ConvertedFile<'a>>,
+}
+
+/// One of several files in JSON.
+#[derive(Serialize)]
+struct ConvertedFile<'a> {
+    input: String,
+    output: String,
+    outcome: &'static str,
+    /// Why it was skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(flatten)]
+    done: Option<ConvertedContent<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<JsonFailure>,
+}
+
+#[derive(Serialize)]
+struct ConvertedContent<'a> {
+    codec: Option<String>,
+    bytes_in: u64,
+    bytes_out: u64,
+    #[serde(flatten)]
+    content: &'a What,
+    warnings: JsonWarnings<'a>,
+}
+
+/// Whether the output is a folder, or options apply that one conversion does not have.
+pub(super) fn is_many(args: &ConvertArgs) -> bool {
+    is_folder(args) || args.many.dry_run || args.many.no_clobber || args.many.newer
+}
+
+/// Whether several files are converted into a folder, or one is.
+fn is_folder(args: &ConvertArgs) -> bool {
+    let (inputs, output) = (args.inputs(), args.output());
+    let is_folder = output.is_dir() && Format::of_path(output).is_none();
+    let ends_in_slash = output.to_string_lossy().ends_with(std::path::is_separator);
+    inputs.len() > 1 || inputs.iter().any(|input| input.is_dir()) || is_folder || ends_in_slash
+}
+
+/// Converts all files.
+pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
+    let planned = session.read_options(&args.read).and_then(|read| Ok((plan(session, args)?, read)));
+    let (jobs, read) = match planned {
+        Ok(planned) => planned,
+        Err(error) => return session.fail("convert", &error, to),
+    };
+    if args.many.dry_run {
+        return list(session, &jobs, to);
+    }
+    let sources: Vec<_> = jobs.iter().map(|job| job.source.clone()).collect();
+    let mut outcomes = Vec::new();
+    // While files are open, signals wait: so no temporary file stays.
+    let ran = session.signals().hold().and_then(|_hold| {
+        create_folders(&jobs)?;
+        let work = |number: usize, run| convert(session, args, &jobs[number], (&read, run));
+        // Two conversions that copy the same file would both look for a free name.
+        session.each("converting", (&sources, !args.scene.copy_assets), work, |number, outcome| {
+            show(session, &jobs[number], &outcome);
+            let is_cancelled = matches!(&outcome, Outcome::Failed(error) if error.kind() == ErrorKind::Cancelled);
+            outcomes.push(outcome);
+            if is_cancelled { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    });
+    match ran {
+        Ok(()) => finish(session, &jobs, &outcomes, to),
+        Err(error) => session.fail("convert", &error, to),
+    }
+}
+
+/// Creates the folders of all outputs that are to be written.
+fn create_folders(jobs: &[Job]) -> Result<()> {
+    let wanted = jobs.iter().filter(|job| job.skipped.is_none());
+    let folders: BTreeSet<_> = wanted.filter_map(|job| job.output.parent()).collect();
+    folders.into_iter().try_for_each(|folder| {
+        std::fs::create_dir_all(folder).map_err(|e| Error::io("creating", &folder.display().to_string(), e))
+    })
+}
+
+/// Names all outputs. It is an error if two are the same.
+fn plan(session: &Session, args: &ConvertArgs) -> Result<Vec<Job>> {
+    let mut jobs = Vec::new();
+    for (source, output, to) in outputs(args)? {
+        // All options are checked before anything is read.
+        write_options(session, args, &source.path, to)?;
+        let skipped = skipped(args, &source.path, &output);
+        jobs.push(Job { source, output, skipped });
+    }
+    files::check_outputs(jobs.iter().map(|job| (&*job.source.path, &*job.output)))?;
+    Ok(jobs)
+}
+
+/// All inputs with their outputs and the formats of these.
+fn outputs(args: &ConvertArgs) -> Result<Vec<(Source, PathBuf, Format)>> {
+    let folder = args.output();
+    if !is_folder(args) {
+        let to = format::of_output(folder, args.to)?;
+        let sources = args.inputs().iter().map(|path| Source { path: path.clone(), name: path.clone() });
+        return Ok(sources.map(|source| (source, folder.to_owned(), to)).collect());
+    }
+    let usage = |message: String| Error::new(ErrorKind::Usage, message);
+    if format::is_stream(folder) || folder.is_file() {
+        let error = usage(format!("several inputs cannot be written to `{}`", folder.display()));
+        return Err(error.with_hint("the last argument is a folder for the outputs"));
+    }
+    if args.inputs().iter().any(|input| format::is_stream(input)) {
+        let error = usage("standard input (-) has no name for a file in a folder".into());
+        return Err(error.with_hint("give the output file's name"));
+    }
+    let Some(to) = args.to else {
+        let error = usage(format!("cannot infer the output format for the folder `{}`", folder.display()));
+        return Err(error.with_hint("use --to FORMAT"));
+    };
+    format::of_output(folder, Some(to))?;
+    let find = args.many.find.options()?.with_exclude(folder);
+    let sources = many::find(args.inputs(), &args.many.find, find, |from| from.converts_to(to))?;
+    let compression = args.compression()?;
+    let output = |source: &Source| folder.join(target_name(&source.name, to, compression));
+    Ok(sources.into_iter().map(|source| (source.clone(), output(&source), to)).collect())
+}
+
+/// The name of an output for an input's: with the extensions of the format and the compression.
+fn target_name(name: &Path, to: Format, compression: Compression) -> PathBuf {
+    let file = name.file_name().unwrap_or_default().to_string_lossy();
+    let plain = Codec::of_name(&file).map_or(&*file, |(_, plain)| plain);
+    let mut target = name.with_file_name(plain).with_extension(to.name());
+    if let Compression::By(codec, _) = compression {
+        target.as_mut_os_string().push(format!(".{}", codec.extension()));
+    }
+    target
+}
+
+/// Why a file is not converted, if it is not.
+fn skipped(args: &ConvertArgs, input: &Path, output: &Path) -> Option<&'static str> {
+    let modified = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
+    if args.many.no_clobber && output.exists() {
+        return Some("the output exists");
+    }
+    let is_newer = match (modified(input), modified(output)) {
+        (Some(input), Some(output)) => input > output,
+        _ => true,
+    };
+    (args.many.newer && !is_newer).then_some("not newer than the output")
+}
+
+fn convert(session: &Session, args: &ConvertArgs, job: &Job, (read, run): (&ReadOptions, RunOptions)) -> Outcome {
+    if let Some(reason) = job.skipped {
+        return Outcome::Skipped(reason);
+    }
+    match try_convert(session, args, job, (read, run)) {
+        Ok(done) => Outcome::Converted(Box::new(done)),
+        Err(error) => Outcome::Failed(error),
+    }
+}
+
+fn try_convert(
+    session: &Session,
+    args: &ConvertArgs,
+    job: &Job,
+    (read, run): (&ReadOptions, RunOptions),
+) -> Result<(What, Report)> {
+    let to = format::of_output(&job.output, args.to)?;
+    let write = write_options(session, args, &job.source.path, to)?.with_run(run.clone());
+    let (input, output) = (standard::input_of(&job.source.path)?, standard::output_of(&job.output)?);
+    let mut content = What::Tables { tables: Vec::new() };
+    let reader = Reader::new(input).options(&read.clone().with_run(run));
+    let done = reader.convert_with(Writer::new(output).options(&write), |found, _| {
+        content = What::from_content(found);
+        Ok(())
+    })?;
+    Ok((content, done.report()))
+}
+
+/// Shows the warnings or the error of one file.
+fn show(session: &Session, job: &Job, outcome: &Outcome) {
+    let is_verbose = session.talks() && session.everywhere.verbose;
+    match outcome {
+        Outcome::Converted(done) => {
+            session.show_warnings(&done.1);
+            if is_verbose {
+                console::note(&format!("{}: {}\n", arrow(job), done.0.words()));
+            }
+        }
+        Outcome::Skipped(reason) if is_verbose => console::note(&skip_line(job, reason)),
+        Outcome::Skipped(_) => {}
+        Outcome::Failed(error) => session.show_error(error),
+    }
+}
+
+fn arrow(job: &Job) -> String {
+    let shown = |path: &Path| human::safe(&path.display().to_string());
+    format!("{} -> {}", shown(&job.source.path), shown(&job.output))
+}
+
+fn skip_line(job: &Job, reason: &str) -> String {
+    format!("{}: skipped, {reason}\n", human::safe(&job.source.path.display().to_string()))
+}
+
+/// Lists what would be done.
+fn list(session: &Session, jobs: &[Job], to: JsonTo) -> u8 {
+    let line = |job: &Job| job.skipped.map_or_else(|| arrow(job) + "\n", |reason| skip_line(job, reason));
+    if !session.everywhere.json && !console::result(&jobs.iter().map(line).collect::<String>()) {
+        return FAILED;
+    }
+    let files = jobs.iter().map(|job| entry(job, None)).collect();
+    let skipped = jobs.iter().filter(|job| job.skipped.is_some()).count();
+    let details = ConvertedMany { converted: 0, skipped, failed: 0, dry_run: true, files };
+    session.finish("convert", Some(details), &Report::default(), (DONE, None), to)
+}
+
+/// Adds up the results, prints the lines and the object, and returns the exit code.
+fn finish(session: &Session, jobs: &[Job], outcomes: &[Outcome], to: JsonTo) -> u8 {
+    let (mut counts, mut error, mut report) = ([0; 3], None, Report::default());
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Converted(done) => {
+                counts[0] += 1;
+                report.extend(done.1.clone());
+            }
+            Outcome::Skipped(_) => counts[1] += 1,
+            Outcome::Failed(failed) => {
+                counts[2] += 1;
+                error = Some(failed);
+            }
+        }
+    }
+    let [converted, skipped, failed] = counts;
+    let code = many::exit_code(session, failed, outcomes.len(), error);
+    if session.talks() {
+        console::note(&summary(session, counts, &report));
+        let names = jobs.iter().zip(outcomes).filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
+        names.for_each(|(job, _)| {
+            console::note(&format!("failed: {}\n", human::safe(&job.source.path.display().to_string())));
+        });
+    }
+    session.show_verdict(&report);
+    // Phases of files side by side mean nothing when added up.
+    report.phases.clear();
+    let files = jobs.iter().zip(outcomes).map(|(job, outcome)| entry(job, Some(outcome))).collect();
+    let details = ConvertedMany { converted, skipped, failed, dry_run: false, files };
+    session.finish("convert", Some(details), &report, (code, error), to)
+}
+
+fn summary(session: &Session, [converted, skipped, failed]: [usize; 3], report: &Report) -> String {
+    let mut text = human::plural(converted as u64, "file") + " converted";
+    for (count, what) in [(skipped, "skipped"), (failed, "failed")] {
+        if count > 0 {
+            text.push_str(&format!(", {} {what}", human::count(count as u64)));
+        }
+    }
+    format!("{text}; {} written in {}\n", human::bytes(report.bytes_out), human::seconds(session.seconds()))
+}
+
+/// One file's place in the array `files`; without an outcome, it would be converted or skipped.
+fn entry<'a>(job: &Job, outcome: Option<&'a Outcome>) -> ConvertedFile<'a> {
+    let (input, output) = (job.source.path.display().to_string(), job.output.display().to_string());
+    let plain = ConvertedFile { input, output, outcome: "planned", reason: None, done: None, error: None };
+    match outcome {
+        None if job.skipped.is_none() => plain,
+        None | Some(Outcome::Skipped(_)) => ConvertedFile { outcome: "skipped", reason: job.skipped, ..plain },
+        Some(Outcome::Failed(error)) => {
+            ConvertedFile { outcome: "failed", error: Some(JsonFailure::new(error)), ..plain }
+        }
+        Some(Outcome::Converted(done)) => {
+            let (content, report) = &**done;
+            let (bytes_in, bytes_out, warnings) =
+                (report.bytes_in, report.bytes_out, JsonWarnings::new(&report.warnings));
+            let done = ConvertedContent { codec: codec(report), bytes_in, bytes_out, content, warnings };
+            ConvertedFile { outcome: "converted", done: Some(done), ..plain }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_are_named_after_inputs() {
+        let name = |name: &str, compression| target_name(name.as_ref(), Format::Ply, compression);
+        assert_eq!(name("a/b.c.obj", Compression::ByName(None)), Path::new("a/b.c.ply"));
+        assert_eq!(name("a/b.obj.gz", Compression::ByName(None)), Path::new("a/b.ply"));
+        assert_eq!(name("scan", Compression::By(Codec::Zstd, None)), Path::new("scan.ply.zst"));
+    }
+}

@@ -1,0 +1,353 @@
+//! Many files: finding them in folders, and working on them under one memory budget.
+//!
+//! Small files are processed in parallel, each by one thread; large ones one after another, each by all threads.
+//! Nothing here opens a file or knows what is done with it.
+
+use crate::format::Format;
+use crate::registry::SceneWriter;
+use glob::{MatchOptions, Pattern};
+use polyhaul_bytes::Codec;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_pipeline::crew::within;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A file to be processed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The file.
+    pub path: PathBuf,
+    /// Its path below the folder in which it was found; only its name if it was given directly.
+    pub name: PathBuf,
+}
+
+/// Which files of folders are found.
+///
+/// ```
+/// use polyhaul::many::FindOptions;
+///
+/// let options = FindOptions::default().with_recursive(true).with_include(["*.obj", "scans/*.ply"])?;
+/// assert!(options.includes("chairs/a.obj".as_ref()) && !options.includes("chairs/b.ply".as_ref()));
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct FindOptions {
+    /// Whether subfolders are searched, too. Symbolic links to folders are not followed. Default: no.
+    pub recursive: bool,
+    /// A folder that is not searched, such as that of the outputs. Default: none.
+    pub exclude: Option<PathBuf>,
+    /// The patterns of [`FindOptions::with_include`].
+    include: Vec<Pattern>,
+}
+
+impl FindOptions {
+    /// Sets [`FindOptions::recursive`].
+    pub fn with_recursive(self, recursive: bool) -> Self {
+        FindOptions { recursive, ..self }
+    }
+
+    /// Sets [`FindOptions::exclude`].
+    pub fn with_exclude(self, folder: impl Into<PathBuf>) -> Self {
+        FindOptions { exclude: Some(folder.into()), ..self }
+    }
+
+    /// Finds files that match one of these patterns, whatever their format. Without patterns, files are recognized by
+    /// their extension.
+    ///
+    /// `*` stands for any characters, `?` for one, `[a-z]` for one of several; `**` for any folders; letters match in
+    /// either case. A pattern with a `/` is compared with the path below the folder, another one with the file's name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for an invalid pattern.
+    pub fn with_include<'a>(self, patterns: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        let parse = |text: &str| {
+            Pattern::new(text).map_err(|error| {
+                let message = format!("invalid pattern `{text}`: {} at character {}", error.msg, error.pos + 1);
+                Error::new(ErrorKind::Usage, message)
+            })
+        };
+        Ok(FindOptions { include: patterns.into_iter().map(parse).collect::<Result<_>>()?, ..self })
+    }
+
+    /// Whether one of the patterns matches a path below a folder.
+    pub fn includes(&self, name: &Path) -> bool {
+        let options = MatchOptions { require_literal_separator: true, case_sensitive: false, ..MatchOptions::new() };
+        let file_name = name.file_name().map(Path::new);
+        self.include.iter().any(|pattern| {
+            let compared = if pattern.as_str().contains('/') { Some(name) } else { file_name };
+            compared.is_some_and(|name| pattern.matches_path_with(name, options))
+        })
+    }
+}
+
+/// Finds files: the given ones, and those of given folders that `options` include, ordered by name. Without patterns,
+/// these are the files with an extension for which `is_wanted` returns `true`.
+///
+/// # Errors
+/// [`ErrorKind::Io`] if a folder cannot be listed.
+pub fn find(inputs: &[PathBuf], options: &FindOptions, is_wanted: impl Fn(Format) -> bool) -> Result<Vec<Source>> {
+    let mut found = Vec::new();
+    for input in inputs {
+        if input.is_dir() {
+            let mut search = Search { input, options, is_wanted: &is_wanted, folders: vec![PathBuf::new()] };
+            while let Some(folder) = search.folders.pop() {
+                search.list(&folder, &mut found)?;
+            }
+        } else {
+            let name = input.file_name().unwrap_or(input.as_os_str()).into();
+            try_push(&mut found, Source { path: input.clone(), name }, "a list of files")?;
+        }
+    }
+    Ok(found)
+}
+
+/// A folder that is searched.
+struct Search<'a> {
+    input: &'a Path,
+    options: &'a FindOptions,
+    is_wanted: &'a dyn Fn(Format) -> bool,
+    /// The folders below it that are still to be listed, the last ones first.
+    folders: Vec<PathBuf>,
+}
+
+impl Search<'_> {
+    /// Lists a folder below that of the search.
+    fn list(&mut self, below: &Path, found: &mut Vec<Source>) -> Result<()> {
+        let folder = self.input.join(below);
+        let failed = |e| Error::io("listing", &folder.display().to_string(), e);
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            try_push(&mut names, (entry.file_name(), entry.file_type().map_err(failed)?), "a list of files")?;
+        }
+        names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let first = self.folders.len();
+        for (name, kind) in names {
+            let name = below.join(name);
+            let path = self.input.join(&name);
+            if kind.is_dir() {
+                if self.options.recursive && !self.is_excluded(&path) {
+                    try_push(&mut self.folders, name, "a list of folders")?;
+                }
+            } else if self.is_included(&name) && (kind.is_file() || path.is_file()) {
+                try_push(found, Source { path, name }, "a list of files")?;
+            }
+        }
+        // The last one is taken first.
+        self.folders[first..].reverse();
+        Ok(())
+    }
+
+    fn is_included(&self, name: &Path) -> bool {
+        if self.options.include.is_empty() {
+            Format::of_path(name).is_some_and(self.is_wanted)
+        } else {
+            self.options.includes(name)
+        }
+    }
+
+    fn is_excluded(&self, folder: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().ok();
+        self.options.exclude.as_ref().is_some_and(|exclude| real(exclude).is_some_and(|it| Some(it) == real(folder)))
+    }
+}
+
+/// Calls `work` with the number of each file and the options to run it with: in parallel for those that need at most a
+/// thread's share of [`RunOptions::memory_limit`], one after another for the others. `bytes` estimates the memory that
+/// a file needs; see [`claimed_bytes`].
+///
+/// The results go to `done` one at a time, in the order of the files, from any thread, until it breaks;
+/// [`RunOptions::progress`] is called with the number of files done and the total.
+///
+/// # Errors
+/// [`ErrorKind::Cancelled`] if the job was cancelled before each file had its turn; [`ErrorKind::OutOfMemory`].
+pub fn for_each_file<T: Send>(
+    count: usize,
+    run: &RunOptions,
+    bytes: impl Fn(usize) -> u64 + Sync,
+    work: impl Fn(usize, RunOptions) -> T + Sync,
+    done: impl FnMut(usize, T) -> ControlFlow<()> + Send,
+) -> Result<()> {
+    let threads = run.worker_threads();
+    let share = run.memory_limit / threads as u64;
+    let large = Mutex::new(Vec::new());
+    let files = Files {
+        results: Mutex::new(InOrder { next: 0, waiting: BTreeMap::new(), done }),
+        stops: AtomicBool::new(false),
+        finished: AtomicU64::new(0),
+    };
+    let one = |number: usize, own: RunOptions| {
+        if !files.stops.load(Ordering::Relaxed) && !run.cancel.is_cancelled() {
+            files.put(number, work(number, own.with_progress(None)));
+            let finished = files.finished.fetch_add(1, Ordering::Relaxed) + 1;
+            if let Some(progress) = &run.progress {
+                progress.tell(finished, Some(count as u64));
+            }
+        }
+    };
+    within(run, || {
+        let alone = || run.clone().with_threads(Some(1)).with_memory_limit(share);
+        let small_or_later = |(): &mut (), number| {
+            if threads > 1 && bytes(number) <= share {
+                return one(number, alone());
+            }
+            lock(&large).push(number);
+        };
+        lock(&large).try_reserve_exact(count)?;
+        for_each_item(threads, 0..count, || (), small_or_later);
+        let mut large = std::mem::take(&mut *lock(&large));
+        large.sort_unstable();
+        large.into_iter().for_each(|number| one(number, run.clone()));
+        Result::Ok(())
+    })?;
+    if files.stops.into_inner() || files.finished.into_inner() == count as u64 {
+        Ok(())
+    } else {
+        Err(Error::cancelled())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The files of a job.
+struct Files<T, D> {
+    results: Mutex<InOrder<T, D>>,
+    stops: AtomicBool,
+    finished: AtomicU64,
+}
+
+/// Results that wait for those before them.
+struct InOrder<T, D> {
+    next: usize,
+    waiting: BTreeMap<usize, T>,
+    done: D,
+}
+
+impl<T, D: FnMut(usize, T) -> ControlFlow<()>> Files<T, D> {
+    /// Passes on a result, and those that waited for it.
+    fn put(&self, number: usize, result: T) {
+        let results = &mut *lock(&self.results);
+        results.waiting.insert(number, result);
+        while let Some(result) = results.waiting.remove(&results.next) {
+            if self.stops.load(Ordering::Relaxed) {
+                return;
+            }
+            let told = polyhaul_trace::callback();
+            if (results.done)(results.next, result).is_break() {
+                self.stops.store(true, Ordering::Relaxed);
+            }
+            drop(told);
+            results.next += 1;
+        }
+    }
+}
+
+/// Estimates how many bytes reading a file takes, by its size and extension; [`u64::MAX`] if that is unknown.
+pub fn claimed_bytes(path: &Path) -> u64 {
+    let Ok(found) = std::fs::metadata(path) else { return u64::MAX };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // Compressed content is about this much larger, and the arrays of a mesh as large as its text.
+    let packed = if Codec::of_name(&name).is_some() { 8 } else { 1 };
+    let factor = match Format::of_path(path) {
+        Some(format) if format.readers().is_packed => 16,
+        // Scenes for a renderer name files of any size.
+        Some(format) if matches!(format.writers().scene, Some(SceneWriter::Render(_))) => return u64::MAX,
+        Some(_) => 2,
+        None => return u64::MAX,
+    };
+    found.len().saturating_mul(packed * factor)
+}
+
+/// Checks that no two inputs have the same output, given each input and its output. On Windows and macOS, names that
+/// differ in case alone are the same.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] with the first two that have.
+pub fn check_outputs<'a>(outputs: impl Iterator<Item = (&'a Path, &'a Path)>) -> Result<()> {
+    let ignores_case = cfg!(any(windows, target_os = "macos"));
+    let mut sorted = Vec::new();
+    for (input, output) in outputs {
+        let key = output.to_string_lossy();
+        let key = if ignores_case { key.to_lowercase() } else { key.into_owned() };
+        try_push(&mut sorted, (key, input), "names")?;
+    }
+    sorted.sort();
+    let Some(twins) = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) else { return Ok(()) };
+    let (one, other) = (twins[0].1.display(), twins[1].1.display());
+    let error = Error::new(ErrorKind::Usage, format!("{one} and {other} would be written to the same file"));
+    Err(error.with_hint("rename one of them, or use two output folders"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_pipeline::options::Cancel;
+
+    const COUNT: usize = 50;
+
+    /// Every fourth file is large.
+    fn bytes(number: usize) -> u64 {
+        if number.is_multiple_of(4) { u64::MAX } else { 1000 }
+    }
+
+    #[test]
+    fn results_come_in_order_with_options_by_size() {
+        for threads in [1, 2, 7] {
+            let run = RunOptions::default().with_threads(Some(threads));
+            let mut seen = Vec::new();
+            let work = |number: usize, own: RunOptions| (number, own.threads, own.memory_limit);
+            for_each_file(COUNT, &run, bytes, work, |at, (number, own, memory)| {
+                let is_alone = threads > 1 && !number.is_multiple_of(4);
+                assert_eq!((at, own), (number, Some(if is_alone { 1 } else { threads })));
+                assert_eq!(memory, if is_alone { run.memory_limit / threads as u64 } else { run.memory_limit });
+                seen.push(number);
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+            assert_eq!(seen, (0..COUNT).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_break_is_an_end_and_a_cancellation_an_error() {
+        for threads in [1, 3] {
+            let run = RunOptions::default().with_threads(Some(threads)).with_cancel(Cancel::default());
+            let mut seen = 0;
+            let stop = |number, ()| {
+                seen += 1;
+                if number == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            for_each_file(COUNT, &run, bytes, |_, _| (), stop).unwrap();
+            assert_eq!(seen, 6);
+            let mut seen = 0;
+            let work = |number, _| {
+                if number == 9 {
+                    run.cancel.cancel();
+                }
+            };
+            let done = |_, ()| {
+                seen += 1;
+                ControlFlow::Continue(())
+            };
+            assert!(for_each_file(COUNT, &run, bytes, work, done).is_err_and(|e| e.kind() == ErrorKind::Cancelled));
+            assert!(seen < COUNT);
+        }
+    }
+
+    #[test]
+    fn outputs_must_differ() {
+        let check = |outputs: [&str; 2]| check_outputs(outputs.iter().map(|it| (Path::new("in"), Path::new(*it))));
+        assert!(check(["a/b.ply", "a/c.ply"]).is_ok());
+        assert_eq!(check(["a/b.ply", "a/b.ply"]).unwrap_err().kind(), ErrorKind::Usage);
+        let is_same = cfg!(any(windows, target_os = "macos"));
+        assert_eq!(check(["a/b.ply", "a/B.ply"]).is_err(), is_same);
+    }
+}
