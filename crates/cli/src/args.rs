@@ -9,6 +9,7 @@ pub mod limits;
 pub mod many;
 pub mod pace;
 mod pbrt;
+pub mod preview;
 pub mod sweep;
 mod tables;
 pub mod texture;
@@ -32,6 +33,7 @@ Examples:
   curl -s URL | polyhaul convert - scene.obj      read standard input
   polyhaul info scene.obj                         show the contents
   polyhaul validate --strict assets/*.obj         list every problem and its location
+  polyhaul preview scene.obj -o scene.png         draw a picture
   polyhaul texture assets -o textures             turn images into DDS or KTX2 textures
   polyhaul watch -- python3 load.py               trace the file I/O of a program
   polyhaul demo                                   see how fast this machine is
@@ -65,6 +67,8 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Compare the contents of two files, in any formats
     Diff(diff::DiffArgs),
+    /// Draw pictures of scenes, point clouds and images
+    Preview(preview::PreviewArgs),
     /// Convert images to GPU textures with mipmaps and block compression
     Texture(texture::TextureArgs),
     /// Run a program and report its file I/O and the locks it waited for
@@ -580,6 +584,7 @@ impl Command {
             Command::Info(_) => "info",
             Command::Validate(_) => "validate",
             Command::Diff(_) => "diff",
+            Command::Preview(_) => "preview",
             Command::Texture(_) => "texture",
             Command::Demo(_) => "demo",
             Command::Completions(_) => "completions",

@@ -125,6 +125,7 @@ impl ConvertRows {
 pub fn json_to(command: &Command) -> JsonTo {
     match command {
         Command::Convert(args) if format::is_stream(args.output()) => JsonTo::Stderr,
+        Command::Preview(args) if format::is_stream(&args.output) => JsonTo::Stderr,
         Command::Watch(_) => JsonTo::Stderr,
         _ => JsonTo::Stdout,
     }

@@ -23,6 +23,7 @@ mod manual;
 mod many;
 mod peak;
 mod picture;
+mod preview;
 mod progress;
 mod records;
 mod render;
@@ -75,6 +76,7 @@ fn run(mut cli: Cli) -> u8 {
         Command::Validate(args) => validate::run(&session, &args),
         Command::Diff(args) => diff::run(&session, &args),
         Command::Texture(args) => texture::run(&session, &args),
+        Command::Preview(args) => preview::run(&session, &args),
         Command::Watch(args) => watch::run(&session, &args),
         Command::Sweep(args) => sweep::run(&session, &args, sweep_chart.as_deref()),
         Command::Demo(args) => demo::run(&session, &args),

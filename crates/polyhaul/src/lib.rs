@@ -65,6 +65,7 @@ pub mod options;
 mod outputs;
 #[cfg(feature = "pbrt")]
 mod pbrt;
+pub mod preview;
 mod read_job;
 mod reader;
 mod references;

@@ -8,6 +8,7 @@ mod many;
 mod names;
 mod pbrt;
 mod ply;
+mod preview;
 mod promises;
 mod scenes;
 mod signals;

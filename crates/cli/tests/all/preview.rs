@@ -1,0 +1,95 @@
+//! `polyhaul preview`: pictures of files, one or many.
+
+use crate::common::{Folder, run, run_piped};
+use std::path::Path;
+
+const SQUARE: &str = "v 0 0 0 1 0 0\nv 1 0 0 1 0 0\nv 1 1 0 1 0 0\nv 0 1 0 1 0 0\nf 1 2 3 4\n";
+
+/// The size of a PNG, and how many bits a sample has.
+fn png(path: &str) -> ([u32; 2], u8) {
+    let bytes = std::fs::read(path).unwrap();
+    assert!(bytes.starts_with(b"\x89PNG"), "{path}");
+    let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    ([number(16), number(20)], bytes[24])
+}
+
+#[test]
+fn a_mesh_is_drawn_the_same_for_any_number_of_threads() {
+    let folder = Folder::new("preview-mesh");
+    let (mesh, picture) = (folder.file("a.obj", SQUARE), folder.path("a.png"));
+    let ran = run(&["preview", &mesh, "-o", &picture, "--size", "64x48", "-j", "1"]).expect(0);
+    assert!(ran.stderr.contains("first picture after ") && ran.stdout.is_empty(), "{ran:?}");
+    assert_eq!(png(&picture), ([64, 48], 8));
+    let first = std::fs::read(&picture).unwrap();
+    for options in [["-j", "2"], ["-j", "7"]] {
+        let other = folder.path("b.png");
+        run(&[&["preview", &mesh, "-o", &other, "--size", "64x48"], &options[..]].concat()).expect(0);
+        assert!(std::fs::read(&other).unwrap() == first);
+    }
+    let mut seen = vec![first];
+    for options in
+        ["--view=front", "--style=normals", "--style=depth", "--style=id", "--up-axis=Z", "--background=none"]
+    {
+        run(&["preview", &mesh, "-o", &picture, "--size", "64x48", options]).expect(0);
+        let bytes = std::fs::read(&picture).unwrap();
+        assert!(!seen.contains(&bytes), "{options}");
+        seen.push(bytes);
+    }
+}
+
+#[test]
+fn all_kinds_of_files_have_pictures_named_after_them() {
+    let folder = Folder::new("preview-many");
+    std::fs::create_dir_all(folder.path("in/sub")).unwrap();
+    folder.file("in/a.obj", SQUARE);
+    folder.file("in/a.xyz", "0 0 0\n1 2 3\n");
+    folder.file("in/sub/b.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n");
+    folder.file(
+        "in/sub/c.pbrt",
+        "WorldBegin\nShape \"trianglemesh\" \"integer indices\" [0 1 2] \"point3 P\" [0 0 0 1 0 0 0 1 0]\n",
+    );
+    let tga = [&[0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 200, 0, 100, 0, 8, 0][..], &[99; 20_000]].concat();
+    std::fs::write(folder.path("in/i.tga"), tga).unwrap();
+    folder.file("in/bad.obj", "v 0 0 0\nf 1 2 x\n");
+    let (from, to) = (folder.path("in"), folder.path("out"));
+    let arguments = ["preview", &from, "-o", &to, "--recursive", "--size", "64x64", "--json"];
+    let value = run(&arguments).expect(3).json();
+    assert_eq!((value["drawn"].as_u64(), value["failed"].as_u64()), (Some(5), Some(1)));
+    let files = value["files"].as_array().unwrap();
+    let outcomes: Vec<_> = files.iter().map(|file| file["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["drawn", "drawn", "failed", "drawn", "drawn", "drawn"]);
+    assert!(files[0]["first_pixel_seconds"].as_f64().unwrap() > 0.0 && files[2]["error"]["line"].as_u64() == Some(2));
+    for name in ["a.obj.png", "a.xyz.png", "sub/b.off.png", "sub/c.pbrt.png"] {
+        assert_eq!(png(&folder.path(&format!("out/{name}"))), ([64, 64], 8), "{name}");
+    }
+    // A level of the image that fits.
+    assert_eq!(png(&folder.path("out/i.tga.png")), ([50, 25], 8));
+    assert!(!Path::new(&folder.path("out/bad.obj.png")).exists());
+}
+
+#[test]
+fn streams_and_other_image_formats_are_written() {
+    let folder = Folder::new("preview-stream");
+    let output = run_piped(&["preview", "-", "-o", "-", "--size", "16x16"], SQUARE.as_bytes());
+    assert!(output.status.success() && output.stdout.starts_with(b"\x89PNG"), "{output:?}");
+    let (mesh, picture) = (folder.file("a.obj", SQUARE), folder.path("a.jpg"));
+    run(&["preview", &mesh, "-o", &picture]).expect(0);
+    assert!(std::fs::read(&picture).unwrap().starts_with(&[0xFF, 0xD8]));
+}
+
+#[test]
+fn wrong_requests_are_refused() {
+    let folder = Folder::new("preview-usage");
+    let mesh = folder.file("a.obj", SQUARE);
+    let refused = |args: &[&str], wanted: &str| {
+        let ran = run(&[&["preview", &mesh], args].concat()).expect(2);
+        assert!(ran.stderr.contains(wanted), "{wanted}: {ran:?}");
+    };
+    refused(&[], "--output");
+    refused(&["-o", &folder.path("b.obj")], "obj is not an image format");
+    refused(&["-o", &folder.path("b")], "cannot infer the output format");
+    refused(&["-o", &folder.path("b.png"), "--size", "0x5"], "expected a width and a height");
+    refused(&["-o", &folder.path("b.png"), "--background", "redd"], "expected a color");
+    refused(&[&mesh, "-o", &folder.path("b.png")], "several pictures cannot be written to");
+    assert_eq!(folder.names(), ["a.obj"]);
+}

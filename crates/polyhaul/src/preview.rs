@@ -1,0 +1,80 @@
+//! Pictures of files: scenes are drawn, images are scaled down.
+//!
+//! Drawing is in the crate `polyhaul-preview`, which knows no format. This reads the input and prepares it.
+
+pub use polyhaul_preview::{MAX_SIDE, PreviewOptions, Style, View};
+
+use crate::format::Format;
+use crate::input::Input;
+use crate::load::{Content, ContentShape, Read, load_as};
+use crate::loaded::Loaded;
+use crate::open::Opened;
+use crate::ops::MeshOps;
+use crate::options::ReadOptions;
+use crate::report::{Clock, Report};
+use polyhaul_image::mipmaps::{MipmapOptions, mipmaps};
+use polyhaul_image::samples::{SampleType, convert_samples};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{ColorSpace, Image, Scene};
+use polyhaul_pipeline::run::Phase;
+
+/// Reads an input and makes a picture of it: a drawing of a scene or a table of points, or an image that fits into
+/// [`PreviewOptions::size`].
+///
+/// The report has the phases `read` and `draw`; together they are the time to the first picture in memory. Scenes for
+/// a renderer are flattened; see `limits` in [`ReadOptions`].
+///
+/// ```no_run
+/// use polyhaul::ReadOptions;
+/// use polyhaul::preview::{PreviewOptions, View, preview};
+///
+/// let options = PreviewOptions::default().with_size([256, 256]).with_view(View::Front);
+/// let picture = preview("chair.obj", &ReadOptions::default(), &options)?;
+/// polyhaul::Writer::new("chair.png").image(&picture.value)?;
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of reading, and those of [`polyhaul_preview::preview`].
+pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOptions) -> Result<Loaded<Image>> {
+    let input = Opened::new(input.into(), read)?;
+    let shape = |from: Format| if from.is_image() { ContentShape::Image } else { ContentShape::Scene };
+    let (Read { content, .. }, mut report) = load_as(&input, read, shape)?;
+    let clock = Clock::start_in("draw", Phase::Transform);
+    let picture = match content {
+        Content::Scene(scene) => draw(scene, read, options, &mut report)?,
+        Content::Image(image) => fit(image, options)?,
+        _ => return Err(Error::new(ErrorKind::Internal, "a scene was read as something else")),
+    };
+    clock.stop(&mut report);
+    Ok(Loaded::new(picture, report))
+}
+
+fn draw(scene: Scene, read: &ReadOptions, options: &PreviewOptions, report: &mut Report) -> Result<Image> {
+    let mut scene = match scene.render {
+        Some(_) => crate::flat::with_instances(scene, &read.limits, &mut report.warnings)?,
+        None => scene,
+    };
+    // Only polygons that may be concave need more than a fan.
+    for mesh in &mut scene.meshes {
+        if mesh.faces.offsets.windows(2).any(|pair| pair[1] - pair[0] > 3) {
+            mesh.triangulate_with(&options.run)?;
+        }
+    }
+    polyhaul_preview::preview(&scene, options)
+}
+
+/// The largest mip level that fits, in bytes. A picture of an image shows its colors alone.
+fn fit(image: Image, options: &PreviewOptions) -> Result<Image> {
+    let [width, height] = options.size;
+    let fits = |image: &Image| image.width <= width && image.height <= height;
+    let plain = Image { extra: Vec::new(), stored: Vec::new(), attributes: Vec::new(), ..image };
+    let level = if fits(&plain) {
+        plain
+    } else {
+        let levels = mipmaps(&plain, &MipmapOptions::default(), &options.run)?;
+        let found = levels.into_iter().find(fits);
+        found.ok_or_else(|| Error::new(ErrorKind::Internal, "an image has no small mip level"))?
+    };
+    Ok(convert_samples(&level, SampleType::U8, ColorSpace::Srgb, &options.run)?.image)
+}

@@ -1,0 +1,90 @@
+//! Draws the parts of a scene into a frame: every triangle, line and point, by all threads.
+//!
+//! What is drawn, not how it looks: see [`crate::shade`].
+
+use crate::camera::Camera;
+use crate::frame::{Corner, Frame};
+use crate::scene::{Kind, Part, Parts};
+use polyhaul_model::error::Result;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use std::ops::Range;
+
+/// Elements that a thread takes at a time: some milliseconds of work.
+const TURN: usize = 16 << 10;
+/// The width of lines in pixels.
+const LINE_PIXELS: f32 = 1.25;
+/// The sizes of points in pixels: from those of dense clouds to those of a few points.
+const POINT_PIXELS: [f32; 2] = [1.5, 5.0];
+
+/// Draws all parts.
+pub(crate) fn draw(parts: &Parts<'_>, camera: &Camera, frame: &Frame, run: &RunOptions) -> Result<()> {
+    let points = parts.parts.iter().filter(|part| matches!(part.kind, Kind::Points | Kind::Positions));
+    let size = point_size(points.map(|part| part.elements.len()).sum(), frame);
+    let turns = parts.parts.iter().flat_map(|part| {
+        let Range { start, end } = part.elements;
+        (start..end).step_by(TURN).map(move |first| (part, first..end.min(first + TURN)))
+    });
+    try_for_each_item(
+        run.worker_threads(),
+        &run.cancel,
+        turns,
+        || (),
+        |(), (part, elements)| {
+            match part.kind {
+                Kind::Faces => faces(part, elements, camera, frame),
+                Kind::Lines => lines(part, elements, camera, frame),
+                Kind::Points | Kind::Positions => elements.for_each(|index| {
+                    let corner = camera.project(part.position(part.point(index)));
+                    frame.square(corner, size, part.payload(index));
+                }),
+            }
+            Ok(())
+        },
+    )
+}
+
+/// The size of so many points in pixels, such that they would cover half of the picture side by side.
+fn point_size(count: usize, frame: &Frame) -> f32 {
+    let [width, height] = frame.size();
+    let [least, most] = POINT_PIXELS;
+    (0.5 * (width * height) as f32 / count.max(1) as f32).sqrt().clamp(least, most)
+}
+
+/// Draws faces, as fans around their first corners: the payload is that of each triangle's second corner.
+fn faces(part: &Part<'_>, elements: Range<usize>, camera: &Camera, frame: &Frame) {
+    for face in elements {
+        let corners = part.mesh.faces.corners(face);
+        if corners.len() < 3 {
+            continue;
+        }
+        let project = |corner: usize| camera.project(part.corner(corner));
+        let (first, mut last) = (project(corners.start), project(corners.start + 1));
+        for corner in corners.start + 2..corners.end {
+            let next = project(corner);
+            frame.triangle([first, last, next], part.payload(corner - 1));
+            last = next;
+        }
+    }
+}
+
+/// Draws polylines: the payload is that of each segment's first corner.
+fn lines(part: &Part<'_>, elements: Range<usize>, camera: &Camera, frame: &Frame) {
+    for line in elements {
+        let corners = part.mesh.lines.corners(line);
+        for corner in corners.start..corners.end.saturating_sub(1) {
+            let ends = [corner, corner + 1].map(|corner| camera.project(part.corner(corner)));
+            segment(ends, frame, part.payload(corner));
+        }
+    }
+}
+
+/// Draws a segment as two triangles of a line's width.
+fn segment([a, b]: [Corner; 2], frame: &Frame, payload: u32) {
+    let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
+    let length = dx.hypot(dy);
+    let half = if length > 0.0 { 0.5 * LINE_PIXELS / length } else { 0.0 };
+    let side = |[x, y, depth]: Corner, sign: f32| [x - sign * dy * half, y + sign * dx * half, depth];
+    frame.triangle([side(a, 1.0), side(a, -1.0), side(b, 1.0)], payload);
+    frame.triangle([side(b, 1.0), side(a, -1.0), side(b, -1.0)], payload);
+}

@@ -1,0 +1,266 @@
+//! The samples of a picture: for each, the nearest thing that was drawn there.
+//!
+//! Any number of threads draw at the same time. A sample is one number, the depth above a payload, and the least of all
+//! that were drawn remains: so the picture does not depend on their order. This module knows triangles in pixels and
+//! payloads, not what these mean.
+
+use polyhaul_model::error::{Error, Result};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Samples per pixel.
+pub(crate) const SAMPLES: usize = 4;
+/// The places of samples in a pixel, in 256ths: a rotated grid, so that edges near the axes have five shades. Each is
+/// on a row of its own.
+pub(crate) const PLACES: [[i64; 2]; SAMPLES] = [[96, 32], [224, 96], [32, 160], [160, 224]];
+/// Corners are rounded to these parts of a pixel, so that edges of neighbors agree exactly.
+const PIXEL_UNITS: i64 = 1 << PIXEL_BITS;
+const PIXEL_BITS: u32 = 8;
+/// The distance of rows of samples, and the place of the first one.
+const ROW_UNITS: i64 = 1 << ROW_BITS;
+const ROW_BITS: u32 = 6;
+const FIRST_ROW: i64 = PLACES[0][1];
+/// Farther than this from the picture, in pixels, corners are not drawn: the products of edges would overflow.
+const FARTHEST: f32 = 1e6;
+/// A sample that nothing was drawn to.
+const EMPTY: u64 = u64::MAX;
+
+/// The samples of a picture.
+pub struct Frame {
+    width: usize,
+    height: usize,
+    samples: Vec<AtomicU64>,
+}
+
+/// A corner in pixels, with its depth.
+pub(crate) type Corner = [f32; 3];
+
+/// What was drawn nearest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Hit {
+    pub(crate) depth: f32,
+    pub(crate) payload: u32,
+}
+
+impl Frame {
+    /// An empty picture.
+    ///
+    /// # Errors
+    /// If there is no memory: it takes 32 bytes per pixel.
+    pub fn new(width: usize, height: usize) -> Result<Frame> {
+        let count = width.checked_mul(height).and_then(|pixels| pixels.checked_mul(SAMPLES));
+        let mut samples = Vec::new();
+        let reserved = count.map(|count| samples.try_reserve_exact(count).map(|()| count));
+        let count = reserved.and_then(|reserved| reserved.ok()).ok_or_else(|| Error::memory("a picture"))?;
+        samples.resize_with(count, || AtomicU64::new(EMPTY));
+        Ok(Frame { width, height, samples })
+    }
+
+    /// Width and height in pixels.
+    pub fn size(&self) -> [usize; 2] {
+        [self.width, self.height]
+    }
+
+    /// What is nearest at the samples of a pixel.
+    pub(crate) fn hits(&self, x: usize, y: usize) -> [Option<Hit>; SAMPLES] {
+        let first = (y * self.width + x) * SAMPLES;
+        std::array::from_fn(|sample| {
+            let value = self.samples[first + sample].load(Ordering::Relaxed);
+            let hit = Hit { depth: f32::from_bits((value >> 32) as u32), payload: value as u32 };
+            (value != EMPTY).then_some(hit)
+        })
+    }
+
+    /// Draws a triangle, either side of it.
+    ///
+    /// Most triangles of large meshes are smaller than a pixel and contain no sample: of those, none is looked at that
+    /// is not in the box around the triangle.
+    #[inline]
+    pub(crate) fn triangle(&self, corners: [Corner; 3], payload: u32) {
+        let Some(drawn) = Triangle::from_corners(corners) else { return };
+        let [[min_x, min_y], [max_x, max_y]] = [drawn.min, drawn.max];
+        let last_row = ((max_y - FIRST_ROW) >> ROW_BITS).min((self.height * SAMPLES) as i64 - 1);
+        let mut row = ((min_y - FIRST_ROW + ROW_UNITS - 1) >> ROW_BITS).max(0);
+        while row <= last_row {
+            let (sample, y) = (row as usize % SAMPLES, FIRST_ROW + row * ROW_UNITS);
+            let place = PLACES[sample][0];
+            let last = ((max_x - place) >> PIXEL_BITS).min(self.width as i64 - 1);
+            let mut x = ((min_x - place + PIXEL_UNITS - 1) >> PIXEL_BITS).max(0);
+            let mut weights = drawn.weights([x * PIXEL_UNITS + place, y]);
+            while x <= last {
+                // All are positive, or one of them is not: three additions and one branch for a sample.
+                if weights[0] | weights[1] | weights[2] >= 0 {
+                    let index = (row as usize / SAMPLES * self.width + x as usize) * SAMPLES + sample;
+                    self.put(index, drawn.depth(weights), payload);
+                }
+                weights = std::array::from_fn(|side| weights[side] + drawn.steps[side]);
+                x += 1;
+            }
+            row += 1;
+        }
+    }
+
+    /// Draws a square of `size` pixels with its center at a corner.
+    pub(crate) fn square(&self, [x, y, depth]: Corner, size: f32, payload: u32) {
+        let half = 0.5 * size;
+        let corner = |dx: f32, dy: f32| [x + dx * half, y + dy * half, depth];
+        self.triangle([corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0)], payload);
+        self.triangle([corner(-1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)], payload);
+    }
+
+    #[inline]
+    fn put(&self, index: usize, depth: f32, payload: u32) {
+        // The bits of floats from 0 on have their order.
+        let value = u64::from(depth.to_bits()) << 32 | u64::from(payload);
+        let sample = &self.samples[index];
+        // Most of what is drawn is hidden, and reading is cheaper.
+        if value < sample.load(Ordering::Relaxed) {
+            sample.fetch_min(value, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A triangle in units of a 256th of a pixel, turned so that its area is positive.
+struct Triangle {
+    corners: [[i64; 2]; 3],
+    /// The least and the greatest coordinates.
+    min: [i64; 2],
+    max: [i64; 2],
+    /// By how much the weights change with each pixel to the right.
+    steps: [i64; 3],
+    /// Added to weights, so that those on an edge that the triangle does not own are negative.
+    biases: [i64; 3],
+    /// The depths of its corners, divided by twice its area.
+    depths: [f32; 3],
+}
+
+impl Triangle {
+    /// `None` if it has no area or is out of range.
+    #[inline]
+    fn from_corners(corners: [Corner; 3]) -> Option<Triangle> {
+        let is_near = |corner: &Corner| corner[0].abs() < FARTHEST && corner[1].abs() < FARTHEST;
+        let has_depth = |corner: &Corner| corner[2] >= 0.0 && corner[2] <= 1.0;
+        if !corners.iter().all(|corner| is_near(corner) && has_depth(corner)) {
+            return None;
+        }
+        let mut fixed = corners.map(|[x, y, _]| [fixed(x), fixed(y)]);
+        let mut depths = corners.map(|[.., depth]| depth);
+        let area = edge(fixed[0], fixed[1], fixed[2]);
+        if area == 0 {
+            return None;
+        }
+        if area < 0 {
+            fixed.swap(1, 2);
+            depths.swap(1, 2);
+        }
+        let [a, b, c] = fixed;
+        let sides = [[b, c], [c, a], [a, b]];
+        let part = 1.0 / area.abs() as f32;
+        Some(Triangle {
+            corners: fixed,
+            min: [a[0].min(b[0]).min(c[0]), a[1].min(b[1]).min(c[1])],
+            max: [a[0].max(b[0]).max(c[0]), a[1].max(b[1]).max(c[1])],
+            steps: sides.map(|[from, to]| (from[1] - to[1]) * PIXEL_UNITS),
+            biases: sides.map(|[from, to]| if owns(from, to) { 0 } else { -1 }),
+            depths: depths.map(|depth| depth * part),
+        })
+    }
+
+    /// The weights of the corners at a place, with biases: the place is inside if none is negative. A place on an edge
+    /// belongs to one of the triangles that share it.
+    #[inline]
+    fn weights(&self, place: [i64; 2]) -> [i64; 3] {
+        let [a, b, c] = self.corners;
+        let weights = [edge(b, c, place), edge(c, a, place), edge(a, b, place)];
+        std::array::from_fn(|side| weights[side] + self.biases[side])
+    }
+
+    /// The depth at a place with these weights.
+    #[inline]
+    fn depth(&self, weights: [i64; 3]) -> f32 {
+        let depth = |side: usize| (weights[side] - self.biases[side]) as f32 * self.depths[side];
+        (depth(0) + depth(1) + depth(2)).clamp(0.0, 1.0)
+    }
+}
+
+/// The nearest number of units to a coordinate in pixels. (`round` is a call, where processors have no instruction for
+/// it; this is one conversion.)
+#[inline]
+fn fixed(pixels: f32) -> i64 {
+    const ABOVE_ALL: i64 = 1 << 32;
+    (f64::from(pixels) * PIXEL_UNITS as f64 + (0.5 + ABOVE_ALL as f64)) as i64 - ABOVE_ALL
+}
+
+/// Twice the area of a triangle, positive if its corners are clockwise in a picture, whose y points down.
+#[inline]
+fn edge(a: [i64; 2], b: [i64; 2], c: [i64; 2]) -> i64 {
+    (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+}
+
+/// Whether an edge, seen from the triangle on its side, has what lies on it: one of its two directions does.
+#[inline]
+fn owns(from: [i64; 2], to: [i64; 2]) -> bool {
+    from[1] > to[1] || from[1] == to[1] && from[0] < to[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payloads(frame: &Frame) -> Vec<Option<u32>> {
+        let [width, height] = frame.size();
+        let pixels = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        pixels.flat_map(|(x, y)| frame.hits(x, y).map(|hit| hit.map(|hit| hit.payload))).collect()
+    }
+
+    #[test]
+    fn neighbors_leave_no_gap_and_share_no_sample() {
+        // A fan around corners on and off the places of samples: each sample inside has one owner.
+        for center in [[8.0, 8.0], [8.375, 8.125], [7.123, 9.77]] {
+            let rim = [[1.0, 1.0], [8.0, 0.5], [15.0, 1.0], [15.5, 8.125], [15.0, 15.0], [8.375, 15.5], [1.0, 15.0]];
+            let drawn: Vec<Frame> = (0..rim.len())
+                .map(|at| {
+                    let frame = Frame::new(16, 16).unwrap();
+                    let corner = |[x, y]: [f32; 2]| [x, y, 0.5];
+                    frame.triangle([center, rim[at], rim[(at + 1) % rim.len()]].map(corner), at as u32);
+                    frame
+                })
+                .collect();
+            let all: Vec<_> = drawn.iter().map(payloads).collect();
+            let owners = |sample: usize| all.iter().filter(|one| one[sample].is_some()).count();
+            let inner = (2..14).flat_map(|y| (2..14).map(move |x| (y * 16 + x) * SAMPLES));
+            for sample in inner.flat_map(|first| first..first + SAMPLES) {
+                assert_eq!(owners(sample), 1, "{sample} around {center:?}");
+            }
+            assert!((0..16 * 16 * SAMPLES).all(|sample| owners(sample) <= 1));
+        }
+    }
+
+    #[test]
+    fn the_nearest_remains_whatever_the_order() {
+        let triangle = |depth: f32| [[0.0, 0.0, depth], [20.0, 0.0, depth], [0.0, 20.0, depth]];
+        let draw = |order: [usize; 3]| {
+            let frame = Frame::new(8, 8).unwrap();
+            // Two at the same depth: the one with the lower payload.
+            let all = [(0.5, 7), (0.25, 9), (0.25, 8)];
+            order.into_iter().for_each(|at| frame.triangle(triangle(all[at].0), all[at].1));
+            payloads(&frame)
+        };
+        let first = draw([0, 1, 2]);
+        assert!(first.iter().all(|&payload| payload == Some(8)));
+        assert!([[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]].into_iter().all(|order| draw(order) == first));
+    }
+
+    #[test]
+    fn depths_are_interpolated_and_what_is_out_of_range_is_left_out() {
+        let frame = Frame::new(4, 4).unwrap();
+        for odd in [f32::NAN, f32::INFINITY, -0.1, 1.1] {
+            frame.triangle([[0.0, 0.0, odd], [4.0, 0.0, 0.5], [0.0, 4.0, 0.5]], 1);
+        }
+        frame.triangle([[0.0, 0.0, 0.5], [f32::NAN, 0.0, 0.5], [0.0, 4.0, 0.5]], 1);
+        frame.triangle([[0.0, 0.0, 0.5], [1e9, 0.0, 0.5], [0.0, 4.0, 0.5]], 1);
+        assert!(payloads(&frame).iter().all(Option::is_none));
+        frame.triangle([[0.0, 0.0, 0.0], [8.0, 0.0, 1.0], [0.0, 8.0, 0.0]], 1);
+        let hit = frame.hits(2, 0)[0].unwrap();
+        assert!((hit.depth - (2.0 + 96.0 / 256.0) / 8.0).abs() < 1e-6, "{}", hit.depth);
+    }
+}

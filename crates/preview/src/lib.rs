@@ -1,0 +1,93 @@
+//! Pictures of meshes and point clouds, the same for any number of threads.
+//!
+//! [`preview`] frames a scene ([`Camera`]), draws its triangles, lines and points (`draw`) into samples that keep what
+//! is nearest ([`Frame`]), and colors these (`shade`). Each step runs on all threads. This crate knows no file format
+//! and opens no file; for pictures of files, see `polyhaul::preview`.
+//!
+//! ```
+//! use polyhaul_model::{Mesh, Scene};
+//! use polyhaul_preview::{PreviewOptions, preview};
+//!
+//! let cloud = Mesh { positions: [[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]].into(), ..Mesh::default() };
+//! let scene = Scene { meshes: vec![cloud], ..Scene::default() };
+//! let picture = preview(&scene, &PreviewOptions::default().with_size([64, 48]))?;
+//! assert_eq!((picture.width, picture.height), (64, 48));
+//! # Ok::<(), polyhaul_model::error::Error>(())
+//! ```
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
+mod camera;
+mod draw;
+mod frame;
+mod scene;
+mod shade;
+mod vector;
+
+#[cfg(test)]
+mod tests;
+
+pub use camera::{Camera, View};
+pub use frame::Frame;
+
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Axes, Image, Scene};
+use polyhaul_pipeline::options::RunOptions;
+use scene::Parts;
+
+/// What a picture shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Surfaces in the light, in the colors of vertices or materials.
+    #[default]
+    Shaded,
+    /// Normals in the camera's coordinates: right is red, up is green, near is blue.
+    Normals,
+    /// Distance: near is white, far is dark.
+    Depth,
+    /// A color for each material.
+    Id,
+}
+
+polyhaul_model::options! {
+    /// How a picture is made.
+    #[derive(Clone, Debug)]
+    pub struct PreviewOptions {
+        /// Width and height in pixels (800 x 600).
+        pub size: [usize; 2] = [800, 600], with_size;
+        /// The direction that the scene is seen from (from the front, the right and above).
+        pub view: View = View::Iso, with_view;
+        /// What is shown (surfaces in the light).
+        pub style: Style = Style::Shaded, with_style;
+        /// Red, green, blue (sRGB) and alpha of the background (a light gray, opaque).
+        pub background: [u8; 4] = [236, 238, 241, 255], with_background;
+        /// The axes that point forward and up (those of the scene).
+        pub axes: Option<Axes> = None, with_axes;
+        /// Threads and cancellation.
+        pub run: RunOptions = RunOptions::default(), with_run;
+    }
+}
+
+/// The longest side of a picture in pixels.
+pub const MAX_SIDE: usize = 16_384;
+
+/// Draws a scene. Faces with more than three corners are drawn as fans, which is right for convex ones.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] for a size of 0 or more than [`MAX_SIDE`]; [`ErrorKind::Limit`] for more than 2^32 - 2 corners;
+/// [`ErrorKind::Cancelled`]; [`ErrorKind::OutOfMemory`]: a picture takes 36 bytes per pixel.
+pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
+    let [width, height] = options.size;
+    if ![width, height].iter().all(|side| (1..=MAX_SIDE).contains(side)) {
+        let message = format!("a picture cannot have {width} x {height} pixels; expected 1 to {MAX_SIDE} on each side");
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let parts = Parts::from_scene(scene)?;
+    let frame = Frame::new(width, height)?;
+    let axes = options.axes.unwrap_or(scene.axes);
+    // Without anything to be seen, any camera will do.
+    let bounds = parts.bounds().unwrap_or(polyhaul_model::Bounds { min: [-1.0; 3], max: [1.0; 3] });
+    let camera = Camera::framing(bounds, options.view, axes, options.size);
+    draw::draw(&parts, &camera, &frame, &options.run)?;
+    shade::shade(scene, &parts, &camera, &frame, options)
+}

@@ -1,0 +1,212 @@
+//! Pictures held against casting a ray through every sample, and against what must not matter.
+
+use super::*;
+use crate::frame::{PLACES, SAMPLES};
+use crate::scene::Kind;
+use crate::vector::{cross, dot, subtract, wide};
+use polyhaul_model::{Color, Counts, Domain, Elements, Material, Mesh, Object, Run, Samples};
+
+/// Numbers that are the same everywhere, from -1 to 1.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+
+    fn point(&mut self) -> [f32; 3] {
+        [self.next(), self.next(), self.next()]
+    }
+}
+
+fn triangles(positions: Vec<[f32; 3]>) -> Mesh {
+    let count = positions.len() as u32;
+    let faces = Elements {
+        offsets: (0..=count / 3).map(|face| 3 * face).collect::<Vec<_>>().into(),
+        corner_positions: (0..count).collect::<Vec<_>>().into(),
+        ..Elements::default()
+    };
+    Mesh { positions: positions.into(), faces, ..Mesh::default() }
+}
+
+fn scene(mesh: Mesh) -> Scene {
+    Scene { meshes: vec![mesh], ..Scene::default() }
+}
+
+/// Triangles of all sizes.
+fn soup(count: usize) -> Mesh {
+    let mut random = Random(count as u64);
+    let mut positions = Vec::new();
+    for number in 0..count {
+        let (center, size) = (random.point(), [0.02, 0.1, 0.5][number % 3]);
+        for _ in 0..3 {
+            let offset = random.point();
+            positions.push(std::array::from_fn(|axis| center[axis] + size * offset[axis]));
+        }
+    }
+    triangles(positions)
+}
+
+fn bytes(image: &Image) -> &[u8] {
+    let Samples::U8(bytes) = &image.samples else { panic!("not bytes") };
+    bytes
+}
+
+fn pixel(image: &Image, x: usize, y: usize) -> [u8; 4] {
+    let at = 4 * (y * image.width + x);
+    bytes(image)[at..at + 4].try_into().unwrap()
+}
+
+fn options(threads: usize) -> PreviewOptions {
+    PreviewOptions::default().with_size([160, 120]).with_run(RunOptions::default().with_threads(Some(threads)))
+}
+
+#[test]
+fn every_sample_shows_what_a_ray_meets_first() {
+    let scene = scene(soup(300));
+    let parts = Parts::from_scene(&scene).unwrap();
+    let size = [160, 120];
+    let (frame, bounds) = (Frame::new(size[0], size[1]).unwrap(), parts.bounds().unwrap());
+    let camera = Camera::framing(bounds, View::Iso, Axes::OBJ, size);
+    draw::draw(&parts, &camera, &frame, &RunOptions::default()).unwrap();
+    let (mut same, mut all) = (0, 0);
+    for (x, y) in (0..size[1]).flat_map(|y| (0..size[0]).map(move |x| (x, y))) {
+        for (sample, hit) in frame.hits(x, y).into_iter().enumerate() {
+            let [dx, dy] = PLACES[sample].map(|place| place as f64 / 256.0);
+            let ray = camera.ray([x as f64 + dx, y as f64 + dy]);
+            let met = (0..300).filter_map(|face| Some((meet(&parts, face, &camera, ray)?, face)));
+            let wanted = met.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, face)| face);
+            let found = hit.and_then(|hit| Some(parts.find(hit.payload)?.0.face_of(parts.find(hit.payload)?.1).0));
+            all += 1;
+            same += usize::from(found == wanted);
+        }
+    }
+    assert_eq!(all, size[0] * size[1] * SAMPLES);
+    // Corners are rounded to 256ths of a pixel, so that edges differ.
+    assert!(same as f64 > 0.999 * all as f64, "{same} of {all}");
+}
+
+/// How far along a ray a face is, by its plane and the sides of its edges.
+fn meet(parts: &Parts<'_>, face: usize, camera: &Camera, ray: [f64; 3]) -> Option<f64> {
+    let part = &parts.parts[0];
+    let [a, b, c] = [0, 1, 2].map(|corner| wide(part.corner(3 * face + corner)));
+    let normal = cross(subtract(b, a), subtract(c, a));
+    let far = dot(normal, subtract(a, camera.eye())) / dot(normal, ray);
+    let at = std::array::from_fn(|axis| camera.eye()[axis] + far * ray[axis]);
+    let side = |from, to| dot(normal, cross(subtract(to, from), subtract(at, from)));
+    (far > 0.0 && side(a, b) >= 0.0 && side(b, c) >= 0.0 && side(c, a) >= 0.0).then_some(far)
+}
+
+#[test]
+fn pictures_are_the_same_for_any_number_of_threads() {
+    let mut random = Random(7);
+    let cloud = Mesh { positions: (0..20_000).map(|_| random.point()).collect::<Vec<_>>().into(), ..Mesh::default() };
+    let lines =
+        Elements { offsets: vec![0, 3, 5].into(), corner_positions: vec![0, 1, 2, 3, 4].into(), ..Elements::default() };
+    let mixed = Mesh { lines, ..soup(40_000) };
+    for mesh in [soup(50_000), cloud, mixed] {
+        let scene = scene(mesh);
+        for style in [Style::Shaded, Style::Normals, Style::Depth, Style::Id] {
+            let draw = |threads: usize| preview(&scene, &options(threads).with_style(style)).unwrap();
+            let wanted = draw(1);
+            assert!([2, 3, 8].into_iter().all(|threads| draw(threads) == wanted), "{style:?}");
+        }
+    }
+}
+
+/// A square toward +z, of two triangles.
+fn square() -> Mesh {
+    let corner = |x: f32, y: f32| [x, y, 0.0];
+    let (a, b, c, d) = (corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0));
+    triangles(vec![a, b, c, a, c, d])
+}
+
+#[test]
+fn a_square_from_the_front_is_where_it_should_be() {
+    let draw = |style| {
+        let options = options(2).with_view(View::Front).with_style(style).with_background([0; 4]);
+        preview(&scene(square()), &options).unwrap()
+    };
+    let picture = draw(Style::Normals);
+    assert_eq!(pixel(&picture, 80, 60), [128, 128, 255, 255]);
+    assert_eq!(pixel(&picture, 2, 2), [0; 4]);
+    // 92 % of the height, and as wide.
+    let covered: f64 = bytes(&picture).chunks(4).map(|pixel| f64::from(pixel[3]) / 255.0).sum();
+    assert!((covered - 110.4 * 110.4).abs() < 0.01 * covered, "{covered}");
+    let both = draw(Style::Shaded);
+    let mut turned = square();
+    turned.faces.corner_positions = vec![0, 2, 1, 3, 5, 4].into();
+    let options = options(1).with_view(View::Front).with_background([0; 4]);
+    assert_eq!(preview(&scene(turned), &options).unwrap(), both);
+}
+
+#[test]
+fn colors_come_from_vertices_or_else_from_materials() {
+    let id = |scene: &Scene| pixel(&preview(scene, &options(1).with_view(View::Front)).unwrap(), 80, 60);
+    let gray = id(&scene(square()));
+    assert!(gray[0] == gray[1] && gray[1] == gray[2] && gray[0] > 100, "{gray:?}");
+    let red = Material { diffuse: Some(Color::Rgb([1.0, 0.0, 0.0])), ..Material::default() };
+    let run = Run { at: Counts::default(), value: 0 };
+    let mut with_material = scene(Mesh { material_runs: vec![run], ..square() });
+    with_material.materials.push(red);
+    let [r, g, b, a] = id(&with_material);
+    assert!(r > 150 && g == 0 && b == 0 && a == 255);
+    let green = vec![[0.0, 1.0, 0.0, 1.0]; 6];
+    with_material.meshes[0].colors = green.into();
+    let [r, g, b, _] = id(&with_material);
+    assert!(r == 0 && g > 150 && b == 0);
+}
+
+#[test]
+fn objects_are_drawn_where_their_transforms_put_them() {
+    let mesh = Mesh { normals: vec![[0.0, 0.0, 1.0]; 6].into(), normal_domain: Domain::Vertex, ..square() };
+    let counts = mesh.counts();
+    // Turned by a quarter around y and stretched: it faces +x.
+    let transform = [[0.0, 0.0, 1.0, 5.0], [0.0, 1.0, 0.0, 0.0], [-3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    let object = Object { transform: Some(transform), end: counts, ..Object::default() };
+    let scene = Scene { objects: vec![object], ..scene(mesh) };
+    let options = options(1).with_view(View::Right).with_style(Style::Normals);
+    let picture = preview(&scene, &options).unwrap();
+    assert_eq!(pixel(&picture, 80, 60), [128, 128, 255, 255]);
+    assert_eq!(pixel(&picture, 80, 5), options.background);
+}
+
+#[test]
+fn hostile_scenes_are_pictures_too() {
+    let odd = [f32::NAN, f32::INFINITY, f32::MAX, -f32::MAX, f32::MIN_POSITIVE, 0.0];
+    let positions: Vec<_> = (0..odd.len().pow(3)).map(|n| [odd[n % 6], odd[n / 6 % 6], odd[n / 36]]).collect();
+    let outside = Elements {
+        offsets: vec![0, 1, 2, 5, 9, 9].into(),
+        corner_positions: vec![0, 1, 900, 901, 902, 3, 4, 5, u32::MAX].into(),
+        corner_normals: vec![NONE_OR_MORE; 9].into(),
+        ..Elements::default()
+    };
+    let broken = Mesh { faces: outside.clone(), lines: outside, points: vec![7, 999_999].into(), ..Mesh::default() };
+    let broken = Mesh { positions: vec![[0.0; 3]; 6].into(), ..broken };
+    for mesh in [triangles(positions.clone()), Mesh { positions: positions.into(), ..Mesh::default() }, broken] {
+        for view in [View::Iso, View::Top] {
+            preview(&scene(mesh.clone()), &options(2).with_view(view)).unwrap();
+        }
+    }
+    let empty = preview(&Scene::default(), &options(1)).unwrap();
+    assert!(bytes(&empty).chunks(4).all(|pixel| pixel == options(1).background));
+    for size in [[0, 10], [10, 0], [MAX_SIDE + 1, 1]] {
+        let error = preview(&Scene::default(), &options(1).with_size(size)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+    }
+}
+
+/// No normal of a mesh without any.
+const NONE_OR_MORE: u32 = 77;
+
+#[test]
+fn clouds_are_drawn_as_points() {
+    let cloud = Mesh { positions: vec![[0.0; 3], [1.0, 1.0, 0.0]].into(), ..Mesh::default() };
+    let scene = scene(cloud);
+    let parts = Parts::from_scene(&scene).unwrap();
+    assert_eq!(parts.parts[0].kind, Kind::Positions);
+    let picture = preview(&scene, &options(1).with_view(View::Front).with_background([0; 4])).unwrap();
+    let covered = bytes(&picture).chunks(4).filter(|pixel| pixel[3] == 255).count();
+    assert!((32..80).contains(&covered), "{covered}");
+}
