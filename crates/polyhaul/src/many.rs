@@ -166,7 +166,7 @@ impl Search<'_> {
 /// [`RunOptions::progress`] is called with the number of files done and the total.
 ///
 /// # Errors
-/// [`ErrorKind::Cancelled`] if the job was cancelled before each file had its turn; [`ErrorKind::OutOfMemory`].
+/// [`ErrorKind::Cancelled`] if the job was cancelled before each file had its turn; [`ErrorKind::Memory`].
 pub fn for_each_file<T: Send>(
     count: usize,
     run: &RunOptions,

@@ -75,7 +75,7 @@ pub const MAX_SIDE: usize = 16_384;
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] for a size of 0 or more than [`MAX_SIDE`]; [`ErrorKind::Limit`] for more than 2^32 - 2 corners;
-/// [`ErrorKind::Cancelled`]; [`ErrorKind::OutOfMemory`]: a picture takes 36 bytes per pixel.
+/// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`]: a picture takes 36 bytes per pixel.
 pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
     let [width, height] = options.size;
     if ![width, height].iter().all(|side| (1..=MAX_SIDE).contains(side)) {
