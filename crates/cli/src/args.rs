@@ -269,7 +269,7 @@ pub enum ArgsPacking {
 }
 
 impl ConvertArgs {
-    /// An error if there are inputs alone.
+    /// An error if the output is missing.
     pub fn check(&self) -> Result<()> {
         if self.paths.len() > 1 {
             return Ok(());
@@ -339,7 +339,7 @@ Examples:
   polyhaul convert assets meshes --to ply --recursive       convert a folder and its subfolders
   polyhaul convert a.obj b.stl meshes --to ply --newer      only if they have changed")]
 pub struct ConvertArgs {
-    /// Input files or folders, and at the end the output file, or a folder for several inputs
+    /// Input files or folders, followed by the output file, or by an output folder for several inputs
     ///
     /// `-` reads standard input or writes standard output, the latter without a material library.
     // With an argument of its own, the output would have to follow the inputs without options in between (clap 4.6).

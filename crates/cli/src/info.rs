@@ -6,6 +6,7 @@ use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many, standard};
 use polyhaul::inspect::{self, Inventory};
+use polyhaul::many::claimed_bytes;
 use polyhaul::{Error, ErrorKind, ReadOptions, Report};
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -57,19 +58,19 @@ pub fn run(session: &Session, args: &InfoArgs) -> u8 {
     let (mut all, mut is_open) = (Vec::new(), true);
     let ran = session.each(
         "reading",
-        (&sources, true),
+        &sources,
+        claimed_bytes,
         |number, run| look(session, &sources[number].path, options.clone().with_run(run)),
         |_, mut found| {
             is_open = show(session, &mut found);
-            let is_cancelled = found.result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled);
             all.push(found);
-            if is_open && !is_cancelled { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if is_open { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     );
     match ran {
-        Err(error) => session.fail("info", &error, JsonTo::Stdout),
-        Ok(()) if is_open => finish(session, &all),
-        Ok(()) => FAILED,
+        Err(error) if error.kind() != ErrorKind::Cancelled => session.fail("info", &error, JsonTo::Stdout),
+        ran if is_open => finish(session, &all, ran.err()),
+        _ => FAILED,
     }
 }
 
@@ -99,8 +100,8 @@ fn show(session: &Session, found: &mut InfoFound) -> bool {
 
 /// Adds up the counts, prints the object, and returns the exit code. The fields of a single input are at the top level
 /// of the object, several inputs are in an array with their sums above it.
-fn finish(session: &Session, all: &[InfoFound]) -> u8 {
-    let error = all.iter().rev().find_map(|found| found.result.as_ref().err());
+fn finish(session: &Session, all: &[InfoFound], ended: Option<Error>) -> u8 {
+    let error = ended.as_ref().or(all.iter().rev().find_map(|found| found.result.as_ref().err()));
     let failed = all.iter().filter(|found| found.result.is_err()).count();
     let code = many::exit_code(session, failed, all.len(), error);
     let mut sum = Inventory::default();

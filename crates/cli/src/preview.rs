@@ -13,7 +13,10 @@ use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptio
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The memory that drawing takes for each pixel.
+const PIXEL_BYTES: u64 = 36;
 
 /// A file and its picture.
 struct Job {
@@ -62,36 +65,40 @@ pub fn run(session: &Session, args: &PreviewArgs) -> u8 {
         Err(error) => return session.fail("preview", &error, to),
     };
     let sources: Vec<_> = jobs.iter().map(|job| job.source.clone()).collect();
+    let [width, height] = options.size;
+    let bytes = |path: &Path| files::claimed_bytes(path).saturating_add(PIXEL_BYTES * (width * height) as u64);
+    let work = |number: usize, run: RunOptions| draw(session, &jobs[number], (&read, &options), run);
     let mut all = Vec::new();
-    // While pictures are written, signals wait: so no temporary file stays.
-    let ran = session.signals().hold().and_then(|_hold| {
-        create_folders(&jobs)?;
-        let work = |number: usize, run: RunOptions| draw(&jobs[number], &read, &options, run);
-        session.each("drawing", (&sources, true), work, |number, result| {
-            show(session, &jobs[number], &result);
-            let is_cancelled = result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled);
-            all.push(result);
-            if is_cancelled { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    let ran = create_folders(&jobs).and_then(|()| {
+        session.each("drawing", &sources, bytes, work, |number, result| {
+            show(session, &jobs[number], &result, jobs.len() > 1);
+            all.push((&jobs[number], result));
+            ControlFlow::Continue(())
         })
     });
-    match ran {
-        Ok(()) => finish(session, &jobs, &all, to),
-        Err(error) => session.fail("preview", &error, to),
+    match (ran, &all[..]) {
+        (Ok(()), [(_, Err(error))]) if jobs.len() == 1 => session.fail("preview", error, to),
+        (Err(error), _) if error.kind() != ErrorKind::Cancelled => session.fail("preview", &error, to),
+        (ran, all) => finish(session, all, ran.err(), to),
     }
 }
 
 /// All inputs with their outputs.
 fn plan(args: &PreviewArgs) -> Result<Vec<Job>> {
     let sources = many::find(&args.inputs, &args.find, args.find.options()?.with_exclude(&args.output), |_| true)?;
-    if let ([source], false) = (&sources[..], is_folder(args)) {
-        let to = format::of_output(&args.output, args.stream_format())?;
-        if !to.is_image() {
-            let error = Error::new(ErrorKind::Usage, format!("{} is not an image format", to.name()));
-            return Err(error.with_hint("a picture is written as PNG, JPEG, TGA, HDR or EXR"));
-        }
-        return Ok(vec![Job { source: source.clone(), output: args.output.clone() }]);
+    let real = |path: &Path| path.canonicalize().ok();
+    if args.inputs.iter().any(|input| input.is_dir() && real(input) == real(&args.output)) {
+        let error = Error::new(ErrorKind::Usage, "the folder for pictures is an input");
+        return Err(error.with_hint("use another output folder"));
     }
-    if format::is_stream(&args.output) || args.output.is_file() || Format::of_path(&args.output).is_some() {
+    if let ([source], false) = (&sources[..], is_folder(args)) {
+        check_format(&args.output)?;
+        let job = Job { source: source.clone(), output: args.output.clone() };
+        check_inputs(std::slice::from_ref(&job))?;
+        return Ok(vec![job]);
+    }
+    let is_no_folder = !args.output.is_dir() && (args.output.exists() || Format::of_path(&args.output).is_some());
+    if format::is_stream(&args.output) || is_no_folder {
         let message = format!("several pictures cannot be written to `{}`", args.output.display());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("-o takes a folder for several inputs"));
     }
@@ -103,13 +110,38 @@ fn plan(args: &PreviewArgs) -> Result<Vec<Job>> {
     };
     let jobs: Vec<_> = sources.into_iter().map(|source| Job { output: output(&source), source }).collect();
     files::check_outputs(jobs.iter().map(|job| (&*job.source.path, &*job.output)))?;
+    check_inputs(&jobs)?;
     Ok(jobs)
+}
+
+/// A picture is written as an image; PNG for a stream.
+fn check_format(output: &Path) -> Result<()> {
+    let hint = "a picture is written as png, jpg, tga, hdr or exr";
+    let usage = |message: String| Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
+    match Format::of_path(output) {
+        _ if format::is_stream(output) => Ok(()),
+        Some(to) if to.is_image() && to.is_written() => Ok(()),
+        Some(to) if to.is_image() => usage(format!("a picture cannot be written as {}", to.name())),
+        Some(to) => usage(format!("{} is not an image format", to.name())),
+        None => usage(format!("cannot infer the image format from `{}`", output.display())),
+    }
+}
+
+/// No picture replaces what it shows, and none becomes an input of the next run.
+fn check_inputs(jobs: &[Job]) -> Result<()> {
+    let is_same =
+        |job: &&Job| job.output.canonicalize().ok().is_some_and(|it| job.source.path.canonicalize().ok() == Some(it));
+    let Some(job) = jobs.iter().find(is_same) else { return Ok(()) };
+    let error =
+        Error::new(ErrorKind::Usage, format!("{} would be overwritten by its picture", job.source.path.display()));
+    Err(error.with_hint("use another output file"))
 }
 
 /// Whether the pictures go into a folder.
 fn is_folder(args: &PreviewArgs) -> bool {
     let ends_in_slash = args.output.to_string_lossy().ends_with(std::path::is_separator);
-    args.inputs.len() > 1 || args.inputs.iter().any(|input| input.is_dir()) || args.output.is_dir() || ends_in_slash
+    let is_folder = args.output.is_dir() && Format::of_path(&args.output).is_none();
+    args.inputs.len() > 1 || args.inputs.iter().any(|input| input.is_dir()) || is_folder || ends_in_slash
 }
 
 fn create_folders(jobs: &[Job]) -> Result<()> {
@@ -120,7 +152,12 @@ fn create_folders(jobs: &[Job]) -> Result<()> {
     })
 }
 
-fn draw(job: &Job, read: &ReadOptions, options: &PreviewOptions, run: RunOptions) -> Result<Picture> {
+fn draw(
+    session: &Session,
+    job: &Job,
+    (read, options): (&ReadOptions, &PreviewOptions),
+    run: RunOptions,
+) -> Result<Picture> {
     let (input, output) = (standard::input_of(&job.source.path)?, standard::output_of(&job.output)?);
     let read = read.clone().with_run(run.clone());
     let drawn = preview(input, &read, &options.clone().with_run(run.clone()))?;
@@ -128,40 +165,43 @@ fn draw(job: &Job, read: &ReadOptions, options: &PreviewOptions, run: RunOptions
     let mut write = WriteOptions::default().with_run(run);
     write.format = Format::of_path(&job.output).or(Format::named("png"));
     let mut report = drawn.report;
+    // While a file is open, signals wait.
+    let _hold = session.signals().hold_output(&job.output)?;
     report.extend(Writer::new(output).options(&write).image(&drawn.value)?);
     Ok(Picture { size: [drawn.value.width, drawn.value.height], first_pixel, report })
 }
 
-/// Shows the warnings and the line of one file.
-fn show(session: &Session, job: &Job, result: &Result<Picture>) {
+/// Shows the warnings and the line of one file, and the error of one of many.
+fn show(session: &Session, job: &Job, result: &Result<Picture>, is_one_of_many: bool) {
     match result {
-        Err(error) => session.show_error(error),
+        Err(error) if is_one_of_many => session.show_error(error),
+        Err(_) => {}
         Ok(picture) => {
             session.show_warnings(&picture.report);
             if session.talks() {
                 let [input, output] =
                     [&*job.source.path, &*job.output].map(|it| human::safe(&it.display().to_string()));
                 let (size, seconds) = (human::input(&picture.report), human::seconds(picture.first_pixel));
-                console::note(&format!("{input} ({size}) -> {output}: first picture after {seconds}\n"));
+                console::note(&format!("{input} ({size}) -> {output}: drawn in {seconds}\n"));
             }
             session.show_work(&picture.report);
         }
     }
 }
 
-/// Adds up the results, prints the object, and returns the exit code.
-fn finish(session: &Session, jobs: &[Job], all: &[Result<Picture>], to: JsonTo) -> u8 {
-    let error = all.iter().rev().find_map(|result| result.as_ref().err());
-    let failed = all.iter().filter(|result| result.is_err()).count();
+/// Adds up the results, prints the object, and returns the exit code. `ended` is why others had no turn.
+fn finish(session: &Session, all: &[(&Job, Result<Picture>)], ended: Option<Error>, to: JsonTo) -> u8 {
+    let error = ended.as_ref().or(all.iter().rev().find_map(|(_, result)| result.as_ref().err()));
+    let failed = all.iter().filter(|(_, result)| result.is_err()).count();
     let code = many::exit_code(session, failed, all.len(), error);
     let mut report = Report::default();
-    all.iter().flatten().for_each(|picture| report.extend(picture.report.clone()));
+    all.iter().flat_map(|(_, result)| result).for_each(|picture| report.extend(picture.report.clone()));
     session.show_verdict(&report);
     if all.len() > 1 {
-        // Phases of files in parallel mean nothing when added up.
+        // The phases of files processed in parallel cannot be added up.
         report.phases.clear();
     }
-    let files = jobs.iter().zip(all).map(|(job, result)| entry(job, result)).collect();
+    let files = all.iter().map(|(job, result)| entry(job, result)).collect();
     let details = PreviewDetails { drawn: all.len() - failed, failed, files };
     session.finish("preview", Some(details), &report, (code, error), to)
 }

@@ -106,15 +106,15 @@ impl Session {
     }
 
     /// Works on each file, by its number, and passes the results on in order, until `done` breaks. `work` receives the
-    /// options to run with; if `side_by_side`, it runs for several small files at a time.
+    /// options to run with; it runs in parallel for files that need little memory, as `bytes` estimates.
     pub fn each<T: Send>(
         &self,
         doing: &str,
-        files: (&[Source], bool),
+        sources: &[Source],
+        bytes: impl Fn(&Path) -> u64 + Sync,
         work: impl Fn(usize, RunOptions) -> T + Sync,
         mut done: impl FnMut(usize, T) -> ControlFlow<()> + Send,
     ) -> Result<()> {
-        let (sources, side_by_side) = files;
         if let [one] = sources {
             let bar = self.bar(doing, &one.path, 0);
             let result = work(0, self.run_options().with_progress(bar.callback()));
@@ -124,7 +124,7 @@ impl Session {
         }
         let bar = self.files_bar(doing);
         let run = self.run_options().with_progress(bar.callback());
-        let bytes = |number: usize| if side_by_side { many::claimed_bytes(&sources[number].path) } else { u64::MAX };
+        let bytes = |number: usize| bytes(&sources[number].path);
         many::for_each_file(sources.len(), &run, bytes, work, |number, result| {
             let mut flow = ControlFlow::Continue(());
             bar.aside(|| flow = done(number, result));

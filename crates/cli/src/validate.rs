@@ -7,6 +7,7 @@ use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many, render, standard};
 use polyhaul::inspect::{self, Validation};
+use polyhaul::many::claimed_bytes;
 use polyhaul::{Error, ErrorKind, ReadOptions, Report};
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -56,19 +57,19 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
     let (mut all, mut is_open) = (Vec::new(), true);
     let ran = session.each(
         "reading",
-        (&sources, true),
+        &sources,
+        claimed_bytes,
         |number, run| check(&sources[number].path, options.clone().with_run(run)),
         |_, checked| {
             is_open = show(session, &checked);
-            let is_cancelled = checked.valid().is_none();
             all.push(checked);
-            if is_open && !is_cancelled { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if is_open { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     );
     match ran {
-        Err(error) => session.fail("validate", &error, JsonTo::Stdout),
-        Ok(()) if is_open => finish(session, &all),
-        Ok(()) => FAILED,
+        Err(error) if error.kind() != ErrorKind::Cancelled => session.fail("validate", &error, JsonTo::Stdout),
+        ran if is_open => finish(session, &all, ran.err()),
+        _ => FAILED,
     }
 }
 
@@ -116,10 +117,10 @@ fn verdict(checked: &ValidateChecked) -> String {
 }
 
 /// Adds up the results, prints the object, and gives the exit code.
-fn finish(session: &Session, all: &[ValidateChecked]) -> u8 {
-    let error = all.iter().rev().find_map(|checked| checked.found.error.as_ref());
+fn finish(session: &Session, all: &[ValidateChecked], ended: Option<Error>) -> u8 {
+    let error = ended.as_ref().or(all.iter().rev().find_map(|checked| checked.found.error.as_ref()));
     let failed = all.iter().filter(|checked| checked.valid() == Some(false)).count();
-    let is_open = all.iter().any(|checked| checked.valid().is_none());
+    let is_open = ended.is_some() || all.iter().any(|checked| checked.valid().is_none());
     let valid = if failed == 0 && is_open { None } else { Some(failed == 0) };
     let code = many::exit_code(session, failed, all.len(), error);
     let mut report = Report::default();

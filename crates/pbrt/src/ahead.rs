@@ -111,7 +111,15 @@ impl AheadPool {
         let start = range.start + share.iter().position(|&byte| is_blank(byte))? + 1;
         // The byte after the text of `Lists` is white space.
         let end = range.start + share.iter().rposition(|&byte| is_blank(byte))?;
+        if start >= end {
+            return None;
+        }
         let (values, stop) = self.integers(text, start..end).or_else(|| self.floats(text, start..end))?;
+        // A capital after white space is on a line of its own only if it is so in the file.
+        let next = text.get(stop..range.end)?.iter().find(|&&byte| !is_blank(byte));
+        if next.is_some_and(u8::is_ascii_uppercase) {
+            return None;
+        }
         let skipped = text.get(start..stop)?;
         let lines = skipped.iter().map(|&byte| u32::from(byte == b'\n')).sum();
         let tail = skipped.len() - memchr::memrchr(b'\n', skipped).map_or(0, |at| at + 1);
@@ -181,6 +189,12 @@ mod tests {
         assert!(parsed(&"1 ".repeat(LEAST)).is_none());
         assert!(parsed(&"1 ".repeat(LEAST + 2)).is_some());
         assert!(parsed(&"x ".repeat(200)).is_none());
-        assert!(parsed("").is_none());
+        assert!(parsed("").is_none() && parsed("x").is_none() && parsed("x y").is_none() && parsed("1 2 3").is_none());
+    }
+
+    #[test]
+    fn what_may_begin_a_directive_stays_where_it_is() {
+        assert!(parsed(&("x\n".to_owned() + &"1 ".repeat(80) + "Foo 1 2 3")).is_none());
+        assert!(parsed(&("x\n".to_owned() + &"1 ".repeat(80) + "] Foo")).is_some());
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Lexer<'a> {
     decoded: Vec<u8>,
     /// Numbers that were parsed in advance and are not in the text, the last ones first.
     gaps: Vec<Gap>,
-    /// Whether there were any where no list of numbers is.
+    /// Whether any of them turned out not to be part of a list of numbers.
     missed: bool,
 }
 

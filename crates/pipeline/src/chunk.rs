@@ -4,8 +4,8 @@
 //! on the few bytes around it (a newline that no backslash escapes). So any worker finds the last boundary in its own
 //! share of a file and passes on the bytes after it ([`super::relay`]), and there is no serial stage. If a source has
 //! pieces (members of compressed data), these are the shares, since the worker that reads a piece decodes it. A stream
-//! is cut at the last complete line. No byte is read twice, however long a line is; [`line`] carries those that are
-//! longer than a share. This module does not interpret lines.
+//! is cut at the last complete line. No byte is read twice, however long a line is, unless [`TextChunks::fill`] is
+//! called; [`line`] carries those that are longer than a share. This module does not interpret lines.
 
 mod head;
 mod line;

@@ -40,7 +40,7 @@ pub struct Source {
 pub struct FindOptions {
     /// Whether subfolders are searched, too. Symbolic links to folders are not followed. Default: no.
     pub recursive: bool,
-    /// A folder that is not searched, such as that of the outputs. Default: none.
+    /// A subfolder that is not searched, such as that of the outputs. Default: none.
     pub exclude: Option<PathBuf>,
     /// The patterns of [`FindOptions::with_include`].
     include: Vec<Pattern>,
@@ -60,8 +60,8 @@ impl FindOptions {
     /// Finds files that match one of these patterns, whatever their format. Without patterns, files are recognized by
     /// their extension.
     ///
-    /// `*` stands for any characters, `?` for one, `[a-z]` for one of several; `**` for any folders; letters match in
-    /// either case. A pattern with a `/` is compared with the path below the folder, another one with the file's name.
+    /// `*` stands for any characters, `?` for one, `[a-z]` for one of several; `**` for any folders; case is
+    /// ignored. A pattern with a `/` is compared with the path below the folder, another one with the file's name.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for an invalid pattern.
@@ -81,7 +81,7 @@ impl FindOptions {
         let file_name = name.file_name().map(Path::new);
         self.include.iter().any(|pattern| {
             let compared = if pattern.as_str().contains('/') { Some(name) } else { file_name };
-            compared.is_some_and(|name| pattern.matches_path_with(name, options))
+            compared.is_some_and(|name| pattern.matches_with(&name.to_string_lossy(), options))
         })
     }
 }
@@ -160,10 +160,11 @@ impl Search<'_> {
 
 /// Calls `work` with the number of each file and the options to run it with: in parallel for those that need at most a
 /// thread's share of [`RunOptions::memory_limit`], one after another for the others. `bytes` estimates the memory that
-/// a file needs; see [`claimed_bytes`].
+/// a file needs; see [`claimed_bytes`]. The memory limit stays that of the job: it decides what is accepted, too.
 ///
 /// The results go to `done` one at a time, in the order of the files, from any thread, until it breaks;
-/// [`RunOptions::progress`] is called with the number of files done and the total.
+/// [`RunOptions::progress`] is called with the number of files done and the total. If the job is cancelled, the results
+/// of all files that had their turn are still passed on.
 ///
 /// # Errors
 /// [`ErrorKind::Cancelled`] if the job was cancelled before each file had its turn; [`ErrorKind::Memory`].
@@ -192,7 +193,7 @@ pub fn for_each_file<T: Send>(
         }
     };
     within(run, || {
-        let alone = || run.clone().with_threads(Some(1)).with_memory_limit(share);
+        let alone = || run.clone().with_threads(Some(1));
         let small_or_later = |(): &mut (), number| {
             if threads > 1 && bytes(number) <= share {
                 return one(number, alone());
@@ -206,6 +207,7 @@ pub fn for_each_file<T: Send>(
         large.into_iter().for_each(|number| one(number, run.clone()));
         Result::Ok(())
     })?;
+    files.put_rest();
     if files.stops.into_inner() || files.finished.into_inner() == count as u64 {
         Ok(())
     } else {
@@ -237,15 +239,26 @@ impl<T, D: FnMut(usize, T) -> ControlFlow<()>> Files<T, D> {
         let results = &mut *lock(&self.results);
         results.waiting.insert(number, result);
         while let Some(result) = results.waiting.remove(&results.next) {
-            if self.stops.load(Ordering::Relaxed) {
-                return;
-            }
-            let told = polyhaul_trace::callback();
-            if (results.done)(results.next, result).is_break() {
-                self.stops.store(true, Ordering::Relaxed);
-            }
-            drop(told);
+            self.pass_on(results, results.next, result);
             results.next += 1;
+        }
+    }
+
+    /// Passes on the results that still wait: for those of files that had no turn.
+    fn put_rest(&self) {
+        let results = &mut *lock(&self.results);
+        while let Some((number, result)) = results.waiting.pop_first() {
+            self.pass_on(results, number, result);
+        }
+    }
+
+    fn pass_on(&self, results: &mut InOrder<T, D>, number: usize, result: T) {
+        if self.stops.load(Ordering::Relaxed) {
+            return;
+        }
+        let _told = polyhaul_trace::callback();
+        if (results.done)(number, result).is_break() {
+            self.stops.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -266,24 +279,38 @@ pub fn claimed_bytes(path: &Path) -> u64 {
     found.len().saturating_mul(packed * factor)
 }
 
-/// Checks that no two inputs have the same output, given each input and its output. On Windows and macOS, names that
-/// differ in case alone are the same.
+/// Checks that no two inputs have the same output, and that no output is another input, given each input and its
+/// output. On Windows and macOS, names that differ in case alone are the same.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] with the first two that have.
-pub fn check_outputs<'a>(outputs: impl Iterator<Item = (&'a Path, &'a Path)>) -> Result<()> {
+/// [`ErrorKind::Usage`], naming the first two files for which that is not so.
+pub fn check_outputs<'a>(outputs: impl Iterator<Item = (&'a Path, &'a Path)> + Clone) -> Result<()> {
     let ignores_case = cfg!(any(windows, target_os = "macos"));
     let mut sorted = Vec::new();
-    for (input, output) in outputs {
-        let key = output.to_string_lossy();
-        let key = if ignores_case { key.to_lowercase() } else { key.into_owned() };
+    for (input, output) in outputs.clone() {
+        let key =
+            if ignores_case { output.to_string_lossy().to_lowercase().into() } else { output.as_os_str().to_owned() };
         try_push(&mut sorted, (key, input), "names")?;
     }
     sorted.sort();
-    let Some(twins) = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) else { return Ok(()) };
-    let (one, other) = (twins[0].1.display(), twins[1].1.display());
-    let error = Error::new(ErrorKind::Usage, format!("{one} and {other} would be written to the same file"));
-    Err(error.with_hint("rename one of them, or use two output folders"))
+    if let Some(twins) = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        let (one, other) = (twins[0].1.display(), twins[1].1.display());
+        let error = Error::new(ErrorKind::Usage, format!("{one} and {other} would be written to the same file"));
+        return Err(error.with_hint("rename one of them, or use two output folders"));
+    }
+    let mut existing: BTreeMap<PathBuf, &Path> = BTreeMap::new();
+    existing.extend(outputs.clone().filter_map(|(input, output)| Some((output.canonicalize().ok()?, input))));
+    if existing.is_empty() {
+        return Ok(());
+    }
+    for (input, _) in outputs {
+        let writer = input.canonicalize().ok().and_then(|real| existing.get(&real));
+        if let Some(writer) = writer.filter(|writer| **writer != input) {
+            let message = format!("{} is an input, and would be overwritten by {}", input.display(), writer.display());
+            return Err(Error::new(ErrorKind::Usage, message).with_hint("use another output folder"));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -307,7 +334,7 @@ mod tests {
             for_each_file(COUNT, &run, bytes, work, |at, (number, own, memory)| {
                 let is_alone = threads > 1 && !number.is_multiple_of(4);
                 assert_eq!((at, own), (number, Some(if is_alone { 1 } else { threads })));
-                assert_eq!(memory, if is_alone { run.memory_limit / threads as u64 } else { run.memory_limit });
+                assert_eq!(memory, run.memory_limit);
                 seen.push(number);
                 ControlFlow::Continue(())
             })
@@ -327,18 +354,21 @@ mod tests {
             };
             for_each_file(COUNT, &run, bytes, |_, _| (), stop).unwrap();
             assert_eq!(seen, 6);
-            let mut seen = 0;
+            let (mut seen, begun) = (Vec::new(), AtomicU64::new(0));
             let work = |number, _| {
+                begun.fetch_add(1, Ordering::Relaxed);
                 if number == 9 {
                     run.cancel.cancel();
                 }
             };
-            let done = |_, ()| {
-                seen += 1;
+            let done = |number, ()| {
+                seen.push(number);
                 ControlFlow::Continue(())
             };
             assert!(for_each_file(COUNT, &run, bytes, work, done).is_err_and(|e| e.kind() == ErrorKind::Cancelled));
-            assert!(seen < COUNT);
+            // Large files wait for the small ones, and so do their results; none is lost.
+            assert_eq!(seen.len() as u64, begun.into_inner());
+            assert!(seen.len() < COUNT && seen.contains(&9) && seen.is_sorted());
         }
     }
 
@@ -349,5 +379,9 @@ mod tests {
         assert_eq!(check(["a/b.ply", "a/b.ply"]).unwrap_err().kind(), ErrorKind::Usage);
         let is_same = cfg!(any(windows, target_os = "macos"));
         assert_eq!(check(["a/b.ply", "a/B.ply"]).is_err(), is_same);
+        let check = |pairs: [[&str; 2]; 2]| check_outputs(pairs.iter().map(|[a, b]| (Path::new(*a), Path::new(*b))));
+        assert!(check([["Cargo.toml", "Cargo.toml"], ["src/lib.rs", "none"]]).is_ok());
+        let error = check([["Cargo.toml", "none"], ["src/lib.rs", "src/../Cargo.toml"]]).unwrap_err();
+        assert_eq!(error.to_string(), "Cargo.toml is an input, and would be overwritten by src/lib.rs");
     }
 }

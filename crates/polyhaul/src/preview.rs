@@ -9,13 +9,13 @@ use crate::input::Input;
 use crate::load::{Content, ContentShape, Read, load_as};
 use crate::loaded::Loaded;
 use crate::open::Opened;
-use crate::ops::MeshOps;
+use crate::ops::SceneOps;
 use crate::options::ReadOptions;
 use crate::report::{Clock, Report};
 use polyhaul_image::mipmaps::{MipmapOptions, mipmaps};
 use polyhaul_image::samples::{SampleType, convert_samples};
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::{ColorSpace, Image, Scene};
+use polyhaul_model::{ColorSpace, Image, Mesh, Scene};
 use polyhaul_pipeline::run::Phase;
 
 /// Reads an input and makes a picture of it: a drawing of a scene or a table of points, or an image that fits into
@@ -55,11 +55,10 @@ fn draw(scene: Scene, read: &ReadOptions, options: &PreviewOptions, report: &mut
         Some(_) => crate::flat::with_instances(scene, &read.limits, &mut report.warnings)?,
         None => scene,
     };
-    // Only polygons that may be concave need more than a fan.
-    for mesh in &mut scene.meshes {
-        if mesh.faces.offsets.windows(2).any(|pair| pair[1] - pair[0] > 3) {
-            mesh.triangulate_with(&options.run)?;
-        }
+    // Polygons may be concave.
+    let has_polygons = |mesh: &Mesh| mesh.faces.offsets.windows(2).any(|pair| pair[1] - pair[0] > 3);
+    if scene.meshes.iter().any(has_polygons) {
+        scene.triangulate_with(&options.run)?;
     }
     polyhaul_preview::preview(&scene, options)
 }

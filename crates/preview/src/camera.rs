@@ -79,7 +79,7 @@ impl Camera {
         for [right, up, near] in (0..8).map(corner) {
             distance = distance.max(near + right.abs() / seen[0]).max(near + up.abs() / seen[1]);
         }
-        // Not inside of what is flat toward the camera.
+        // Keeps the camera outside of bounds that are flat in its direction.
         let distance = distance.max(size * 1.01);
         let eye = add(middle, scale(rows[2], distance));
         // Positions of the model may lie outside of bounds that were estimated.
@@ -125,6 +125,11 @@ impl Camera {
     pub(crate) fn rows(&self) -> [Vector; 3] {
         self.rows
     }
+}
+
+/// Whether axes leave no direction for the right.
+pub(crate) fn are_parallel(axes: Axes) -> bool {
+    cross(direction(axes.forward), direction(axes.up)) == [0.0; 3]
 }
 
 /// The axis as a vector.

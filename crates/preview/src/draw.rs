@@ -5,43 +5,45 @@
 use crate::camera::Camera;
 use crate::frame::{Corner, Frame};
 use crate::scene::{Kind, Part, Parts};
-use polyhaul_model::error::Result;
-use polyhaul_pipeline::options::RunOptions;
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::options::{Cancel, RunOptions};
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;
 
-/// Elements that a thread takes at a time: some milliseconds of work.
+/// Elements that a thread takes at a time: usually some milliseconds of work.
 const TURN: usize = 16 << 10;
 /// The width of lines in pixels.
 const LINE_PIXELS: f32 = 1.25;
 /// The sizes of points in pixels: from those of dense clouds to those of a few points.
 const POINT_PIXELS: [f32; 2] = [1.5, 5.0];
 
+/// What is drawn to.
+struct Canvas<'a> {
+    camera: &'a Camera,
+    frame: &'a Frame,
+    cancel: &'a Cancel,
+    /// The size of points in pixels.
+    point: f32,
+}
+
 /// Draws all parts.
 pub(crate) fn draw(parts: &Parts<'_>, camera: &Camera, frame: &Frame, run: &RunOptions) -> Result<()> {
     let points = parts.parts.iter().filter(|part| matches!(part.kind, Kind::Points | Kind::Positions));
-    let size = point_size(points.map(|part| part.elements.len()).sum(), frame);
+    let point = point_size(points.map(|part| part.elements.len()).sum(), frame);
+    let canvas = Canvas { camera, frame, cancel: &run.cancel, point };
     let turns = parts.parts.iter().flat_map(|part| {
         let Range { start, end } = part.elements;
         (start..end).step_by(TURN).map(move |first| (part, first..end.min(first + TURN)))
     });
-    try_for_each_item(
-        run.worker_threads(),
-        &run.cancel,
-        turns,
-        || (),
-        |(), (part, elements)| {
-            match part.kind {
-                Kind::Faces => faces(part, elements, camera, frame),
-                Kind::Lines => lines(part, elements, camera, frame),
-                Kind::Points | Kind::Positions => elements.for_each(|index| {
-                    let corner = camera.project(part.position(part.point(index)));
-                    frame.square(corner, size, part.payload(index));
-                }),
-            }
+    let work = |(): &mut (), (part, elements): (&Part<'_>, Range<usize>)| match part.kind {
+        Kind::Faces => canvas.faces(part, elements),
+        Kind::Lines => canvas.lines(part, elements),
+        Kind::Points | Kind::Positions => {
+            canvas.points(part, elements);
             Ok(())
-        },
-    )
+        }
+    };
+    try_for_each_item(run.worker_threads(), &run.cancel, turns, || (), work)
 }
 
 /// The size of so many points in pixels, such that they would cover half of the picture side by side.
@@ -51,31 +53,51 @@ fn point_size(count: usize, frame: &Frame) -> f32 {
     (0.5 * (width * height) as f32 / count.max(1) as f32).sqrt().clamp(least, most)
 }
 
-/// Draws faces, as fans around their first corners: the payload is that of each triangle's second corner.
-fn faces(part: &Part<'_>, elements: Range<usize>, camera: &Camera, frame: &Frame) {
-    for face in elements {
-        let corners = part.mesh.faces.corners(face);
-        if corners.len() < 3 {
-            continue;
+impl Canvas<'_> {
+    /// Draws faces, as fans around their first corners: the payload is that of each triangle's second corner.
+    fn faces(&self, part: &Part<'_>, elements: Range<usize>) -> Result<()> {
+        let project = |corner: usize| self.camera.project(part.corner(corner));
+        for face in elements {
+            let corners = part.mesh.faces.corners(face);
+            if corners.len() < 3 {
+                continue;
+            }
+            let (first, mut last) = (project(corners.start), project(corners.start + 1));
+            for corner in corners.start + 2..corners.end {
+                self.check(corner)?;
+                let next = project(corner);
+                self.frame.triangle([first, last, next], part.payload(corner - 1));
+                last = next;
+            }
         }
-        let project = |corner: usize| camera.project(part.corner(corner));
-        let (first, mut last) = (project(corners.start), project(corners.start + 1));
-        for corner in corners.start + 2..corners.end {
-            let next = project(corner);
-            frame.triangle([first, last, next], part.payload(corner - 1));
-            last = next;
+        Ok(())
+    }
+
+    /// Draws polylines: the payload is that of each segment's first corner.
+    fn lines(&self, part: &Part<'_>, elements: Range<usize>) -> Result<()> {
+        for line in elements {
+            let corners = part.mesh.lines.corners(line);
+            for corner in corners.start..corners.end.saturating_sub(1) {
+                self.check(corner)?;
+                let ends = [corner, corner + 1].map(|corner| self.camera.project(part.corner(corner)));
+                segment(ends, self.frame, part.payload(corner));
+            }
+        }
+        Ok(())
+    }
+
+    fn points(&self, part: &Part<'_>, elements: Range<usize>) {
+        for index in elements {
+            let corner = self.camera.project(part.position(part.point(index)));
+            self.frame.square(corner, self.point, part.payload(index));
         }
     }
-}
 
-/// Draws polylines: the payload is that of each segment's first corner.
-fn lines(part: &Part<'_>, elements: Range<usize>, camera: &Camera, frame: &Frame) {
-    for line in elements {
-        let corners = part.mesh.lines.corners(line);
-        for corner in corners.start..corners.end.saturating_sub(1) {
-            let ends = [corner, corner + 1].map(|corner| camera.project(part.corner(corner)));
-            segment(ends, frame, part.payload(corner));
-        }
+    /// Fails every now and then if the job was cancelled: triangles may be as large as the picture, and elements long.
+    #[inline]
+    fn check(&self, corner: usize) -> Result<()> {
+        const EVERY: usize = 256;
+        if corner.is_multiple_of(EVERY) && self.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 }
 

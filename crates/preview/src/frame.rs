@@ -21,6 +21,8 @@ const ROW_BITS: u32 = 6;
 const FIRST_ROW: i64 = PLACES[0][1];
 /// Farther than this from the picture, in pixels, corners are not drawn: the products of edges would overflow.
 const FARTHEST: f32 = 1e6;
+/// Rows of at least so many pixels are narrowed to those inside, by three divisions.
+const WIDE: i64 = 12;
 /// A sample that nothing was drawn to.
 const EMPTY: u64 = u64::MAX;
 
@@ -72,8 +74,8 @@ impl Frame {
 
     /// Draws a triangle, either side of it.
     ///
-    /// Most triangles of large meshes are smaller than a pixel and contain no sample: of those, none is looked at that
-    /// is not in the box around the triangle.
+    /// Most triangles of large meshes are smaller than a pixel and contain no sample, so only samples in the triangle's
+    /// bounding box are tested; of wide ones, those between their edges.
     #[inline]
     pub(crate) fn triangle(&self, corners: [Corner; 3], payload: u32) {
         let Some(drawn) = Triangle::from_corners(corners) else { return };
@@ -86,6 +88,7 @@ impl Frame {
             let last = ((max_x - place) >> PIXEL_BITS).min(self.width as i64 - 1);
             let mut x = ((min_x - place + PIXEL_UNITS - 1) >> PIXEL_BITS).max(0);
             let mut weights = drawn.weights([x * PIXEL_UNITS + place, y]);
+            let last = if last - x < WIDE { last } else { drawn.narrowed(&mut x, last, &mut weights) };
             while x <= last {
                 // All are positive, or one of them is not: three additions and one branch for a sample.
                 if weights[0] | weights[1] | weights[2] >= 0 {
@@ -172,6 +175,26 @@ impl Triangle {
         let [a, b, c] = self.corners;
         let weights = [edge(b, c, place), edge(c, a, place), edge(a, b, place)];
         std::array::from_fn(|side| weights[side] + self.biases[side])
+    }
+
+    /// Moves `x`, the pixel with these weights, to the first one on its row that may be inside; returns the last one,
+    /// if that is before `last`.
+    fn narrowed(&self, x: &mut i64, last: i64, weights: &mut [i64; 3]) -> i64 {
+        let (mut skipped, mut left) = (0, last - *x);
+        for (&weight, &step) in weights.iter().zip(&self.steps) {
+            match step {
+                // Not negative from this pixel on.
+                1.. if weight < 0 => skipped = skipped.max((step - 1 - weight) / step),
+                // Not negative up to this pixel.
+                ..0 if weight >= 0 => left = left.min(weight / -step),
+                ..=0 if weight < 0 => left = -1,
+                _ => {}
+            }
+        }
+        let last = *x + left;
+        *x += skipped;
+        *weights = std::array::from_fn(|side| weights[side] + skipped * self.steps[side]);
+        last
     }
 
     /// The depth at a place with these weights.

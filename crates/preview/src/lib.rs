@@ -74,7 +74,8 @@ pub const MAX_SIDE: usize = 16_384;
 /// Draws a scene. Faces with more than three corners are drawn as fans, which is right for convex ones.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for a size of 0 or more than [`MAX_SIDE`]; [`ErrorKind::Limit`] for more than 2^32 - 2 corners;
+/// [`ErrorKind::Usage`] for a size of 0 or more than [`MAX_SIDE`], or for parallel axes;
+/// [`ErrorKind::Limit`] for more than 2^32 - 2 corners;
 /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`]: a picture takes 36 bytes per pixel.
 pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
     let [width, height] = options.size;
@@ -82,9 +83,12 @@ pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
         let message = format!("a picture cannot have {width} x {height} pixels; expected 1 to {MAX_SIDE} on each side");
         return Err(Error::new(ErrorKind::Usage, message));
     }
+    let axes = options.axes.unwrap_or(scene.axes);
+    if camera::are_parallel(axes) {
+        return Err(Error::new(ErrorKind::Usage, "the forward axis and the up axis are parallel"));
+    }
     let parts = Parts::from_scene(scene)?;
     let frame = Frame::new(width, height)?;
-    let axes = options.axes.unwrap_or(scene.axes);
     // Without anything to be seen, any camera will do.
     let bounds = parts.bounds().unwrap_or(polyhaul_model::Bounds { min: [-1.0; 3], max: [1.0; 3] });
     let camera = Camera::framing(bounds, options.view, axes, options.size);

@@ -5,6 +5,7 @@
 use crate::vector::{Vector, wide};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Elements, Mesh, Object, Scene};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// What a part consists of.
@@ -98,11 +99,13 @@ impl<'a> Parts<'a> {
         Some((part, u64::from(payload).wrapping_sub(part.base) as usize))
     }
 
-    /// The box around everything that is drawn; `None` if that is nothing.
+    /// The box around all positions of the meshes that are drawn; `None` if there are none.
     pub(crate) fn bounds(&self) -> Option<Bounds> {
+        // A mesh may have a million instances.
+        let mut known: HashMap<*const Mesh, Option<Bounds>> = HashMap::new();
         let boxes = self.parts.iter().filter_map(|part| {
-            let bounds = part.mesh.bounds()?;
-            Some(part.object.and_then(|object| object.transform).map_or(bounds, |_| part.moved_bounds(bounds)))
+            let bounds = *known.entry(part.mesh).or_insert_with(|| part.mesh.bounds());
+            bounds.map(|bounds| part.moved_bounds(bounds))
         });
         boxes.reduce(Bounds::union)
     }

@@ -11,10 +11,10 @@ pub struct FindArgs {
     /// Search the subfolders of input folders too
     #[arg(long)]
     pub recursive: bool,
-    /// Process files in input folders that match this pattern, such as '*.obj', whatever their format; can be repeated
-    /// [default: all files with the extension of a format]
+    /// In input folders, process the files that match this pattern, such as '*.obj', regardless of format; can be
+    /// repeated [default: all files with the extension of a format]
     ///
-    /// `*` matches any characters except slashes, `**/` any folders; letters match in either case. A pattern with a
+    /// `*` matches any characters except slashes, `**/` any folders; case is ignored. A pattern with a
     /// slash is compared with the path below the folder, others with the file's name.
     #[arg(long, value_name = "PATTERN")]
     pub include: Vec<String>,

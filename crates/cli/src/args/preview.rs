@@ -2,12 +2,11 @@
 
 use super::ReadArgs;
 use super::many::FindArgs;
-use crate::format;
 use crate::values::{self, Direction};
 use clap::{Args, ValueEnum, ValueHint};
+use polyhaul::Result;
 use polyhaul::model::{Axes, Axis};
 use polyhaul::preview::{MAX_SIDE, PreviewOptions, Style, View};
-use polyhaul::{Format, Result};
 use std::path::PathBuf;
 
 /// `polyhaul preview`.
@@ -39,7 +38,7 @@ pub struct PreviewArgs {
     /// Background as a hexadecimal color, such as fff or 20242b, or `none`
     #[arg(long, value_name = "COLOR", default_value = "eceef1", value_parser = color)]
     pub background: [u8; 4],
-    /// Up axis [default: the format's own: Y]
+    /// Up axis [default: Y]
     #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = values::direction())]
     pub up_axis: Option<Direction>,
     /// Which files of folders.
@@ -102,11 +101,6 @@ impl PreviewArgs {
         };
         let options = PreviewOptions::default().with_size(self.size).with_view(view).with_style(style);
         Ok(options.with_background(self.background).with_axes(self.up_axis.map(|up| axes(up.0))))
-    }
-
-    /// The format of a picture without a file name.
-    pub fn stream_format(&self) -> Option<Format> {
-        if format::is_stream(&self.output) { Format::named("png") } else { None }
     }
 }
 

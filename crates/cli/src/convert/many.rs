@@ -88,22 +88,22 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
         return list(session, &jobs, to);
     }
     let sources: Vec<_> = jobs.iter().map(|job| job.source.clone()).collect();
+    // Two conversions that copy the same file would both look for a free name.
+    let bytes = |path: &Path| if args.scene.copy_assets { u64::MAX } else { files::claimed_bytes(path) };
+    let work = |number: usize, run| convert(session, args, &jobs[number], (&read, run));
     let mut outcomes = Vec::new();
-    // While files are open, signals wait: so no temporary file stays.
-    let ran = session.signals().hold().and_then(|_hold| {
-        create_folders(&jobs)?;
-        let work = |number: usize, run| convert(session, args, &jobs[number], (&read, run));
-        // Two conversions that copy the same file would both look for a free name.
-        session.each("converting", (&sources, !args.scene.copy_assets), work, |number, outcome| {
-            show(session, &jobs[number], &outcome);
-            let is_cancelled = matches!(&outcome, Outcome::Failed(error) if error.kind() == ErrorKind::Cancelled);
-            outcomes.push(outcome);
-            if is_cancelled { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    let ran = create_folders(&jobs).and_then(|()| {
+        session.each("converting", &sources, bytes, work, |number, outcome| {
+            show(session, &jobs[number], &outcome, jobs.len() > 1);
+            outcomes.push((&jobs[number], outcome));
+            ControlFlow::Continue(())
         })
     });
-    match ran {
-        Ok(()) => finish(session, &jobs, &outcomes, to),
-        Err(error) => session.fail("convert", &error, to),
+    match (ran, &outcomes[..]) {
+        // One that fails ends as a conversion on its own does.
+        (Ok(()), [(_, Outcome::Failed(error))]) if jobs.len() == 1 => session.fail("convert", error, to),
+        (Err(error), _) if error.kind() != ErrorKind::Cancelled => session.fail("convert", &error, to),
+        (ran, outcomes) => finish(session, outcomes, ran.err(), to),
     }
 }
 
@@ -138,7 +138,8 @@ fn outputs(args: &ConvertArgs) -> Result<Vec<(Source, PathBuf, Format)>> {
         return Ok(sources.map(|source| (source, folder.to_owned(), to)).collect());
     }
     let usage = |message: String| Error::new(ErrorKind::Usage, message);
-    if format::is_stream(folder) || folder.is_file() {
+    let is_no_folder = !folder.is_dir() && (folder.exists() || Format::of_path(folder).is_some());
+    if format::is_stream(folder) || is_no_folder {
         let error = usage(format!("several inputs cannot be written to `{}`", folder.display()));
         return Err(error.with_hint("the last argument is a folder for the outputs"));
     }
@@ -171,6 +172,9 @@ fn target_name(name: &Path, to: Format, compression: Compression) -> PathBuf {
 
 /// Why a file is not converted, if it is not.
 fn skipped(args: &ConvertArgs, input: &Path, output: &Path) -> Option<&'static str> {
+    if format::is_stream(output) {
+        return None;
+    }
     let modified = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
     if args.many.no_clobber && output.exists() {
         return Some("the output exists");
@@ -203,15 +207,19 @@ fn try_convert(
     let (input, output) = (standard::input_of(&job.source.path)?, standard::output_of(&job.output)?);
     let mut content = What::Tables { tables: Vec::new() };
     let reader = Reader::new(input).options(&read.clone().with_run(run));
+    let mut hold = None;
     let done = reader.convert_with(Writer::new(output).options(&write), |found, _| {
         content = What::from_content(found);
+        // While a file is open, signals wait.
+        hold = session.signals().hold_output(&job.output)?;
         Ok(())
     })?;
+    drop(hold);
     Ok((content, done.report()))
 }
 
-/// Shows the warnings or the error of one file.
-fn show(session: &Session, job: &Job, outcome: &Outcome) {
+/// Shows the warnings of one file, and the error of one of many.
+fn show(session: &Session, job: &Job, outcome: &Outcome, is_one_of_many: bool) {
     let is_verbose = session.talks() && session.everywhere.verbose;
     match outcome {
         Outcome::Converted(done) => {
@@ -222,7 +230,8 @@ fn show(session: &Session, job: &Job, outcome: &Outcome) {
         }
         Outcome::Skipped(reason) if is_verbose => console::note(&skip_line(job, reason)),
         Outcome::Skipped(_) => {}
-        Outcome::Failed(error) => session.show_error(error),
+        Outcome::Failed(error) if is_one_of_many => session.show_error(error),
+        Outcome::Failed(_) => {}
     }
 }
 
@@ -247,10 +256,10 @@ fn list(session: &Session, jobs: &[Job], to: JsonTo) -> u8 {
     session.finish("convert", Some(details), &Report::default(), (DONE, None), to)
 }
 
-/// Adds up the results, prints the lines and the object, and returns the exit code.
-fn finish(session: &Session, jobs: &[Job], outcomes: &[Outcome], to: JsonTo) -> u8 {
-    let (mut counts, mut error, mut report) = ([0; 3], None, Report::default());
-    for outcome in outcomes {
+/// Adds up the results, prints the lines and the object, and returns the exit code. `ended` is why others had no turn.
+fn finish(session: &Session, outcomes: &[(&Job, Outcome)], ended: Option<Error>, to: JsonTo) -> u8 {
+    let (mut counts, mut error, mut report) = ([0; 3], ended.as_ref(), Report::default());
+    for (_, outcome) in outcomes {
         match outcome {
             Outcome::Converted(done) => {
                 counts[0] += 1;
@@ -259,7 +268,7 @@ fn finish(session: &Session, jobs: &[Job], outcomes: &[Outcome], to: JsonTo) -> 
             Outcome::Skipped(_) => counts[1] += 1,
             Outcome::Failed(failed) => {
                 counts[2] += 1;
-                error = Some(failed);
+                error = error.or(Some(failed));
             }
         }
     }
@@ -267,15 +276,14 @@ fn finish(session: &Session, jobs: &[Job], outcomes: &[Outcome], to: JsonTo) -> 
     let code = many::exit_code(session, failed, outcomes.len(), error);
     if session.talks() {
         console::note(&summary(session, counts, &report));
-        let names = jobs.iter().zip(outcomes).filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
-        names.for_each(|(job, _)| {
+        for (job, _) in outcomes.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_))) {
             console::note(&format!("failed: {}\n", human::safe(&job.source.path.display().to_string())));
-        });
+        }
     }
     session.show_verdict(&report);
-    // Phases of files side by side mean nothing when added up.
+    // The phases of files processed in parallel cannot be added up.
     report.phases.clear();
-    let files = jobs.iter().zip(outcomes).map(|(job, outcome)| entry(job, Some(outcome))).collect();
+    let files = outcomes.iter().map(|(job, outcome)| entry(job, Some(outcome))).collect();
     let details = ConvertedMany { converted, skipped, failed, dry_run: false, files };
     session.finish("convert", Some(details), &report, (code, error), to)
 }

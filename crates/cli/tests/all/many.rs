@@ -141,8 +141,22 @@ fn outputs_that_cannot_be_are_refused_before_anything_is_read() {
     refused(&["convert", &from, "-", "--to", "ply"], "several inputs cannot be written to `-`");
     refused(&["convert", &from, &folder.path("in/a.obj"), "--to", "ply"], "several inputs cannot be written to");
     refused(&["convert", "-", &from, &to, "--to", "ply"], "standard input (-) has no name");
+    refused(&["convert", &from, &folder.path("new.ply"), "--to", "ply"], "several inputs cannot be written to");
     folder.file("in/a.ply", "ply\n");
     refused(&["convert", &from, &to, "--to", "stl"], "a.ply would be written to the same file");
+}
+
+#[test]
+fn an_output_that_is_another_input_is_refused() {
+    let (folder, from, to) = folder("many-overwrite");
+    std::fs::create_dir_all(folder.path("out/sub")).unwrap();
+    let other = folder.file("out/sub/c.ply", "ply\n");
+    let ran = run(&["convert", &other, &from, &to, "--to", "ply", "--recursive"]).expect(2);
+    assert!(ran.stderr.contains("c.ply is an input, and would be overwritten by "), "{ran:?}");
+    assert_eq!(files(&to), ["sub/c.ply"]);
+    // Its own input may be replaced, as by a conversion on its own.
+    let ran = run(&["convert", &folder.path("in/a.obj"), &from, "--to", "obj"]).expect(0);
+    assert!(ran.stderr.starts_with("1 file converted; "), "{ran:?}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn a_mesh_is_drawn_the_same_for_any_number_of_threads() {
     let folder = Folder::new("preview-mesh");
     let (mesh, picture) = (folder.file("a.obj", SQUARE), folder.path("a.png"));
     let ran = run(&["preview", &mesh, "-o", &picture, "--size", "64x48", "-j", "1"]).expect(0);
-    assert!(ran.stderr.contains("first picture after ") && ran.stdout.is_empty(), "{ran:?}");
+    assert!(ran.stderr.contains(": drawn in ") && ran.stdout.is_empty(), "{ran:?}");
     assert_eq!(png(&picture), ([64, 48], 8));
     let first = std::fs::read(&picture).unwrap();
     for options in [["-j", "2"], ["-j", "7"]] {
@@ -87,9 +87,43 @@ fn wrong_requests_are_refused() {
     };
     refused(&[], "--output");
     refused(&["-o", &folder.path("b.obj")], "obj is not an image format");
-    refused(&["-o", &folder.path("b")], "cannot infer the output format");
+    refused(&["-o", &folder.path("b")], "cannot infer the image format");
+    refused(&["-o", &folder.path("b.dds")], "a picture cannot be written as dds");
     refused(&["-o", &folder.path("b.png"), "--size", "0x5"], "expected a width and a height");
     refused(&["-o", &folder.path("b.png"), "--background", "redd"], "expected a color");
     refused(&[&mesh, "-o", &folder.path("b.png")], "several pictures cannot be written to");
     assert_eq!(folder.names(), ["a.obj"]);
+}
+
+#[test]
+fn no_input_becomes_its_own_picture() {
+    let folder = Folder::new("preview-own");
+    std::fs::create_dir_all(folder.path("in")).unwrap();
+    let mesh = folder.file("in/a.obj", SQUARE);
+    let picture = folder.path("in/a.png");
+    run(&["preview", &mesh, "-o", &picture]).expect(0);
+    let before = std::fs::read(&picture).unwrap();
+    let ran = run(&["preview", &picture, "-o", &picture, "--size", "8x8"]).expect(2);
+    assert!(ran.stderr.contains("would be overwritten by its picture"), "{ran:?}");
+    let ran = run(&["preview", &folder.path("in"), "-o", &folder.path("in")]).expect(2);
+    assert!(ran.stderr.contains("the folder for pictures is an input"), "{ran:?}");
+    assert!(std::fs::read(&picture).unwrap() == before && std::fs::read_dir(folder.path("in")).unwrap().count() == 2);
+}
+
+#[test]
+fn all_faces_of_flattened_scenes_are_drawn() {
+    let folder = Folder::new("preview-pbrt");
+    let points: Vec<_> = (0..4).flat_map(|x| [format!("{x} 0 0"), format!("{x} 1 0")]).collect();
+    let quads: Vec<_> = (0..3).map(|x| format!("{} {} {} {}", 2 * x, 2 * x + 2, 2 * x + 1, 2 * x + 3)).collect();
+    let halves =
+        (0..3).map(|x| [2 * x, 2 * x + 2, 2 * x + 3, 2 * x, 2 * x + 3, 2 * x + 1].map(|it| it.to_string()).join(" "));
+    let halves: Vec<_> = halves.collect();
+    let draw = |name: &str, shape: &str, indices: &[String]| {
+        let (indices, points) = (indices.join(" "), points.join(" "));
+        let text = format!("WorldBegin\nShape \"{shape}\" \"integer indices\" [{indices}] \"point3 P\" [{points}]\n");
+        let (scene, picture) = (folder.file(&format!("{name}.pbrt"), &text), folder.path(&format!("{name}.png")));
+        run(&["preview", &scene, "-o", &picture, "--view", "front", "--size", "64x48", "--style", "normals"]).expect(0);
+        std::fs::read(&picture).unwrap()
+    };
+    assert!(draw("quads", "bilinearmesh", &quads) == draw("halves", "trianglemesh", &halves));
 }

@@ -254,7 +254,7 @@ mod tests {
     use polyhaul_model::{Material, TextureMap};
 
     const FILES: [&str; 8] =
-        ["lib.rs", ".\\lib.rs", "none.png", "none.png", "many.rs", "../Cargo.toml", "/etc/passwd", "C:\\a.png"];
+        ["lib.rs", ".\\lib.rs", "none.png", "none.png", "choose.rs", "../Cargo.toml", "/etc/passwd", "C:\\a.png"];
 
     /// Counts of missing, outside and unchecked textures for a scene in this crate's `src`.
     fn counts(libraries: &[&str], files: u64) -> [u64; 3] {
