@@ -5,7 +5,8 @@ use crate::session::Session;
 use crate::{DONE, FAILED, PARTLY, format};
 use polyhaul::many::{self, FindOptions, Source};
 use polyhaul::{Error, ErrorKind, Format, Result};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// The input files, and those of input folders that `options` include. It is an error if there are none.
 pub fn find(
@@ -26,6 +27,28 @@ pub fn find(
         (true, true) => error.with_hint("use --include PATTERN for files without a known extension"),
         (true, false) => error.with_hint("a pattern with a slash is compared with the path below the folder"),
     })
+}
+
+/// Creates the folders of outputs.
+pub fn create_folders<'a>(outputs: impl Iterator<Item = &'a Path>) -> Result<()> {
+    let folders: BTreeSet<_> =
+        outputs.filter_map(Path::parent).filter(|folder| !folder.as_os_str().is_empty()).collect();
+    folders.into_iter().try_for_each(|folder| {
+        std::fs::create_dir_all(folder).map_err(|e| Error::io("creating", &folder.display().to_string(), e))
+    })
+}
+
+/// Whether several outputs cannot be written there, because it is a file, a stream, or named like a file.
+pub fn is_no_folder(output: &Path) -> bool {
+    let is_file = !output.is_dir() && (output.exists() || Format::of_path(output).is_some());
+    format::is_stream(output) || is_file
+}
+
+/// Whether outputs go into a folder, by their names and those of the inputs.
+pub fn is_folder(inputs: &[PathBuf], output: &Path) -> bool {
+    let is_folder = output.is_dir() && Format::of_path(output).is_none();
+    let ends_in_slash = output.to_string_lossy().ends_with(std::path::is_separator);
+    inputs.len() > 1 || inputs.iter().any(|input| input.is_dir()) || is_folder || ends_in_slash
 }
 
 /// Standard input can be read once.

@@ -11,7 +11,6 @@ use polyhaul::options::RunOptions;
 use polyhaul::preview::{PreviewOptions, preview};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptions, Writer};
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -69,7 +68,7 @@ pub fn run(session: &Session, args: &PreviewArgs) -> u8 {
     let bytes = |path: &Path| files::claimed_bytes(path).saturating_add(PIXEL_BYTES * (width * height) as u64);
     let work = |number: usize, run: RunOptions| draw(session, &jobs[number], (&read, &options), run);
     let mut all = Vec::new();
-    let ran = create_folders(&jobs).and_then(|()| {
+    let ran = many::create_folders(jobs.iter().map(|job| &*job.output)).and_then(|()| {
         session.each("drawing", &sources, bytes, work, |number, result| {
             show(session, &jobs[number], &result, jobs.len() > 1);
             all.push((&jobs[number], result));
@@ -91,14 +90,13 @@ fn plan(args: &PreviewArgs) -> Result<Vec<Job>> {
         let error = Error::new(ErrorKind::Usage, "the folder for pictures is an input");
         return Err(error.with_hint("use another output folder"));
     }
-    if let ([source], false) = (&sources[..], is_folder(args)) {
+    if let ([source], false) = (&sources[..], many::is_folder(&args.inputs, &args.output)) {
         check_format(&args.output)?;
         let job = Job { source: source.clone(), output: args.output.clone() };
         check_inputs(std::slice::from_ref(&job))?;
         return Ok(vec![job]);
     }
-    let is_no_folder = !args.output.is_dir() && (args.output.exists() || Format::of_path(&args.output).is_some());
-    if format::is_stream(&args.output) || is_no_folder {
+    if many::is_no_folder(&args.output) {
         let message = format!("several pictures cannot be written to `{}`", args.output.display());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("-o takes a folder for several inputs"));
     }
@@ -135,21 +133,6 @@ fn check_inputs(jobs: &[Job]) -> Result<()> {
     let error =
         Error::new(ErrorKind::Usage, format!("{} would be overwritten by its picture", job.source.path.display()));
     Err(error.with_hint("use another output file"))
-}
-
-/// Whether the pictures go into a folder.
-fn is_folder(args: &PreviewArgs) -> bool {
-    let ends_in_slash = args.output.to_string_lossy().ends_with(std::path::is_separator);
-    let is_folder = args.output.is_dir() && Format::of_path(&args.output).is_none();
-    args.inputs.len() > 1 || args.inputs.iter().any(|input| input.is_dir()) || is_folder || ends_in_slash
-}
-
-fn create_folders(jobs: &[Job]) -> Result<()> {
-    let folders: BTreeSet<_> = jobs.iter().filter_map(|job| job.output.parent()).collect();
-    let mut wanted = folders.into_iter().filter(|folder| !folder.as_os_str().is_empty());
-    wanted.try_for_each(|folder| {
-        std::fs::create_dir_all(folder).map_err(|e| Error::io("creating", &folder.display().to_string(), e))
-    })
 }
 
 fn draw(

@@ -11,7 +11,6 @@ use polyhaul::many::{self as files, Source};
 use polyhaul::options::{Codec, Compression, RunOptions};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Reader, Report, Result, Writer};
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -66,15 +65,7 @@ struct ConvertedContent<'a> {
 
 /// Whether the output is a folder, or options apply that one conversion does not have.
 pub(super) fn is_many(args: &ConvertArgs) -> bool {
-    is_folder(args) || args.many.dry_run || args.many.no_clobber || args.many.newer
-}
-
-/// Whether several files are converted into a folder, or one is.
-fn is_folder(args: &ConvertArgs) -> bool {
-    let (inputs, output) = (args.inputs(), args.output());
-    let is_folder = output.is_dir() && Format::of_path(output).is_none();
-    let ends_in_slash = output.to_string_lossy().ends_with(std::path::is_separator);
-    inputs.len() > 1 || inputs.iter().any(|input| input.is_dir()) || is_folder || ends_in_slash
+    many::is_folder(args.inputs(), args.output()) || args.many.dry_run || args.many.no_clobber || args.many.newer
 }
 
 /// Converts all files.
@@ -92,7 +83,8 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
     let bytes = |path: &Path| if args.scene.copy_assets { u64::MAX } else { files::claimed_bytes(path) };
     let work = |number: usize, run| convert(session, args, &jobs[number], (&read, run));
     let mut outcomes = Vec::new();
-    let ran = create_folders(&jobs).and_then(|()| {
+    let wanted = jobs.iter().filter(|job| job.skipped.is_none()).map(|job| &*job.output);
+    let ran = many::create_folders(wanted).and_then(|()| {
         session.each("converting", &sources, bytes, work, |number, outcome| {
             show(session, &jobs[number], &outcome, jobs.len() > 1);
             outcomes.push((&jobs[number], outcome));
@@ -105,15 +97,6 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
         (Err(error), _) if error.kind() != ErrorKind::Cancelled => session.fail("convert", &error, to),
         (ran, outcomes) => finish(session, outcomes, ran.err(), to),
     }
-}
-
-/// Creates the folders of all outputs that are to be written.
-fn create_folders(jobs: &[Job]) -> Result<()> {
-    let wanted = jobs.iter().filter(|job| job.skipped.is_none());
-    let folders: BTreeSet<_> = wanted.filter_map(|job| job.output.parent()).collect();
-    folders.into_iter().try_for_each(|folder| {
-        std::fs::create_dir_all(folder).map_err(|e| Error::io("creating", &folder.display().to_string(), e))
-    })
 }
 
 /// Names all outputs. It is an error if two are the same.
@@ -132,14 +115,13 @@ fn plan(session: &Session, args: &ConvertArgs) -> Result<Vec<Job>> {
 /// All inputs with their outputs and the formats of these.
 fn outputs(args: &ConvertArgs) -> Result<Vec<(Source, PathBuf, Format)>> {
     let folder = args.output();
-    if !is_folder(args) {
+    if !many::is_folder(args.inputs(), folder) {
         let to = format::of_output(folder, args.to)?;
         let sources = args.inputs().iter().map(|path| Source { path: path.clone(), name: path.clone() });
         return Ok(sources.map(|source| (source, folder.to_owned(), to)).collect());
     }
     let usage = |message: String| Error::new(ErrorKind::Usage, message);
-    let is_no_folder = !folder.is_dir() && (folder.exists() || Format::of_path(folder).is_some());
-    if format::is_stream(folder) || is_no_folder {
+    if many::is_no_folder(folder) {
         let error = usage(format!("several inputs cannot be written to `{}`", folder.display()));
         return Err(error.with_hint("the last argument is a folder for the outputs"));
     }
