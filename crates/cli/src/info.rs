@@ -55,12 +55,13 @@ pub fn run(session: &Session, args: &InfoArgs) -> u8 {
         Ok(found) => found,
         Err(error) => return session.fail("info", &error, JsonTo::Stdout),
     };
+    let paths: Vec<_> = sources.iter().map(|source| &*source.path).collect();
     let (mut all, mut is_open) = (Vec::new(), true);
     let ran = session.each(
         "reading",
-        &sources,
+        &paths,
         claimed_bytes,
-        |number, run| look(session, &sources[number].path, options.clone().with_run(run)),
+        |number, run| look(session, paths[number], options.clone().with_run(run)),
         |_, mut found| {
             is_open = show(session, &mut found);
             all.push(found);

@@ -8,18 +8,15 @@ use crate::session::{JsonTo, Session};
 use crate::{console, format, human, many, standard};
 use polyhaul::many::{self as files, Source};
 use polyhaul::options::RunOptions;
-use polyhaul::preview::{PreviewOptions, preview};
+use polyhaul::preview::{PIXEL_BYTES, PreviewOptions, preview};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptions, Writer};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// The memory that drawing takes for each pixel.
-const PIXEL_BYTES: u64 = 36;
-
 /// A file and its picture.
-struct Job {
-    source: Source,
+struct PreviewJob {
+    input: PathBuf,
     output: PathBuf,
 }
 
@@ -58,18 +55,18 @@ struct PreviewFile<'a> {
 /// Draws all inputs.
 pub fn run(session: &Session, args: &PreviewArgs) -> u8 {
     let to = if format::is_stream(&args.output) { JsonTo::Stderr } else { JsonTo::Stdout };
-    let planned = session.read_options(&args.read).and_then(|read| Ok((plan(args)?, read, args.options()?)));
+    let planned = session.read_options(&args.read).and_then(|read| Ok((plan(args)?, read, args.options())));
     let (jobs, read, options) = match planned {
         Ok(planned) => planned,
         Err(error) => return session.fail("preview", &error, to),
     };
-    let sources: Vec<_> = jobs.iter().map(|job| job.source.clone()).collect();
+    let paths: Vec<_> = jobs.iter().map(|job| &*job.input).collect();
     let [width, height] = options.size;
     let bytes = |path: &Path| files::claimed_bytes(path).saturating_add(PIXEL_BYTES * (width * height) as u64);
     let work = |number: usize, run: RunOptions| draw(session, &jobs[number], (&read, &options), run);
     let mut all = Vec::new();
     let ran = many::create_folders(jobs.iter().map(|job| &*job.output)).and_then(|()| {
-        session.each("drawing", &sources, bytes, work, |number, result| {
+        session.each("drawing", &paths, bytes, work, |number, result| {
             show(session, &jobs[number], &result, jobs.len() > 1);
             all.push((&jobs[number], result));
             ControlFlow::Continue(())
@@ -83,7 +80,7 @@ pub fn run(session: &Session, args: &PreviewArgs) -> u8 {
 }
 
 /// All inputs with their outputs.
-fn plan(args: &PreviewArgs) -> Result<Vec<Job>> {
+fn plan(args: &PreviewArgs) -> Result<Vec<PreviewJob>> {
     let sources = many::find(&args.inputs, &args.find, args.find.options()?.with_exclude(&args.output), |_| true)?;
     let real = |path: &Path| path.canonicalize().ok();
     if args.inputs.iter().any(|input| input.is_dir() && real(input) == real(&args.output)) {
@@ -92,23 +89,24 @@ fn plan(args: &PreviewArgs) -> Result<Vec<Job>> {
     }
     if let ([source], false) = (&sources[..], many::is_folder(&args.inputs, &args.output)) {
         check_format(&args.output)?;
-        let job = Job { source: source.clone(), output: args.output.clone() };
-        check_inputs(std::slice::from_ref(&job))?;
-        return Ok(vec![job]);
+        if real(&args.output).is_some_and(|it| real(&source.path) == Some(it)) {
+            let message = format!("{} would be overwritten by its picture", source.path.display());
+            return Err(Error::new(ErrorKind::Usage, message).with_hint("use another output file"));
+        }
+        return Ok(vec![PreviewJob { input: source.path.clone(), output: args.output.clone() }]);
     }
     if many::is_no_folder(&args.output) {
         let message = format!("several pictures cannot be written to `{}`", args.output.display());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("-o takes a folder for several inputs"));
     }
-    let output = |source: &Source| {
+    let job = |Source { path: input, name }| {
         // Files that differ in their extension have different pictures.
-        let mut name = source.name.clone().into_os_string();
+        let mut name = PathBuf::into_os_string(name);
         name.push(".png");
-        args.output.join(name)
+        PreviewJob { input, output: args.output.join(name) }
     };
-    let jobs: Vec<_> = sources.into_iter().map(|source| Job { output: output(&source), source }).collect();
-    files::check_outputs(jobs.iter().map(|job| (&*job.source.path, &*job.output)))?;
-    check_inputs(&jobs)?;
+    let jobs: Vec<_> = sources.into_iter().map(job).collect();
+    files::check_outputs(jobs.iter().map(|job| (&*job.input, &*job.output)))?;
     Ok(jobs)
 }
 
@@ -125,23 +123,13 @@ fn check_format(output: &Path) -> Result<()> {
     }
 }
 
-/// No picture replaces what it shows, and none becomes an input of the next run.
-fn check_inputs(jobs: &[Job]) -> Result<()> {
-    let is_same =
-        |job: &&Job| job.output.canonicalize().ok().is_some_and(|it| job.source.path.canonicalize().ok() == Some(it));
-    let Some(job) = jobs.iter().find(is_same) else { return Ok(()) };
-    let error =
-        Error::new(ErrorKind::Usage, format!("{} would be overwritten by its picture", job.source.path.display()));
-    Err(error.with_hint("use another output file"))
-}
-
 fn draw(
     session: &Session,
-    job: &Job,
+    job: &PreviewJob,
     (read, options): (&ReadOptions, &PreviewOptions),
     run: RunOptions,
 ) -> Result<Picture> {
-    let (input, output) = (standard::input_of(&job.source.path)?, standard::output_of(&job.output)?);
+    let (input, output) = (standard::input_of(&job.input)?, standard::output_of(&job.output)?);
     let read = read.clone().with_run(run.clone());
     let drawn = preview(input, &read, &options.clone().with_run(run.clone()))?;
     let first_pixel = drawn.report.elapsed().as_secs_f64();
@@ -155,15 +143,14 @@ fn draw(
 }
 
 /// Shows the warnings and the line of one file, and the error of one of many.
-fn show(session: &Session, job: &Job, result: &Result<Picture>, is_one_of_many: bool) {
+fn show(session: &Session, job: &PreviewJob, result: &Result<Picture>, is_one_of_many: bool) {
     match result {
         Err(error) if is_one_of_many => session.show_error(error),
         Err(_) => {}
         Ok(picture) => {
             session.show_warnings(&picture.report);
             if session.talks() {
-                let [input, output] =
-                    [&*job.source.path, &*job.output].map(|it| human::safe(&it.display().to_string()));
+                let [input, output] = [&*job.input, &*job.output].map(|it| human::safe(&it.display().to_string()));
                 let (size, seconds) = (human::input(&picture.report), human::seconds(picture.first_pixel));
                 console::note(&format!("{input} ({size}) -> {output}: drawn in {seconds}\n"));
             }
@@ -173,7 +160,7 @@ fn show(session: &Session, job: &Job, result: &Result<Picture>, is_one_of_many: 
 }
 
 /// Adds up the results, prints the object, and returns the exit code. `ended` is why others had no turn.
-fn finish(session: &Session, all: &[(&Job, Result<Picture>)], ended: Option<Error>, to: JsonTo) -> u8 {
+fn finish(session: &Session, all: &[(&PreviewJob, Result<Picture>)], ended: Option<Error>, to: JsonTo) -> u8 {
     let error = ended.as_ref().or(all.iter().rev().find_map(|(_, result)| result.as_ref().err()));
     let failed = all.iter().filter(|(_, result)| result.is_err()).count();
     let code = many::exit_code(session, failed, all.len(), error);
@@ -190,10 +177,10 @@ fn finish(session: &Session, all: &[(&Job, Result<Picture>)], ended: Option<Erro
 }
 
 /// One file's place in the array `files`.
-fn entry<'a>(job: &Job, result: &'a Result<Picture>) -> PreviewFile<'a> {
+fn entry<'a>(job: &PreviewJob, result: &'a Result<Picture>) -> PreviewFile<'a> {
     let picture = result.as_ref().ok();
     PreviewFile {
-        input: job.source.path.display().to_string(),
+        input: job.input.display().to_string(),
         output: job.output.display().to_string(),
         outcome: if picture.is_some() { "drawn" } else { "failed" },
         width: picture.map(|picture| picture.size[0]),

@@ -8,7 +8,7 @@ use crate::progress::Bar;
 use crate::records::Records;
 use crate::signals::Signals;
 use crate::{DONE, FAILED, USAGE, console, format, human, json, judge, peak, render, standard};
-use polyhaul::many::{self, Source};
+use polyhaul::many;
 use polyhaul::model::Scene;
 use polyhaul::options::RunOptions;
 use polyhaul::report::Verdict;
@@ -110,13 +110,13 @@ impl Session {
     pub fn each<T: Send>(
         &self,
         doing: &str,
-        sources: &[Source],
+        paths: &[&Path],
         bytes: impl Fn(&Path) -> u64 + Sync,
         work: impl Fn(usize, RunOptions) -> T + Sync,
         mut done: impl FnMut(usize, T) -> ControlFlow<()> + Send,
     ) -> Result<()> {
-        if let [one] = sources {
-            let bar = self.bar(doing, &one.path, 0);
+        if let [one] = paths {
+            let bar = self.bar(doing, one, 0);
             let result = work(0, self.run_options().with_progress(bar.callback()));
             drop(bar);
             let _ = done(0, result);
@@ -124,8 +124,8 @@ impl Session {
         }
         let bar = self.files_bar(doing);
         let run = self.run_options().with_progress(bar.callback());
-        let bytes = |number: usize| bytes(&sources[number].path);
-        many::for_each_file(sources.len(), &run, bytes, work, |number, result| {
+        let bytes = |number: usize| bytes(paths[number]);
+        many::for_each_file(paths.len(), &run, bytes, work, |number, result| {
             let mut flow = ControlFlow::Continue(());
             bar.aside(|| flow = done(number, result));
             flow

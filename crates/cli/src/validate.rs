@@ -54,12 +54,13 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
         Err(error) => return session.fail("validate", &error, JsonTo::Stdout),
     };
     let options = session.validate_options(&args.read);
+    let paths: Vec<_> = sources.iter().map(|source| &*source.path).collect();
     let (mut all, mut is_open) = (Vec::new(), true);
     let ran = session.each(
         "reading",
-        &sources,
+        &paths,
         claimed_bytes,
-        |number, run| check(&sources[number].path, options.clone().with_run(run)),
+        |number, run| check(paths[number], options.clone().with_run(run)),
         |_, checked| {
             is_open = show(session, &checked);
             all.push(checked);

@@ -224,8 +224,8 @@ pub fn fault(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Error 
 
 /// Appends to a list that grows with the input. If memory runs out, the error names `what`.
 pub fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
-    // A vector begins with room for four items. Most files have one object and one material, of hundreds of bytes: in a
-    // library of small files, room for four was more than a quarter of all memory.
+    // A vector begins with room for four items. Most files have one object and one material, of hundreds of bytes each:
+    // in a library of small files, the rest is a large part of all memory.
     let is_large = const { size_of::<T>() >= 128 };
     if is_large && items.capacity() == 0 { items.try_reserve_exact(1) } else { items.try_reserve(1) }
         .map_err(|_| Error::memory(what))?;

@@ -48,6 +48,20 @@ pub enum Axis {
     NegativeZ,
 }
 
+impl Axis {
+    /// The direction as a vector of length 1.
+    pub fn direction(self) -> [f64; 3] {
+        match self {
+            Axis::X => [1.0, 0.0, 0.0],
+            Axis::Y => [0.0, 1.0, 0.0],
+            Axis::Z => [0.0, 0.0, 1.0],
+            Axis::NegativeX => [-1.0, 0.0, 0.0],
+            Axis::NegativeY => [0.0, -1.0, 0.0],
+            Axis::NegativeZ => [0.0, 0.0, -1.0],
+        }
+    }
+}
+
 /// Which axes of a scene face forward and point up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Axes {

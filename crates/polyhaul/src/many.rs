@@ -93,9 +93,11 @@ impl FindOptions {
 /// [`ErrorKind::Io`] if a folder cannot be listed.
 pub fn find(inputs: &[PathBuf], options: &FindOptions, is_wanted: impl Fn(Format) -> bool) -> Result<Vec<Source>> {
     let mut found = Vec::new();
+    let excluded = options.exclude.as_ref().and_then(|folder| folder.canonicalize().ok());
     for input in inputs {
         if input.is_dir() {
-            let mut search = Search { input, options, is_wanted: &is_wanted, folders: vec![PathBuf::new()] };
+            let (excluded, folders) = (excluded.as_deref(), vec![PathBuf::new()]);
+            let mut search = Search { input, options, excluded, is_wanted: &is_wanted, folders };
             while let Some(folder) = search.folders.pop() {
                 search.list(&folder, &mut found)?;
             }
@@ -111,6 +113,7 @@ pub fn find(inputs: &[PathBuf], options: &FindOptions, is_wanted: impl Fn(Format
 struct Search<'a> {
     input: &'a Path,
     options: &'a FindOptions,
+    excluded: Option<&'a Path>,
     is_wanted: &'a dyn Fn(Format) -> bool,
     /// The folders below it that are still to be listed, the last ones first.
     folders: Vec<PathBuf>,
@@ -153,8 +156,7 @@ impl Search<'_> {
     }
 
     fn is_excluded(&self, folder: &Path) -> bool {
-        let real = |path: &Path| path.canonicalize().ok();
-        self.options.exclude.as_ref().is_some_and(|exclude| real(exclude).is_some_and(|it| Some(it) == real(folder)))
+        self.excluded.is_some_and(|excluded| folder.canonicalize().is_ok_and(|folder| folder == excluded))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Drawing is in the crate `polyhaul-preview`, which knows no format. This reads the input and prepares it.
 
-pub use polyhaul_preview::{MAX_SIDE, PreviewOptions, Style, View};
+pub use polyhaul_preview::{MAX_SIDE, PIXEL_BYTES, PreviewOptions, Style, View};
 
 use crate::format::Format;
 use crate::input::Input;

@@ -3,7 +3,7 @@
 //! Nothing here draws.
 
 use crate::vector::{Vector, add, cross, dot, scale, subtract, unit, wide};
-use polyhaul_model::{Axes, Axis, Bounds};
+use polyhaul_model::{Axes, Bounds};
 
 /// The direction that a scene is seen from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ const FILLED: f64 = 0.92;
 
 /// A camera with perspective, outside of the bounds.
 #[derive(Clone, Debug)]
-pub struct Camera {
+pub(crate) struct Camera {
     /// Rows that turn a position into coordinates of the camera: right, up, and toward it.
     rows: [Vector; 3],
     eye: Vector,
@@ -43,8 +43,8 @@ pub struct Camera {
     projection: Projection,
 }
 
-/// The projection in 32-bit floats, which take a third of the time: exact to a thousandth of a pixel, since positions
-/// are taken relative to the middle of the bounds.
+/// The projection in 32-bit floats. They suffice for 256ths of a pixel, since positions are taken relative to the
+/// middle of the bounds.
 #[derive(Clone, Debug)]
 struct Projection {
     middle: [f32; 3],
@@ -60,7 +60,7 @@ struct Projection {
 impl Camera {
     /// The camera that sees the bounds in a picture of so many pixels, from the direction `view` in a scene with these
     /// axes.
-    pub fn framing(bounds: Bounds, view: View, axes: Axes, [width, height]: [usize; 2]) -> Camera {
+    pub(crate) fn framing(bounds: Bounds, view: View, axes: Axes, [width, height]: [usize; 2]) -> Camera {
         let rows = rows(view, axes);
         let (min, max) = (wide(bounds.min), wide(bounds.max));
         let middle = scale(add(min, max), 0.5);
@@ -100,7 +100,7 @@ impl Camera {
     /// The pixel coordinates of a position, from the upper left corner, and its depth from 0 (near) to 1 (far). What is
     /// nearer or farther than the camera's range has another depth, or none (NaN).
     #[inline]
-    pub fn project(&self, position: [f32; 3]) -> [f32; 3] {
+    pub(crate) fn project(&self, position: [f32; 3]) -> [f32; 3] {
         let Projection { middle, rows, distance, focal, center, depth } = &self.projection;
         let offset = [position[0] - middle[0], position[1] - middle[1], position[2] - middle[2]];
         let dot = |row: &[f32; 3]| row[0] * offset[0] + row[1] * offset[1] + row[2] * offset[2];
@@ -129,24 +129,12 @@ impl Camera {
 
 /// Whether axes leave no direction for the right.
 pub(crate) fn are_parallel(axes: Axes) -> bool {
-    cross(direction(axes.forward), direction(axes.up)) == [0.0; 3]
-}
-
-/// The axis as a vector.
-fn direction(axis: Axis) -> Vector {
-    match axis {
-        Axis::X => [1.0, 0.0, 0.0],
-        Axis::Y => [0.0, 1.0, 0.0],
-        Axis::Z => [0.0, 0.0, 1.0],
-        Axis::NegativeX => [-1.0, 0.0, 0.0],
-        Axis::NegativeY => [0.0, -1.0, 0.0],
-        Axis::NegativeZ => [0.0, 0.0, -1.0],
-    }
+    cross(axes.forward.direction(), axes.up.direction()) == [0.0; 3]
 }
 
 /// Right, up and toward the camera for a view.
 fn rows(view: View, axes: Axes) -> [Vector; 3] {
-    let (forward, up) = (direction(axes.forward), direction(axes.up));
+    let (forward, up) = (axes.forward.direction(), axes.up.direction());
     let (front, right) = (scale(forward, -1.0), cross(forward, up));
     let toward = match view {
         View::Iso => unit(add(add(front, scale(right, 0.7)), scale(up, 0.55))),

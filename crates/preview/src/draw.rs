@@ -4,7 +4,7 @@
 
 use crate::camera::Camera;
 use crate::frame::{Corner, Frame};
-use crate::scene::{Kind, Part, Parts};
+use crate::scene::{Part, PartKind, Parts};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::{Cancel, RunOptions};
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -28,7 +28,7 @@ struct Canvas<'a> {
 
 /// Draws all parts.
 pub(crate) fn draw(parts: &Parts<'_>, camera: &Camera, frame: &Frame, run: &RunOptions) -> Result<()> {
-    let points = parts.parts.iter().filter(|part| matches!(part.kind, Kind::Points | Kind::Positions));
+    let points = parts.parts.iter().filter(|part| matches!(part.kind, PartKind::Points | PartKind::Positions));
     let point = point_size(points.map(|part| part.elements.len()).sum(), frame);
     let canvas = Canvas { camera, frame, cancel: &run.cancel, point };
     let turns = parts.parts.iter().flat_map(|part| {
@@ -36,9 +36,9 @@ pub(crate) fn draw(parts: &Parts<'_>, camera: &Camera, frame: &Frame, run: &RunO
         (start..end).step_by(TURN).map(move |first| (part, first..end.min(first + TURN)))
     });
     let work = |(): &mut (), (part, elements): (&Part<'_>, Range<usize>)| match part.kind {
-        Kind::Faces => canvas.faces(part, elements),
-        Kind::Lines => canvas.lines(part, elements),
-        Kind::Points | Kind::Positions => {
+        PartKind::Faces => canvas.faces(part, elements),
+        PartKind::Lines => canvas.lines(part, elements),
+        PartKind::Points | PartKind::Positions => {
             canvas.points(part, elements);
             Ok(())
         }

@@ -27,7 +27,7 @@ const WIDE: i64 = 12;
 const EMPTY: u64 = u64::MAX;
 
 /// The samples of a picture.
-pub struct Frame {
+pub(crate) struct Frame {
     width: usize,
     height: usize,
     samples: Vec<AtomicU64>,
@@ -47,8 +47,8 @@ impl Frame {
     /// An empty picture.
     ///
     /// # Errors
-    /// If there is no memory: it takes 32 bytes per pixel.
-    pub fn new(width: usize, height: usize) -> Result<Frame> {
+    /// If there is no memory.
+    pub(crate) fn new(width: usize, height: usize) -> Result<Frame> {
         let count = width.checked_mul(height).and_then(|pixels| pixels.checked_mul(SAMPLES));
         let mut samples = Vec::new();
         let reserved = count.map(|count| samples.try_reserve_exact(count).map(|()| count));
@@ -58,7 +58,7 @@ impl Frame {
     }
 
     /// Width and height in pixels.
-    pub fn size(&self) -> [usize; 2] {
+    pub(crate) fn size(&self) -> [usize; 2] {
         [self.width, self.height]
     }
 

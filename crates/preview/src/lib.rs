@@ -1,7 +1,7 @@
 //! Pictures of meshes and point clouds, the same for any number of threads.
 //!
-//! [`preview`] frames a scene ([`Camera`]), draws its triangles, lines and points (`draw`) into samples that keep what
-//! is nearest ([`Frame`]), and colors these (`shade`). Each step runs on all threads. This crate knows no file format
+//! [`preview`] frames a scene (`camera`), draws its triangles, lines and points (`draw`) into samples that keep what
+//! is nearest (`frame`), and colors these (`shade`). Each step runs on all threads. This crate knows no file format
 //! and opens no file; for pictures of files, see `polyhaul::preview`.
 //!
 //! ```
@@ -27,8 +27,10 @@ mod vector;
 #[cfg(test)]
 mod tests;
 
-pub use camera::{Camera, View};
-pub use frame::Frame;
+pub use camera::View;
+
+use camera::Camera;
+use frame::Frame;
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, Image, Scene};
@@ -71,12 +73,15 @@ polyhaul_model::options! {
 /// The longest side of a picture in pixels.
 pub const MAX_SIDE: usize = 16_384;
 
+/// The memory that drawing takes for each pixel: its samples and its color.
+pub const PIXEL_BYTES: u64 = 36;
+
 /// Draws a scene. Faces with more than three corners are drawn as fans, which is right for convex ones.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] for a size of 0 or more than [`MAX_SIDE`], or for parallel axes;
 /// [`ErrorKind::Limit`] for more than 2^32 - 2 corners;
-/// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`]: a picture takes 36 bytes per pixel.
+/// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`]: a picture takes [`PIXEL_BYTES`] per pixel.
 pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
     let [width, height] = options.size;
     if ![width, height].iter().all(|side| (1..=MAX_SIDE).contains(side)) {

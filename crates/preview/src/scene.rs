@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// What a part consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PartKind {
     Faces,
     Lines,
     /// Points of the mesh by their index.
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 pub(crate) struct Part<'a> {
     pub(crate) mesh: &'a Mesh,
     pub(crate) object: Option<&'a Object>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: PartKind,
     pub(crate) elements: Range<usize>,
     /// The payload of corner or point 0 of the mesh, though it may not belong to the part.
     base: u64,
@@ -74,15 +74,20 @@ impl<'a> Parts<'a> {
     ) -> Result<()> {
         let is_cloud = mesh.faces.is_empty() && mesh.lines.is_empty() && mesh.points.is_empty();
         let positions = if is_cloud { 0..mesh.positions.len() } else { 0..0 };
-        let kinds = [(Kind::Faces, faces), (Kind::Lines, lines), (Kind::Points, points), (Kind::Positions, positions)];
+        let kinds = [
+            (PartKind::Faces, faces),
+            (PartKind::Lines, lines),
+            (PartKind::Points, points),
+            (PartKind::Positions, positions),
+        ];
         for (kind, elements) in kinds.into_iter().filter(|(_, elements)| !elements.is_empty()) {
             let corners = match kind {
-                Kind::Faces => corners(&mesh.faces, &elements),
-                Kind::Lines => corners(&mesh.lines, &elements),
-                Kind::Points | Kind::Positions => elements.clone(),
+                PartKind::Faces => corners(&mesh.faces, &elements),
+                PartKind::Lines => corners(&mesh.lines, &elements),
+                PartKind::Points | PartKind::Positions => elements.clone(),
             };
             if *next + corners.len() as u64 >= u64::from(u32::MAX) {
-                let message = "the scene has more than 4,294,967,294 corners, the most that a picture can show";
+                let message = "a picture can show at most 4,294,967,294 corners";
                 return Err(Error::new(ErrorKind::Limit, message));
             }
             try_push(&mut self.firsts, *next as u32, "a picture")?;
@@ -143,7 +148,7 @@ impl Part<'_> {
     /// The position of a corner of faces or lines.
     #[inline]
     pub(crate) fn corner(&self, corner: usize) -> [f32; 3] {
-        let elements = if self.kind == Kind::Lines { &self.mesh.lines } else { &self.mesh.faces };
+        let elements = if self.kind == PartKind::Lines { &self.mesh.lines } else { &self.mesh.faces };
         self.position(elements.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize))
     }
 
@@ -151,7 +156,7 @@ impl Part<'_> {
     #[inline]
     pub(crate) fn point(&self, index: usize) -> usize {
         match self.kind {
-            Kind::Points => self.mesh.points.get(index).map_or(usize::MAX, |&index| index as usize),
+            PartKind::Points => self.mesh.points.get(index).map_or(usize::MAX, |&index| index as usize),
             _ => index,
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::camera::Camera;
 use crate::frame::{Frame, PLACES, SAMPLES};
-use crate::scene::{Kind, Part, Parts};
+use crate::scene::{Part, PartKind, Parts};
 use crate::vector::{Vector, add, cross, dot, scale, subtract, unit, wide};
 use crate::{PreviewOptions, Style};
 use polyhaul_model::error::{Error, Result};
@@ -127,9 +127,9 @@ impl Shader<'_> {
     /// What is at a place in the picture.
     fn surface(&self, part: &Part<'_>, index: usize, place: [f64; 2]) -> Surface {
         match part.kind {
-            Kind::Faces => self.face(part, index, place),
-            Kind::Lines => Surface { normal: None, color: DARK_GRAY, id: id_color(index as u32) },
-            Kind::Points | Kind::Positions => {
+            PartKind::Faces => self.face(part, index, place),
+            PartKind::Lines => Surface { normal: None, color: DARK_GRAY, id: id_color(index as u32) },
+            PartKind::Points | PartKind::Positions => {
                 let position = part.point(index);
                 let normal = match part.mesh.normal_domain {
                     Domain::Vertex => part.mesh.normals.get(position).map(|&normal| part.direction(normal)),

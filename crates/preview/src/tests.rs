@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::frame::{PLACES, SAMPLES};
-use crate::scene::Kind;
+use crate::scene::PartKind;
 use crate::vector::{cross, dot, subtract, wide};
 use polyhaul_model::{Color, Counts, Domain, Elements, Material, Mesh, Object, Run, Samples};
 
@@ -205,7 +205,7 @@ fn clouds_are_drawn_as_points() {
     let cloud = Mesh { positions: vec![[0.0; 3], [1.0, 1.0, 0.0]].into(), ..Mesh::default() };
     let scene = scene(cloud);
     let parts = Parts::from_scene(&scene).unwrap();
-    assert_eq!(parts.parts[0].kind, Kind::Positions);
+    assert_eq!(parts.parts[0].kind, PartKind::Positions);
     let picture = preview(&scene, &options(1).with_view(View::Front).with_background([0; 4])).unwrap();
     let covered = bytes(&picture).chunks(4).filter(|pixel| pixel[3] == 255).count();
     assert!((32..80).contains(&covered), "{covered}");

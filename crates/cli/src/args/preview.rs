@@ -4,7 +4,6 @@ use super::ReadArgs;
 use super::many::FindArgs;
 use crate::values::{self, Direction};
 use clap::{Args, ValueEnum, ValueHint};
-use polyhaul::Result;
 use polyhaul::model::{Axes, Axis};
 use polyhaul::preview::{MAX_SIDE, PreviewOptions, Style, View};
 use std::path::PathBuf;
@@ -83,7 +82,7 @@ pub enum StyleName {
 
 impl PreviewArgs {
     /// The library's options.
-    pub fn options(&self) -> Result<PreviewOptions> {
+    pub fn options(&self) -> PreviewOptions {
         let view = match self.view {
             ViewName::Iso => View::Iso,
             ViewName::Front => View::Front,
@@ -100,7 +99,7 @@ impl PreviewArgs {
             StyleName::Id => Style::Id,
         };
         let options = PreviewOptions::default().with_size(self.size).with_view(view).with_style(style);
-        Ok(options.with_background(self.background).with_axes(self.up_axis.map(|up| axes(up.0))))
+        options.with_background(self.background).with_axes(self.up_axis.map(|up| axes(up.0)))
     }
 }
 

@@ -15,15 +15,16 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// A file and where it goes.
-struct Job {
-    source: Source,
+struct ConvertJob {
+    input: PathBuf,
     output: PathBuf,
+    to: Format,
     /// Why it is not converted.
     skipped: Option<&'static str>,
 }
 
 /// The outcome for one file.
-enum Outcome {
+enum ConvertOutcome {
     Converted(Box<(What, Report)>),
     Skipped(&'static str),
     Failed(Error),
@@ -78,14 +79,14 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
     if args.many.dry_run {
         return list(session, &jobs, to);
     }
-    let sources: Vec<_> = jobs.iter().map(|job| job.source.clone()).collect();
+    let paths: Vec<_> = jobs.iter().map(|job| &*job.input).collect();
     // Two conversions that copy the same file would both look for a free name.
     let bytes = |path: &Path| if args.scene.copy_assets { u64::MAX } else { files::claimed_bytes(path) };
     let work = |number: usize, run| convert(session, args, &jobs[number], (&read, run));
     let mut outcomes = Vec::new();
     let wanted = jobs.iter().filter(|job| job.skipped.is_none()).map(|job| &*job.output);
     let ran = many::create_folders(wanted).and_then(|()| {
-        session.each("converting", &sources, bytes, work, |number, outcome| {
+        session.each("converting", &paths, bytes, work, |number, outcome| {
             show(session, &jobs[number], &outcome, jobs.len() > 1);
             outcomes.push((&jobs[number], outcome));
             ControlFlow::Continue(())
@@ -93,32 +94,31 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
     });
     match (ran, &outcomes[..]) {
         // One that fails ends as a conversion on its own does.
-        (Ok(()), [(_, Outcome::Failed(error))]) if jobs.len() == 1 => session.fail("convert", error, to),
+        (Ok(()), [(_, ConvertOutcome::Failed(error))]) if jobs.len() == 1 => session.fail("convert", error, to),
         (Err(error), _) if error.kind() != ErrorKind::Cancelled => session.fail("convert", &error, to),
         (ran, outcomes) => finish(session, outcomes, ran.err(), to),
     }
 }
 
 /// Names all outputs. It is an error if two are the same.
-fn plan(session: &Session, args: &ConvertArgs) -> Result<Vec<Job>> {
+fn plan(session: &Session, args: &ConvertArgs) -> Result<Vec<ConvertJob>> {
     let mut jobs = Vec::new();
-    for (source, output, to) in outputs(args)? {
+    for (input, output, to) in outputs(args)? {
         // All options are checked before anything is read.
-        write_options(session, args, &source.path, to)?;
-        let skipped = skipped(args, &source.path, &output);
-        jobs.push(Job { source, output, skipped });
+        write_options(session, args, &input, to)?;
+        let skipped = skipped(args, &input, &output);
+        jobs.push(ConvertJob { input, output, to, skipped });
     }
-    files::check_outputs(jobs.iter().map(|job| (&*job.source.path, &*job.output)))?;
+    files::check_outputs(jobs.iter().map(|job| (&*job.input, &*job.output)))?;
     Ok(jobs)
 }
 
 /// All inputs with their outputs and the formats of these.
-fn outputs(args: &ConvertArgs) -> Result<Vec<(Source, PathBuf, Format)>> {
+fn outputs(args: &ConvertArgs) -> Result<Vec<(PathBuf, PathBuf, Format)>> {
     let folder = args.output();
     if !many::is_folder(args.inputs(), folder) {
         let to = format::of_output(folder, args.to)?;
-        let sources = args.inputs().iter().map(|path| Source { path: path.clone(), name: path.clone() });
-        return Ok(sources.map(|source| (source, folder.to_owned(), to)).collect());
+        return Ok(args.inputs().iter().map(|input| (input.clone(), folder.to_owned(), to)).collect());
     }
     let usage = |message: String| Error::new(ErrorKind::Usage, message);
     if many::is_no_folder(folder) {
@@ -137,8 +137,8 @@ fn outputs(args: &ConvertArgs) -> Result<Vec<(Source, PathBuf, Format)>> {
     let find = args.many.find.options()?.with_exclude(folder);
     let sources = many::find(args.inputs(), &args.many.find, find, |from| from.converts_to(to))?;
     let compression = args.compression()?;
-    let output = |source: &Source| folder.join(target_name(&source.name, to, compression));
-    Ok(sources.into_iter().map(|source| (source.clone(), output(&source), to)).collect())
+    let output = |name: &Path| folder.join(target_name(name, to, compression));
+    Ok(sources.into_iter().map(|Source { path, name }| (path, output(&name), to)).collect())
 }
 
 /// The name of an output for an input's: with the extensions of the format and the compression.
@@ -168,25 +168,29 @@ fn skipped(args: &ConvertArgs, input: &Path, output: &Path) -> Option<&'static s
     (args.many.newer && !is_newer).then_some("not newer than the output")
 }
 
-fn convert(session: &Session, args: &ConvertArgs, job: &Job, (read, run): (&ReadOptions, RunOptions)) -> Outcome {
+fn convert(
+    session: &Session,
+    args: &ConvertArgs,
+    job: &ConvertJob,
+    (read, run): (&ReadOptions, RunOptions),
+) -> ConvertOutcome {
     if let Some(reason) = job.skipped {
-        return Outcome::Skipped(reason);
+        return ConvertOutcome::Skipped(reason);
     }
     match try_convert(session, args, job, (read, run)) {
-        Ok(done) => Outcome::Converted(Box::new(done)),
-        Err(error) => Outcome::Failed(error),
+        Ok(done) => ConvertOutcome::Converted(Box::new(done)),
+        Err(error) => ConvertOutcome::Failed(error),
     }
 }
 
 fn try_convert(
     session: &Session,
     args: &ConvertArgs,
-    job: &Job,
+    job: &ConvertJob,
     (read, run): (&ReadOptions, RunOptions),
 ) -> Result<(What, Report)> {
-    let to = format::of_output(&job.output, args.to)?;
-    let write = write_options(session, args, &job.source.path, to)?.with_run(run.clone());
-    let (input, output) = (standard::input_of(&job.source.path)?, standard::output_of(&job.output)?);
+    let write = write_options(session, args, &job.input, job.to)?.with_run(run.clone());
+    let (input, output) = (standard::input_of(&job.input)?, standard::output_of(&job.output)?);
     let mut content = What::Tables { tables: Vec::new() };
     let reader = Reader::new(input).options(&read.clone().with_run(run));
     let mut hold = None;
@@ -201,34 +205,34 @@ fn try_convert(
 }
 
 /// Shows the warnings of one file, and the error of one of many.
-fn show(session: &Session, job: &Job, outcome: &Outcome, is_one_of_many: bool) {
+fn show(session: &Session, job: &ConvertJob, outcome: &ConvertOutcome, is_one_of_many: bool) {
     let is_verbose = session.talks() && session.everywhere.verbose;
     match outcome {
-        Outcome::Converted(done) => {
+        ConvertOutcome::Converted(done) => {
             session.show_warnings(&done.1);
             if is_verbose {
                 console::note(&format!("{}: {}\n", arrow(job), done.0.words()));
             }
         }
-        Outcome::Skipped(reason) if is_verbose => console::note(&skip_line(job, reason)),
-        Outcome::Skipped(_) => {}
-        Outcome::Failed(error) if is_one_of_many => session.show_error(error),
-        Outcome::Failed(_) => {}
+        ConvertOutcome::Skipped(reason) if is_verbose => console::note(&skip_line(job, reason)),
+        ConvertOutcome::Skipped(_) => {}
+        ConvertOutcome::Failed(error) if is_one_of_many => session.show_error(error),
+        ConvertOutcome::Failed(_) => {}
     }
 }
 
-fn arrow(job: &Job) -> String {
+fn arrow(job: &ConvertJob) -> String {
     let shown = |path: &Path| human::safe(&path.display().to_string());
-    format!("{} -> {}", shown(&job.source.path), shown(&job.output))
+    format!("{} -> {}", shown(&job.input), shown(&job.output))
 }
 
-fn skip_line(job: &Job, reason: &str) -> String {
-    format!("{}: skipped, {reason}\n", human::safe(&job.source.path.display().to_string()))
+fn skip_line(job: &ConvertJob, reason: &str) -> String {
+    format!("{}: skipped, {reason}\n", human::safe(&job.input.display().to_string()))
 }
 
 /// Lists what would be done.
-fn list(session: &Session, jobs: &[Job], to: JsonTo) -> u8 {
-    let line = |job: &Job| job.skipped.map_or_else(|| arrow(job) + "\n", |reason| skip_line(job, reason));
+fn list(session: &Session, jobs: &[ConvertJob], to: JsonTo) -> u8 {
+    let line = |job: &ConvertJob| job.skipped.map_or_else(|| arrow(job) + "\n", |reason| skip_line(job, reason));
     if !session.everywhere.json && !console::result(&jobs.iter().map(line).collect::<String>()) {
         return FAILED;
     }
@@ -239,27 +243,28 @@ fn list(session: &Session, jobs: &[Job], to: JsonTo) -> u8 {
 }
 
 /// Adds up the results, prints the lines and the object, and returns the exit code. `ended` is why others had no turn.
-fn finish(session: &Session, outcomes: &[(&Job, Outcome)], ended: Option<Error>, to: JsonTo) -> u8 {
-    let (mut counts, mut error, mut report) = ([0; 3], ended.as_ref(), Report::default());
+fn finish(session: &Session, outcomes: &[(&ConvertJob, ConvertOutcome)], ended: Option<Error>, to: JsonTo) -> u8 {
+    let (mut counts, mut error, mut report) = ([0; 3], None, Report::default());
     for (_, outcome) in outcomes {
         match outcome {
-            Outcome::Converted(done) => {
+            ConvertOutcome::Converted(done) => {
                 counts[0] += 1;
                 report.extend(done.1.clone());
             }
-            Outcome::Skipped(_) => counts[1] += 1,
-            Outcome::Failed(failed) => {
+            ConvertOutcome::Skipped(_) => counts[1] += 1,
+            ConvertOutcome::Failed(failed) => {
                 counts[2] += 1;
-                error = error.or(Some(failed));
+                error = Some(failed);
             }
         }
     }
+    let error = ended.as_ref().or(error);
     let [converted, skipped, failed] = counts;
     let code = many::exit_code(session, failed, outcomes.len(), error);
     if session.talks() {
         console::note(&summary(session, counts, &report));
-        for (job, _) in outcomes.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_))) {
-            console::note(&format!("failed: {}\n", human::safe(&job.source.path.display().to_string())));
+        for (job, _) in outcomes.iter().filter(|(_, outcome)| matches!(outcome, ConvertOutcome::Failed(_))) {
+            console::note(&format!("failed: {}\n", human::safe(&job.input.display().to_string())));
         }
     }
     session.show_verdict(&report);
@@ -281,16 +286,16 @@ fn summary(session: &Session, [converted, skipped, failed]: [usize; 3], report: 
 }
 
 /// One file's place in the array `files`; without an outcome, it would be converted or skipped.
-fn entry<'a>(job: &Job, outcome: Option<&'a Outcome>) -> ConvertedFile<'a> {
-    let (input, output) = (job.source.path.display().to_string(), job.output.display().to_string());
+fn entry<'a>(job: &ConvertJob, outcome: Option<&'a ConvertOutcome>) -> ConvertedFile<'a> {
+    let (input, output) = (job.input.display().to_string(), job.output.display().to_string());
     let plain = ConvertedFile { input, output, outcome: "planned", reason: None, done: None, error: None };
     match outcome {
         None if job.skipped.is_none() => plain,
-        None | Some(Outcome::Skipped(_)) => ConvertedFile { outcome: "skipped", reason: job.skipped, ..plain },
-        Some(Outcome::Failed(error)) => {
+        None | Some(ConvertOutcome::Skipped(_)) => ConvertedFile { outcome: "skipped", reason: job.skipped, ..plain },
+        Some(ConvertOutcome::Failed(error)) => {
             ConvertedFile { outcome: "failed", error: Some(JsonFailure::new(error)), ..plain }
         }
-        Some(Outcome::Converted(done)) => {
+        Some(ConvertOutcome::Converted(done)) => {
             let (content, report) = &**done;
             let (bytes_in, bytes_out, warnings) =
                 (report.bytes_in, report.bytes_out, JsonWarnings::new(&report.warnings));

@@ -15,7 +15,7 @@ use polyhaul_model::error::{Diagnostic, Error, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::render::{MaterialUse, Motion, ParameterType, Render, ShapeState, Step, Transform};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Axis, Bounds, MapKind, Material, Mesh, NONE, Object, Scene};
+use polyhaul_model::{Bounds, MapKind, Material, Mesh, NONE, Object, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -130,7 +130,7 @@ impl Converter<'_> {
         let center = [0, 1, 2].map(|i| (f64::from(min[i]) + f64::from(max[i])) / 2.0);
         let size = [0, 1, 2].map(|i| (f64::from(max[i]) - f64::from(min[i])) / 2.0);
         let radius = size.iter().map(|part| part * part).sum::<f64>().sqrt().max(1e-6);
-        let (forward, up) = (direction(scene.axes.forward), direction(scene.axes.up));
+        let (forward, up) = (scene.axes.forward.direction(), scene.axes.up.direction());
         // Half of the angle is 20 degrees: from there a ball of this radius is seen whole.
         let distance = radius / 20f64.to_radians().sin() * 1.05;
         let eye = [0, 1, 2].map(|i| center[i] - forward[i] * distance + up[i] * distance * 0.35);
@@ -385,15 +385,4 @@ fn bounds(scene: &Scene, objects: &[Object]) -> Option<Bounds> {
         }
     }
     all
-}
-
-fn direction(axis: Axis) -> [f64; 3] {
-    match axis {
-        Axis::X => [1.0, 0.0, 0.0],
-        Axis::Y => [0.0, 1.0, 0.0],
-        Axis::Z => [0.0, 0.0, 1.0],
-        Axis::NegativeX => [-1.0, 0.0, 0.0],
-        Axis::NegativeY => [0.0, -1.0, 0.0],
-        Axis::NegativeZ => [0.0, 0.0, -1.0],
-    }
 }

@@ -1,7 +1,7 @@
 //! A line longer than a share on its way from one worker to the next, and the parts of it that were parsed in advance.
 //!
 //! Such a part leaves a gap: its bytes are not passed on, since every byte of a list of megabytes would become fresh
-//! memory once more (a sixth of the time of reading a scene of such lists on two threads).
+//! memory once more (a sixth of the time of `read pbrt film` on two threads).
 //! [`super::TextChunks::fill`] reads them again in the rare case that somebody needs them. This module neither reads
 //! nor parses.
 

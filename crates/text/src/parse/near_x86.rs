@@ -2,8 +2,8 @@
 //!
 //! Of a number like `-1.9958388417042257`, the first 16 characters after the sign tell its nearest f32, nearly always:
 //! what follows moves the value by less than one unit of the 15th digit. If both bounds have the same nearest f32, so
-//! has the number. That takes a third of the time of all digits ([`super::long_x86`]), which take products of 128
-//! bits: PLY text of doubles as `%.17g` prints them is read in 0.63 of the time.
+//! has the number. All digits ([`super::long_x86`]) take products of 128 bits. The benchmark is `read ply style
+//! printf17`.
 
 use super::consts::NOT_INTEGER;
 use super::decimal::Decimal;
