@@ -221,7 +221,7 @@ impl Mesh {
 
     /// The box around all finite positions; `None` if there are none.
     pub fn bounds(&self) -> Option<Bounds> {
-        self.positions.chunks(BLOCK).filter_map(block_bounds).reduce(Bounds::union)
+        Bounds::of(&self.positions)
     }
 
     /// The memory used by the arrays, in bytes.
@@ -242,6 +242,13 @@ impl Mesh {
         let columns: u64 = self.vertex_columns.iter().chain(&self.face_columns).map(Column::heap_bytes).sum();
         let others = self.points.heap_bytes() + (runs * size_of::<Run>()) as u64;
         values + faces + groups + columns + others + elements(&self.faces) + elements(&self.lines)
+    }
+}
+
+impl Bounds {
+    /// The box around all finite positions; `None` if there are none.
+    pub fn of(positions: &[[f32; 3]]) -> Option<Bounds> {
+        positions.chunks(BLOCK).filter_map(block_bounds).reduce(Bounds::union)
     }
 }
 

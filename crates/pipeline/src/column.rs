@@ -104,6 +104,18 @@ impl<T: Copy + Send> Column<T> {
         unsafe { self.write(range, |slots| slots.fill(MaybeUninit::new(value))) }
     }
 
+    /// The first `total` elements, for as long as nothing else is done with the array.
+    ///
+    /// # Safety
+    /// They were all written.
+    pub unsafe fn written(&mut self, total: usize) -> &[T] {
+        let items = self.items.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: at most `capacity` elements are taken, which are in the allocation, and the first `total` were
+        // written, by this function's contract. `UnsafeCell<MaybeUninit<T>>` has the layout of `T`, and `&mut self`
+        // keeps writers away.
+        unsafe { slice::from_raw_parts(items.as_ptr().cast::<T>(), total.min(items.capacity())) }
+    }
+
     /// The finished array.
     ///
     /// # Safety

@@ -15,6 +15,7 @@ pub mod blocks;
 pub mod bytes;
 pub mod chunk;
 pub mod column;
+pub mod consumer;
 pub mod crew;
 pub mod feed;
 pub mod huge;

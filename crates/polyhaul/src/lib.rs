@@ -90,6 +90,7 @@ pub use options::{ReadOptions, WriteOptions};
 pub use polyhaul_bytes::{FileOptions, HostRead, HostWrite, Sink};
 pub use polyhaul_model::error::{Error, ErrorKind, Result};
 pub use polyhaul_model::{error, printable, warnings};
+pub use polyhaul_pipeline::consumer;
 pub use polyhaul_trace as trace;
 pub use reader::Reader;
 pub use report::Report;

@@ -17,6 +17,7 @@ use crate::table_job::no_tables;
 use polyhaul_image::options::ImageReadOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Scene, Texture};
+use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::read::is_damage;
 use polyhaul_pipeline::run::{Phase, span};
 
@@ -66,6 +67,19 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene
         (Read { content: Content::Scene(scene), .. }, report) => Ok(Loaded::new(scene, report)),
         _ => Err(Error::new(ErrorKind::Internal, "a scene was read as tables")),
     }
+}
+
+/// Reads a mesh to a consumer; `None` if it must be read as a scene.
+pub(crate) fn load_pieces(
+    input: &Opened,
+    options: &ReadOptions,
+    consumer: &dyn MeshConsumer,
+) -> Result<Option<Report>> {
+    let (is_done, report) = timed(input, options, |job| {
+        check_layers(job.format, options)?;
+        job.format.readers().pieces.map_or(Ok(false), |pieces| pieces(job, consumer))
+    })?;
+    Ok(is_done.then_some(report))
 }
 
 /// Reads an input as the kind of content that `shape` returns for its format.

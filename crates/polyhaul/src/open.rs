@@ -140,6 +140,12 @@ impl Opened {
         &self.near
     }
 
+    /// The size of a file, which can be read more than once; `None` for streams and members of archives.
+    pub(crate) fn file_bytes(&self) -> Option<u64> {
+        let is_file = self.source.is_positioned() && !matches!(self.near, Near::Archive(_));
+        is_file.then(|| self.source.len())?
+    }
+
     /// The same input, readable more than once: all bytes of a stream are read into memory, compressed if they are.
     pub(crate) fn kept(self, cancel: &Cancel) -> Result<Opened> {
         // A member is read anew each time.

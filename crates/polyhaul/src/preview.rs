@@ -6,7 +6,7 @@ pub use polyhaul_preview::{MAX_SIDE, PIXEL_BYTES, PreviewOptions, Style, View};
 
 use crate::format::Format;
 use crate::input::Input;
-use crate::load::{Content, ContentShape, Read, load_as};
+use crate::load::{Content, ContentShape, Read, load_as, load_pieces};
 use crate::loaded::Loaded;
 use crate::open::Opened;
 use crate::ops::SceneOps;
@@ -15,8 +15,13 @@ use crate::report::{Clock, Report};
 use polyhaul_image::mipmaps::{MipmapOptions, mipmaps};
 use polyhaul_image::samples::{SampleType, convert_samples};
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::{ColorSpace, Image, Mesh, Scene};
+use polyhaul_model::{Axes, ColorSpace, Image, Mesh, Scene};
 use polyhaul_pipeline::run::Phase;
+use polyhaul_preview::{MeshDrawing, Streamed};
+
+/// Meshes in files of at least so many bytes are drawn while they are read: their triangles are so small that only the
+/// colors of vertices are missed.
+const LARGE_BYTES: u64 = 32_000_000;
 
 /// Reads an input and makes a picture of it: a drawing of a scene or a table of points, or an image that fits into
 /// [`PreviewOptions::size`].
@@ -38,6 +43,9 @@ use polyhaul_pipeline::run::Phase;
 /// Those of reading, and those of [`polyhaul_preview::preview`].
 pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOptions) -> Result<Loaded<Image>> {
     let input = Opened::new(input.into(), read)?;
+    if let Some(picture) = draw_pieces(&input, read, options)? {
+        return Ok(picture);
+    }
     let shape = |from: Format| if from.is_image() { ContentShape::Image } else { ContentShape::Scene };
     let (Read { content, .. }, mut report) = load_as(&input, read, shape)?;
     let clock = Clock::start_in("draw", Phase::Transform);
@@ -48,6 +56,29 @@ pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOpt
     };
     clock.stop(&mut report);
     Ok(Loaded::new(picture, report))
+}
+
+/// Draws a large mesh while it is read; `None` if it must be read as a scene. A mesh is read twice if the first reading
+/// did not show the right part of it.
+fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Option<Loaded<Image>>> {
+    let keeps_enough = matches!(options.style, Style::Shaded | Style::Normals | Style::Depth);
+    if !keeps_enough || input.file_bytes().is_none_or(|bytes| bytes < LARGE_BYTES) {
+        return Ok(None);
+    }
+    let (mut all, mut bounds) = (Report::default(), None);
+    for _ in 0..2 {
+        let drawing = MeshDrawing::new(options, Axes::OBJ, bounds)?;
+        let Some(report) = load_pieces(input, read, &drawing)? else { return Ok(None) };
+        all.extend(report);
+        let clock = Clock::start_in("draw", Phase::Transform);
+        let drawn = drawing.finish()?;
+        clock.stop(&mut all);
+        match drawn {
+            Streamed::Picture(picture) => return Ok(Some(Loaded::new(picture, all))),
+            Streamed::Again(found) => bounds = Some(found),
+        }
+    }
+    Err(Error::new(ErrorKind::Internal, "a mesh has other bounds when it is read again"))
 }
 
 fn draw(scene: Scene, read: &ReadOptions, options: &PreviewOptions, report: &mut Report) -> Result<Image> {

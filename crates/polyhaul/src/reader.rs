@@ -14,6 +14,7 @@ use crate::writer::Writer;
 use crate::{images, tables};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Image, Scene, Texture};
+use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::crew::within;
 
 /// An input and how to read it. The final method chooses what to read it as; nothing is opened before that call.
@@ -103,6 +104,45 @@ impl Reader {
     /// read; [`crate::ErrorKind::Usage`] if the format or the options are not suitable.
     pub fn scene(self) -> Result<Loaded<Scene>> {
         self.run(|input, options| load::load(&Opened::new(input, options)?, options))
+    }
+
+    /// Reads a mesh piece by piece, to a consumer in place of a model: memory does not grow with the file, apart from
+    /// positions that later faces refer to. Returns `None` if the input must be read as a scene: STL is read in this
+    /// way, and binary PLY that has vertices and faces alone.
+    ///
+    /// ```
+    /// use polyhaul::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
+    /// use polyhaul::{Input, Reader};
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// #[derive(Default)]
+    /// struct TriangleCounter(AtomicUsize);
+    ///
+    /// impl MeshConsumer for TriangleCounter {
+    ///     fn begin(&self, _: KnownPositions<'_>) -> polyhaul::Result<()> {
+    ///         Ok(())
+    ///     }
+    ///
+    ///     fn take(&self, piece: &MeshPiece<'_>) -> polyhaul::Result<()> {
+    ///         if let PieceFaces::Triangles = piece.faces {
+    ///             self.0.fetch_add(piece.positions.len() / 3, Ordering::Relaxed);
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let facet = "facet normal 0 0 1 outer loop vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endloop endfacet";
+    /// let text = format!("solid a {facet} {facet} endsolid a").replace(' ', "\n").replacen('\n', " ", 1);
+    /// let counter = TriangleCounter::default();
+    /// let report = Reader::new(Input::Memory(text.into_bytes(), "two.stl".into())).pieces(&counter)?;
+    /// assert!(report.is_some() && counter.0.into_inner() == 2);
+    /// # Ok::<(), polyhaul::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same errors as [`Reader::scene`], and those of the consumer.
+    pub fn pieces(self, consumer: &dyn MeshConsumer) -> Result<Option<Report>> {
+        self.run(|input, options| load::load_pieces(&Opened::new(input, options)?, options, consumer))
     }
 
     /// Reads tables, keeping the order and types of the columns: the elements of a PLY file (which [`Reader::scene`]

@@ -22,6 +22,7 @@ use polyhaul_mesh::options::Placement;
 use polyhaul_mesh::table::TableFormat;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Scene, Texture};
+use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
 use std::borrow::Cow;
@@ -96,9 +97,14 @@ impl Strength {
     const ALL: [Strength; 3] = [Strength::Strong, Strength::Usual, Strength::Weak];
 }
 
+/// Reads a mesh piece by piece; `false` if this file must be read as a scene.
+pub(crate) type PiecesReader = fn(&mut ReadJob<'_>, &dyn MeshConsumer) -> Result<bool>;
+
 /// How a format is read, for each kind of content that it has.
 pub(crate) struct Readers {
     pub(crate) scene: Option<fn(&mut ReadJob<'_>) -> Result<Scene>>,
+    /// Reads a mesh piece by piece.
+    pub(crate) pieces: Option<PiecesReader>,
     pub(crate) tables: Option<fn(&mut ReadJob<'_>) -> Result<Tables>>,
     pub(crate) image: Option<fn(&mut ReadJob<'_>) -> Result<Image>>,
     pub(crate) texture: Option<fn(&mut ReadJob<'_>) -> Result<Texture>>,
@@ -161,8 +167,15 @@ pub(crate) struct ImageWriter {
     pub(crate) write: fn(&Image, &WriteOptions, &mut Writing<'_, '_>) -> Result<()>,
 }
 
-const NO_READERS: Readers =
-    Readers { scene: None, tables: None, image: None, texture: None, has_layers: false, is_packed: false };
+const NO_READERS: Readers = Readers {
+    scene: None,
+    pieces: None,
+    tables: None,
+    image: None,
+    texture: None,
+    has_layers: false,
+    is_packed: false,
+};
 /// A writer without warnings of its own; rows override what the format holds and how it is written.
 const IMAGE_WRITER: ImageWriter = ImageWriter {
     held: Held::integers,

@@ -2,6 +2,7 @@
 //!
 //! What is drawn, not how it looks: see [`crate::shade`].
 
+use crate::batch::Batch;
 use crate::camera::Camera;
 use crate::frame::{Corner, Frame};
 use crate::scene::{Part, PartKind, Parts};
@@ -35,19 +36,19 @@ pub(crate) fn draw(parts: &Parts<'_>, camera: &Camera, frame: &Frame, run: &RunO
         let Range { start, end } = part.elements;
         (start..end).step_by(TURN).map(move |first| (part, first..end.min(first + TURN)))
     });
-    let work = |(): &mut (), (part, elements): (&Part<'_>, Range<usize>)| match part.kind {
-        PartKind::Faces => canvas.faces(part, elements),
+    let work = |batch: &mut Batch<u64>, (part, elements): (&Part<'_>, Range<usize>)| match part.kind {
+        PartKind::Faces => canvas.faces(part, elements, batch),
         PartKind::Lines => canvas.lines(part, elements),
         PartKind::Points | PartKind::Positions => {
             canvas.points(part, elements);
             Ok(())
         }
     };
-    try_for_each_item(run.worker_threads(), &run.cancel, turns, || (), work)
+    try_for_each_item(run.worker_threads(), &run.cancel, turns, Batch::new, work)
 }
 
 /// The size of so many points in pixels, such that they would cover half of the picture side by side.
-fn point_size(count: usize, frame: &Frame) -> f32 {
+pub(crate) fn point_size(count: usize, frame: &Frame) -> f32 {
     let [width, height] = frame.size();
     let [least, most] = POINT_PIXELS;
     (0.5 * (width * height) as f32 / count.max(1) as f32).sqrt().clamp(least, most)
@@ -55,22 +56,29 @@ fn point_size(count: usize, frame: &Frame) -> f32 {
 
 impl Canvas<'_> {
     /// Draws faces, as fans around their first corners: the payload is that of each triangle's second corner.
-    fn faces(&self, part: &Part<'_>, elements: Range<usize>) -> Result<()> {
-        let project = |corner: usize| self.camera.project(part.corner(corner));
+    fn faces(&self, part: &Part<'_>, elements: Range<usize>, batch: &mut Batch<u64>) -> Result<()> {
         for face in elements {
             let corners = part.mesh.faces.corners(face);
             if corners.len() < 3 {
                 continue;
             }
-            let (first, mut last) = (project(corners.start), project(corners.start + 1));
+            let (first, mut last) = (part.corner(corners.start), part.corner(corners.start + 1));
             for corner in corners.start + 2..corners.end {
-                self.check(corner)?;
-                let next = project(corner);
-                self.frame.triangle([first, last, next], part.payload(corner - 1));
+                let next = part.corner(corner);
+                if batch.is_full() {
+                    self.triangles(batch)?;
+                }
+                batch.push([first, last, next], part.payload(corner - 1));
                 last = next;
             }
         }
-        Ok(())
+        self.triangles(batch)
+    }
+
+    /// Draws what waits in a batch, unless the job was cancelled: triangles may be as large as the picture.
+    fn triangles(&self, batch: &mut Batch<u64>) -> Result<()> {
+        batch.draw(self.camera, self.frame, |&payload, _| payload);
+        if self.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 
     /// Draws polylines: the payload is that of each segment's first corner.
@@ -93,7 +101,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// Fails every now and then if the job was cancelled: triangles may be as large as the picture, and elements long.
+    /// Fails every now and then if the job was cancelled: elements may be long.
     #[inline]
     fn check(&self, corner: usize) -> Result<()> {
         const EVERY: usize = 256;
@@ -102,11 +110,11 @@ impl Canvas<'_> {
 }
 
 /// Draws a segment as two triangles of a line's width.
-fn segment([a, b]: [Corner; 2], frame: &Frame, payload: u32) {
+fn segment([a, b]: [Corner; 2], frame: &Frame, payload: u64) {
     let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
     let length = dx.hypot(dy);
     let half = if length > 0.0 { 0.5 * LINE_PIXELS / length } else { 0.0 };
     let side = |[x, y, depth]: Corner, sign: f32| [x - sign * dy * half, y + sign * dx * half, depth];
-    frame.triangle([side(a, 1.0), side(a, -1.0), side(b, 1.0)], payload);
-    frame.triangle([side(b, 1.0), side(a, -1.0), side(b, -1.0)], payload);
+    frame.triangle([side(a, 1.0), side(a, -1.0), side(b, 1.0)], || payload);
+    frame.triangle([side(b, 1.0), side(a, -1.0), side(b, -1.0)], || payload);
 }

@@ -2,9 +2,10 @@
 //!
 //! Any number of threads draw at the same time. A sample is one number, the depth above a payload, and the least of all
 //! that were drawn remains: so the picture does not depend on their order. This module knows triangles in pixels and
-//! payloads, not what these mean.
+//! payloads, not what these mean. See [`crate::batch`] for how triangles get here.
 
-use polyhaul_model::error::{Error, Result};
+use crate::{MAX_SIDE, PreviewOptions};
+use polyhaul_model::error::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Samples per pixel.
@@ -25,6 +26,9 @@ const FARTHEST: f32 = 1e6;
 const WIDE: i64 = 12;
 /// A sample that nothing was drawn to.
 const EMPTY: u64 = u64::MAX;
+/// The bits of a payload. The others are the depth: 24 bits, as many as a float from 0.5 to 1 has.
+pub(crate) const PAYLOAD_BITS: u32 = 40;
+const MAX_DEPTH: f32 = ((1 << (64 - PAYLOAD_BITS)) - 1) as f32;
 
 /// The samples of a picture.
 pub(crate) struct Frame {
@@ -40,10 +44,23 @@ pub(crate) type Corner = [f32; 3];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Hit {
     pub(crate) depth: f32,
-    pub(crate) payload: u32,
+    pub(crate) payload: u64,
 }
 
 impl Frame {
+    /// An empty picture of the size that the options have.
+    ///
+    /// # Errors
+    /// As for [`crate::preview`].
+    pub(crate) fn from_options(options: &PreviewOptions) -> Result<Frame> {
+        let [width, height] = options.size;
+        if ![width, height].iter().all(|side| (1..=MAX_SIDE).contains(side)) {
+            let sizes = format!("{width} x {height} pixels; expected 1 to {MAX_SIDE} on each side");
+            return Err(Error::new(ErrorKind::Usage, format!("a picture cannot have {sizes}")));
+        }
+        Frame::new(width, height)
+    }
+
     /// An empty picture.
     ///
     /// # Errors
@@ -67,17 +84,18 @@ impl Frame {
         let first = (y * self.width + x) * SAMPLES;
         std::array::from_fn(|sample| {
             let value = self.samples[first + sample].load(Ordering::Relaxed);
-            let hit = Hit { depth: f32::from_bits((value >> 32) as u32), payload: value as u32 };
+            let depth = (value >> PAYLOAD_BITS) as f32 * (1.0 / MAX_DEPTH);
+            let hit = Hit { depth, payload: value & ((1 << PAYLOAD_BITS) - 1) };
             (value != EMPTY).then_some(hit)
         })
     }
 
-    /// Draws a triangle, either side of it.
+    /// Draws a triangle, either side of it. Its payload is asked for if it contains a sample.
     ///
-    /// Most triangles of large meshes are smaller than a pixel and contain no sample, so only samples in the triangle's
-    /// bounding box are tested; of wide ones, those between their edges.
+    /// Only samples in the triangle's bounding box are tested; of wide ones, those between their edges.
     #[inline]
-    pub(crate) fn triangle(&self, corners: [Corner; 3], payload: u32) {
+    pub(crate) fn triangle(&self, corners: [Corner; 3], payload: impl Fn() -> u64) {
+        let mut known = None;
         let Some(drawn) = Triangle::from_corners(corners) else { return };
         let [[min_x, min_y], [max_x, max_y]] = [drawn.min, drawn.max];
         let last_row = ((max_y - FIRST_ROW) >> ROW_BITS).min((self.height * SAMPLES) as i64 - 1);
@@ -93,7 +111,13 @@ impl Frame {
                 // All are positive, or one of them is not: three additions and one branch for a sample.
                 if weights[0] | weights[1] | weights[2] >= 0 {
                     let index = (row as usize / SAMPLES * self.width + x as usize) * SAMPLES + sample;
-                    self.put(index, drawn.depth(weights), payload);
+                    let depth = ((drawn.depth(weights) * MAX_DEPTH) as u64) << PAYLOAD_BITS;
+                    let sample = &self.samples[index];
+                    // Most of what is drawn is hidden, and reading is cheaper.
+                    if depth <= sample.load(Ordering::Relaxed) {
+                        let value = depth | *known.get_or_insert_with(&payload);
+                        sample.fetch_min(value, Ordering::Relaxed);
+                    }
                 }
                 weights = std::array::from_fn(|side| weights[side] + drawn.steps[side]);
                 x += 1;
@@ -103,22 +127,11 @@ impl Frame {
     }
 
     /// Draws a square of `size` pixels with its center at a corner.
-    pub(crate) fn square(&self, [x, y, depth]: Corner, size: f32, payload: u32) {
+    pub(crate) fn square(&self, [x, y, depth]: Corner, size: f32, payload: u64) {
         let half = 0.5 * size;
         let corner = |dx: f32, dy: f32| [x + dx * half, y + dy * half, depth];
-        self.triangle([corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0)], payload);
-        self.triangle([corner(-1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)], payload);
-    }
-
-    #[inline]
-    fn put(&self, index: usize, depth: f32, payload: u32) {
-        // The bits of floats from 0 on have their order.
-        let value = u64::from(depth.to_bits()) << 32 | u64::from(payload);
-        let sample = &self.samples[index];
-        // Most of what is drawn is hidden, and reading is cheaper.
-        if value < sample.load(Ordering::Relaxed) {
-            sample.fetch_min(value, Ordering::Relaxed);
-        }
+        self.triangle([corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0)], || payload);
+        self.triangle([corner(-1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)], || payload);
     }
 }
 
@@ -229,7 +242,7 @@ fn owns(from: [i64; 2], to: [i64; 2]) -> bool {
 mod tests {
     use super::*;
 
-    fn payloads(frame: &Frame) -> Vec<Option<u32>> {
+    fn payloads(frame: &Frame) -> Vec<Option<u64>> {
         let [width, height] = frame.size();
         let pixels = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
         pixels.flat_map(|(x, y)| frame.hits(x, y).map(|hit| hit.map(|hit| hit.payload))).collect()
@@ -244,7 +257,7 @@ mod tests {
                 .map(|at| {
                     let frame = Frame::new(16, 16).unwrap();
                     let corner = |[x, y]: [f32; 2]| [x, y, 0.5];
-                    frame.triangle([center, rim[at], rim[(at + 1) % rim.len()]].map(corner), at as u32);
+                    frame.triangle([center, rim[at], rim[(at + 1) % rim.len()]].map(corner), || at as u64);
                     frame
                 })
                 .collect();
@@ -265,7 +278,7 @@ mod tests {
             let frame = Frame::new(8, 8).unwrap();
             // Two at the same depth: the one with the lower payload.
             let all = [(0.5, 7), (0.25, 9), (0.25, 8)];
-            order.into_iter().for_each(|at| frame.triangle(triangle(all[at].0), all[at].1));
+            order.into_iter().for_each(|at| frame.triangle(triangle(all[at].0), || all[at].1));
             payloads(&frame)
         };
         let first = draw([0, 1, 2]);
@@ -277,12 +290,12 @@ mod tests {
     fn depths_are_interpolated_and_what_is_out_of_range_is_left_out() {
         let frame = Frame::new(4, 4).unwrap();
         for odd in [f32::NAN, f32::INFINITY, -0.1, 1.1] {
-            frame.triangle([[0.0, 0.0, odd], [4.0, 0.0, 0.5], [0.0, 4.0, 0.5]], 1);
+            frame.triangle([[0.0, 0.0, odd], [4.0, 0.0, 0.5], [0.0, 4.0, 0.5]], || 1);
         }
-        frame.triangle([[0.0, 0.0, 0.5], [f32::NAN, 0.0, 0.5], [0.0, 4.0, 0.5]], 1);
-        frame.triangle([[0.0, 0.0, 0.5], [1e9, 0.0, 0.5], [0.0, 4.0, 0.5]], 1);
+        frame.triangle([[0.0, 0.0, 0.5], [f32::NAN, 0.0, 0.5], [0.0, 4.0, 0.5]], || 1);
+        frame.triangle([[0.0, 0.0, 0.5], [1e9, 0.0, 0.5], [0.0, 4.0, 0.5]], || 1);
         assert!(payloads(&frame).iter().all(Option::is_none));
-        frame.triangle([[0.0, 0.0, 0.0], [8.0, 0.0, 1.0], [0.0, 8.0, 0.0]], 1);
+        frame.triangle([[0.0, 0.0, 0.0], [8.0, 0.0, 1.0], [0.0, 8.0, 0.0]], || 1);
         let hit = frame.hits(2, 0)[0].unwrap();
         assert!((hit.depth - (2.0 + 96.0 / 256.0) / 8.0).abs() < 1e-6, "{}", hit.depth);
     }

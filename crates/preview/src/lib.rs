@@ -17,17 +17,23 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
+mod batch;
 mod camera;
+mod color;
 mod draw;
 mod frame;
+mod packed;
 mod scene;
 mod shade;
+mod stream;
+mod surface;
 mod vector;
 
 #[cfg(test)]
 mod tests;
 
 pub use camera::View;
+pub use stream::{MeshDrawing, Streamed};
 
 use camera::Camera;
 use frame::Frame;
@@ -36,6 +42,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, Image, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use scene::Parts;
+use surface::SceneSurfaces;
 
 /// What a picture shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,23 +87,25 @@ pub const PIXEL_BYTES: u64 = 36;
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] for a size of 0 or more than [`MAX_SIDE`], or for parallel axes;
-/// [`ErrorKind::Limit`] for more than 2^32 - 2 corners;
+/// [`ErrorKind::Limit`] for 2^40 corners;
 /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`]: a picture takes [`PIXEL_BYTES`] per pixel.
 pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
-    let [width, height] = options.size;
-    if ![width, height].iter().all(|side| (1..=MAX_SIDE).contains(side)) {
-        let message = format!("a picture cannot have {width} x {height} pixels; expected 1 to {MAX_SIDE} on each side");
-        return Err(Error::new(ErrorKind::Usage, message));
-    }
-    let axes = options.axes.unwrap_or(scene.axes);
-    if camera::are_parallel(axes) {
-        return Err(Error::new(ErrorKind::Usage, "the forward axis and the up axis are parallel"));
-    }
+    let axes = checked_axes(options, scene.axes)?;
     let parts = Parts::from_scene(scene)?;
-    let frame = Frame::new(width, height)?;
+    let frame = Frame::from_options(options)?;
     // Without anything to be seen, any camera will do.
     let bounds = parts.bounds().unwrap_or(polyhaul_model::Bounds { min: [-1.0; 3], max: [1.0; 3] });
     let camera = Camera::framing(bounds, options.view, axes, options.size);
     draw::draw(&parts, &camera, &frame, &options.run)?;
-    shade::shade(scene, &parts, &camera, &frame, options)
+    let surfaces = SceneSurfaces { scene, parts: &parts, camera: &camera };
+    shade::shade(&surfaces, &camera, &frame, options)
+}
+
+/// The axes that are shown forward and up, of a scene with axes of its own.
+fn checked_axes(options: &PreviewOptions, own: Axes) -> Result<Axes> {
+    let axes = options.axes.unwrap_or(own);
+    if camera::are_parallel(axes) {
+        return Err(Error::new(ErrorKind::Usage, "the forward axis and the up axis are parallel"));
+    }
+    Ok(axes)
 }

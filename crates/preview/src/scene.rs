@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows pixels or colors.
 
+use crate::frame::PAYLOAD_BITS;
 use crate::vector::{Vector, wide};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Elements, Mesh, Object, Scene};
@@ -34,12 +35,12 @@ pub(crate) struct Part<'a> {
 pub(crate) struct Parts<'a> {
     pub(crate) parts: Vec<Part<'a>>,
     /// The first payload of each part.
-    firsts: Vec<u32>,
+    firsts: Vec<u64>,
 }
 
 impl<'a> Parts<'a> {
     /// # Errors
-    /// [`ErrorKind::Limit`] for more than 2^32 - 2 corners.
+    /// [`ErrorKind::Limit`] for 2^40 corners.
     pub(crate) fn from_scene(scene: &'a Scene) -> Result<Parts<'a>> {
         let mut parts = Parts { parts: Vec::new(), firsts: Vec::new() };
         let mut next = 0;
@@ -86,11 +87,10 @@ impl<'a> Parts<'a> {
                 PartKind::Lines => corners(&mesh.lines, &elements),
                 PartKind::Points | PartKind::Positions => elements.clone(),
             };
-            if *next + corners.len() as u64 >= u64::from(u32::MAX) {
-                let message = "a picture can show at most 4,294,967,294 corners";
-                return Err(Error::new(ErrorKind::Limit, message));
+            if *next + corners.len() as u64 >= 1 << PAYLOAD_BITS {
+                return Err(Error::new(ErrorKind::Limit, "a picture can show at most 10^12 corners"));
             }
-            try_push(&mut self.firsts, *next as u32, "a picture")?;
+            try_push(&mut self.firsts, *next, "a picture")?;
             let base = next.wrapping_sub(corners.start as u64);
             try_push(&mut self.parts, Part { mesh, object, kind, elements, base }, "a picture")?;
             *next += corners.len() as u64;
@@ -99,9 +99,9 @@ impl<'a> Parts<'a> {
     }
 
     /// The part of a payload, and the corner or point that it stands for.
-    pub(crate) fn find(&self, payload: u32) -> Option<(&Part<'a>, usize)> {
+    pub(crate) fn find(&self, payload: u64) -> Option<(&Part<'a>, usize)> {
         let part = self.parts.get(self.firsts.partition_point(|&first| first <= payload).checked_sub(1)?)?;
-        Some((part, u64::from(payload).wrapping_sub(part.base) as usize))
+        Some((part, payload.wrapping_sub(part.base) as usize))
     }
 
     /// The box around all positions of the meshes that are drawn; `None` if there are none.
@@ -125,8 +125,8 @@ fn corners(elements: &Elements, range: &Range<usize>) -> Range<usize> {
 impl Part<'_> {
     /// The payload of a corner or a point.
     #[inline]
-    pub(crate) fn payload(&self, index: usize) -> u32 {
-        self.base.wrapping_add(index as u64) as u32
+    pub(crate) fn payload(&self, index: usize) -> u64 {
+        self.base.wrapping_add(index as u64)
     }
 
     /// The position with an index in the mesh, as it is in the scene; NaN if there is none.

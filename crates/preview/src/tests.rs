@@ -5,6 +5,7 @@ use crate::frame::{PLACES, SAMPLES};
 use crate::scene::PartKind;
 use crate::vector::{cross, dot, subtract, wide};
 use polyhaul_model::{Color, Counts, Domain, Elements, Material, Mesh, Object, Run, Samples};
+use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
 
 /// Numbers that are the same everywhere, from -1 to 1.
 struct Random(u64);
@@ -209,4 +210,63 @@ fn clouds_are_drawn_as_points() {
     let picture = preview(&scene, &options(1).with_view(View::Front).with_background([0; 4])).unwrap();
     let covered = bytes(&picture).chunks(4).filter(|pixel| pixel[3] == 255).count();
     assert!((32..80).contains(&covered), "{covered}");
+}
+
+#[test]
+fn pieces_are_drawn_as_the_model_is() {
+    let mesh = soup(3000);
+    let whole = preview(&scene(mesh.clone()), &options(2)).unwrap();
+    let known = [
+        KnownPositions::All(&mesh.positions),
+        KnownPositions::Sample(&mesh.positions[..6000]),
+        KnownPositions::Sample(&mesh.positions[..9]),
+        KnownPositions::Unknown,
+    ];
+    for (number, known) in known.into_iter().enumerate() {
+        let (mut bounds, mut readings) = (None, 0);
+        let picture = loop {
+            readings += 1;
+            let options = options(2);
+            let drawing = MeshDrawing::new(&options, Axes::OBJ, bounds).unwrap();
+            drawing.begin(known).unwrap();
+            for (number, positions) in mesh.positions.chunks(999).enumerate() {
+                let (first_face, faces) = (333 * number as u64, PieceFaces::Triangles);
+                drawing.take(&MeshPiece { first_face, positions, colors: &[], faces }).unwrap();
+            }
+            match drawing.finish().unwrap() {
+                Streamed::Picture(picture) => break picture,
+                Streamed::Again(found) => bounds = Some(found),
+            }
+        };
+        assert_eq!(readings, if number < 2 { 1 } else { 2 }, "{number}");
+        // A sample has other bounds.
+        if number == 1 {
+            continue;
+        }
+        let differences = bytes(&whole).iter().zip(bytes(&picture)).map(|(a, b)| a.abs_diff(*b));
+        let (most, sum) = differences.fold((0, 0u64), |(most, sum), by| (by.max(most), sum + u64::from(by)));
+        // Normals have ten bits for each coordinate, and where surfaces are equally near, another may be shown.
+        assert!(sum < whole.width as u64 * whole.height as u64 / 10, "{number}: {sum} {most}");
+    }
+}
+
+#[test]
+fn lists_of_any_size_and_indices_out_of_range_are_drawn_or_left_out() {
+    let positions = [[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]];
+    let draw = |offsets: &[u32], corners: &[u32]| {
+        let options = options(1).with_view(View::Front).with_background([0; 4]);
+        let drawing = MeshDrawing::new(&options, Axes::OBJ, None).unwrap();
+        drawing.begin(KnownPositions::All(&positions)).unwrap();
+        let faces = PieceFaces::Lists { offsets, corners };
+        let colors = &[[255, 0, 0, 255]; 4];
+        drawing.take(&MeshPiece { first_face: 0, positions: &positions, colors, faces }).unwrap();
+        let Streamed::Picture(picture) = drawing.finish().unwrap() else { panic!("bounds were known") };
+        picture
+    };
+    let square = draw(&[0, 4], &[0, 1, 2, 3]);
+    let [r, g, b, a] = pixel(&square, 80, 60);
+    assert!(r > 150 && g < 10 && b < 10 && a == 255);
+    assert_eq!(draw(&[0, 0, 1, 3, 7], &[9, 0, 1, 0, 1, 2, 3]), square);
+    assert_eq!(pixel(&draw(&[0, 3], &[0, 1, 4]), 80, 60)[3], 0);
+    assert_eq!(pixel(&draw(&[0, 9, 2], &[0, 1]), 80, 60)[3], 0);
 }

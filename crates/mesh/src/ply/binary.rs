@@ -7,8 +7,9 @@
 //! order ([`WalkRowsJob`]), and only parsing them is parallel.
 
 use super::layout::{PlyShape, RowEnd, Walked};
+use super::pieces::PlyPieces;
 use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
-use super::sink::{Flaw, PlyScratch, PlySinkBlock, SinkFound};
+use super::sink::{Flaw, PlyScratch, PlySink, PlySinkBlock, SinkFound};
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy, try_push};
 use polyhaul_model::names;
@@ -48,6 +49,9 @@ struct PlyBinarySlot {
     totals: Vec<u64>,
     scratch: PlyScratch,
     found: SinkFound,
+    /// The faces of the chunk, if a consumer takes them, and how many of them are what they seem.
+    faces: Option<PlySink>,
+    faces_known: usize,
 }
 
 /// The state of the ordered part.
@@ -138,9 +142,11 @@ impl PlyReader<'_, '_> {
     /// Reads rows of one size; returns how many there are: all of them if the shape is right.
     fn even(&mut self, target: PlyRowsTarget<'_>, shape: PlyShape, outcome: PlyOutcome) -> Result<(u64, PlyOutcome)> {
         let (rows, row_bytes) = (target.element.count, shape.row_bytes);
-        target.sink.reserve_rows(rows)?;
-        let totals: Vec<u64> = shape.counts.iter().map(|&(_, count)| u64::from(count) * rows).collect();
-        target.sink.reserve_values(&totals)?;
+        if target.pieces.is_none() {
+            target.sink.reserve_rows(rows)?;
+            let totals: Vec<u64> = shape.counts.iter().map(|&(_, count)| u64::from(count) * rows).collect();
+            target.sink.reserve_values(&totals)?;
+        }
         let options = self.options;
         let common = self.common(target, options);
         let chunk_rows = (common.chunk_bytes / row_bytes.max(1)).max(1);
@@ -228,18 +234,33 @@ impl Common<'_> {
             totals: Vec::new(),
             scratch: PlyScratch::default(),
             found: SinkFound::default(),
+            faces: None,
+            faces_known: 0,
         }
     }
 
     /// Distributes the rows of a slot to the arrays.
     fn publish(&self, slot: &mut PlyBinarySlot, shape: Option<&PlyShape>) -> Result<()> {
-        let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, found, .. } = slot;
+        let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, found, faces, .. } = slot;
         let (first_row, rows) = (*first_row, *rows);
         let block = PlySinkBlock { bytes: &bytes[..*size], rows, first_row, bases, totals, shape };
+        if self.target.pieces.is_some() {
+            *found = PlyPieces::store(&block, self.target.sink, faces, scratch)?;
+            return Ok(());
+        }
         // SAFETY: chunks have different rows. The values of their lists follow those of earlier rows: from `bases` if
         // rows are walked, and from the shape's counts times the row if all are of one size.
         *found = unsafe { self.target.sink.publish(&block, scratch)? };
         Ok(())
+    }
+
+    /// Hands the faces of a slot to a consumer, if there is one.
+    fn hand_over(&self, slot: &mut PlyBinarySlot) -> Result<()> {
+        match (self.target.pieces, &mut slot.faces) {
+            // SAFETY: `parse` stored the slot's rows, and `place` found how many of them are faces.
+            (Some(pieces), Some(faces)) => unsafe { pieces.hand_over(faces, slot.first_row, slot.faces_known) },
+            _ => Ok(()),
+        }
     }
 
     fn place(&self, offset: u64) -> Place {
@@ -378,6 +399,7 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
     type Slot = PlyBinarySlot;
     type State = PlyBinaryState;
     const PHASE: Phase = Phase::Build;
+    const PUBLISHES: bool = true;
 
     fn takes_in_order(&self) -> bool {
         false
@@ -412,9 +434,11 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
     }
 
     fn place(&self, state: &mut PlyBinaryState, slot: &mut PlyBinarySlot) -> Result<()> {
+        slot.faces_known = 0;
         if state.mismatch.is_none() {
             self.common.settle(state, slot)?;
             state.mismatch = slot.found.mismatch;
+            slot.faces_known = state.mismatch.map_or(slot.rows, |row| (row - slot.first_row) as usize);
             if state.mismatch.is_none() {
                 return Ok(());
             }
@@ -423,6 +447,10 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
         let mut bytes = std::mem::take(&mut slot.bytes);
         bytes.truncate(slot.size);
         try_push(&mut state.unused, Part { offset: slot.offset, bytes }, "rows")
+    }
+
+    fn publish(&self, slot: &mut PlyBinarySlot) -> Result<()> {
+        self.common.hand_over(slot)
     }
 }
 
@@ -556,6 +584,7 @@ impl ChunkJob for WalkRowsJob<'_, '_> {
     type Slot = PlyBinarySlot;
     type State = PlyBinaryState;
     const PHASE: Phase = Phase::Build;
+    const PUBLISHES: bool = true;
 
     fn slot(&self) -> Result<PlyBinarySlot> {
         Ok(self.common.slot())
@@ -591,8 +620,10 @@ impl ChunkJob for WalkRowsJob<'_, '_> {
         }
         line.row += rows;
         line.bases.iter_mut().zip(&line.totals).for_each(|(base, total)| *base += total);
-        self.common.target.sink.reserve_rows(line.row)?;
-        self.common.target.sink.reserve_values(&line.bases)?;
+        if self.common.target.pieces.is_none() {
+            self.common.target.sink.reserve_rows(line.row)?;
+            self.common.target.sink.reserve_values(&line.bases)?;
+        }
         Ok(true)
     }
 
@@ -608,6 +639,11 @@ impl ChunkJob for WalkRowsJob<'_, '_> {
             // An uncommonly long row took it.
             slot.bytes = Vec::new();
         }
+        slot.faces_known = slot.rows;
         Ok(())
+    }
+
+    fn publish(&self, slot: &mut PlyBinarySlot) -> Result<()> {
+        self.common.hand_over(slot)
     }
 }

@@ -109,7 +109,7 @@ impl PlyLinesOrder {
     pub(super) fn from_targets(targets: &[PlyRowsTarget<'_>]) -> Result<PlyLinesOrder> {
         let mut order = PlyLinesOrder { ends: Vec::new(), forms: Vec::new() };
         let mut end = 0u64;
-        for PlyRowsTarget { element, sink } in targets {
+        for PlyRowsTarget { element, sink, .. } in targets {
             end = end.saturating_add(element.count);
             try_push(&mut order.ends, end, "elements")?;
             try_push(&mut order.forms, PlyForm::from_element(element, sink)?, "elements")?;
@@ -245,7 +245,7 @@ impl PlyLines<'_> {
 
     /// Parses one line in any notation; if it is not a row, returns `false` and adds nothing.
     fn line(self, start: usize, end: usize, segment: &mut PlySegment, rows: &mut Vec<u8>) -> Result<bool> {
-        let PlyRowsTarget { element, sink } = self.targets[segment.element];
+        let PlyRowsTarget { element, sink, .. } = self.targets[segment.element];
         let (before, mut progress) = (rows.len(), PlyWordsProgress::default());
         let mut last = Fed::Part;
         for word in words(self.padded, start, end.min(self.end)) {

@@ -30,6 +30,7 @@ mod binary;
 mod header;
 mod layout;
 mod lines;
+mod pieces;
 mod reader;
 mod repair;
 mod rows;
@@ -44,6 +45,7 @@ mod words;
 mod writer;
 
 pub use header::{PlyHeader, Property};
+pub use pieces::{PlyPiecesRead, pieces};
 pub use reader::tables;
 pub use scene::scene;
 pub use writer::{note_remarks, write_scene, write_tables};

@@ -25,9 +25,9 @@ pub struct Read<T> {
 
 /// A file whose header was read.
 pub(super) struct Begun<'a, 'o> {
-    feed: Feed<'a>,
+    pub(super) feed: Feed<'a>,
     pub(super) header: PlyHeader,
-    options: &'o ParseOptions,
+    pub(super) options: &'o ParseOptions,
     pub(super) warnings: Warnings,
 }
 

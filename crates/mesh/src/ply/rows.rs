@@ -3,6 +3,7 @@
 //! [`super::binary`] and [`super::text`] bring rows to the sinks; this module has what both report.
 
 use super::header::Element;
+use super::pieces::PlyPieces;
 use super::sink::{Check, Flaw, FlawKind, PlyChecked, PlySink, SinkFound};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint};
@@ -28,6 +29,8 @@ pub(super) struct PlyOutcome {
 pub(super) struct PlyRowsTarget<'a> {
     pub(super) element: &'a Element,
     pub(super) sink: &'a PlySink,
+    /// Takes the faces that the rows are, in place of the sink.
+    pub(super) pieces: Option<PlyPieces<'a>>,
 }
 
 impl PlyOutcome {

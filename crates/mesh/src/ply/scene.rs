@@ -84,12 +84,12 @@ fn plan(header: &PlyHeader, swap: bool) -> Result<Vec<PlyPlanned>> {
     Ok(all)
 }
 
-fn is_vertices(element: &Element) -> bool {
+pub(super) fn is_vertices(element: &Element) -> bool {
     element.name == "vertex" && group(element, &["x", "y", "z"]).is_some()
 }
 
 /// Returns the properties with these names, if all exist and none is a list.
-fn group<const N: usize>(element: &Element, names: &[&str; N]) -> Option<[usize; N]> {
+pub(super) fn group<const N: usize>(element: &Element, names: &[&str; N]) -> Option<[usize; N]> {
     let mut found = [0; N];
     for (place, name) in found.iter_mut().zip(names) {
         *place = element.property(name).filter(|&at| element.properties[at].count.is_none())?;
@@ -98,7 +98,7 @@ fn group<const N: usize>(element: &Element, names: &[&str; N]) -> Option<[usize;
 }
 
 /// The list that names the corners of faces and strips.
-fn corners(element: &Element) -> Option<usize> {
+pub(super) fn corners(element: &Element) -> Option<usize> {
     let found = element.property("vertex_indices").or_else(|| element.property("vertex_index"))?;
     let Property { count, item, .. } = &element.properties[found];
     (count.is_some() && !is_float(*item)).then_some(found)
@@ -139,7 +139,7 @@ const COLORS: [[&str; 4]; 3] = [
 ];
 
 /// Returns the red, green, blue and, if present, alpha of vertices.
-fn colors(element: &Element) -> Option<([usize; 3], Option<usize>)> {
+pub(super) fn colors(element: &Element) -> Option<([usize; 3], Option<usize>)> {
     let is_channel =
         |&at: &usize| matches!(element.properties[at].item, Scalar::U8 | Scalar::U16 | Scalar::F32 | Scalar::F64);
     COLORS.iter().find_map(|[red, green, blue, alpha]| {
@@ -149,7 +149,7 @@ fn colors(element: &Element) -> Option<([usize; 3], Option<usize>)> {
 }
 
 /// The texture coordinates of vertices.
-fn uvs(element: &Element) -> Option<[usize; 2]> {
+pub(super) fn uvs(element: &Element) -> Option<[usize; 2]> {
     UVS.iter().find_map(|names| group(element, names))
 }
 
@@ -199,7 +199,7 @@ fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
 }
 
 /// Returns the check of indices of a type.
-fn check(of: PlyChecked, scalar: Scalar, vertices: &Element) -> Check {
+pub(super) fn check(of: PlyChecked, scalar: Scalar, vertices: &Element) -> Check {
     let count = u32::try_from(vertices.count).unwrap_or(u32::MAX - 1);
     // Negative values in the file are large here.
     let limit = if scalar == Scalar::I32 { count.min(1 << 31) } else { count };

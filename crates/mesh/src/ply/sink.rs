@@ -135,6 +135,18 @@ const TURN_BYTES: usize = 24 << 10;
 const TURN_ROWS: usize = 512;
 
 impl PlySink {
+    /// A sink for the same lists without any rows, and without arrays of one item per row.
+    pub(super) fn of_lists(&self) -> Result<PlySink> {
+        let (layout, check, mut lists) = (self.layout.clone(), self.check, Vec::new());
+        lists.try_reserve_exact(self.lists.len())?;
+        lists.extend(self.lists.iter().map(|list| ListSink {
+            offsets: Column::new("list offsets"),
+            values: list.values.emptied(),
+            op: list.op,
+        }));
+        Ok(PlySink { layout, stores: Vec::new(), moves: Vec::new(), lists, check })
+    }
+
     /// Makes room for this total number of rows.
     pub(super) fn reserve_rows(&self, rows: u64) -> Result<()> {
         let rows = usize::try_from(rows).map_err(|_| Error::memory("rows"))?;

@@ -57,6 +57,20 @@ impl PlyStore {
         }
     }
 
+    /// A store for items of the same type, without any.
+    pub(super) fn emptied(&self) -> PlyStore {
+        const NAME: &str = "lists";
+        match self {
+            PlyStore::Bytes1(_) => PlyStore::Bytes1(Column::new(NAME)),
+            PlyStore::Bytes2(_) => PlyStore::Bytes2(Column::new(NAME)),
+            PlyStore::Bytes4(_) => PlyStore::Bytes4(Column::new(NAME)),
+            PlyStore::Bytes8(_) => PlyStore::Bytes8(Column::new(NAME)),
+            PlyStore::Pairs(_) => PlyStore::Pairs(Column::new(NAME)),
+            PlyStore::Triples(_) => PlyStore::Triples(Column::new(NAME)),
+            PlyStore::Quads(_) => PlyStore::Quads(Column::new(NAME)),
+        }
+    }
+
     /// The bytes of an item.
     pub(super) fn item_bytes(&self) -> usize {
         match self {

@@ -61,6 +61,12 @@ impl<'a> PlyBuilder<'a> {
         try_push(&mut self.homes, PlyTablesHome::Elsewhere, "columns")
     }
 
+    /// The next property, which is no list, is not stored.
+    pub(super) fn skip(&mut self, property: &Property) -> Result<()> {
+        self.at += property.item.bytes();
+        try_push(&mut self.homes, PlyTablesHome::Elsewhere, "columns")
+    }
+
     /// The next property is a list whose values go to `values`.
     pub(super) fn list(&mut self, values: PlyStore, op: PlyOp) -> Result<()> {
         let offsets = polyhaul_pipeline::column::Column::new("list offsets");
@@ -185,6 +191,6 @@ pub(super) unsafe fn table(
 pub(super) fn targets<'a>(elements: &'a [Element], sinks: &'a [PlySink]) -> Result<Vec<PlyRowsTarget<'a>>> {
     let mut targets = Vec::new();
     targets.try_reserve_exact(elements.len())?;
-    targets.extend(elements.iter().zip(sinks).map(|(element, sink)| PlyRowsTarget { element, sink }));
+    targets.extend(elements.iter().zip(sinks).map(|(element, sink)| PlyRowsTarget { element, sink, pieces: None }));
     Ok(targets)
 }

@@ -14,6 +14,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_h
 use polyhaul_model::names;
 use polyhaul_model::warnings::{KEPT, Warnings};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
@@ -35,7 +36,7 @@ const TOGETHER: usize = 32;
 struct StlTextJob<'a, 'o> {
     chunks: TextChunks<'a>,
     options: &'o ParseOptions<StlReadOptions>,
-    facets: Facets,
+    facets: Facets<'o>,
 }
 
 struct StlTextSlot {
@@ -45,6 +46,7 @@ struct StlTextSlot {
     /// The triangle that began in a chunk before.
     first: Option<StlReadFacet>,
     places: StlPlaces,
+    room: Vec<[[f32; 3]; 3]>,
 }
 
 /// The parsed contents of a chunk.
@@ -90,14 +92,21 @@ struct StlTextState {
     warnings: Warnings,
 }
 
-/// Reads STL text.
-pub fn read(text: TextChunks<'_>, options: &ParseOptions<StlReadOptions>) -> Result<StlFound> {
+/// Reads STL text, into a model or to a consumer.
+pub fn read(
+    text: TextChunks<'_>,
+    options: &ParseOptions<StlReadOptions>,
+    consumer: Option<&dyn MeshConsumer>,
+) -> Result<StlFound> {
+    if let Some(consumer) = consumer {
+        consumer.begin(KnownPositions::Unknown)?;
+    }
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
     let threads = options.run.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
     let crew = Crew::new(threads, options.run.memory_limit, SLOT_FACTOR * chunk_bytes + (64 << 10));
     let chunks = text.cut(chunk_bytes, options.limits.line_bytes, PADDING);
-    let job = StlTextJob { chunks, options, facets: Facets::new() };
+    let job = StlTextJob { chunks, options, facets: Facets::new(consumer) };
     let mut state = StlTextState::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
@@ -389,7 +398,7 @@ impl ChunkJob for StlTextJob<'_, '_> {
     fn slot(&self) -> Result<StlTextSlot> {
         let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
         let (text, parsed, places) = (Text::default(), StlParsed::default(), StlPlaces::default());
-        Ok(StlTextSlot { text, index, parsed, first: None, places })
+        Ok(StlTextSlot { text, index, parsed, first: None, places, room: Vec::new() })
     }
 
     fn take(&self, number: u64, slot: &mut StlTextSlot) -> Result<bool> {
@@ -403,7 +412,7 @@ impl ChunkJob for StlTextJob<'_, '_> {
     fn publish(&self, slot: &mut StlTextSlot) -> Result<()> {
         let facets = slot.first.iter().chain(&slot.parsed.facets).map(|facet| (*facet, 0));
         // SAFETY: `place` stored the places that `Facets::place` returned for this chunk alone.
-        unsafe { self.facets.publish(&slot.places, facets) }
+        unsafe { self.facets.publish(&slot.places, facets, &mut slot.room) }
     }
 
     fn place(&self, state: &mut StlTextState, slot: &mut StlTextSlot) -> Result<()> {

@@ -7,9 +7,10 @@ use crate::options::StlReadOptions;
 use polyhaul_model::error::{Diagnostic, Error, Result, fault, planted, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::blocks::{Block, Blocks, Source};
+use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
-use polyhaul_pipeline::read::Garbage;
+use polyhaul_pipeline::read::{Garbage, ask};
 use polyhaul_pipeline::run::{Crew, run};
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ struct StlBinaryJob<'a, 'o> {
     /// The number of triangles according to the header.
     count: u64,
     size: Option<u64>,
-    facets: Facets,
+    facets: Facets<'o>,
     options: &'o ParseOptions<StlReadOptions>,
 }
 
@@ -32,6 +33,7 @@ struct StlBinarySlot {
     block: Block,
     has_attributes: bool,
     places: StlPlaces,
+    room: Vec<[[f32; 3]; 3]>,
 }
 
 /// The state of reading.
@@ -46,18 +48,21 @@ pub fn read(
     source: Source<'_>,
     garbage: Option<Garbage>,
     count: u32,
-    options: &ParseOptions<StlReadOptions>,
+    (options, consumer): (&ParseOptions<StlReadOptions>, Option<&dyn MeshConsumer>),
     mut warnings: Warnings,
 ) -> Result<StlFound> {
     let (name, size): (Arc<str>, _) = (source.name().into(), source.len());
     let block_facets = options.run.chunk_bytes.map_or(BLOCK_FACETS, |bytes| bytes / FACET_BYTES).clamp(1, 1 << 24);
     let block_bytes = block_facets * FACET_BYTES;
-    let blocks = Blocks::new(source, garbage, HEADER_BYTES as u64, block_bytes);
     let count = u64::from(count);
     check_count(count, options)?;
-    let job = StlBinaryJob { blocks, block_facets, count, size, facets: Facets::new(), options };
     // A known size is reliable; a header that counts more is not.
     let known = size.map(|size| count.min(size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64));
+    if let Some(consumer) = consumer {
+        begin(consumer, &source, known)?;
+    }
+    let blocks = Blocks::new(source, garbage, HEADER_BYTES as u64, block_bytes);
+    let job = StlBinaryJob { blocks, block_facets, count, size, facets: Facets::new(consumer), options };
     if let Some(known) = known {
         job.facets.reserve(known as usize)?;
     }
@@ -74,6 +79,29 @@ pub fn read(
     // their triangles.
     let scene = unsafe { job.facets.finish(whole as usize, solids, options)? };
     Ok(StlFound { scene, warnings, threads: crew.threads })
+}
+
+/// Shows a consumer some positions, from up to 1024 places of a file: a millisecond, and so few reads that there are
+/// fewer than one per 64 KiB with those of the blocks. Places at equal distances may all be in the same columns of a
+/// grid; those at multiples of the golden ratio are not.
+fn begin(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -> Result<()> {
+    const TOGETHER: usize = 32;
+    let Some(count) = count.filter(|_| source.is_positioned()) else {
+        return consumer.begin(KnownPositions::Unknown);
+    };
+    let places = (count * FACET_BYTES as u64 / (128 << 10)).clamp(1, 1024);
+    let (mut bytes, mut sample) = ([0; TOGETHER * FACET_BYTES], Vec::new());
+    for place in 0..places {
+        // The golden ratio's fraction in 64 bits.
+        let fraction = place.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let room = u128::from(count.saturating_sub(TOGETHER as u64));
+        let first = ((u128::from(fraction) * room) >> 64) as u64;
+        let at = HEADER_BYTES as u64 + first * FACET_BYTES as u64;
+        let have = ask(source, || source.read_at(at, &mut bytes))?;
+        sample.try_reserve(3 * TOGETHER)?;
+        sample.extend(facets(&bytes[..have]).flat_map(|([_, a, b, c], _)| [a, b, c]));
+    }
+    consumer.begin(KnownPositions::Sample(&sample))
 }
 
 /// Compares the triangles found with the header's count; returns how many are complete.
@@ -156,8 +184,11 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
     }
 
     fn publish(&self, slot: &mut StlBinarySlot) -> Result<()> {
+        let mut room = std::mem::take(&mut slot.room);
         // SAFETY: `place` stored the places that `Facets::place` returned for this block alone.
-        unsafe { self.facets.publish(&slot.places, facets(self.own(slot))) }
+        let published = unsafe { self.facets.publish(&slot.places, facets(self.own(slot)), &mut room) };
+        slot.room = room;
+        published
     }
 
     fn place(&self, state: &mut StlBinaryState, slot: &mut StlBinarySlot) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The arrays that triangles are read into.
+//! Where triangles go: into the arrays of a model, or to a consumer.
 
 use crate::dedup::number_rows;
 use crate::options::StlReadOptions;
@@ -6,6 +6,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push};
 use polyhaul_model::{Axes, Column as ModelColumn, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene, Values};
 use polyhaul_pipeline::arrays::multiples;
 use polyhaul_pipeline::column::Column;
+use polyhaul_pipeline::consumer::{MeshConsumer, MeshPiece, PieceFaces};
 use polyhaul_pipeline::options::{ParseOptions, RunOptions};
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -15,7 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) type StlReadFacet = [[f32; 3]; 4];
 
 /// The destination of a file's triangles.
-pub(super) struct Facets {
+pub(super) struct Facets<'a> {
+    /// Takes them in place of the arrays.
+    consumer: Option<&'a dyn MeshConsumer>,
     positions: Column<[[f32; 3]; 3]>,
     normals: Column<[f32; 3]>,
     attributes: Column<u16>,
@@ -38,16 +41,19 @@ pub(super) struct Solid {
     pub(super) first: usize,
 }
 
-impl Facets {
-    pub(super) fn new() -> Facets {
+impl<'a> Facets<'a> {
+    pub(super) fn new(consumer: Option<&'a dyn MeshConsumer>) -> Facets<'a> {
         let (positions, normals) = (Column::new("positions"), Column::new("normals"));
-        Facets { positions, normals, attributes: Column::new("attributes"), has_attributes: AtomicBool::new(false) }
+        let (attributes, has_attributes) = (Column::new("attributes"), AtomicBool::new(false));
+        Facets { consumer, positions, normals, attributes, has_attributes }
     }
 
     /// Assigns places, in order; `needs_attributes` if any attribute is not 0.
     pub(super) fn place(&self, facets: Range<usize>, needs_attributes: bool) -> Result<StlPlaces> {
-        self.positions.reserve(facets.end)?;
-        self.normals.reserve(facets.end)?;
+        if self.consumer.is_some() {
+            return Ok(StlPlaces { facets, ..StlPlaces::default() });
+        }
+        self.reserve(facets.end)?;
         let had = self.has_attributes.load(Ordering::Relaxed);
         let mut places = StlPlaces { gap: 0..0, has_attributes: had || needs_attributes, facets };
         if places.has_attributes {
@@ -62,11 +68,14 @@ impl Facets {
 
     /// Makes room for as many triangles as there will be.
     pub(super) fn reserve(&self, count: usize) -> Result<()> {
+        if self.consumer.is_some() {
+            return Ok(());
+        }
         self.positions.reserve(count)?;
         self.normals.reserve(count)
     }
 
-    /// Fills places.
+    /// Fills places, or hands the triangles over; `room` is reused memory for that.
     ///
     /// # Safety
     /// [`Facets::place`] returned `places` to the caller alone.
@@ -74,7 +83,17 @@ impl Facets {
         &self,
         places: &StlPlaces,
         facets: impl Iterator<Item = (StlReadFacet, u16)> + Clone,
+        room: &mut Vec<[[f32; 3]; 3]>,
     ) -> Result<()> {
+        if let Some(consumer) = self.consumer {
+            room.clear();
+            room.try_reserve(places.facets.len()).map_err(|_| Error::memory("triangles"))?;
+            room.extend(facets.map(|([_, a, b, c], _)| [a, b, c]));
+            let positions = room.as_flattened();
+            let first_face = places.facets.start as u64;
+            let piece = MeshPiece { first_face, positions, colors: &[], faces: PieceFaces::Triangles };
+            return consumer.take(&piece);
+        }
         let range = || places.facets.clone();
         // SAFETY: `place` assigns each range once and in order, so no other thread uses these places, by this
         // function's contract. The gap is 0 or all places before the first attribute, whose chunks write none.
@@ -89,7 +108,7 @@ impl Facets {
         Ok(())
     }
 
-    /// The scene.
+    /// The scene; empty if a consumer took its triangles.
     ///
     /// # Safety
     /// The places `0..count` were all handed out and published.
@@ -99,6 +118,10 @@ impl Facets {
         solids: Vec<Solid>,
         options: &ParseOptions<StlReadOptions>,
     ) -> Result<Scene> {
+        let mut scene = Scene { axes: Axes::OBJ, ..Scene::default() };
+        if self.consumer.is_some() {
+            return Ok(scene);
+        }
         let has_attributes = self.has_attributes.into_inner();
         // SAFETY: positions and normals of `0..count` were published, this function's condition. From the first
         // attribute on every chunk writes its own, and the gap of that chunk is all places before.
@@ -106,7 +129,6 @@ impl Facets {
             let attributes = if has_attributes { self.attributes.finish(count) } else { Vec::new() };
             (self.positions.finish(count), self.normals.finish(count), attributes)
         };
-        let mut scene = Scene { axes: Axes::OBJ, ..Scene::default() };
         let mut rest = (flat(positions)?, normals, attributes);
         // From the end on, so that each triangle is moved once. Most files have one solid.
         for solid in solids.iter().rev() {

@@ -8,6 +8,7 @@ use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::blocks::Source;
 use polyhaul_pipeline::chunk::TextChunks;
+use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::{Garbage, ask};
 use std::sync::Arc;
@@ -22,13 +23,19 @@ pub struct StlFound {
     pub threads: usize,
 }
 
-/// Reads STL of either kind. `garbage` records data after compressed data.
-pub fn read(source: Source<'_>, garbage: Option<Garbage>, options: &ParseOptions<StlReadOptions>) -> Result<StlFound> {
+/// Reads STL of either kind, into a model or to a consumer, so that the scene is empty. `garbage` records data after
+/// compressed data.
+pub fn read(
+    source: Source<'_>,
+    garbage: Option<Garbage>,
+    options: &ParseOptions<StlReadOptions>,
+    consumer: Option<&dyn MeshConsumer>,
+) -> Result<StlFound> {
     let mut head = [0; HEAD_BYTES];
     let count = ask(&source, || source.peek(&mut head))?;
     let head = &head[..count];
     if is_text(head, source.len()) {
-        return ascii::read(TextChunks::new(source).tolerant(garbage), options);
+        return ascii::read(TextChunks::new(source).tolerant(garbage), options, consumer);
     }
     let name: Arc<str> = source.name().into();
     let Some((title, count)) = head.split_at_checked(80) else { return Err(binary::short(count as u64, &name)) };
@@ -37,7 +44,7 @@ pub fn read(source: Source<'_>, garbage: Option<Garbage>, options: &ParseOptions
     let title = title.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii();
     let place = Place { file: name, offset: Some(0), ..Place::default() };
     let title = names::decode(title, &place, options.faults, &mut warnings)?.into_owned();
-    let mut found = binary::read(source, garbage, u32::from_le_bytes(*count), options, warnings)?;
+    let mut found = binary::read(source, garbage, u32::from_le_bytes(*count), (options, consumer), warnings)?;
     if !title.is_empty() {
         try_push(&mut found.scene.comments, title, "comments")?;
     }

@@ -66,6 +66,11 @@ formats! {
                 job.details.header = Some(read.header);
                 Ok(read.content)
             }),
+            pieces: Some(|job, consumer| {
+                let Some(read) = mesh::ply::pieces(job.feed(), &job.parse_options(), consumer)? else { return Ok(false) };
+                job.note(read.threads, read.warnings);
+                Ok(true)
+            }),
             tables: Some(table_job::read_elements),
             ..NO_READERS
         },
@@ -90,9 +95,16 @@ formats! {
         read: Readers {
             scene: Some(|job| {
                 let own = job.parse_options().with(job.options.stl);
-                let found = mesh::stl::read(job.plain.source().clone(), job.plain.garbage().cloned(), &own)?;
+                let found = mesh::stl::read(job.plain.source().clone(), job.plain.garbage().cloned(), &own, None)?;
                 job.note(found.threads, found.warnings);
                 Ok(found.scene)
+            }),
+            pieces: Some(|job, consumer| {
+                let own = job.parse_options().with(job.options.stl);
+                let (source, garbage) = (job.plain.source().clone(), job.plain.garbage().cloned());
+                let found = mesh::stl::read(source, garbage, &own, Some(consumer))?;
+                job.note(found.threads, found.warnings);
+                Ok(true)
             }),
             ..NO_READERS
         },

@@ -13,6 +13,7 @@ mod ops;
 mod pbrt;
 mod pbrt_write;
 mod perfetto;
+mod pieces;
 mod ply;
 mod ply_write;
 mod pool;

@@ -1,0 +1,41 @@
+//! Colors: sRGB and light, and colors for numbers.
+//!
+//! No more than shading needs; images are converted in the crate `polyhaul-image`.
+
+use std::sync::LazyLock;
+
+/// A color for a number: neighbors differ.
+pub(crate) fn id_color(number: u32) -> [f32; 3] {
+    let mixed = number.wrapping_add(1).wrapping_mul(0x9E37_79B1);
+    [mixed >> 24, mixed >> 16 & 0xFF, mixed >> 8 & 0xFF].map(|byte| linear_of(0.25 + 0.75 * byte as f32 / 255.0))
+}
+
+/// An sRGB value as light (IEC 61966-2-1).
+pub(crate) fn linear_of(value: f32) -> f32 {
+    let value = value.clamp(0.0, 1.0);
+    if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+}
+
+pub(crate) fn linear(byte: u8) -> f32 {
+    // A table takes a nanosecond; the power, fifty.
+    static TABLE: LazyLock<[f32; 256]> = LazyLock::new(|| std::array::from_fn(|byte| linear_of(byte as f32 / 255.0)));
+    TABLE[usize::from(byte)]
+}
+
+/// Light as an sRGB byte.
+pub(crate) fn encoded(value: f32) -> u8 {
+    let value = value.clamp(0.0, 1.0);
+    let value = if value <= 0.003_130_8 { 12.92 * value } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
+    (255.0 * value).round() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_encoded_as_they_were() {
+        assert!((0..=255u8).all(|byte| encoded(linear(byte)) == byte));
+        assert_eq!((encoded(-1.0), encoded(2.0), encoded(f32::NAN)), (0, 255, 0));
+    }
+}

@@ -1,0 +1,128 @@
+//! Surfaces in a payload: a normal of 20 bits and a color of 20.
+//!
+//! For triangles that are forgotten as soon as they are drawn ([`crate::stream`]).
+
+use crate::camera::Camera;
+use crate::color::{encoded, id_color, linear, linear_of};
+use crate::shade::{DARK_GRAY, GRAY, Surface, Surfaces};
+use crate::surface::facing;
+use crate::vector::{Vector, cross, scale, subtract, unit, wide};
+
+/// Bits of each of a normal's two coordinates: it is off by at most a quarter of a degree.
+const NORMAL_BITS: u32 = 10;
+/// The greatest values of red, green and blue in a payload.
+const CHANNELS: [(u32, u32); 3] = [(127, 13), (127, 6), (63, 0)];
+const COLOR_BITS: u32 = 20;
+
+/// In place of a normal. As one, it would be the same as the one with all bits 0.
+const NO_NORMAL: u64 = (1 << (2 * NORMAL_BITS)) - 1;
+
+/// Surfaces that payloads hold.
+pub(crate) struct PackedSurfaces<'a> {
+    pub(crate) camera: &'a Camera,
+}
+
+/// The payload of a flat triangle. Its color is the mean of its corners'; 0 stands for none.
+pub(crate) fn packed(corners: [[f32; 3]; 3], colors: &[[u8; 4]; 3]) -> u64 {
+    let [a, b, c] = corners.map(wide);
+    let [x, y] = flattened(unit(cross(subtract(b, a), subtract(c, a))));
+    let normal = u64::from(steps(x) << NORMAL_BITS | steps(y));
+    let normal = if normal == NO_NORMAL { 0 } else { normal };
+    let color = if colors.iter().all(|color| color[3] == 0) { 0 } else { packed_color(colors) };
+    normal << COLOR_BITS | u64::from(color)
+}
+
+/// The payload of a point, which has no normal. Its color is none if alpha is 0.
+pub(crate) fn packed_point(color: [u8; 4]) -> u64 {
+    let color = if color[3] == 0 { 0 } else { packed_color(&[color; 3]) };
+    NO_NORMAL << COLOR_BITS | u64::from(color)
+}
+
+fn packed_color(colors: &[[u8; 4]; 3]) -> u32 {
+    let mean = |channel: usize| {
+        let sum: f32 = colors.iter().map(|color| linear(color[channel])).sum();
+        u32::from(encoded(sum / 3.0))
+    };
+    let part = |(channel, (most, shift)): (usize, (u32, u32))| ((mean(channel) * most + 127) / 255) << shift;
+    // Black is the darkest blue, since 0 stands for no color.
+    CHANNELS.into_iter().enumerate().map(part).sum::<u32>().max(1)
+}
+
+/// A direction as a point of a square: the octahedron around it, unfolded (Meyer and others, On Floating-Point Normal
+/// Vectors, 2010).
+fn flattened([x, y, z]: Vector) -> [f64; 2] {
+    let size = (x.abs() + y.abs() + z.abs()).max(f64::MIN_POSITIVE);
+    let (x, y) = (x / size, y / size);
+    if z >= 0.0 { [x, y] } else { [(1.0 - y.abs()).copysign(x), (1.0 - x.abs()).copysign(y)] }
+}
+
+fn unflattened([x, y]: [f64; 2]) -> Vector {
+    let z = 1.0 - x.abs() - y.abs();
+    let folded = (-z).max(0.0);
+    unit([x - folded.copysign(x), y - folded.copysign(y), z])
+}
+
+/// A coordinate from -1 to 1 as an integer.
+fn steps(value: f64) -> u32 {
+    const MOST: f64 = ((1 << NORMAL_BITS) - 1) as f64;
+    ((value * 0.5 + 0.5) * MOST + 0.5) as u32
+}
+
+fn unsteps(steps: u64) -> f64 {
+    const MOST: u64 = (1 << NORMAL_BITS) - 1;
+    (steps & MOST) as f64 / MOST as f64 * 2.0 - 1.0
+}
+
+impl Surfaces for PackedSurfaces<'_> {
+    fn surface(&self, payload: u64, place: [f64; 2]) -> Surface {
+        let normal = payload >> COLOR_BITS;
+        let is_point = normal == NO_NORMAL;
+        let normal = unflattened([unsteps(normal >> NORMAL_BITS), unsteps(normal)]);
+        let toward = scale(self.camera.ray(place), -1.0);
+        let color = match payload as u32 & ((1 << COLOR_BITS) - 1) {
+            0 if is_point => DARK_GRAY,
+            0 => GRAY,
+            color => CHANNELS.map(|(most, shift)| linear_of((color >> shift & most) as f32 / most as f32)),
+        };
+        Surface { normal: facing(normal, toward).filter(|_| !is_point), color, id: id_color(0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vector::dot;
+
+    #[test]
+    fn normals_are_off_by_a_quarter_of_a_degree_at_most() {
+        for step in 0..5000u32 {
+            let (turn, z) = (f64::from(step) * 2.399_963, 1.0 - f64::from(step) / 2499.5);
+            let ring = (1.0 - z * z).max(0.0).sqrt();
+            let normal = [ring * turn.cos(), ring * turn.sin(), z];
+            let [x, y] = flattened(normal).map(steps);
+            let kept = unflattened([unsteps(u64::from(x)), unsteps(u64::from(y))]);
+            assert!(dot(kept, normal).min(1.0).acos().to_degrees() < 0.25, "{normal:?} {kept:?}");
+        }
+    }
+
+    #[test]
+    fn colors_keep_seven_bits_and_none_is_gray() {
+        let camera = Camera::framing(
+            polyhaul_model::Bounds { min: [-1.0; 3], max: [1.0; 3] },
+            crate::View::Front,
+            polyhaul_model::Axes::OBJ,
+            [10, 10],
+        );
+        let surfaces = PackedSurfaces { camera: &camera };
+        let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+        let color = |color: [u8; 4]| surfaces.surface(packed(corners, &[color; 3]), [5.0, 5.0]).color.map(encoded);
+        for wanted in [[0, 0, 0, 255], [255, 255, 255, 255], [200, 100, 50, 255], [1, 2, 3, 9]] {
+            let found = color(wanted);
+            let near = found.iter().zip(wanted).all(|(&found, wanted)| found.abs_diff(wanted) <= 4);
+            assert!(near, "{wanted:?} {found:?}");
+        }
+        assert_eq!(color([0; 4]), GRAY.map(encoded));
+        let normal = surfaces.surface(packed(corners, &[[0; 4]; 3]), [5.0, 5.0]).normal.unwrap();
+        assert!(normal[2] > 0.999_99);
+    }
+}

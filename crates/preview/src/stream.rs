@@ -1,0 +1,176 @@
+//! A picture of a mesh while it is read: triangles are drawn as they come, and no model is kept.
+//!
+//! Surfaces are flat: what a sample keeps is the normal of its triangle and the mean of its corners' colors. The camera
+//! is placed by all positions if the format has them first, or else by a sample of them; if that turns out to miss a
+//! part of the mesh, or nothing is known, the file is read a second time ([`Streamed::Again`]).
+
+use crate::batch::Batch;
+use crate::camera::Camera;
+use crate::draw::point_size;
+use crate::frame::Frame;
+use crate::packed::{PackedSurfaces, packed, packed_point};
+use crate::{PreviewOptions, checked_axes, shade};
+use polyhaul_model::error::Result;
+use polyhaul_model::{Axes, Bounds, Image};
+use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
+use polyhaul_pipeline::parallel::for_each_item;
+use polyhaul_pipeline::run::{Phase, span};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// How far a mesh may reach beyond a sample of it on each side, as a part of its size: less than the border around it
+/// in a picture, which is 4.3 %.
+const TOLERANCE: f32 = 0.035;
+/// Positions that a thread takes at a time.
+const TURN: usize = 64 << 10;
+
+/// Draws the pieces of a mesh.
+pub struct MeshDrawing<'a> {
+    options: &'a PreviewOptions,
+    axes: Axes,
+    frame: Frame,
+    /// The bounds that the camera shows, if they are known from an earlier reading.
+    wanted: Option<Bounds>,
+    camera: OnceLock<(Camera, Bounds)>,
+    /// How many positions there are, if that is known.
+    known: AtomicUsize,
+    /// The bounds of what was taken.
+    found: Mutex<Option<Bounds>>,
+}
+
+/// What came of drawing.
+#[derive(Debug)]
+pub enum Streamed {
+    /// The whole mesh is in the picture.
+    Picture(Image),
+    /// The mesh must be read again, by a drawing with these bounds.
+    Again(Bounds),
+}
+
+impl<'a> MeshDrawing<'a> {
+    /// A drawing without triangles, of a mesh with these axes. `bounds` are those of the mesh, if it was read before.
+    ///
+    /// # Errors
+    /// As for [`crate::preview`].
+    pub fn new(options: &'a PreviewOptions, axes: Axes, bounds: Option<Bounds>) -> Result<MeshDrawing<'a>> {
+        let axes = checked_axes(options, axes)?;
+        let frame = Frame::from_options(options)?;
+        Ok(MeshDrawing {
+            options,
+            axes,
+            frame,
+            wanted: bounds,
+            camera: OnceLock::new(),
+            known: AtomicUsize::new(0),
+            found: Mutex::default(),
+        })
+    }
+
+    /// The picture, after the last piece.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
+    pub fn finish(self) -> Result<Streamed> {
+        let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match self.camera.into_inner() {
+            Some((camera, shown)) if self.wanted.is_some() || found.is_none_or(|found| is_inside(found, shown)) => {
+                let surfaces = PackedSurfaces { camera: &camera };
+                shade::shade(&surfaces, &camera, &self.frame, self.options).map(Streamed::Picture)
+            }
+            // Without anything to be seen, any bounds will do.
+            _ => Ok(Streamed::Again(found.unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] }))),
+        }
+    }
+
+    fn show(&self, bounds: Bounds) {
+        let camera = Camera::framing(bounds, self.options.view, self.axes, self.options.size);
+        // A file that turns out to be damaged begins anew as a stream: the same triangles are then drawn again.
+        _ = self.camera.set((camera, bounds));
+    }
+
+    /// Draws the positions of a piece as points.
+    fn points(&self, piece: &MeshPiece<'_>, camera: &Camera, size: f32) {
+        for (at, &position) in piece.positions.iter().enumerate() {
+            let color = piece.colors.get(at).copied().unwrap_or_default();
+            self.frame.square(camera.project(position), size, packed_point(color));
+        }
+    }
+}
+
+/// Whether bounds are hardly larger than others.
+fn is_inside(found: Bounds, shown: Bounds) -> bool {
+    let size = (0..3).map(|axis| shown.max[axis] - shown.min[axis]).fold(0.0, f32::max);
+    let most = TOLERANCE * size;
+    (0..3).all(|axis| found.min[axis] >= shown.min[axis] - most && found.max[axis] <= shown.max[axis] + most)
+}
+
+impl MeshConsumer for MeshDrawing<'_> {
+    fn begin(&self, known: KnownPositions<'_>) -> Result<()> {
+        if let KnownPositions::All(positions) = known {
+            self.known.store(positions.len(), Ordering::Relaxed);
+        }
+        let bounds = match (self.wanted, known) {
+            (Some(bounds), _) => Some(bounds),
+            (None, KnownPositions::All(positions)) => bounds_of_all(positions, self.options.run.worker_threads()),
+            (None, KnownPositions::Sample(positions)) => Bounds::of(positions),
+            (None, KnownPositions::Unknown) => None,
+        };
+        bounds.into_iter().for_each(|bounds| self.show(bounds));
+        Ok(())
+    }
+
+    fn take(&self, piece: &MeshPiece<'_>) -> Result<()> {
+        let _span = span(Phase::Transform);
+        // Of positions that are all known, the bounds are, too.
+        if matches!(piece.faces, PieceFaces::Triangles) && self.wanted.is_none() {
+            let bounds = Bounds::of(piece.positions);
+            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            *found = bounds.into_iter().chain(*found).reduce(Bounds::union);
+        }
+        let Some((camera, _)) = self.camera.get() else { return Ok(()) };
+        let mut batch = Batch::new();
+        let flat = |colors: &[[u8; 4]; 3], corners: [[f32; 3]; 3]| packed(corners, colors);
+        let mut push = |corners: [usize; 3]| {
+            let position = |corner: usize| piece.positions.get(corner).copied().unwrap_or([f32::NAN; 3]);
+            let color = |corner: usize| piece.colors.get(corner).copied().unwrap_or_default();
+            if batch.is_full() {
+                batch.draw(camera, &self.frame, flat);
+            }
+            batch.push(corners.map(position), corners.map(color));
+        };
+        match piece.faces {
+            PieceFaces::Points => {
+                self.points(piece, camera, point_size(self.known.load(Ordering::Relaxed), &self.frame))
+            }
+            PieceFaces::Triangles => {
+                (0..piece.positions.len() / 3).for_each(|face| push([3 * face, 3 * face + 1, 3 * face + 2]))
+            }
+            PieceFaces::Lists { offsets, corners } => {
+                for ends in offsets.windows(2) {
+                    let face = corners.get(ends[0] as usize..ends[1] as usize).unwrap_or_default();
+                    for at in 2..face.len() {
+                        push([face[0], face[at - 1], face[at]].map(|index| index as usize));
+                    }
+                }
+            }
+        }
+        batch.draw(camera, &self.frame, flat);
+        Ok(())
+    }
+}
+
+/// The bounds of positions, by several threads.
+fn bounds_of_all(positions: &[[f32; 3]], threads: usize) -> Option<Bounds> {
+    let all = Mutex::new(None);
+    for_each_item(
+        threads,
+        positions.chunks(TURN),
+        || (),
+        |(), part| {
+            let bounds = Bounds::of(part);
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            *all = bounds.into_iter().chain(*all).reduce(Bounds::union);
+        },
+    );
+    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
