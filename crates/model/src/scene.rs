@@ -156,6 +156,11 @@ impl Scene {
 }
 
 impl Bounds {
+    /// The box that reaches farther by so much on each side.
+    pub fn grown(self, by: f32) -> Bounds {
+        Bounds { min: self.min.map(|value| value - by), max: self.max.map(|value| value + by) }
+    }
+
     /// The smallest box that contains both.
     pub fn union(self, other: Bounds) -> Bounds {
         let mut result = self;

@@ -5,8 +5,8 @@ use crate::options::Instances;
 use crate::places::{Matrix64, Places64, multiply64, places64};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push, try_string};
 use polyhaul_model::limits::Limits;
-use polyhaul_model::render::{Parameter, ParameterValues, Render, Shape};
-use polyhaul_model::{Array, Domain, Elements, Mesh, Object, ObjectKind, Scene};
+use polyhaul_model::render::{ObjectDefinition, Parameter, ParameterValues, Render, Shape};
+use polyhaul_model::{Array, Color, Domain, Elements, Material, Mesh, Object, ObjectKind, Scene};
 use std::collections::{BTreeMap, HashMap};
 
 /// The result of [`flatten`].
@@ -56,21 +56,14 @@ pub fn flatten_named(
     if instances != Instances::Once {
         check_objects(render, limits)?;
     }
-    let mut flat = Flattener {
-        render,
-        places: places64(render)?,
-        flat: Flat::default(),
-        mesh_of_shape: Vec::new(),
-        looks: PbrtLooks::new(render, name_of),
-    };
-    flat.meshes(meshes)?;
+    let mut flat = Flattener::new(render, name_of)?;
+    flat.meshes(meshes, |_| Ok(None))?;
     flat.world()?;
     match instances {
         Instances::Once => flat.definitions()?,
         Instances::AsFormat | Instances::Flatten => flat.instances()?,
     }
-    flat.flat.left_out_textures = flat.looks.into_left_out();
-    Ok(flat.flat)
+    Ok(flat.finish())
 }
 
 /// Checks that expanding the instances of a scene into separate objects or shapes does not exceed the limit.
@@ -114,17 +107,36 @@ fn too_many(what: &str, count: u64, (name, limit): (&str, u64)) -> Error {
     Error::new(ErrorKind::Limit, message).with_hint(hint)
 }
 
-struct Flattener<'a> {
-    render: &'a Render,
-    places: Places64,
-    flat: Flat,
+pub(super) struct Flattener<'a> {
+    pub(super) render: &'a Render,
+    pub(super) places: Places64,
+    pub(super) flat: Flat,
     mesh_of_shape: Vec<Option<usize>>,
     looks: PbrtLooks<'a>,
+    /// The materials of area lights, if shapes that emit light have one.
+    lights: Option<HashMap<u32, usize>>,
+}
+
+/// What takes the place of a shape that is no mesh.
+pub(super) enum Stand {
+    /// A mesh.
+    Mesh(Box<Mesh>),
+    /// Nothing: it is a part of another shape's mesh.
+    Elsewhere,
 }
 
 impl<'a> Flattener<'a> {
-    /// Makes the mesh of each shape that is one.
-    fn meshes(&mut self, mut loaded: Vec<Mesh>) -> Result<()> {
+    pub(super) fn new(render: &'a Render, name_of: NameFile<'a>) -> Result<Flattener<'a>> {
+        let (places, looks) = (places64(render)?, PbrtLooks::new(render, name_of));
+        Ok(Flattener { render, places, flat: Flat::default(), mesh_of_shape: Vec::new(), looks, lights: None })
+    }
+
+    /// Makes the mesh of each shape that is one, or for which `stand` has one.
+    pub(super) fn meshes(
+        &mut self,
+        mut loaded: Vec<Mesh>,
+        mut stand: impl FnMut(&Shape<'a>) -> Result<Option<Stand>>,
+    ) -> Result<()> {
         self.mesh_of_shape.try_reserve_exact(self.render.shape_count())?;
         // A file that many shapes name, and the orientation.
         let mut known: HashMap<(usize, bool), usize> = HashMap::new();
@@ -138,6 +150,17 @@ impl<'a> Flattener<'a> {
             let made = match shape.mesh().and_then(|mesh| loaded.get_mut(mesh)) {
                 Some(mesh) => Some(shared(mesh)),
                 None => own_mesh(&shape)?,
+            };
+            let made = match made {
+                Some(mesh) => Some(mesh),
+                None => match stand(&shape)? {
+                    Some(Stand::Mesh(mesh)) => Some(*mesh),
+                    Some(Stand::Elsewhere) => {
+                        self.mesh_of_shape.push(None);
+                        continue;
+                    }
+                    None => None,
+                },
             };
             let Some(mut mesh) = made else {
                 count(&mut self.flat.left_out, shape.class())?;
@@ -162,7 +185,7 @@ impl<'a> Flattener<'a> {
         Ok(())
     }
 
-    fn world(&mut self) -> Result<()> {
+    pub(super) fn world(&mut self) -> Result<()> {
         let render = self.render;
         for index in render.world_shapes().into_iter().flatten() {
             let Some(shape) = render.shape(index) else { continue };
@@ -174,12 +197,15 @@ impl<'a> Flattener<'a> {
 
     fn definitions(&mut self) -> Result<()> {
         let render = self.render;
-        for object in &render.objects {
-            for index in object.shapes.clone() {
-                let Some(shape) = render.shape(index) else { continue };
-                let place = self.places.matrix(render, shape.motion().start);
-                self.object(&shape, place, render.text(object.name))?;
-            }
+        render.objects.iter().try_for_each(|object| self.definition(object))
+    }
+
+    pub(super) fn definition(&mut self, object: &ObjectDefinition) -> Result<()> {
+        let render = self.render;
+        for index in object.shapes.clone() {
+            let Some(shape) = render.shape(index) else { continue };
+            let place = self.places.matrix(render, shape.motion().start);
+            self.object(&shape, place, render.text(object.name))?;
         }
         Ok(())
     }
@@ -199,9 +225,42 @@ impl<'a> Flattener<'a> {
         Ok(())
     }
 
+    pub(super) fn finish(mut self) -> Flat {
+        self.flat.left_out_textures = self.looks.into_left_out();
+        self.flat
+    }
+
+    /// From now on, shapes that emit light have a material with their light's color.
+    pub(super) fn show_lights(&mut self) {
+        self.lights = Some(HashMap::new());
+    }
+
+    fn material(&mut self, shape: &Shape<'a>) -> Result<Option<usize>> {
+        let light = shape.state().and_then(|state| state.area_light);
+        let (Some(lights), Some(light)) = (&mut self.lights, light) else {
+            return self.looks.material(shape, &mut self.flat.scene.materials);
+        };
+        if let Some(&known) = lights.get(&light) {
+            return Ok(Some(known));
+        }
+        let parameters = self.render.area_lights.get(light as usize).map(|light| self.render.parameters(light));
+        let color = match parameters.and_then(|parameters| parameters.get("L")).map(|color| color.values) {
+            Some(ParameterValues::Floats(&[r, g, b])) => [r, g, b],
+            _ => [1.0; 3],
+        };
+        // As bright as a picture can be.
+        let most = color.into_iter().fold(f32::MIN_POSITIVE, f32::max);
+        let color = Color::Rgb(color.map(|channel| (channel / most).clamp(0.0, 1.0)));
+        let material = Material { emission: Some(color), ..Material::default() };
+        try_push(&mut self.flat.scene.materials, material, "materials")?;
+        let number = self.flat.scene.materials.len() - 1;
+        lights.insert(light, number);
+        Ok(Some(number))
+    }
+
     fn object(&mut self, shape: &Shape<'a>, place: Matrix64, name: &str) -> Result<()> {
         let Some(mesh) = self.mesh_of_shape.get(shape.index).copied().flatten() else { return Ok(()) };
-        let material = self.looks.material(shape, &mut self.flat.scene.materials)?;
+        let material = self.material(shape)?;
         let object = Object {
             name: match name {
                 "" => format!("{}-{}", shape.class(), shape.index + 1),

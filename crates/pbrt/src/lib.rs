@@ -23,6 +23,7 @@ mod ahead;
 mod borders;
 pub mod build;
 mod directive;
+mod drawn;
 mod event;
 mod files;
 pub mod flatten;
@@ -38,6 +39,7 @@ pub mod places;
 mod reader;
 mod resolve;
 mod shelf;
+pub mod shown;
 mod versions;
 pub mod writer;
 

@@ -144,7 +144,7 @@ fn camera64([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f64; 9]) -> Matrix64 {
 }
 
 /// By elimination, with the largest pivot of each column.
-fn inverse64(mut m: Matrix64) -> Matrix64 {
+pub(super) fn inverse64(mut m: Matrix64) -> Matrix64 {
     let mut inverse = IDENTITY64;
     for column in 0..4 {
         let pivot = (column..4).max_by(|&a, &b| m[a][column].abs().total_cmp(&m[b][column].abs())).unwrap_or(column);

@@ -11,7 +11,10 @@ use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pbrt::flatten::{Flat, check_elements, flatten_named};
 use polyhaul_pbrt::options::Instances;
+use polyhaul_pbrt::shown::{ShownCamera, ShownInstance};
+use polyhaul_preview::{PlacedInstance, SceneCamera};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The meshes of a scene for a renderer, all of whose instances will be written.
 pub(crate) fn to_write(scene: Cow<'_, Scene>, options: &WriteOptions, warnings: &mut Warnings) -> Result<Scene> {
@@ -23,6 +26,36 @@ pub(crate) fn to_write(scene: Cow<'_, Scene>, options: &WriteOptions, warnings: 
 /// The meshes of a scene for a renderer, with its instances.
 pub(crate) fn with_instances(scene: Scene, limits: &Limits, warnings: &mut Warnings) -> Result<Scene> {
     flat(Cow::Owned(scene), (Instances::AsFormat, limits), warnings)
+}
+
+/// What a picture of a scene for a renderer shows.
+pub(crate) struct ShownScene {
+    pub(crate) scene: Scene,
+    pub(crate) definitions: Vec<Range<usize>>,
+    pub(crate) instances: Vec<PlacedInstance>,
+    pub(crate) camera: Option<SceneCamera>,
+}
+
+/// What a picture of a scene for a renderer shows. Warns about shapes that it does not.
+pub(crate) fn shown(scene: Scene, warnings: &mut Warnings) -> Result<ShownScene> {
+    let folder = scene.folder.clone();
+    let Scene { render, meshes, .. } = scene;
+    let render = render.unwrap_or_default();
+    let mut name_of = |included: &str, name: &str| references::from_scene_folder(&folder, included, name);
+    let mut shown = polyhaul_pbrt::shown::shown(&render, meshes, &mut name_of)?;
+    shown.flat.scene.folder = folder;
+    for (class, count) in &shown.flat.left_out {
+        let message = format!("shapes of class `{class}` are not drawn: {count}");
+        warnings.push_many("left-out-shapes", *count, Diagnostic::new(message));
+    }
+    let instance = |ShownInstance { definition, place }| PlacedInstance { definition, place };
+    let camera = |ShownCamera { axes, eye, tangent }| SceneCamera { axes, eye, tangent };
+    Ok(ShownScene {
+        scene: shown.flat.scene,
+        definitions: shown.definitions,
+        instances: shown.instances.into_iter().map(instance).collect(),
+        camera: shown.camera.map(camera),
+    })
 }
 
 /// The meshes of a scene for a renderer; anything else, and what MTL cannot express, is dropped with a warning.

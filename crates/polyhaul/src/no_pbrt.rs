@@ -5,7 +5,9 @@ use crate::options::{Limits, WriteOptions};
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
+use polyhaul_preview::{PlacedInstance, SceneCamera};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Fails: such a scene was built by the caller.
 pub(crate) fn to_write(_: Cow<'_, Scene>, _: &WriteOptions, _: &mut Warnings) -> Result<Scene> {
@@ -15,6 +17,19 @@ pub(crate) fn to_write(_: Cow<'_, Scene>, _: &WriteOptions, _: &mut Warnings) ->
 /// Fails: such a scene was built by the caller.
 pub(crate) fn with_instances(_: Scene, _: &Limits, _: &mut Warnings) -> Result<Scene> {
     Err(unsupported())
+}
+
+/// Fails: such a scene was built by the caller.
+pub(crate) fn shown(_: Scene, _: &mut Warnings) -> Result<ShownScene> {
+    Err(unsupported())
+}
+
+/// No such scene.
+pub(crate) struct ShownScene {
+    pub(crate) scene: Scene,
+    pub(crate) definitions: Vec<Range<usize>>,
+    pub(crate) instances: Vec<PlacedInstance>,
+    pub(crate) camera: Option<SceneCamera>,
 }
 
 fn unsupported() -> Error {

@@ -4,6 +4,7 @@
 
 pub use polyhaul_preview::{MAX_SIDE, PIXEL_BYTES, PreviewOptions, Style, View};
 
+use crate::flat::{self, ShownScene};
 use crate::format::Format;
 use crate::input::Input;
 use crate::load::{Content, ContentShape, Read, load_as, load_pieces};
@@ -17,7 +18,7 @@ use polyhaul_image::samples::{SampleType, convert_samples};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, ColorSpace, Image, Mesh, Scene};
 use polyhaul_pipeline::run::Phase;
-use polyhaul_preview::{MeshDrawing, Streamed};
+use polyhaul_preview::{Instanced, InstancedDrawing, MeshDrawing, Streamed};
 
 /// Meshes in files of at least so many bytes are drawn while they are read: their triangles are so small that only the
 /// colors of vertices are missed.
@@ -48,13 +49,21 @@ pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOpt
     }
     let shape = |from: Format| if from.is_image() { ContentShape::Image } else { ContentShape::Scene };
     let (Read { content, .. }, mut report) = load_as(&input, read, shape)?;
+    let content = match content {
+        Content::Scene(scene) if scene.render.is_some() => {
+            let picture = draw_instanced(scene, options, &mut report)?;
+            return Ok(Loaded::new(picture, report));
+        }
+        content => content,
+    };
     let clock = Clock::start_in("draw", Phase::Transform);
     let picture = match content {
-        Content::Scene(scene) => draw(scene, read, options, &mut report)?,
+        Content::Scene(scene) => draw(scene, options)?,
         Content::Image(image) => fit(image, options)?,
         _ => return Err(Error::new(ErrorKind::Internal, "a scene was read as something else")),
     };
     clock.stop(&mut report);
+    report.first_pixel = Some(report.elapsed());
     Ok(Loaded::new(picture, report))
 }
 
@@ -74,18 +83,29 @@ fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> 
         let drawn = drawing.finish()?;
         clock.stop(&mut all);
         match drawn {
-            Streamed::Picture(picture) => return Ok(Some(Loaded::new(picture, all))),
+            Streamed::Picture(picture) => {
+                all.first_pixel = Some(all.elapsed());
+                return Ok(Some(Loaded::new(picture, all)));
+            }
             Streamed::Again(found) => bounds = Some(found),
         }
     }
     Err(Error::new(ErrorKind::Internal, "a mesh has other bounds when it is read again"))
 }
 
-fn draw(scene: Scene, read: &ReadOptions, options: &PreviewOptions, report: &mut Report) -> Result<Image> {
-    let mut scene = match scene.render {
-        Some(_) => crate::flat::with_instances(scene, &read.limits, &mut report.warnings)?,
-        None => scene,
-    };
+/// Draws a scene whose definitions are shown many times: first one sample for each pixel, then the others.
+fn draw_instanced(scene: Scene, options: &PreviewOptions, report: &mut Report) -> Result<Image> {
+    let clock = Clock::start_in("trees", Phase::Transform);
+    let ShownScene { scene, definitions, instances, camera } = flat::shown(scene, &mut report.warnings)?;
+    let instanced = Instanced { scene: &scene, definitions: &definitions, instances: &instances, camera };
+    let drawing = InstancedDrawing::new(instanced, options)?;
+    clock.stop(report);
+    report.phase("draw", || drawing.first())?;
+    report.first_pixel = Some(report.elapsed());
+    report.phase("refine", || drawing.rest())
+}
+
+fn draw(mut scene: Scene, options: &PreviewOptions) -> Result<Image> {
     // Polygons may be concave.
     let has_polygons = |mesh: &Mesh| mesh.faces.offsets.windows(2).any(|pair| pair[1] - pair[0] > 3);
     if scene.meshes.iter().any(has_polygons) {

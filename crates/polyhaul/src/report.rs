@@ -35,6 +35,8 @@ pub struct Report {
     pub copied_bytes: u64,
     /// Time by phase, in order; `read` and `write` are among the names.
     pub phases: Vec<Phase>,
+    /// The time from the start until a whole picture was in memory, with a sample for each pixel at least: of previews.
+    pub first_pixel: Option<Duration>,
     /// The number of worker threads.
     pub threads: usize,
     /// Warnings about anything repaired, skipped or missing.

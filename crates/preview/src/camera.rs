@@ -8,8 +8,10 @@ use polyhaul_model::{Axes, Bounds};
 /// The direction that a scene is seen from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// From the front, the right and above.
+    /// As the scene's own camera sees it; as [`View::Iso`] if it has none.
     #[default]
+    Camera,
+    /// From the front, the right and above.
     Iso,
     /// From the front: looking forward.
     Front,
@@ -23,6 +25,17 @@ pub enum View {
     Top,
     /// From below.
     Bottom,
+}
+
+/// A scene's own camera.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SceneCamera {
+    /// Right, up and forward in the scene, each of length 1.
+    pub axes: [[f64; 3]; 3],
+    /// Its place.
+    pub eye: [f64; 3],
+    /// The tangent of half its angle of view, across the shorter side of the picture.
+    pub tangent: f64,
 }
 
 /// Half the vertical angle of view: that of a lens of 85 mm on film of 24 mm, which shows objects with little
@@ -97,6 +110,41 @@ impl Camera {
         Camera { rows, eye, focal, center, projection }
     }
 
+    /// A scene's own camera. Depths are right for what is `near` or farther.
+    pub(crate) fn from_scene(lens: &SceneCamera, near: f64, [width, height]: [usize; 2]) -> Camera {
+        let [right, up, forward] = lens.axes;
+        let rows = [right, up, scale(forward, -1.0)];
+        let focal = 0.5 * width.min(height) as f64 / lens.tangent;
+        let center = [0.5 * width as f64, 0.5 * height as f64];
+        let narrow = |values: Vector| values.map(|value| value as f32);
+        let projection = Projection {
+            middle: narrow(lens.eye),
+            rows: rows.map(narrow),
+            distance: 0.0,
+            focal: focal as f32,
+            center: center.map(|value| value as f32),
+            depth: [1.0, near as f32],
+        };
+        Camera { rows, eye: lens.eye, focal, center, projection }
+    }
+
+    /// The depth of a distance forward.
+    pub(crate) fn depth(&self, distance: f32) -> f32 {
+        self.projection.depth[0] - self.projection.depth[1] / distance
+    }
+
+    /// How far right, up and forward of the camera a position is.
+    pub(crate) fn seen(&self, position: [f32; 3]) -> [f64; 3] {
+        let offset = subtract(wide(position), self.eye);
+        let [right, up, toward] = self.rows.map(|row| dot(row, offset));
+        [right, up, -toward]
+    }
+
+    /// How far right and up the picture reaches at distance 1.
+    pub(crate) fn reach(&self) -> [f64; 2] {
+        self.center.map(|center| center / self.focal)
+    }
+
     /// The pixel coordinates of a position, from the upper left corner, and its depth from 0 (near) to 1 (far). What is
     /// nearer or farther than the camera's range has another depth, or none (NaN).
     #[inline]
@@ -137,7 +185,7 @@ fn rows(view: View, axes: Axes) -> [Vector; 3] {
     let (forward, up) = (axes.forward.direction(), axes.up.direction());
     let (front, right) = (scale(forward, -1.0), cross(forward, up));
     let toward = match view {
-        View::Iso => unit(add(add(front, scale(right, 0.7)), scale(up, 0.55))),
+        View::Camera | View::Iso => unit(add(add(front, scale(right, 0.7)), scale(up, 0.55))),
         View::Front => front,
         View::Back => forward,
         View::Left => scale(right, -1.0),

@@ -79,6 +79,19 @@ impl Frame {
         [self.width, self.height]
     }
 
+    /// The place of a sample among all.
+    pub(crate) fn index(&self, x: usize, y: usize, sample: usize) -> usize {
+        (y * self.width + x) * SAMPLES + sample
+    }
+
+    /// Says what is at a sample, whatever was drawn there.
+    pub(crate) fn set(&self, index: usize, hit: Option<Hit>) {
+        let value = hit.map_or(EMPTY, |Hit { depth, payload }| {
+            ((depth.clamp(0.0, 1.0) * MAX_DEPTH) as u64) << PAYLOAD_BITS | payload
+        });
+        self.samples[index].store(value, Ordering::Relaxed);
+    }
+
     /// What is nearest at the samples of a pixel.
     pub(crate) fn hits(&self, x: usize, y: usize) -> [Option<Hit>; SAMPLES] {
         let first = (y * self.width + x) * SAMPLES;

@@ -22,7 +22,10 @@ mod camera;
 mod color;
 mod draw;
 mod frame;
+mod geometry;
+mod instanced;
 mod packed;
+mod packet;
 mod scene;
 mod shade;
 mod stream;
@@ -32,7 +35,8 @@ mod vector;
 #[cfg(test)]
 mod tests;
 
-pub use camera::View;
+pub use camera::{SceneCamera, View};
+pub use instanced::{Instanced, InstancedDrawing, PlacedInstance};
 pub use stream::{MeshDrawing, Streamed};
 
 use camera::Camera;
@@ -64,8 +68,8 @@ polyhaul_model::options! {
     pub struct PreviewOptions {
         /// Width and height in pixels (800 x 600).
         pub size: [usize; 2] = [800, 600], with_size;
-        /// The direction that the scene is seen from (from the front, the right and above).
-        pub view: View = View::Iso, with_view;
+        /// The direction that the scene is seen from (as the scene's camera, or from the front, the right and above).
+        pub view: View = View::Camera, with_view;
         /// What is shown (surfaces in the light).
         pub style: Style = Style::Shaded, with_style;
         /// Red, green, blue (sRGB) and alpha of the background (a light gray, opaque).

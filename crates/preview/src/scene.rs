@@ -5,7 +5,7 @@
 use crate::frame::PAYLOAD_BITS;
 use crate::vector::{Vector, wide};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::{Bounds, Elements, Mesh, Object, Scene};
+use polyhaul_model::{Bounds, Elements, Mesh, Object, Scene, Values};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -24,12 +24,20 @@ pub(crate) enum PartKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) mesh: &'a Mesh,
-    pub(crate) object: Option<&'a Object>,
+    /// Where its positions are in the scene, if they are not there already.
+    pub(crate) place: Option<Place>,
+    /// The material slots of its object, if that has any.
+    pub(crate) slots: Option<&'a [Option<usize>]>,
+    /// The width of lines at each position: the vertex column `width`.
+    pub(crate) widths: Option<&'a [f32]>,
     pub(crate) kind: PartKind,
     pub(crate) elements: Range<usize>,
     /// The payload of corner or point 0 of the mesh, though it may not belong to the part.
     base: u64,
 }
+
+/// Three rows of a matrix whose last row is 0 0 0 1.
+pub(crate) type Place = [[f32; 4]; 3];
 
 /// All parts of a scene.
 pub(crate) struct Parts<'a> {
@@ -47,15 +55,7 @@ impl<'a> Parts<'a> {
         let moved = scene.objects.iter().any(|object| object.transform.is_some());
         if moved {
             for object in &scene.objects {
-                let Some(mesh) = scene.meshes.get(object.mesh) else { continue };
-                let (start, end) = (object.start, object.end);
-                let ranges = [start.faces..end.faces, start.lines..end.lines, start.points..end.points];
-                parts.add(
-                    mesh,
-                    Some(object),
-                    ranges.map(|range| range.start as usize..range.end as usize),
-                    &mut next,
-                )?;
+                parts.add_object(scene, object, &mut next)?;
             }
         } else {
             for mesh in &scene.meshes {
@@ -64,6 +64,31 @@ impl<'a> Parts<'a> {
             }
         }
         Ok(parts)
+    }
+
+    /// The parts of some objects, range by range: the parts of each.
+    ///
+    /// # Errors
+    /// As for [`Parts::from_scene`].
+    pub(crate) fn from_objects(scene: &'a Scene, ranges: &[Range<usize>]) -> Result<(Parts<'a>, Vec<Range<usize>>)> {
+        let mut parts = Parts { parts: Vec::new(), firsts: Vec::new() };
+        let (mut next, mut own) = (0, Vec::new());
+        own.try_reserve_exact(ranges.len())?;
+        for range in ranges {
+            let first = parts.parts.len();
+            for object in scene.objects.get(range.clone()).unwrap_or_default() {
+                parts.add_object(scene, object, &mut next)?;
+            }
+            own.push(first..parts.parts.len());
+        }
+        Ok((parts, own))
+    }
+
+    fn add_object(&mut self, scene: &'a Scene, object: &'a Object, next: &mut u64) -> Result<()> {
+        let Some(mesh) = scene.meshes.get(object.mesh) else { return Ok(()) };
+        let (start, end) = (object.start, object.end);
+        let ranges = [start.faces..end.faces, start.lines..end.lines, start.points..end.points];
+        self.add(mesh, Some(object), ranges.map(|range| range.start as usize..range.end as usize), next)
     }
 
     fn add(
@@ -92,10 +117,23 @@ impl<'a> Parts<'a> {
             }
             try_push(&mut self.firsts, *next, "a picture")?;
             let base = next.wrapping_sub(corners.start as u64);
-            try_push(&mut self.parts, Part { mesh, object, kind, elements, base }, "a picture")?;
+            let place = object.and_then(|object| object.transform).map(|[x, y, z, _]| [x, y, z]);
+            let widths = mesh.vertex_columns.iter().find(|column| column.name == "width");
+            let widths = widths.and_then(|column| match &column.values {
+                Values::F32(widths) => Some(&widths[..]),
+                _ => None,
+            });
+            let slots = object.and_then(|object| object.materials.as_deref());
+            try_push(&mut self.parts, Part { mesh, place, slots, widths, kind, elements, base }, "a picture")?;
             *next += corners.len() as u64;
         }
         Ok(())
+    }
+
+    /// The number of payloads.
+    pub(crate) fn count(&self) -> u64 {
+        let last = self.parts.last().map_or(0, |part| part.base.wrapping_add(part.end() as u64));
+        last.max(self.firsts.last().copied().unwrap_or(0))
     }
 
     /// The part of a payload, and the corner or point that it stands for.
@@ -122,7 +160,16 @@ fn corners(elements: &Elements, range: &Range<usize>) -> Range<usize> {
     at(range.start)..at(range.end)
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    /// One past its last corner or point.
+    fn end(&self) -> usize {
+        match self.kind {
+            PartKind::Faces => corners(&self.mesh.faces, &self.elements).end,
+            PartKind::Lines => corners(&self.mesh.lines, &self.elements).end,
+            PartKind::Points | PartKind::Positions => self.elements.end,
+        }
+    }
+
     /// The payload of a corner or a point.
     #[inline]
     pub(crate) fn payload(&self, index: usize) -> u64 {
@@ -133,15 +180,9 @@ impl Part<'_> {
     #[inline]
     pub(crate) fn position(&self, index: usize) -> [f32; 3] {
         let position = self.mesh.positions.get(index).copied().unwrap_or([f32::NAN; 3]);
-        match self.object.and_then(|object| object.transform.as_ref()) {
+        match &self.place {
             None => position,
-            Some(rows) => {
-                let row = |row: usize| {
-                    let [a, b, c, d] = rows[row];
-                    a * position[0] + b * position[1] + c * position[2] + d
-                };
-                [row(0), row(1), row(2)]
-            }
+            Some(place) => moved(place, position),
         }
     }
 
@@ -150,6 +191,20 @@ impl Part<'_> {
     pub(crate) fn corner(&self, corner: usize) -> [f32; 3] {
         let elements = if self.kind == PartKind::Lines { &self.mesh.lines } else { &self.mesh.faces };
         self.position(elements.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize))
+    }
+
+    /// Half the width of a line at a corner.
+    #[inline]
+    pub(crate) fn radius(&self, corner: usize) -> f32 {
+        let index = self.mesh.lines.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize);
+        let width = self.widths.and_then(|widths| widths.get(index)).copied().unwrap_or(0.0);
+        0.5 * width * self.scale()
+    }
+
+    /// Half the width of its lines where they are widest.
+    pub(crate) fn widest(&self) -> f32 {
+        let widths = self.widths.filter(|_| self.kind == PartKind::Lines).unwrap_or_default();
+        0.5 * self.scale() * widths.iter().copied().filter(|width| width.is_finite()).fold(0.0, f32::max)
     }
 
     /// The index of the position of a point.
@@ -171,24 +226,54 @@ impl Part<'_> {
     /// A normal, or another direction, as it is in the scene: it stays perpendicular to its surface.
     pub(crate) fn direction(&self, normal: [f32; 3]) -> Vector {
         let normal = wide(normal);
-        let Some(rows) = self.object.and_then(|object| object.transform.as_ref()) else { return normal };
+        let Some(rows) = &self.place else { return normal };
         // By the cofactors of the matrix: its inverse transposed, times its determinant.
         let [a, b, c] = [0, 1, 2].map(|row| [rows[row][0], rows[row][1], rows[row][2]].map(f64::from));
         let cofactors = [crate::vector::cross(b, c), crate::vector::cross(c, a), crate::vector::cross(a, b)];
         cofactors.map(|row| crate::vector::dot(row, normal))
     }
 
-    fn moved_bounds(&self, bounds: Bounds) -> Bounds {
-        let corner = |number: usize| {
-            let pick = |axis: usize| if number >> axis & 1 == 0 { bounds.min[axis] } else { bounds.max[axis] };
-            [pick(0), pick(1), pick(2)]
-        };
-        let Some(rows) = self.object.and_then(|object| object.transform.as_ref()) else { return bounds };
-        let moved = |[x, y, z]: [f32; 3]| {
-            let row = |row: usize| rows[row][0] * x + rows[row][1] * y + rows[row][2] * z + rows[row][3];
-            [row(0), row(1), row(2)]
-        };
-        let point = |at: [f32; 3]| Bounds { min: at, max: at };
-        (1..8).map(|number| point(moved(corner(number)))).fold(point(moved(corner(0))), Bounds::union)
+    /// The largest factor by which its place makes anything longer, about.
+    pub(crate) fn scale(&self) -> f32 {
+        let Some(rows) = &self.place else { return 1.0 };
+        let length = |column: usize| rows.iter().map(|row| row[column] * row[column]).sum::<f32>().sqrt();
+        length(0).max(length(1)).max(length(2))
     }
+
+    /// The same part at another place.
+    pub(crate) fn placed(&self, outer: &Place) -> Part<'a> {
+        let place = self.place.as_ref().map_or(*outer, |inner| multiplied(outer, inner));
+        Part { place: Some(place), elements: self.elements.clone(), ..*self }
+    }
+
+    pub(crate) fn moved_bounds(&self, bounds: Bounds) -> Bounds {
+        self.place.as_ref().map_or(bounds, |place| moved_box(place, bounds))
+    }
+}
+
+/// A position after a transform.
+#[inline]
+pub(crate) fn moved(place: &Place, [x, y, z]: [f32; 3]) -> [f32; 3] {
+    place.map(|[a, b, c, d]| a * x + b * y + c * z + d)
+}
+
+/// The box around a box after a transform: around its middle, by as much as each axis adds.
+pub(crate) fn moved_box(place: &Place, Bounds { min, max }: Bounds) -> Bounds {
+    let middle = moved(place, std::array::from_fn(|axis| 0.5 * (min[axis] + max[axis])));
+    let half: [f32; 3] = std::array::from_fn(|axis| 0.5 * (max[axis] - min[axis]));
+    let reach = place.map(|[a, b, c, _]| a.abs() * half[0] + b.abs() * half[1] + c.abs() * half[2]);
+    Bounds {
+        min: std::array::from_fn(|axis| middle[axis] - reach[axis]),
+        max: std::array::from_fn(|axis| middle[axis] + reach[axis]),
+    }
+}
+
+/// One transform after another.
+fn multiplied(outer: &Place, inner: &Place) -> Place {
+    outer.map(|row| {
+        std::array::from_fn(|column| {
+            let sum: f32 = (0..3).map(|at| row[at] * inner[at][column]).sum();
+            sum + if column == 3 { row[3] } else { 0.0 }
+        })
+    })
 }

@@ -27,10 +27,10 @@ impl Surfaces for SceneSurfaces<'_> {
 
 impl SceneSurfaces<'_> {
     /// What is at a place in the picture.
-    fn of_part(&self, part: &Part<'_>, index: usize, place: [f64; 2]) -> Surface {
+    pub(crate) fn of_part(&self, part: &Part<'_>, index: usize, place: [f64; 2]) -> Surface {
         match part.kind {
             PartKind::Faces => self.face(part, index, place),
-            PartKind::Lines => Surface { normal: None, color: DARK_GRAY, id: id_color(index as u32) },
+            PartKind::Lines => self.line(part, index),
             PartKind::Points | PartKind::Positions => {
                 let position = part.point(index);
                 let normal = match part.mesh.normal_domain {
@@ -44,6 +44,19 @@ impl SceneSurfaces<'_> {
                 Surface { normal, color, id: id_color(position as u32) }
             }
         }
+    }
+
+    /// A line from a corner on. One with a width is a ribbon that faces the camera.
+    fn line(&self, part: &Part<'_>, corner: usize) -> Surface {
+        let material = part.slots.and_then(|slots| *slots.first()?);
+        let id = id_color(material.map_or(corner as u32, |number| 1 + number as u32));
+        if material.is_none() {
+            return Surface { normal: None, color: DARK_GRAY, id };
+        }
+        let [a, b] = [corner, corner + 1].map(|corner| wide(part.corner(corner)));
+        let (along, toward) = (subtract(b, a), subtract(self.camera.eye(), a));
+        let normal = facing(cross(cross(along, toward), along), toward);
+        Surface { normal, color: self.color_of(material), id }
     }
 
     /// A face at a place in the picture, where `corner` is the second of a triangle's.
@@ -97,8 +110,7 @@ impl SceneSurfaces<'_> {
 
     /// The material of a face: its index in the scene.
     fn material(&self, part: &Part<'_>, face: usize) -> Option<usize> {
-        let slots = part.object.and_then(|object| object.materials.as_ref());
-        if let Some(slots) = slots {
+        if let Some(slots) = part.slots {
             let slot = part.mesh.face_materials.get(face).copied().unwrap_or(0);
             return usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
         }
@@ -106,7 +118,12 @@ impl SceneSurfaces<'_> {
     }
 
     fn material_color(&self, part: &Part<'_>, face: usize) -> [f32; 3] {
-        let material = self.material(part, face).and_then(|number| self.scene.materials.get(number));
+        self.color_of(self.material(part, face))
+    }
+
+    /// The linear color of a material.
+    fn color_of(&self, material: Option<usize>) -> [f32; 3] {
+        let material = material.and_then(|number| self.scene.materials.get(number));
         match material.and_then(|material| material.diffuse.as_ref()) {
             Some(Color::Rgb(color)) => color.map(|channel| channel.clamp(0.0, 1.0)),
             _ => GRAY,

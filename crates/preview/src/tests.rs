@@ -4,8 +4,9 @@ use super::*;
 use crate::frame::{PLACES, SAMPLES};
 use crate::scene::PartKind;
 use crate::vector::{cross, dot, subtract, wide};
-use polyhaul_model::{Color, Counts, Domain, Elements, Material, Mesh, Object, Run, Samples};
+use polyhaul_model::{Color, Column, Counts, Domain, Elements, Material, Mesh, Object, Run, Samples, Values};
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
+use std::ops::Range;
 
 /// Numbers that are the same everywhere, from -1 to 1.
 struct Random(u64);
@@ -269,4 +270,112 @@ fn lists_of_any_size_and_indices_out_of_range_are_drawn_or_left_out() {
     assert_eq!(draw(&[0, 0, 1, 3, 7], &[9, 0, 1, 0, 1, 2, 3]), square);
     assert_eq!(pixel(&draw(&[0, 3], &[0, 1, 4]), 80, 60)[3], 0);
     assert_eq!(pixel(&draw(&[0, 9, 2], &[0, 1]), 80, 60)[3], 0);
+}
+
+/// Objects of a soup and a line with a width, and instances of them: everything twice, and things that cannot be shown.
+fn instanced() -> (Scene, Vec<Range<usize>>, Vec<PlacedInstance>) {
+    let mesh = soup(400);
+    let lines = Elements { offsets: vec![0, 3].into(), corner_positions: vec![0, 1, 2].into(), ..Elements::default() };
+    let width = Column { name: "width".into(), values: Values::F32(vec![0.2, 0.1, 0.05].into()), offsets: None };
+    let positions = vec![[-1.0, 0.0, 0.0], [0.0, 1.0, 0.5], [1.0, 1.0, 0.0]];
+    let curve = Mesh { positions: positions.into(), lines, vertex_columns: vec![width], ..Mesh::default() };
+    let object = |mesh: usize, end: Counts, shift: f32| {
+        let rows = [[1.0, 0.0, 0.0, shift], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+        Object { mesh, end, transform: Some(rows), ..Object::default() }
+    };
+    let objects = vec![object(0, mesh.counts(), 0.0), object(0, mesh.counts(), 1.5), object(1, curve.counts(), 0.0)];
+    let scene = Scene { meshes: vec![mesh, curve], objects, ..Scene::default() };
+    let place = |x: f32, y: f32, scale: f32| [[0.0, scale, 0.0, x], [-scale, 0.0, 0.0, y], [0.0, 0.0, scale, 0.1 * x]];
+    let instance = |definition: u32, place| PlacedInstance { definition, place };
+    let mut instances: Vec<_> = (0..40).map(|n| instance(n % 2, place((n % 8) as f32, (n / 8) as f32, 0.2))).collect();
+    instances.extend([
+        instance(7, place(0.0, 0.0, 1.0)),
+        instance(0, place(f32::NAN, 0.0, 1.0)),
+        instance(0, place(3.0, 3.0, f32::INFINITY)),
+        instance(1, place(3.0, 3.0, 0.0)),
+        instance(0, [[0.0; 4]; 3]),
+    ]);
+    (scene, vec![0..2, 2..3], instances)
+}
+
+#[test]
+fn instances_are_where_flattened_objects_are() {
+    let (scene, definitions, mut instances) = instanced();
+    instances.truncate(40);
+    // Lines have no width on a screen.
+    instances.retain(|instance| instance.definition == 0);
+    let instanced = Instanced { scene: &scene, definitions: &definitions, instances: &instances, camera: None };
+    let options = options(2).with_view(View::Iso).with_background([0; 4]);
+    let drawing = InstancedDrawing::new(instanced, &options).unwrap();
+    drawing.first().unwrap();
+    let cast = drawing.rest().unwrap();
+    let mut flat = Scene { meshes: scene.meshes.clone(), ..Scene::default() };
+    for instance in &instances {
+        for object in &scene.objects[..2] {
+            let inner = object.transform.unwrap();
+            let row = |row: [f32; 4]| {
+                std::array::from_fn(|at| {
+                    (0..3).map(|k| row[k] * inner[k][at]).sum::<f32>() + if at == 3 { row[3] } else { 0.0 }
+                })
+            };
+            let [x, y, z] = instance.place.map(row);
+            flat.objects.push(Object { transform: Some([x, y, z, [0.0, 0.0, 0.0, 1.0]]), ..object.clone() });
+        }
+    }
+    let drawn = preview(&flat, &options).unwrap();
+    let differing = bytes(&cast).chunks(4).zip(bytes(&drawn).chunks(4));
+    let differing = differing.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 24)).count();
+    // Bounds, and so cameras, differ by rounding, and edges with them.
+    assert!(differing < 160 * 120 / 50, "{differing}");
+}
+
+#[test]
+fn instanced_pictures_are_the_same_for_any_number_of_threads_and_nothing_hostile_matters() {
+    let (scene, definitions, instances) = instanced();
+    let draw = |threads: usize, camera: Option<SceneCamera>, size: [usize; 2]| {
+        let instanced = Instanced { scene: &scene, definitions: &definitions, instances: &instances, camera };
+        let options = options(threads).with_size(size);
+        let drawing = InstancedDrawing::new(instanced, &options).unwrap();
+        (drawing.first().unwrap(), drawing.rest().unwrap())
+    };
+    // From the middle of everything, mirrored.
+    let axes = [[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let inside = SceneCamera { axes, eye: [3.5, 2.5, -0.2], tangent: 1.0 };
+    for camera in [None, Some(inside)] {
+        for size in [[160, 120], [3, 5], [9, 1]] {
+            let wanted = draw(1, camera, size);
+            assert!([2, 3, 8].into_iter().all(|threads| draw(threads, camera, size) == wanted));
+        }
+    }
+    let (first, whole) = draw(2, None, [160, 120]);
+    let background = options(1).background;
+    let covered = |image: &Image| bytes(image).chunks(4).filter(|pixel| *pixel != background).count();
+    assert!(covered(&first) > 1000 && covered(&whole) >= covered(&first));
+    let none = Instanced { scene: &Scene::default(), definitions: &[], instances: &instances, camera: None };
+    let options = options(1);
+    let empty = InstancedDrawing::new(none, &options).unwrap().first().unwrap();
+    assert_eq!(covered(&empty), 0);
+}
+
+#[test]
+fn wide_lines_are_as_wide_as_they_say() {
+    let lines = Elements { offsets: vec![0, 2].into(), corner_positions: vec![0, 1].into(), ..Elements::default() };
+    let width = Column { name: "width".into(), values: Values::F32(vec![0.5, 0.5].into()), offsets: None };
+    let positions = vec![[0.0, -50.0, 5.0], [0.0, 50.0, 5.0]];
+    let mesh = Mesh { positions: positions.into(), lines, vertex_columns: vec![width], ..Mesh::default() };
+    let object = Object { end: mesh.counts(), ..Object::default() };
+    let scene = Scene { meshes: vec![mesh], objects: vec![object], ..Scene::default() };
+    let place = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+    let instances = [PlacedInstance { definition: 0, place }];
+    let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let camera = Some(SceneCamera { axes, eye: [0.0; 3], tangent: 1.0 });
+    let instanced = Instanced { scene: &scene, definitions: &[0..1], instances: &instances, camera };
+    let options = options(1).with_size([200, 100]).with_background([0; 4]);
+    let drawing = InstancedDrawing::new(instanced, &options).unwrap();
+    drawing.first().unwrap();
+    let picture = drawing.rest().unwrap();
+    // 100 pixels are 10 units at this distance, so that the line is 5 pixels wide.
+    let covered: f64 = (0..200).map(|x| f64::from(pixel(&picture, x, 50)[3]) / 255.0).sum();
+    assert!((covered - 5.0).abs() < 0.6, "{covered}");
+    assert_eq!(pixel(&picture, 100, 50)[3], 255);
 }

@@ -29,7 +29,7 @@ pub struct PreviewArgs {
     #[arg(long, value_name = "WxH", default_value = "800x600", value_parser = size)]
     pub size: [usize; 2],
     /// Direction of view
-    #[arg(long, value_name = "VIEW", value_enum, default_value = "iso")]
+    #[arg(long, value_name = "VIEW", value_enum, default_value = "camera")]
     pub view: ViewName,
     /// What the picture shows
     #[arg(long, value_name = "STYLE", value_enum, default_value = "shaded")]
@@ -51,6 +51,8 @@ pub struct PreviewArgs {
 /// A direction of view by name.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ViewName {
+    /// The scene's camera; `iso` if it has none
+    Camera,
     /// From the front, the right and above
     Iso,
     /// From the front
@@ -84,6 +86,7 @@ impl PreviewArgs {
     /// The library's options.
     pub fn options(&self) -> PreviewOptions {
         let view = match self.view {
+            ViewName::Camera => View::Camera,
             ViewName::Iso => View::Iso,
             ViewName::Front => View::Front,
             ViewName::Back => View::Back,

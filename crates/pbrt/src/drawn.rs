@@ -1,0 +1,251 @@
+//! Shapes that are no meshes, as meshes to look at: spheres, cylinders and disks in facets, curves as lines with
+//! widths.
+//!
+//! For pictures alone. What a scene is converted to has none of these.
+
+use super::flatten::Stand;
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::render::{ParameterValues, Parameters, Render, Shape, Transform};
+use polyhaul_model::{Column, Domain, Elements, Mesh, Values};
+use std::collections::{HashMap, HashSet};
+use std::f64::consts::TAU;
+
+/// Facets around a quadric, by the number of quadrics in the scene.
+const FACETS: [(usize, u32); 3] = [(200, 96), (5_000, 32), (usize::MAX, 12)];
+/// The most straight pieces of a cubic curve. They are off by at most a 200th of its length.
+const MOST_PIECES: u32 = 8;
+/// The default width of curves.
+const WIDTH: f32 = 1.0;
+
+/// Makes meshes of a scene's shapes, one after another.
+pub(super) struct DrawnShapes<'a> {
+    render: &'a Render,
+    facets: u32,
+    /// The shapes that begin a definition, or follow one.
+    firsts: HashSet<usize>,
+    /// The first curve of curves that are one mesh, and the last.
+    runs: HashMap<usize, usize>,
+}
+
+impl<'a> DrawnShapes<'a> {
+    pub(super) fn new(render: &'a Render) -> Result<DrawnShapes<'a>> {
+        let is_quadric = |shape: &Shape<'_>| matches!(shape.class(), "sphere" | "cylinder" | "disk");
+        let count = render.shapes().filter(is_quadric).count();
+        let facets = FACETS.into_iter().find(|&(most, _)| count <= most).map_or(12, |(_, facets)| facets);
+        let firsts = render.objects.iter().flat_map(|object| [object.shapes.start, object.shapes.end]).collect();
+        let mut drawn = DrawnShapes { render, facets, firsts, runs: HashMap::new() };
+        drawn.find_runs()?;
+        Ok(drawn)
+    }
+
+    /// Finds curves that follow one another, with one material and at one place.
+    fn find_runs(&mut self) -> Result<()> {
+        let mut open: Option<(usize, (usize, Transform))> = None;
+        for shape in self.render.shapes().filter(|shape| shape.class() == "curve") {
+            let key = (shape.state_index(), shape.motion().start);
+            match open {
+                Some((first, of)) if of == key && self.follows(first, shape.index) => {
+                    self.runs.insert(first, shape.index);
+                }
+                _ => {
+                    self.runs.try_reserve(1).map_err(|_| polyhaul_model::error::Error::memory("curves"))?;
+                    self.runs.insert(shape.index, shape.index);
+                    open = Some((shape.index, key));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a curve continues the run that began at `first`.
+    fn follows(&self, first: usize, index: usize) -> bool {
+        self.runs.get(&first) == Some(&(index - 1)) && !self.firsts.contains(&index)
+    }
+
+    /// What stands for a shape.
+    pub(super) fn stand(&self, shape: &Shape<'a>) -> Result<Option<Stand>> {
+        let parameters = shape.parameters();
+        Ok(match shape.class() {
+            "sphere" => Some(Stand::Mesh(Box::new(self.sphere(parameters)?))),
+            "cylinder" => Some(Stand::Mesh(Box::new(self.cylinder(parameters)?))),
+            "disk" => Some(Stand::Mesh(Box::new(self.disk(parameters)?))),
+            "curve" => Some(match self.runs.get(&shape.index) {
+                Some(&last) => Stand::Mesh(Box::new(self.curves(shape.index, last)?)),
+                None => Stand::Elsewhere,
+            }),
+            _ => None,
+        })
+    }
+
+    fn sphere(&self, parameters: Parameters<'_>) -> Result<Mesh> {
+        let radius = number(parameters, "radius", 1.0);
+        let [low, high] = [("zmin", -radius), ("zmax", radius)]
+            .map(|(name, most)| (number(parameters, name, most) / radius).clamp(-1.0, 1.0).acos());
+        let point = |u: f64, v: f64, turn: f64| {
+            let angle = low + v * (high - low);
+            let normal = [angle.sin() * (u * turn).cos(), angle.sin() * (u * turn).sin(), angle.cos()];
+            (normal.map(|value| value * radius), normal)
+        };
+        self.grid(parameters, self.facets / 2, point)
+    }
+
+    fn cylinder(&self, parameters: Parameters<'_>) -> Result<Mesh> {
+        let radius = number(parameters, "radius", 1.0);
+        let (low, high) = (number(parameters, "zmin", -1.0), number(parameters, "zmax", 1.0));
+        let point = |u: f64, v: f64, turn: f64| {
+            let (sin, cos) = (u * turn).sin_cos();
+            ([radius * cos, radius * sin, low + v * (high - low)], [cos, sin, 0.0])
+        };
+        self.grid(parameters, 1, point)
+    }
+
+    fn disk(&self, parameters: Parameters<'_>) -> Result<Mesh> {
+        let (outer, inner) = (number(parameters, "radius", 1.0), number(parameters, "innerradius", 0.0));
+        let height = number(parameters, "height", 0.0);
+        let point = |u: f64, v: f64, turn: f64| {
+            let (sin, cos) = (u * turn).sin_cos();
+            let radius = outer + v * (inner - outer);
+            ([radius * cos, radius * sin, height], [0.0, 0.0, 1.0])
+        };
+        self.grid(parameters, 1, point)
+    }
+
+    /// A grid of quads around the z axis: `point` has the position and the normal at two parts from 0 to 1, given the
+    /// angle of a whole turn.
+    fn grid(
+        &self,
+        parameters: Parameters<'_>,
+        rows: u32,
+        point: impl Fn(f64, f64, f64) -> ([f64; 3], [f64; 3]),
+    ) -> Result<Mesh> {
+        let turn = number(parameters, "phimax", 360.0).to_radians().min(TAU);
+        let columns = self.facets;
+        let (mut positions, mut normals, mut corners) = (Vec::new(), Vec::new(), Vec::new());
+        let count = ((columns + 1) * (rows + 1)) as usize;
+        positions.try_reserve_exact(count)?;
+        normals.try_reserve_exact(count)?;
+        for row in 0..=rows {
+            for column in 0..=columns {
+                let (u, v) = (f64::from(column) / f64::from(columns), f64::from(row) / f64::from(rows));
+                let (position, normal) = point(u, v, turn);
+                positions.push(position.map(|value| value as f32));
+                normals.push(normal.map(|value| value as f32));
+            }
+        }
+        corners.try_reserve_exact(4 * (columns * rows) as usize)?;
+        for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+            let first = row * (columns + 1) + column;
+            corners.extend([first, first + 1, first + columns + 2, first + columns + 1]);
+        }
+        let offsets: Vec<u32> = (0..=columns * rows).map(|face| 4 * face).collect();
+        let faces = Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() };
+        let normal_domain = Domain::Vertex;
+        Ok(Mesh { positions: positions.into(), normals: normals.into(), normal_domain, faces, ..Mesh::default() })
+    }
+
+    /// The mesh of curves, from one to another.
+    fn curves(&self, first: usize, last: usize) -> Result<Mesh> {
+        let mut lines = CurveLines::default();
+        for shape in (first..=last).filter_map(|index| self.render.shape(index)) {
+            lines.add(shape.parameters())?;
+        }
+        let CurveLines { positions, widths, offsets, corners } = lines;
+        let lines = Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() };
+        let width = Column { name: "width".into(), values: Values::F32(widths.into()), offsets: None };
+        Ok(Mesh { positions: positions.into(), lines, vertex_columns: vec![width], ..Mesh::default() })
+    }
+}
+
+/// Lines that curves are cut into.
+#[derive(Default)]
+struct CurveLines {
+    positions: Vec<[f32; 3]>,
+    widths: Vec<f32>,
+    offsets: Vec<u32>,
+    corners: Vec<u32>,
+}
+
+impl CurveLines {
+    /// Adds a curve: all of its pieces are one line.
+    fn add(&mut self, parameters: Parameters<'_>) -> Result<()> {
+        let points = parameters.get("P").and_then(|it| it.values.rows::<3>()).unwrap_or_default();
+        let degree = match parameters.get("degree").map(|it| it.values) {
+            Some(ParameterValues::Integers(&[2])) => 2,
+            _ => 3,
+        };
+        let is_spline = parameters.string("basis") == Some("bspline");
+        let width = number(parameters, "width", f64::from(WIDTH)) as f32;
+        let widths = [("width0", width), ("width1", width)].map(|(name, width)| number(parameters, name, width.into()));
+        let step = if is_spline { 1 } else { degree };
+        if points.len() <= degree {
+            return Ok(());
+        }
+        let count = (points.len() - 1 - degree) / step + 1;
+        if self.offsets.is_empty() {
+            try_push(&mut self.offsets, 0, "curves")?;
+        }
+        for piece in 0..count {
+            let own = points.get(piece * step..=piece * step + degree).unwrap_or_default();
+            let bezier = bezier(own, is_spline);
+            let parts = parts(&bezier);
+            for part in u32::from(piece > 0)..=parts {
+                let along = f64::from(part) / f64::from(parts);
+                let whole = (piece as f64 + along) / count as f64;
+                let width = (widths[0] + whole * (widths[1] - widths[0])) as f32;
+                try_push(&mut self.corners, self.positions.len() as u32, "curves")?;
+                try_push(&mut self.positions, at(&bezier, along as f32), "curves")?;
+                try_push(&mut self.widths, width, "curves")?;
+            }
+        }
+        try_push(&mut self.offsets, self.corners.len() as u32, "curves")
+    }
+}
+
+/// The cubic Bezier curve that is the same as a piece of a curve (Bartels, Beatty and Barsky, 1987).
+fn bezier(points: &[[f32; 3]], is_spline: bool) -> [[f32; 3]; 4] {
+    let mix = |weights: &[f32]| {
+        std::array::from_fn(|axis| weights.iter().zip(points).map(|(weight, point)| weight * point[axis]).sum())
+    };
+    let third = 1.0 / 3.0;
+    let weights: [&[f32]; 4] = match (points.len(), is_spline) {
+        (3, false) => [&[1.0], &[third, 2.0 * third], &[0.0, 2.0 * third, third], &[0.0, 0.0, 1.0]],
+        (3, true) => [&[0.5, 0.5], &[0.5 * third, 2.5 * third], &[0.0, 2.5 * third, 0.5 * third], &[0.0, 0.5, 0.5]],
+        (_, false) => [&[1.0], &[0.0, 1.0], &[0.0, 0.0, 1.0], &[0.0, 0.0, 0.0, 1.0]],
+        (_, true) => [
+            &[0.5 * third, 2.0 * third, 0.5 * third],
+            &[0.0, 2.0 * third, third],
+            &[0.0, third, 2.0 * third],
+            &[0.0, 0.5 * third, 2.0 * third, 0.5 * third],
+        ],
+    };
+    weights.map(mix)
+}
+
+/// The point of a Bezier curve at a part of it.
+fn at([a, b, c, d]: &[[f32; 3]; 4], t: f32) -> [f32; 3] {
+    let s = 1.0 - t;
+    let weights = [s * s * s, 3.0 * s * s * t, 3.0 * s * t * t, t * t * t];
+    std::array::from_fn(|axis| {
+        weights[0] * a[axis] + weights[1] * b[axis] + weights[2] * c[axis] + weights[3] * d[axis]
+    })
+}
+
+/// How many straight pieces follow a Bezier curve: the error falls with the square of their number.
+fn parts(points: &[[f32; 3]; 4]) -> u32 {
+    let length = |a: [f32; 3]| a.iter().map(|value| value * value).sum::<f32>().sqrt();
+    let bend =
+        |at: usize| std::array::from_fn(|axis| points[at - 1][axis] - 2.0 * points[at][axis] + points[at + 1][axis]);
+    let whole: f32 = (1..4).map(|at| length(std::array::from_fn(|axis| points[at][axis] - points[at - 1][axis]))).sum();
+    // The second derivative is at most six times this, and the error an eighth of it over the square of the pieces.
+    let bend = length(bend(1)).max(length(bend(2)));
+    let wanted = (0.75 * bend / (whole / 200.0)).sqrt().ceil();
+    if wanted.is_finite() { (wanted as u32).clamp(1, MOST_PIECES) } else { 1 }
+}
+
+/// A number, or its default.
+fn number(parameters: Parameters<'_>, name: &str, default: f64) -> f64 {
+    match parameters.get(name).map(|it| it.values) {
+        Some(ParameterValues::Floats(&[number])) => f64::from(number),
+        _ => default,
+    }
+}

@@ -1,0 +1,415 @@
+//! A scene whose definitions are shown many times: rays are cast, one for each sample.
+//!
+//! Each definition that may be seen has a tree over its triangles and segments ([`crate::geometry`]), in its own
+//! coordinates. The instances that the camera may see have trees over their boxes, which lead to these. The trees are
+//! those of the crate obvhs (Meister and Bittner's PLOC); instances are split into [`GROUPS`], each with a tree, so
+//! that all threads build.
+
+use crate::camera::{Camera, SceneCamera, View};
+use crate::frame::{Frame, Hit, PLACES, SAMPLES};
+use crate::geometry::{Geometry, tree};
+use crate::packet::{LANES, Leaves, LocalPacket, Packet, ROWS, Rows};
+use crate::scene::{Parts, moved_box};
+use crate::shade::{Surface, Surfaces, shade};
+use crate::surface::SceneSurfaces;
+use crate::{PreviewOptions, checked_axes};
+use glam::{Mat3A, Vec3A};
+use obvhs::aabb::Aabb;
+use obvhs::bvh2::Bvh2;
+use obvhs::ploc::PlocBuilder;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Bounds, Image, Mesh, Scene};
+use polyhaul_pipeline::parallel::try_for_each_item;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Trees over instances: enough to keep some threads busy, and few for a ray to enter.
+const GROUPS: usize = 8;
+/// Instances that a thread looks at at a time.
+const TURN: usize = 16 << 10;
+
+/// A scene, and what it shows of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Instanced<'a> {
+    /// Meshes, objects and materials.
+    pub scene: &'a Scene,
+    /// The objects of each definition.
+    pub definitions: &'a [Range<usize>],
+    /// All instances.
+    pub instances: &'a [PlacedInstance],
+    /// The scene's own camera.
+    pub camera: Option<SceneCamera>,
+}
+
+/// A definition at a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlacedInstance {
+    /// Which one.
+    pub definition: u32,
+    /// Three rows of a matrix, whose last row is 0 0 0 1.
+    pub place: [[f32; 4]; 3],
+}
+
+/// A picture of an instanced scene in the making.
+pub struct InstancedDrawing<'a> {
+    instanced: Instanced<'a>,
+    options: &'a PreviewOptions,
+    parts: Parts<'a>,
+    camera: Camera,
+    geometries: Vec<Geometry>,
+    groups: Vec<Group>,
+    frame: Frame,
+    /// For each sample, the instance above the number of the corner.
+    hits: Vec<AtomicU64>,
+}
+
+/// Some of the instances that may be seen.
+#[derive(Default)]
+struct Group {
+    seen: Vec<SeenInstance>,
+    tree: Bvh2,
+}
+
+/// An instance that the camera may see.
+#[derive(Clone, Copy)]
+struct SeenInstance {
+    number: u32,
+    bounds: Aabb,
+}
+
+/// What a ray meets first: how far, and the instance above the number of the corner.
+#[derive(Clone, Copy)]
+struct CastHit {
+    distance: f32,
+    record: u64,
+}
+
+/// Memory that is used again: the nodes to visit of trees over instances, and of those over faces.
+#[derive(Default)]
+struct Scratch {
+    outer: Vec<(u32, Rows)>,
+    inner: Vec<(u32, Rows)>,
+}
+
+impl<'a> InstancedDrawing<'a> {
+    /// Builds all trees.
+    ///
+    /// # Errors
+    /// As for [`crate::preview`]; [`ErrorKind::Limit`] for 2^32 corners.
+    pub fn new(instanced: Instanced<'a>, options: &'a PreviewOptions) -> Result<InstancedDrawing<'a>> {
+        let axes = checked_axes(options, instanced.scene.axes)?;
+        let (parts, ranges) = Parts::from_objects(instanced.scene, instanced.definitions)?;
+        if parts.count() >= u64::from(u32::MAX) {
+            return Err(Error::new(ErrorKind::Limit, "a picture can show at most 4 billion different corners"));
+        }
+        let frame = Frame::from_options(options)?;
+        let mut hits = Vec::new();
+        let count = options.size[0] * options.size[1] * SAMPLES;
+        hits.try_reserve_exact(count).map_err(|_| Error::memory("a picture"))?;
+        hits.resize_with(count, AtomicU64::default);
+        let bounds = definition_bounds(&parts, &ranges)?;
+        let camera = match instanced.camera.filter(|_| options.view == View::Camera) {
+            Some(camera) => Camera::from_scene(&camera, near(&bounds, &instanced), options.size),
+            None => {
+                let all = instanced.instances.iter().filter_map(|one| box_of(one, &bounds)).reduce(Bounds::union);
+                let all = all.unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] });
+                Camera::framing(all, options.view, axes, options.size)
+            }
+        };
+        let seen = seen(&instanced, &bounds, &camera, options)?;
+        let geometries = geometries(&parts, &ranges, &seen, &instanced, options)?;
+        let groups = groups(seen, options)?;
+        Ok(InstancedDrawing { instanced, options, parts, camera, geometries, groups, frame, hits })
+    }
+
+    /// The first picture: one sample for each pixel.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
+    pub fn first(&self) -> Result<Image> {
+        self.cast(0..1)?;
+        self.shade()
+    }
+
+    /// The picture with all samples, after [`InstancedDrawing::first`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
+    pub fn rest(&self) -> Result<Image> {
+        self.cast(1..SAMPLES)?;
+        self.shade()
+    }
+
+    /// The bytes that each instance which may be seen takes, apart from the caller's.
+    pub fn instance_bytes(&self) -> usize {
+        let seen = self.groups.iter().map(|group| group.seen.len()).sum::<usize>();
+        let nodes = self.groups.iter().map(|group| size_of_val(&group.tree.nodes[..])).sum::<usize>();
+        (nodes + seen * (size_of::<SeenInstance>() + size_of::<u32>())).checked_div(seen).unwrap_or(0)
+    }
+
+    /// Casts the rays of some samples of each pixel. The first one stands for all until these are cast.
+    fn cast(&self, samples: Range<usize>) -> Result<()> {
+        let [width, height] = self.options.size;
+        let run = &self.options.run;
+        let tiles = (0..height).step_by(ROWS).flat_map(|y| (0..width).step_by(LANES).map(move |x| [x, y]));
+        let tiles = tiles.flat_map(|tile| samples.clone().map(move |sample| (tile, sample)));
+        try_for_each_item(run.worker_threads(), &run.cancel, tiles, Scratch::default, |scratch, (tile, sample)| {
+            let packet = self.cast_tile(tile, sample, scratch);
+            for (row, lane) in (0..ROWS).flat_map(|row| (0..LANES).map(move |lane| (row, lane))) {
+                let [x, y] = [tile[0] + lane, tile[1] + row];
+                if x < width && y < height {
+                    let hit = CastHit { distance: packet.ends[row][lane], record: packet.records[row][lane] };
+                    let all = if samples.start == 0 { 0..SAMPLES } else { sample..sample + 1 };
+                    all.for_each(|sample| self.keep([x, y], sample, hit));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Keeps what a ray met. Samples of a pixel that show the same have the place of the first of them as a payload, so
+    /// that they are shaded once.
+    fn keep(&self, [x, y]: [usize; 2], sample: usize, CastHit { distance, record }: CastHit) {
+        let index = self.frame.index(x, y, sample);
+        if distance == f32::INFINITY {
+            return self.frame.set(index, None);
+        }
+        self.hits[index].store(record, Ordering::Relaxed);
+        let earlier = self.frame.hits(x, y);
+        let same = |hit: &Option<Hit>| {
+            hit.map(|hit| hit.payload).filter(|&at| self.hits[at as usize].load(Ordering::Relaxed) == record)
+        };
+        let payload = earlier[..sample].iter().find_map(same).unwrap_or(index as u64);
+        self.frame.set(index, Some(Hit { depth: self.camera.depth(distance), payload }));
+    }
+
+    /// The rays of a sample of the pixels of a tile.
+    fn cast_tile(&self, tile: [usize; 2], sample: usize, scratch: &mut Scratch) -> Packet {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has the instructions, as was just found.
+            return unsafe { self.cast_tile_avx2(tile, sample, scratch) };
+        }
+        self.cast_tile_portable(tile, sample, scratch)
+    }
+
+    /// [`InstancedDrawing::cast_tile_portable`], compiled for registers that hold a row of rays.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn cast_tile_avx2(&self, tile: [usize; 2], sample: usize, scratch: &mut Scratch) -> Packet {
+        self.cast_tile_portable(tile, sample, scratch)
+    }
+
+    #[inline(always)]
+    fn cast_tile_portable(&self, [x, y]: [usize; 2], sample: usize, scratch: &mut Scratch) -> Packet {
+        let narrow = |values: [f64; 3]| values.map(|value| value as f32);
+        let [dx, dy] = PLACES[sample].map(|place| place as f64 / 256.0);
+        // Directions reach 1 unit forward, so that distances are those in front of the camera.
+        let direction =
+            |lane: usize, row: usize| narrow(self.camera.ray([(x + lane) as f64 + dx, (y + row) as f64 + dy]));
+        let mut packet = Packet::new(Vec3A::from_array(narrow(self.camera.eye())), direction);
+        let world = packet.moved(&Mat3A::IDENTITY, packet.origin);
+        let Scratch { outer, inner } = scratch;
+        // The nearest group first: what is met there shortens the rays to the others.
+        let mut order: [_; GROUPS] = std::array::from_fn(|at| (packet.entry(&world, &self.groups[at].tree), at));
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, at) in order {
+            let Group { seen, tree } = &self.groups[at];
+            packet.traverse(&world, tree, outer, &mut InstanceLeaves { drawing: self, seen, stack: inner });
+        }
+        packet
+    }
+
+    /// Takes rays through an instance.
+    #[inline(always)]
+    fn cast_instance(&self, number: u32, packet: &mut Packet, stack: &mut Vec<(u32, Rows)>) {
+        let Some(PlacedInstance { definition, place }) = self.instanced.instances.get(number as usize) else { return };
+        let [x, y, z] = place;
+        let (a, b) = (Vec3A::new(x[0], y[0], z[0]), Vec3A::new(x[1], y[1], z[1]));
+        let (c, shift) = (Vec3A::new(x[2], y[2], z[2]), Vec3A::new(x[3], y[3], z[3]));
+        let back = Mat3A::from_cols(a, b, c).inverse();
+        let origin = back * (packet.origin - shift);
+        if let (Some(geometry), true) =
+            (self.geometries.get(*definition as usize), back.is_finite() && origin.is_finite())
+        {
+            let local = packet.moved(&back, origin);
+            geometry.cast(&self.parts.parts, (packet, &local), u64::from(number) << 32, stack);
+        }
+    }
+
+    fn shade(&self) -> Result<Image> {
+        shade(self, &self.camera, &self.frame, self.options)
+    }
+}
+
+/// The leaves of a tree over instances.
+struct InstanceLeaves<'a> {
+    drawing: &'a InstancedDrawing<'a>,
+    seen: &'a [SeenInstance],
+    stack: &'a mut Vec<(u32, Rows)>,
+}
+
+impl Leaves for InstanceLeaves<'_> {
+    #[inline(always)]
+    fn offer(&mut self, packet: &mut Packet, _: &LocalPacket, number: u32, _: Rows) {
+        self.drawing.cast_instance(self.seen[number as usize].number, packet, self.stack);
+    }
+}
+
+impl Surfaces for InstancedDrawing<'_> {
+    fn surface(&self, payload: u64, place: [f64; 2]) -> Surface {
+        let record = self.hits.get(payload as usize).map_or(0, |record| record.load(Ordering::Relaxed));
+        let surfaces = SceneSurfaces { scene: self.instanced.scene, parts: &self.parts, camera: &self.camera };
+        let part = self.parts.find(record & u64::from(u32::MAX));
+        match (part, self.instanced.instances.get((record >> 32) as usize)) {
+            (Some((part, index)), Some(instance)) => surfaces.of_part(&part.placed(&instance.place), index, place),
+            _ => surfaces.surface(u64::MAX, place),
+        }
+    }
+}
+
+/// The box around each definition.
+fn definition_bounds(parts: &Parts<'_>, ranges: &[Range<usize>]) -> Result<Vec<Option<Bounds>>> {
+    let mut meshes: HashMap<*const Mesh, Option<Bounds>> = HashMap::new();
+    let mut bounds = Vec::new();
+    bounds.try_reserve_exact(ranges.len())?;
+    for range in ranges {
+        let boxes = parts.parts[range.clone()].iter().filter_map(|part| {
+            let own = *meshes.entry(part.mesh).or_insert_with(|| part.mesh.bounds());
+            own.map(|own| part.moved_bounds(own).grown(part.widest()))
+        });
+        bounds.push(boxes.reduce(Bounds::union));
+    }
+    Ok(bounds)
+}
+
+/// The box around an instance, if it shows anything.
+fn box_of(instance: &PlacedInstance, bounds: &[Option<Bounds>]) -> Option<Bounds> {
+    let own = (*bounds.get(instance.definition as usize)?)?;
+    let moved = moved_box(&instance.place, own);
+    moved.min.iter().chain(&moved.max).all(|value| value.is_finite()).then_some(moved)
+}
+
+/// A distance that little is nearer than: a millionth of the scene's size.
+fn near(bounds: &[Option<Bounds>], instanced: &Instanced<'_>) -> f64 {
+    let all = instanced.instances.iter().filter_map(|one| box_of(one, bounds)).reduce(Bounds::union);
+    let size = all.map_or(1.0, |all| (0..3).map(|axis| f64::from(all.max[axis] - all.min[axis])).fold(0.0, f64::max));
+    size * 1e-4
+}
+
+/// The instances that the camera may see, in order.
+fn seen(
+    instanced: &Instanced<'_>,
+    bounds: &[Option<Bounds>],
+    camera: &Camera,
+    options: &PreviewOptions,
+) -> Result<Vec<SeenInstance>> {
+    let chunks = instanced.instances.chunks(TURN);
+    let mut found: Vec<Vec<SeenInstance>> = Vec::new();
+    found.try_reserve_exact(chunks.len())?;
+    found.resize_with(chunks.len(), Vec::new);
+    let run = &options.run;
+    let items = chunks.enumerate().zip(&mut found);
+    try_for_each_item(
+        run.worker_threads(),
+        &run.cancel,
+        items,
+        || (),
+        |(), ((chunk, instances), found)| {
+            found.try_reserve(instances.len())?;
+            let boxes = instances.iter().map(|instance| box_of(instance, bounds)).enumerate();
+            found.extend(boxes.filter_map(|(at, bounds)| {
+                let bounds = bounds.filter(|bounds| may_see(camera, bounds))?;
+                let [min, max] = [bounds.min, bounds.max].map(Vec3A::from_array);
+                Some(SeenInstance { number: (chunk * TURN + at) as u32, bounds: Aabb { min, max } })
+            }));
+            found.shrink_to_fit();
+            Ok(())
+        },
+    )?;
+    let mut all = Vec::new();
+    all.try_reserve_exact(found.iter().map(Vec::len).sum())?;
+    found.into_iter().for_each(|found| all.extend(found));
+    Ok(all)
+}
+
+/// Whether a part of a box may be in front of the camera and in the picture: by the planes of the picture's sides.
+fn may_see(camera: &Camera, bounds: &Bounds) -> bool {
+    let middle = std::array::from_fn(|axis| 0.5 * (bounds.min[axis] + bounds.max[axis]));
+    let half: [f64; 3] = std::array::from_fn(|axis| 0.5 * f64::from(bounds.max[axis] - bounds.min[axis]));
+    let [right, up, forward] = camera.seen(middle);
+    let reach = camera.rows().map(|row| (0..3).map(|axis| row[axis].abs() * half[axis]).sum::<f64>());
+    let [across, down] = camera.reach();
+    let farthest = forward + reach[2];
+    farthest > 0.0 && right.abs() - reach[0] <= farthest * across && up.abs() - reach[1] <= farthest * down
+}
+
+/// The geometries of the definitions that are seen.
+fn geometries(
+    parts: &Parts<'_>,
+    ranges: &[Range<usize>],
+    seen: &[SeenInstance],
+    instanced: &Instanced<'_>,
+    options: &PreviewOptions,
+) -> Result<Vec<Geometry>> {
+    let mut is_seen = vec![false; ranges.len()];
+    for instance in seen {
+        let definition = instanced.instances[instance.number as usize].definition;
+        if let Some(is_seen) = is_seen.get_mut(definition as usize) {
+            *is_seen = true;
+        }
+    }
+    let mut all: Vec<Geometry> = Vec::new();
+    all.try_reserve_exact(ranges.len())?;
+    all.resize_with(ranges.len(), Geometry::default);
+    let size = |range: &Range<usize>| parts.parts[range.clone()].iter().map(|part| part.elements.len()).sum::<usize>();
+    // The largest first, so that none is left when the others are done.
+    let mut items: Vec<_> = all.iter_mut().zip(ranges).zip(is_seen).filter(|(_, is_seen)| *is_seen).collect();
+    items.sort_by_key(|((_, range), _)| std::cmp::Reverse(size(range)));
+    let run = &options.run;
+    try_for_each_item(run.worker_threads(), &run.cancel, items.into_iter(), PlocBuilder::new, |builder, item| {
+        let ((geometry, range), _) = item;
+        *geometry = Geometry::from_parts(&parts.parts, range.clone(), builder)?;
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// The instances in groups of neighbors, each with a tree.
+fn groups(mut seen: Vec<SeenInstance>, options: &PreviewOptions) -> Result<Vec<Group>> {
+    let mut slices = vec![&mut seen[..]];
+    while slices.len() < GROUPS {
+        slices = slices.into_iter().flat_map(halves).collect();
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    groups.resize_with(slices.len(), Group::default);
+    let run = &options.run;
+    let items = slices.into_iter().zip(&mut groups);
+    try_for_each_item(run.worker_threads(), &run.cancel, items, PlocBuilder::new, |builder, (slice, group)| {
+        let mut boxes = Vec::new();
+        boxes.try_reserve_exact(slice.len())?;
+        boxes.extend(slice.iter().map(|instance| instance.bounds));
+        group.seen.try_reserve_exact(slice.len())?;
+        group.seen.extend_from_slice(slice);
+        group.tree = tree(&boxes, builder);
+        Ok(())
+    })?;
+    Ok(groups)
+}
+
+/// Halves of instances, left and right of the middle one along the axis in which they reach farthest.
+fn halves(instances: &mut [SeenInstance]) -> [&mut [SeenInstance]; 2] {
+    let center = |instance: &SeenInstance| instance.bounds.min + instance.bounds.max;
+    let ends = instances.iter().map(center).fold(None, |ends: Option<(Vec3A, Vec3A)>, at| {
+        Some(ends.map_or((at, at), |(min, max)| (min.min(at), max.max(at))))
+    });
+    let (min, max) = ends.unwrap_or_default();
+    let axis = (max - min).max_position();
+    let middle = instances.len() / 2;
+    if middle > 0 {
+        let key = |instance: &SeenInstance| center(instance)[axis];
+        instances.select_nth_unstable_by(middle, |a, b| key(a).total_cmp(&key(b)).then(a.number.cmp(&b.number)));
+    }
+    instances.split_at_mut(middle).into()
+}
