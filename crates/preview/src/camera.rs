@@ -140,6 +140,16 @@ impl Camera {
         [right, up, -toward]
     }
 
+    /// Pixels per unit at distance 1.
+    pub(crate) fn focal(&self) -> f64 {
+        self.focal
+    }
+
+    /// The pixel coordinates of what is so far right and up at distance 1.
+    pub(crate) fn pixel(&self, [right, up]: [f64; 2]) -> [f32; 2] {
+        [(self.center[0] + right * self.focal) as f32, (self.center[1] - up * self.focal) as f32]
+    }
+
     /// How far right and up the picture reaches at distance 1.
     pub(crate) fn reach(&self) -> [f64; 2] {
         self.center.map(|center| center / self.focal)

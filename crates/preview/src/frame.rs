@@ -53,12 +53,18 @@ impl Frame {
     /// # Errors
     /// As for [`crate::preview`].
     pub(crate) fn from_options(options: &PreviewOptions) -> Result<Frame> {
-        let [width, height] = options.size;
+        Frame::check_size(options.size)?;
+        Frame::new(options.size[0], options.size[1])
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Usage`] for a size of 0, or more than [`MAX_SIDE`].
+    pub(crate) fn check_size([width, height]: [usize; 2]) -> Result<()> {
         if ![width, height].iter().all(|side| (1..=MAX_SIDE).contains(side)) {
             let sizes = format!("{width} x {height} pixels; expected 1 to {MAX_SIDE} on each side");
             return Err(Error::new(ErrorKind::Usage, format!("a picture cannot have {sizes}")));
         }
-        Frame::new(width, height)
+        Ok(())
     }
 
     /// An empty picture.

@@ -28,6 +28,7 @@ mod packed;
 mod packet;
 mod scene;
 mod shade;
+mod splats;
 mod stream;
 mod surface;
 mod vector;
@@ -46,6 +47,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, Image, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use scene::Parts;
+use splats::Splats;
 use surface::SceneSurfaces;
 
 /// What a picture shows.
@@ -95,6 +97,13 @@ pub const PIXEL_BYTES: u64 = 36;
 /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`]: a picture takes [`PIXEL_BYTES`] per pixel.
 pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
     let axes = checked_axes(options, scene.axes)?;
+    if options.style == Style::Shaded
+        && let Some(splats) = Splats::from_scene(scene)
+        && let Some(bounds) = splats.bounds()
+    {
+        Frame::check_size(options.size)?;
+        return splats.draw(&Camera::framing(bounds, options.view, axes, options.size), options);
+    }
     let parts = Parts::from_scene(scene)?;
     let frame = Frame::from_options(options)?;
     // Without anything to be seen, any camera will do.

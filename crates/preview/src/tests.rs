@@ -369,7 +369,8 @@ fn wide_lines_are_as_wide_as_they_say() {
     let instances = [PlacedInstance { definition: 0, place }];
     let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let camera = Some(SceneCamera { axes, eye: [0.0; 3], tangent: 1.0 });
-    let instanced = Instanced { scene: &scene, definitions: &[0..1], instances: &instances, camera };
+    let instanced =
+        Instanced { scene: &scene, definitions: std::slice::from_ref(&(0..1)), instances: &instances, camera };
     let options = options(1).with_size([200, 100]).with_background([0; 4]);
     let drawing = InstancedDrawing::new(instanced, &options).unwrap();
     drawing.first().unwrap();
@@ -378,4 +379,123 @@ fn wide_lines_are_as_wide_as_they_say() {
     let covered: f64 = (0..200).map(|x| f64::from(pixel(&picture, x, 50)[3]) / 255.0).sum();
     assert!((covered - 5.0).abs() < 0.6, "{covered}");
     assert_eq!(pixel(&picture, 100, 50)[3], 255);
+}
+
+/// Splats of all shapes and colors.
+fn splats(count: usize) -> Mesh {
+    let mut random = Random(99);
+    let names =
+        ["f_dc_0", "f_dc_1", "f_dc_2", "opacity", "scale_0", "scale_1", "scale_2", "rot_0", "rot_1", "rot_2", "rot_3"];
+    let rest: Vec<String> = (0..9).map(|number| format!("f_rest_{number}")).collect();
+    let names = names.iter().map(|name| (*name).to_owned()).chain(rest);
+    let columns = names.map(|name| {
+        let value = |random: &mut Random| match &name[..3] {
+            "opa" => 3.0 * random.next(),
+            "sca" => -2.5 + 0.8 * random.next(),
+            _ => random.next(),
+        };
+        let values: Vec<f32> = (0..count).map(|_| value(&mut random)).collect();
+        Column { name, values: Values::F32(values.into()), offsets: None }
+    });
+    let vertex_columns = columns.collect();
+    let positions: Vec<_> = (0..count).map(|_| random.point()).collect();
+    Mesh { positions: positions.into(), vertex_columns, ..Mesh::default() }
+}
+
+/// The colors of splats by the definition: every one of them at every pixel, in double precision, the projection's
+/// derivative by differences.
+fn splats_by_definition(mesh: &Mesh, camera: &Camera, size: [usize; 2]) -> Vec<[f64; 3]> {
+    let column = |name: &str, at: usize| {
+        let column = mesh.vertex_columns.iter().find(|column| column.name == name).unwrap();
+        let Values::F32(values) = &column.values else { panic!("no floats") };
+        f64::from(values[at])
+    };
+    let focal = camera.focal();
+    let project = |at: [f64; 3]| {
+        let [x, y, z] = camera.rows().map(|row| dot(row, subtract(at, camera.eye())));
+        [size[0] as f64 / 2.0 + focal * x / -z, size[1] as f64 / 2.0 - focal * y / -z]
+    };
+    let depth = |at: usize| -dot(camera.rows()[2], subtract(wide(mesh.positions[at]), camera.eye()));
+    let mut order: Vec<usize> = (0..mesh.positions.len()).collect();
+    order.sort_by(|&a, &b| depth(a).total_cmp(&depth(b)));
+    let mut pixels = vec![([0.0; 3], 1.0); size[0] * size[1]];
+    for at in order {
+        let (position, step) = (wide(mesh.positions[at]), 1e-5);
+        let center = project(position);
+        let [w, x, y, z] = [0, 1, 2, 3].map(|part| column(&format!("rot_{part}"), at));
+        let length = (w * w + x * x + y * y + z * z).sqrt();
+        let (w, axis) = (w / length, [x, y, z].map(|part| part / length));
+        // Each axis of the splat, turned by the quaternion, moves the projection so far.
+        let moves: Vec<[f64; 2]> = (0..3)
+            .map(|number| {
+                let mut unit = [0.0; 3];
+                unit[number] = column(&format!("scale_{number}"), at).exp();
+                let twice = cross(axis, unit).map(|part| 2.0 * part);
+                let inner = cross(axis, twice);
+                let turned: [f64; 3] = std::array::from_fn(|k| unit[k] + w * twice[k] + inner[k]);
+                let moved = project(std::array::from_fn(|k| position[k] + step * turned[k]));
+                [(moved[0] - center[0]) / step, (moved[1] - center[1]) / step]
+            })
+            .collect();
+        let sum = |a: usize, b: usize| moves.iter().map(|by| by[a] * by[b]).sum::<f64>();
+        let (xx, xy, yy) = (sum(0, 0) + 0.3, sum(0, 1), sum(1, 1) + 0.3);
+        let determinant = xx * yy - xy * xy;
+        let opacity = 1.0 / (1.0 + (-column("opacity", at)).exp());
+        let [x, y, z] = crate::vector::unit(subtract(position, camera.eye()));
+        let color: [f64; 3] = std::array::from_fn(|channel| {
+            let rest = |number: usize| column(&format!("f_rest_{}", 3 * channel + number), at);
+            let first = 0.488_602_511_902_919_9 * (-y * rest(0) + z * rest(1) - x * rest(2));
+            (0.5 + 0.282_094_791_773_878_14 * column(&format!("f_dc_{channel}"), at) + first).max(0.0)
+        });
+        for (number, (sum, passes)) in pixels.iter_mut().enumerate() {
+            let (x, y) = ((number % size[0]) as f64 + 0.5 - center[0], (number / size[0]) as f64 + 0.5 - center[1]);
+            let power = (yy * x * x - 2.0 * xy * x * y + xx * y * y) / determinant;
+            let alpha = (opacity * (-0.5 * power).exp()).min(0.999);
+            if alpha >= 1.0 / 255.0 && *passes > 1e-4 {
+                (0..3).for_each(|channel| sum[channel] += *passes * alpha * color[channel]);
+                *passes *= 1.0 - alpha;
+            }
+        }
+    }
+    pixels.into_iter().map(|(sum, passes)| sum.map(|value| value + passes)).collect()
+}
+
+#[test]
+fn splats_are_what_their_definition_says() {
+    let (mesh, size) = (splats(300), [96, 80]);
+    let bounds = splats::Splats::from_scene(&scene(mesh.clone())).unwrap().bounds().unwrap();
+    let camera = Camera::framing(bounds, View::Iso, Axes::OBJ, size);
+    let wanted = splats_by_definition(&mesh, &camera, size);
+    let draw = |threads: usize| {
+        let options = options(threads).with_size(size).with_background([255; 4]);
+        preview(&scene(mesh.clone()), &options).unwrap()
+    };
+    let found = draw(1);
+    let errors = bytes(&found).chunks(4).zip(&wanted).flat_map(|(found, wanted)| {
+        (0..3).map(|channel| f64::from(found[channel]) / 255.0 - wanted[channel].clamp(0.0, 1.0))
+    });
+    let mean = errors.map(|error| error * error).sum::<f64>() / (3 * wanted.len()) as f64;
+    let ratio = -10.0 * mean.log10();
+    assert!(ratio > 50.0, "{ratio} dB");
+    assert!([2, 3, 7].into_iter().all(|threads| draw(threads) == found));
+    assert!(bytes(&found).chunks(4).filter(|pixel| pixel[..3] != [255; 3]).count() > 2000);
+}
+
+#[test]
+fn hostile_splats_are_pictures_too() {
+    let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30, 0.0];
+    let mut mesh = splats(36);
+    for (number, column) in mesh.vertex_columns.iter_mut().enumerate() {
+        let Values::F32(values) = &column.values else { panic!("no floats") };
+        let values: Vec<f32> =
+            values.iter().enumerate().map(|(at, &value)| if at % 13 == number { odd[at % 6] } else { value }).collect();
+        column.values = Values::F32(values.into());
+    }
+    let mut positions = mesh.positions.to_vec();
+    positions[3] = [f32::NAN; 3];
+    positions[7] = [f32::INFINITY, 0.0, 1e30];
+    mesh.positions = positions.into();
+    preview(&scene(mesh.clone()), &options(2)).unwrap();
+    mesh.positions = vec![[f32::NAN; 3]; 36].into();
+    preview(&scene(mesh), &options(2)).unwrap();
 }

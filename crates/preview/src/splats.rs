@@ -1,0 +1,359 @@
+//! Gaussian splats: projected, sorted by depth and blended from the front to the back.
+//!
+//! As in "3D Gaussian Splatting for Real-Time Radiance Field Rendering" (Kerbl and others, 2023), whose columns and
+//! constants these are: scales are logarithms, opacities logits, colors spherical harmonics up to the third degree, and
+//! colors are blended as they are stored, in sRGB. A band of rows is drawn at a time: the splats that touch it are
+//! picked in their order, then for each of its tiles.
+
+use crate::PreviewOptions;
+use crate::camera::Camera;
+use crate::vector::{Vector, dot, subtract, unit, wide};
+use polyhaul_model::error::{Error, Result};
+use polyhaul_model::{Bounds, Channels, Image, Mesh, Samples, Scene, Values};
+use polyhaul_pipeline::parallel::try_for_each_item;
+
+/// Pixels on each side of a tile.
+const TILE: usize = 16;
+/// Splats that a thread projects at a time.
+const TURN: usize = 16 << 10;
+/// Added to the variance in pixels, so that no splat is smaller than a pixel.
+const BLUR: f64 = 0.3;
+/// Fainter than this, a splat is not seen; a pixel that lets less light through than the other is finished.
+const FAINTEST: f32 = 1.0 / 255.0;
+const OPAQUE: f32 = 1e-4;
+/// The most that one splat hides.
+const MOST_ALPHA: f32 = 0.999;
+/// How far from the axis of view the projection is taken as straight, as a part of the picture's reach.
+const STRAIGHT: f64 = 1.3;
+/// The part of splats on each side along each axis that do not count for the view: captures have strays far away.
+const STRAYS: f64 = 0.02;
+/// The largest part of positions that are looked at for that.
+const SAMPLE: usize = 100_000;
+
+/// Splats with their columns.
+pub(crate) struct Splats<'a> {
+    positions: &'a [[f32; 3]],
+    opacities: &'a [f32],
+    scales: [&'a [f32]; 3],
+    /// w, x, y, z.
+    rotations: [&'a [f32]; 4],
+    /// For red, green and blue: the constant, then 0, 3, 8 or 15 more.
+    harmonics: [Vec<&'a [f32]>; 3],
+}
+
+/// A splat on the screen.
+#[derive(Clone, Copy)]
+struct Drawn {
+    depth: f32,
+    center: [f32; 2],
+    /// The inverse of the covariance: xx, xy, yy.
+    conic: [f32; 3],
+    /// How far it is seen, in pixels right and down.
+    reach: [f32; 2],
+    color: [f32; 3],
+    opacity: f32,
+}
+
+impl<'a> Splats<'a> {
+    /// The splats of a scene that consists of nothing else.
+    pub(crate) fn from_scene(scene: &'a Scene) -> Option<Splats<'a>> {
+        let [mesh] = &scene.meshes[..] else { return None };
+        let is_cloud = mesh.faces.is_empty() && mesh.lines.is_empty() && !mesh.positions.is_empty();
+        let is_moved = scene.objects.iter().any(|object| object.transform.is_some());
+        if !is_cloud || is_moved { None } else { Splats::from_mesh(mesh) }
+    }
+
+    fn from_mesh(mesh: &'a Mesh) -> Option<Splats<'a>> {
+        let column = |name: &str| {
+            let column = mesh.vertex_columns.iter().find(|column| column.name == name)?;
+            match &column.values {
+                Values::F32(values) if values.len() == mesh.positions.len() => Some(&values[..]),
+                _ => None,
+            }
+        };
+        let rest = (0..45).take_while(|number| column(&format!("f_rest_{number}")).is_some()).count();
+        let more = [15, 8, 3, 0].into_iter().find(|more| 3 * more <= rest)?;
+        let harmonics = |channel: usize| -> Option<Vec<&'a [f32]>> {
+            let own = (0..more).map(|number| format!("f_rest_{}", channel * more + number));
+            std::iter::once(format!("f_dc_{channel}")).chain(own).map(|name| column(&name)).collect()
+        };
+        Some(Splats {
+            positions: &mesh.positions,
+            opacities: column("opacity")?,
+            scales: [column("scale_0")?, column("scale_1")?, column("scale_2")?],
+            rotations: [column("rot_0")?, column("rot_1")?, column("rot_2")?, column("rot_3")?],
+            harmonics: [harmonics(0)?, harmonics(1)?, harmonics(2)?],
+        })
+    }
+
+    /// The box around almost all splats.
+    pub(crate) fn bounds(&self) -> Option<Bounds> {
+        let step = self.positions.len().div_ceil(SAMPLE).max(1);
+        let finite = |position: &&[f32; 3]| position.iter().all(|value| value.is_finite());
+        let sample: Vec<_> = self.positions.iter().step_by(step).filter(finite).copied().collect();
+        let mut bounds = Bounds::of(&sample)?;
+        for axis in 0..3 {
+            let mut values: Vec<f32> = sample.iter().map(|position| position[axis]).collect();
+            values.sort_by(f32::total_cmp);
+            let strays = (values.len() as f64 * STRAYS) as usize;
+            (bounds.min[axis], bounds.max[axis]) = (values[strays], values[values.len() - 1 - strays]);
+        }
+        Some(bounds)
+    }
+
+    /// Draws all splats.
+    pub(crate) fn draw(&self, camera: &Camera, options: &PreviewOptions) -> Result<Image> {
+        let drawn = self.project(camera, options)?;
+        let [width, height] = options.size;
+        let mut pixels = Vec::new();
+        pixels.try_reserve_exact(4 * width * height).map_err(|_| Error::memory("a picture"))?;
+        pixels.resize(4 * width * height, 0u8);
+        let run = &options.run;
+        let bands = pixels.chunks_mut(4 * width * TILE).enumerate();
+        try_for_each_item(run.worker_threads(), &run.cancel, bands, Vec::new, |touching, (band, pixels)| {
+            draw_band(&drawn, band * TILE, pixels, (touching, options))
+        })?;
+        let samples = Samples::U8(pixels.into());
+        Ok(Image { width, height, channels: Channels::Rgba, samples, ..Image::default() })
+    }
+
+    /// What is seen, from the front to the back.
+    fn project(&self, camera: &Camera, options: &PreviewOptions) -> Result<Vec<Drawn>> {
+        let count = self.positions.len();
+        let mut parts: Vec<Vec<Drawn>> = Vec::new();
+        let starts = (0..count).step_by(TURN);
+        parts.try_reserve_exact(starts.len())?;
+        parts.resize_with(starts.len(), Vec::new);
+        let run = &options.run;
+        try_for_each_item(
+            run.worker_threads(),
+            &run.cancel,
+            starts.zip(&mut parts),
+            || (),
+            |(), (start, part)| {
+                part.try_reserve(TURN)?;
+                part.extend((start..count.min(start + TURN)).filter_map(|at| self.projected(at, camera, options)));
+                // Those that are equally far stay in order.
+                part.sort_by(|a, b| a.depth.total_cmp(&b.depth));
+                Ok(())
+            },
+        )?;
+        let mut all = Vec::new();
+        all.try_reserve_exact(parts.iter().map(Vec::len).sum())?;
+        parts.into_iter().for_each(|part| all.extend(part));
+        all.sort_by(|a, b| a.depth.total_cmp(&b.depth));
+        Ok(all)
+    }
+
+    /// A splat on the screen, if it is seen.
+    fn projected(&self, at: usize, camera: &Camera, options: &PreviewOptions) -> Option<Drawn> {
+        let [right, up, depth] = camera.seen(self.positions[at]);
+        let near = 1e-6 * camera.focal();
+        let opacity = 1.0 / (1.0 + (-self.opacities[at]).exp());
+        if depth.is_nan() || depth <= near.min(1e-2) || opacity.is_nan() || opacity < FAINTEST {
+            return None;
+        }
+        // Down, as pixels are counted.
+        let (x, y, focal) = (right / depth, -up / depth, camera.focal());
+        let [across, down] = camera.reach().map(|reach| reach * STRAIGHT);
+        let (slope_x, slope_y) = (x.clamp(-across, across), y.clamp(-down, down));
+        let covariance = self.covariance(at, camera);
+        // Rows of the derivative of the projection: pixels right and down by right, down and forward.
+        let rows = [[focal / depth, 0.0, -focal * slope_x / depth], [0.0, focal / depth, -focal * slope_y / depth]];
+        let times = |row: [f64; 3]| -> Vector {
+            std::array::from_fn(|column| (0..3).map(|k| row[k] * covariance[k][column]).sum())
+        };
+        let (first, second) = (times(rows[0]), times(rows[1]));
+        let (xx, xy, yy) = (dot(first, rows[0]) + BLUR, dot(first, rows[1]), dot(second, rows[1]) + BLUR);
+        let determinant = xx * yy - xy * xy;
+        // Where it is as faint as what is not seen: so many standard deviations away.
+        let far = (2.0 * f64::from(opacity / FAINTEST).ln()).sqrt();
+        let reach = [xx, yy].map(|variance| (far * variance.sqrt()) as f32);
+        let center = camera.pixel([x, -y]);
+        let [width, height] = options.size.map(|side| side as f32);
+        let inside = center[0] + reach[0] > 0.0
+            && center[0] - reach[0] < width
+            && center[1] + reach[1] > 0.0
+            && center[1] - reach[1] < height;
+        if !(determinant > 0.0 && determinant.is_finite() && inside) {
+            return None;
+        }
+        let conic = [yy / determinant, -xy / determinant, xx / determinant].map(|value| value as f32);
+        let color = self.color(at, camera);
+        Some(Drawn { depth: depth as f32, center, conic, reach, color, opacity })
+    }
+
+    /// The covariance in the camera's coordinates: right, down, forward.
+    fn covariance(&self, at: usize, camera: &Camera) -> [Vector; 3] {
+        let quaternion = self.rotations.map(|part| f64::from(part[at]));
+        let length = quaternion.iter().map(|part| part * part).sum::<f64>().sqrt();
+        let [w, x, y, z] = quaternion.map(|part| part / length);
+        let rotation = [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+        ];
+        let scales = self.scales.map(|scale| f64::from(scale[at]).exp());
+        let [right, up, toward] = camera.rows();
+        // The axes of the splat as the camera sees them, each as long as its standard deviation.
+        let axes: [Vector; 3] = std::array::from_fn(|axis| {
+            let world: Vector = std::array::from_fn(|row| rotation[row][axis] * scales[axis]);
+            [dot(right, world), -dot(up, world), -dot(toward, world)]
+        });
+        std::array::from_fn(|a| std::array::from_fn(|b| axes.iter().map(|axis| axis[a] * axis[b]).sum()))
+    }
+
+    /// The color that the camera sees.
+    fn color(&self, at: usize, camera: &Camera) -> [f32; 3] {
+        let basis = harmonics(unit(subtract(wide(self.positions[at]), camera.eye())));
+        std::array::from_fn(|channel| {
+            let own = self.harmonics[channel].iter().zip(basis);
+            let sum: f64 = own.map(|(values, basis)| f64::from(values[at]) * basis).sum();
+            (sum + 0.5).max(0.0) as f32
+        })
+    }
+}
+
+/// Real spherical harmonics up to the third degree (Sloan, Stupid Spherical Harmonics Tricks, 2008), with the signs of
+/// the paper's implementation.
+fn harmonics([x, y, z]: Vector) -> [f64; 16] {
+    let (xx, yy, zz) = (x * x, y * y, z * z);
+    [
+        0.282_094_791_773_878_14,
+        -0.488_602_511_902_919_9 * y,
+        0.488_602_511_902_919_9 * z,
+        -0.488_602_511_902_919_9 * x,
+        1.092_548_430_592_079_2 * x * y,
+        -1.092_548_430_592_079_2 * y * z,
+        0.315_391_565_252_520_05 * (2.0 * zz - xx - yy),
+        -1.092_548_430_592_079_2 * x * z,
+        0.546_274_215_296_039_6 * (xx - yy),
+        -0.590_043_589_926_643_5 * y * (3.0 * xx - yy),
+        2.890_611_442_640_554 * x * y * z,
+        -0.457_045_799_464_465_8 * y * (4.0 * zz - xx - yy),
+        0.373_176_332_590_115_4 * z * (2.0 * zz - 3.0 * xx - 3.0 * yy),
+        -0.457_045_799_464_465_8 * x * (4.0 * zz - xx - yy),
+        1.445_305_721_320_277 * z * (xx - yy),
+        -0.590_043_589_926_643_5 * x * (xx - 3.0 * yy),
+    ]
+}
+
+/// Draws the rows of pixels from `top` on.
+fn draw_band(
+    drawn: &[Drawn],
+    top: usize,
+    pixels: &mut [u8],
+    (touching, options): (&mut Vec<u32>, &PreviewOptions),
+) -> Result<()> {
+    let width = options.size[0];
+    let height = pixels.len() / (4 * width);
+    touching.clear();
+    let touches = |splat: &Drawn| {
+        splat.center[1] + splat.reach[1] > top as f32 && splat.center[1] - splat.reach[1] < (top + height) as f32
+    };
+    let own = drawn.iter().enumerate().filter(|(_, splat)| touches(splat)).map(|(number, _)| number as u32);
+    touching.try_reserve(own.clone().count())?;
+    touching.extend(own);
+    for left in (0..width).step_by(TILE) {
+        let mut tile = Tile::new([left, top]);
+        for splat in touching.iter().map(|&number| &drawn[number as usize]) {
+            let [x, reach] = [splat.center[0], splat.reach[0]];
+            if x + reach > left as f32 && x - reach < (left + TILE) as f32 && tile.blend_splat(splat) {
+                break;
+            }
+        }
+        for row in 0..height {
+            for column in 0..TILE.min(width - left) {
+                let at = 4 * (row * width + left + column);
+                pixels[at..at + 4].copy_from_slice(&tile.pixel(row, column, options.background));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The pixels of a tile.
+struct Tile {
+    corner: [f32; 2],
+    /// Red, green, blue, and how much light still passes.
+    channels: [[[f32; TILE]; TILE]; 4],
+}
+
+impl Tile {
+    fn new([left, top]: [usize; 2]) -> Tile {
+        let (none, all) = ([[0.0; TILE]; TILE], [[1.0; TILE]; TILE]);
+        Tile { corner: [left as f32 + 0.5, top as f32 + 0.5], channels: [none, none, none, all] }
+    }
+
+    /// Puts a splat behind all before; returns whether no light passes any more.
+    fn blend_splat(&mut self, splat: &Drawn) -> bool {
+        let [xx, xy, yy] = splat.conic;
+        let (first, last) = self.rows_of(splat);
+        for row in first..last {
+            let down = self.corner[1] + row as f32 - splat.center[1];
+            for column in 0..TILE {
+                let across = self.corner[0] + column as f32 - splat.center[0];
+                let power = -0.5 * (xx * across * across + yy * down * down) - xy * across * down;
+                let alpha = splat.opacity * exponential(power);
+                let alpha = if alpha < MOST_ALPHA { alpha } else { MOST_ALPHA };
+                let passes = self.channels[3][row][column];
+                let is_seen = (alpha >= FAINTEST) & (power <= 0.0) & (passes > OPAQUE);
+                let alpha = if is_seen { alpha } else { 0.0 };
+                for channel in 0..3 {
+                    self.channels[channel][row][column] += passes * alpha * splat.color[channel];
+                }
+                self.channels[3][row][column] = passes * (1.0 - alpha);
+            }
+        }
+        self.channels[3].as_flattened().iter().fold(0.0, |most: f32, &it| if it > most { it } else { most }) <= OPAQUE
+    }
+
+    /// The rows that a splat touches.
+    fn rows_of(&self, splat: &Drawn) -> (usize, usize) {
+        let row = |y: f32| (y - self.corner[1]).clamp(0.0, TILE as f32);
+        let (above, below) = (splat.center[1] - splat.reach[1], splat.center[1] + splat.reach[1]);
+        (row(above.ceil()) as usize, (row(below.floor()) as usize + 1).min(TILE))
+    }
+
+    /// A pixel before a background.
+    fn pixel(&self, row: usize, column: usize, background: [u8; 4]) -> [u8; 4] {
+        let passes = self.channels[3][row][column];
+        let [r, g, b, a] = background.map(|byte| f32::from(byte) / 255.0);
+        let behind = passes * a;
+        let alpha = 1.0 - passes + behind;
+        let channel = |number: usize, back: f32| {
+            let value = self.channels[number][row][column] + behind * back;
+            (255.0 * (value / alpha.max(f32::MIN_POSITIVE)).clamp(0.0, 1.0)).round() as u8
+        };
+        [channel(0, r), channel(1, g), channel(2, b), (255.0 * alpha.clamp(0.0, 1.0)).round() as u8]
+    }
+}
+
+/// e to a power that is not positive, to six digits: as a power of two, whose fraction is a polynomial. Without calls,
+/// so that a row is computed at once.
+#[inline(always)]
+fn exponential(power: f32) -> f32 {
+    const ROUNDING: f32 = 12_582_912.0;
+    let power = if power > -80.0 { power } else { -80.0 };
+    let twos = power * std::f32::consts::LOG2_E;
+    let whole = (twos + ROUNDING) - ROUNDING;
+    let part = (twos - whole) * std::f32::consts::LN_2;
+    let sum = 1.0
+        + part * (1.0 + part * (0.5 + part * (1.0 / 6.0 + part * (1.0 / 24.0 + part * (1.0 / 120.0 + part / 720.0)))));
+    let exponent = (whole + (ROUNDING + 127.0)).to_bits() << 23;
+    sum * f32::from_bits(exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_have_six_digits() {
+        for step in 0..6000 {
+            let power = -0.001 * step as f32;
+            let (found, wanted) = (f64::from(exponential(power)), f64::from(power).exp());
+            assert!((found - wanted).abs() <= 1e-6 * wanted, "{power}: {found} {wanted}");
+        }
+    }
+}
