@@ -38,7 +38,12 @@ fn load_opened(input: &Opened, options: &ReadOptions) -> Result<Loaded<Image>> {
 /// Reads the image that a scene refers to as `name`, relative to the scene.
 pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOptions) -> Result<Loaded<Image>> {
     let near = scene.map_or(Ok(Near::Nothing), |path| Near::of_path(path, options))?;
-    let mut resolver = Resolver::beside(&near, options);
+    load_near(&near, name, options)
+}
+
+/// Reads an image that a scene refers to, given where that is.
+pub(crate) fn load_near(near: &Near, name: &str, options: &ReadOptions) -> Result<Loaded<Image>> {
+    let mut resolver = Resolver::beside(near, options);
     let found = resolver.find(name).map_err(|error| match error.kind() {
         ErrorKind::Unsupported => {
             let why = &error.diagnostic().message;

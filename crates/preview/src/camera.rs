@@ -128,6 +128,11 @@ impl Camera {
         Camera { rows, eye: lens.eye, focal, center, projection }
     }
 
+    /// The distance forward of a depth.
+    pub(crate) fn distance(&self, depth: f32) -> f32 {
+        self.projection.depth[1] / (self.projection.depth[0] - depth)
+    }
+
     /// The depth of a distance forward.
     pub(crate) fn depth(&self, distance: f32) -> f32 {
         self.projection.depth[0] - self.projection.depth[1] / distance

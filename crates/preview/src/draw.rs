@@ -6,6 +6,7 @@ use crate::batch::Batch;
 use crate::camera::Camera;
 use crate::frame::{Corner, Frame};
 use crate::scene::{Part, PartKind, Parts};
+use crate::texture::Textures;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::{Cancel, RunOptions};
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -20,6 +21,7 @@ const POINT_PIXELS: [f32; 2] = [1.5, 5.0];
 
 /// What is drawn to.
 struct Canvas<'a> {
+    textures: &'a Textures,
     camera: &'a Camera,
     frame: &'a Frame,
     cancel: &'a Cancel,
@@ -28,10 +30,15 @@ struct Canvas<'a> {
 }
 
 /// Draws all parts.
-pub(crate) fn draw(parts: &Parts<'_>, camera: &Camera, frame: &Frame, run: &RunOptions) -> Result<()> {
+pub(crate) fn draw(
+    parts: &Parts<'_>,
+    textures: &Textures,
+    (camera, frame): (&Camera, &Frame),
+    run: &RunOptions,
+) -> Result<()> {
     let points = parts.parts.iter().filter(|part| matches!(part.kind, PartKind::Points | PartKind::Positions));
     let point = point_size(points.map(|part| part.elements.len()).sum(), frame);
-    let canvas = Canvas { camera, frame, cancel: &run.cancel, point };
+    let canvas = Canvas { textures, camera, frame, cancel: &run.cancel, point };
     let turns = parts.parts.iter().flat_map(|part| {
         let Range { start, end } = part.elements;
         (start..end).step_by(TURN).map(move |first| (part, first..end.min(first + TURN)))
@@ -62,6 +69,10 @@ impl Canvas<'_> {
             if corners.len() < 3 {
                 continue;
             }
+            if self.textures.has_any() && self.textures.has_holes(part.material(face)) {
+                self.face_with_holes(part, face);
+                continue;
+            }
             let (first, mut last) = (part.corner(corners.start), part.corner(corners.start + 1));
             for corner in corners.start + 2..corners.end {
                 let next = part.corner(corner);
@@ -73,6 +84,25 @@ impl Canvas<'_> {
             }
         }
         self.triangles(batch)
+    }
+
+    /// Draws a face whose texture has holes.
+    fn face_with_holes(&self, part: &Part<'_>, face: usize) {
+        let (corners, material) = (part.mesh.faces.corners(face), part.material(face));
+        for corner in corners.start + 2..corners.end {
+            let own = [corners.start, corner - 1, corner];
+            let pixels = own.map(|corner| self.camera.project(part.corner(corner)));
+            let uvs = part.corner_uvs(own);
+            let is_solid = |weights: [f32; 3]| {
+                let Some(uvs) = uvs else { return true };
+                // Over the distance, what is linear in the scene is linear in the picture.
+                let parts: [f32; 3] = std::array::from_fn(|at| weights[at] / self.camera.distance(pixels[at][2]));
+                let sum: f32 = parts.iter().sum();
+                let uv = std::array::from_fn(|axis| (0..3).map(|at| parts[at] * uvs[at][axis]).sum::<f32>() / sum);
+                self.textures.is_solid(material, uv)
+            };
+            self.frame.triangle_where(pixels, || part.payload(corner - 1), is_solid);
+        }
     }
 
     /// Draws what waits in a batch, unless the job was cancelled: triangles may be as large as the picture.

@@ -114,6 +114,17 @@ impl Frame {
     /// Only samples in the triangle's bounding box are tested; of wide ones, those between their edges.
     #[inline]
     pub(crate) fn triangle(&self, corners: [Corner; 3], payload: impl Fn() -> u64) {
+        self.triangle_where(corners, payload, |_| true);
+    }
+
+    /// Draws the samples of a triangle that `is_solid`, given the weights of its corners in the picture.
+    #[inline(always)]
+    pub(crate) fn triangle_where(
+        &self,
+        corners: [Corner; 3],
+        payload: impl Fn() -> u64,
+        is_solid: impl Fn([f32; 3]) -> bool,
+    ) {
         let mut known = None;
         let Some(drawn) = Triangle::from_corners(corners) else { return };
         let [[min_x, min_y], [max_x, max_y]] = [drawn.min, drawn.max];
@@ -133,7 +144,7 @@ impl Frame {
                     let depth = ((drawn.depth(weights) * MAX_DEPTH) as u64) << PAYLOAD_BITS;
                     let sample = &self.samples[index];
                     // Most of what is drawn is hidden, and reading is cheaper.
-                    if depth <= sample.load(Ordering::Relaxed) {
+                    if depth <= sample.load(Ordering::Relaxed) && is_solid(drawn.shares(weights)) {
                         let value = depth | *known.get_or_insert_with(&payload);
                         sample.fetch_min(value, Ordering::Relaxed);
                     }
@@ -166,6 +177,10 @@ struct Triangle {
     biases: [i64; 3],
     /// The depths of its corners, divided by twice its area.
     depths: [f32; 3],
+    /// 1 over twice the area.
+    part: f32,
+    /// Whether the last two corners are exchanged.
+    is_turned: bool,
 }
 
 impl Triangle {
@@ -197,6 +212,8 @@ impl Triangle {
             steps: sides.map(|[from, to]| (from[1] - to[1]) * PIXEL_UNITS),
             biases: sides.map(|[from, to]| if owns(from, to) { 0 } else { -1 }),
             depths: depths.map(|depth| depth * part),
+            part,
+            is_turned: area < 0,
         })
     }
 
@@ -227,6 +244,13 @@ impl Triangle {
         *x += skipped;
         *weights = std::array::from_fn(|side| weights[side] + skipped * self.steps[side]);
         last
+    }
+
+    /// The parts that the corners have in a place with these weights, in the order that they were given in.
+    #[inline]
+    fn shares(&self, weights: [i64; 3]) -> [f32; 3] {
+        let [a, b, c] = std::array::from_fn(|side| (weights[side] - self.biases[side]) as f32 * self.part);
+        if self.is_turned { [a, c, b] } else { [a, b, c] }
     }
 
     /// The depth at a place with these weights.

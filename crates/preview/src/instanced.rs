@@ -12,6 +12,7 @@ use crate::packet::{LANES, Leaves, LocalPacket, Packet, ROWS, Rows};
 use crate::scene::{Parts, moved_box};
 use crate::shade::{Surface, Surfaces, shade};
 use crate::surface::SceneSurfaces;
+use crate::texture::Textures;
 use crate::{PreviewOptions, checked_axes};
 use glam::{Mat3A, Vec3A};
 use obvhs::aabb::Aabb;
@@ -38,6 +39,8 @@ pub struct Instanced<'a> {
     pub definitions: &'a [Range<usize>],
     /// All instances.
     pub instances: &'a [PlacedInstance],
+    /// The textures of its materials.
+    pub textures: &'a Textures,
     /// The scene's own camera.
     pub camera: Option<SceneCamera>,
 }
@@ -260,7 +263,12 @@ impl Leaves for InstanceLeaves<'_> {
 impl Surfaces for InstancedDrawing<'_> {
     fn surface(&self, payload: u64, place: [f64; 2]) -> Surface {
         let record = self.hits.get(payload as usize).map_or(0, |record| record.load(Ordering::Relaxed));
-        let surfaces = SceneSurfaces { scene: self.instanced.scene, parts: &self.parts, camera: &self.camera };
+        let surfaces = SceneSurfaces {
+            scene: self.instanced.scene,
+            parts: &self.parts,
+            camera: &self.camera,
+            textures: self.instanced.textures,
+        };
         let part = self.parts.find(record & u64::from(u32::MAX));
         match (part, self.instanced.instances.get((record >> 32) as usize)) {
             (Some((part, index)), Some(instance)) => surfaces.of_part(&part.placed(&instance.place), index, place),

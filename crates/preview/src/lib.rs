@@ -24,6 +24,7 @@ mod draw;
 mod frame;
 mod geometry;
 mod instanced;
+mod occlusion;
 mod packed;
 mod packet;
 mod scene;
@@ -31,6 +32,7 @@ mod shade;
 mod splats;
 mod stream;
 mod surface;
+mod texture;
 mod vector;
 
 #[cfg(test)]
@@ -39,6 +41,7 @@ mod tests;
 pub use camera::{SceneCamera, View};
 pub use instanced::{Instanced, InstancedDrawing, PlacedInstance};
 pub use stream::{MeshDrawing, Streamed};
+pub use texture::{MapPurpose, MapUse, TextureImage, Textures};
 
 use camera::Camera;
 use frame::Frame;
@@ -62,6 +65,10 @@ pub enum Style {
     Depth,
     /// A color for each material.
     Id,
+    /// Texture coordinates: red is u, green is v, in eight squares on each side.
+    Uv,
+    /// Surfaces in the light, with the edges of faces.
+    Wire,
 }
 
 polyhaul_model::options! {
@@ -87,7 +94,7 @@ polyhaul_model::options! {
 pub const MAX_SIDE: usize = 16_384;
 
 /// The memory that drawing takes for each pixel: its samples and its color.
-pub const PIXEL_BYTES: u64 = 36;
+pub const PIXEL_BYTES: u64 = 72;
 
 /// Draws a scene. Faces with more than three corners are drawn as fans, which is right for convex ones.
 ///
@@ -96,6 +103,14 @@ pub const PIXEL_BYTES: u64 = 36;
 /// [`ErrorKind::Limit`] for 2^40 corners;
 /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`]: a picture takes [`PIXEL_BYTES`] per pixel.
 pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
+    preview_textured(scene, &Textures::default(), options)
+}
+
+/// The same, with the textures of the scene's materials.
+///
+/// # Errors
+/// As for [`preview`].
+pub fn preview_textured(scene: &Scene, textures: &Textures, options: &PreviewOptions) -> Result<Image> {
     let axes = checked_axes(options, scene.axes)?;
     if options.style == Style::Shaded
         && let Some(splats) = Splats::from_scene(scene)
@@ -109,8 +124,8 @@ pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
     // Without anything to be seen, any camera will do.
     let bounds = parts.bounds().unwrap_or(polyhaul_model::Bounds { min: [-1.0; 3], max: [1.0; 3] });
     let camera = Camera::framing(bounds, options.view, axes, options.size);
-    draw::draw(&parts, &camera, &frame, &options.run)?;
-    let surfaces = SceneSurfaces { scene, parts: &parts, camera: &camera };
+    draw::draw(&parts, textures, (&camera, &frame), &options.run)?;
+    let surfaces = SceneSurfaces { scene, parts: &parts, camera: &camera, textures };
     shade::shade(&surfaces, &camera, &frame, options)
 }
 

@@ -3,7 +3,7 @@
 //! For triangles that are forgotten as soon as they are drawn ([`crate::stream`]).
 
 use crate::camera::Camera;
-use crate::color::{encoded, id_color, linear, linear_of};
+use crate::color::{encoded, linear, linear_of};
 use crate::shade::{DARK_GRAY, GRAY, Surface, Surfaces};
 use crate::surface::facing;
 use crate::vector::{Vector, cross, scale, subtract, unit, wide};
@@ -84,7 +84,7 @@ impl Surfaces for PackedSurfaces<'_> {
             0 => GRAY,
             color => CHANNELS.map(|(most, shift)| linear_of((color >> shift & most) as f32 / most as f32)),
         };
-        Surface { normal: facing(normal, toward).filter(|_| !is_point), color, id: id_color(0) }
+        Surface::new(facing(normal, toward).filter(|_| !is_point), color, 0)
     }
 }
 

@@ -60,9 +60,9 @@ impl Packet {
     pub(crate) fn new(origin: Vec3A, direction: impl Fn(usize, usize) -> [f32; 3]) -> Packet {
         let mut directions = [[[0.0; LANES]; 3]; ROWS];
         for (row, directions) in directions.iter_mut().enumerate() {
-            for lane in 0..LANES {
-                let one = direction(lane, row);
-                (0..3).for_each(|axis| directions[axis][lane] = one[axis]);
+            let [xs, ys, zs] = directions;
+            for (lane, ((x, y), z)) in xs.iter_mut().zip(ys).zip(zs).enumerate() {
+                [*x, *y, *z] = direction(lane, row);
             }
         }
         Packet { origin, directions, ends: [[f32::INFINITY; LANES]; ROWS], records: [[0; LANES]; ROWS] }
@@ -79,10 +79,10 @@ impl Packet {
     pub(crate) fn moved(&self, back: &Mat3A, origin: Vec3A) -> LocalPacket {
         let mut local = LocalPacket { origin, directions: self.directions, inverses: self.directions };
         let [x, y, z] = back.to_cols_array_2d();
-        for (row, directions) in self.directions.iter().enumerate() {
+        for (row, [xs, ys, zs]) in self.directions.iter().enumerate() {
             for axis in 0..3 {
                 for lane in 0..LANES {
-                    let [a, b, c] = [directions[0][lane], directions[1][lane], directions[2][lane]];
+                    let (a, b, c) = (xs[lane], ys[lane], zs[lane]);
                     let value = x[axis] * a + y[axis] * b + z[axis] * c;
                     local.directions[row][axis][lane] = value;
                     local.inverses[row][axis][lane] = 1.0 / if value.abs() < LEAST { LEAST } else { value };

@@ -5,7 +5,7 @@
 use crate::frame::PAYLOAD_BITS;
 use crate::vector::{Vector, wide};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::{Bounds, Elements, Mesh, Object, Scene, Values};
+use polyhaul_model::{Bounds, Domain, Elements, Mesh, NONE, Object, Run, Scene, Values};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -223,6 +223,31 @@ impl<'a> Part<'a> {
         (face, offsets.get(face).map_or(0, |&first| first as usize))
     }
 
+    /// The material of a face: its index in the scene.
+    pub(crate) fn material(&self, face: usize) -> Option<usize> {
+        if let Some(slots) = self.slots {
+            let slot = self.mesh.face_materials.get(face).copied().unwrap_or(0);
+            return usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
+        }
+        run_value(&self.mesh.material_runs, face).map(|value| value as usize)
+    }
+
+    /// The texture coordinates of three corners of a face, if they have any.
+    pub(crate) fn corner_uvs(&self, corners: [usize; 3]) -> Option<[[f32; 2]; 3]> {
+        let mesh = self.mesh;
+        let uv = |corner: usize| {
+            let index = match mesh.uv_domain {
+                Domain::Indexed => *mesh.faces.corner_uvs.get(corner).filter(|&&index| index != NONE)? as usize,
+                Domain::Corner => corner,
+                Domain::Vertex => *mesh.faces.corner_positions.get(corner)? as usize,
+                Domain::Face => return None,
+            };
+            mesh.uvs.get(index).copied()
+        };
+        let [a, b, c] = corners.map(uv);
+        Some([a?, b?, c?])
+    }
+
     /// A normal, or another direction, as it is in the scene: it stays perpendicular to its surface.
     pub(crate) fn direction(&self, normal: [f32; 3]) -> Vector {
         let normal = wide(normal);
@@ -276,4 +301,23 @@ fn multiplied(outer: &Place, inner: &Place) -> Place {
             sum + if column == 3 { row[3] } else { 0.0 }
         })
     })
+}
+
+/// The value of the last run that begins at a face or before it.
+fn run_value(runs: &[Run], face: usize) -> Option<u32> {
+    let after = runs.partition_point(|run| run.at.faces as usize <= face);
+    runs.get(after.checked_sub(1)?).map(|run| run.value).filter(|&value| value != NONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_run_before_a_face_counts() {
+        let run = |faces: u32, value: u32| Run { at: polyhaul_model::Counts { faces, ..Default::default() }, value };
+        let runs = [run(2, 5), run(2, 6), run(4, NONE), run(5, 1)];
+        let values: Vec<_> = (0..7).map(|face| run_value(&runs, face)).collect();
+        assert_eq!(values, [None, None, Some(6), Some(6), None, Some(1), Some(1)]);
+    }
 }

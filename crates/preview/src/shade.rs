@@ -5,8 +5,9 @@
 //! than from below. What a payload stands for is told by [`Surfaces`].
 
 use crate::camera::Camera;
-use crate::color::{encoded, linear, linear_of};
+use crate::color::{encoded, id_color, linear, linear_of};
 use crate::frame::{Frame, PLACES, SAMPLES};
+use crate::occlusion::Occlusion;
 use crate::vector::{Vector, dot};
 use crate::{PreviewOptions, Style};
 use polyhaul_model::error::{Error, Result};
@@ -34,8 +35,23 @@ pub(crate) struct Surface {
     pub(crate) normal: Option<Vector>,
     /// Linear.
     pub(crate) color: [f32; 3],
+    /// Whether it is as bright as its color, whatever the light.
+    pub(crate) emits: bool,
+    pub(crate) uv: Option<[f32; 2]>,
+    /// How many pixels it is from an edge.
+    pub(crate) edge: f32,
     pub(crate) id: [f32; 3],
 }
+
+impl Surface {
+    /// A surface with the color of a number as its id.
+    pub(crate) fn new(normal: Option<Vector>, color: [f32; 3], id: u32) -> Surface {
+        Surface { normal, color, emits: false, uv: None, edge: f32::INFINITY, id: id_color(id) }
+    }
+}
+
+/// The width of the edges in [`Style::Wire`], on each side.
+const WIRE_PIXELS: f32 = 0.4;
 
 /// Colors every pixel.
 pub(crate) fn shade(
@@ -49,6 +65,8 @@ pub(crate) fn shade(
     pixels.try_reserve_exact(4 * width * height).map_err(|_| Error::memory("a picture"))?;
     pixels.resize(4 * width * height, 0u8);
     let shader = Shader { surfaces, camera, options };
+    let is_lit = matches!(options.style, Style::Shaded | Style::Wire);
+    let occlusion = if is_lit { Some(Occlusion::new(frame, camera, &options.run)?) } else { None };
     let rows = pixels.chunks_exact_mut(4 * width).enumerate();
     try_for_each_item(
         options.run.worker_threads(),
@@ -57,7 +75,8 @@ pub(crate) fn shade(
         || (),
         |(), (y, row)| {
             for (x, pixel) in row.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-                *pixel = shader.pixel(frame, x, y);
+                let open = occlusion.as_ref().map_or(1.0, |occlusion| occlusion.open(x, y));
+                *pixel = shader.pixel(frame, x, y, open);
             }
             Ok(())
         },
@@ -74,7 +93,7 @@ struct Shader<'a, S> {
 
 impl<S: Surfaces> Shader<'_, S> {
     /// Red, green, blue and alpha of a pixel.
-    fn pixel(&self, frame: &Frame, x: usize, y: usize) -> [u8; 4] {
+    fn pixel(&self, frame: &Frame, x: usize, y: usize, open: f32) -> [u8; 4] {
         let hits = frame.hits(x, y);
         let background = self.options.background;
         if hits.iter().all(Option::is_none) {
@@ -104,7 +123,7 @@ impl<S: Surfaces> Shader<'_, S> {
                 continue;
             };
             let place = [x as f64 + place[0] / count, y as f64 + place[1] / count];
-            mix(self.color(hit.payload, hit.depth, place), weight);
+            mix(self.color(hit.payload, hit.depth, place, open), weight);
         }
         if alpha <= 0.0 {
             return background;
@@ -114,25 +133,43 @@ impl<S: Surfaces> Shader<'_, S> {
     }
 
     /// The linear color of something at a place in the picture.
-    fn color(&self, payload: u64, depth: f32, place: [f64; 2]) -> [f32; 3] {
+    fn color(&self, payload: u64, depth: f32, place: [f64; 2], open: f32) -> [f32; 3] {
         let surface = self.surfaces.surface(payload, place);
         match self.options.style {
-            Style::Shaded => self.lit(&surface),
+            Style::Shaded => self.lit(&surface, open),
             Style::Normals => {
                 let normal = surface.normal.unwrap_or(self.camera.rows()[2]);
                 self.camera.rows().map(|row| linear_of(0.5 + 0.5 * dot(row, normal) as f32))
             }
             Style::Depth => [linear_of(1.0 - 0.9 * depth); 3],
             Style::Id => surface.id,
+            Style::Uv => surface.uv.map_or(DARK_GRAY, checkered),
+            Style::Wire => {
+                let light = self.lit(&surface, open);
+                // As wide as a line, and as soft as a pixel.
+                let part = (WIRE_PIXELS + 0.5 - surface.edge).clamp(0.0, 1.0);
+                light.map(|channel| channel + part * (0.02 - channel))
+            }
         }
     }
 
-    /// A surface in the light.
-    fn lit(&self, surface: &Surface) -> [f32; 3] {
-        let Some(normal) = surface.normal else { return surface.color };
+    /// A surface in the light, of which so large a part reaches it.
+    fn lit(&self, surface: &Surface, open: f32) -> [f32; 3] {
+        if surface.emits {
+            return surface.color;
+        }
+        let Some(normal) = surface.normal else { return surface.color.map(|channel| channel * open) };
         let normal = self.camera.rows().map(|row| dot(row, normal));
         let from = |(direction, strength): ([f64; 3], f64)| strength * dot(direction, normal).max(0.0);
         let light = from(KEY) + from(FILL) + AROUND[0] + AROUND[1] * normal[1];
-        surface.color.map(|channel| channel * light.max(0.0) as f32)
+        surface.color.map(|channel| channel * light.max(0.0) as f32 * open)
     }
+}
+
+/// Texture coordinates as colors: red along u, green along v, and a pattern of eight squares on each side.
+fn checkered([u, v]: [f32; 2]) -> [f32; 3] {
+    let (x, y) = ((u - u.floor()).clamp(0.0, 1.0), (v - v.floor()).clamp(0.0, 1.0));
+    let is_dark = ((8.0 * x) as u32 + (8.0 * y) as u32).is_multiple_of(2);
+    let shade = if is_dark { 0.55 } else { 1.0 };
+    [x, y, 0.35].map(|channel| linear_of(shade * channel))
 }

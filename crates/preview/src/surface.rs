@@ -3,24 +3,26 @@
 //! Light and styles are in [`crate::shade`].
 
 use crate::camera::Camera;
-use crate::color::{id_color, linear_of};
+use crate::color::linear_of;
 use crate::scene::{Part, PartKind, Parts};
 use crate::shade::{DARK_GRAY, GRAY, Surface, Surfaces};
+use crate::texture::{MapPurpose, Textures};
 use crate::vector::{Vector, add, cross, dot, scale, subtract, unit, wide};
-use polyhaul_model::{Color, Domain, NONE, Run, Scene};
+use polyhaul_model::{Color, Domain, NONE, Scene};
 
 /// The surfaces of a scene.
 pub(crate) struct SceneSurfaces<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) parts: &'a Parts<'a>,
     pub(crate) camera: &'a Camera,
+    pub(crate) textures: &'a Textures,
 }
 
 impl Surfaces for SceneSurfaces<'_> {
     fn surface(&self, payload: u64, place: [f64; 2]) -> Surface {
         match self.parts.find(payload) {
             Some((part, index)) => self.of_part(part, index, place),
-            None => Surface { normal: None, color: GRAY, id: id_color(0) },
+            None => Surface::new(None, GRAY, 0),
         }
     }
 }
@@ -41,7 +43,7 @@ impl SceneSurfaces<'_> {
                 let normal = normal.and_then(|normal| facing(normal, toward));
                 let gray = if normal.is_some() { GRAY } else { DARK_GRAY };
                 let color = vertex_color(part, position).unwrap_or(gray);
-                Surface { normal, color, id: id_color(position as u32) }
+                Surface::new(normal, color, position as u32)
             }
         }
     }
@@ -49,44 +51,68 @@ impl SceneSurfaces<'_> {
     /// A line from a corner on. One with a width is a ribbon that faces the camera.
     fn line(&self, part: &Part<'_>, corner: usize) -> Surface {
         let material = part.slots.and_then(|slots| *slots.first()?);
-        let id = id_color(material.map_or(corner as u32, |number| 1 + number as u32));
-        if material.is_none() {
-            return Surface { normal: None, color: DARK_GRAY, id };
-        }
+        let Some(number) = material else { return Surface::new(None, DARK_GRAY, corner as u32) };
         let [a, b] = [corner, corner + 1].map(|corner| wide(part.corner(corner)));
         let (along, toward) = (subtract(b, a), subtract(self.camera.eye(), a));
         let normal = facing(cross(cross(along, toward), along), toward);
-        Surface { normal, color: self.color_of(material), id }
+        let surface = Surface::new(normal, self.color_of(material), 1 + number as u32);
+        Surface { emits: self.emits(material), ..surface }
     }
 
     /// A face at a place in the picture, where `corner` is the second of a triangle's.
     fn face(&self, part: &Part<'_>, corner: usize, place: [f64; 2]) -> Surface {
         let (face, first) = part.face_of(corner);
         let corners = [first, corner, corner + 1];
-        let [a, b, c] = corners.map(|corner| wide(part.corner(corner)));
-        let (ab, ac) = (subtract(b, a), subtract(c, a));
-        let flat = cross(ab, ac);
-        let ray = self.camera.ray(place);
-        // Where the ray meets the triangle's plane, as weights of its corners (Möller and Trumbore, 1997).
-        let from = subtract(self.camera.eye(), a);
-        let (p, q) = (cross(ray, ac), cross(from, ab));
-        let scale_by = 1.0 / dot(ab, p);
-        let (v, w) = (scale_by * dot(from, p), scale_by * dot(ray, q));
-        let weights = if (v + w).is_finite() { [1.0 - v - w, v, w] } else { [1.0 / 3.0; 3] };
-        let toward = scale(ray, -1.0);
+        let triangle = SeenTriangle::new(corners.map(|corner| wide(part.corner(corner))), self.camera);
+        let weights = triangle.weights(place);
+        let toward = scale(self.camera.ray(place), -1.0);
         let smooth = self.corner_normals(part, face, corners).map(|normals| mixed(normals, weights));
         // A normal that points away from the camera is the other side's.
-        let flat = facing(flat, toward);
+        let flat = facing(triangle.normal(), toward);
         let normal = smooth.and_then(|normal| facing(normal, toward)).or(flat);
-        let colors = corners.map(|corner| {
-            let position = part.mesh.faces.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize);
-            vertex_color(part, position)
+        let material = part.material(face);
+        let uvs = part.corner_uvs(corners);
+        let color =
+            self.vertex_colors(part, corners).map(|colors| mixed(colors, weights).map(|channel| channel as f32));
+        let texel = || uvs.and_then(|uvs| self.texel(material, uvs, &triangle, place));
+        let color = color.or_else(texel).unwrap_or_else(|| self.color_of(material));
+        let surface = Surface::new(normal, color, material.map_or(0, |number| 1 + number as u32));
+        let last = part.mesh.faces.corners(face).end - 1;
+        Surface {
+            emits: self.emits(material),
+            uv: uvs.map(|uvs| mixed_uv(uvs, weights)),
+            // Those of the polygon, not those that cut it into triangles.
+            edge: triangle.edge(place, [true, corner + 1 == last, corner == first + 1]),
+            ..surface
+        }
+    }
+
+    /// The color of a material's texture.
+    fn texel(
+        &self,
+        material: Option<usize>,
+        uvs: [[f32; 2]; 3],
+        triangle: &SeenTriangle<'_>,
+        [x, y]: [f64; 2],
+    ) -> Option<[f32; 3]> {
+        let (map, image) = self.textures.find(material, MapPurpose::Color)?;
+        let at = |place: [f64; 2]| mixed_uv(uvs, triangle.weights(place));
+        let (here, size) = (at([x, y]), image.size());
+        let covered = [at([x + 1.0, y]), at([x, y + 1.0])].map(|there| {
+            let pixels = |axis: usize| (there[axis] - here[axis]) * map.scale[axis] * size[axis];
+            pixels(0).hypot(pixels(1))
         });
-        let color = match colors {
-            [Some(a), Some(b), Some(c)] => mixed([a, b, c].map(wide), weights).map(|channel| channel as f32),
-            _ => self.material_color(part, face),
+        let [r, g, b, _] = image.color(map, here, covered[0].max(covered[1]));
+        Some([r, g, b])
+    }
+
+    fn vertex_colors(&self, part: &Part<'_>, corners: [usize; 3]) -> Option<[Vector; 3]> {
+        let color = |corner: usize| {
+            let position = part.mesh.faces.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize);
+            vertex_color(part, position).map(wide)
         };
-        Surface { normal, color, id: id_color(self.material(part, face).map_or(0, |number| 1 + number as u32)) }
+        let [a, b, c] = corners.map(color);
+        Some([a?, b?, c?])
     }
 
     /// The normals of three corners of a face, if the mesh has any.
@@ -108,17 +134,11 @@ impl SceneSurfaces<'_> {
         Some([a?, b?, c?])
     }
 
-    /// The material of a face: its index in the scene.
-    fn material(&self, part: &Part<'_>, face: usize) -> Option<usize> {
-        if let Some(slots) = part.slots {
-            let slot = part.mesh.face_materials.get(face).copied().unwrap_or(0);
-            return usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
-        }
-        run_value(&part.mesh.material_runs, face).map(|value| value as usize)
-    }
-
-    fn material_color(&self, part: &Part<'_>, face: usize) -> [f32; 3] {
-        self.color_of(self.material(part, face))
+    /// Whether a material emits light.
+    fn emits(&self, material: Option<usize>) -> bool {
+        let material = material.and_then(|number| self.scene.materials.get(number));
+        // Many exporters write an emission of 0 0 0.
+        matches!(material.and_then(|it| it.emission.as_ref()), Some(Color::Rgb(color)) if color.iter().any(|&it| it > 0.0))
     }
 
     /// The linear color of a material.
@@ -126,15 +146,14 @@ impl SceneSurfaces<'_> {
         let material = material.and_then(|number| self.scene.materials.get(number));
         match material.and_then(|material| material.diffuse.as_ref()) {
             Some(Color::Rgb(color)) => color.map(|channel| channel.clamp(0.0, 1.0)),
-            _ => GRAY,
+            _ => match material.and_then(|material| material.emission.as_ref()) {
+                Some(Color::Rgb(color)) if color.iter().any(|&it| it > 0.0) => {
+                    color.map(|channel| channel.clamp(0.0, 1.0))
+                }
+                _ => GRAY,
+            },
         }
     }
-}
-
-/// The value of the last run that begins at a face or before it.
-fn run_value(runs: &[Run], face: usize) -> Option<u32> {
-    let after = runs.partition_point(|run| run.at.faces as usize <= face);
-    runs.get(after.checked_sub(1)?).map(|run| run.value).filter(|&value| value != NONE)
 }
 
 /// The linear color of a position, if it has one.
@@ -155,15 +174,46 @@ fn mixed([a, b, c]: [Vector; 3], weights: [f64; 3]) -> Vector {
     add(add(scale(a, weights[0]), scale(b, weights[1])), scale(c, weights[2]))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A triangle as the camera sees it.
+struct SeenTriangle<'a> {
+    camera: &'a Camera,
+    corner: Vector,
+    edges: [Vector; 2],
+}
 
-    #[test]
-    fn the_last_run_before_a_face_counts() {
-        let run = |faces: u32, value: u32| Run { at: polyhaul_model::Counts { faces, ..Default::default() }, value };
-        let runs = [run(2, 5), run(2, 6), run(4, NONE), run(5, 1)];
-        let values: Vec<_> = (0..7).map(|face| run_value(&runs, face)).collect();
-        assert_eq!(values, [None, None, Some(6), Some(6), None, Some(1), Some(1)]);
+impl SeenTriangle<'_> {
+    fn new([a, b, c]: [Vector; 3], camera: &Camera) -> SeenTriangle<'_> {
+        SeenTriangle { camera, corner: a, edges: [subtract(b, a), subtract(c, a)] }
     }
+
+    fn normal(&self) -> Vector {
+        cross(self.edges[0], self.edges[1])
+    }
+
+    /// Where the ray of a place meets the triangle's plane, as weights of its corners (Möller and Trumbore, 1997).
+    fn weights(&self, place: [f64; 2]) -> [f64; 3] {
+        let ([ab, ac], ray) = (self.edges, self.camera.ray(place));
+        let from = subtract(self.camera.eye(), self.corner);
+        let (p, q) = (cross(ray, ac), cross(from, ab));
+        let scale_by = 1.0 / dot(ab, p);
+        let (v, w) = (scale_by * dot(from, p), scale_by * dot(ray, q));
+        if (v + w).is_finite() { [1.0 - v - w, v, w] } else { [1.0 / 3.0; 3] }
+    }
+
+    /// How many pixels a place is from the nearest edge of some; each is opposite to the corner of its number.
+    fn edge(&self, [x, y]: [f64; 2], counts: [bool; 3]) -> f32 {
+        let here = self.weights([x, y]);
+        let (right, below) = (self.weights([x + 1.0, y]), self.weights([x, y + 1.0]));
+        let distance = |corner: usize| {
+            // A weight is 0 at the edge, and changes by as much with each pixel.
+            let slope = (right[corner] - here[corner]).hypot(below[corner] - here[corner]);
+            if counts[corner] && slope > 0.0 { here[corner].abs() / slope } else { f64::INFINITY }
+        };
+        distance(0).min(distance(1)).min(distance(2)) as f32
+    }
+}
+
+fn mixed_uv([a, b, c]: [[f32; 2]; 3], weights: [f64; 3]) -> [f32; 2] {
+    let [u, v, w] = weights.map(|weight| weight as f32);
+    std::array::from_fn(|axis| u * a[axis] + v * b[axis] + w * c[axis])
 }

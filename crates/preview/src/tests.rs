@@ -71,7 +71,7 @@ fn every_sample_shows_what_a_ray_meets_first() {
     let size = [160, 120];
     let (frame, bounds) = (Frame::new(size[0], size[1]).unwrap(), parts.bounds().unwrap());
     let camera = Camera::framing(bounds, View::Iso, Axes::OBJ, size);
-    draw::draw(&parts, &camera, &frame, &RunOptions::default()).unwrap();
+    draw::draw(&parts, &Textures::default(), (&camera, &frame), &RunOptions::default()).unwrap();
     let (mut same, mut all) = (0, 0);
     for (x, y) in (0..size[1]).flat_map(|y| (0..size[0]).map(move |x| (x, y))) {
         for (sample, hit) in frame.hits(x, y).into_iter().enumerate() {
@@ -109,7 +109,7 @@ fn pictures_are_the_same_for_any_number_of_threads() {
     let mixed = Mesh { lines, ..soup(40_000) };
     for mesh in [soup(50_000), cloud, mixed] {
         let scene = scene(mesh);
-        for style in [Style::Shaded, Style::Normals, Style::Depth, Style::Id] {
+        for style in [Style::Shaded, Style::Normals, Style::Depth, Style::Id, Style::Uv, Style::Wire] {
             let draw = |threads: usize| preview(&scene, &options(threads).with_style(style)).unwrap();
             let wanted = draw(1);
             assert!([2, 3, 8].into_iter().all(|threads| draw(threads) == wanted), "{style:?}");
@@ -304,7 +304,13 @@ fn instances_are_where_flattened_objects_are() {
     instances.truncate(40);
     // Lines have no width on a screen.
     instances.retain(|instance| instance.definition == 0);
-    let instanced = Instanced { scene: &scene, definitions: &definitions, instances: &instances, camera: None };
+    let instanced = Instanced {
+        scene: &scene,
+        definitions: &definitions,
+        instances: &instances,
+        camera: None,
+        textures: &Textures::default(),
+    };
     let options = options(2).with_view(View::Iso).with_background([0; 4]);
     let drawing = InstancedDrawing::new(instanced, &options).unwrap();
     drawing.first().unwrap();
@@ -333,7 +339,13 @@ fn instances_are_where_flattened_objects_are() {
 fn instanced_pictures_are_the_same_for_any_number_of_threads_and_nothing_hostile_matters() {
     let (scene, definitions, instances) = instanced();
     let draw = |threads: usize, camera: Option<SceneCamera>, size: [usize; 2]| {
-        let instanced = Instanced { scene: &scene, definitions: &definitions, instances: &instances, camera };
+        let instanced = Instanced {
+            scene: &scene,
+            definitions: &definitions,
+            instances: &instances,
+            camera,
+            textures: &Textures::default(),
+        };
         let options = options(threads).with_size(size);
         let drawing = InstancedDrawing::new(instanced, &options).unwrap();
         (drawing.first().unwrap(), drawing.rest().unwrap())
@@ -351,7 +363,13 @@ fn instanced_pictures_are_the_same_for_any_number_of_threads_and_nothing_hostile
     let background = options(1).background;
     let covered = |image: &Image| bytes(image).chunks(4).filter(|pixel| *pixel != background).count();
     assert!(covered(&first) > 1000 && covered(&whole) >= covered(&first));
-    let none = Instanced { scene: &Scene::default(), definitions: &[], instances: &instances, camera: None };
+    let none = Instanced {
+        scene: &Scene::default(),
+        definitions: &[],
+        instances: &instances,
+        camera: None,
+        textures: &Textures::default(),
+    };
     let options = options(1);
     let empty = InstancedDrawing::new(none, &options).unwrap().first().unwrap();
     assert_eq!(covered(&empty), 0);
@@ -369,8 +387,13 @@ fn wide_lines_are_as_wide_as_they_say() {
     let instances = [PlacedInstance { definition: 0, place }];
     let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let camera = Some(SceneCamera { axes, eye: [0.0; 3], tangent: 1.0 });
-    let instanced =
-        Instanced { scene: &scene, definitions: std::slice::from_ref(&(0..1)), instances: &instances, camera };
+    let instanced = Instanced {
+        scene: &scene,
+        definitions: std::slice::from_ref(&(0..1)),
+        instances: &instances,
+        camera,
+        textures: &Textures::default(),
+    };
     let options = options(1).with_size([200, 100]).with_background([0; 4]);
     let drawing = InstancedDrawing::new(instanced, &options).unwrap();
     drawing.first().unwrap();

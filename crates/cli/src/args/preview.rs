@@ -80,6 +80,10 @@ pub enum StyleName {
     Depth,
     /// A color for each material
     Id,
+    /// Texture coordinates: red is u, green is v
+    Uv,
+    /// Surfaces in the light, with the edges of faces
+    Wire,
 }
 
 impl PreviewArgs {
@@ -100,6 +104,8 @@ impl PreviewArgs {
             StyleName::Normals => Style::Normals,
             StyleName::Depth => Style::Depth,
             StyleName::Id => Style::Id,
+            StyleName::Uv => Style::Uv,
+            StyleName::Wire => Style::Wire,
         };
         let options = PreviewOptions::default().with_size(self.size).with_view(view).with_style(style);
         options.with_background(self.background).with_axes(self.up_axis.map(|up| axes(up.0)))

@@ -2,6 +2,8 @@
 //!
 //! Drawing is in the crate `polyhaul-preview`, which knows no format. This reads the input and prepares it.
 
+mod textures;
+
 pub use polyhaul_preview::{MAX_SIDE, PIXEL_BYTES, PreviewOptions, Style, View};
 
 use crate::flat::{self, ShownScene};
@@ -18,7 +20,7 @@ use polyhaul_image::samples::{SampleType, convert_samples};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, ColorSpace, Image, Mesh, Scene};
 use polyhaul_pipeline::run::Phase;
-use polyhaul_preview::{Instanced, InstancedDrawing, MeshDrawing, Streamed};
+use polyhaul_preview::{Instanced, InstancedDrawing, MeshDrawing, Streamed, Textures};
 
 /// Meshes in files of at least so many bytes are drawn while they are read: their triangles are so small that only the
 /// colors of vertices are missed.
@@ -51,14 +53,18 @@ pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOpt
     let (Read { content, .. }, mut report) = load_as(&input, read, shape)?;
     let content = match content {
         Content::Scene(scene) if scene.render.is_some() => {
-            let picture = draw_instanced(scene, options, &mut report)?;
+            let picture = draw_instanced(scene, (&input, read), options, &mut report)?;
             return Ok(Loaded::new(picture, report));
         }
         content => content,
     };
+    let textures = match &content {
+        Content::Scene(scene) => looks(scene, (&input, read), options, &mut report)?,
+        _ => Textures::default(),
+    };
     let clock = Clock::start_in("draw", Phase::Transform);
     let picture = match content {
-        Content::Scene(scene) => draw(scene, options)?,
+        Content::Scene(scene) => draw(scene, &textures, options)?,
         Content::Image(image) => fit(image, options)?,
         _ => return Err(Error::new(ErrorKind::Internal, "a scene was read as something else")),
     };
@@ -93,11 +99,35 @@ fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> 
     Err(Error::new(ErrorKind::Internal, "a mesh has other bounds when it is read again"))
 }
 
+/// The textures of a scene, for styles that show them.
+fn looks(
+    scene: &Scene,
+    (input, read): (&Opened, &ReadOptions),
+    options: &PreviewOptions,
+    report: &mut Report,
+) -> Result<Textures> {
+    let has_maps = scene.materials.iter().any(|material| !material.maps.is_empty());
+    if !has_maps || !input.near().has_files() && read.resolver.is_none() || options.style != Style::Shaded {
+        return Ok(Textures::default());
+    }
+    let clock = Clock::start_in("textures", Phase::Decode);
+    let textures = textures::textures(scene, input.near(), read, report)?;
+    clock.stop(report);
+    Ok(textures)
+}
+
 /// Draws a scene whose definitions are shown many times: first one sample for each pixel, then the others.
-fn draw_instanced(scene: Scene, options: &PreviewOptions, report: &mut Report) -> Result<Image> {
+fn draw_instanced(
+    scene: Scene,
+    (input, read): (&Opened, &ReadOptions),
+    options: &PreviewOptions,
+    report: &mut Report,
+) -> Result<Image> {
     let clock = Clock::start_in("trees", Phase::Transform);
     let ShownScene { scene, definitions, instances, camera } = flat::shown(scene, &mut report.warnings)?;
-    let instanced = Instanced { scene: &scene, definitions: &definitions, instances: &instances, camera };
+    let textures = looks(&scene, (input, read), options, report)?;
+    let instanced =
+        Instanced { scene: &scene, definitions: &definitions, instances: &instances, textures: &textures, camera };
     let drawing = InstancedDrawing::new(instanced, options)?;
     clock.stop(report);
     report.phase("draw", || drawing.first())?;
@@ -105,13 +135,14 @@ fn draw_instanced(scene: Scene, options: &PreviewOptions, report: &mut Report) -
     report.phase("refine", || drawing.rest())
 }
 
-fn draw(mut scene: Scene, options: &PreviewOptions) -> Result<Image> {
+fn draw(mut scene: Scene, textures: &Textures, options: &PreviewOptions) -> Result<Image> {
     // Polygons may be concave.
     let has_polygons = |mesh: &Mesh| mesh.faces.offsets.windows(2).any(|pair| pair[1] - pair[0] > 3);
-    if scene.meshes.iter().any(has_polygons) {
+    // The edges of triangles are not those of the mesh.
+    if options.style != Style::Wire && scene.meshes.iter().any(has_polygons) {
         scene.triangulate_with(&options.run)?;
     }
-    polyhaul_preview::preview(&scene, options)
+    polyhaul_preview::preview_textured(&scene, textures, options)
 }
 
 /// The largest mip level that fits, in bytes. A picture of an image shows its colors alone.

@@ -1,0 +1,125 @@
+//! The images that a scene's materials name, for a picture of it.
+//!
+//! They are read as any image, under the rules for files that a scene refers to. One that cannot be read is a warning.
+
+use crate::images::load_near;
+use crate::open::Near;
+use crate::options::ReadOptions;
+use crate::report::Report;
+use polyhaul_image::mipmaps::{MipmapOptions, mipmaps};
+use polyhaul_image::samples::{SampleType, convert_samples, with_channels};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Channels, ColorSpace, Image, MapKind, Material, Samples, Scene, TextureMap};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_preview::{MapPurpose, MapUse, TextureImage, Textures};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Pixels on a side that a texture needs at most: more are seen in no picture of usual size.
+const MOST_SIDE: usize = 1024;
+
+/// An image that materials name.
+struct Named<'a> {
+    material: &'a Material,
+    file: &'a str,
+}
+
+/// Reads the textures of a scene.
+pub(super) fn textures(scene: &Scene, near: &Near, read: &ReadOptions, report: &mut Report) -> Result<Textures> {
+    let mut textures = Textures::default();
+    let (mut named, mut numbers) = (Vec::new(), HashMap::new());
+    for (number, material) in scene.materials.iter().enumerate() {
+        for map in &material.maps {
+            let Some(kind) = kind_of(map) else { continue };
+            let folder = material.folder.place().and_then(|place| place.library.as_deref());
+            let image = *numbers.entry((folder, &map.file)).or_insert(named.len());
+            if image == named.len() {
+                try_push(&mut named, Named { material, file: &map.file }, "textures")?;
+            }
+            textures.add(number, MapUse { kind, image, ..map_use(map) })?;
+        }
+    }
+    let mut loaded: Vec<Option<Result<TextureImage>>> = Vec::new();
+    loaded.try_reserve_exact(named.len())?;
+    loaded.resize_with(named.len(), || None);
+    // Many images side by side, each on one thread; a single one on all.
+    let threads = read.run.worker_threads();
+    let own = read.clone().with_run(read.run.clone().with_threads(Some(threads.div_ceil(named.len().max(1)))));
+    try_for_each_item(
+        threads,
+        &read.run.cancel,
+        named.iter().zip(&mut loaded),
+        || (),
+        |(), (named, loaded)| {
+            *loaded = Some(named.load(near, &own));
+            Ok(())
+        },
+    )?;
+    for loaded in loaded {
+        let image = match loaded {
+            Some(Ok(image)) => Some(image),
+            Some(Err(error)) if error.kind() == ErrorKind::Cancelled => return Err(error),
+            Some(Err(error)) => {
+                let message = format!("texture not drawn: {error}");
+                report.warnings.push("missing-texture", Diagnostic::new(message));
+                None
+            }
+            None => None,
+        };
+        textures.push(image)?;
+    }
+    Ok(textures)
+}
+
+/// What a map is for, if a picture shows it.
+fn kind_of(map: &TextureMap) -> Option<MapPurpose> {
+    match map.kind {
+        MapKind::Diffuse => Some(MapPurpose::Color),
+        MapKind::Opacity => Some(MapPurpose::Opacity),
+        _ => None,
+    }
+}
+
+/// How a map places its image.
+fn map_use(map: &TextureMap) -> MapUse {
+    let two = |values: Option<[f32; 3]>, default: f32| values.map_or([default; 2], |[u, v, _]| [u, v]);
+    MapUse {
+        scale: two(map.scale, 1.0),
+        offset: two(map.offset, 0.0),
+        clamps: map.clamp == Some(true),
+        ..MapUse::default()
+    }
+}
+
+impl Named<'_> {
+    /// Reads the image, from the folder of its material library or else from that of the scene.
+    fn load(&self, near: &Near, read: &ReadOptions) -> Result<TextureImage> {
+        let place = self.material.folder.place();
+        let below = place.and_then(|place| place.library.as_deref()?.strip_prefix(&place.scene).ok());
+        let beside = below.filter(|folder| *folder != Path::new("")).map(|folder| folder.join(self.file));
+        let beside = beside.and_then(|name| load_near(near, name.to_str()?, read).ok());
+        let image = match beside {
+            Some(image) => image.value,
+            None => load_near(near, self.file, read)?.value,
+        };
+        levels(image, &read.run)
+    }
+}
+
+/// The mip levels of an image, in bytes.
+fn levels(image: Image, run: &RunOptions) -> Result<TextureImage> {
+    let plain = Image { extra: Vec::new(), stored: Vec::new(), attributes: Vec::new(), ..image };
+    let image = with_channels(&plain, Channels::Rgba, run)?;
+    let image = convert_samples(&image, SampleType::U8, ColorSpace::Srgb, run)?.image;
+    let halves = mipmaps(&image, &MipmapOptions::default(), run)?;
+    let mut levels = Vec::new();
+    let is_seen = |image: &Image| image.width.max(image.height) <= MOST_SIDE;
+    for level in std::iter::once(image).chain(halves).skip_while(|image| !is_seen(image)) {
+        let Samples::U8(bytes) = level.samples else {
+            return Err(Error::new(ErrorKind::Internal, "a texture has no bytes"));
+        };
+        try_push(&mut levels, ([level.width, level.height], bytes), "a texture")?;
+    }
+    Ok(TextureImage { levels })
+}

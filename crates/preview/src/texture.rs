@@ -1,0 +1,201 @@
+//! The textures of a scene's materials: mip levels, and looking a color up.
+//!
+//! Images come ready to use; nothing here reads or scales one.
+
+use crate::color::linear;
+use polyhaul_model::Array;
+use polyhaul_model::error::{Result, try_push};
+
+/// An image with its mip levels, from the largest on: width and height, then red, green, blue (sRGB) and alpha of each
+/// pixel, row by row from the top.
+#[derive(Clone, Debug, Default)]
+pub struct TextureImage {
+    /// The levels.
+    pub levels: Vec<([usize; 2], Array<u8>)>,
+}
+
+/// What a map is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MapPurpose {
+    /// The color of the surface.
+    #[default]
+    Color,
+    /// Where there is a surface: white is opaque.
+    Opacity,
+}
+
+/// A material's map.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MapUse {
+    /// What it is for.
+    pub kind: MapPurpose,
+    /// Which image.
+    pub image: usize,
+    /// Factors of u and v.
+    pub scale: [f32; 2],
+    /// Added to u and v after that.
+    pub offset: [f32; 2],
+    /// Whether the image's border goes on outside, and not the image again.
+    pub clamps: bool,
+}
+
+impl Default for MapUse {
+    fn default() -> MapUse {
+        MapUse { kind: MapPurpose::Color, image: 0, scale: [1.0; 2], offset: [0.0; 2], clamps: false }
+    }
+}
+
+/// The textures of a scene.
+#[derive(Clone, Debug, Default)]
+pub struct Textures {
+    images: Vec<Option<TextureImage>>,
+    /// The color map and the opacity map of each material.
+    maps: Vec<[Option<MapUse>; 2]>,
+}
+
+impl Textures {
+    /// Adds a map of a material. The first one for a purpose counts.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub fn add(&mut self, material: usize, map: MapUse) -> Result<()> {
+        while self.maps.len() <= material {
+            try_push(&mut self.maps, [None, None], "textures")?;
+        }
+        self.maps[material][map.kind as usize].get_or_insert(map);
+        Ok(())
+    }
+
+    /// Adds the next image; `None` for one that is not there.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub fn push(&mut self, image: Option<TextureImage>) -> Result<()> {
+        try_push(&mut self.images, image, "textures")
+    }
+
+    /// Whether there are any.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.maps.is_empty()
+    }
+
+    /// A material's map, and its image.
+    pub(crate) fn find(&self, material: Option<usize>, purpose: MapPurpose) -> Option<(&MapUse, &TextureImage)> {
+        let map = self.maps.get(material?)?[purpose as usize].as_ref()?;
+        Some((map, self.images.get(map.image)?.as_ref().filter(|image| !image.levels.is_empty())?))
+    }
+
+    /// Whether a material has holes: an opacity map, or a color map that is not opaque everywhere.
+    pub(crate) fn has_holes(&self, material: Option<usize>) -> bool {
+        let is_open = |image: &TextureImage| {
+            // Small levels suffice: a hole is in all of them.
+            let level = image.levels.iter().find(|(size, _)| size[0].max(size[1]) <= 256).or(image.levels.last());
+            level.is_some_and(|(_, pixels)| pixels.as_chunks::<4>().0.iter().any(|pixel| pixel[3] < 250))
+        };
+        self.find(material, MapPurpose::Opacity).is_some()
+            || self.find(material, MapPurpose::Color).is_some_and(|(_, image)| is_open(image))
+    }
+
+    /// Whether there is a surface at a texture coordinate.
+    pub(crate) fn is_solid(&self, material: Option<usize>, uv: [f32; 2]) -> bool {
+        let color = self.find(material, MapPurpose::Color).map_or(1.0, |(map, image)| image.color(map, uv, 0.0)[3]);
+        let opacity = self.find(material, MapPurpose::Opacity).map_or(1.0, |(map, image)| {
+            let [r, g, b, a] = image.color(map, uv, 0.0);
+            // The mean of the channels as stored, and no more than alpha.
+            ((r + g + b) / 3.0).sqrt().min(a)
+        });
+        color.min(opacity) >= 0.5
+    }
+}
+
+impl TextureImage {
+    /// The linear color and the alpha at a texture coordinate, for a pixel that covers so many of the largest level's
+    /// pixels on each side: from the two nearest levels, each between its four nearest pixels.
+    pub(crate) fn color(&self, map: &MapUse, uv: [f32; 2], covered: f32) -> [f32; 4] {
+        let place: [f32; 2] = std::array::from_fn(|axis| uv[axis] * map.scale[axis] + map.offset[axis]);
+        let last = (self.levels.len() - 1) as f32;
+        let level = if covered > 1.0 { covered.log2().min(last) } else { 0.0 };
+        let (lower, part) = (level.floor(), level.fract());
+        let near = self.at_level(lower as usize, place, map.clamps);
+        if part == 0.0 {
+            return near;
+        }
+        let far = self.at_level((lower as usize + 1).min(self.levels.len() - 1), place, map.clamps);
+        std::array::from_fn(|channel| near[channel] + part * (far[channel] - near[channel]))
+    }
+
+    /// Width and height of the largest level.
+    pub(crate) fn size(&self) -> [f32; 2] {
+        self.levels.first().map_or([1.0; 2], |(size, _)| size.map(|side| side as f32))
+    }
+
+    fn at_level(&self, level: usize, [u, v]: [f32; 2], clamps: bool) -> [f32; 4] {
+        let ([width, height], pixels) = &self.levels[level];
+        // v points up, and rows go down.
+        let (x, y) = (u * *width as f32 - 0.5, (1.0 - v) * *height as f32 - 0.5);
+        let (left, above) = (x.floor(), y.floor());
+        let (across, down) = (x - left, y - above);
+        let wrap = |place: f32, size: usize| {
+            let place = if place.is_finite() { place as i64 } else { 0 };
+            if clamps { place.clamp(0, size as i64 - 1) as usize } else { place.rem_euclid(size as i64) as usize }
+        };
+        let pixel = |dx: f32, dy: f32| {
+            let at = 4 * (wrap(above + dy, *height) * width + wrap(left + dx, *width));
+            let [r, g, b, a] = pixels.get(at..at + 4).and_then(|it| it.first_chunk()).copied().unwrap_or([255; 4]);
+            [linear(r), linear(g), linear(b), f32::from(a) / 255.0]
+        };
+        let corners = [pixel(0.0, 0.0), pixel(1.0, 0.0), pixel(0.0, 1.0), pixel(1.0, 1.0)];
+        std::array::from_fn(|channel| {
+            let [a, b, c, d] = corners.map(|corner| corner[channel]);
+            let (upper, lower) = (a + across * (b - a), c + across * (d - c));
+            upper + down * (lower - upper)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image() -> TextureImage {
+        let pixels = vec![255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255, 255, 255, 255, 0];
+        TextureImage { levels: vec![([2, 2], pixels.into()), ([1, 1], vec![128, 128, 128, 191].into())] }
+    }
+
+    #[test]
+    fn the_first_row_is_at_the_top_and_levels_are_mixed() {
+        let (image, map) = (image(), MapUse::default());
+        assert_eq!(image.color(&map, [0.25, 0.75], 0.0), [1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(image.color(&map, [0.75, 0.75], 1.0), [0.0, 1.0, 0.0, 1.0]);
+        assert_eq!(image.color(&map, [0.25, 0.25], 0.5), [0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(image.color(&map, [0.5, 0.75], 0.0)[..2], [0.5, 0.5]);
+        assert_eq!(image.color(&map, [0.3, 0.3], 2.0), image.color(&map, [0.9, 0.1], 64.0));
+        let half = image.color(&map, [0.25, 0.75], 2f32.sqrt());
+        assert!((half[0] - (0.5 + 0.5 * linear(128))).abs() < 1e-6, "{half:?}");
+    }
+
+    #[test]
+    fn outside_it_repeats_or_its_border_does() {
+        let (image, map) = (image(), MapUse::default());
+        let clamps = MapUse { clamps: true, ..map };
+        assert_eq!(image.color(&map, [1.25, -0.25], 0.0), image.color(&map, [0.25, 0.75], 0.0));
+        assert_eq!(image.color(&clamps, [9.0, 9.0], 0.0), [0.0, 1.0, 0.0, 1.0]);
+        let moved = MapUse { scale: [2.0, 1.0], offset: [0.25, 0.0], ..map };
+        assert_eq!(image.color(&moved, [0.5, 0.75], 0.0), image.color(&map, [0.25, 0.75], 0.0));
+        for odd in [f32::NAN, f32::INFINITY, -1e30, 1e30] {
+            image.color(&map, [odd, odd], odd);
+        }
+    }
+
+    #[test]
+    fn holes_are_found() {
+        let mut textures = Textures::default();
+        textures.push(Some(image())).unwrap();
+        textures.push(None).unwrap();
+        textures.add(1, MapUse::default()).unwrap();
+        textures.add(2, MapUse { image: 1, ..MapUse::default() }).unwrap();
+        assert!(textures.has_holes(Some(1)) && !textures.has_holes(Some(2)) && !textures.has_holes(None));
+        assert!(textures.is_solid(Some(1), [0.25, 0.75]) && !textures.is_solid(Some(1), [0.75, 0.25]));
+        assert!(textures.is_solid(Some(7), [0.0, 0.0]));
+    }
+}
