@@ -4,6 +4,7 @@
 
 mod pbrt;
 mod ply;
+mod preview;
 
 use crate::{Failure, limits, measure};
 use polyhaul::model::{Scalar, Scene};
@@ -35,6 +36,9 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
         "stl_io" => report(|| stl_io(file), stl_io_found),
         "array" => report(|| array(file, Scalar::F64, threads), array_found),
         "array-f32" => report(|| array(file, Scalar::F32, threads), array_found),
+        "preview" | "first-pixel" | "preview-trees" | "preview-draw" | "preview-refine" => {
+            preview::main(name, file, threads)
+        }
         _ => ply::main(name, file, threads),
     }
 }

@@ -49,6 +49,7 @@ from polyhaul._material import Material, Spectral, TextureMap, Xyz
 from polyhaul._mesh import Curve, Mesh
 from polyhaul._options import ImageOptions, Limits, ObjOptions, TextOptions, WriteOptions
 from polyhaul._polyhaul import __version__
+from polyhaul._preview import preview
 from polyhaul._profile import FileUse, Profile, Verdict, profile
 from polyhaul._render import Definition, Entity, Instances, Parameter, Render, Shape
 from polyhaul._report import Moved, PolyhaulWarning, Report, Warnings
@@ -120,6 +121,7 @@ __all__ = [
     "import_texture",
     "info",
     "loadtxt",
+    "preview",
     "profile",
     "read",
     "read_image",

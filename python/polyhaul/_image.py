@@ -62,6 +62,12 @@ class Image:
         array = np.asarray(self.pixels, dtype)
         return array.copy() if copy and array is self.pixels else array
 
+    def _repr_png_(self) -> bytes:
+        """What a notebook shows."""
+        from polyhaul._preview import png
+
+        return png(self)
+
     @property
     def width(self) -> int:
         """Pixels in a row."""
@@ -130,15 +136,21 @@ def read_image(
         image=(layer, None if part is None else str(part)),
     )
     with opened_reading(source, options, None, progress, "reading") as reading:
-        kind, samples, shape, color_space, premultiplied, beside, done = _polyhaul.read_image(*reading)
-    report = report_from_plain(done)
-    warn_of(report, on_error, reading)
+        image = image_from_plain(_polyhaul.read_image(*reading))
+    if image.report is not None:
+        warn_of(image.report, on_error, reading)
+    return image
+
+
+def image_from_plain(plain: tuple[Any, ...]) -> Image:
+    """An image that native code made, with its report."""
+    kind, samples, shape, color_space, premultiplied, beside, done = plain
     channels, stored, attributes = beside
     return Image(
         memory(samples, kind).reshape(shape),
         color_space,
         premultiplied,
-        report,
+        report_from_plain(done),
         {name: memory(plane, kind).reshape(shape[:2]) for name, kind, plane in channels},
         stored,
         {name: (kind, bytes(value)) for name, kind, value in attributes},

@@ -363,6 +363,12 @@ class Mesh:
         """The number of corners of all faces."""
         return _size(self._faces[1])
 
+    def _repr_png_(self) -> bytes:
+        """What a notebook shows: a picture."""
+        from polyhaul._preview import png
+
+        return png(self)
+
     def __repr__(self) -> str:
         parts = [f"{self.position_count} positions", f"{self.face_count} faces", f"{self.corner_count} corners"]
         for name, domain in (("uvs", self.uv_domain), ("normals", self.normal_domain)):

@@ -77,6 +77,13 @@ class NativeRender:
     def instance_transforms(self, closes: bool) -> Array: ...
     def instance_transforms32(self, closes: bool) -> Array: ...
 
+def preview(
+    source: dict[str, Any],
+    options: dict[str, Any],
+    progress: Callable[[int, int | None], Any] | None,
+    look: dict[str, Any],
+) -> tuple[Any, ...]: ...
+def preview_scene(scene: dict[str, Any], look: dict[str, Any], threads: int | None) -> tuple[Any, ...]: ...
 def read(
     source: dict[str, Any],
     options: dict[str, Any],

@@ -114,6 +114,8 @@ class Report:
     phases: Mapping[str, float]
     #: What was repaired, skipped or is missing.
     warnings: Warnings
+    #: Of a preview, the seconds until a whole picture was in memory, with a sample for each pixel at least.
+    first_pixel: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -140,6 +142,7 @@ def report_from_plain(plain: Mapping[str, Any]) -> Report:
         threads=plain["threads"],
         phases=plain["phases"],
         warnings=Warnings(kept, plain["counts"]),
+        first_pixel=plain["first_pixel"],
     )
 
 

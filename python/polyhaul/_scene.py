@@ -276,6 +276,12 @@ class Scene:
         self._objects.append(added)
         return added
 
+    def _repr_png_(self) -> bytes:
+        """What a notebook shows: a picture."""
+        from polyhaul._preview import png
+
+        return png(self)
+
     def __repr__(self) -> str:
         counts = ((self._objects, "objects"), (self._meshes, "meshes"), (self._materials, "materials"))
         parts = ", ".join(f"{len(items)} {name}" for items, name in counts)

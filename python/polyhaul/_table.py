@@ -176,6 +176,12 @@ class Table:
     def __len__(self) -> int:
         return self._row_count
 
+    def _repr_png_(self) -> bytes | None:
+        """What a notebook shows of a table of points: a picture."""
+        from polyhaul._preview import png
+
+        return png(self) if all(name in self for name in "xyz") else None
+
     def __repr__(self) -> str:
         called = f" {self.name!r}" if self.name else ""
         shown = [name or "?" for name in self.names]

@@ -8,6 +8,7 @@ use crate::calls::{Source, Target, reading};
 use crate::job;
 use crate::options::{Read, Write};
 use crate::report;
+use polyhaul::Loaded;
 use polyhaul::model::{
     ChannelSamples, ChannelType, Channels, ColorChannel, ColorSpace, Image, ImageAttribute, ImageChannel, Samples,
 };
@@ -66,6 +67,11 @@ pub(crate) fn read_image<'py>(
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
     })?;
+    image_to_python(py, loaded)
+}
+
+/// An image with its report; its samples are moved.
+pub(crate) fn image_to_python(py: Python<'_>, loaded: Loaded<Image>) -> PyResult<ImageOut<'_>> {
     let Image { width, height, channels, samples, color_space, premultiplied, extra, stored, attributes } =
         loaded.value;
     let no_memory = |error: TryReserveError| PyMemoryError::new_err(error.to_string());

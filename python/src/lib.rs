@@ -15,6 +15,7 @@ mod job;
 mod material;
 mod mesh;
 mod options;
+mod preview;
 mod profile;
 mod render;
 mod report;
@@ -41,6 +42,8 @@ mod _polyhaul {
     use super::images::{read_image, write_image};
     #[pymodule_export]
     use super::mesh::NativeMesh;
+    #[pymodule_export]
+    use super::preview::{preview, preview_scene};
     #[pymodule_export]
     use super::profile::NativeProfile;
     #[pymodule_export]

@@ -31,6 +31,7 @@ pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
         fields.set_item(name, list.iter().map(plain).collect::<Vec<_>>())?;
     }
     fields.set_item("threads", report.threads)?;
+    fields.set_item("first_pixel", report.first_pixel.map(|time| time.as_secs_f64()))?;
     fields.set_item("phases", phases)?;
     fields.set_item("counts", report.warnings.counts())?;
     fields.set_item("warnings", warnings(py, &report.warnings)?)?;

@@ -12,7 +12,7 @@ pub fn main(folder: &Path, threads: usize) -> Result<(), Failure> {
     report(|| load(&file, threads), found)
 }
 
-fn main_file(folder: &Path) -> Result<PathBuf, Failure> {
+pub fn main_file(folder: &Path) -> Result<PathBuf, Failure> {
     let names = ["scene.pbrt", "scene.pbrt.gz", "scene.pbrt.zst"].into_iter();
     let mut files = names.map(|name| folder.join(name));
     files.find(|file| file.exists()).ok_or(format!("{}: no scene", folder.display()).into())

@@ -7,9 +7,10 @@ use crate::json::{JsonFailure, JsonWarnings};
 use crate::session::{JsonTo, Session};
 use crate::{console, format, human, many, standard};
 use polyhaul::many::{self as files, Source};
+use polyhaul::model::Image;
 use polyhaul::options::RunOptions;
-use polyhaul::preview::{PIXEL_BYTES, PreviewOptions, preview};
-use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptions, Writer};
+use polyhaul::preview::{PIXEL_BYTES, PreviewOptions, Sheet, preview};
+use polyhaul::{Error, ErrorKind, Format, Loaded, ReadOptions, Report, Result, WriteOptions, Writer};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,9 @@ use std::path::{Path, PathBuf};
 /// A file and its picture.
 struct PreviewJob {
     input: PathBuf,
+    /// Its name on a sheet.
+    name: String,
+    /// The file of the picture, or of the sheet that it is on.
     output: PathBuf,
 }
 
@@ -25,6 +29,8 @@ struct Picture {
     /// The time until the picture was in memory, in seconds.
     first_pixel: f64,
     report: Report,
+    /// For a sheet.
+    image: Option<Image>,
 }
 
 #[derive(Serialize)]
@@ -63,15 +69,24 @@ pub fn run(session: &Session, args: &PreviewArgs) -> u8 {
     let paths: Vec<_> = jobs.iter().map(|job| &*job.input).collect();
     let [width, height] = options.size;
     let bytes = |path: &Path| files::claimed_bytes(path).saturating_add(PIXEL_BYTES * (width * height) as u64);
-    let work = |number: usize, run: RunOptions| draw(session, &jobs[number], (&read, &options), run);
+    let work = |number: usize, run: RunOptions| draw(session, &jobs[number], (&read, &options, args.sheet), run);
     let mut all = Vec::new();
+    let sheet = if args.sheet { Sheet::new(jobs.len(), options.size).map(Some) } else { Ok(None) };
+    let mut sheet = match sheet {
+        Ok(sheet) => sheet,
+        Err(error) => return session.fail("preview", &error, to),
+    };
     let ran = many::create_folders(jobs.iter().map(|job| &*job.output)).and_then(|()| {
-        session.each("drawing", &paths, bytes, work, |number, result| {
+        session.each("drawing", &paths, bytes, work, |number, mut result| {
             show(session, &jobs[number], &result, jobs.len() > 1);
+            if let Some(sheet) = &mut sheet {
+                put(sheet, number, &jobs[number], &mut result);
+            }
             all.push((&jobs[number], result));
             ControlFlow::Continue(())
         })
     });
+    let ran = ran.and_then(|()| sheet.map_or(Ok(()), |sheet| write(session, &args.output, &sheet.finish()).map(drop)));
     match (ran, &all[..]) {
         (Ok(()), [(_, Err(error))]) if jobs.len() == 1 => session.fail("preview", error, to),
         (Err(error), _) if error.kind() != ErrorKind::Cancelled => session.fail("preview", &error, to),
@@ -87,25 +102,34 @@ fn plan(args: &PreviewArgs) -> Result<Vec<PreviewJob>> {
         let error = Error::new(ErrorKind::Usage, "the folder for pictures is an input");
         return Err(error.with_hint("use another output folder"));
     }
-    if let ([source], false) = (&sources[..], many::is_folder(&args.inputs, &args.output)) {
+    if let ([source], false) = (&sources[..], args.sheet || many::is_folder(&args.inputs, &args.output)) {
         check_format(&args.output)?;
         if real(&args.output).is_some_and(|it| real(&source.path) == Some(it)) {
             let message = format!("{} would be overwritten by its picture", source.path.display());
             return Err(Error::new(ErrorKind::Usage, message).with_hint("use another output file"));
         }
-        return Ok(vec![PreviewJob { input: source.path.clone(), output: args.output.clone() }]);
+        return Ok(vec![PreviewJob::new(source, args.output.clone())]);
+    }
+    if args.sheet {
+        check_format(&args.output)?;
+        let outputs = sources.iter().map(|source| real(&source.path)).collect::<Vec<_>>();
+        if real(&args.output).is_some_and(|it| outputs.contains(&Some(it))) {
+            let message = format!("{} is an input and the sheet", args.output.display());
+            return Err(Error::new(ErrorKind::Usage, message).with_hint("use another output file"));
+        }
+        return Ok(sources.iter().map(|source| PreviewJob::new(source, args.output.clone())).collect());
     }
     if many::is_no_folder(&args.output) {
         let message = format!("several pictures cannot be written to `{}`", args.output.display());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("-o takes a folder for several inputs"));
     }
-    let job = |Source { path: input, name }| {
+    let job = |source: &Source| {
         // Files that differ in their extension have different pictures.
-        let mut name = PathBuf::into_os_string(name);
+        let mut name = source.name.clone().into_os_string();
         name.push(".png");
-        PreviewJob { input, output: args.output.join(name) }
+        PreviewJob::new(source, args.output.join(name))
     };
-    let jobs: Vec<_> = sources.into_iter().map(job).collect();
+    let jobs: Vec<_> = sources.iter().map(job).collect();
     files::check_outputs(jobs.iter().map(|job| (&*job.input, &*job.output)))?;
     Ok(jobs)
 }
@@ -123,23 +147,49 @@ fn check_format(output: &Path) -> Result<()> {
     }
 }
 
+impl PreviewJob {
+    fn new(source: &Source, output: PathBuf) -> PreviewJob {
+        PreviewJob { input: source.path.clone(), name: source.name.display().to_string(), output }
+    }
+}
+
+/// Draws a file, and writes its picture unless that is for a sheet.
 fn draw(
     session: &Session,
     job: &PreviewJob,
-    (read, options): (&ReadOptions, &PreviewOptions),
+    (read, options, for_sheet): (&ReadOptions, &PreviewOptions, bool),
     run: RunOptions,
 ) -> Result<Picture> {
-    let (input, output) = (standard::input_of(&job.input)?, standard::output_of(&job.output)?);
+    let input = standard::input_of(&job.input)?;
     let read = read.clone().with_run(run.clone());
-    let drawn = preview(input, &read, &options.clone().with_run(run.clone()))?;
-    let first_pixel = drawn.report.elapsed().as_secs_f64();
-    let mut write = WriteOptions::default().with_run(run);
-    write.format = Format::of_path(&job.output).or(Format::named("png"));
-    let mut report = drawn.report;
+    let Loaded { value: image, mut report } = preview(input, &read, &options.clone().with_run(run))?;
+    let first_pixel = report.first_pixel.unwrap_or_default().as_secs_f64();
+    let size = [image.width, image.height];
+    if for_sheet {
+        return Ok(Picture { size, first_pixel, report, image: Some(image) });
+    }
+    report.extend(write(session, &job.output, &image)?);
+    Ok(Picture { size, first_pixel, report, image: None })
+}
+
+fn write(session: &Session, output: &Path, image: &Image) -> Result<Report> {
+    let mut options = WriteOptions::default();
+    options.format = Format::of_path(output).or(Format::named("png"));
+    let target = standard::output_of(output)?;
     // While a file is open, signals wait.
-    let _hold = session.signals().hold_output(&job.output)?;
-    report.extend(Writer::new(output).options(&write).image(&drawn.value)?);
-    Ok(Picture { size: [drawn.value.width, drawn.value.height], first_pixel, report })
+    let _hold = session.signals().hold_output(output)?;
+    Writer::new(target).options(&options).image(image)
+}
+
+/// Puts a picture on a sheet, with the name and the size of its file, or the error in place of that.
+fn put(sheet: &mut Sheet, number: usize, job: &PreviewJob, result: &mut Result<Picture>) {
+    match result {
+        Ok(picture) => {
+            let size = human::bytes(picture.report.bytes_in);
+            sheet.put(number, picture.image.take().as_ref(), &[&job.name, &size]);
+        }
+        Err(error) => sheet.put(number, None, &[&job.name, &error.diagnostic().message]),
+    }
 }
 
 /// Shows the warnings and the line of one file, and the error of one of many.

@@ -28,6 +28,7 @@ pub(super) fn color(phase: Phase) -> [&'static str; 2] {
         Phase::Decode => ["#0f6b75", "#2f96a1"],
         Phase::Encode => ["#f0907f", "#f7ab9d"],
         Phase::Transform => ["#a38cd8", "#c4b3ee"],
+        Phase::Draw => ["#c2569b", "#e08bc2"],
         Phase::WaitInput => ["#c3cbd8", "#414b5c"],
         Phase::WaitTurn => ["#dcd3bd", "#585040"],
         Phase::WaitEnd => ["#dfe1e5", "#363b43"],

@@ -99,8 +99,8 @@ pub fn load_seconds(list: &[Moved], threads: usize, rate: Option<f64>, ceilings:
 }
 
 /// The phases of readers, whatever the files contain.
-const READING: [Phase; 7] =
-    [Phase::Cut, Phase::Parse, Phase::Place, Phase::Build, Phase::Decode, Phase::Transform, Phase::Other];
+const READING: [Phase; 8] =
+    [Phase::Cut, Phase::Parse, Phase::Place, Phase::Build, Phase::Decode, Phase::Transform, Phase::Draw, Phase::Other];
 
 impl Ceilings {
     /// The same with readers as fast as in a recorded load of `list`: a byte of text may take more or less work than

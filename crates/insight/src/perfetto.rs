@@ -63,6 +63,9 @@ fn facts(json: &mut Json, recording: &Recording) {
     json.key("elapsed_ns").integer(recording.elapsed_ns);
     json.key("wanted_threads").integer(recording.wanted_threads as u64);
     json.key("starved_ns").integer(recording.starved_ns);
+    if let Some(at_ns) = recording.first_pixel_ns {
+        json.key("first_pixel_ns").integer(at_ns);
+    }
     json.key("dropped_spans").integer(recording.dropped_spans);
     json.key("dropped_files").integer(recording.dropped_files);
     let totals = recording.totals();

@@ -24,6 +24,7 @@ pub(super) fn phase_words(phase: Phase) -> &'static str {
         Phase::Decode => "decoding pixels",
         Phase::Encode => "encoding pixels",
         Phase::Transform => "transforming the model",
+        Phase::Draw => "drawing",
         Phase::WaitInput => "waiting for input",
         Phase::WaitTurn => "waiting for its turn",
         Phase::WaitEnd => "waiting for the end",
@@ -176,6 +177,7 @@ mod tests {
             (Phase::Decode, Bound::Decode),
             (Phase::Encode, Bound::Encode),
             (Phase::Transform, Bound::Transform),
+            (Phase::Draw, Bound::Draw),
             (Phase::Lock, Bound::Locks),
         ] {
             assert_eq!(phase_words(phase), bound.words());

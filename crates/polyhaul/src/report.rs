@@ -103,6 +103,14 @@ impl Report {
         Facts::new(self.reads.clone(), self.writes.clone())
     }
 
+    /// Notes that a picture is whole, unless an earlier one was.
+    pub(crate) fn note_first_pixel(&mut self) {
+        if self.first_pixel.is_none() {
+            self.first_pixel = Some(self.elapsed());
+            trace::first_pixel();
+        }
+    }
+
     /// Notes bytes that were read.
     pub(crate) fn note_read(&mut self, moved: Moved) {
         self.bytes_in += moved.bytes;
@@ -130,6 +138,8 @@ impl Report {
         self.copied_bytes += other.copied_bytes;
         other.reads.into_iter().for_each(|moved| moved.add_to(&mut self.reads));
         other.writes.into_iter().for_each(|moved| moved.add_to(&mut self.writes));
+        let before = self.elapsed();
+        self.first_pixel = self.first_pixel.or(other.first_pixel.map(|time| before + time));
         self.phases.extend(other.phases);
         self.threads = self.threads.max(other.threads);
         self.warnings.extend(other.warnings);

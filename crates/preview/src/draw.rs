@@ -5,11 +5,11 @@
 use crate::batch::Batch;
 use crate::camera::Camera;
 use crate::frame::{Corner, Frame};
+use crate::parallel::draw_each;
 use crate::scene::{Part, PartKind, Parts};
 use crate::texture::Textures;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::{Cancel, RunOptions};
-use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;
 
 /// Elements that a thread takes at a time: usually some milliseconds of work.
@@ -51,7 +51,7 @@ pub(crate) fn draw(
             Ok(())
         }
     };
-    try_for_each_item(run.worker_threads(), &run.cancel, turns, Batch::new, work)
+    draw_each(run, turns, Batch::new, work)
 }
 
 /// The size of so many points in pixels, such that they would cover half of the picture side by side.

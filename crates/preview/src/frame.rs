@@ -132,15 +132,20 @@ impl Frame {
         let mut row = ((min_y - FIRST_ROW + ROW_UNITS - 1) >> ROW_BITS).max(0);
         while row <= last_row {
             let (sample, y) = (row as usize % SAMPLES, FIRST_ROW + row * ROW_UNITS);
-            let place = PLACES[sample][0];
+            let (place, first_index) = (PLACES[sample][0], row as usize / SAMPLES * self.width);
             let last = ((max_x - place) >> PIXEL_BITS).min(self.width as i64 - 1);
             let mut x = ((min_x - place + PIXEL_UNITS - 1) >> PIXEL_BITS).max(0);
+            row += 1;
+            // Most rows of a thin triangle have no sample near it.
+            if x > last {
+                continue;
+            }
             let mut weights = drawn.weights([x * PIXEL_UNITS + place, y]);
             let last = if last - x < WIDE { last } else { drawn.narrowed(&mut x, last, &mut weights) };
             while x <= last {
                 // All are positive, or one of them is not: three additions and one branch for a sample.
                 if weights[0] | weights[1] | weights[2] >= 0 {
-                    let index = (row as usize / SAMPLES * self.width + x as usize) * SAMPLES + sample;
+                    let index = (first_index + x as usize) * SAMPLES + sample;
                     let depth = ((drawn.depth(weights) * MAX_DEPTH) as u64) << PAYLOAD_BITS;
                     let sample = &self.samples[index];
                     // Most of what is drawn is hidden, and reading is cheaper.
@@ -152,7 +157,6 @@ impl Frame {
                 weights = std::array::from_fn(|side| weights[side] + drawn.steps[side]);
                 x += 1;
             }
-            row += 1;
         }
     }
 
@@ -167,18 +171,20 @@ impl Frame {
 
 /// A triangle in units of a 256th of a pixel, turned so that its area is positive.
 struct Triangle {
-    corners: [[i64; 2]; 3],
     /// The least and the greatest coordinates.
     min: [i64; 2],
     max: [i64; 2],
+    /// For each side: factors of x and y, and what is added, biases included. The sum is the weight of the corner
+    /// opposite.
+    sides: [[i64; 3]; 3],
     /// By how much the weights change with each pixel to the right.
     steps: [i64; 3],
     /// Added to weights, so that those on an edge that the triangle does not own are negative.
     biases: [i64; 3],
-    /// The depths of its corners, divided by twice its area.
+    /// The depths of its corners.
     depths: [f32; 3],
-    /// 1 over twice the area.
-    part: f32,
+    /// Twice the area.
+    area: i64,
     /// Whether the last two corners are exchanged.
     is_turned: bool,
 }
@@ -203,16 +209,21 @@ impl Triangle {
             depths.swap(1, 2);
         }
         let [a, b, c] = fixed;
-        let sides = [[b, c], [c, a], [a, b]];
-        let part = 1.0 / area.abs() as f32;
+        let opposite = [[b, c], [c, a], [a, b]];
+        let biases = opposite.map(|[from, to]| if owns(from, to) { 0 } else { -1 });
+        let sides: [[i64; 3]; 3] = std::array::from_fn(|side| {
+            let [from, to] = opposite[side];
+            let (x, y) = (from[1] - to[1], to[0] - from[0]);
+            [x, y, biases[side] - x * from[0] - y * from[1]]
+        });
         Some(Triangle {
-            corners: fixed,
             min: [a[0].min(b[0]).min(c[0]), a[1].min(b[1]).min(c[1])],
             max: [a[0].max(b[0]).max(c[0]), a[1].max(b[1]).max(c[1])],
-            steps: sides.map(|[from, to]| (from[1] - to[1]) * PIXEL_UNITS),
-            biases: sides.map(|[from, to]| if owns(from, to) { 0 } else { -1 }),
-            depths: depths.map(|depth| depth * part),
-            part,
+            steps: sides.map(|[x, ..]| x * PIXEL_UNITS),
+            sides,
+            biases,
+            depths,
+            area: area.abs(),
             is_turned: area < 0,
         })
     }
@@ -220,10 +231,8 @@ impl Triangle {
     /// The weights of the corners at a place, with biases: the place is inside if none is negative. A place on an edge
     /// belongs to one of the triangles that share it.
     #[inline]
-    fn weights(&self, place: [i64; 2]) -> [i64; 3] {
-        let [a, b, c] = self.corners;
-        let weights = [edge(b, c, place), edge(c, a, place), edge(a, b, place)];
-        std::array::from_fn(|side| weights[side] + self.biases[side])
+    fn weights(&self, [x, y]: [i64; 2]) -> [i64; 3] {
+        self.sides.map(|[by_x, by_y, rest]| by_x * x + by_y * y + rest)
     }
 
     /// Moves `x`, the pixel with these weights, to the first one on its row that may be inside; returns the last one,
@@ -249,15 +258,17 @@ impl Triangle {
     /// The parts that the corners have in a place with these weights, in the order that they were given in.
     #[inline]
     fn shares(&self, weights: [i64; 3]) -> [f32; 3] {
-        let [a, b, c] = std::array::from_fn(|side| (weights[side] - self.biases[side]) as f32 * self.part);
+        let part = 1.0 / self.area as f32;
+        let [a, b, c] = std::array::from_fn(|side| (weights[side] - self.biases[side]) as f32 * part);
         if self.is_turned { [a, c, b] } else { [a, b, c] }
     }
 
     /// The depth at a place with these weights.
     #[inline]
     fn depth(&self, weights: [i64; 3]) -> f32 {
+        // Most triangles have no sample inside, and need no division.
         let depth = |side: usize| (weights[side] - self.biases[side]) as f32 * self.depths[side];
-        (depth(0) + depth(1) + depth(2)).clamp(0.0, 1.0)
+        ((depth(0) + depth(1) + depth(2)) / self.area as f32).clamp(0.0, 1.0)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::camera::{Camera, SceneCamera, View};
 use crate::frame::{Frame, Hit, PLACES, SAMPLES};
 use crate::geometry::{Geometry, tree};
 use crate::packet::{LANES, Leaves, LocalPacket, Packet, ROWS, Rows};
+use crate::parallel::draw_each;
 use crate::scene::{Parts, moved_box};
 use crate::shade::{Surface, Surfaces, shade};
 use crate::surface::SceneSurfaces;
@@ -20,7 +21,6 @@ use obvhs::bvh2::Bvh2;
 use obvhs::ploc::PlocBuilder;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Bounds, Image, Mesh, Scene};
-use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -157,7 +157,7 @@ impl<'a> InstancedDrawing<'a> {
         let run = &self.options.run;
         let tiles = (0..height).step_by(ROWS).flat_map(|y| (0..width).step_by(LANES).map(move |x| [x, y]));
         let tiles = tiles.flat_map(|tile| samples.clone().map(move |sample| (tile, sample)));
-        try_for_each_item(run.worker_threads(), &run.cancel, tiles, Scratch::default, |scratch, (tile, sample)| {
+        draw_each(run, tiles, Scratch::default, |scratch, (tile, sample)| {
             let packet = self.cast_tile(tile, sample, scratch);
             for (row, lane) in (0..ROWS).flat_map(|row| (0..LANES).map(move |lane| (row, lane))) {
                 let [x, y] = [tile[0] + lane, tile[1] + row];
@@ -319,9 +319,8 @@ fn seen(
     found.resize_with(chunks.len(), Vec::new);
     let run = &options.run;
     let items = chunks.enumerate().zip(&mut found);
-    try_for_each_item(
-        run.worker_threads(),
-        &run.cancel,
+    draw_each(
+        run,
         items,
         || (),
         |(), ((chunk, instances), found)| {
@@ -376,7 +375,7 @@ fn geometries(
     let mut items: Vec<_> = all.iter_mut().zip(ranges).zip(is_seen).filter(|(_, is_seen)| *is_seen).collect();
     items.sort_by_key(|((_, range), _)| std::cmp::Reverse(size(range)));
     let run = &options.run;
-    try_for_each_item(run.worker_threads(), &run.cancel, items.into_iter(), PlocBuilder::new, |builder, item| {
+    draw_each(run, items.into_iter(), PlocBuilder::new, |builder, item| {
         let ((geometry, range), _) = item;
         *geometry = Geometry::from_parts(&parts.parts, range.clone(), builder)?;
         Ok(())
@@ -394,7 +393,7 @@ fn groups(mut seen: Vec<SeenInstance>, options: &PreviewOptions) -> Result<Vec<G
     groups.resize_with(slices.len(), Group::default);
     let run = &options.run;
     let items = slices.into_iter().zip(&mut groups);
-    try_for_each_item(run.worker_threads(), &run.cancel, items, PlocBuilder::new, |builder, (slice, group)| {
+    draw_each(run, items, PlocBuilder::new, |builder, (slice, group)| {
         let mut boxes = Vec::new();
         boxes.try_reserve_exact(slice.len())?;
         boxes.extend(slice.iter().map(|instance| instance.bounds));

@@ -21,14 +21,17 @@ mod batch;
 mod camera;
 mod color;
 mod draw;
+mod font;
 mod frame;
 mod geometry;
 mod instanced;
 mod occlusion;
 mod packed;
 mod packet;
+mod parallel;
 mod scene;
 mod shade;
+mod sheet;
 mod splats;
 mod stream;
 mod surface;
@@ -40,6 +43,7 @@ mod tests;
 
 pub use camera::{SceneCamera, View};
 pub use instanced::{Instanced, InstancedDrawing, PlacedInstance};
+pub use sheet::Sheet;
 pub use stream::{MeshDrawing, Streamed};
 pub use texture::{MapPurpose, MapUse, TextureImage, Textures};
 

@@ -6,9 +6,9 @@
 
 use crate::camera::Camera;
 use crate::frame::Frame;
+use crate::parallel::draw_each;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::RunOptions;
-use polyhaul_pipeline::parallel::try_for_each_item;
 
 /// Directions of the pairs, and how far they are, as parts of the picture's shorter side.
 const PAIRS: [[f32; 2]; 8] = [
@@ -42,9 +42,8 @@ impl Occlusion {
         distances.try_reserve_exact(width * height).map_err(|_| Error::memory("a picture"))?;
         distances.resize(width * height, f32::INFINITY);
         let rows = distances.chunks_exact_mut(width).enumerate();
-        try_for_each_item(
-            run.worker_threads(),
-            &run.cancel,
+        draw_each(
+            run,
             rows,
             || (),
             |(), (y, row)| {

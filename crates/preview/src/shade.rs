@@ -8,11 +8,11 @@ use crate::camera::Camera;
 use crate::color::{encoded, id_color, linear, linear_of};
 use crate::frame::{Frame, PLACES, SAMPLES};
 use crate::occlusion::Occlusion;
+use crate::parallel::draw_each;
 use crate::vector::{Vector, dot};
 use crate::{PreviewOptions, Style};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Channels, Image, Samples};
-use polyhaul_pipeline::parallel::try_for_each_item;
 
 /// Directions toward the lights in the camera's coordinates (right, up, near), and their strengths.
 const KEY: ([f64; 3], f64) = ([-0.45, 0.65, 0.61], 0.66);
@@ -68,9 +68,8 @@ pub(crate) fn shade(
     let is_lit = matches!(options.style, Style::Shaded | Style::Wire);
     let occlusion = if is_lit { Some(Occlusion::new(frame, camera, &options.run)?) } else { None };
     let rows = pixels.chunks_exact_mut(4 * width).enumerate();
-    try_for_each_item(
-        options.run.worker_threads(),
-        &options.run.cancel,
+    draw_each(
+        &options.run,
         rows,
         || (),
         |(), (y, row)| {

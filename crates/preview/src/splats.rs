@@ -7,10 +7,10 @@
 
 use crate::PreviewOptions;
 use crate::camera::Camera;
+use crate::parallel::draw_each;
 use crate::vector::{Vector, dot, subtract, unit, wide};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Bounds, Channels, Image, Mesh, Samples, Scene, Values};
-use polyhaul_pipeline::parallel::try_for_each_item;
 
 /// Pixels on each side of a tile.
 const TILE: usize = 16;
@@ -110,7 +110,7 @@ impl<'a> Splats<'a> {
         pixels.resize(4 * width * height, 0u8);
         let run = &options.run;
         let bands = pixels.chunks_mut(4 * width * TILE).enumerate();
-        try_for_each_item(run.worker_threads(), &run.cancel, bands, Vec::new, |touching, (band, pixels)| {
+        draw_each(run, bands, Vec::new, |touching, (band, pixels)| {
             draw_band(&drawn, band * TILE, pixels, (touching, options))
         })?;
         let samples = Samples::U8(pixels.into());
@@ -125,9 +125,8 @@ impl<'a> Splats<'a> {
         parts.try_reserve_exact(starts.len())?;
         parts.resize_with(starts.len(), Vec::new);
         let run = &options.run;
-        try_for_each_item(
-            run.worker_threads(),
-            &run.cancel,
+        draw_each(
+            run,
             starts.zip(&mut parts),
             || (),
             |(), (start, part)| {

@@ -120,7 +120,7 @@ impl MeshConsumer for MeshDrawing<'_> {
     }
 
     fn take(&self, piece: &MeshPiece<'_>) -> Result<()> {
-        let _span = span(Phase::Transform);
+        let _span = span(Phase::Draw);
         // Of positions that are all known, the bounds are, too.
         if matches!(piece.faces, PieceFaces::Triangles) && self.wanted.is_none() {
             let bounds = Bounds::of(piece.positions);

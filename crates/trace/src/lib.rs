@@ -24,7 +24,8 @@ pub use phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
 pub use process::Process;
 pub use recording::{FileUse, HostCalls, Recording, Sample, Section, SpanRecord, Thread, Totals};
 pub use thread::{
-    Joint, Part, Span, callback, chunk, joint, lock, otherwise, part, part_from, pause, span, span_from, step,
+    Joint, Part, Span, callback, chunk, first_pixel, joint, lock, otherwise, part, part_from, pause, span, span_from,
+    step,
 };
 pub use usage::Usage;
 
@@ -223,6 +224,10 @@ impl Kept {
         if samples.try_reserve(1).is_ok() {
             samples.push(sample);
         }
+    }
+
+    fn keep_first_pixel(&mut self, at_ns: u64) {
+        self.recording.first_pixel_ns.get_or_insert(at_ns);
     }
 
     fn keep_section(&mut self, mut section: Section) {

@@ -37,6 +37,8 @@ pub enum Phase {
     Encode,
     /// One model to another.
     Transform,
+    /// A model to pixels.
+    Draw,
     /// Waiting for the thread that reads for all.
     WaitInput,
     /// Waiting for a thread in an ordered part, or for slots that wait for their turn.
@@ -70,6 +72,7 @@ impl Phase {
         Phase::Decode,
         Phase::Encode,
         Phase::Transform,
+        Phase::Draw,
         Phase::WaitInput,
         Phase::WaitTurn,
         Phase::WaitEnd,
@@ -95,6 +98,7 @@ impl Phase {
             Phase::Decode => "decode",
             Phase::Encode => "encode",
             Phase::Transform => "transform",
+            Phase::Draw => "draw",
             Phase::WaitInput => "wait for input",
             Phase::WaitTurn => "wait for turn",
             Phase::WaitEnd => "wait for the end",

@@ -28,6 +28,8 @@ pub struct Recording {
     pub sections: Vec<Section>,
     /// The threads, starting with the caller's.
     pub threads: Vec<Thread>,
+    /// When a picture was whole for the first time: of previews.
+    pub first_pixel_ns: Option<u64>,
     /// Sources and sinks, in the order in which they were opened.
     pub files: Vec<FileUse>,
     /// Samples of the machine, in order; empty unless a sampler ran.
@@ -220,6 +222,7 @@ impl Recording {
             host_beside: self.host_beside.since(earlier.host_beside),
             sections: self.sections.iter().skip(earlier.sections.len()).copied().collect(),
             threads: self.threads.iter().enumerate().map(thread).collect(),
+            first_pixel_ns: self.first_pixel_ns.filter(|_| earlier.first_pixel_ns.is_none()),
             files: self.files.iter().skip(earlier.files.len()).cloned().collect(),
             samples: self.samples.iter().filter(is_new).copied().collect(),
             dropped_spans: 0,

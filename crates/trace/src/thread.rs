@@ -351,6 +351,14 @@ pub fn part_from(name: &'static str, begin: Instant) -> Part {
     begin_part(name, Some(begin))
 }
 
+/// Notes that a picture is whole, with a sample for each pixel. The first time of a trace counts.
+pub fn first_pixel() {
+    if let Some(Joint { trace }) = joint() {
+        let now_ns = trace.0.now_ns();
+        trace.0.lock().keep_first_pixel(now_ns);
+    }
+}
+
 fn begin_part(name: &'static str, begin: Option<Instant>) -> Part {
     Part(joint().and_then(|Joint { trace }| {
         if trace.0.in_section.swap(true, Relaxed) {

@@ -17,7 +17,8 @@ same picture for any number of threads.
 Examples:
   polyhaul preview scan.ply -o scan.png
   polyhaul preview part.stl -o part.png --up-axis Z --view front --size 1024x1024
-  polyhaul preview assets -o pictures --recursive     a picture of each file of a folder")]
+  polyhaul preview assets -o pictures --recursive     a picture of each file of a folder
+  polyhaul preview assets -o all.png --recursive --sheet --size 320x240")]
 pub struct PreviewArgs {
     /// Input files or folders; `-` reads standard input
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::AnyPath)]
@@ -25,7 +26,10 @@ pub struct PreviewArgs {
     /// Output image, or a folder for several inputs; `-` writes a PNG to standard output
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::AnyPath)]
     pub output: PathBuf,
-    /// Width and height in pixels
+    /// One picture of all inputs side by side, with names and sizes: OUT is an image
+    #[arg(long)]
+    pub sheet: bool,
+    /// Width and height in pixels; of each picture on a sheet
     #[arg(long, value_name = "WxH", default_value = "800x600", value_parser = size)]
     pub size: [usize; 2],
     /// Direction of view

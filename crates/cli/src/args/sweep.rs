@@ -2,7 +2,7 @@
 
 use super::ReadArgs;
 use crate::values;
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use polyhaul::options::{Codec, Compression};
 use polyhaul::report::Device;
 use std::fmt;
@@ -19,6 +19,7 @@ Examples:
   polyhaul sweep island.pbrt                            find the best way to store it
   polyhaul sweep scan.obj --rates 100MB/s,1GB/s,unlimited --codecs as-is,zstd,zstd:9
   polyhaul sweep scan.obj --chart curves.svg --csv curves.csv
+  polyhaul sweep island.pbrt --until first-pixel --chart curves.svg
   polyhaul sweep scan.obj --model                       predict the times without loading
   polyhaul sweep scan.obj --forget                      delete the compressed copies
 
@@ -29,6 +30,9 @@ pub struct SweepArgs {
     /// Asset to load: a file, with the files that it refers to
     #[arg(value_name = "IN", required_unless_present = "forget", value_hint = ValueHint::FilePath)]
     pub input: Option<PathBuf>,
+    /// Where the time of a load ends
+    #[arg(long, value_name = "END", value_enum, default_value = "model", conflicts_with = "model")]
+    pub until: Until,
     /// Comma-separated rates to load at, or `unlimited` [default: 8 rates from 50 MB/s to 4 GB/s, and unlimited]
     #[arg(long, value_name = "RATE,...", value_delimiter = ',', value_parser = device)]
     pub rates: Vec<Device>,
@@ -64,6 +68,15 @@ pub struct SweepArgs {
     /// How to read.
     #[command(flatten)]
     pub read: ReadArgs,
+}
+
+/// The end of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Until {
+    /// The model is in memory
+    Model,
+    /// A picture of it is in memory, as by `polyhaul preview`
+    FirstPixel,
 }
 
 /// A way of storing an asset.

@@ -2,10 +2,13 @@
 //!
 //! Sizes and times are those of the files now; callers that keep copies compare them later. Nothing is written here.
 
+use crate::args::sweep::Until;
 use crate::file::io;
+use polyhaul::model::Samples;
 use polyhaul::options::Resolve;
+use polyhaul::preview::{PreviewOptions, preview};
 use polyhaul::trace::{Detail, Phase, Recording, Trace};
-use polyhaul::{Error, ErrorKind, Format, Input, ReadOptions, Report, Result};
+use polyhaul::{Error, ErrorKind, Format, Input, Loaded, ReadOptions, Report, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,12 +61,15 @@ pub struct Load {
     pub seen: Recording,
 }
 
-/// Loads a file, whatever it is, and lets it go.
-pub fn load(path: &Path, options: &ReadOptions) -> Result<(Load, f64)> {
+/// Loads a file, whatever it is, and lets it go; returns the seconds that it took.
+pub fn load(path: &Path, options: &ReadOptions, until: Until) -> Result<(Load, f64)> {
     let trace = Trace::new(Detail::Totals);
     let run = options.run.clone().with_trace(Some(trace.clone()));
     let options = options.clone().with_run(run);
     let input = Input::Path(path.into());
+    if until == Until::FirstPixel {
+        return draw(input, &options, &trace);
+    }
     let start = std::time::Instant::now();
     if options.format.or_else(|| Format::of_path(path)).is_some_and(Format::is_image) {
         let loaded = polyhaul::Reader::new(input).options(&options).image()?;
@@ -84,6 +90,19 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<(Load, f64)> {
     let is_kept = |code: &str| !matches!(code, "not-compressed" | "trailing-garbage");
     counts.push(loaded.report.warnings.counts().iter().filter(|it| is_kept(it.0)).map(|it| it.1).sum());
     Ok((Load { report: loaded.report, counts, seen: trace.recording() }, seconds))
+}
+
+/// Draws a file; the time is that of the first picture.
+fn draw(input: Input, options: &ReadOptions, trace: &Trace) -> Result<(Load, f64)> {
+    let look = PreviewOptions::default().with_run(options.run.clone());
+    let Loaded { value: picture, report } = preview(input, options, &look)?;
+    let sum = match &picture.samples {
+        Samples::U8(samples) => samples.iter().map(|&sample| u64::from(sample)).sum(),
+        _ => 0,
+    };
+    let counts = vec![picture.width as u64, picture.height as u64, sum];
+    let seconds = report.first_pixel.unwrap_or(report.elapsed()).as_secs_f64();
+    Ok((Load { report, counts, seen: trace.recording() }, seconds))
 }
 
 impl Asset {

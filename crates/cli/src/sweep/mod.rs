@@ -8,7 +8,7 @@ mod run;
 mod table;
 mod variants;
 
-use crate::args::sweep::{Storing, SweepArgs};
+use crate::args::sweep::{Storing, SweepArgs, Until};
 use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, file, human, picture};
@@ -75,8 +75,13 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     read.run.trace = None;
     // A link's target may have another name.
     read.format = read.format.or_else(|| Format::of_path(main));
-    let ceilings = measure::kept(files::folder_of(main));
-    let asset = main.file_name().unwrap_or(main.as_os_str()).to_string_lossy().into_owned();
+    // What drawing takes is not predicted.
+    let ceilings = measure::kept(files::folder_of(main)).filter(|_| args.until == Until::Model);
+    let asset = main.file_name().unwrap_or(main.as_os_str()).to_string_lossy();
+    let asset = match args.until {
+        Until::Model => asset.into_owned(),
+        Until::FirstPixel => format!("{asset}, first pixel"),
+    };
     if args.model {
         let (files, codecs) = predictable(main, &read, ceilings.as_ref())?;
         spare(&files, &outputs)?;
@@ -91,7 +96,7 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     }
     let asked = Asked::default();
     let first = read.clone().with_resolver(Some(asked.listener()));
-    let (first, _) = report.phase("first load", || files::load(main, &first))?;
+    let (first, _) = report.phase("first load", || files::load(main, &first, args.until))?;
     refuse_archive(first.report.codec, main)?;
     let files = Asset::of_load(main, &first.seen, &asked, &read)?;
     spare(&files, &outputs)?;
@@ -141,13 +146,13 @@ fn fitted(
     let one = |threads| {
         let run = read.run.clone().with_threads(Some(threads));
         let options = read.clone().with_run(run);
-        let (mut load, mut least) = files::load(main, &options)?;
+        let (mut load, mut least) = files::load(main, &options, args.until)?;
         for _ in 1..args.rounds {
             if begin.elapsed().as_secs_f64() + least > args.time_limit.as_secs_f64() {
                 break;
             }
             // The fastest: other waits of a load, such as for a virtual machine's fresh memory, only add to it.
-            let (other, seconds) = files::load(main, &options)?;
+            let (other, seconds) = files::load(main, &options, args.until)?;
             if seconds < least {
                 (load, least) = (other, seconds);
             }
@@ -176,6 +181,7 @@ fn plan<'a>(
         read,
         ceilings,
         wanted,
+        until: args.until,
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::files::{self, Load};
 use super::variants::Variant;
+use crate::args::sweep::Until;
 use polyhaul::options::Throttle;
 use polyhaul::report::{Ceilings, Cell, Device, Times, load_seconds};
 use polyhaul::{Error, ErrorKind, ReadOptions, Result, measure};
@@ -37,6 +38,8 @@ pub struct RunPlan<'a> {
     pub ceilings: &'a BTreeMap<usize, Ceilings>,
     /// The counts of the original asset.
     pub wanted: &'a [u64],
+    /// Where the time of a load ends.
+    pub until: Until,
 }
 
 /// A plan that is being carried out.
@@ -195,7 +198,7 @@ impl Run<'_> {
         // The original was loaded as strictly as requested; copies have other extensions.
         let (resolver, strict) = (variant.resolver.clone(), false);
         let options = self.plan.read.clone().with_run(run).with_resolver(resolver).with_strict(strict);
-        let (load, seconds) = files::load(&variant.main, &options)?;
+        let (load, seconds) = files::load(&variant.main, &options, self.plan.until)?;
         let stored: BTreeSet<&Path> = variant.files.iter().map(|path| &**path).collect();
         // Names that are not Unicode are only shown.
         let is_shown = |path: &Path| stored.iter().any(|it| it.display().to_string() == path.display().to_string());
@@ -241,7 +244,7 @@ mod tests {
         }
 
         fn counts(&self) -> Vec<u64> {
-            files::load(&self.0, &ReadOptions::default()).unwrap().0.counts
+            files::load(&self.0, &ReadOptions::default(), Until::Model).unwrap().0.counts
         }
 
         fn variant(&self) -> Variant {
@@ -262,6 +265,7 @@ mod tests {
                 read,
                 ceilings: &NO_CEILINGS,
                 wanted,
+                until: Until::Model,
             }
         }
     }

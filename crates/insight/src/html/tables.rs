@@ -46,6 +46,7 @@ fn phase_of(bound: Bound) -> Phase {
         Bound::Decode => Phase::Decode,
         Bound::Encode => Phase::Encode,
         Bound::Transform => Phase::Transform,
+        Bound::Draw => Phase::Draw,
         Bound::Serial => Phase::Place,
         Bound::Locks => Phase::Lock,
         Bound::Host | Bound::SmallReads => Phase::Host,

@@ -212,6 +212,7 @@ fn cause(phase: Phase) -> Bound {
         Phase::Encode => Bound::Encode,
         Phase::Format => Bound::Format,
         Phase::Transform => Bound::Transform,
+        Phase::Draw => Bound::Draw,
         _ => Bound::Unknown,
     }
 }

@@ -87,7 +87,9 @@ pub(super) fn remedies(
         Bound::Write => vec![job.held(Way::Write).or_else(|| job.write_rate())],
         Bound::Decompress => vec![job.members(), job.no_codec(), job.threads(bound)],
         Bound::Parse | Bound::Build => vec![job.threads(bound), job.binary()],
-        Bound::Compress | Bound::Format | Bound::Decode | Bound::Encode | Bound::Transform => vec![job.threads(bound)],
+        Bound::Compress | Bound::Format | Bound::Decode | Bound::Encode | Bound::Transform | Bound::Draw => {
+            vec![job.threads(bound)]
+        }
         Bound::Serial => vec![Some("more threads would not help: this work is serial".to_owned())],
         Bound::Memory => vec![job.memory()],
         Bound::Locks => vec![job.locks()],

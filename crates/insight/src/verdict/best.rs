@@ -84,11 +84,12 @@ fn writer(format: &str) -> Option<&'static str> {
     })
 }
 
-/// The share of the time spent changing models. Serial work counts as a whole.
+/// The share of the time spent changing models, or drawing them. Serial work counts as a whole.
 fn transform(seen: &Recording, account: &Account) -> f64 {
     let totals = seen.totals();
-    let side = totals.get(Lane::Side, Phase::Transform) as f64;
-    let alone = totals.total(Phase::Transform) as f64 - side;
+    let changes = [Phase::Transform, Phase::Draw];
+    let side = changes.map(|phase| totals.get(Lane::Side, phase) as f64).iter().sum::<f64>();
+    let alone = changes.map(|phase| totals.total(phase) as f64).iter().sum::<f64>() - side;
     (alone + side / account.threads as f64) / seen.elapsed_ns.max(1) as f64
 }
 

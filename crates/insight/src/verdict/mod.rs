@@ -59,6 +59,8 @@ pub enum Bound {
     Format,
     /// One model into another.
     Transform,
+    /// Drawing pictures.
+    Draw,
     /// Work that one thread did while the others could not.
     Serial,
     /// The memory limit, which backed fewer threads than there were.
@@ -280,6 +282,7 @@ impl Bound {
             Bound::Encode => "encode",
             Bound::Format => "format",
             Bound::Transform => "transform",
+            Bound::Draw => "draw",
             Bound::Serial => "serial",
             Bound::Memory => "memory",
             Bound::Locks => "locks",
@@ -304,6 +307,7 @@ impl Bound {
             Bound::Encode => "encoding pixels",
             Bound::Format => "formatting",
             Bound::Transform => "transforming the model",
+            Bound::Draw => "drawing",
             Bound::Serial => "serial work",
             Bound::Memory => "the memory limit",
             Bound::Locks => "locks",
@@ -316,8 +320,8 @@ impl Bound {
 
     /// Whether it is work of ours on a core.
     fn is_work(self) -> bool {
-        use Bound::{Build, Compress, Decode, Decompress, Encode, Format, Parse, Serial, Transform};
-        matches!(self, Build | Compress | Decode | Decompress | Encode | Format | Parse | Serial | Transform)
+        use Bound::{Build, Compress, Decode, Decompress, Draw, Encode, Format, Parse, Serial, Transform};
+        matches!(self, Build | Compress | Decode | Decompress | Draw | Encode | Format | Parse | Serial | Transform)
     }
 }
 

@@ -91,6 +91,7 @@ fn work_side_by_side_is_what_it_is() {
         (Phase::Decode, Bound::Decode),
         (Phase::Encode, Bound::Encode),
         (Phase::Transform, Bound::Transform),
+        (Phase::Draw, Bound::Draw),
         (Phase::Write, Bound::Write),
         (Phase::Sync, Bound::Write),
         (Phase::Host, Bound::Host),

@@ -4,23 +4,25 @@
 
 mod textures;
 
-pub use polyhaul_preview::{MAX_SIDE, PIXEL_BYTES, PreviewOptions, Style, View};
+pub use polyhaul_preview::{MAX_SIDE, PIXEL_BYTES, PreviewOptions, Sheet, Style, View};
 
 use crate::flat::{self, ShownScene};
 use crate::format::Format;
 use crate::input::Input;
 use crate::load::{Content, ContentShape, Read, load_as, load_pieces};
 use crate::loaded::Loaded;
-use crate::open::Opened;
+use crate::open::{Near, Opened};
 use crate::ops::SceneOps;
 use crate::options::ReadOptions;
 use crate::report::{Clock, Report};
 use polyhaul_image::mipmaps::{MipmapOptions, mipmaps};
 use polyhaul_image::samples::{SampleType, convert_samples};
+use polyhaul_model::copy;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, ColorSpace, Image, Mesh, Scene};
 use polyhaul_pipeline::run::Phase;
 use polyhaul_preview::{Instanced, InstancedDrawing, MeshDrawing, Streamed, Textures};
+use std::borrow::Cow;
 
 /// Meshes in files of at least so many bytes are drawn while they are read: their triangles are so small that only the
 /// colors of vertices are missed.
@@ -51,26 +53,51 @@ pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOpt
     }
     let shape = |from: Format| if from.is_image() { ContentShape::Image } else { ContentShape::Scene };
     let (Read { content, .. }, mut report) = load_as(&input, read, shape)?;
-    let content = match content {
-        Content::Scene(scene) if scene.render.is_some() => {
-            let picture = draw_instanced(scene, (&input, read), options, &mut report)?;
-            return Ok(Loaded::new(picture, report));
-        }
-        content => content,
-    };
-    let textures = match &content {
-        Content::Scene(scene) => looks(scene, (&input, read), options, &mut report)?,
-        _ => Textures::default(),
-    };
-    let clock = Clock::start_in("draw", Phase::Transform);
     let picture = match content {
-        Content::Scene(scene) => draw(scene, &textures, options)?,
-        Content::Image(image) => fit(image, options)?,
+        Content::Scene(scene) => draw_scene(Cow::Owned(scene), (input.near(), read), options, &mut report)?,
+        Content::Image(image) => report.phase("draw", || fit(image, options))?,
         _ => return Err(Error::new(ErrorKind::Internal, "a scene was read as something else")),
     };
-    clock.stop(&mut report);
-    report.first_pixel = Some(report.elapsed());
+    report.note_first_pixel();
     Ok(Loaded::new(picture, report))
+}
+
+/// Makes a picture of a scene. Textures are looked for in the folder that it was read from.
+///
+/// ```
+/// use polyhaul::preview::{PreviewOptions, preview_scene};
+/// use polyhaul::{Input, Reader};
+///
+/// let text = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n".to_vec();
+/// let scene = Reader::new(Input::Memory(text, "triangle.obj".into())).scene()?.value;
+/// let picture = preview_scene(&scene, &PreviewOptions::default().with_size([64, 48]))?.value;
+/// assert_eq!((picture.width, picture.height), (64, 48));
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`polyhaul_preview::preview`].
+pub fn preview_scene(scene: &Scene, options: &PreviewOptions) -> Result<Loaded<Image>> {
+    let near = scene.folder.path().map_or(Near::Nothing, |folder| Near::File(folder.join("scene")));
+    let allow_outside = scene.folder.place().is_some_and(|place| place.allow_outside);
+    let read = ReadOptions::default().with_run(options.run.clone()).with_allow_outside(allow_outside);
+    let mut report = Report::default();
+    let picture = draw_scene(Cow::Borrowed(scene), (&near, &read), options, &mut report)?;
+    report.note_first_pixel();
+    Ok(Loaded::new(picture, report))
+}
+
+fn draw_scene(
+    scene: Cow<'_, Scene>,
+    (near, read): (&Near, &ReadOptions),
+    options: &PreviewOptions,
+    report: &mut Report,
+) -> Result<Image> {
+    if scene.render.is_some() {
+        return draw_instanced(scene, (near, read), options, report);
+    }
+    let textures = looks(&scene, (near, read), options, report)?;
+    report.phase("draw", || draw(scene, &textures, options))
 }
 
 /// Draws a large mesh while it is read; `None` if it must be read as a scene. A mesh is read twice if the first reading
@@ -90,7 +117,7 @@ fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> 
         clock.stop(&mut all);
         match drawn {
             Streamed::Picture(picture) => {
-                all.first_pixel = Some(all.elapsed());
+                all.note_first_pixel();
                 return Ok(Some(Loaded::new(picture, all)));
             }
             Streamed::Again(found) => bounds = Some(found),
@@ -102,45 +129,50 @@ fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> 
 /// The textures of a scene, for styles that show them.
 fn looks(
     scene: &Scene,
-    (input, read): (&Opened, &ReadOptions),
+    (near, read): (&Near, &ReadOptions),
     options: &PreviewOptions,
     report: &mut Report,
 ) -> Result<Textures> {
     let has_maps = scene.materials.iter().any(|material| !material.maps.is_empty());
-    if !has_maps || !input.near().has_files() && read.resolver.is_none() || options.style != Style::Shaded {
+    if !has_maps || !near.has_files() && read.resolver.is_none() || options.style != Style::Shaded {
         return Ok(Textures::default());
     }
     let clock = Clock::start_in("textures", Phase::Decode);
-    let textures = textures::textures(scene, input.near(), read, report)?;
+    let textures = textures::textures(scene, near, read, report)?;
     clock.stop(report);
     Ok(textures)
 }
 
 /// Draws a scene whose definitions are shown many times: first one sample for each pixel, then the others.
 fn draw_instanced(
-    scene: Scene,
-    (input, read): (&Opened, &ReadOptions),
+    scene: Cow<'_, Scene>,
+    (near, read): (&Near, &ReadOptions),
     options: &PreviewOptions,
     report: &mut Report,
 ) -> Result<Image> {
-    let clock = Clock::start_in("trees", Phase::Transform);
-    let ShownScene { scene, definitions, instances, camera } = flat::shown(scene, &mut report.warnings)?;
-    let textures = looks(&scene, (input, read), options, report)?;
+    let clock = Clock::start_in("flatten", Phase::Transform);
+    let ShownScene { scene, definitions, instances, camera } = flat::shown(scene.into_owned(), &mut report.warnings)?;
+    clock.stop(report);
+    let textures = looks(&scene, (near, read), options, report)?;
     let instanced =
         Instanced { scene: &scene, definitions: &definitions, instances: &instances, textures: &textures, camera };
-    let drawing = InstancedDrawing::new(instanced, options)?;
-    clock.stop(report);
+    let drawing = report.phase("trees", || InstancedDrawing::new(instanced, options))?;
     report.phase("draw", || drawing.first())?;
-    report.first_pixel = Some(report.elapsed());
+    report.note_first_pixel();
     report.phase("refine", || drawing.rest())
 }
 
-fn draw(mut scene: Scene, textures: &Textures, options: &PreviewOptions) -> Result<Image> {
+fn draw(scene: Cow<'_, Scene>, textures: &Textures, options: &PreviewOptions) -> Result<Image> {
     // Polygons may be concave.
     let has_polygons = |mesh: &Mesh| mesh.faces.offsets.windows(2).any(|pair| pair[1] - pair[0] > 3);
     // The edges of triangles are not those of the mesh.
     if options.style != Style::Wire && scene.meshes.iter().any(has_polygons) {
+        let mut scene = match scene {
+            Cow::Borrowed(scene) => copy::scene(scene)?,
+            Cow::Owned(scene) => scene,
+        };
         scene.triangulate_with(&options.run)?;
+        return polyhaul_preview::preview_textured(&scene, textures, options);
     }
     polyhaul_preview::preview_textured(&scene, textures, options)
 }

@@ -1,0 +1,22 @@
+//! The loop of everything that draws, as such in traces.
+
+use polyhaul_model::error::Result;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_pipeline::run::{Phase, span};
+
+/// [`try_for_each_item`] with the threads of a run: each item is drawing.
+pub(crate) fn draw_each<I, S>(
+    run: &RunOptions,
+    items: I,
+    scratch: impl Fn() -> S + Sync,
+    draw: impl Fn(&mut S, I::Item) -> Result<()> + Sync,
+) -> Result<()>
+where
+    I: Iterator + Send,
+{
+    try_for_each_item(run.worker_threads(), &run.cancel, items, scratch, |scratch, item| {
+        let _span = span(Phase::Draw);
+        draw(scratch, item)
+    })
+}

@@ -1,0 +1,129 @@
+//! A contact sheet: pictures side by side, each with lines of text below it.
+
+use crate::MAX_SIDE;
+use crate::font::{ADVANCE, GLYPH, columns};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Channels, Image, Samples};
+
+/// Pixels between pictures, and around them.
+const GAP: usize = 8;
+/// Lines of text below each picture, and the height of one.
+const LINES: usize = 2;
+const LINE: usize = 10;
+
+/// Pictures of one size on their sheet.
+pub struct Sheet {
+    /// Width and height of a picture.
+    cell: [usize; 2],
+    columns: usize,
+    size: [usize; 2],
+    pixels: Vec<u8>,
+}
+
+impl Sheet {
+    /// A sheet for so many pictures of at most this size.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if it would be larger than [`MAX_SIDE`] on a side; [`ErrorKind::Memory`].
+    pub fn new(count: usize, cell: [usize; 2]) -> Result<Sheet> {
+        let [wide, high] = [cell[0] + GAP, cell[1] + GAP + LINES * LINE];
+        // About four thirds as wide as high.
+        let columns = ((count * high) as f64 * 4.0 / 3.0 / wide as f64).sqrt().round().max(1.0) as usize;
+        let columns = columns.min(count.max(1));
+        let size = [columns * wide + GAP, count.max(1).div_ceil(columns) * high + GAP];
+        if size.iter().any(|&side| side > MAX_SIDE) {
+            let message = format!("a sheet of {count} pictures would have {} x {} pixels", size[0], size[1]);
+            let error = Error::new(ErrorKind::Usage, format!("{message}; expected at most {MAX_SIDE} on each side"));
+            return Err(error.with_hint("use a smaller size for the pictures, or several sheets"));
+        }
+        let mut pixels = Vec::new();
+        pixels.try_reserve_exact(4 * size[0] * size[1]).map_err(|_| Error::memory("a sheet"))?;
+        pixels.resize(4 * size[0] * size[1], u8::MAX);
+        Ok(Sheet { cell, columns, size, pixels })
+    }
+
+    /// Puts the picture of a number in its place, if it has one, and text below it. Of long lines, the end is shown.
+    pub fn put(&mut self, number: usize, picture: Option<&Image>, lines: &[&str]) {
+        let [wide, high] = [self.cell[0] + GAP, self.cell[1] + GAP + LINES * LINE];
+        let (left, top) = (GAP + number % self.columns * wide, GAP + number / self.columns * high);
+        if let Some(picture) = picture {
+            self.picture(picture, [left, top]);
+        }
+        for (row, line) in lines.iter().take(LINES).enumerate() {
+            let room = self.cell[0] / ADVANCE;
+            let count = line.chars().count();
+            let shade = if row == 0 { 40 } else { 120 };
+            for (place, letter) in line.chars().skip(count.saturating_sub(room)).enumerate() {
+                self.letter(letter, [left + place * ADVANCE, top + self.cell[1] + 3 + row * LINE], shade);
+            }
+        }
+    }
+
+    /// A picture in the middle of its cell, before white.
+    fn picture(&mut self, picture: &Image, [left, top]: [usize; 2]) {
+        let Samples::U8(samples) = &picture.samples else { return };
+        let count = picture.channels.count();
+        let [width, height] = [picture.width.min(self.cell[0]), picture.height.min(self.cell[1])];
+        let (left, top) = (left + (self.cell[0] - width) / 2, top + (self.cell[1] - height) / 2);
+        for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
+            let at = (y * picture.width + x) * count;
+            let Some(pixel) = samples.get(at..at + count) else { return };
+            let (color, alpha) = match *pixel {
+                [gray] => ([gray; 3], u8::MAX),
+                [gray, alpha] => ([gray; 3], alpha),
+                [r, g, b] => ([r, g, b], u8::MAX),
+                [r, g, b, alpha] => ([r, g, b], alpha),
+                _ => continue,
+            };
+            let alpha = u32::from(alpha);
+            let mixed = color.map(|channel| ((u32::from(channel) * alpha + 255 * (255 - alpha) + 127) / 255) as u8);
+            self.set([left + x, top + y], mixed);
+        }
+    }
+
+    fn letter(&mut self, letter: char, [left, top]: [usize; 2], shade: u8) {
+        for (x, column) in columns(letter).into_iter().enumerate() {
+            for y in (0..GLYPH[1]).filter(|y| column >> y & 1 != 0) {
+                self.set([left + x, top + y], [shade; 3]);
+            }
+        }
+    }
+
+    fn set(&mut self, [x, y]: [usize; 2], color: [u8; 3]) {
+        let at = 4 * (y * self.size[0] + x);
+        if let Some(pixel) = self.pixels.get_mut(at..at + 3).filter(|_| x < self.size[0]) {
+            pixel.copy_from_slice(&color);
+        }
+    }
+
+    /// The sheet as an image.
+    pub fn finish(self) -> Image {
+        let [width, height] = self.size;
+        Image { width, height, channels: Channels::Rgba, samples: Samples::U8(self.pixels.into()), ..Image::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_and_text_are_in_their_cells() {
+        let mut sheet = Sheet::new(3, [40, 30]).unwrap();
+        let red = Samples::U8([255, 0, 0, 255].repeat(20 * 10).into());
+        let picture = Image { width: 20, height: 10, channels: Channels::Rgba, samples: red, ..Image::default() };
+        sheet.put(0, Some(&picture), &["a name that is far too long.obj", "1 kB", "not shown"]);
+        sheet.put(2, None, &["\u{e4}"]);
+        let [width, height] = sheet.size;
+        assert_eq!((width, height), (2 * 48 + 8, 2 * 58 + 8));
+        let image = sheet.finish();
+        let Samples::U8(pixels) = &image.samples else { panic!("not bytes") };
+        let count = |wanted: [u8; 3]| pixels.chunks(4).filter(|pixel| pixel[..3] == wanted).count();
+        assert_eq!(count([255, 0, 0]), 200);
+        // In the middle of the first cell.
+        assert_eq!(pixels[4 * ((8 + 10) * width + 8 + 10)..][..3], [255, 0, 0]);
+        assert!(count([40; 3]) > 50 && count([120; 3]) > 10);
+        assert!(Sheet::new(100_000, [800, 600]).is_err());
+        Sheet::new(0, [10, 10]).unwrap().put(7, Some(&image), &["outside"]);
+    }
+}

@@ -1,0 +1,145 @@
+"""Pictures of sources, scenes, meshes, tables of points and images: preview, and what notebooks show."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from polyhaul import _options, _polyhaul
+from polyhaul._image import Image, image_from_plain, write_image
+from polyhaul._io import OnError, opened_reading, warn_of
+from polyhaul._mesh import Mesh
+from polyhaul._options import FormatName, Limits
+from polyhaul._progress import Progress
+from polyhaul._scene import Scene
+from polyhaul._sources import Resolver, Source
+from polyhaul._table import Table
+
+#: The directions that a scene is seen from.
+View: TypeAlias = Literal["camera", "iso", "front", "back", "left", "right", "top", "bottom"]
+#: What a picture shows.
+Style: TypeAlias = Literal["shaded", "normals", "depth", "id", "uv", "wire"]
+
+#: The size of pictures in notebooks.
+NOTEBOOK_SIZE = (640, 480)
+
+
+def preview(
+    source: Source | Scene | Mesh | Table | Image,
+    *,
+    size: tuple[int, int] = (800, 600),
+    view: View = "camera",
+    style: Style = "shaded",
+    background: tuple[int, int, int] | tuple[int, int, int, int] = (236, 238, 241),
+    up_axis: str | None = None,
+    format: FormatName | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_error: OnError = "raise",
+    limits: Limits | None = None,
+    allow_outside: bool = False,
+    resolver: Resolver | None = None,
+    progress: Progress | bool | None = None,
+) -> Image:
+    """Makes a picture of a file, or of a scene, a mesh, a table of points or an image in memory.
+
+        >>> import polyhaul
+        >>> triangle = polyhaul.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+        >>> polyhaul.preview(triangle, size=(64, 48)).pixels.shape
+        (48, 64, 4)
+
+    Scenes are drawn, images are scaled down. Meshes in large files of STL and binary PLY are drawn while they are read,
+    so that memory does not grow with the file. The picture is the same for any number of threads.
+
+    Args:
+        source: as for :func:`polyhaul.read`, or what was read: a scene, a mesh, a table with columns ``x``, ``y`` and
+            ``z``, or an image.
+        size: width and height in pixels. An image keeps its shape, and is not enlarged.
+        view: ``"camera"`` is the scene's own camera, and ``"iso"`` if it has none: from the front, the right and above.
+        style: ``"shaded"`` surfaces in the light, ``"normals"``, ``"depth"``, ``"id"`` (a color for each material),
+            ``"uv"`` (texture coordinates) or ``"wire"`` (with the edges of faces).
+        background: red, green, blue (sRGB), and alpha, from 0 to 255.
+        up_axis: the axis that points up, such as ``"Z"``; ``None`` for that of the scene.
+        format, threads, memory_limit, on_error, limits, allow_outside, resolver, progress: as for
+            :func:`polyhaul.read`.
+
+    Returns:
+        The picture; its ``report`` has the time to the first pixel, and the warnings.
+
+    Raises:
+        TypeError, ValueError: an invalid argument. Otherwise the errors of :func:`polyhaul.read`.
+    """
+    red, green, blue, *alpha = background
+    look = {
+        "size": tuple(int(side) for side in size),
+        "view": view,
+        "style": style,
+        "background": (red, green, blue, *(alpha or [255])),
+        "up_axis": None if up_axis is None else _options.axis("up_axis", up_axis),
+    }
+    if isinstance(source, Image):
+        return _scaled(source, look["size"])
+    scene = _scene_of(source)
+    if scene is not None:
+        return image_from_plain(_polyhaul.preview_scene(scene._to_plain(), look, threads))
+    options = _options.read_options(
+        format=format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=allow_outside,
+        on_error=on_error,
+    )
+    with opened_reading(source, options, resolver, progress, "drawing") as reading:
+        image = image_from_plain(_polyhaul.preview(*reading, look))
+    if image.report is not None:
+        warn_of(image.report, on_error, reading)
+    return image
+
+
+def png(thing: Scene | Mesh | Table | Image) -> bytes:
+    """A picture for a notebook, as a PNG file."""
+    image = preview(thing, size=NOTEBOOK_SIZE)
+    file = io.BytesIO()
+    write_image(image, file, format="png")
+    return file.getvalue()
+
+
+def _scene_of(source: Any) -> Scene | None:
+    """A scene that shows something in memory; None for a source that is to be read."""
+    if isinstance(source, Scene):
+        return source
+    if isinstance(source, Table):
+        source = _points_of(source)
+    if isinstance(source, Mesh):
+        scene = Scene("NEGATIVE_Z", "Y")
+        scene.add(source, name="Mesh")
+        return scene
+    return None
+
+
+def _points_of(table: Table) -> Mesh:
+    """The points of a table, with their colors if it has any."""
+    missing = [name for name in "xyz" if name not in table]
+    if missing:
+        raise ValueError(f"the table has no column {missing[0]!r}; a table of points has x, y and z")
+    positions = np.column_stack([np.asarray(table[name], np.float32) for name in "xyz"])
+    names = ("red", "green", "blue") if "red" in table else ("r", "g", "b")
+    if not all(name in table for name in names):
+        return Mesh(positions)
+    channels = [np.asarray(table[name]) for name in names]
+    scale = [np.iinfo(it.dtype).max if it.dtype.kind in "iu" else 1 for it in channels]
+    colors = np.column_stack([it.astype(np.float32) / most for it, most in zip(channels, scale, strict=True)])
+    return Mesh(positions, colors=colors)
+
+
+def _scaled(image: Image, size: tuple[int, ...]) -> Image:
+    """An image that fits, by the mean of squares of pixels."""
+    width, height = size
+    step = max(-(-image.width // max(width, 1)), -(-image.height // max(height, 1)), 1)
+    if step == 1:
+        return Image(image.pixels, image.color_space, image.premultiplied)
+    rows, columns = max(image.height // step, 1), max(image.width // step, 1)
+    down, across = min(step, image.height), min(step, image.width)
+    squares = image.pixels[: rows * down, : columns * across].reshape(rows, down, columns, across, -1)
+    means = squares.mean(axis=(1, 3), dtype=np.float32)
+    pixels = means if image.pixels.dtype.kind == "f" else np.rint(means)
+    return Image(pixels.astype(image.pixels.dtype), image.color_space, image.premultiplied)
