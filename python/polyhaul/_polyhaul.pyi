@@ -18,6 +18,8 @@ __all__ = [
     "gather",
     "import_texture",
     "info",
+    "preview",
+    "preview_scene",
     "read",
     "read_array",
     "read_image",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,7 @@ def preview(
     view: View = "camera",
     style: Style = "shaded",
     background: tuple[int, int, int] | tuple[int, int, int, int] = (236, 238, 241),
+    ground: bool = False,
     up_axis: str | None = None,
     format: FormatName | None = None,
     threads: int | None = None,
@@ -61,6 +62,7 @@ def preview(
         style: ``"shaded"`` surfaces in the light, ``"normals"``, ``"depth"``, ``"id"`` (a color for each material),
             ``"uv"`` (texture coordinates) or ``"wire"`` (with the edges of faces).
         background: red, green, blue (sRGB), and alpha, from 0 to 255.
+        ground: whether there is a shadow on the ground below a scene of meshes.
         up_axis: the axis that points up, such as ``"Z"``; ``None`` for that of the scene.
         format, threads, memory_limit, on_error, limits, allow_outside, resolver, progress: as for
             :func:`polyhaul.read`.
@@ -72,17 +74,19 @@ def preview(
         TypeError, ValueError: an invalid argument. Otherwise the errors of :func:`polyhaul.read`.
     """
     red, green, blue, *alpha = background
+    width, height = (int(side) for side in size)
     look = {
-        "size": tuple(int(side) for side in size),
+        "size": (width, height),
         "view": view,
         "style": style,
+        "ground": bool(ground),
         "background": (red, green, blue, *(alpha or [255])),
         "up_axis": None if up_axis is None else _options.axis("up_axis", up_axis),
     }
     if isinstance(source, Image):
-        return _scaled(source, look["size"])
-    scene = _scene_of(source)
-    if scene is not None:
+        return _scaled(source, (width, height))
+    if isinstance(source, (Scene, Mesh, Table)):
+        scene = _scene_of(source)
         return image_from_plain(_polyhaul.preview_scene(scene._to_plain(), look, threads))
     options = _options.read_options(
         format=format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=allow_outside,
@@ -103,17 +107,13 @@ def png(thing: Scene | Mesh | Table | Image) -> bytes:
     return file.getvalue()
 
 
-def _scene_of(source: Any) -> Scene | None:
-    """A scene that shows something in memory; None for a source that is to be read."""
+def _scene_of(source: Scene | Mesh | Table) -> Scene:
+    """A scene that shows something in memory."""
     if isinstance(source, Scene):
         return source
-    if isinstance(source, Table):
-        source = _points_of(source)
-    if isinstance(source, Mesh):
-        scene = Scene("NEGATIVE_Z", "Y")
-        scene.add(source, name="Mesh")
-        return scene
-    return None
+    scene = Scene("NEGATIVE_Z", "Y")
+    scene.add(_points_of(source) if isinstance(source, Table) else source, name="Mesh")
+    return scene
 
 
 def _points_of(table: Table) -> Mesh:
@@ -131,7 +131,7 @@ def _points_of(table: Table) -> Mesh:
     return Mesh(positions, colors=colors)
 
 
-def _scaled(image: Image, size: tuple[int, ...]) -> Image:
+def _scaled(image: Image, size: tuple[int, int]) -> Image:
     """An image that fits, by the mean of squares of pixels."""
     width, height = size
     step = max(-(-image.width // max(width, 1)), -(-image.height // max(height, 1)), 1)

@@ -7,7 +7,7 @@ use crate::options::{Read, axis};
 use crate::scene::SceneIn;
 use polyhaul::model::{Axes, Axis};
 use polyhaul::options::RunOptions;
-use polyhaul::preview::{self, PreviewOptions, Style, View};
+use polyhaul::preview::{self as pictures, PreviewOptions, Style, View};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -39,6 +39,7 @@ pub(crate) struct PreviewIn {
     view: String,
     style: String,
     background: (u8, u8, u8, u8),
+    ground: bool,
     up_axis: Option<String>,
 }
 
@@ -55,7 +56,8 @@ impl PreviewIn {
             .with_size([width, height])
             .with_view(named(&VIEWS, "view", &self.view)?)
             .with_style(named(&STYLES, "style", &self.style)?)
-            .with_background([r, g, b, a]);
+            .with_background([r, g, b, a])
+            .with_ground(self.ground);
         Ok(options.with_axes(axes))
     }
 }
@@ -79,7 +81,7 @@ pub(crate) fn preview<'py>(
 ) -> PyResult<ImageOut<'py>> {
     let look = look.options()?;
     let drawn = reading(py, source, options, progress, move |job, input, options| {
-        let drawn = preview::preview(input, options, &look.with_run(options.run.clone()))?;
+        let drawn = pictures::preview(input, options, &look.with_run(options.run.clone()))?;
         job.complete(drawn.report.bytes_in);
         Ok(drawn)
     })?;
@@ -98,7 +100,7 @@ pub(crate) fn preview_scene<'py>(
     let drawn = job::run(py, None, move |job| {
         let mut run = RunOptions::default().with_threads(threads);
         job.rule(&mut run);
-        preview::preview_scene(&scene, &look.with_run(run))
+        pictures::preview_scene(&scene, &look.with_run(run))
     })?;
     image_to_python(py, drawn)
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import numpy as np
 import polyhaul
@@ -54,12 +53,12 @@ def test_meshes_tables_and_images() -> None:
     assert np.allclose(small.pixels[0, 0], image.pixels[:2, :2].mean(axis=(0, 1)), atol=0.5)
 
 
-def test_notebooks_show_pictures(tmp_path: Path) -> None:
+def test_notebooks_show_pictures() -> None:
     scene = polyhaul.read(SQUARE, format="obj")
     image = polyhaul.Image(np.zeros((3, 2, 4), np.uint8))
     points = polyhaul.Table({"x": [0.0, 1.0], "y": [0.0, 1.0], "z": [0.0, 1.0]})
-    for thing, shape in [(scene, (480, 640)), (scene.meshes[0], (480, 640)), (points, (480, 640)), (image, (3, 2))]:
-        file = thing._repr_png_()
+    files = [scene._repr_png_(), scene.meshes[0]._repr_png_(), points._repr_png_(), image._repr_png_()]
+    for file, shape in zip(files, [(480, 640)] * 3 + [(3, 2)], strict=True):
         assert file is not None
         assert polyhaul.read_image(io.BytesIO(file)).pixels.shape[:2] == shape
     assert polyhaul.Table({"x": [0.0], "age": [1]})._repr_png_() is None

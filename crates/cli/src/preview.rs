@@ -86,7 +86,9 @@ pub fn run(session: &Session, args: &PreviewArgs) -> u8 {
             ControlFlow::Continue(())
         })
     });
-    let ran = ran.and_then(|()| sheet.map_or(Ok(()), |sheet| write(session, &args.output, &sheet.finish()).map(drop)));
+    let ran = ran.and_then(|()| {
+        sheet.map_or(Ok(()), |sheet| write(session, &args.output, &sheet.finish(), RunOptions::default()).map(drop))
+    });
     match (ran, &all[..]) {
         (Ok(()), [(_, Err(error))]) if jobs.len() == 1 => session.fail("preview", error, to),
         (Err(error), _) if error.kind() != ErrorKind::Cancelled => session.fail("preview", &error, to),
@@ -162,18 +164,18 @@ fn draw(
 ) -> Result<Picture> {
     let input = standard::input_of(&job.input)?;
     let read = read.clone().with_run(run.clone());
-    let Loaded { value: image, mut report } = preview(input, &read, &options.clone().with_run(run))?;
+    let Loaded { value: image, mut report } = preview(input, &read, &options.clone().with_run(run.clone()))?;
     let first_pixel = report.first_pixel.unwrap_or_default().as_secs_f64();
     let size = [image.width, image.height];
     if for_sheet {
         return Ok(Picture { size, first_pixel, report, image: Some(image) });
     }
-    report.extend(write(session, &job.output, &image)?);
+    report.extend(write(session, &job.output, &image, run)?);
     Ok(Picture { size, first_pixel, report, image: None })
 }
 
-fn write(session: &Session, output: &Path, image: &Image) -> Result<Report> {
-    let mut options = WriteOptions::default();
+fn write(session: &Session, output: &Path, image: &Image, run: RunOptions) -> Result<Report> {
+    let mut options = WriteOptions::default().with_run(run);
     options.format = Format::of_path(output).or(Format::named("png"));
     let target = standard::output_of(output)?;
     // While a file is open, signals wait.

@@ -108,7 +108,8 @@ impl Reader {
 
     /// Reads a mesh piece by piece, to a consumer in place of a model: memory does not grow with the file, apart from
     /// positions that later faces refer to. Returns `None` if the input must be read as a scene: STL is read in this
-    /// way, and binary PLY that has vertices and faces alone.
+    /// way, binary PLY that has vertices and faces alone, and OBJ without materials, colors, lines and points, which
+    /// is read twice.
     ///
     /// ```
     /// use polyhaul::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};

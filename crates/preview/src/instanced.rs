@@ -242,7 +242,7 @@ impl<'a> InstancedDrawing<'a> {
     }
 
     fn shade(&self) -> Result<Image> {
-        shade(self, &self.camera, &self.frame, self.options)
+        shade(self, (&self.camera, None), &self.frame, self.options)
     }
 }
 

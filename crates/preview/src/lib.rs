@@ -24,6 +24,7 @@ mod draw;
 mod font;
 mod frame;
 mod geometry;
+mod ground;
 mod instanced;
 mod occlusion;
 mod packed;
@@ -49,6 +50,7 @@ pub use texture::{MapPurpose, MapUse, TextureImage, Textures};
 
 use camera::Camera;
 use frame::Frame;
+use ground::Ground;
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, Image, Scene};
@@ -87,6 +89,9 @@ polyhaul_model::options! {
         pub style: Style = Style::Shaded, with_style;
         /// Red, green, blue (sRGB) and alpha of the background (a light gray, opaque).
         pub background: [u8; 4] = [236, 238, 241, 255], with_background;
+        /// Whether there is a shadow on the ground below a scene (none). Scenes with instances, splats and meshes drawn
+        /// in pieces have none.
+        pub ground: bool = false, with_ground;
         /// The axes that point forward and up (those of the scene).
         pub axes: Option<Axes> = None, with_axes;
         /// Threads and cancellation.
@@ -130,7 +135,8 @@ pub fn preview_textured(scene: &Scene, textures: &Textures, options: &PreviewOpt
     let camera = Camera::framing(bounds, options.view, axes, options.size);
     draw::draw(&parts, textures, (&camera, &frame), &options.run)?;
     let surfaces = SceneSurfaces { scene, parts: &parts, camera: &camera, textures };
-    shade::shade(&surfaces, &camera, &frame, options)
+    let ground = options.ground.then(|| Ground::new(&parts, textures, bounds, axes, &options.run)).transpose()?;
+    shade::shade(&surfaces, (&camera, ground.as_ref()), &frame, options)
 }
 
 /// The axes that are shown forward and up, of a scene with axes of its own.

@@ -7,6 +7,7 @@
 use crate::camera::Camera;
 use crate::color::{encoded, id_color, linear, linear_of};
 use crate::frame::{Frame, PLACES, SAMPLES};
+use crate::ground::Ground;
 use crate::occlusion::Occlusion;
 use crate::parallel::draw_each;
 use crate::vector::{Vector, dot};
@@ -56,7 +57,7 @@ const WIRE_PIXELS: f32 = 0.4;
 /// Colors every pixel.
 pub(crate) fn shade(
     surfaces: &impl Surfaces,
-    camera: &Camera,
+    (camera, ground): (&Camera, Option<&Ground>),
     frame: &Frame,
     options: &PreviewOptions,
 ) -> Result<Image> {
@@ -64,7 +65,7 @@ pub(crate) fn shade(
     let mut pixels = Vec::new();
     pixels.try_reserve_exact(4 * width * height).map_err(|_| Error::memory("a picture"))?;
     pixels.resize(4 * width * height, 0u8);
-    let shader = Shader { surfaces, camera, options };
+    let shader = Shader { surfaces, camera, ground, options };
     let is_lit = matches!(options.style, Style::Shaded | Style::Wire);
     let occlusion = if is_lit { Some(Occlusion::new(frame, camera, &options.run)?) } else { None };
     let rows = pixels.chunks_exact_mut(4 * width).enumerate();
@@ -87,6 +88,7 @@ pub(crate) fn shade(
 struct Shader<'a, S> {
     surfaces: &'a S,
     camera: &'a Camera,
+    ground: Option<&'a Ground>,
     options: &'a PreviewOptions,
 }
 
@@ -94,7 +96,7 @@ impl<S: Surfaces> Shader<'_, S> {
     /// Red, green, blue and alpha of a pixel.
     fn pixel(&self, frame: &Frame, x: usize, y: usize, open: f32) -> [u8; 4] {
         let hits = frame.hits(x, y);
-        let background = self.options.background;
+        let background = self.background(x, y);
         if hits.iter().all(Option::is_none) {
             return background;
         }
@@ -129,6 +131,21 @@ impl<S: Surfaces> Shader<'_, S> {
         }
         let [r, g, b] = sum.map(|value| encoded(value / alpha));
         [r, g, b, (alpha * 255.0).round() as u8]
+    }
+
+    /// What is behind the scene: red, green, blue and alpha.
+    fn background(&self, x: usize, y: usize) -> [u8; 4] {
+        let [r, g, b, a] = self.options.background;
+        let Some(ground) = self.ground else { return [r, g, b, a] };
+        let open = ground.open(self.camera.eye(), self.camera.ray([x as f64 + 0.5, y as f64 + 0.5]));
+        if open >= 1.0 {
+            return [r, g, b, a];
+        }
+        // Without a background, a shadow is black that is not opaque.
+        let alpha = f32::from(a) / 255.0;
+        let whole = alpha + (1.0 - alpha) * (1.0 - open);
+        let [r, g, b] = [r, g, b].map(|channel| encoded(linear(channel) * open * alpha / whole));
+        [r, g, b, (255.0 * whole).round() as u8]
     }
 
     /// The linear color of something at a place in the picture.

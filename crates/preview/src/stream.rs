@@ -75,7 +75,7 @@ impl<'a> MeshDrawing<'a> {
         match self.camera.into_inner() {
             Some((camera, shown)) if self.wanted.is_some() || found.is_none_or(|found| is_inside(found, shown)) => {
                 let surfaces = PackedSurfaces { camera: &camera };
-                shade::shade(&surfaces, &camera, &self.frame, self.options).map(Streamed::Picture)
+                shade::shade(&surfaces, (&camera, None), &self.frame, self.options).map(Streamed::Picture)
             }
             // Without anything to be seen, any bounds will do.
             _ => Ok(Streamed::Again(found.unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] }))),

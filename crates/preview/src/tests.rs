@@ -522,3 +522,24 @@ fn hostile_splats_are_pictures_too() {
     mesh.positions = vec![[f32::NAN; 3]; 36].into();
     preview(&scene(mesh), &options(2)).unwrap();
 }
+
+#[test]
+fn a_shadow_is_below_the_scene_and_nowhere_else() {
+    // A square above the ground, seen from the front and above.
+    let mut mesh = square();
+    let floor = [[-1.0, -1.0, 0.0]; 3];
+    let lifted = mesh.positions.iter().map(|[x, y, _]| [*x, 0.5, *y]).chain(floor).collect::<Vec<_>>();
+    mesh.positions = lifted.into();
+    let draw = |ground: bool, background: [u8; 4]| {
+        let options = options(1).with_ground(ground).with_background(background);
+        preview(&scene(mesh.clone()), &options).unwrap()
+    };
+    let (without, with) = (draw(false, [255; 4]), draw(true, [255; 4]));
+    let all = bytes(&without).chunks(4).zip(bytes(&with).chunks(4));
+    assert!(all.clone().all(|(without, with)| without.iter().zip(with).all(|(a, b)| a >= b)));
+    let darker = all.filter(|(without, with)| without[0].saturating_sub(with[0]) > 10).count();
+    assert!((300..8000).contains(&darker), "{darker}");
+    assert_eq!(pixel(&with, 0, 0), [255; 4]);
+    let clear = draw(true, [0; 4]);
+    assert!(bytes(&clear).chunks(4).any(|pixel| pixel[0] == 0 && (40..200).contains(&pixel[3])));
+}

@@ -38,6 +38,9 @@ pub struct PreviewArgs {
     /// What the picture shows
     #[arg(long, value_name = "STYLE", value_enum, default_value = "shaded")]
     pub style: StyleName,
+    /// Draw the shadow of a scene on the ground below it
+    #[arg(long)]
+    pub ground: bool,
     /// Background as a hexadecimal color, such as fff or 20242b, or `none`
     #[arg(long, value_name = "COLOR", default_value = "eceef1", value_parser = color)]
     pub background: [u8; 4],
@@ -112,7 +115,7 @@ impl PreviewArgs {
             StyleName::Wire => Style::Wire,
         };
         let options = PreviewOptions::default().with_size(self.size).with_view(view).with_style(style);
-        options.with_background(self.background).with_axes(self.up_axis.map(|up| axes(up.0)))
+        options.with_background(self.background).with_ground(self.ground).with_axes(self.up_axis.map(|up| axes(up.0)))
     }
 }
 

@@ -27,9 +27,16 @@ fn a_mesh_is_drawn_the_same_for_any_number_of_threads() {
         assert!(std::fs::read(&other).unwrap() == first);
     }
     let mut seen = vec![first];
-    for options in
-        ["--view=front", "--style=normals", "--style=depth", "--style=id", "--up-axis=Z", "--background=none"]
-    {
+    for options in [
+        "--view=front",
+        "--style=normals",
+        "--style=depth",
+        "--style=id",
+        "--style=uv",
+        "--style=wire",
+        "--up-axis=Z",
+        "--background=none",
+    ] {
         run(&["preview", &mesh, "-o", &picture, "--size", "64x48", options]).expect(0);
         let bytes = std::fs::read(&picture).unwrap();
         assert!(!seen.contains(&bytes), "{options}");
@@ -126,4 +133,64 @@ fn all_faces_of_flattened_scenes_are_drawn() {
         std::fs::read(&picture).unwrap()
     };
     assert!(draw("quads", "bilinearmesh", &quads) == draw("halves", "trianglemesh", &halves));
+}
+
+#[test]
+fn a_sheet_has_all_pictures_and_the_errors() {
+    let folder = Folder::new("preview-sheet");
+    std::fs::create_dir_all(folder.path("in")).unwrap();
+    folder.file("in/a.obj", SQUARE);
+    folder.file("in/b.xyz", "0 0 0\n1 2 3\n");
+    folder.file("in/bad.obj", "v 0 0 0\nf 1 2 x\n");
+    let (from, sheet) = (folder.path("in"), folder.path("all.png"));
+    let arguments = ["preview", &from, "-o", &sheet, "--sheet", "--size", "64x48"];
+    run(&arguments).expect(3);
+    // Two columns and two rows, each with two lines of text.
+    assert_eq!(png(&sheet), ([2 * 72 + 8, 2 * 76 + 8], 8));
+    let first = std::fs::read(&sheet).unwrap();
+    run(&[&arguments[..], &["-j", "1"]].concat()).expect(3);
+    assert!(std::fs::read(&sheet).unwrap() == first);
+    let ran = run(&["preview", &from, "-o", &folder.path("all.obj"), "--sheet"]).expect(2);
+    assert!(ran.stderr.contains("obj is not an image format"), "{ran:?}");
+    let mesh = folder.path("in/a.obj");
+    let ran = run(&["preview", &mesh, "-o", &sheet, "--sheet", "--size", "16384x16384"]).expect(2);
+    assert!(ran.stderr.contains("a sheet of 1 pictures would have"), "{ran:?}");
+}
+
+#[test]
+fn textures_are_drawn_and_missing_ones_are_warnings() {
+    let folder = Folder::new("preview-textures");
+    folder.file("a.mtl", "newmtl m\nmap_Kd red.tga\n");
+    let text = "mtllib a.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 1 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nf 1/1 2/2 3/3\n";
+    let (mesh, picture) = (folder.file("a.obj", text), folder.path("a.png"));
+    let ran = run(&["preview", &mesh, "-o", &picture, "--size", "64x48"]).expect(0);
+    assert!(ran.stderr.contains("warning[missing-texture]") && ran.stderr.contains("red.tga"), "{ran:?}");
+    let gray = std::fs::read(&picture).unwrap();
+    // One pixel of 24 bits, blue first.
+    std::fs::write(folder.path("red.tga"), [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 24, 0, 0, 0, 255]).unwrap();
+    let ran = run(&["preview", &mesh, "-o", &picture, "--size", "64x48"]).expect(0);
+    assert!(!ran.stderr.contains("warning"), "{ran:?}");
+    assert!(std::fs::read(&picture).unwrap() != gray);
+    run(&["preview", &mesh, "-o", &picture, "--size", "64x48", "--strict"]).expect(0);
+}
+
+#[test]
+fn the_first_pixel_is_told() {
+    let folder = Folder::new("preview-first-pixel");
+    let scene = "LookAt 0 0 -5 0 0 0 0 1 0\nCamera \"perspective\"\nWorldBegin\nShape \"sphere\"\n";
+    let (scene, picture, trace) = (folder.file("a.pbrt", scene), folder.path("a.png"), folder.path("a.json"));
+    let value = run(&["preview", &scene, "-o", &picture, "--json", "--trace", &trace]).expect(0).json();
+    let first = value["files"][0]["first_pixel_seconds"].as_f64().unwrap();
+    assert!(first > 0.0, "{value}");
+    let trace: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(trace).unwrap()).unwrap();
+    assert!(trace["otherData"]["first_pixel_ns"].as_u64().unwrap() > 0);
+    let sections = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "section");
+    let names: Vec<_> = sections.map(|section| section["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["read", "flatten", "trees", "draw", "refine", "write"]);
+    let chart = folder.path("chart.svg");
+    let sweep = ["sweep", &scene, "--until", "first-pixel", "--rates", "unlimited", "--codecs", "as-is", "--warm"];
+    let cache = folder.path("cache");
+    let ran = run(&[&sweep[..], &["--rounds", "1", "--chart", &chart, "--cache", &cache]].concat()).expect(0);
+    assert!(std::fs::read_to_string(&chart).unwrap().contains("first pixel"), "{ran:?}");
+    run(&["sweep", &scene, "--until", "first-pixel", "--model"]).expect(2);
 }

@@ -42,5 +42,5 @@ mod writer;
 
 pub use looks::begins_as_obj;
 pub use losses::note_left_out;
-pub use reader::{Reference, read};
+pub use reader::{ObjPieces, Reference, pieces, read};
 pub use writer::write;

@@ -276,6 +276,16 @@ impl ObjParsed {
         }
     }
 
+    /// Whether there is more that a picture shows than positions and faces.
+    pub(super) fn has_more(&self) -> bool {
+        let is_more = |event: &ObjEvent| {
+            !matches!(event.kind, EventKind::Object | EventKind::Group | EventKind::Smoothing(_) | EventKind::Positions)
+        };
+        !self.colors.is_empty()
+            || self.elements[1].rows() + self.elements[2].rows() > 0
+            || self.events.iter().any(is_more)
+    }
+
     /// Notes that positions come after a group statement and before any element.
     pub(super) fn positions_follow(&mut self, at: Counts, offset: usize) -> Result<()> {
         self.group_pending = false;

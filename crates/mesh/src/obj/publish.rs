@@ -5,6 +5,7 @@ use super::reader::ObjSlot;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Counts, Elements, Mesh, NONE};
 use polyhaul_pipeline::column::Column;
+use polyhaul_pipeline::consumer::{MeshConsumer, MeshPiece, PieceFaces};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -152,14 +153,31 @@ impl ObjColumns {
         }
     }
 
+    /// The places of a chunk of which positions alone are kept, or nothing.
+    pub(super) fn place_positions(&self, start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
+        let places = ends(start, corners, parsed)?;
+        self.positions.reserve(places.end.positions as usize)?;
+        Ok(places)
+    }
+
+    /// Copies a chunk's positions to their places.
+    pub(super) fn publish_positions(&self, slot: &ObjSlot) -> Result<()> {
+        // SAFETY: `ObjColumns::place_positions`, called in order, assigned these places to this chunk alone.
+        unsafe { self.positions.copy(slot.places.start.positions as usize, slot.parsed.positions.as_slice()) }
+    }
+
+    /// The positions.
+    ///
+    /// # Safety
+    /// Every chunk that was placed was published.
+    pub(super) unsafe fn into_positions(self, counts: Counts) -> Vec<[f32; 3]> {
+        // SAFETY: the condition is this function's.
+        unsafe { self.positions.finish(counts.positions as usize) }
+    }
+
     /// Hands out places for a chunk. Called in order, and after the limits were checked.
     pub(super) fn place(&self, start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
-        let overflow = || Error::new(ErrorKind::Limit, "more than 2^32 - 2 elements of one kind");
-        let end = start.checked_add(parsed.counts()).ok_or_else(overflow)?;
-        let mut corners_end = corners;
-        for (corner, elements) in corners_end.iter_mut().zip(&parsed.elements) {
-            *corner = corner.checked_add(elements.corner_count() as u32).ok_or_else(overflow)?;
-        }
+        let ObjPlaces { end, corners_end, .. } = ends(start, corners, parsed)?;
         self.positions.reserve(end.positions as usize)?;
         self.uvs.reserve(end.uvs as usize)?;
         self.normals.reserve(end.normals as usize)?;
@@ -266,6 +284,67 @@ impl ObjColumns {
                 ..Mesh::default()
             })
         }
+    }
+}
+
+/// The counts before and after a chunk.
+fn ends(start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
+    let overflow = || Error::new(ErrorKind::Limit, "more than 2^32 - 2 elements of one kind");
+    let end = start.checked_add(parsed.counts()).ok_or_else(overflow)?;
+    let mut corners_end = corners;
+    for (corner, elements) in corners_end.iter_mut().zip(&parsed.elements) {
+        *corner = corner.checked_add(elements.corner_count() as u32).ok_or_else(overflow)?;
+    }
+    Ok(ObjPlaces { start, end, corners_start: corners, corners_end, ..ObjPlaces::default() })
+}
+
+/// The faces of a chunk on their way to a consumer.
+#[derive(Default)]
+pub(super) struct ObjPieceFaces {
+    offsets: Vec<u32>,
+    corners: Vec<u32>,
+}
+
+impl ObjSlot {
+    /// Hands a chunk's faces over; returns the largest index of each stream, 1-based.
+    pub(super) fn hand_over(&mut self, consumer: &dyn MeshConsumer, positions: &[[f32; 3]]) -> Result<[u32; 3]> {
+        let ObjSlot { parsed, places, faces: ObjPieceFaces { offsets, corners }, .. } = self;
+        let own = &parsed.elements[ElementKind::Face as usize];
+        let (rows, count) = (own.rows(), own.corner_count());
+        for (room, size) in [(&mut *offsets, rows + 1), (&mut *corners, count)] {
+            room.clear();
+            room.try_reserve(size)?;
+        }
+        offsets.push(0);
+        write_offsets(&mut offsets.spare_capacity_mut()[..rows], own, 0);
+        let largest = write_stream(&mut corners.spare_capacity_mut()[..count], own, ObjStream::Position);
+        // SAFETY: both functions fill all places that they are given, which are as many as were reserved.
+        unsafe {
+            offsets.set_len(rows + 1);
+            corners.set_len(count);
+        }
+        let first_face = u64::from(places.start.faces);
+        let faces = PieceFaces::Lists { offsets, corners };
+        consumer.take(&MeshPiece { first_face, positions, colors: &[], faces })?;
+        Ok([largest, own.largest(ObjStream::Uv), own.largest(ObjStream::Normal)])
+    }
+}
+
+impl ObjParsedCorners {
+    /// The largest index of a stream, 1-based.
+    fn largest(&self, stream: ObjStream) -> u32 {
+        let (mut values, mut largest) = (self.values.as_slice(), 0);
+        for segment in &self.segments {
+            let (own, rest) = values.split_at(segment.values as usize);
+            values = rest;
+            if segment.has[stream as usize] {
+                let stride = usize::from(segment.stride);
+                // Of two values per corner, the second is the uv or the normal.
+                let groups = own.chunks_exact(stride).map(|group| group[(stream as usize).min(stride - 1)]);
+                largest = groups.fold(largest, u32::max);
+            }
+        }
+        largest
     }
 }
 

@@ -7,7 +7,7 @@
 use super::assemble::{Assembler, Sections};
 use super::parse::{ObjChunkText, ObjParser};
 use super::parsed::{ObjComplaint, ObjParsed};
-use super::publish::{ObjColumns, ObjPlaces};
+use super::publish::{ObjColumns, ObjPieceFaces, ObjPlaces};
 use super::relative;
 use super::suspects;
 use super::suspects::Suspects;
@@ -16,6 +16,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result
 use polyhaul_model::warnings::{Warnings, Weight};
 use polyhaul_model::{Axes, Counts, Mesh, NONE, Scene};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
@@ -62,9 +63,22 @@ pub(super) struct ObjSlot {
     index: Box<Index>,
     pub(super) parsed: ObjParsed,
     pub(super) places: ObjPlaces,
+    /// Reused memory for handing faces over.
+    pub(super) faces: ObjPieceFaces,
+}
+
+/// What a reading keeps.
+#[derive(Clone, Copy)]
+enum ObjKeeps<'a> {
+    Model,
+    /// Positions alone.
+    Positions,
+    /// Nothing: faces go to a consumer, with these positions.
+    Pieces(&'a dyn MeshConsumer, &'a [[f32; 3]]),
 }
 
 struct ObjJob<'s, 'o> {
+    keeps: ObjKeeps<'o>,
     chunks: TextChunks<'s>,
     parser: ObjParser<'o>,
     options: &'o ParseOptions,
@@ -92,12 +106,55 @@ struct Excess {
 
 /// Reads OBJ text.
 pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
+    let (job, state, threads) = run_job(text, options, ObjKeeps::Model)?;
+    finish(job, state, threads)
+}
+
+/// The result of handing over a mesh.
+pub struct ObjPieces {
+    /// What was found on the way.
+    pub warnings: Warnings,
+    /// The threads that read.
+    pub threads: usize,
+}
+
+/// Hands the faces of a mesh over to a consumer; `None` if it has more that matters than positions and faces: materials,
+/// colors, lines, points or curves. The text is read twice, as `text` gives it: once for the positions, which faces may
+/// precede.
+pub fn pieces<'s>(
+    text: impl Fn() -> TextChunks<'s>,
+    options: &ParseOptions,
+    consumer: &dyn MeshConsumer,
+) -> Result<Option<ObjPieces>> {
+    let (job, state, _) = match run_job(text(), options, ObjKeeps::Positions) {
+        Err(error) if error.kind() == ErrorKind::Internal && error.diagnostic().message == HAS_MORE => return Ok(None),
+        result => result?,
+    };
+    // SAFETY: the run ended without an error, so every chunk that was placed was also published.
+    let positions = unsafe { job.columns.into_positions(state.counts) };
+    consumer.begin(KnownPositions::All(&positions))?;
+    let keeps = ObjKeeps::Pieces(consumer, &positions);
+    let (job, mut state, threads) = run_job(text(), options, keeps)?;
+    let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
+    suspects.check(state.counts, job.chunks.name(), options, &mut state.warnings)?;
+    Ok(Some(ObjPieces { warnings: state.warnings, threads }))
+}
+
+/// The message of an error that ends a reading, and that no caller sees.
+const HAS_MORE: &str = "this file must be read as a scene";
+
+fn run_job<'s, 'o>(
+    text: TextChunks<'s>,
+    options: &'o ParseOptions,
+    keeps: ObjKeeps<'o>,
+) -> Result<(ObjJob<'s, 'o>, ObjState, usize)> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
     let chunk_count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
     let threads = options.run.worker_threads().min(usize::try_from(chunk_count).unwrap_or(usize::MAX)).max(1);
     let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
     let job = ObjJob {
+        keeps,
         chunks: text.cut(chunk_bytes, options.limits.line_bytes, PADDING),
         parser: ObjParser { options, level: Level::best() },
         options,
@@ -115,7 +172,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
-    finish(job, state, crew.threads)
+    Ok((job, state, crew.threads))
 }
 
 impl ChunkJob for ObjJob<'_, '_> {
@@ -129,7 +186,8 @@ impl ChunkJob for ObjJob<'_, '_> {
 
     fn slot(&self) -> Result<ObjSlot> {
         let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
-        Ok(ObjSlot { text: Text::default(), index, parsed: ObjParsed::default(), places: ObjPlaces::default() })
+        let (text, parsed, places) = (Text::default(), ObjParsed::default(), ObjPlaces::default());
+        Ok(ObjSlot { text, index, parsed, places, faces: ObjPieceFaces::default() })
     }
 
     fn take(&self, number: u64, slot: &mut ObjSlot) -> Result<bool> {
@@ -152,7 +210,11 @@ impl ChunkJob for ObjJob<'_, '_> {
         relative::resolve(&mut slot.parsed, state.counts, slot.text.bytes(), self.options)?;
         let excess = self.excess(state, slot);
         state.settle(slot, excess, self)?;
-        slot.places = self.columns.place(state.counts, state.corners, &slot.parsed)?;
+        slot.places = match self.keeps {
+            ObjKeeps::Model => self.columns.place(state.counts, state.corners, &slot.parsed)?,
+            ObjKeeps::Positions if slot.parsed.has_more() => return Err(Error::new(ErrorKind::Internal, HAS_MORE)),
+            _ => self.columns.place_positions(state.counts, state.corners, &slot.parsed)?,
+        };
         slot.places.first_line = state.lines;
         state.counts = slot.places.end;
         state.corners = slot.places.corners_end;
@@ -164,7 +226,11 @@ impl ChunkJob for ObjJob<'_, '_> {
 
 impl ObjJob<'_, '_> {
     fn fill(&self, slot: &mut ObjSlot) -> Result<()> {
-        let largest = self.columns.publish(slot)?;
+        let largest = match self.keeps {
+            ObjKeeps::Model => self.columns.publish(slot)?,
+            ObjKeeps::Positions => self.columns.publish_positions(slot).map(|()| [0; 3])?,
+            ObjKeeps::Pieces(consumer, positions) => slot.hand_over(consumer, positions)?,
+        };
         if largest.iter().zip(slot.places.known()).any(|(&largest, known)| largest > known) {
             let found = suspects::find(slot, self.options.raises())?;
             let mut suspects = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);

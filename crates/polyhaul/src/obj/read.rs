@@ -12,6 +12,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, tr
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Scene};
+use polyhaul_pipeline::consumer::MeshConsumer;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -34,6 +35,16 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
         }
     }
     Ok(scene)
+}
+
+/// Hands the faces of a file without materials over. It is read twice, so it must not be a stream.
+pub(crate) fn pieces(job: &mut ReadJob<'_>, consumer: &dyn MeshConsumer) -> Result<bool> {
+    if !job.plain.source().is_positioned() {
+        return Ok(false);
+    }
+    let Some(found) = obj::pieces(|| job.text(), &job.parse_options(), consumer)? else { return Ok(false) };
+    job.note(found.threads, found.warnings);
+    Ok(true)
 }
 
 /// The material libraries of a scene, as they are read one after another.

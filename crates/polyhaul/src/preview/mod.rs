@@ -20,6 +20,7 @@ use polyhaul_image::samples::{SampleType, convert_samples};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, ColorSpace, Image, Mesh, Scene};
+use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::run::Phase;
 use polyhaul_preview::{Instanced, InstancedDrawing, MeshDrawing, Streamed, Textures};
 use std::borrow::Cow;
@@ -47,12 +48,20 @@ const LARGE_BYTES: u64 = 32_000_000;
 /// # Errors
 /// Those of reading, and those of [`polyhaul_preview::preview`].
 pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOptions) -> Result<Loaded<Image>> {
-    let input = Opened::new(input.into(), read)?;
-    if let Some(picture) = draw_pieces(&input, read, options)? {
-        return Ok(picture);
-    }
+    let input = input.into();
+    within(&read.run, || {
+        let input = Opened::new(input, read)?;
+        match draw_pieces(&input, read, options)? {
+            Some(picture) => Ok(picture),
+            None => draw_whole(&input, read, options),
+        }
+    })
+}
+
+/// Reads all of an input, then makes a picture of it.
+fn draw_whole(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Loaded<Image>> {
     let shape = |from: Format| if from.is_image() { ContentShape::Image } else { ContentShape::Scene };
-    let (Read { content, .. }, mut report) = load_as(&input, read, shape)?;
+    let (Read { content, .. }, mut report) = load_as(input, read, shape)?;
     let picture = match content {
         Content::Scene(scene) => draw_scene(Cow::Owned(scene), (input.near(), read), options, &mut report)?,
         Content::Image(image) => report.phase("draw", || fit(image, options))?,
@@ -82,7 +91,7 @@ pub fn preview_scene(scene: &Scene, options: &PreviewOptions) -> Result<Loaded<I
     let allow_outside = scene.folder.place().is_some_and(|place| place.allow_outside);
     let read = ReadOptions::default().with_run(options.run.clone()).with_allow_outside(allow_outside);
     let mut report = Report::default();
-    let picture = draw_scene(Cow::Borrowed(scene), (&near, &read), options, &mut report)?;
+    let picture = within(&options.run, || draw_scene(Cow::Borrowed(scene), (&near, &read), options, &mut report))?;
     report.note_first_pixel();
     Ok(Loaded::new(picture, report))
 }
@@ -104,7 +113,7 @@ fn draw_scene(
 /// did not show the right part of it.
 fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Option<Loaded<Image>>> {
     let keeps_enough = matches!(options.style, Style::Shaded | Style::Normals | Style::Depth);
-    if !keeps_enough || input.file_bytes().is_none_or(|bytes| bytes < LARGE_BYTES) {
+    if options.ground || !keeps_enough || input.file_bytes().is_none_or(|bytes| bytes < LARGE_BYTES) {
         return Ok(None);
     }
     let (mut all, mut bounds) = (Report::default(), None);

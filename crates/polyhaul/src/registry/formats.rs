@@ -45,7 +45,7 @@ formats! {
     /// Wavefront OBJ with its material library, MTL.
     Obj = row("obj", FormatKind::Scene), "obj" {
         looks: Looks::Words(mesh::obj::begins_as_obj),
-        read: Readers { scene: Some(crate::obj::read), ..NO_READERS },
+        read: Readers { scene: Some(crate::obj::read), pieces: Some(crate::obj::pieces), ..NO_READERS },
         write: Writers {
             scene: Some(SceneWriter::Meshes(MeshWriter {
                 placement: |_, options| options.obj.placement(),

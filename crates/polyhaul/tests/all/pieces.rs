@@ -32,7 +32,7 @@ impl MeshConsumer for Keeper {
         if self.fails {
             return Err(Error::new(ErrorKind::Host, "no more"));
         }
-        let corner = |at: usize| piece.positions[at].map(f32::to_bits);
+        let corner = |at: usize| piece.positions.get(at).map_or([0; 3], |position| position.map(f32::to_bits));
         let faces: Vec<Face> = match piece.faces {
             PieceFaces::Points => (0..piece.positions.len()).map(|at| vec![corner(at)]).collect(),
             PieceFaces::Triangles => {
@@ -89,7 +89,7 @@ fn options(threads: usize, chunk_bytes: Option<usize>) -> ReadOptions {
 fn check(bytes: &[u8], name: &str) -> bool {
     let input = || Input::Memory(bytes.to_vec(), name.into());
     let mut is_done = false;
-    for (threads, chunk_bytes) in [(1, None), (2, Some(1)), (3, Some(100)), (7, Some(4096))] {
+    for (threads, chunk_bytes) in [(1, None), (2, Some(40)), (3, Some(100)), (7, Some(4096))] {
         let options = options(threads, chunk_bytes);
         let keeper = Keeper::default();
         let report = Reader::new(input()).options(&options).pieces(&keeper);
@@ -131,12 +131,13 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 #[test]
 fn files_have_the_same_faces_and_the_same_errors() {
-    for (folder, least) in [("stl", 10), ("ply", 5)] {
+    for (folder, least) in [("stl", 10), ("ply", 5), ("obj", 15)] {
         let is_done = |path: &PathBuf| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             check(&std::fs::read(path).unwrap(), &name)
         };
-        let done = files(folder).iter().filter(|path| is_done(path)).count();
+        let is_small = |path: &&PathBuf| path.metadata().unwrap().len() < 100_000;
+        let done = files(folder).iter().filter(is_small).filter(|path| is_done(path)).count();
         assert!(done >= least, "{folder}: {done}");
     }
 }
