@@ -4,9 +4,11 @@
 //! For pictures alone. What a scene is converted to has none of these.
 
 use super::flatten::Stand;
-use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::render::{ParameterValues, Parameters, Render, Shape, Transform};
 use polyhaul_model::{Column, Domain, Elements, Mesh, Values};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::{HashMap, HashSet};
 use std::f64::consts::TAU;
 
@@ -25,6 +27,8 @@ pub(super) struct DrawnShapes<'a> {
     firsts: HashSet<usize>,
     /// The first curve of curves that are one mesh, and the last.
     runs: HashMap<usize, usize>,
+    /// Their meshes, until they are taken.
+    curves: HashMap<usize, Mesh>,
 }
 
 impl<'a> DrawnShapes<'a> {
@@ -33,7 +37,7 @@ impl<'a> DrawnShapes<'a> {
         let count = render.shapes().filter(is_quadric).count();
         let facets = FACETS.into_iter().find(|&(most, _)| count <= most).map_or(12, |(_, facets)| facets);
         let firsts = render.objects.iter().flat_map(|object| [object.shapes.start, object.shapes.end]).collect();
-        let mut drawn = DrawnShapes { render, facets, firsts, runs: HashMap::new() };
+        let mut drawn = DrawnShapes { render, facets, firsts, runs: HashMap::new(), curves: HashMap::new() };
         drawn.find_runs()?;
         Ok(drawn)
     }
@@ -48,7 +52,7 @@ impl<'a> DrawnShapes<'a> {
                     self.runs.insert(first, shape.index);
                 }
                 _ => {
-                    self.runs.try_reserve(1).map_err(|_| polyhaul_model::error::Error::memory("curves"))?;
+                    self.runs.try_reserve(1).map_err(|_| Error::memory("curves"))?;
                     self.runs.insert(shape.index, shape.index);
                     open = Some((shape.index, key));
                 }
@@ -62,17 +66,31 @@ impl<'a> DrawnShapes<'a> {
         self.runs.get(&first) == Some(&(index - 1)) && !self.firsts.contains(&index)
     }
 
+    /// Makes the meshes of all curves.
+    pub(super) fn cut_curves(&mut self, run: &RunOptions) -> Result<()> {
+        let mut made: Vec<(usize, usize, Option<Mesh>)> = Vec::new();
+        made.try_reserve_exact(self.runs.len())?;
+        made.extend(self.runs.iter().map(|(&first, &last)| (first, last, None)));
+        let cut = |(): &mut (), (first, last, mesh): &mut (usize, usize, Option<Mesh>)| {
+            *mesh = Some(self.cut(*first, *last)?);
+            Ok(())
+        };
+        try_for_each_item(run.worker_threads(), &run.cancel, made.iter_mut(), || (), cut)?;
+        self.curves.try_reserve(made.len()).map_err(|_| Error::memory("curves"))?;
+        self.curves.extend(made.into_iter().filter_map(|(first, _, mesh)| Some((first, mesh?))));
+        Ok(())
+    }
+
     /// What stands for a shape.
-    pub(super) fn stand(&self, shape: &Shape<'a>) -> Result<Option<Stand>> {
+    pub(super) fn stand(&mut self, shape: &Shape<'a>) -> Result<Option<Stand>> {
         let parameters = shape.parameters();
         Ok(match shape.class() {
             "sphere" => Some(Stand::Mesh(Box::new(self.sphere(parameters)?))),
             "cylinder" => Some(Stand::Mesh(Box::new(self.cylinder(parameters)?))),
             "disk" => Some(Stand::Mesh(Box::new(self.disk(parameters)?))),
-            "curve" => Some(match self.runs.get(&shape.index) {
-                Some(&last) => Stand::Mesh(Box::new(self.curves(shape.index, last)?)),
-                None => Stand::Elsewhere,
-            }),
+            "curve" => {
+                Some(self.curves.remove(&shape.index).map_or(Stand::Elsewhere, |mesh| Stand::Mesh(Box::new(mesh))))
+            }
             _ => None,
         })
     }
@@ -144,7 +162,7 @@ impl<'a> DrawnShapes<'a> {
     }
 
     /// The mesh of curves, from one to another.
-    fn curves(&self, first: usize, last: usize) -> Result<Mesh> {
+    fn cut(&self, first: usize, last: usize) -> Result<Mesh> {
         let mut lines = CurveLines::default();
         for shape in (first..=last).filter_map(|index| self.render.shape(index)) {
             lines.add(shape.parameters())?;

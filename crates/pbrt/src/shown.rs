@@ -1,15 +1,17 @@
 //! Scenes for a renderer as a picture shows them: definitions once, where they are shown, and the camera.
 //!
-//! Nothing is drawn here. Meshes and materials are made as for conversion ([`crate::flatten`]); shapes that are no meshes
-//! become some ([`crate::drawn`]), and shapes that emit light have a material that does.
+//! Nothing is drawn here. Meshes and materials are made as for conversion ([`crate::flatten`]); shapes that are no
+//! meshes become some (`drawn`), and shapes that emit light have a material that does.
 
 use crate::drawn::DrawnShapes;
 use crate::flatten::{Flat, Flattener};
 use crate::looks::NameFile;
-use crate::places::{Matrix64, inverse64};
-use polyhaul_model::error::{Error, Result, try_push};
+use crate::places::{Matrix64, Places64, inverse64};
+use polyhaul_model::error::{Error, Result};
 use polyhaul_model::render::{Entity, ParameterValues, Render};
 use polyhaul_model::{Mesh, Scene};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;
 
 /// What a scene shows.
@@ -51,8 +53,9 @@ pub struct ShownCamera {
 ///
 /// # Errors
 /// As for [`crate::flatten::flatten`], apart from limits: instances are not multiplied.
-pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>) -> Result<Shown> {
-    let drawn = DrawnShapes::new(render)?;
+pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &RunOptions) -> Result<Shown> {
+    let mut drawn = DrawnShapes::new(render)?;
+    drawn.cut_curves(run)?;
     let mut flat = Flattener::new(render, name_of)?;
     flat.show_lights();
     flat.meshes(meshes, |shape| drawn.stand(shape))?;
@@ -65,19 +68,40 @@ pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>) -> Resul
         flat.definition(object)?;
         definitions.push(first..flat.flat.scene.objects.len());
     }
-    let mut instances = Vec::new();
-    instances.try_reserve_exact(render.instances.len() + 1).map_err(|_| Error::memory("instances"))?;
-    instances.push(ShownInstance { definition: 0, place: narrow(&IDENTITY) });
-    for instance in render.instances() {
-        let place = narrow(&flat.places.of_instance(render, &instance));
-        try_push(&mut instances, ShownInstance { definition: 1 + instance.object as u32, place }, "instances")?;
-    }
+    let instances = instances(render, &flat.places, run)?;
     let camera = render
         .camera
         .as_ref()
         .and_then(|camera| self::camera(render, camera, &flat.places.matrix(render, camera.motion.start)));
     Ok(Shown { flat: flat.finish(), definitions, instances, camera })
 }
+
+/// All instances: that of the first definition, then those of the scene.
+fn instances(render: &Render, places: &Places64, run: &RunOptions) -> Result<Vec<ShownInstance>> {
+    let world = ShownInstance { definition: 0, place: narrow(&IDENTITY) };
+    let mut all = Vec::new();
+    all.try_reserve_exact(render.instances.len() + 1).map_err(|_| Error::memory("instances"))?;
+    all.resize(render.instances.len() + 1, world);
+    let chunks = all[1..].chunks_mut(TURN).enumerate();
+    try_for_each_item(
+        run.worker_threads(),
+        &run.cancel,
+        chunks,
+        || (),
+        |(), (chunk, own)| {
+            let first = chunk * TURN;
+            for (to, instance) in own.iter_mut().zip(render.instances_in(first..first + TURN)) {
+                let place = narrow(&places.of_instance(render, &instance));
+                *to = ShownInstance { definition: 1 + instance.object as u32, place };
+            }
+            Ok(())
+        },
+    )?;
+    Ok(all)
+}
+
+/// Instances that a thread places at a time.
+const TURN: usize = 16 << 10;
 
 const IDENTITY: Matrix64 = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
 

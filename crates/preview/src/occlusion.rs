@@ -1,8 +1,8 @@
 //! Less light in corners and behind edges, from the distances in a picture alone.
 //!
-//! A pixel is compared with pairs of others on opposite sides of it: where both are nearer than the plane through it, the
-//! surface is concave there, and less light comes in. On a plane, whatever its slope, the two cancel out. The same makes
-//! the shapes in a cloud of points visible, which have no normals.
+//! A pixel is compared with pairs of others on opposite sides of it: where both are nearer than the plane through it,
+//! the surface is concave there, and less light comes in. On a plane, whatever its slope, the two cancel out. The same
+//! makes the shapes in a cloud of points visible, which have no normals.
 
 use crate::camera::Camera;
 use crate::frame::Frame;

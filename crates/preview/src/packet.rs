@@ -12,9 +12,9 @@ use obvhs::bvh2::Bvh2;
 /// Rays that are tested at once.
 pub(crate) const LANES: usize = 8;
 /// Rows of a packet; with the bits of a [`Rows`], each of the rows that may meet something.
-pub(crate) const ROWS: usize = 8;
+pub(crate) const ROWS: usize = 32;
 /// A bit for each row.
-pub(crate) type Rows = u8;
+pub(crate) type Rows = u32;
 /// In place of a component of a direction that is smaller: 1 over it is still a number.
 const LEAST: f32 = 1e-20;
 /// Boxes are this much deeper than computed, for rounding.

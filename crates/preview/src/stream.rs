@@ -69,7 +69,7 @@ impl<'a> MeshDrawing<'a> {
     /// The picture, after the last piece.
     ///
     /// # Errors
-    /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
+    /// As for [`crate::preview`].
     pub fn finish(self) -> Result<Streamed> {
         let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         match self.camera.into_inner() {

@@ -118,9 +118,10 @@ pub struct ObjPieces {
     pub threads: usize,
 }
 
-/// Hands the faces of a mesh over to a consumer; `None` if it has more that matters than positions and faces: materials,
-/// colors, lines, points or curves. The text is read twice, as `text` gives it: once for the positions, which faces may
-/// precede.
+/// Hands the faces of a mesh over to a consumer. Returns `None` if it has more that matters than positions and faces:
+/// materials, colors, lines, points or curves.
+///
+/// The text is read twice, as `text` gives it: once for the positions, which faces may precede.
 pub fn pieces<'s>(
     text: impl Fn() -> TextChunks<'s>,
     options: &ParseOptions,

@@ -4,6 +4,7 @@
 //! stores what they have in common once.
 
 use super::{Motion, Render, Step, StepKind, Transform};
+use std::ops::Range;
 
 /// The instances of a scene, in the order of the file.
 #[derive(Clone, Debug, Default)]
@@ -75,9 +76,16 @@ impl Instances {
 impl Render {
     /// The instances, in the order of the file.
     pub fn instances(&self) -> impl Iterator<Item = Instance> {
-        let mut run = 0;
+        self.instances_in(0..self.instances.len())
+    }
+
+    /// Some of the instances, in the order of the file.
+    pub fn instances_in(&self, range: Range<usize>) -> impl Iterator<Item = Instance> {
         let runs = &self.instances.runs;
-        self.instances.objects.iter().enumerate().filter_map(move |(index, &object)| {
+        let mut run = runs.partition_point(|run| run.first as usize <= range.start).saturating_sub(1);
+        let range = range.start..range.end.min(self.instances.len());
+        let objects = self.instances.objects.get(range.clone()).unwrap_or_default();
+        objects.iter().zip(range).filter_map(move |(&object, index)| {
             while runs.get(run + 1).is_some_and(|next| next.first as usize <= index) {
                 run += 1;
             }

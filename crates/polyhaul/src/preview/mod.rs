@@ -160,7 +160,8 @@ fn draw_instanced(
     report: &mut Report,
 ) -> Result<Image> {
     let clock = Clock::start_in("flatten", Phase::Transform);
-    let ShownScene { scene, definitions, instances, camera } = flat::shown(scene.into_owned(), &mut report.warnings)?;
+    let shown = flat::shown(scene.into_owned(), &options.run, &mut report.warnings)?;
+    let ShownScene { scene, definitions, instances, camera } = shown;
     clock.stop(report);
     let textures = looks(&scene, (near, read), options, report)?;
     let instanced =

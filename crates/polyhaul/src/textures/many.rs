@@ -18,6 +18,7 @@ use std::sync::{Mutex, PoisonError};
 /// The outcome for one image.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "there is one for each image, which takes far more")]
 pub enum Outcome {
     /// The texture was made.
     Made(Imported),

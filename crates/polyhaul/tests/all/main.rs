@@ -17,6 +17,7 @@ mod pieces;
 mod ply;
 mod ply_write;
 mod pool;
+mod preview;
 mod references;
 mod registry;
 mod repack;

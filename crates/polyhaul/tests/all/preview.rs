@@ -1,0 +1,126 @@
+//! Pictures of files: what must not matter to them.
+
+use polyhaul::model::{Image, Samples};
+use polyhaul::options::RunOptions;
+use polyhaul::preview::{PreviewOptions, preview, preview_scene};
+use polyhaul::{Input, ReadOptions, Reader};
+use std::fmt::Write;
+
+const CAMERA: &str = "LookAt 2 3 -20  2 2 0  0 1 0\nCamera \"perspective\" \"float fov\" 35\nWorldBegin\n";
+
+fn draw(text: &str, name: &str, threads: usize) -> Image {
+    let run = RunOptions::default().with_threads(Some(threads));
+    let options = PreviewOptions::default().with_size([120, 90]).with_run(run.clone());
+    let input = Input::Memory(text.as_bytes().to_vec(), name.into());
+    preview(input, &ReadOptions::default().with_run(run), &options).unwrap().value
+}
+
+fn bytes(image: &Image) -> &[u8] {
+    let Samples::U8(bytes) = &image.samples else { panic!("not bytes") };
+    bytes
+}
+
+/// How many pixels differ visibly.
+fn differing(a: &Image, b: &Image) -> usize {
+    let pixels = bytes(a).chunks(4).zip(bytes(b).chunks(4));
+    pixels.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 16)).count()
+}
+
+/// Shapes of all kinds, in their own coordinates.
+const SHAPES: &str = "Shape \"sphere\" \"float radius\" 0.8
+AttributeBegin Translate 0 1.2 0 Shape \"cylinder\" \"float radius\" 0.3 \"float zmin\" -0.5 \"float zmax\" 0.5 AttributeEnd
+AttributeBegin Translate 0 -1 0 Rotate 90 1 0 0 Shape \"disk\" \"float radius\" 1 AttributeEnd
+Shape \"curve\" \"point3 P\" [-1 0 0  -1 2 0  1 2 0  1 0 0] \"float width\" 0.2
+Shape \"curve\" \"point3 P\" [-1 0 -1  0 1 -1  1 0 -1] \"integer degree\" 2 \"float width0\" 0.1 \"float width1\" 0.3
+Shape \"trianglemesh\" \"integer indices\" [0 1 2] \"point3 P\" [-1 -1 1  1 -1 1  0 1 1]\n";
+
+#[test]
+fn instances_are_what_their_definition_is_at_each_place() {
+    // More than a thread takes at a time; all but some are far behind the camera.
+    let count = 20_000;
+    let place = |number: usize| match number {
+        0..30 => [number as f32 % 6.0 * 1.7 - 2.5, number as f32 / 6.0 * 1.1 - 1.0, number as f32 * 0.3],
+        _ => [number as f32, 0.0, -500.0],
+    };
+    let mut instanced = format!("{CAMERA}ObjectBegin \"a\"\n{SHAPES}ObjectEnd\n");
+    let mut explicit = CAMERA.to_owned();
+    for [x, y, z] in (0..count).map(place) {
+        writeln!(instanced, "AttributeBegin Translate {x} {y} {z} ObjectInstance \"a\" AttributeEnd").unwrap();
+    }
+    for [x, y, z] in (0..30).map(place) {
+        writeln!(explicit, "AttributeBegin Translate {x} {y} {z}\n{SHAPES}AttributeEnd").unwrap();
+    }
+    let [instanced_picture, explicit_picture] = [&instanced, &explicit].map(|text| draw(text, "a.pbrt", 2));
+    let seen = differing(&explicit_picture, &draw(CAMERA, "a.pbrt", 1));
+    assert!(seen > 2000, "{seen}");
+    assert!(differing(&instanced_picture, &explicit_picture) < seen / 100);
+    assert!([1, 3, 7].into_iter().all(|threads| draw(&instanced, "a.pbrt", threads) == instanced_picture));
+}
+
+#[test]
+fn lights_are_bright_and_materials_have_their_colors() {
+    let scene =
+        |before: &str| format!("{CAMERA}AttributeBegin\n{before}\nShape \"sphere\" \"float radius\" 9\nAttributeEnd\n");
+    let middle = |text: &str| -> [u8; 3] {
+        let image = draw(text, "a.pbrt", 1);
+        bytes(&image)[4 * (45 * 120 + 60)..][..3].try_into().unwrap()
+    };
+    let [r, g, b] = middle(&scene("Material \"diffuse\" \"rgb reflectance\" [0.9 0.1 0.1]"));
+    assert!(r > 150 && g < 120 && b < 120, "{r} {g} {b}");
+    assert_eq!(middle(&scene("AreaLightSource \"diffuse\" \"rgb L\" [0 40 0]")), [0, 255, 0]);
+}
+
+#[test]
+fn a_scene_in_memory_has_the_picture_of_its_file() {
+    let polygons = "v 0 0 0\nv 2 0 0\nv 2 2 1\nv 1 0.5 0\nv 0 2 0\nf 1 2 3 4 5\nl 1 3 5\np 4\n";
+    for (text, name) in [(polygons, "a.obj"), (&format!("{CAMERA}{SHAPES}"), "a.pbrt")] {
+        let scene = Reader::new(Input::Memory(text.as_bytes().to_vec(), name.into())).scene().unwrap().value;
+        let options = PreviewOptions::default().with_size([120, 90]);
+        let drawn = preview_scene(&scene, &options).unwrap();
+        assert!(drawn.value == draw(text, name, 3), "{name}");
+        assert!(drawn.report.first_pixel.unwrap() <= drawn.report.elapsed());
+    }
+}
+
+/// A large mesh is drawn while it is read: more than 32 MB of triangles of a sphere, and its picture as a model.
+#[test]
+fn large_meshes_have_the_pictures_of_their_models() {
+    let point = |u: f32, v: f32| [v.sin() * u.cos(), v.cos(), v.sin() * u.sin()];
+    let side = 600;
+    let at = |n: usize, m: usize| {
+        point(n as f32 * std::f32::consts::TAU / side as f32, (m as f32 + 0.5) * 3.1 / side as f32)
+    };
+    let mut stl = vec![0u8; 80];
+    stl.extend((2 * side * side as u32 as usize).to_le_bytes()[..4].iter());
+    let mut text = String::new();
+    for (n, m) in (0..side).flat_map(|n| (0..side).map(move |m| (n, m))) {
+        let [a, b, c, d] = [at(n, m), at(n + 1, m), at(n + 1, m + 1), at(n, m + 1)];
+        for triangle in [[a, b, c], [a, c, d]] {
+            stl.extend([0; 12]);
+            triangle.as_flattened().iter().for_each(|value| stl.extend(value.to_le_bytes()));
+            stl.extend([0; 2]);
+        }
+        writeln!(
+            text,
+            "v {} {} {}\nv {} {} {}\nv {} {} {}\nv {} {} {}\nf -4 -3 -2 -1",
+            a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2], d[0], d[1], d[2]
+        )
+        .unwrap();
+    }
+    assert!(stl.len() > 32_000_000 && text.len() > 32_000_000, "{} {}", stl.len(), text.len());
+    for (bytes, name) in [(stl, "a.stl"), (text.into_bytes(), "a.obj")] {
+        let options = PreviewOptions::default().with_size([120, 90]);
+        let run = |threads| RunOptions::default().with_threads(Some(threads));
+        let pieces = |threads| {
+            let read = ReadOptions::default().with_run(run(threads));
+            preview(Input::Memory(bytes.clone(), name.into()), &read, &options.clone().with_run(run(threads))).unwrap()
+        };
+        let drawn = pieces(2);
+        assert!(drawn.report.phases.iter().all(|phase| ["read", "draw"].contains(&phase.name)));
+        assert!(drawn.value == pieces(1).value, "{name}");
+        let scene = Reader::new(Input::Memory(bytes.clone(), name.into())).scene().unwrap().value;
+        let whole = preview_scene(&scene, &options).unwrap().value;
+        // Normals have fewer bits, and a sample of an STL file has other bounds.
+        assert!(differing(&drawn.value, &whole) < 120 * 90 / 50, "{name}: {}", differing(&drawn.value, &whole));
+    }
+}
