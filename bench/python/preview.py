@@ -1,4 +1,7 @@
-"""Draws a file once: `preview.py f3d FILE`, in polyhaul's default size, in memory. Prints a line for `cargo xtask bench`."""
+"""Draws a file once: `preview.py f3d FILE`, in polyhaul's default size.
+
+Prints a line for `cargo xtask bench`.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Compares pictures with casting rays by Embree: `raycast.py COMMAND FILE...`.
 
-Each file is drawn by polyhaul in the styles `normals` and `depth`, and its triangles are met by rays through the same samples. Prints, for
-each file, the share of samples where both see something or both do not, apart from those beside an edge, and how far depths and normals
-differ.
+Each file is drawn by polyhaul in the styles `normals` and `depth`, and rays are cast at its triangles through the same
+samples. Prints, for each file, the share of pixels where both see something or both do not, apart from those at an
+edge, and how much depths and normals differ.
 """
 
 from __future__ import annotations
@@ -61,13 +61,20 @@ def drawn(command: str, file: str, style: str, folder: Path) -> Floats:
     """A picture without background, as floats from 0 to 1."""
     picture = folder / f"{style}.png"
     size = f"{SIZE[0]}x{SIZE[1]}"
-    words = [command, "preview", file, "-o", str(picture), "--size", size, "--style", style, "--background", "none", "-q"]
+    options = ["--size", size, "--style", style, "--background", "none", "-q"]
+    words = [command, "preview", file, "-o", str(picture), *options]
     subprocess.run(words, check=True)
-    return polyhaul.read_image(picture).pixels.astype(float) / 255
+    pixels = polyhaul.read_image(picture).pixels
+    return pixels.astype(float) / np.iinfo(pixels.dtype).max
 
 
 def compare(command: str, file: str) -> str:
+    # The same triangles, without normals, as a file of their own.
     corners = triangles(file)
+    plain = Path(folder) / "triangles.ply"
+    faces = np.arange(corners.size // 3, dtype=np.int32).reshape(-1, 3)
+    polyhaul.write(polyhaul.Mesh(corners.reshape(-1, 3), faces), plain)
+    file, name = str(plain), Path(file).name
     finite = corners.reshape(-1, 3)[np.isfinite(corners.reshape(-1, 3)).all(1)].astype(float)
     rows, eye, focal, (near, far) = camera(finite.min(0), finite.max(0))
     scene = embreex.rtcore_scene.EmbreeScene()
@@ -97,18 +104,16 @@ def compare(command: str, file: str) -> str:
     size = np.linalg.norm(finite.max(0) - finite.min(0))
     smooth = whole & (spread < 0.01 * size) & (np.min((np.array(normals) * normals[0]).sum(3), 0) > 0.9998)
     depth = drawn(command, file, "depth", Path(folder))[..., 0]
-    shade = np.where(depth <= 0.04045, depth, depth)
     # Depth d has the shade 1 - 0.9 (far - far near / d) / (far - near).
-    wanted = 1 - 0.9 * (far - far * near / np.mean(depths, 0)) / (far - near)
-    depth_off = abs(shade - wanted)[smooth].max(initial=0) * (far - near) / 0.9 / size
+    wanted = 1 - 0.9 * np.mean([far - far * near / depth for depth in depths], 0) / (far - near)
+    depth_off = abs(depth - wanted)[smooth].max(initial=0) * (far - near) / 0.9 / size
     mean = np.mean(normals, 0)
     mean /= np.maximum(np.linalg.norm(mean, axis=2, keepdims=True), 1e-30)
     found = alpha[..., :3] * 2 - 1
     found /= np.maximum(np.linalg.norm(found, axis=2, keepdims=True), 1e-30)
     angles = np.degrees(np.arccos(np.clip((mean * found).sum(2), -1, 1)))[smooth]
     worst = np.percentile(angles, 99.9) if angles.size else 0.0
-    name = Path(file).name
-    return f"{name}: covered agree {agree:.5%}, depth off {depth_off:.2e} of the size (8 bits: {1 / 255:.1e}), normals off {worst:.2f} degrees"
+    return f"{name}: covered agree {agree:.5%}, depth off {depth_off:.2e} of the size, normals off {worst:.2f} degrees"
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -51,14 +51,14 @@ def preview(
         >>> polyhaul.preview(triangle, size=(64, 48)).pixels.shape
         (48, 64, 4)
 
-    Scenes are drawn, images are scaled down. Meshes in large files of STL and binary PLY are drawn while they are read,
-    so that memory does not grow with the file. The picture is the same for any number of threads.
+    Scenes are drawn, images are scaled down. Large meshes in OBJ, STL and binary PLY are drawn while they are read:
+    of such a file, its positions at most are kept. The picture is the same for any number of threads.
 
     Args:
         source: as for :func:`polyhaul.read`, or what was read: a scene, a mesh, a table with columns ``x``, ``y`` and
             ``z``, or an image.
         size: width and height in pixels. An image keeps its shape, and is not enlarged.
-        view: ``"camera"`` is the scene's own camera, and ``"iso"`` if it has none: from the front, the right and above.
+        view: ``"camera"`` is the scene's own camera, or ``"iso"`` (from the front, right and above) if it has none.
         style: ``"shaded"`` surfaces in the light, ``"normals"``, ``"depth"``, ``"id"`` (a color for each material),
             ``"uv"`` (texture coordinates) or ``"wire"`` (with the edges of faces).
         background: red, green, blue (sRGB), and alpha, from 0 to 255.
@@ -122,11 +122,13 @@ def _points_of(table: Table) -> Mesh:
     if missing:
         raise ValueError(f"the table has no column {missing[0]!r}; a table of points has x, y and z")
     positions = np.column_stack([np.asarray(table[name], np.float32) for name in "xyz"])
-    names = ("red", "green", "blue") if "red" in table else ("r", "g", "b")
-    if not all(name in table for name in names):
+    all_names = [("red", "green", "blue"), ("r", "g", "b")]
+    found = [names for names in all_names if all(name in table for name in names)]
+    if not found:
         return Mesh(positions)
-    channels = [np.asarray(table[name]) for name in names]
-    scale = [np.iinfo(it.dtype).max if it.dtype.kind in "iu" else 1 for it in channels]
+    channels = [np.asarray(table[name]) for name in found[0]]
+    # Integers are bytes, whatever their type: text does not say.
+    scale = [(65535 if it.dtype == np.uint16 else 255) if it.dtype.kind in "iu" else 1 for it in channels]
     colors = np.column_stack([it.astype(np.float32) / most for it, most in zip(channels, scale, strict=True)])
     return Mesh(positions, colors=colors)
 

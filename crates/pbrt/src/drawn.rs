@@ -29,7 +29,12 @@ pub(super) struct DrawnShapes<'a> {
     runs: HashMap<usize, usize>,
     /// Their meshes, until they are taken.
     curves: HashMap<usize, Mesh>,
+    /// The first quadric of each kind: its index.
+    quadrics: HashMap<QuadricKey<'a>, usize>,
 }
+
+/// What makes quadrics equal: their class, whether they face the other way, and the bits of their parameters.
+type QuadricKey<'a> = (&'a str, bool, [u64; 6]);
 
 impl<'a> DrawnShapes<'a> {
     pub(super) fn new(render: &'a Render) -> Result<DrawnShapes<'a>> {
@@ -37,7 +42,14 @@ impl<'a> DrawnShapes<'a> {
         let count = render.shapes().filter(is_quadric).count();
         let facets = FACETS.into_iter().find(|&(most, _)| count <= most).map_or(12, |(_, facets)| facets);
         let firsts = render.objects.iter().flat_map(|object| [object.shapes.start, object.shapes.end]).collect();
-        let mut drawn = DrawnShapes { render, facets, firsts, runs: HashMap::new(), curves: HashMap::new() };
+        let mut drawn = DrawnShapes {
+            render,
+            facets,
+            firsts,
+            runs: HashMap::new(),
+            curves: HashMap::new(),
+            quadrics: HashMap::new(),
+        };
         drawn.find_runs()?;
         Ok(drawn)
     }
@@ -84,6 +96,11 @@ impl<'a> DrawnShapes<'a> {
     /// What stands for a shape.
     pub(super) fn stand(&mut self, shape: &Shape<'a>) -> Result<Option<Stand>> {
         let parameters = shape.parameters();
+        if matches!(shape.class(), "sphere" | "cylinder" | "disk")
+            && let Some(earlier) = self.same_quadric(shape)?
+        {
+            return Ok(Some(Stand::Same(earlier)));
+        }
         Ok(match shape.class() {
             "sphere" => Some(Stand::Mesh(Box::new(self.sphere(parameters)?))),
             "cylinder" => Some(Stand::Mesh(Box::new(self.cylinder(parameters)?))),
@@ -93,6 +110,16 @@ impl<'a> DrawnShapes<'a> {
             }
             _ => None,
         })
+    }
+
+    /// An earlier quadric that is the same. There may be millions of particles.
+    fn same_quadric(&mut self, shape: &Shape<'a>) -> Result<Option<usize>> {
+        let names = ["radius", "innerradius", "zmin", "zmax", "phimax", "height"];
+        let numbers = names.map(|name| number(shape.parameters(), name, f64::NAN).to_bits());
+        let reverse = shape.state().is_some_and(|state| state.reverse_orientation);
+        self.quadrics.try_reserve(1).map_err(|_| Error::memory("shapes"))?;
+        let first = *self.quadrics.entry((shape.class(), reverse, numbers)).or_insert(shape.index);
+        Ok((first != shape.index).then_some(first))
     }
 
     fn sphere(&self, parameters: Parameters<'_>) -> Result<Mesh> {

@@ -121,6 +121,8 @@ pub(super) struct Flattener<'a> {
 pub(super) enum Stand {
     /// A mesh.
     Mesh(Box<Mesh>),
+    /// That of an earlier shape with this index.
+    Same(usize),
     /// Nothing: it is a part of another shape's mesh.
     Elsewhere,
 }
@@ -155,6 +157,11 @@ impl<'a> Flattener<'a> {
                 Some(mesh) => Some(mesh),
                 None => match stand(&shape)? {
                     Some(Stand::Mesh(mesh)) => Some(*mesh),
+                    Some(Stand::Same(earlier)) => {
+                        let known = self.mesh_of_shape.get(earlier).copied().flatten();
+                        self.mesh_of_shape.push(known);
+                        continue;
+                    }
                     Some(Stand::Elsewhere) => {
                         self.mesh_of_shape.push(None);
                         continue;

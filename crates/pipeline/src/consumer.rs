@@ -1,8 +1,8 @@
 //! A mesh that is used while it is read, in place of a model.
 //!
 //! A format that can do so hands over its chunks as [`MeshPiece`]s once they are parsed, and forgets them: memory does
-//! not grow with the file, apart from positions that later faces refer to. Who wants an order restores it by
-//! [`MeshPiece::first_face`].
+//! not grow with the file, apart from positions that later faces refer to. A consumer that needs the
+//! file's order restores it from [`MeshPiece::first_face`].
 
 use polyhaul_model::error::Result;
 

@@ -1,6 +1,6 @@
 //! Scenes for a renderer as meshes, objects and materials, and the losses of that.
 
-use crate::options::WriteOptions;
+use crate::options::{ReadOptions, WriteOptions};
 use crate::references;
 use polyhaul_mesh::parts;
 use polyhaul_model::Scene;
@@ -12,7 +12,6 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_pbrt::flatten::{Flat, check_elements, flatten_named};
 use polyhaul_pbrt::options::Instances;
 use polyhaul_pbrt::shown::{ShownCamera, ShownInstance};
-use polyhaul_pipeline::options::RunOptions;
 use polyhaul_preview::{PlacedInstance, SceneCamera};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -38,12 +37,13 @@ pub(crate) struct ShownScene {
 }
 
 /// What a picture of a scene for a renderer shows. Warns about shapes that it does not.
-pub(crate) fn shown(scene: Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<ShownScene> {
+pub(crate) fn shown(scene: Scene, read: &ReadOptions, warnings: &mut Warnings) -> Result<ShownScene> {
     let folder = scene.folder.clone();
     let Scene { render, meshes, .. } = scene;
     let render = render.unwrap_or_default();
     let mut name_of = |included: &str, name: &str| references::from_scene_folder(&folder, included, name);
-    let mut shown = polyhaul_pbrt::shown::shown(&render, meshes, &mut name_of, run)?;
+    let mut shown = polyhaul_pbrt::shown::shown(&render, meshes, &mut name_of, &read.run)?;
+    check_elements(&shown.flat.scene, &read.limits)?;
     shown.flat.scene.folder = folder;
     for (class, count) in &shown.flat.left_out {
         let message = format!("shapes of class `{class}` are not drawn: {count}");

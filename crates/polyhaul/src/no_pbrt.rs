@@ -1,11 +1,10 @@
 //! Replaces `flat` in builds without the feature `pbrt`, which read no scenes for a renderer.
 
 use crate::format::Format;
-use crate::options::{Limits, WriteOptions};
+use crate::options::{Limits, ReadOptions, WriteOptions};
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_pipeline::options::RunOptions;
 use polyhaul_preview::{PlacedInstance, SceneCamera};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,7 +20,7 @@ pub(crate) fn with_instances(_: Scene, _: &Limits, _: &mut Warnings) -> Result<S
 }
 
 /// Fails: such a scene was built by the caller.
-pub(crate) fn shown(_: Scene, _: &RunOptions, _: &mut Warnings) -> Result<ShownScene> {
+pub(crate) fn shown(_: Scene, _: &ReadOptions, _: &mut Warnings) -> Result<ShownScene> {
     Err(unsupported())
 }
 

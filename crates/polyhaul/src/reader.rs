@@ -106,10 +106,10 @@ impl Reader {
         self.run(|input, options| load::load(&Opened::new(input, options)?, options))
     }
 
-    /// Reads a mesh piece by piece, to a consumer in place of a model: memory does not grow with the file, apart from
-    /// positions that later faces refer to. Returns `None` if the input must be read as a scene: STL is read in this
-    /// way, binary PLY that has vertices and faces alone, and OBJ without materials, colors, lines and points, which
-    /// is read twice.
+    /// Hands a mesh to a consumer piece by piece instead of building a model: memory does not grow with the file, apart
+    /// from positions that later faces refer to. This works for STL, for binary PLY with only vertices and faces, and
+    /// for OBJ without materials, colors, lines and points, which is read twice. Returns `None` if the input must be
+    /// read as a scene.
     ///
     /// ```
     /// use polyhaul::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};

@@ -145,6 +145,11 @@ impl Camera {
         [right, up, -toward]
     }
 
+    /// How far the middle of the bounds is; 0 for a scene's own camera.
+    pub(crate) fn middle_distance(&self) -> f64 {
+        f64::from(self.projection.distance)
+    }
+
     /// Pixels per unit at distance 1.
     pub(crate) fn focal(&self) -> f64 {
         self.focal

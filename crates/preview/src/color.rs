@@ -24,9 +24,13 @@ pub(crate) fn linear(byte: u8) -> f32 {
 
 /// Light as an sRGB byte.
 pub(crate) fn encoded(value: f32) -> u8 {
+    (255.0 * encoded_part(value)).round() as u8
+}
+
+/// Light as an sRGB value from 0 to 1.
+pub(crate) fn encoded_part(value: f32) -> f32 {
     let value = value.clamp(0.0, 1.0);
-    let value = if value <= 0.003_130_8 { 12.92 * value } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
-    (255.0 * value).round() as u8
+    if value <= 0.003_130_8 { 12.92 * value } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 }
 }
 
 #[cfg(test)]

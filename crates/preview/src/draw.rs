@@ -70,7 +70,7 @@ impl Canvas<'_> {
                 continue;
             }
             if self.textures.has_any() && self.textures.has_holes(part.material(face)) {
-                self.face_with_holes(part, face);
+                self.face_with_holes(part, face)?;
                 continue;
             }
             let (first, mut last) = (part.corner(corners.start), part.corner(corners.start + 1));
@@ -87,9 +87,13 @@ impl Canvas<'_> {
     }
 
     /// Draws a face whose texture has holes.
-    fn face_with_holes(&self, part: &Part<'_>, face: usize) {
+    fn face_with_holes(&self, part: &Part<'_>, face: usize) -> Result<()> {
         let (corners, material) = (part.mesh.faces.corners(face), part.material(face));
         for corner in corners.start + 2..corners.end {
+            // Each may be as large as the picture.
+            if self.cancel.is_cancelled() {
+                return Err(Error::cancelled());
+            }
             let own = [corners.start, corner - 1, corner];
             let pixels = own.map(|corner| self.camera.project(part.corner(corner)));
             let uvs = part.corner_uvs(own);
@@ -103,6 +107,7 @@ impl Canvas<'_> {
             };
             self.frame.triangle_where(pixels, || part.payload(corner - 1), is_solid);
         }
+        Ok(())
     }
 
     /// Draws what waits in a batch, unless the job was cancelled: triangles may be as large as the picture.

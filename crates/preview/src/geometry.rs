@@ -8,8 +8,10 @@ use crate::scene::{Part, PartKind};
 use glam::Vec3A;
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::Bvh2;
+use obvhs::bvh2::node::Bvh2Node;
 use obvhs::ploc::{PlocBuilder, PlocSearchDistance, SortPrecision};
-use polyhaul_model::error::Result;
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::options::Cancel;
 use std::ops::Range;
 
 /// Faces, or pieces of lines, of a leaf. (4 take a third less time than 1 or 16, for trees and rays together.)
@@ -34,8 +36,13 @@ impl Geometry {
     /// The geometry of some of all parts.
     ///
     /// # Errors
-    /// If there is no memory.
-    pub(crate) fn from_parts(parts: &[Part<'_>], range: Range<usize>, builder: &mut PlocBuilder) -> Result<Geometry> {
+    /// If there is no memory, or the job was cancelled.
+    pub(crate) fn from_parts(
+        parts: &[Part<'_>],
+        range: Range<usize>,
+        builder: &mut PlocBuilder,
+        cancel: &Cancel,
+    ) -> Result<Geometry> {
         let mut leaves = Vec::new();
         for (number, part) in range.clone().zip(&parts[range]) {
             let mut add = |all: Range<usize>, step: usize, overlap: usize| -> Result<()> {
@@ -59,8 +66,13 @@ impl Geometry {
         }
         let mut boxes = Vec::new();
         boxes.try_reserve_exact(leaves.len())?;
-        boxes.extend(leaves.iter().map(|leaf| leaf.bounds(&parts[leaf.part as usize])));
-        let tree = tree(&boxes, builder);
+        // What is nowhere is never met, and would be in the way.
+        leaves.retain(|leaf: &Leaf| {
+            let bounds = leaf.bounds(&parts[leaf.part as usize]);
+            boxes.extend(bounds);
+            bounds.is_some()
+        });
+        let tree = tree(&boxes, builder, cancel)?;
         Ok(Geometry { leaves, tree })
     }
 
@@ -100,12 +112,84 @@ impl Leaves for GeometryLeaves<'_> {
 
 /// A tree over boxes. The shortest search suffices for rays that are cast once: longer ones take more time than they
 /// save.
-pub(crate) fn tree(boxes: &[Aabb], builder: &mut PlocBuilder) -> Bvh2 {
+///
+/// Boxes are split at medians into runs, and runs are joined by a tree over them: where boxes are equal, or in a row,
+/// PLOC takes time with the square of their number.
+///
+/// # Errors
+/// If there is no memory, or the job was cancelled.
+pub(crate) fn tree(boxes: &[Aabb], builder: &mut PlocBuilder, cancel: &Cancel) -> Result<Bvh2> {
+    let mut ploc = |boxes: &[Aabb]| {
+        let order = (0..boxes.len() as u32).collect();
+        builder.build(PlocSearchDistance::Minimum, boxes, order, SortPrecision::U64, 0)
+    };
     if boxes.is_empty() {
-        return Bvh2::default();
+        return Ok(Bvh2::default());
     }
-    let order = (0..boxes.len() as u32).collect();
-    builder.build(PlocSearchDistance::Minimum, boxes, order, SortPrecision::U64, 0)
+    if boxes.len() <= RUN {
+        return Ok(ploc(boxes));
+    }
+    let mut numbers: Vec<u32> = (0..boxes.len() as u32).collect();
+    let mut runs = vec![&mut numbers[..]];
+    while runs.iter().any(|run| run.len() > RUN) {
+        runs = runs.into_iter().flat_map(|run| halves(run, boxes)).collect();
+    }
+    let (mut trees, mut roots) = (Vec::new(), Vec::new());
+    for run in runs {
+        if cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        let own: Vec<Aabb> = run.iter().map(|&number| boxes[number as usize]).collect();
+        let mut tree = ploc(&own);
+        tree.primitive_indices.iter_mut().for_each(|place| *place = run[*place as usize]);
+        roots.extend(tree.nodes.first().map(|root| *root.aabb()));
+        trees.push(tree);
+    }
+    let mut whole = self::tree(&roots, builder, cancel)?;
+    join(&mut whole, &trees)?;
+    Ok(whole)
+}
+
+/// The boxes of a run at most. (From 1,000 on, trees take as long as in one piece.)
+const RUN: usize = 4096;
+
+/// Boxes left and right of the middle one, along the axis in which their middles reach farthest.
+fn halves<'a>(run: &'a mut [u32], boxes: &[Aabb]) -> [&'a mut [u32]; 2] {
+    let middle = |&number: &u32| boxes[number as usize].min + boxes[number as usize].max;
+    let ends = run
+        .iter()
+        .map(middle)
+        .fold((Vec3A::INFINITY, Vec3A::NEG_INFINITY), |(min, max), at| (min.min(at), max.max(at)));
+    let (axis, half) = ((ends.1 - ends.0).max_position(), run.len() / 2);
+    if half > 0 {
+        run.select_nth_unstable_by(half, |a, b| middle(a)[axis].total_cmp(&middle(b)[axis]).then(a.cmp(b)));
+    }
+    run.split_at_mut(half).into()
+}
+
+/// Puts trees in place of the leaves of a tree over them.
+fn join(whole: &mut Bvh2, trees: &[Bvh2]) -> Result<()> {
+    let count: usize = trees.iter().map(|tree| tree.nodes.len()).sum();
+    whole.nodes.try_reserve(count)?;
+    let places = std::mem::take(&mut whole.primitive_indices);
+    whole.primitive_indices.try_reserve(trees.iter().map(|tree| tree.primitive_indices.len()).sum())?;
+    for at in 0..whole.nodes.len() {
+        let node = &whole.nodes[at];
+        let Some(&number) = places.get(node.first_index as usize).filter(|_| node.prim_count > 0) else { continue };
+        let tree = &trees[number as usize];
+        // Without its root, which takes the leaf's place.
+        let (nodes, leaves) = (whole.nodes.len() as u32, whole.primitive_indices.len() as u32);
+        let mut moved = tree.nodes.iter().map(|node| {
+            let by = if node.prim_count > 0 { leaves } else { nodes.wrapping_sub(1) };
+            Bvh2Node { first_index: node.first_index.wrapping_add(by), ..*node }
+        });
+        if let Some(root) = moved.next() {
+            whole.nodes[at] = root;
+        }
+        whole.nodes.extend(moved);
+        whole.primitive_indices.extend_from_slice(&tree.primitive_indices);
+    }
+    Ok(())
 }
 
 impl Leaf {
@@ -114,8 +198,8 @@ impl Leaf {
         self.first as usize..(self.first + self.count) as usize
     }
 
-    /// The box around it. Corners without a finite position are not in it, and are never met.
-    fn bounds(&self, part: &Part<'_>) -> Aabb {
+    /// The box around it, if it is anywhere. Corners without a finite position are not in it, and are never met.
+    fn bounds(&self, part: &Part<'_>) -> Option<Aabb> {
         let mut bounds = Aabb::INVALID;
         let mut add = |corner: usize, radius: f32| {
             let at = Vec3A::from_array(part.corner(corner));
@@ -128,7 +212,51 @@ impl Leaf {
             PartKind::Faces => self.range().flat_map(|face| part.mesh.faces.corners(face)).for_each(|at| add(at, 0.0)),
             _ => self.range().for_each(|corner| add(corner, part.radius(corner))),
         }
-        // A tree wants boxes that are somewhere.
-        if bounds.min.cmple(bounds.max).all() { bounds } else { Aabb { min: Vec3A::ZERO, max: Vec3A::ZERO } }
+        bounds.min.cmple(bounds.max).all().then_some(bounds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All boxes in a tree, each inside of those above it.
+    fn found(tree: &Bvh2, node: usize, boxes: &[Aabb], all: &mut Vec<u32>) {
+        let own = &tree.nodes[node];
+        let holds = |inner: &Aabb| own.aabb().min.cmple(inner.min).all() && own.aabb().max.cmpge(inner.max).all();
+        let first = own.first_index as usize;
+        if own.prim_count == 0 {
+            for child in [first, first + 1] {
+                assert!(holds(tree.nodes[child].aabb()));
+                found(tree, child, boxes, all);
+            }
+        }
+        for place in first..first + own.prim_count as usize {
+            let number = tree.primitive_indices[place];
+            assert!(holds(&boxes[number as usize]));
+            all.push(number);
+        }
+    }
+
+    #[test]
+    fn trees_in_runs_have_every_box_once_and_equal_boxes_take_no_longer() {
+        let at = |x: f32, y: f32| Aabb { min: Vec3A::new(x, y, 0.0), max: Vec3A::new(x + 1.0, y + 1.0, 1.0) };
+        for count in [1, 2, RUN, RUN + 1, 3 * RUN + 5] {
+            let kinds: [Vec<Aabb>; 3] = [
+                (0..count).map(|n| at((n * 7919 % 10007) as f32, (n * 31 % 101) as f32)).collect(),
+                (0..count).map(|_| at(1.0, 2.0)).collect(),
+                (0..count).map(|n| at(n as f32, 0.0)).collect(),
+            ];
+            for boxes in kinds {
+                let tree = tree(&boxes, &mut PlocBuilder::new(), &Cancel::default()).unwrap();
+                let mut all = Vec::new();
+                found(&tree, 0, &boxes, &mut all);
+                all.sort();
+                assert!(all.into_iter().eq(0..count as u32));
+            }
+        }
+        let cancel = Cancel::default();
+        cancel.cancel();
+        assert!(tree(&vec![at(0.0, 0.0); 2 * RUN], &mut PlocBuilder::new(), &cancel).is_err());
     }
 }

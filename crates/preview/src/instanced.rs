@@ -1,4 +1,4 @@
-//! A scene whose definitions are shown many times: rays are cast, one for each sample.
+//! Draws scenes with instances by ray casting, with one ray for each sample.
 //!
 //! Each definition that may be seen has a tree over its triangles and segments ([`crate::geometry`]), in its own
 //! coordinates. The instances that the camera may see have trees over their boxes, which lead to these. The trees are
@@ -11,7 +11,7 @@ use crate::geometry::{Geometry, tree};
 use crate::packet::{LANES, Leaves, LocalPacket, Packet, ROWS, Rows};
 use crate::parallel::draw_each;
 use crate::scene::{Parts, moved_box};
-use crate::shade::{Surface, Surfaces, shade};
+use crate::shade::{GRAY, Surface, Surfaces, shade};
 use crate::surface::SceneSurfaces;
 use crate::texture::Textures;
 use crate::{PreviewOptions, checked_axes};
@@ -144,7 +144,7 @@ impl<'a> InstancedDrawing<'a> {
         self.shade()
     }
 
-    /// The bytes that each instance which may be seen takes, apart from the caller's.
+    /// The bytes that each visible instance takes, not counting the caller's own.
     pub fn instance_bytes(&self) -> usize {
         let seen = self.groups.iter().map(|group| group.seen.len()).sum::<usize>();
         let nodes = self.groups.iter().map(|group| size_of_val(&group.tree.nodes[..])).sum::<usize>();
@@ -156,15 +156,17 @@ impl<'a> InstancedDrawing<'a> {
         let [width, height] = self.options.size;
         let run = &self.options.run;
         let tiles = (0..height).step_by(ROWS).flat_map(|y| (0..width).step_by(LANES).map(move |x| [x, y]));
-        let tiles = tiles.flat_map(|tile| samples.clone().map(move |sample| (tile, sample)));
-        draw_each(run, tiles, Scratch::default, |scratch, (tile, sample)| {
-            let packet = self.cast_tile(tile, sample, scratch);
-            for (row, lane) in (0..ROWS).flat_map(|row| (0..LANES).map(move |lane| (row, lane))) {
-                let [x, y] = [tile[0] + lane, tile[1] + row];
-                if x < width && y < height {
-                    let hit = CastHit { distance: packet.ends[row][lane], record: packet.records[row][lane] };
-                    let all = if samples.start == 0 { 0..SAMPLES } else { sample..sample + 1 };
-                    all.for_each(|sample| self.keep([x, y], sample, hit));
+        draw_each(run, tiles, Scratch::default, |scratch, tile| {
+            // In order, since what is kept of a sample depends on those before it.
+            for sample in samples.clone() {
+                let packet = self.cast_tile(tile, sample, scratch);
+                for (row, lane) in (0..ROWS).flat_map(|row| (0..LANES).map(move |lane| (row, lane))) {
+                    let [x, y] = [tile[0] + lane, tile[1] + row];
+                    if x < width && y < height {
+                        let hit = CastHit { distance: packet.ends[row][lane], record: packet.records[row][lane] };
+                        let all = if samples.start == 0 { 0..SAMPLES } else { sample..sample + 1 };
+                        all.for_each(|sample| self.keep([x, y], sample, hit));
+                    }
                 }
             }
             Ok(())
@@ -219,7 +221,8 @@ impl<'a> InstancedDrawing<'a> {
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, at) in order {
             let Group { seen, tree } = &self.groups[at];
-            packet.traverse(&world, tree, outer, &mut InstanceLeaves { drawing: self, seen, stack: inner });
+            let mut leaves = InstanceLeaves { drawing: self, seen, stack: inner, offered: 0, is_over: false };
+            packet.traverse(&world, tree, outer, &mut leaves);
         }
         packet
     }
@@ -251,12 +254,21 @@ struct InstanceLeaves<'a> {
     drawing: &'a InstancedDrawing<'a>,
     seen: &'a [SeenInstance],
     stack: &'a mut Vec<(u32, Rows)>,
+    offered: usize,
+    is_over: bool,
 }
 
 impl Leaves for InstanceLeaves<'_> {
     #[inline(always)]
     fn offer(&mut self, packet: &mut Packet, _: &LocalPacket, number: u32, _: Rows) {
-        self.drawing.cast_instance(self.seen[number as usize].number, packet, self.stack);
+        // There may be millions, all over the picture. Whoever gave out the tile finds out why.
+        self.offered += 1;
+        if self.offered.is_multiple_of(4096) && self.drawing.options.run.cancel.is_cancelled() {
+            self.is_over = true;
+        }
+        if !self.is_over {
+            self.drawing.cast_instance(self.seen[number as usize].number, packet, self.stack);
+        }
     }
 }
 
@@ -272,7 +284,7 @@ impl Surfaces for InstancedDrawing<'_> {
         let part = self.parts.find(record & u64::from(u32::MAX));
         match (part, self.instanced.instances.get((record >> 32) as usize)) {
             (Some((part, index)), Some(instance)) => surfaces.of_part(&part.placed(&instance.place), index, place),
-            _ => surfaces.surface(u64::MAX, place),
+            _ => Surface::new(None, GRAY, 0),
         }
     }
 }
@@ -377,7 +389,7 @@ fn geometries(
     let run = &options.run;
     draw_each(run, items.into_iter(), PlocBuilder::new, |builder, item| {
         let ((geometry, range), _) = item;
-        *geometry = Geometry::from_parts(&parts.parts, range.clone(), builder)?;
+        *geometry = Geometry::from_parts(&parts.parts, range.clone(), builder, &run.cancel)?;
         Ok(())
     })?;
     Ok(all)
@@ -399,7 +411,7 @@ fn groups(mut seen: Vec<SeenInstance>, options: &PreviewOptions) -> Result<Vec<G
         boxes.extend(slice.iter().map(|instance| instance.bounds));
         group.seen.try_reserve_exact(slice.len())?;
         group.seen.extend_from_slice(slice);
-        group.tree = tree(&boxes, builder);
+        group.tree = tree(&boxes, builder, &run.cancel)?;
         Ok(())
     })?;
     Ok(groups)

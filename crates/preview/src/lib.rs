@@ -71,9 +71,9 @@ pub enum Style {
     Depth,
     /// A color for each material.
     Id,
-    /// Texture coordinates: red is u, green is v, in eight squares on each side.
+    /// Texture coordinates: red is u, green is v, with a checkerboard of 8 x 8 squares.
     Uv,
-    /// Surfaces in the light, with the edges of faces.
+    /// Lit surfaces with the edges of their faces.
     Wire,
 }
 
@@ -83,7 +83,7 @@ polyhaul_model::options! {
     pub struct PreviewOptions {
         /// Width and height in pixels (800 x 600).
         pub size: [usize; 2] = [800, 600], with_size;
-        /// The direction that the scene is seen from (as the scene's camera, or from the front, the right and above).
+        /// The direction that the scene is seen from (the scene's camera, or else from the front, right and above).
         pub view: View = View::Camera, with_view;
         /// What is shown (surfaces in the light).
         pub style: Style = Style::Shaded, with_style;

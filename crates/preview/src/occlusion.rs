@@ -21,7 +21,7 @@ const PAIRS: [[f32; 2]; 8] = [
     [-0.0115, 0.0277],
     [-0.0277, 0.0115],
 ];
-/// What is so many times as much nearer as it is apart hides nothing: it is something else, before it.
+/// A pixel nearer by more than this many times its lateral distance occludes nothing: it is another object in front.
 const FARTHEST: f32 = 3.0;
 /// The part of the light that corners lose at most.
 const STRENGTH: f32 = 0.55;

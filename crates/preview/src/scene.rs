@@ -88,7 +88,13 @@ impl<'a> Parts<'a> {
         let Some(mesh) = scene.meshes.get(object.mesh) else { return Ok(()) };
         let (start, end) = (object.start, object.end);
         let ranges = [start.faces..end.faces, start.lines..end.lines, start.points..end.points];
-        self.add(mesh, Some(object), ranges.map(|range| range.start as usize..range.end as usize), next)
+        // An object may name more than there is.
+        let counts = [mesh.faces.len(), mesh.lines.len(), mesh.points.len()];
+        let own = std::array::from_fn(|kind| {
+            let end = (ranges[kind].end as usize).min(counts[kind]);
+            (ranges[kind].start as usize).min(end)..end
+        });
+        self.add(mesh, Some(object), own, next)
     }
 
     fn add(

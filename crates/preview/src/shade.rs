@@ -5,7 +5,7 @@
 //! than from below. What a payload stands for is told by [`Surfaces`].
 
 use crate::camera::Camera;
-use crate::color::{encoded, id_color, linear, linear_of};
+use crate::color::{encoded, encoded_part, id_color, linear, linear_of};
 use crate::frame::{Frame, PLACES, SAMPLES};
 use crate::ground::Ground;
 use crate::occlusion::Occlusion;
@@ -62,26 +62,14 @@ pub(crate) fn shade(
     options: &PreviewOptions,
 ) -> Result<Image> {
     let [width, height] = frame.size();
-    let mut pixels = Vec::new();
-    pixels.try_reserve_exact(4 * width * height).map_err(|_| Error::memory("a picture"))?;
-    pixels.resize(4 * width * height, 0u8);
-    let shader = Shader { surfaces, camera, ground, options };
     let is_lit = matches!(options.style, Style::Shaded | Style::Wire);
     let occlusion = if is_lit { Some(Occlusion::new(frame, camera, &options.run)?) } else { None };
-    let rows = pixels.chunks_exact_mut(4 * width).enumerate();
-    draw_each(
-        &options.run,
-        rows,
-        || (),
-        |(), (y, row)| {
-            for (x, pixel) in row.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-                let open = occlusion.as_ref().map_or(1.0, |occlusion| occlusion.open(x, y));
-                *pixel = shader.pixel(frame, x, y, open);
-            }
-            Ok(())
-        },
-    )?;
-    let samples = Samples::U8(pixels.into());
+    let shader = Shader { surfaces, camera, ground, occlusion, options };
+    // Eight bits are too few for distances.
+    let samples = match options.style {
+        Style::Depth => Samples::U16(shader.pixels(frame, |part| (65_535.0 * part).round() as u16)?.into()),
+        _ => Samples::U8(shader.pixels(frame, |part| (255.0 * part).round() as u8)?.into()),
+    };
     Ok(Image { width, height, channels: Channels::Rgba, samples, ..Image::default() })
 }
 
@@ -89,17 +77,37 @@ struct Shader<'a, S> {
     surfaces: &'a S,
     camera: &'a Camera,
     ground: Option<&'a Ground>,
+    occlusion: Option<Occlusion>,
     options: &'a PreviewOptions,
 }
 
 impl<S: Surfaces> Shader<'_, S> {
-    /// Red, green, blue and alpha of a pixel.
-    fn pixel(&self, frame: &Frame, x: usize, y: usize, open: f32) -> [u8; 4] {
+    /// All pixels: red, green, blue and alpha, each from 0 to 1 before it is `stored`.
+    fn pixels<T: Copy + Default + Send>(&self, frame: &Frame, stored: impl Fn(f32) -> T + Sync) -> Result<Vec<T>> {
+        let [width, height] = frame.size();
+        let mut pixels = Vec::new();
+        pixels.try_reserve_exact(4 * width * height).map_err(|_| Error::memory("a picture"))?;
+        pixels.resize(4 * width * height, T::default());
+        let rows = pixels.chunks_exact_mut(4 * width).enumerate();
+        let draw = |(): &mut (), (y, row): (usize, &mut [T])| {
+            for (x, pixel) in row.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                *pixel = self.pixel(frame, x, y).map(&stored);
+            }
+            Ok(())
+        };
+        draw_each(&self.options.run, rows, || (), draw)?;
+        Ok(pixels)
+    }
+
+    /// Red, green, blue (sRGB) and alpha of a pixel.
+    fn pixel(&self, frame: &Frame, x: usize, y: usize) -> [f32; 4] {
         let hits = frame.hits(x, y);
         let background = self.background(x, y);
+        let plain = background.map(|byte| f32::from(byte) / 255.0);
         if hits.iter().all(Option::is_none) {
-            return background;
+            return plain;
         }
+        let open = self.occlusion.as_ref().map_or(1.0, |occlusion| occlusion.open(x, y));
         // Colors are mixed as light, by their alpha.
         let (mut sum, mut alpha) = ([0.0f32; 3], 0.0);
         let mut mix = |color: [f32; 3], weight: f32| {
@@ -113,9 +121,9 @@ impl<S: Surfaces> Shader<'_, S> {
                 continue;
             }
             let same = (sample..SAMPLES).filter(|&at| hits[at].map(|hit| hit.payload) == payload);
-            let (count, place) = same.fold((0.0, [0.0; 2]), |(count, [sx, sy]), at| {
+            let (count, place, depth) = same.fold((0.0, [0.0; 2], 0.0), |(count, [sx, sy], depth), at| {
                 let [dx, dy] = PLACES[at].map(|place| place as f64 / 256.0);
-                (count + 1.0, [sx + dx, sy + dy])
+                (count + 1.0, [sx + dx, sy + dy], depth + hits[at].map_or(0.0, |hit| f64::from(hit.depth)))
             });
             let weight = part * count as f32;
             let Some(hit) = hits[sample] else {
@@ -124,13 +132,13 @@ impl<S: Surfaces> Shader<'_, S> {
                 continue;
             };
             let place = [x as f64 + place[0] / count, y as f64 + place[1] / count];
-            mix(self.color(hit.payload, hit.depth, place, open), weight);
+            mix(self.color(hit.payload, (depth / count) as f32, place, open), weight);
         }
         if alpha <= 0.0 {
-            return background;
+            return plain;
         }
-        let [r, g, b] = sum.map(|value| encoded(value / alpha));
-        [r, g, b, (alpha * 255.0).round() as u8]
+        let [r, g, b] = sum.map(|value| encoded_part(value / alpha));
+        [r, g, b, alpha]
     }
 
     /// What is behind the scene: red, green, blue and alpha.

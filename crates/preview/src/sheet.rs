@@ -2,6 +2,7 @@
 
 use crate::MAX_SIDE;
 use crate::font::{ADVANCE, GLYPH, columns};
+use crate::frame::Frame;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Channels, Image, Samples};
 
@@ -26,6 +27,9 @@ impl Sheet {
     /// # Errors
     /// [`ErrorKind::Usage`] if it would be larger than [`MAX_SIDE`] on a side; [`ErrorKind::Memory`].
     pub fn new(count: usize, cell: [usize; 2]) -> Result<Sheet> {
+        Frame::check_size(cell)?;
+        // More would not fit, whatever their size.
+        let count = count.min(MAX_SIDE * MAX_SIDE);
         let [wide, high] = [cell[0] + GAP, cell[1] + GAP + LINES * LINE];
         // About four thirds as wide as high.
         let columns = ((count * high) as f64 * 4.0 / 3.0 / wide as f64).sqrt().round().max(1.0) as usize;
@@ -42,7 +46,7 @@ impl Sheet {
         Ok(Sheet { cell, columns, size, pixels })
     }
 
-    /// Puts the picture of a number in its place, if it has one, and text below it. Of long lines, the end is shown.
+    /// Puts a picture, if there is one, into the cell with this number, and text below it. Long lines keep their end.
     pub fn put(&mut self, number: usize, picture: Option<&Image>, lines: &[&str]) {
         let [wide, high] = [self.cell[0] + GAP, self.cell[1] + GAP + LINES * LINE];
         let (left, top) = (GAP + number % self.columns * wide, GAP + number / self.columns * high);
@@ -61,7 +65,15 @@ impl Sheet {
 
     /// A picture in the middle of its cell, before white.
     fn picture(&mut self, picture: &Image, [left, top]: [usize; 2]) {
-        let Samples::U8(samples) = &picture.samples else { return };
+        let short;
+        let samples = match &picture.samples {
+            Samples::U8(samples) => &samples[..],
+            Samples::U16(samples) => {
+                short = samples.iter().map(|&sample| (sample >> 8) as u8).collect::<Vec<_>>();
+                &short[..]
+            }
+            Samples::F32(_) => return,
+        };
         let count = picture.channels.count();
         let [width, height] = [picture.width.min(self.cell[0]), picture.height.min(self.cell[1])];
         let (left, top) = (left + (self.cell[0] - width) / 2, top + (self.cell[1] - height) / 2);

@@ -147,9 +147,9 @@ impl<'a> Splats<'a> {
     /// A splat on the screen, if it is seen.
     fn projected(&self, at: usize, camera: &Camera, options: &PreviewOptions) -> Option<Drawn> {
         let [right, up, depth] = camera.seen(self.positions[at]);
-        let near = 1e-6 * camera.focal();
+        let near = 1e-3 * camera.middle_distance();
         let opacity = 1.0 / (1.0 + (-self.opacities[at]).exp());
-        if depth.is_nan() || depth <= near.min(1e-2) || opacity.is_nan() || opacity < FAINTEST {
+        if depth.is_nan() || depth <= near || opacity.is_nan() || opacity < FAINTEST {
             return None;
         }
         // Down, as pixels are counted.
@@ -208,7 +208,8 @@ impl<'a> Splats<'a> {
         std::array::from_fn(|channel| {
             let own = self.harmonics[channel].iter().zip(basis);
             let sum: f64 = own.map(|(values, basis)| f64::from(values[at]) * basis).sum();
-            (sum + 0.5).max(0.0) as f32
+            // Infinite numbers would be seen beside their splat, too, and so would those that are none.
+            if sum.is_nan() { 0.0 } else { (sum + 0.5).clamp(0.0, 1e4) as f32 }
         })
     }
 }
@@ -254,6 +255,9 @@ fn draw_band(
     touching.try_reserve(own.clone().count())?;
     touching.extend(own);
     for left in (0..width).step_by(TILE) {
+        if options.run.cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
         let mut tile = Tile::new([left, top]);
         for splat in touching.iter().map(|&number| &drawn[number as usize]) {
             let [x, reach] = [splat.center[0], splat.reach[0]];

@@ -91,7 +91,7 @@ impl<'a> MeshDrawing<'a> {
     /// Draws the positions of a piece as points.
     fn points(&self, piece: &MeshPiece<'_>, camera: &Camera, size: f32) {
         for (at, &position) in piece.positions.iter().enumerate() {
-            let color = piece.colors.get(at).copied().unwrap_or_default();
+            let color = color_of(piece, at);
             self.frame.square(camera.project(position), size, packed_point(color));
         }
     }
@@ -132,7 +132,7 @@ impl MeshConsumer for MeshDrawing<'_> {
         let flat = |colors: &[[u8; 4]; 3], corners: [[f32; 3]; 3]| packed(corners, colors);
         let mut push = |corners: [usize; 3]| {
             let position = |corner: usize| piece.positions.get(corner).copied().unwrap_or([f32::NAN; 3]);
-            let color = |corner: usize| piece.colors.get(corner).copied().unwrap_or_default();
+            let color = |corner: usize| color_of(piece, corner);
             if batch.is_full() {
                 batch.draw(camera, &self.frame, flat);
             }
@@ -157,6 +157,11 @@ impl MeshConsumer for MeshDrawing<'_> {
         batch.draw(camera, &self.frame, flat);
         Ok(())
     }
+}
+
+/// The color of a position, opaque; transparent if there is none.
+fn color_of(piece: &MeshPiece<'_>, position: usize) -> [u8; 4] {
+    piece.colors.get(position).map_or([0; 4], |&[r, g, b, _]| [r, g, b, u8::MAX])
 }
 
 /// The bounds of positions, by several threads.

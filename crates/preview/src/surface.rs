@@ -77,7 +77,7 @@ impl SceneSurfaces<'_> {
         let texel = || uvs.and_then(|uvs| self.texel(material, uvs, &triangle, place));
         let color = color.or_else(texel).unwrap_or_else(|| self.color_of(material));
         let surface = Surface::new(normal, color, material.map_or(0, |number| 1 + number as u32));
-        let last = part.mesh.faces.corners(face).end - 1;
+        let last = part.mesh.faces.corners(face).end.saturating_sub(1);
         Surface {
             emits: self.emits(material),
             uv: uvs.map(|uvs| mixed_uv(uvs, weights)),

@@ -35,7 +35,7 @@ pub struct MapUse {
     pub scale: [f32; 2],
     /// Added to u and v after that.
     pub offset: [f32; 2],
-    /// Whether the image's border goes on outside, and not the image again.
+    /// Whether the image's border extends outside; otherwise the image repeats.
     pub clamps: bool,
 }
 
@@ -49,6 +49,8 @@ impl Default for MapUse {
 #[derive(Clone, Debug, Default)]
 pub struct Textures {
     images: Vec<Option<TextureImage>>,
+    /// Whether each has pixels that are not opaque.
+    are_open: Vec<bool>,
     /// The color map and the opacity map of each material.
     maps: Vec<[Option<MapUse>; 2]>,
 }
@@ -71,6 +73,10 @@ impl Textures {
     /// # Errors
     /// If there is no memory.
     pub fn push(&mut self, image: Option<TextureImage>) -> Result<()> {
+        // Without a pixel there is no color.
+        let is_empty = |image: &TextureImage| image.levels.iter().any(|(size, _)| size.contains(&0));
+        let image = image.filter(|image| !is_empty(image));
+        try_push(&mut self.are_open, image.as_ref().is_some_and(TextureImage::is_open), "textures")?;
         try_push(&mut self.images, image, "textures")
     }
 
@@ -87,13 +93,10 @@ impl Textures {
 
     /// Whether a material has holes: an opacity map, or a color map that is not opaque everywhere.
     pub(crate) fn has_holes(&self, material: Option<usize>) -> bool {
-        let is_open = |image: &TextureImage| {
-            // Small levels suffice: a hole is in all of them.
-            let level = image.levels.iter().find(|(size, _)| size[0].max(size[1]) <= 256).or(image.levels.last());
-            level.is_some_and(|(_, pixels)| pixels.as_chunks::<4>().0.iter().any(|pixel| pixel[3] < 250))
-        };
         self.find(material, MapPurpose::Opacity).is_some()
-            || self.find(material, MapPurpose::Color).is_some_and(|(_, image)| is_open(image))
+            || self
+                .find(material, MapPurpose::Color)
+                .is_some_and(|(map, _)| self.are_open.get(map.image) == Some(&true))
     }
 
     /// Whether there is a surface at a texture coordinate.
@@ -109,6 +112,12 @@ impl Textures {
 }
 
 impl TextureImage {
+    /// Whether a pixel is not opaque. Small levels suffice: a hole is in all of them.
+    fn is_open(&self) -> bool {
+        let level = self.levels.iter().find(|(size, _)| size[0].max(size[1]) <= 256).or(self.levels.last());
+        level.is_some_and(|(_, pixels)| pixels.as_chunks::<4>().0.iter().any(|pixel| pixel[3] < 250))
+    }
+
     /// The linear color and the alpha at a texture coordinate, for a pixel that covers so many of the largest level's
     /// pixels on each side: from the two nearest levels, each between its four nearest pixels.
     pub(crate) fn color(&self, map: &MapUse, uv: [f32; 2], covered: f32) -> [f32; 4] {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// `polyhaul preview`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Scenes and tables of points are drawn; images and textures are scaled down. The same file gives the
+Scenes, tables of points and splats are drawn; images and textures are scaled down. The same file gives the
 same picture for any number of threads.
 
 Examples:
@@ -26,10 +26,10 @@ pub struct PreviewArgs {
     /// Output image, or a folder for several inputs; `-` writes a PNG to standard output
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::AnyPath)]
     pub output: PathBuf,
-    /// One picture of all inputs side by side, with names and sizes: OUT is an image
+    /// Draw all inputs on one contact sheet, with names and sizes; OUT is then an image
     #[arg(long)]
     pub sheet: bool,
-    /// Width and height in pixels; of each picture on a sheet
+    /// Width and height in pixels; with --sheet, those of each picture
     #[arg(long, value_name = "WxH", default_value = "800x600", value_parser = size)]
     pub size: [usize; 2],
     /// Direction of view
@@ -38,7 +38,7 @@ pub struct PreviewArgs {
     /// What the picture shows
     #[arg(long, value_name = "STYLE", value_enum, default_value = "shaded")]
     pub style: StyleName,
-    /// Draw the shadow of a scene on the ground below it
+    /// Draw the scene's shadow on the ground below it (scenes of meshes only)
     #[arg(long)]
     pub ground: bool,
     /// Background as a hexadecimal color, such as fff or 20242b, or `none`
@@ -89,7 +89,7 @@ pub enum StyleName {
     Id,
     /// Texture coordinates: red is u, green is v
     Uv,
-    /// Surfaces in the light, with the edges of faces
+    /// Lit surfaces with the edges of their faces
     Wire,
 }
 

@@ -30,7 +30,7 @@ pub struct SweepArgs {
     /// Asset to load: a file, with the files that it refers to
     #[arg(value_name = "IN", required_unless_present = "forget", value_hint = ValueHint::FilePath)]
     pub input: Option<PathBuf>,
-    /// Where the time of a load ends
+    /// What ends the time of a load
     #[arg(long, value_name = "END", value_enum, default_value = "model", conflicts_with = "model")]
     pub until: Until,
     /// Comma-separated rates to load at, or `unlimited` [default: 8 rates from 50 MB/s to 4 GB/s, and unlimited]
@@ -75,7 +75,7 @@ pub struct SweepArgs {
 pub enum Until {
     /// The model is in memory
     Model,
-    /// A picture of it is in memory, as by `polyhaul preview`
+    /// A picture of it is in memory, as `polyhaul preview` draws it
     FirstPixel,
 }
 

@@ -38,7 +38,7 @@ pub struct RunPlan<'a> {
     pub ceilings: &'a BTreeMap<usize, Ceilings>,
     /// The counts of the original asset.
     pub wanted: &'a [u64],
-    /// Where the time of a load ends.
+    /// What ends the time of a load.
     pub until: Until,
 }
 

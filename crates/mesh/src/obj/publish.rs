@@ -60,6 +60,17 @@ pub(super) struct ObjPlaces {
 }
 
 impl ObjPlaces {
+    /// The counts before and after a chunk, without places.
+    pub(super) fn ends(start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
+        let overflow = || Error::new(ErrorKind::Limit, "more than 2^32 - 2 elements of one kind");
+        let end = start.checked_add(parsed.counts()).ok_or_else(overflow)?;
+        let mut corners_end = corners;
+        for (corner, elements) in corners_end.iter_mut().zip(&parsed.elements) {
+            *corner = corner.checked_add(elements.corner_count() as u32).ok_or_else(overflow)?;
+        }
+        Ok(ObjPlaces { start, end, corners_start: corners, corners_end, ..ObjPlaces::default() })
+    }
+
     /// Returns how many positions, uvs and normals there are up to the chunk's end.
     pub(super) fn known(&self) -> [u32; 3] {
         [self.end.positions, self.end.uvs, self.end.normals]
@@ -155,7 +166,7 @@ impl ObjColumns {
 
     /// The places of a chunk of which positions alone are kept, or nothing.
     pub(super) fn place_positions(&self, start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
-        let places = ends(start, corners, parsed)?;
+        let places = ObjPlaces::ends(start, corners, parsed)?;
         self.positions.reserve(places.end.positions as usize)?;
         Ok(places)
     }
@@ -177,7 +188,7 @@ impl ObjColumns {
 
     /// Hands out places for a chunk. Called in order, and after the limits were checked.
     pub(super) fn place(&self, start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
-        let ObjPlaces { end, corners_end, .. } = ends(start, corners, parsed)?;
+        let ObjPlaces { end, corners_end, .. } = ObjPlaces::ends(start, corners, parsed)?;
         self.positions.reserve(end.positions as usize)?;
         self.uvs.reserve(end.uvs as usize)?;
         self.normals.reserve(end.normals as usize)?;
@@ -285,17 +296,6 @@ impl ObjColumns {
             })
         }
     }
-}
-
-/// The counts before and after a chunk.
-fn ends(start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
-    let overflow = || Error::new(ErrorKind::Limit, "more than 2^32 - 2 elements of one kind");
-    let end = start.checked_add(parsed.counts()).ok_or_else(overflow)?;
-    let mut corners_end = corners;
-    for (corner, elements) in corners_end.iter_mut().zip(&parsed.elements) {
-        *corner = corner.checked_add(elements.corner_count() as u32).ok_or_else(overflow)?;
-    }
-    Ok(ObjPlaces { start, end, corners_start: corners, corners_end, ..ObjPlaces::default() })
 }
 
 /// The faces of a chunk on their way to a consumer.

@@ -214,7 +214,8 @@ impl ChunkJob for ObjJob<'_, '_> {
         slot.places = match self.keeps {
             ObjKeeps::Model => self.columns.place(state.counts, state.corners, &slot.parsed)?,
             ObjKeeps::Positions if slot.parsed.has_more() => return Err(Error::new(ErrorKind::Internal, HAS_MORE)),
-            _ => self.columns.place_positions(state.counts, state.corners, &slot.parsed)?,
+            ObjKeeps::Positions => self.columns.place_positions(state.counts, state.corners, &slot.parsed)?,
+            ObjKeeps::Pieces(..) => ObjPlaces::ends(state.counts, state.corners, &slot.parsed)?,
         };
         slot.places.first_line = state.lines;
         state.counts = slot.places.end;

@@ -60,7 +60,11 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
     let (vertices, faces) = match &begun.header.elements[..] {
         _ if begun.header.encoding == PlyHeaderEncoding::Ascii => return Ok(None),
         [vertices] if is_vertices(vertices) && is_plain_cloud(vertices) => (vertices, None),
-        [vertices, faces] if is_vertices(vertices) && has_corners_alone(faces) => (vertices, Some(faces)),
+        [vertices, faces]
+            if is_vertices(vertices) && has_corners_alone(faces) && (faces.count > 0 || is_plain_cloud(vertices)) =>
+        {
+            (vertices, Some(faces))
+        }
         _ => return Ok(None),
     };
     let Some(PlyVertexPlan { sink, has_colors }) = plan_vertices(vertices, swap)? else { return Ok(None) };

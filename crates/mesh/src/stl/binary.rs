@@ -97,7 +97,9 @@ fn begin(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -
         let room = u128::from(count.saturating_sub(TOGETHER as u64));
         let first = ((u128::from(fraction) * room) >> 64) as u64;
         let at = HEADER_BYTES as u64 + first * FACET_BYTES as u64;
-        let have = ask(source, || source.read_at(at, &mut bytes))?;
+        // What follows the last triangle is none.
+        let own = &mut bytes[..TOGETHER.min(count as usize) * FACET_BYTES];
+        let have = ask(source, || source.read_at(at, own))?;
         sample.try_reserve(3 * TOGETHER)?;
         sample.extend(facets(&bytes[..have]).flat_map(|([_, a, b, c], _)| [a, b, c]));
     }

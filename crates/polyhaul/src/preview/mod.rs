@@ -25,15 +25,15 @@ use polyhaul_pipeline::run::Phase;
 use polyhaul_preview::{Instanced, InstancedDrawing, MeshDrawing, Streamed, Textures};
 use std::borrow::Cow;
 
-/// Meshes in files of at least so many bytes are drawn while they are read: their triangles are so small that only the
-/// colors of vertices are missed.
+/// Meshes in files of at least so many bytes are drawn while they are read: their triangles are so small that vertex
+/// normals are hardly missed.
 const LARGE_BYTES: u64 = 32_000_000;
 
 /// Reads an input and makes a picture of it: a drawing of a scene or a table of points, or an image that fits into
 /// [`PreviewOptions::size`].
 ///
 /// The report has the phases `read` and `draw`; together they are the time to the first picture in memory. Scenes for
-/// a renderer are flattened; see `limits` in [`ReadOptions`].
+/// a renderer have the phases `flatten`, `trees` and `refine` as well.
 ///
 /// ```no_run
 /// use polyhaul::ReadOptions;
@@ -132,7 +132,7 @@ fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> 
             Streamed::Again(found) => bounds = Some(found),
         }
     }
-    Err(Error::new(ErrorKind::Internal, "a mesh has other bounds when it is read again"))
+    Err(Error::new(ErrorKind::Internal, "the bounds of a mesh changed when it was read again"))
 }
 
 /// The textures of a scene, for styles that show them.
@@ -160,7 +160,7 @@ fn draw_instanced(
     report: &mut Report,
 ) -> Result<Image> {
     let clock = Clock::start_in("flatten", Phase::Transform);
-    let shown = flat::shown(scene.into_owned(), &options.run, &mut report.warnings)?;
+    let shown = flat::shown(scene.into_owned(), read, &mut report.warnings)?;
     let ShownScene { scene, definitions, instances, camera } = shown;
     clock.stop(report);
     let textures = looks(&scene, (near, read), options, report)?;
@@ -197,7 +197,7 @@ fn fit(image: Image, options: &PreviewOptions) -> Result<Image> {
     } else {
         let levels = mipmaps(&plain, &MipmapOptions::default(), &options.run)?;
         let found = levels.into_iter().find(fits);
-        found.ok_or_else(|| Error::new(ErrorKind::Internal, "an image has no small mip level"))?
+        found.ok_or_else(|| Error::new(ErrorKind::Internal, "no mip level of an image is small enough"))?
     };
     Ok(convert_samples(&level, SampleType::U8, ColorSpace::Srgb, &options.run)?.image)
 }

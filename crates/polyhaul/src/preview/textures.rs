@@ -14,10 +14,11 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_preview::{MapPurpose, MapUse, TextureImage, Textures};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
-/// Pixels on a side that a texture needs at most: more are seen in no picture of usual size.
-const MOST_SIDE: usize = 1024;
+/// Pixels on a side that textures need at most, by how many there are: more are seen in no picture of usual size, and
+/// all of them take half a gigabyte at most.
+const MOST_SIDE: [(usize, usize); 4] = [(64, 1024), (256, 512), (1024, 256), (usize::MAX, 64)];
 
 /// An image that materials name.
 struct Named<'a> {
@@ -33,13 +34,23 @@ pub(super) fn textures(scene: &Scene, near: &Near, read: &ReadOptions, report: &
         for map in &material.maps {
             let Some(kind) = kind_of(map) else { continue };
             let folder = material.folder.place().and_then(|place| place.library.as_deref());
-            let image = *numbers.entry((folder, &map.file)).or_insert(named.len());
+            // A name may be written in many ways.
+            let plain: PathBuf = Path::new(&map.file).components().filter(|it| *it != Component::CurDir).collect();
+            let image = *numbers.entry((folder, plain)).or_insert(named.len());
             if image == named.len() {
                 try_push(&mut named, Named { material, file: &map.file }, "textures")?;
             }
             textures.add(number, MapUse { kind, image, ..map_use(map) })?;
         }
     }
+    let most = usize::try_from(read.limits.files).unwrap_or(usize::MAX);
+    if named.len() > most {
+        let message =
+            format!("{} textures are more than the limit of {most} (files): the others are not drawn", named.len());
+        report.warnings.push("left-out-textures", Diagnostic::new(message));
+        named.truncate(most);
+    }
+    let side = MOST_SIDE.into_iter().find(|&(count, _)| named.len() <= count).map_or(64, |(_, side)| side);
     let mut loaded: Vec<Option<Result<TextureImage>>> = Vec::new();
     loaded.try_reserve_exact(named.len())?;
     loaded.resize_with(named.len(), || None);
@@ -52,7 +63,7 @@ pub(super) fn textures(scene: &Scene, near: &Near, read: &ReadOptions, report: &
         named.iter().zip(&mut loaded),
         || (),
         |(), (named, loaded)| {
-            *loaded = Some(named.load(near, &own));
+            *loaded = Some(named.load(near, &own, side));
             Ok(())
         },
     )?;
@@ -94,7 +105,7 @@ fn map_use(map: &TextureMap) -> MapUse {
 
 impl Named<'_> {
     /// Reads the image, from the folder of its material library or else from that of the scene.
-    fn load(&self, near: &Near, read: &ReadOptions) -> Result<TextureImage> {
+    fn load(&self, near: &Near, read: &ReadOptions, side: usize) -> Result<TextureImage> {
         let place = self.material.folder.place();
         let below = place.and_then(|place| place.library.as_deref()?.strip_prefix(&place.scene).ok());
         let beside = below.filter(|folder| *folder != Path::new("")).map(|folder| folder.join(self.file));
@@ -103,18 +114,18 @@ impl Named<'_> {
             Some(image) => image.value,
             None => load_near(near, self.file, read)?.value,
         };
-        levels(image, &read.run)
+        levels(image, side, &read.run)
     }
 }
 
-/// The mip levels of an image, in bytes.
-fn levels(image: Image, run: &RunOptions) -> Result<TextureImage> {
+/// The mip levels of an image with at most so many pixels on a side, in bytes.
+fn levels(image: Image, side: usize, run: &RunOptions) -> Result<TextureImage> {
     let plain = Image { extra: Vec::new(), stored: Vec::new(), attributes: Vec::new(), ..image };
     let image = with_channels(&plain, Channels::Rgba, run)?;
     let image = convert_samples(&image, SampleType::U8, ColorSpace::Srgb, run)?.image;
     let halves = mipmaps(&image, &MipmapOptions::default(), run)?;
     let mut levels = Vec::new();
-    let is_seen = |image: &Image| image.width.max(image.height) <= MOST_SIDE;
+    let is_seen = |image: &Image| image.width.max(image.height) <= side;
     for level in std::iter::once(image).chain(halves).skip_while(|image| !is_seen(image)) {
         let Samples::U8(bytes) = level.samples else {
             return Err(Error::new(ErrorKind::Internal, "a texture has no bytes"));
