@@ -10,6 +10,7 @@ mod pbrt;
 mod ply;
 mod stl;
 mod styles;
+mod surface;
 mod table;
 
 use crate::Failure;
@@ -48,6 +49,8 @@ fn file(kind: &str, megabytes: u64, path: &Path) -> Result<String, Failure> {
         "ply-splat" => ply::splat(&mut text, megabytes)?,
         "stl-binary" => stl::binary(&mut text, megabytes)?,
         "stl-ascii" => stl::ascii(&mut text, megabytes)?,
+        "stl-surface" => surface::stl(&mut text, megabytes)?,
+        "ply-surface" => surface::ply(&mut text, megabytes)?,
         kind if kind.starts_with("ply-") => ply::styled(&mut text, &kind[4..], megabytes)?,
         kind if kind.starts_with("stl-") => stl::styled(&mut text, &kind[4..], megabytes)?,
         kind if kind.starts_with("obj-") => styles::write(&mut text, &kind[4..], megabytes)?,

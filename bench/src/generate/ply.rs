@@ -157,12 +157,12 @@ fn face_header(text: &mut Text, count: u64) {
     text.bytes(b"property list uchar int vertex_indices\nend_header\n");
 }
 
-fn header(text: &mut Text, format: &str) {
+pub(super) fn header(text: &mut Text, format: &str) {
     text.bytes(format!("ply\nformat {format} 1.0\ncomment made by polyhaul's benchmark\n").as_bytes());
 }
 
 /// The declaration of an element whose properties of that name are all floats.
-fn element(text: &mut Text, name: &str, count: u64, floats: &[&str]) {
+pub(super) fn element(text: &mut Text, name: &str, count: u64, floats: &[&str]) {
     text.bytes(format!("element {name} {count}\n").as_bytes());
     floats.iter().for_each(|float| text.bytes(format!("property float {float}\n").as_bytes()));
 }

@@ -70,7 +70,8 @@ pub struct InstancedDrawing<'a> {
 /// Some of the instances that may be seen.
 #[derive(Default)]
 struct Group {
-    seen: Vec<SeenInstance>,
+    /// The numbers of its instances.
+    seen: Vec<u32>,
     tree: Bvh2,
 }
 
@@ -148,7 +149,7 @@ impl<'a> InstancedDrawing<'a> {
     pub fn instance_bytes(&self) -> usize {
         let seen = self.groups.iter().map(|group| group.seen.len()).sum::<usize>();
         let nodes = self.groups.iter().map(|group| size_of_val(&group.tree.nodes[..])).sum::<usize>();
-        (nodes + seen * (size_of::<SeenInstance>() + size_of::<u32>())).checked_div(seen).unwrap_or(0)
+        (nodes + seen * 2 * size_of::<u32>()).checked_div(seen).unwrap_or(0)
     }
 
     /// Casts the rays of some samples of each pixel. The first one stands for all until these are cast.
@@ -252,7 +253,7 @@ impl<'a> InstancedDrawing<'a> {
 /// The leaves of a tree over instances.
 struct InstanceLeaves<'a> {
     drawing: &'a InstancedDrawing<'a>,
-    seen: &'a [SeenInstance],
+    seen: &'a [u32],
     stack: &'a mut Vec<(u32, Rows)>,
     offered: usize,
     is_over: bool,
@@ -267,7 +268,7 @@ impl Leaves for InstanceLeaves<'_> {
             self.is_over = true;
         }
         if !self.is_over {
-            self.drawing.cast_instance(self.seen[number as usize].number, packet, self.stack);
+            self.drawing.cast_instance(self.seen[number as usize], packet, self.stack);
         }
     }
 }
@@ -410,7 +411,7 @@ fn groups(mut seen: Vec<SeenInstance>, options: &PreviewOptions) -> Result<Vec<G
         boxes.try_reserve_exact(slice.len())?;
         boxes.extend(slice.iter().map(|instance| instance.bounds));
         group.seen.try_reserve_exact(slice.len())?;
-        group.seen.extend_from_slice(slice);
+        group.seen.extend(slice.iter().map(|instance| instance.number));
         group.tree = tree(&boxes, builder, &run.cancel)?;
         Ok(())
     })?;

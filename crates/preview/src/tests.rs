@@ -313,6 +313,7 @@ fn instances_are_where_flattened_objects_are() {
     };
     let options = options(2).with_view(View::Iso).with_background([0; 4]);
     let drawing = InstancedDrawing::new(instanced, &options).unwrap();
+    assert!((1..=72).contains(&drawing.instance_bytes()), "{}", drawing.instance_bytes());
     drawing.first().unwrap();
     let cast = drawing.rest().unwrap();
     let mut flat = Scene { meshes: scene.meshes.clone(), ..Scene::default() };
