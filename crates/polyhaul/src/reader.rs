@@ -132,8 +132,8 @@ impl Reader {
     ///     }
     /// }
     ///
-    /// let facet = "facet normal 0 0 1 outer loop vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endloop endfacet";
-    /// let text = format!("solid a {facet} {facet} endsolid a").replace(' ', "\n").replacen('\n', " ", 1);
+    /// let facet = "facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n";
+    /// let text = format!("solid a\n{facet}{facet}endsolid a\n");
     /// let counter = TriangleCounter::default();
     /// let report = Reader::new(Input::Memory(text.into_bytes(), "two.stl".into())).pieces(&counter)?;
     /// assert!(report.is_some() && counter.0.into_inner() == 2);
