@@ -5,7 +5,8 @@
 //! side, so a frame has the same samples as without it.
 
 use crate::camera::Camera;
-use crate::frame::{Corner, Frame, PLACES, SAMPLES};
+use crate::clip;
+use crate::frame::{FARTHEST, Frame, PLACES, SAMPLES};
 
 /// Triangles of a batch: its arrays stay in the L1 cache.
 const LANES: usize = 64;
@@ -13,6 +14,8 @@ const LANES: usize = 64;
 const FIRST_ROW: f32 = PLACES[0][1] as f32 / 256.0;
 /// Rows of samples that are looked at one by one. Taller triangles are drawn.
 const ROWS: usize = 6;
+/// In place of whether a triangle touches a sample: it must be cut first.
+const CROSSES: u32 = 2;
 /// Corners are rounded by at most half a 256th of a pixel; twice that covers the rounding of this test as well.
 const MARGIN: f32 = 1.0 / 256.0;
 
@@ -70,10 +73,13 @@ impl<P: Copy + Default> Batch<P> {
                     let [x, y, z] = &corners[corner];
                     [x.0[at], y.0[at], z.0[at]]
                 };
-                let pixels: [Corner; 3] = [0, 1, 2].map(|number| corner(&self.pixels, number));
-                frame.triangle(pixels, || {
-                    payload(&self.payloads[at], [0, 1, 2].map(|number| corner(&self.scene, number)))
-                });
+                let scene = [0, 1, 2].map(|number| corner(&self.scene, number));
+                let payload = || payload(&self.payloads[at], scene);
+                if self.touches[at] == CROSSES {
+                    clip::triangle(camera, scene, |left| frame.triangle(left.map(|at| camera.project(at)), payload));
+                } else {
+                    frame.triangle([0, 1, 2].map(|number| corner(&self.pixels, number)), payload);
+                }
             }
         }
         self.count = 0;
@@ -120,9 +126,27 @@ fn project(scene: &Corners, pixels: &mut Corners, touches: &mut [u32; LANES], ca
         *touches = u32::from(touched & inside);
         count += *touches;
     }
+    if camera.nearest() > 0.0 {
+        find_crossing(pixels, touches);
+    }
     // Of triangles of usual shape, few are left, and it takes less time to draw them.
     if count > LANES as u32 / 4 {
         drop_beside(pixels, touches);
+    }
+}
+
+/// Finds triangles with corners that cannot be projected, among others that can.
+#[inline(always)]
+fn find_crossing(pixels: &Corners, touches: &mut [u32; LANES]) {
+    for (at, touches) in touches.iter_mut().enumerate() {
+        let (mut before, mut beside) = (0, 0);
+        for [x, y, depth] in pixels {
+            let is_in_front = (depth.0[at] > 0.0) & (depth.0[at] <= 1.0);
+            before += u32::from(is_in_front);
+            beside |= u32::from(!((x.0[at].abs() < FARTHEST) & (y.0[at].abs() < FARTHEST)));
+        }
+        let crosses = (before > 0) & ((before < 3) | (beside != 0));
+        *touches = if crosses { CROSSES } else { *touches };
     }
 }
 
@@ -144,7 +168,7 @@ fn drop_beside(pixels: &Corners, touches: &mut [u32; LANES]) {
             let y = row * (1.0 / SAMPLES as f32) + FIRST_ROW;
             touched |= (row >= first) & (x >= left) & sides.may_have([x, y]);
         }
-        *touches &= u32::from(touched);
+        *touches &= CROSSES | u32::from(touched);
     }
 }
 

@@ -53,6 +53,8 @@ pub(crate) struct Camera {
     /// Pixels per unit at distance 1.
     focal: f64,
     center: [f64; 2],
+    /// What is nearer is not drawn: for a scene's own camera, and 0 for one that is outside of the scene.
+    nearest: f64,
     projection: Projection,
 }
 
@@ -107,7 +109,7 @@ impl Camera {
             center: center.map(|value| value as f32),
             depth: [far / (far - near), far * near / (far - near)].map(|value| value as f32),
         };
-        Camera { rows, eye, focal, center, projection }
+        Camera { rows, eye, focal, center, nearest: 0.0, projection }
     }
 
     /// A scene's own camera. Depths are right for what is `near` or farther.
@@ -125,7 +127,19 @@ impl Camera {
             center: center.map(|value| value as f32),
             depth: [1.0, near as f32],
         };
-        Camera { rows, eye: lens.eye, focal, center, projection }
+        Camera { rows, eye: lens.eye, focal, center, nearest: 0.0, projection }
+    }
+
+    /// The same camera with depths that keep what is near and far apart as well as floats do: near is 1, far is 0.
+    pub(crate) fn reversed(&self, nearest: f64) -> Camera {
+        let mut camera = Camera { nearest, ..self.clone() };
+        camera.projection.depth = [0.0, -nearest as f32];
+        camera
+    }
+
+    /// What is nearer is cut off; 0 if nothing is.
+    pub(crate) fn nearest(&self) -> f64 {
+        self.nearest
     }
 
     /// The distance forward of a depth.
@@ -140,9 +154,25 @@ impl Camera {
 
     /// How far right, up and forward of the camera a position is.
     pub(crate) fn seen(&self, position: [f32; 3]) -> [f64; 3] {
-        let offset = subtract(wide(position), self.eye);
+        self.seen_wide(wide(position))
+    }
+
+    /// The same for a position in doubles.
+    pub(crate) fn seen_wide(&self, position: Vector) -> [f64; 3] {
+        let offset = subtract(position, self.eye);
         let [right, up, toward] = self.rows.map(|row| dot(row, offset));
         [right, up, -toward]
+    }
+
+    /// From where to where a box reaches: right, up and forward of the camera.
+    pub(crate) fn seen_box(&self, bounds: &Bounds) -> [[f64; 2]; 3] {
+        let middle = std::array::from_fn(|axis| 0.5 * (bounds.min[axis] + bounds.max[axis]));
+        let half: [f64; 3] = std::array::from_fn(|axis| 0.5 * f64::from(bounds.max[axis] - bounds.min[axis]));
+        let seen = self.seen(middle);
+        std::array::from_fn(|axis| {
+            let reach: f64 = (0..3).map(|at| self.rows[axis][at].abs() * half[at]).sum();
+            [seen[axis] - reach, seen[axis] + reach]
+        })
     }
 
     /// How far the middle of the bounds is; 0 for a scene's own camera.

@@ -4,7 +4,9 @@
 
 use crate::batch::Batch;
 use crate::camera::Camera;
+use crate::clip;
 use crate::frame::{Corner, Frame};
+use crate::packet::has_width;
 use crate::parallel::draw_each;
 use crate::scene::{Part, PartKind, Parts};
 use crate::texture::Textures;
@@ -122,11 +124,34 @@ impl Canvas<'_> {
             let corners = part.mesh.lines.corners(line);
             for corner in corners.start..corners.end.saturating_sub(1) {
                 self.check(corner)?;
-                let ends = [corner, corner + 1].map(|corner| self.camera.project(part.corner(corner)));
-                segment(ends, self.frame, part.payload(corner));
+                self.segment(part, corner);
             }
         }
         Ok(())
+    }
+
+    /// Draws a piece of a line as two triangles: of a line's width, or of its own.
+    fn segment(&self, part: &Part<'_>, corner: usize) {
+        let ends = [corner, corner + 1].map(|corner| part.corner(corner));
+        let Some(left) = clip::segment(self.camera, ends) else { return };
+        let [a, b] = left.map(|part| self.camera.project(along(ends, part)));
+        let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
+        let length = dx.hypot(dy);
+        if length == 0.0 {
+            return;
+        }
+        let halves = if has_width(part) {
+            let radii = [corner, corner + 1].map(|corner| part.radius(corner));
+            let pixels = |end: Corner| self.camera.focal() as f32 / self.camera.distance(end[2]);
+            let radius = |part: f32| radii[0] + part * (radii[1] - radii[0]);
+            [radius(left[0]) * pixels(a), radius(left[1]) * pixels(b)]
+        } else {
+            [0.5 * LINE_PIXELS; 2]
+        };
+        let side = |[x, y, depth]: Corner, half: f32| [x - dy * half / length, y + dx * half / length, depth];
+        let payload = || part.payload(corner);
+        self.frame.triangle([side(a, halves[0]), side(a, -halves[0]), side(b, halves[1])], payload);
+        self.frame.triangle([side(b, halves[1]), side(a, -halves[0]), side(b, -halves[1])], payload);
     }
 
     fn points(&self, part: &Part<'_>, elements: Range<usize>) {
@@ -144,12 +169,7 @@ impl Canvas<'_> {
     }
 }
 
-/// Draws a segment as two triangles of a line's width.
-fn segment([a, b]: [Corner; 2], frame: &Frame, payload: u64) {
-    let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
-    let length = dx.hypot(dy);
-    let half = if length > 0.0 { 0.5 * LINE_PIXELS / length } else { 0.0 };
-    let side = |[x, y, depth]: Corner, sign: f32| [x - sign * dy * half, y + sign * dx * half, depth];
-    frame.triangle([side(a, 1.0), side(a, -1.0), side(b, 1.0)], || payload);
-    frame.triangle([side(b, 1.0), side(a, -1.0), side(b, -1.0)], || payload);
+/// A place on the way between two.
+fn along([a, b]: [[f32; 3]; 2], part: f32) -> [f32; 3] {
+    std::array::from_fn(|axis| (1.0 - part) * a[axis] + part * b[axis])
 }

@@ -21,7 +21,7 @@ const ROW_UNITS: i64 = 1 << ROW_BITS;
 const ROW_BITS: u32 = 6;
 const FIRST_ROW: i64 = PLACES[0][1];
 /// Farther than this from the picture, in pixels, corners are not drawn: the products of edges would overflow.
-const FARTHEST: f32 = 1e6;
+pub(crate) const FARTHEST: f32 = 1e6;
 /// Rows of at least so many pixels are narrowed to those inside, by three divisions.
 const WIDE: i64 = 12;
 /// A sample that nothing was drawn to.
@@ -34,6 +34,8 @@ const MAX_DEPTH: f32 = ((1 << (64 - PAYLOAD_BITS)) - 1) as f32;
 pub(crate) struct Frame {
     width: usize,
     height: usize,
+    /// Whether depths are those of [`crate::camera::Camera::reversed`].
+    is_reversed: bool,
     samples: Vec<AtomicU64>,
 }
 
@@ -77,7 +79,22 @@ impl Frame {
         let reserved = count.map(|count| samples.try_reserve_exact(count).map(|()| count));
         let count = reserved.and_then(|reserved| reserved.ok()).ok_or_else(|| Error::memory("a picture"))?;
         samples.resize_with(count, || AtomicU64::new(EMPTY));
-        Ok(Frame { width, height, samples })
+        Ok(Frame { width, height, is_reversed: false, samples })
+    }
+
+    /// An empty picture for a camera with reversed depths, which are kept as the floats that they are: payloads have 32
+    /// bits.
+    ///
+    /// # Errors
+    /// As for [`Frame::new`].
+    pub(crate) fn reversed([width, height]: [usize; 2]) -> Result<Frame> {
+        Ok(Frame { is_reversed: true, ..Frame::new(width, height)? })
+    }
+
+    /// The bits of a sample above the payload.
+    #[inline(always)]
+    fn above(&self, depth: f32) -> u64 {
+        if self.is_reversed { u64::from(!depth.to_bits()) << 32 } else { ((depth * MAX_DEPTH) as u64) << PAYLOAD_BITS }
     }
 
     /// Width and height in pixels.
@@ -92,21 +109,26 @@ impl Frame {
 
     /// Says what is at a sample, whatever was drawn there.
     pub(crate) fn set(&self, index: usize, hit: Option<Hit>) {
-        let value = hit.map_or(EMPTY, |Hit { depth, payload }| {
-            ((depth.clamp(0.0, 1.0) * MAX_DEPTH) as u64) << PAYLOAD_BITS | payload
-        });
+        let value = hit.map_or(EMPTY, |Hit { depth, payload }| self.above(depth.clamp(0.0, 1.0)) | payload);
         self.samples[index].store(value, Ordering::Relaxed);
     }
 
     /// What is nearest at the samples of a pixel.
     pub(crate) fn hits(&self, x: usize, y: usize) -> [Option<Hit>; SAMPLES] {
         let first = (y * self.width + x) * SAMPLES;
-        std::array::from_fn(|sample| {
-            let value = self.samples[first + sample].load(Ordering::Relaxed);
+        std::array::from_fn(|sample| self.hit(first + sample))
+    }
+
+    /// What is nearest at a sample.
+    pub(crate) fn hit(&self, index: usize) -> Option<Hit> {
+        let value = self.samples[index].load(Ordering::Relaxed);
+        let hit = if self.is_reversed {
+            Hit { depth: f32::from_bits(!((value >> 32) as u32)), payload: value & u64::from(u32::MAX) }
+        } else {
             let depth = (value >> PAYLOAD_BITS) as f32 * (1.0 / MAX_DEPTH);
-            let hit = Hit { depth, payload: value & ((1 << PAYLOAD_BITS) - 1) };
-            (value != EMPTY).then_some(hit)
-        })
+            Hit { depth, payload: value & ((1 << PAYLOAD_BITS) - 1) }
+        };
+        (value != EMPTY).then_some(hit)
     }
 
     /// Draws a triangle, either side of it. Its payload is asked for if it contains a sample.
@@ -146,7 +168,7 @@ impl Frame {
                 // All are positive, or one of them is not: three additions and one branch for a sample.
                 if weights[0] | weights[1] | weights[2] >= 0 {
                     let index = (first_index + x as usize) * SAMPLES + sample;
-                    let depth = ((drawn.depth(weights) * MAX_DEPTH) as u64) << PAYLOAD_BITS;
+                    let depth = self.above(drawn.depth(weights));
                     let sample = &self.samples[index];
                     // Most of what is drawn is hidden, and reading is cheaper.
                     if depth <= sample.load(Ordering::Relaxed) && is_solid(drawn.shares(weights)) {

@@ -1,4 +1,5 @@
-//! Draws scenes with instances by ray casting, with one ray for each sample.
+//! Draws scenes with instances: some triangle by triangle ([`crate::near`]), and what these do not hide by ray casting,
+//! with one ray for each sample.
 //!
 //! Each definition that may be seen has a tree over its triangles and segments ([`crate::geometry`]), in its own
 //! coordinates. The instances that the camera may see have trees over their boxes, which lead to these. The trees are
@@ -6,8 +7,9 @@
 //! that all threads build.
 
 use crate::camera::{Camera, SceneCamera, View};
-use crate::frame::{Frame, Hit, PLACES, SAMPLES};
+use crate::frame::{Frame, Hit, PAYLOAD_BITS, PLACES, SAMPLES};
 use crate::geometry::{Geometry, tree};
+use crate::near::{Chosen, Near, choose};
 use crate::packet::{LANES, Leaves, LocalPacket, Packet, ROWS, Rows};
 use crate::parallel::draw_each;
 use crate::scene::{Parts, moved_box};
@@ -29,6 +31,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const GROUPS: usize = 8;
 /// Instances that a thread looks at at a time.
 const TURN: usize = 16 << 10;
+/// The bit of payloads that are those of [`Near`].
+const NEAR: u64 = 1 << (PAYLOAD_BITS - 1);
+/// In place of a record: no ray met anything before what was drawn.
+const NOTHING: u64 = u64::MAX;
 
 /// A scene, and what it shows of it.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +66,7 @@ pub struct InstancedDrawing<'a> {
     options: &'a PreviewOptions,
     parts: Parts<'a>,
     camera: Camera,
+    near: Near<'a>,
     geometries: Vec<Geometry>,
     groups: Vec<Group>,
     frame: Frame,
@@ -77,9 +84,17 @@ struct Group {
 
 /// An instance that the camera may see.
 #[derive(Clone, Copy)]
-struct SeenInstance {
-    number: u32,
-    bounds: Aabb,
+pub(crate) struct SeenInstance {
+    pub(crate) number: u32,
+    pub(crate) bounds: Aabb,
+}
+
+impl SeenInstance {
+    /// The box around it in the camera's coordinates: right, up, and forward.
+    pub(crate) fn seen_box(&self, camera: &Camera) -> [[f64; 2]; 3] {
+        let [min, max] = [self.bounds.min, self.bounds.max].map(|corner| corner.to_array());
+        camera.seen_box(&Bounds { min, max })
+    }
 }
 
 /// What a ray meets first: how far, and the instance above the number of the corner.
@@ -113,8 +128,9 @@ impl<'a> InstancedDrawing<'a> {
         hits.try_reserve_exact(count).map_err(|_| Error::memory("a picture"))?;
         hits.resize_with(count, AtomicU64::default);
         let bounds = definition_bounds(&parts, &ranges)?;
+        let size = size(&bounds, &instanced);
         let camera = match instanced.camera.filter(|_| options.view == View::Camera) {
-            Some(camera) => Camera::from_scene(&camera, near(&bounds, &instanced), options.size),
+            Some(camera) => Camera::from_scene(&camera, 1e-4 * size, options.size),
             None => {
                 let all = instanced.instances.iter().filter_map(|one| box_of(one, &bounds)).reduce(Bounds::union);
                 let all = all.unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] });
@@ -122,9 +138,10 @@ impl<'a> InstancedDrawing<'a> {
             }
         };
         let seen = seen(&instanced, &bounds, &camera, options)?;
+        let (near, seen) = draw_near(&instanced, (&parts, &ranges), (&camera, 1e-6 * size), seen, options)?;
         let geometries = geometries(&parts, &ranges, &seen, &instanced, options)?;
         let groups = groups(seen, options)?;
-        Ok(InstancedDrawing { instanced, options, parts, camera, geometries, groups, frame, hits })
+        Ok(InstancedDrawing { instanced, options, parts, camera, near, geometries, groups, frame, hits })
     }
 
     /// The first picture: one sample for each pixel.
@@ -178,13 +195,16 @@ impl<'a> InstancedDrawing<'a> {
     /// that they are shaded once.
     fn keep(&self, [x, y]: [usize; 2], sample: usize, CastHit { distance, record }: CastHit) {
         let index = self.frame.index(x, y, sample);
-        if distance == f32::INFINITY {
-            return self.frame.set(index, None);
+        if record == NOTHING {
+            let near = self.near.hit(index);
+            let hit = near.map(|(distance, at)| Hit { depth: self.camera.depth(distance), payload: NEAR | at });
+            return self.frame.set(index, hit);
         }
         self.hits[index].store(record, Ordering::Relaxed);
         let earlier = self.frame.hits(x, y);
         let same = |hit: &Option<Hit>| {
-            hit.map(|hit| hit.payload).filter(|&at| self.hits[at as usize].load(Ordering::Relaxed) == record)
+            let own = hit.map(|hit| hit.payload).filter(|payload| payload & NEAR == 0);
+            own.filter(|&at| self.hits[at as usize].load(Ordering::Relaxed) == record)
         };
         let payload = earlier[..sample].iter().find_map(same).unwrap_or(index as u64);
         self.frame.set(index, Some(Hit { depth: self.camera.depth(distance), payload }));
@@ -215,6 +235,15 @@ impl<'a> InstancedDrawing<'a> {
         let direction =
             |lane: usize, row: usize| narrow(self.camera.ray([(x + lane) as f64 + dx, (y + row) as f64 + dy]));
         let mut packet = Packet::new(Vec3A::from_array(narrow(self.camera.eye())), direction);
+        let [width, height] = self.options.size;
+        for (row, lane) in (0..ROWS).flat_map(|row| (0..LANES).map(move |lane| (row, lane))) {
+            let [x, y] = [x + lane, y + row];
+            packet.ends[row][lane] = if x < width && y < height {
+                self.near.hit(self.frame.index(x, y, sample)).map_or(f32::INFINITY, |(distance, _)| distance)
+            } else {
+                0.0
+            };
+        }
         let world = packet.moved(&Mat3A::IDENTITY, packet.origin);
         let Scratch { outer, inner } = scratch;
         // The nearest group first: what is met there shortens the rays to the others.
@@ -275,6 +304,11 @@ impl Leaves for InstanceLeaves<'_> {
 
 impl Surfaces for InstancedDrawing<'_> {
     fn surface(&self, payload: u64, place: [f64; 2]) -> Surface {
+        if payload & NEAR != 0 {
+            let Instanced { scene, textures, .. } = self.instanced;
+            return SceneSurfaces { scene, parts: &self.near.parts, camera: &self.camera, textures }
+                .surface(payload & !NEAR, place);
+        }
         let record = self.hits.get(payload as usize).map_or(0, |record| record.load(Ordering::Relaxed));
         let surfaces = SceneSurfaces {
             scene: self.instanced.scene,
@@ -288,6 +322,28 @@ impl Surfaces for InstancedDrawing<'_> {
             _ => Surface::new(None, GRAY, 0),
         }
     }
+}
+
+/// Draws some of the instances, and gives those of the others that these do not hide.
+fn draw_near<'a>(
+    instanced: &Instanced<'a>,
+    (parts, ranges): (&Parts<'a>, &[Range<usize>]),
+    (camera, nearest): (&Camera, f64),
+    seen: Vec<SeenInstance>,
+    options: &PreviewOptions,
+) -> Result<(Near<'a>, Vec<SeenInstance>)> {
+    let size_of = |range: &Range<usize>| parts.parts[range.clone()].iter().map(|part| part.corners().len()).sum();
+    let sizes: Vec<usize> = ranges.iter().map(size_of).collect();
+    let definition_of = |seen: &SeenInstance| instanced.instances[seen.number as usize].definition;
+    let Chosen { drawn, mut left } = choose(seen, definition_of, &sizes, camera);
+    let placed = drawn.iter().map(|&number| {
+        let PlacedInstance { definition, place } = instanced.instances[number as usize];
+        (ranges[definition as usize].clone(), place)
+    });
+    let near = Near::new(parts, placed, (camera, nearest), instanced.textures, options)?;
+    let hidden = near.hidden();
+    left.retain(|instance| !hidden.hides(&instance.seen_box(camera)));
+    Ok((near, left))
 }
 
 /// The box around each definition.
@@ -312,11 +368,10 @@ fn box_of(instance: &PlacedInstance, bounds: &[Option<Bounds>]) -> Option<Bounds
     moved.min.iter().chain(&moved.max).all(|value| value.is_finite()).then_some(moved)
 }
 
-/// A distance that little is nearer than: a millionth of the scene's size.
-fn near(bounds: &[Option<Bounds>], instanced: &Instanced<'_>) -> f64 {
+/// The longest side of the box around a scene.
+fn size(bounds: &[Option<Bounds>], instanced: &Instanced<'_>) -> f64 {
     let all = instanced.instances.iter().filter_map(|one| box_of(one, bounds)).reduce(Bounds::union);
-    let size = all.map_or(1.0, |all| (0..3).map(|axis| f64::from(all.max[axis] - all.min[axis])).fold(0.0, f64::max));
-    size * 1e-4
+    all.map_or(1.0, |all| (0..3).map(|axis| f64::from(all.max[axis] - all.min[axis])).fold(0.0, f64::max))
 }
 
 /// The instances that the camera may see, in order.
@@ -356,13 +411,9 @@ fn seen(
 
 /// Whether a part of a box may be in front of the camera and in the picture: by the planes of the picture's sides.
 fn may_see(camera: &Camera, bounds: &Bounds) -> bool {
-    let middle = std::array::from_fn(|axis| 0.5 * (bounds.min[axis] + bounds.max[axis]));
-    let half: [f64; 3] = std::array::from_fn(|axis| 0.5 * f64::from(bounds.max[axis] - bounds.min[axis]));
-    let [right, up, forward] = camera.seen(middle);
-    let reach = camera.rows().map(|row| (0..3).map(|axis| row[axis].abs() * half[axis]).sum::<f64>());
-    let [across, down] = camera.reach();
-    let farthest = forward + reach[2];
-    farthest > 0.0 && right.abs() - reach[0] <= farthest * across && up.abs() - reach[1] <= farthest * down
+    let [right, up, [_, farthest]] = camera.seen_box(bounds);
+    let [across, down] = camera.reach().map(|reach| reach * farthest);
+    farthest > 0.0 && right[0] <= across && right[1] >= -across && up[0] <= down && up[1] >= -down
 }
 
 /// The geometries of the definitions that are seen.

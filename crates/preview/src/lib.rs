@@ -19,6 +19,7 @@
 
 mod batch;
 mod camera;
+mod clip;
 mod color;
 mod draw;
 mod font;
@@ -26,6 +27,7 @@ mod frame;
 mod geometry;
 mod ground;
 mod instanced;
+mod near;
 mod occlusion;
 mod packed;
 mod packet;
@@ -102,8 +104,8 @@ polyhaul_model::options! {
 /// The longest side of a picture in pixels.
 pub const MAX_SIDE: usize = 16_384;
 
-/// The memory that drawing takes for each pixel: its samples and its color.
-pub const PIXEL_BYTES: u64 = 72;
+/// The memory that drawing takes for each pixel: its samples, twice with instances, and its color.
+pub const PIXEL_BYTES: u64 = 104;
 
 /// Draws a scene. Faces with more than three corners are drawn as fans, which is right for convex ones.
 ///

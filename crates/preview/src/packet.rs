@@ -65,7 +65,7 @@ impl Packet {
                 [*x, *y, *z] = direction(lane, row);
             }
         }
-        Packet { origin, directions, ends: [[f32::INFINITY; LANES]; ROWS], records: [[0; LANES]; ROWS] }
+        Packet { origin, directions, ends: [[f32::INFINITY; LANES]; ROWS], records: [[u64::MAX; LANES]; ROWS] }
     }
 
     /// How far away the first ray enters a tree.

@@ -84,6 +84,25 @@ impl<'a> Parts<'a> {
         Ok((parts, own))
     }
 
+    /// Some of its parts at places.
+    ///
+    /// # Errors
+    /// As for [`Parts::from_scene`].
+    pub(crate) fn placed(&self, placed: impl Iterator<Item = (Range<usize>, Place)>) -> Result<Parts<'a>> {
+        let mut parts = Parts { parts: Vec::new(), firsts: Vec::new() };
+        let mut next = 0u64;
+        for (range, place) in placed {
+            for part in self.parts.get(range).unwrap_or_default() {
+                let corners = part.corners();
+                let base = next.wrapping_sub(corners.start as u64);
+                try_push(&mut parts.firsts, next, "a picture")?;
+                try_push(&mut parts.parts, Part { base, ..part.placed(&place) }, "a picture")?;
+                next += corners.len() as u64;
+            }
+        }
+        Ok(parts)
+    }
+
     fn add_object(&mut self, scene: &'a Scene, object: &'a Object, next: &mut u64) -> Result<()> {
         let Some(mesh) = scene.meshes.get(object.mesh) else { return Ok(()) };
         let (start, end) = (object.start, object.end);
@@ -138,7 +157,7 @@ impl<'a> Parts<'a> {
 
     /// The number of payloads.
     pub(crate) fn count(&self) -> u64 {
-        let last = self.parts.last().map_or(0, |part| part.base.wrapping_add(part.end() as u64));
+        let last = self.parts.last().map_or(0, |part| part.base.wrapping_add(part.corners().end as u64));
         last.max(self.firsts.last().copied().unwrap_or(0))
     }
 
@@ -167,12 +186,12 @@ fn corners(elements: &Elements, range: &Range<usize>) -> Range<usize> {
 }
 
 impl<'a> Part<'a> {
-    /// One past its last corner or point.
-    fn end(&self) -> usize {
+    /// Its corners, or its points.
+    pub(crate) fn corners(&self) -> Range<usize> {
         match self.kind {
-            PartKind::Faces => corners(&self.mesh.faces, &self.elements).end,
-            PartKind::Lines => corners(&self.mesh.lines, &self.elements).end,
-            PartKind::Points | PartKind::Positions => self.elements.end,
+            PartKind::Faces => corners(&self.mesh.faces, &self.elements),
+            PartKind::Lines => corners(&self.mesh.lines, &self.elements),
+            PartKind::Points | PartKind::Positions => self.elements.clone(),
         }
     }
 

@@ -377,6 +377,43 @@ fn instanced_pictures_are_the_same_for_any_number_of_threads_and_nothing_hostile
 }
 
 #[test]
+fn what_is_drawn_first_is_where_rays_would_meet_it() {
+    let (scene, definitions, mut instances) = instanced();
+    instances.truncate(40);
+    let axes = [[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let draw = |definitions: &[Range<usize>], instances: &[PlacedInstance], eye: [f64; 3]| {
+        let camera = Some(SceneCamera { axes, eye, tangent: 1.0 });
+        let textures = &Textures::default();
+        let instanced = Instanced { scene: &scene, definitions, instances, camera, textures };
+        let options = options(2).with_style(Style::Normals).with_background([0; 4]);
+        let drawing = InstancedDrawing::new(instanced, &options).unwrap();
+        let first = drawing.first().unwrap();
+        (first, drawing.rest().unwrap(), drawing.instance_bytes() > 0)
+    };
+    // Definitions that only one instance has are drawn, and nothing is left for rays.
+    let own: Vec<_> = instances.iter().map(|instance| definitions[instance.definition as usize].clone()).collect();
+    let only: Vec<_> = (0..).zip(&instances).map(|(definition, &one)| PlacedInstance { definition, ..one }).collect();
+    for eye in [[3.5, 2.5, -3.0], [3.5, 2.5, -0.2], [2.0, 1.0, -0.5]] {
+        let (first, cast, has_rays) = draw(&definitions, &instances, eye);
+        let (_, drawn, has_other_rays) = draw(&own, &only, eye);
+        // From within an instance, it may hide all others.
+        assert!(!has_other_rays && (has_rays || eye[2] > -1.0));
+        let differing = |a: &Image, b: &Image| {
+            let pixels = bytes(a).chunks(4).zip(bytes(b).chunks(4));
+            pixels.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 24)).count()
+        };
+        assert!(differing(&cast, &drawn) < 160 * 120 / 100, "{eye:?}: {}", differing(&cast, &drawn));
+        let covered = |image: &Image| bytes(image).chunks(4).filter(|pixel| pixel[3] > 0).count();
+        assert!(
+            covered(&first) * 2 > covered(&cast) && covered(&cast) > 500,
+            "{eye:?}: {} {}",
+            covered(&first),
+            covered(&cast)
+        );
+    }
+}
+
+#[test]
 fn wide_lines_are_as_wide_as_they_say() {
     let lines = Elements { offsets: vec![0, 2].into(), corner_positions: vec![0, 1].into(), ..Elements::default() };
     let width = Column { name: "width".into(), values: Values::F32(vec![0.5, 0.5].into()), offsets: None };

@@ -1,0 +1,127 @@
+//! What is left of triangles and segments that reach behind the camera, or far beside the picture: the part whose
+//! corners can be projected.
+//!
+//! Cameras outside of a scene have no need of it. See [`crate::batch`] for who has.
+
+use crate::camera::Camera;
+use crate::vector::{Vector, add, scale, subtract, wide};
+
+/// How far beside the picture triangles may reach, as a multiple of its size.
+const BESIDE: f64 = 32.0;
+/// Corners of a triangle after it was cut by five planes.
+const MOST: usize = 8;
+
+/// A corner, and for each plane how far it is on the inner side.
+#[derive(Clone, Copy)]
+struct ClipCorner {
+    position: Vector,
+    inside: [f64; 5],
+}
+
+impl ClipCorner {
+    fn new(camera: &Camera, position: Vector) -> ClipCorner {
+        let [right, up, forward] = camera.seen_wide(position);
+        let [across, down] = camera.reach().map(|reach| BESIDE * reach * forward);
+        let near = forward - 1.001 * camera.nearest();
+        ClipCorner { position, inside: [near, across - right, across + right, down - up, down + up] }
+    }
+
+    /// Where the way to another corner meets a plane. It is the same place from both ends.
+    fn cut(self, other: ClipCorner, plane: usize) -> ClipCorner {
+        let (a, b) = if self.position < other.position { (self, other) } else { (other, self) };
+        let part = a.inside[plane] / (a.inside[plane] - b.inside[plane]);
+        ClipCorner {
+            position: add(a.position, scale(subtract(b.position, a.position), part)),
+            inside: std::array::from_fn(|at| a.inside[at] + part * (b.inside[at] - a.inside[at])),
+        }
+    }
+}
+
+/// Calls `draw` with each triangle that is left of one.
+pub(crate) fn triangle(camera: &Camera, corners: [[f32; 3]; 3], mut draw: impl FnMut([[f32; 3]; 3])) {
+    let corners = corners.map(|corner| ClipCorner::new(camera, wide(corner)));
+    if corners.iter().flat_map(|corner| corner.inside).any(|inside| !inside.is_finite()) {
+        return;
+    }
+    let (mut polygon, mut count) = ([corners[0]; MOST], 3);
+    polygon[..3].copy_from_slice(&corners);
+    for plane in 0..5 {
+        let (from, before) = (polygon, count);
+        count = 0;
+        for at in 0..before {
+            let (here, next) = (from[at], from[(at + 1) % before]);
+            let is_inside = |corner: &ClipCorner| corner.inside[plane] >= 0.0;
+            let kept = is_inside(&here).then_some(here);
+            let cut = (is_inside(&here) != is_inside(&next)).then(|| here.cut(next, plane));
+            for corner in kept.into_iter().chain(cut) {
+                polygon[count.min(MOST - 1)] = corner;
+                count = (count + 1).min(MOST);
+            }
+        }
+    }
+    let at = |number: usize| polygon[number].position.map(|value| value as f32);
+    (2..count).for_each(|last| draw([at(0), at(last - 1), at(last)]));
+}
+
+/// What is left of a segment: the parts of the way at which it begins and ends.
+pub(crate) fn segment(camera: &Camera, ends: [[f32; 3]; 2]) -> Option<[f32; 2]> {
+    let [a, b] = ends.map(|end| ClipCorner::new(camera, wide(end)).inside);
+    if a.iter().chain(&b).any(|inside| !inside.is_finite()) {
+        return None;
+    }
+    let (mut from, mut to) = (0.0f64, 1.0f64);
+    for (a, b) in a.into_iter().zip(b) {
+        let cut = a / (a - b);
+        match (a >= 0.0, b >= 0.0) {
+            (true, true) => {}
+            (false, true) => from = from.max(cut),
+            (true, false) => to = to.min(cut),
+            (false, false) => return None,
+        }
+    }
+    (from < to).then_some([from as f32, to as f32])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SceneCamera;
+
+    /// At the origin, looking along z.
+    fn camera() -> Camera {
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        Camera::from_scene(&SceneCamera { axes, eye: [0.0; 3], tangent: 1.0 }, 0.01, [100, 100]).reversed(0.01)
+    }
+
+    #[test]
+    fn what_is_left_of_a_triangle_can_be_projected() {
+        let camera = camera();
+        let mut count = |corners: [[f32; 3]; 3]| {
+            let mut count = 0;
+            triangle(&camera, corners, |left| {
+                count += 1;
+                for corner in left {
+                    let [x, y, depth] = camera.project(corner);
+                    assert!(x.abs() < 1e4 && y.abs() < 1e4 && depth > 0.0 && depth <= 1.0, "{x} {y} {depth}");
+                }
+            });
+            count
+        };
+        assert_eq!(count([[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), 1);
+        assert_eq!(count([[0.0, 0.0, -1.0], [1.0, 0.0, -1.0], [0.0, 1.0, -1.0]]), 0);
+        assert!(count([[-1.0, -0.1, 1.0], [1.0, -0.1, 1.0], [0.0, -0.1, -1.0]]) >= 2);
+        assert!(count([[-1e6, -1.0, 1e6], [1e6, -1.0, 1e6], [0.0, -1.0, -1e6]]) >= 2);
+        assert_eq!(count([[f32::NAN, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), 0);
+        assert_eq!(count([[f32::INFINITY, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), 0);
+    }
+
+    #[test]
+    fn what_is_left_of_a_segment_is_in_front() {
+        let camera = camera();
+        assert_eq!(segment(&camera, [[0.0, 0.0, 1.0], [0.0, 0.0, 2.0]]), Some([0.0, 1.0]));
+        let [from, to] = segment(&camera, [[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]).unwrap();
+        assert!((from - 0.505).abs() < 1e-3 && to == 1.0, "{from} {to}");
+        assert_eq!(segment(&camera, [[0.0, 0.0, -1.0], [0.0, 0.0, -2.0]]), None);
+        assert_eq!(segment(&camera, [[0.0, 0.0, f32::NAN], [0.0, 0.0, 1.0]]), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! What is drawn before rays are cast, triangle by triangle: the definitions of few instances, and the instances that
+//! fill most of the picture.
+//!
+//! Drawing takes time with the number of triangles, whatever their size. Rays take less for a million instances of the
+//! same definition, but meet every box on their way: those of the instances around the camera, and those of hair as
+//! long as the scene. What is drawn also hides many of the others, so that no tree is built over them.
+//! See [`crate::instanced`].
+
+use crate::PreviewOptions;
+use crate::camera::Camera;
+use crate::draw::draw;
+use crate::frame::{Frame, Hit, SAMPLES};
+use crate::instanced::SeenInstance;
+use crate::scene::{Parts, Place};
+use crate::texture::Textures;
+use polyhaul_model::error::Result;
+use std::ops::Range;
+
+/// Definitions with so many visible instances are drawn: for fewer, trees do not pay.
+const FEW: u32 = 8;
+/// So many of the other instances are drawn, those that fill most of the picture. Each further one hides less and takes
+/// as long: of the 928,000 instances of a scene of 1.2 million, 16 leave 4,700, 59 leave 4,100, and 455, which take
+/// ten times as long to draw, 2,400.
+const LARGEST: usize = 16;
+/// Payloads have 32 bits.
+const MOST_CORNERS: usize = u32::MAX as usize - 1;
+/// The side of a block of pixels whose farthest sample is known.
+const BLOCK: usize = 16;
+
+/// The samples of what was drawn.
+pub(crate) struct Near<'a> {
+    pub(crate) parts: Parts<'a>,
+    camera: Camera,
+    frame: Frame,
+}
+
+/// Which instances are drawn, and which are left for rays.
+pub(crate) struct Chosen {
+    pub(crate) drawn: Vec<u32>,
+    pub(crate) left: Vec<SeenInstance>,
+}
+
+impl<'a> Near<'a> {
+    /// Draws parts at places.
+    ///
+    /// # Errors
+    /// If there is no memory, or the job was cancelled.
+    pub(crate) fn new(
+        parts: &Parts<'a>,
+        placed: impl Iterator<Item = (Range<usize>, Place)>,
+        (camera, nearest): (&Camera, f64),
+        textures: &Textures,
+        options: &PreviewOptions,
+    ) -> Result<Near<'a>> {
+        let parts = parts.placed(placed)?;
+        let near = Near { parts, camera: camera.reversed(nearest), frame: Frame::reversed(options.size)? };
+        draw(&near.parts, textures, (&near.camera, &near.frame), &options.run)?;
+        Ok(near)
+    }
+
+    /// What was drawn at a sample: how far it is, and the payload among its parts.
+    pub(crate) fn hit(&self, index: usize) -> Option<(f32, u64)> {
+        self.frame.hit(index).map(|Hit { depth, payload }| (self.camera.distance(depth), payload))
+    }
+
+    /// What it hides.
+    pub(crate) fn hidden(&self) -> Hidden {
+        let [width, height] = self.frame.size();
+        let blocks = [width.div_ceil(BLOCK), height.div_ceil(BLOCK)];
+        let mut farthest = vec![0.0f32; blocks[0] * blocks[1]];
+        for y in 0..height {
+            for x in 0..width {
+                let block = &mut farthest[y / BLOCK * blocks[0] + x / BLOCK];
+                for sample in 0..SAMPLES {
+                    let distance = self.hit(self.frame.index(x, y, sample)).map_or(f32::INFINITY, |hit| hit.0);
+                    *block = block.max(distance);
+                }
+            }
+        }
+        Hidden { camera: self.camera.clone(), blocks, farthest }
+    }
+}
+
+/// How far away the farthest sample of each block of pixels is.
+pub(crate) struct Hidden {
+    camera: Camera,
+    blocks: [usize; 2],
+    farthest: Vec<f32>,
+}
+
+impl Hidden {
+    /// Whether all of a box is behind what was drawn: by its ends in the camera's coordinates.
+    pub(crate) fn hides(&self, &[right, up, [nearest, farthest]]: &[[f64; 2]; 3]) -> bool {
+        if nearest <= 0.0 {
+            return false;
+        }
+        // The picture's coordinates, in which a box is widest at its near side.
+        let place = |[least, most]: [f64; 2]| {
+            let by = |side: f64, least: bool| side / if (side < 0.0) == least { nearest } else { farthest };
+            [by(least, true), by(most, false)]
+        };
+        let ([left, right], [below, above]) = (place(right), place(up));
+        let (from, to) = (self.camera.pixel([left, above]), self.camera.pixel([right, below]));
+        let block = |axis: usize, pixel: f32| (pixel.max(0.0) as usize / BLOCK).min(self.blocks[axis] - 1);
+        let columns = block(0, from[0])..block(0, to[0]) + 1;
+        let mut rows = block(1, from[1])..block(1, to[1]) + 1;
+        rows.all(|row| {
+            let farthest = &self.farthest[row * self.blocks[0]..][columns.clone()];
+            farthest.iter().all(|&farthest| f64::from(farthest) < nearest)
+        })
+    }
+}
+
+/// Chooses what is drawn: all instances of definitions that have few, and the [`LARGEST`] of the others, as long as
+/// these have no more corners than the trees that they may spare.
+pub(crate) fn choose(
+    seen: Vec<SeenInstance>,
+    definition_of: impl Fn(&SeenInstance) -> u32,
+    sizes: &[usize],
+    camera: &Camera,
+) -> Chosen {
+    let mut uses = vec![0u32; sizes.len()];
+    for instance in &seen {
+        if let Some(uses) = uses.get_mut(definition_of(instance) as usize) {
+            *uses += 1;
+        }
+    }
+    let has_few = |definition: usize| uses.get(definition).is_some_and(|&uses| uses <= FEW);
+    let size_of = |instance: &SeenInstance| sizes.get(definition_of(instance) as usize).copied().unwrap_or(0);
+    let (mut few, mut left): (Vec<_>, Vec<_>) =
+        seen.into_iter().partition(|instance| has_few(definition_of(instance) as usize));
+    let mut drawn = take_within(&mut few, size_of, MOST_CORNERS);
+    let corners: usize = drawn.iter().map(size_of).sum();
+    left.append(&mut few);
+
+    let mut large = take_largest(&mut left, camera);
+    let spared: usize = (0..sizes.len()).filter(|&at| uses[at] > 0 && !has_few(at)).map(|at| sizes[at]).sum();
+    drawn.extend(take_within(&mut large, size_of, spared.min(MOST_CORNERS - corners)));
+    left.append(&mut large);
+    Chosen { drawn: drawn.iter().map(|instance| instance.number).collect(), left }
+}
+
+/// Takes the first instances that have no more corners than that.
+fn take_within(
+    instances: &mut Vec<SeenInstance>,
+    size_of: impl Fn(&SeenInstance) -> usize,
+    mut corners: usize,
+) -> Vec<SeenInstance> {
+    let mut fits = |instance: &SeenInstance| {
+        let left = corners.checked_sub(size_of(instance));
+        corners = left.unwrap_or(corners);
+        left.is_some()
+    };
+    let count = instances.iter().map_while(|instance| fits(instance).then_some(())).count();
+    instances.drain(..count).collect()
+}
+
+/// Takes the [`LARGEST`] instances that fill at least half of the picture's width, the largest first.
+fn take_largest(instances: &mut Vec<SeenInstance>, camera: &Camera) -> Vec<SeenInstance> {
+    let parts = instances.iter().map(|instance| part_of_picture(&instance.seen_box(camera), camera)).enumerate();
+    let mut large: Vec<(usize, f64)> = parts.filter(|(_, part)| *part > 0.5).collect();
+    large.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    large.truncate(LARGEST);
+    let taken = large.iter().map(|&(at, _)| instances[at]).collect();
+    let mut at = 0;
+    instances.retain(|_| {
+        at += 1;
+        large.iter().all(|&(taken, _)| taken != at - 1)
+    });
+    taken
+}
+
+/// How much of the picture's width a box may fill: without an end, if it reaches behind the camera.
+fn part_of_picture([right, up, [nearest, _]]: &[[f64; 2]; 3], camera: &Camera) -> f64 {
+    let side = (right[1] - right[0]).max(up[1] - up[0]);
+    if *nearest > 0.0 { side / nearest / (2.0 * camera.reach()[0]) } else { f64::INFINITY }
+}
