@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn what_is_left_of_a_triangle_can_be_projected() {
         let camera = camera();
-        let mut count = |corners: [[f32; 3]; 3]| {
+        let count = |corners: [[f32; 3]; 3]| {
             let mut count = 0;
             triangle(&camera, corners, |left| {
                 count += 1;

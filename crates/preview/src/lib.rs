@@ -35,6 +35,7 @@ mod parallel;
 mod scene;
 mod shade;
 mod sheet;
+mod smooth;
 mod splats;
 mod stream;
 mod surface;

@@ -3,6 +3,7 @@
 //! Nothing here knows pixels or colors.
 
 use crate::frame::PAYLOAD_BITS;
+use crate::smooth::SmoothNormals;
 use crate::vector::{Vector, wide};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Domain, Elements, Mesh, NONE, Object, Run, Scene, Values};
@@ -40,17 +41,20 @@ pub(crate) struct Part<'a> {
 pub(crate) type Place = [[f32; 4]; 3];
 
 /// All parts of a scene.
+#[derive(Default)]
 pub(crate) struct Parts<'a> {
     pub(crate) parts: Vec<Part<'a>>,
     /// The first payload of each part.
     firsts: Vec<u64>,
+    /// Of meshes without normals, by their address: those that follow from smoothing groups.
+    smooth: HashMap<usize, SmoothNormals>,
 }
 
 impl<'a> Parts<'a> {
     /// # Errors
     /// [`ErrorKind::Limit`] for 2^40 corners.
     pub(crate) fn from_scene(scene: &'a Scene) -> Result<Parts<'a>> {
-        let mut parts = Parts { parts: Vec::new(), firsts: Vec::new() };
+        let mut parts = Parts::default();
         let mut next = 0;
         let moved = scene.objects.iter().any(|object| object.transform.is_some());
         if moved {
@@ -63,7 +67,17 @@ impl<'a> Parts<'a> {
                 parts.add(mesh, None, ranges, &mut next)?;
             }
         }
+        for mesh in &scene.meshes {
+            if let Some(normals) = SmoothNormals::new(mesh)? {
+                parts.smooth.insert(std::ptr::from_ref(mesh).addr(), normals);
+            }
+        }
         Ok(parts)
+    }
+
+    /// The normal of a corner of a part's face that follows from smoothing groups.
+    pub(crate) fn smooth_normal(&self, part: &Part<'_>, face: usize, corner: usize) -> Option<[f32; 3]> {
+        self.smooth.get(&std::ptr::from_ref(part.mesh).addr())?.normal(part.mesh, face, corner)
     }
 
     /// The parts of some objects, range by range: the parts of each.
@@ -71,7 +85,7 @@ impl<'a> Parts<'a> {
     /// # Errors
     /// As for [`Parts::from_scene`].
     pub(crate) fn from_objects(scene: &'a Scene, ranges: &[Range<usize>]) -> Result<(Parts<'a>, Vec<Range<usize>>)> {
-        let mut parts = Parts { parts: Vec::new(), firsts: Vec::new() };
+        let mut parts = Parts::default();
         let (mut next, mut own) = (0, Vec::new());
         own.try_reserve_exact(ranges.len())?;
         for range in ranges {
@@ -89,7 +103,7 @@ impl<'a> Parts<'a> {
     /// # Errors
     /// As for [`Parts::from_scene`].
     pub(crate) fn placed(&self, placed: impl Iterator<Item = (Range<usize>, Place)>) -> Result<Parts<'a>> {
-        let mut parts = Parts { parts: Vec::new(), firsts: Vec::new() };
+        let mut parts = Parts::default();
         let mut next = 0u64;
         for (range, place) in placed {
             for part in self.parts.get(range).unwrap_or_default() {
@@ -329,7 +343,7 @@ fn multiplied(outer: &Place, inner: &Place) -> Place {
 }
 
 /// The value of the last run that begins at a face or before it.
-fn run_value(runs: &[Run], face: usize) -> Option<u32> {
+pub(crate) fn run_value(runs: &[Run], face: usize) -> Option<u32> {
     let after = runs.partition_point(|run| run.at.faces as usize <= face);
     runs.get(after.checked_sub(1)?).map(|run| run.value).filter(|&value| value != NONE)
 }

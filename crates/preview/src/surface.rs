@@ -115,7 +115,7 @@ impl SceneSurfaces<'_> {
         Some([a?, b?, c?])
     }
 
-    /// The normals of three corners of a face, if the mesh has any.
+    /// The normals of three corners of a face, if the mesh has any or says how to shade it.
     fn corner_normals(&self, part: &Part<'_>, face: usize, corners: [usize; 3]) -> Option<[Vector; 3]> {
         let mesh = part.mesh;
         if mesh.face_smooth.get(face) == Some(&0) {
@@ -128,7 +128,11 @@ impl SceneSurfaces<'_> {
                 Domain::Vertex => *mesh.faces.corner_positions.get(corner)? as usize,
                 Domain::Face => face,
             };
-            mesh.normals.get(index).map(|&normal| unit(part.direction(normal)))
+            mesh.normals.get(index).copied()
+        };
+        let normal = |corner: usize| {
+            let found = normal(corner).or_else(|| self.parts.smooth_normal(part, face, corner));
+            found.map(|normal| unit(part.direction(normal)))
         };
         let [a, b, c] = corners.map(normal);
         Some([a?, b?, c?])

@@ -203,6 +203,32 @@ fn hostile_scenes_are_pictures_too() {
 const NONE_OR_MORE: u32 = 77;
 
 #[test]
+fn smoothing_groups_shade_what_has_no_normals() {
+    // A roof: two squares that meet in a ridge along y.
+    let positions =
+        vec![[-1.0, -1.0, 0.0], [0.0, -1.0, 1.0], [0.0, 1.0, 1.0], [-1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0]];
+    let corner_positions = vec![0, 1, 2, 3, 1, 4, 5, 2];
+    let faces =
+        Elements { offsets: vec![0, 4, 8].into(), corner_positions: corner_positions.into(), ..Elements::default() };
+    let flat = Mesh { positions: positions.into(), faces, ..Mesh::default() };
+    let run = |faces: u32, value: u32| Run { at: Counts { faces, ..Counts::default() }, value };
+    let colors = |mesh: Mesh| {
+        let options = options(1).with_view(View::Front).with_style(Style::Normals);
+        let axes = Axes::OBJ;
+        let picture = preview(&scene(mesh), &options.with_axes(Some(axes))).unwrap();
+        let row: std::collections::BTreeSet<_> = (0..160).map(|x| pixel(&picture, x, 60)).collect();
+        row.len()
+    };
+    // The background and two sides, or normals that turn from one side to the other.
+    let few = colors(flat.clone());
+    assert!((3..=5).contains(&few), "{few}");
+    assert_eq!(colors(Mesh { smoothing_runs: vec![run(0, 0)], ..flat.clone() }), few);
+    assert_eq!(colors(Mesh { smoothing_runs: vec![run(0, 1), run(1, 2)], ..flat.clone() }), few);
+    assert!(colors(Mesh { smoothing_runs: vec![run(0, 1)], ..flat.clone() }) > 20);
+    assert!(colors(Mesh { face_smooth: vec![1, 1].into(), ..flat }) > 20);
+}
+
+#[test]
 fn clouds_are_drawn_as_points() {
     let cloud = Mesh { positions: vec![[0.0; 3], [1.0, 1.0, 0.0]].into(), ..Mesh::default() };
     let scene = scene(cloud);
