@@ -128,8 +128,8 @@ fn listed(names: &[String]) -> String {
     names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The materials of the library, sorted by name as in Blender: those of used slots, under the names that evaluated
-/// objects give them, and all others if objects are as they were read.
+/// The materials of the library, sorted by name as in Blender: those of slots, under the names that evaluated objects
+/// give them, and all others if objects are as they were read.
 fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'a, Material>>> {
     let flags = scene.evaluated_meshes(&scene.objects)?;
     let as_read = scene.objects.is_empty() || !scene.objects.iter().all(|object| flags[object.mesh]);
@@ -156,7 +156,8 @@ fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'
     Ok(defined)
 }
 
-/// Marks the materials that the faces of an evaluated object have.
+/// Marks the materials of an evaluated object: those of its slots, whether a face has them or not, as in Blender, or else
+/// those of its faces.
 fn mark_used(scene: &Scene, object: &Object, used: &mut [bool]) {
     let Some(mesh) = scene.meshes.get(object.mesh) else { return };
     let mut mark = |place: Option<usize>| {
@@ -164,15 +165,9 @@ fn mark_used(scene: &Scene, object: &Object, used: &mut [bool]) {
             *used = true;
         }
     };
-    let slots = object.materials.as_deref().unwrap_or_default();
-    let slot = |slot: i32| usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
-    match mesh.face_materials.is_empty() {
-        true if mesh.faces.is_empty() => {}
-        true => mark(slot(0)),
-        false => mesh.face_materials.chunk_by(|a, b| a == b).for_each(|faces| mark(slot(faces[0]))),
-    }
-    if object.materials.is_none() {
-        mesh.material_runs.iter().for_each(|run| mark(Some(run.value as usize)));
+    match &object.materials {
+        Some(slots) => slots.iter().for_each(|&slot| mark(slot)),
+        None => mesh.material_runs.iter().for_each(|run| mark(Some(run.value as usize))),
     }
 }
 

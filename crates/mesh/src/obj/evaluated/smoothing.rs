@@ -1,4 +1,4 @@
-//! Smoothing groups: smooth faces connected over edges that are not sharp.
+//! Smoothing groups: smooth faces connected over edges that are not sharp and have no third face.
 //!
 //! Groups are numbered from 1 in the order of their first face. A flat face is a group of its own and takes a number
 //! (and a bit) like any other, although 0 is written for it. As bit flags, a group takes the lowest bit that no group
@@ -6,7 +6,7 @@
 
 use polyhaul_model::Mesh;
 use polyhaul_model::error::Result;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The smoothing group of each face, as a number or as a bit.
 pub(super) fn groups(mesh: &Mesh, as_bits: bool) -> Result<Vec<u32>> {
@@ -57,21 +57,40 @@ fn edge(a: u32, b: u32) -> (u32, u32) {
     (a.min(b), a.max(b))
 }
 
+/// The faces at an edge.
+#[derive(Clone, Copy)]
+enum EdgeFaces {
+    One(u32),
+    Two(u32, u32),
+    /// Three or more, or the edge is sharp: none of them are joined.
+    Apart,
+}
+
 fn join_over_edges(mesh: &Mesh, parents: &mut [u32]) -> Result<()> {
-    let mut sharp = HashSet::new();
-    sharp.try_reserve(mesh.sharp_edges.len())?;
-    sharp.extend(mesh.sharp_edges.iter().map(|&[a, b]| edge(a, b)));
-    let mut seen: HashMap<(u32, u32), u32> = HashMap::new();
-    for face in (0..parents.len()).filter(|&face| is_smooth(mesh, face)) {
+    let mut edges: HashMap<(u32, u32), EdgeFaces> = HashMap::new();
+    edges.try_reserve(mesh.sharp_edges.len())?;
+    edges.extend(mesh.sharp_edges.iter().map(|&[a, b]| (edge(a, b), EdgeFaces::Apart)));
+    for face in 0..parents.len() {
         let corners = &mesh.faces.corner_positions[mesh.faces.corners(face)];
         for (at, &position) in corners.iter().enumerate() {
             let edge = edge(position, corners[(at + 1) % corners.len()]);
-            if sharp.contains(&edge) {
-                continue;
-            }
-            seen.try_reserve(1)?;
-            let other = *seen.entry(edge).or_insert(face as u32);
-            let (a, b) = (root(parents, other), root(parents, face as u32));
+            edges.try_reserve(1)?;
+            let more = |faces: &mut EdgeFaces| {
+                *faces = match *faces {
+                    EdgeFaces::One(first) => EdgeFaces::Two(first, face as u32),
+                    _ => EdgeFaces::Apart,
+                }
+            };
+            edges.entry(edge).and_modify(more).or_insert(EdgeFaces::One(face as u32));
+        }
+    }
+    // Whatever their order, the root of a group is its first face.
+    for faces in edges.into_values() {
+        if let EdgeFaces::Two(a, b) = faces
+            && is_smooth(mesh, a as usize)
+            && is_smooth(mesh, b as usize)
+        {
+            let (a, b) = (root(parents, a), root(parents, b));
             parents[a.max(b) as usize] = a.min(b);
         }
     }

@@ -1,0 +1,83 @@
+"""Blender's arrays as numpy arrays, whole arrays at a time.
+
+Nothing here loops over vertices. Large arrays are not copied: their elements are where Blender has them, one after
+another, which their addresses show. Such views are valid until Blender evaluates the scene again; nothing may keep
+them longer than the call that asked for them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+#: Elements from which on a view pays: looking at two addresses takes as long as copying a thousand numbers.
+LEAST = 4096
+
+
+def read(data: Any, field: str, dtype: Any, width: int = 1) -> np.ndarray:
+    """The ``field`` of all elements of a collection: (n,) or (n, width), read-only."""
+    count = len(data)
+    shape = (count,) if width == 1 else (count, width)
+    if count >= LEAST:
+        found = _view(data, field, np.dtype(dtype), width)
+        if found is not None:
+            return found.reshape(shape)
+    values = np.empty(count * width, dtype)
+    data.foreach_get(field, values)
+    return values.reshape(shape)
+
+
+def attribute(mesh: Any, name: str, field: str, dtype: Any, width: int = 1) -> np.ndarray | None:
+    """An attribute of a mesh, as :func:`read` gives it; ``None`` if the mesh does not have it."""
+    found = mesh.attributes.get(name)
+    return None if found is None else read(found.data, field, dtype, width)
+
+
+def face_offsets(mesh: Any) -> np.ndarray:
+    """(f + 1,) int32: where each face begins, and the number of corners."""
+    faces, corners = mesh.polygons, len(mesh.loops)
+    if len(faces) >= LEAST:
+        # A face is its entry in the array of offsets, which ends with the number of corners.
+        start = _address(faces, 4)
+        if start is not None:
+            offsets = _array(start, len(faces) + 1, np.dtype(np.int32))
+            if offsets[0] == 0 and offsets[-1] == corners and offsets[-2] == faces[-1].loop_start:
+                return offsets
+    offsets = np.empty(len(faces) + 1, np.int32)
+    faces.foreach_get("loop_start", offsets[:-1])
+    offsets[-1] = corners
+    return offsets
+
+
+def write(data: Any, field: str, values: np.ndarray) -> None:
+    """Sets the ``field`` of all elements."""
+    data.foreach_set(field, np.ascontiguousarray(values).reshape(-1))
+
+
+def _view(data: Any, field: str, dtype: np.dtype, width: int) -> np.ndarray | None:
+    """The elements where they are; ``None`` if they are not next to each other, or something else."""
+    start = _address(data, dtype.itemsize * width)
+    if start is None:
+        return None
+    values = _array(start, len(data) * width, dtype)
+    for at in (0, len(data) // 2, len(data) - 1):
+        element = getattr(data[at], field)
+        shown = np.array(element, dtype).reshape(-1)
+        if not np.array_equal(shown, values[at * width : (at + 1) * width], equal_nan=dtype.kind == "f"):
+            return None
+    return values
+
+
+def _address(data: Any, size: int) -> int | None:
+    """The address of the first of many elements, if each takes ``size`` bytes."""
+    start, last = data[0].as_pointer(), data[-1].as_pointer()
+    return start if start and last - start == (len(data) - 1) * size else None
+
+
+def _array(start: int, count: int, dtype: np.dtype) -> np.ndarray:
+    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(start)
+    array = np.frombuffer(memory, dtype)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,214 @@
+"""What the exporters write: the objects that Blender shows, as a polyhaul scene.
+
+Meshes are evaluated by Blender, with their modifiers; an instance is an object of its own, in Blender's order. Materials
+are in ``shaders``, bulk access in ``arrays``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import mathutils
+import numpy as np
+import polyhaul
+
+from . import arrays, nurbs, shaders
+
+#: Objects that have no mesh until Blender makes one.
+CURVES = {"CURVE", "CURVES"}
+
+
+def gather(depsgraph: Any, options: Any) -> polyhaul.Scene:
+    """The scene that is to be written. Its arrays are Blender's own: write it before Blender evaluates anything again.
+
+    ``options`` has the properties of an operator, those of Blender's own exporter.
+    """
+    gathered = Gathered(options)
+    for shown in shown_objects(depsgraph, options):
+        gathered.add(shown.object, shown.matrix_world)
+    return gathered.finish()
+
+
+def shown_objects(depsgraph: Any, options: Any) -> Iterator[Any]:
+    """The instances of objects that are exported."""
+    wanted = None
+    if options.collection:
+        import bpy
+
+        collection = bpy.data.collections.get(options.collection)
+        wanted = set() if collection is None else {it.name_full for it in collection.all_objects}
+    for instance in depsgraph.object_instances:
+        # What an object is made of by its own instances counts as that object.
+        owner = (instance.parent if instance.is_instance else instance.object).original
+        if options.export_selected_objects and not owner.select_get():
+            continue
+        if wanted is None or owner.name_full in wanted:
+            yield instance
+
+
+class Gathered:
+    """A scene in the making."""
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+        self._scene = polyhaul.Scene()
+        #: The meshes by the address of Blender's, which may have a million instances.
+        self._meshes: dict[int, polyhaul.Mesh] = {}
+        self._materials = shaders.Exported(options)
+        #: Curves that are written as such: after everything else, as Blender does.
+        self._curves: list[tuple[str, polyhaul.Mesh, Any]] = []
+
+    def add(self, shown: Any, matrix: Any) -> None:
+        """Adds an evaluated object at a place, if it has anything to write."""
+        place = np.array(matrix, np.float32) if self.options.apply_transform else np.eye(4, dtype=np.float32)
+        source = shown
+        if not self.options.apply_modifiers and shown.original.type == shown.type:
+            source = shown.original
+        if shown.type == "MESH":
+            data = source.data
+            mesh = self._meshes.get(data.as_pointer())
+            if mesh is None:
+                mesh = self._meshes[data.as_pointer()] = mesh_of(data, source, self.options)
+            self._place(mesh, shown, data.name, place)
+        elif shown.type in CURVES:
+            self._add_curve(source, place)
+
+    def finish(self) -> polyhaul.Scene:
+        """The scene, after the last object."""
+        for name, mesh, place in self._curves:
+            self._scene.add(mesh, name=name, transform=place)
+        return self._scene
+
+    def _add_curve(self, curve: Any, place: np.ndarray) -> None:
+        if self.options.export_curves_as_nurbs and nurbs.is_nurbs(curve.data):
+            self._curves += [(curve.name, mesh, place) for mesh in nurbs.splines(curve.data)]
+            return
+        data = curve.to_mesh()
+        if data is not None:
+            mesh, name = mesh_of(data, curve, self.options, is_temporary=True), data.name
+            curve.to_mesh_clear()
+            self._place(mesh, curve, name, place)
+
+    def _place(self, mesh: polyhaul.Mesh, shown: Any, mesh_name: str, place: np.ndarray) -> None:
+        # A curve that makes no faces has no materials.
+        has_slots = shown.type not in CURVES or mesh.face_count
+        slots = [self._materials.of(slot.material) for slot in shown.material_slots] if has_slots else []
+        self._scene.add(mesh, name=shown.name, mesh_name=mesh_name, transform=place, materials=slots)
+
+
+def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False) -> polyhaul.Mesh:
+    """The mesh with what the options ask for; with copies of all arrays if Blender's are temporary."""
+    given: dict[str, Any] = {
+        "positions": positions_of(data),
+        "line_positions": loose_edges(data),
+    }
+    if len(data.polygons):
+        given["corner_positions"] = arrays.attribute(data, ".corner_vert", "value", np.int32)
+        given["face_offsets"] = arrays.face_offsets(data)
+        given |= faces_of(data, options)
+    if options.export_colors:
+        given["colors"] = colors(data)
+    if options.export_vertex_groups:
+        given["vertex_groups"] = vertex_groups(data, source)
+    if options.export_smooth_groups:
+        given["sharp_edges"] = sharp_edges(data)
+    given = {name: value for name, value in given.items() if value is not None}
+    if is_temporary:
+        given = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in given.items()}
+    return polyhaul.Mesh(**given)
+
+
+def faces_of(data: Any, options: Any) -> dict[str, Any]:
+    """What faces have beside their corners."""
+    sharp = arrays.attribute(data, "sharp_face", "value", np.bool_)
+    found: dict[str, Any] = {
+        "smooth": True if sharp is None else ~sharp,
+        "material_slots": arrays.attribute(data, "material_index", "value", np.int32),
+    }
+    if options.export_normals:
+        domain, collection = NORMALS[data.normals_domain]
+        found["normals"] = arrays.read(getattr(data, collection), "vector", np.float32, 3)
+        found["normal_domain"] = domain
+    layer = data.uv_layers.active if options.export_uv else None
+    if layer is not None:
+        found["uvs"], found["uv_domain"] = arrays.read(layer.uv, "vector", np.float32, 2), "corner"
+    return found
+
+
+#: Blender's domains of normals: ours, and where they are.
+NORMALS = {
+    "POINT": ("point", "vertex_normals"),
+    "FACE": ("face", "polygon_normals"),
+    "CORNER": ("corner", "corner_normals"),
+}
+
+
+def positions_of(data: Any) -> np.ndarray:
+    """(n, 3) float32: a mesh without vertices may have no array."""
+    positions = arrays.attribute(data, "position", "vector", np.float32, 3)
+    return np.empty((0, 3), np.float32) if positions is None else positions
+
+
+def edges_of(data: Any) -> np.ndarray:
+    """(e, 2) int32: the positions of each edge."""
+    edges = arrays.attribute(data, ".edge_verts", "value", np.int32, 2)
+    return np.empty((0, 2), np.int32) if edges is None else edges
+
+
+def loose_edges(data: Any) -> np.ndarray | None:
+    """(k, 2) int32: the edges that no face has."""
+    if not len(data.edges):
+        return None
+    loose = np.ones(len(data.edges), np.bool_)
+    if len(data.loops):
+        loose[arrays.attribute(data, ".corner_edge", "value", np.int32)] = False
+    return edges_of(data)[loose] if loose.any() else None
+
+
+def sharp_edges(data: Any) -> np.ndarray | None:
+    """(k, 2) int32: the edges that separate smoothing groups."""
+    sharp = arrays.attribute(data, "sharp_edge", "value", np.bool_)
+    return None if sharp is None else edges_of(data)[sharp]
+
+
+def colors(data: Any) -> np.ndarray | None:
+    """(n, 3) float32: the active colors in sRGB, per position."""
+    layer = data.color_attributes.active_color
+    if layer is None:
+        return None
+    is_bytes = layer.data_type == "BYTE_COLOR"
+    values = arrays.read(layer.data, "color_srgb" if is_bytes else "color", np.float32, 4)[:, :3]
+    values = np.rint(values * 255) if is_bytes else values
+    if layer.domain == "CORNER":
+        values = mean_by(arrays.attribute(data, ".corner_vert", "value", np.int32), values, len(data.vertices))
+    # Blender's own conversions, whose last digits cannot be had in another way, take one color at a time.
+    if is_bytes:
+        table = [mathutils.Color([byte / 255] * 3).from_srgb_to_scene_linear() for byte in range(256)]
+        table = [color.from_scene_linear_to_srgb().r for color in table]
+        # It rounds means down.
+        return np.array(table, np.float32)[values.astype(np.intp)]
+    if layer.domain == "POINT":
+        return arrays.read(layer.data, "color_srgb", np.float32, 4)[:, :3]
+    converted = [mathutils.Color(color).from_scene_linear_to_srgb() for color in values]
+    return np.array(converted, np.float32).reshape(-1, 3)
+
+
+def mean_by(corners: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """(count, 3): the mean of the values of the corners at each position, in float32; 0 where there are none."""
+    total = np.zeros((count, 3), np.float32)
+    np.add.at(total, corners, values)
+    weights = np.bincount(corners, minlength=count).astype(np.float32)
+    return total * (np.float32(1) / np.maximum(weights, np.float32(1)))[:, None]
+
+
+def vertex_groups(data: Any, source: Any) -> tuple[list[str], np.ndarray] | None:
+    """The names of the groups and (n, g) float32 weights, NaN for no member. Blender has no faster way to ask."""
+    names = [group.name for group in source.vertex_groups]
+    if not names:
+        return None
+    weights = np.full((len(data.vertices), len(names)), np.nan, np.float32)
+    for row, vertex in zip(weights, data.vertices, strict=True):
+        for member in vertex.groups:
+            row[member.group] = member.weight
+    return names, weights
