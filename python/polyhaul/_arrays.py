@@ -25,9 +25,9 @@ MOST = NONE - 1
 
 
 def view(buffer: Any, dtype: npt.DTypeLike, columns: int = 0) -> npt.NDArray[Any]:
-    """A buffer of native code as a read-only array, with ``columns`` where it has two dimensions."""
+    """A buffer of native code as an array, with ``columns`` where it has two dimensions: read-only, as the buffer is,
+    unless the reader was asked for arrays that may be changed."""
     array = np.frombuffer(buffer, dtype) if len(buffer) else np.empty(0, dtype)
-    array.flags.writeable = False
     return array.reshape(-1, columns) if columns else array
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, Unpack
 
+import numpy.typing as npt
+
 from polyhaul import _options, _polyhaul
 from polyhaul._mesh import Mesh
-from polyhaul._options import CompressionName, FormatName, Limits, Rate, WriteOptions
+from polyhaul._options import AxisName, CompressionName, FormatName, Limits, Rate, WriteOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import PolyhaulWarning, Report, report_from_plain
 from polyhaul._scene import Scene, scene_from_plain
@@ -54,6 +57,10 @@ def read(
     load_meshes: bool = True,
     flatten: bool = True,
     weld: bool = False,
+    forward_axis: AxisName | None = None,
+    up_axis: AxisName | None = None,
+    scale: float = 1.0,
+    writable: bool = False,
     allow_outside: bool = False,
     resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
@@ -83,6 +90,10 @@ def read(
             spheres, curves, lights and so on. ``False`` keeps everything, as ``scene.render``. Other formats are not
             affected.
         weld: merge positions with the same coordinates (STL).
+        forward_axis, up_axis: turn the scene so that these axes face forward and up: ``"Y"`` and ``"Z"`` for Blender.
+            ``None`` for those that the format has (OBJ: ``"NEGATIVE_Z"`` and ``"Y"``).
+        scale: multiplies all positions.
+        writable: whether the arrays of meshes may be written to, apart from columns. Changing them changes the meshes.
         allow_outside: whether files that the scene refers to may be outside its folder.
         resolver: called as ``resolver(name)``, on this thread, for each file that the scene refers to; the result
             (bytes, a path, or a file object in binary mode) is read in place of a file next to the scene. ``None``
@@ -105,15 +116,16 @@ def read(
         on_error=on_error, strict=strict, load_materials=load_materials, load_meshes=load_meshes, weld=weld,
         pace=(read_rate, read_latency),
     )
+    turn = _turn(forward_axis, up_axis, scale)
     with opened_reading(source, options, resolver, progress, "reading") as reading:
-        scene, done = _polyhaul.read(*reading, bool(flatten))
+        scene, done = _polyhaul.read(*reading, bool(flatten), turn, bool(writable))
     report = report_from_plain(done)
     warn_of(report, on_error, reading)
     return scene_from_plain(scene, report)
 
 
 def write(
-    scene: Scene | Mesh,
+    scene: Scene | Mesh | tuple[npt.ArrayLike, ...],
     target: Target,
     *,
     format: FormatName | None = None,
@@ -127,7 +139,7 @@ def write(
     progress: Progress | bool | None = None,
     **written: Unpack[WriteOptions],
 ) -> Report:
-    """Writes a scene, or a single mesh. A file is replaced as a whole or not at all.
+    """Writes a scene, a single mesh, or the positions and faces of one. A file is replaced as a whole or not at all.
 
     Other Python threads run meanwhile; they must not change arrays of the scene. Ctrl-C works and leaves the old
     file unchanged.
@@ -164,10 +176,12 @@ def write(
 
     Exceptions of callbacks and file objects are raised unchanged.
     """
+    if isinstance(scene, tuple):
+        scene = Mesh(*scene)
     if isinstance(scene, Mesh):
         scene = _scene_of(scene, written)
     if not isinstance(scene, Scene):
-        raise TypeError(f"scene is of type {type(scene).__name__}; expected polyhaul.Scene or polyhaul.Mesh")
+        raise TypeError(f"scene is of type {type(scene).__name__}; expected polyhaul.Scene, polyhaul.Mesh or (positions, faces)")
     options = _options.write_options(
         format=format,
         threads=threads,
@@ -245,6 +259,19 @@ def convert(
     report = report_from_plain(done)
     warn_of(report, on_error, reading)
     return report
+
+
+def _turn(forward_axis: AxisName | None, up_axis: AxisName | None, scale: float) -> tuple[str, str, float] | None:
+    """The axes and the scale of what is read, if they are not those of the file."""
+    if (forward_axis is None) != (up_axis is None):
+        raise ValueError("forward_axis and up_axis need each other")
+    if not (scale > 0 and math.isfinite(scale)):
+        raise ValueError(f"scale is {scale!r}; expected a positive number")
+    if forward_axis is None or up_axis is None:
+        return None if scale == 1 else ("", "", float(scale))
+    forward, up = _options.axis("forward_axis", forward_axis), _options.axis("up_axis", up_axis)
+    _options.check_axes(forward, up)
+    return forward, up, float(scale)
 
 
 def _scene_of(mesh: Mesh, written: WriteOptions) -> Scene:

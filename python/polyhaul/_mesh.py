@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from polyhaul import _arrays, _given
+from polyhaul import _arrays, _given, _polyhaul
 from polyhaul._arrays import Flags, Floats, Indices, Slots
 from polyhaul._curve import Curve, curve_from_plain, curve_of, curves_to_plain
 from polyhaul._given import Streams, VertexGroups
@@ -363,6 +364,63 @@ class Mesh:
         """The number of corners of all faces."""
         return _size(self._faces[1])
 
+    def per_corner(self, name: str, *, missing: float = math.nan, threads: int | None = None) -> npt.NDArray[Any] | None:
+        """The values of an attribute at every corner of the faces, whatever its domain: ``None`` if there are none.
+
+        Args:
+            name: ``"uvs"`` (c, 2), ``"normals"`` (c, 3), ``"colors"`` (c, 4), or the name of a column per vertex or per
+                face (c,).
+            missing: the value for corners without a uv or a normal.
+            threads: worker threads; ``None`` for all cores.
+
+        Returns:
+            A new array, which may be changed.
+
+        Raises:
+            KeyError: the mesh has no column of this name.
+        """
+        if name in ("uvs", "normals", "colors"):
+            found = _polyhaul.per_corner(self._to_native(), name, missing, threads)
+            columns = {"uvs": 2, "normals": 3, "colors": 4}[name]
+            return None if found is None else np.frombuffer(found, np.float32).reshape(-1, columns)
+        if name in self.vertex_columns:
+            return np.asarray(self.vertex_columns[name])[self.corner_positions]
+        if name in self.face_columns:
+            return np.repeat(np.asarray(self.face_columns[name]), np.diff(self.face_offsets.astype(np.int64)))
+        raise KeyError(name)
+
+    def weld(self, *, threads: int | None = None) -> Mesh:
+        """A mesh with one index per corner, as graphics hardware needs it: uvs and normals are per vertex, and a position
+        is repeated for each different pair of them. Vertices are in the order of the corners that use them first,
+        followed by positions that no face uses."""
+        return self._changed(_polyhaul.mesh_weld(self._without_statements()._to_native(), threads))
+
+    def triangulate(self, *, threads: int | None = None) -> Mesh:
+        """A mesh with triangles only, in the order of the faces that they come from."""
+        return self._changed(_polyhaul.mesh_triangulate(self._without_statements()._to_native(), threads))
+
+    def transform(self, matrix: npt.ArrayLike, *, threads: int | None = None) -> Mesh:
+        """A mesh moved by a matrix, (4, 4) numbers, or (3, 4) or (3, 3): positions are multiplied from the left, and
+        normals stay perpendicular to faces. A matrix that mirrors also reverses the corners of faces."""
+        given = np.asarray(matrix, np.float64)
+        if given.shape not in ((4, 4), (3, 4), (3, 3)):
+            raise ValueError(f"matrix has shape {given.shape}; expected (4, 4), (3, 4) or (3, 3)")
+        whole = np.eye(4)
+        whole[: given.shape[0], : given.shape[1]] = given
+        moved = _polyhaul.mesh_transform(self._without_statements()._to_native(), whole.tolist(), threads)
+        return self._changed(moved)
+
+    def _changed(self, native: NativeMesh) -> Mesh:
+        """A mesh that native code made of this one."""
+        mesh = mesh_from_native(native, self._materials)
+        mesh._of_file = False
+        return mesh
+
+    def _section(self, start: Counts, end: Counts) -> Mesh:
+        """A section of a file as a mesh of its own."""
+        native = _polyhaul.mesh_section(self._to_native(), start, end)
+        return mesh_from_native(native, self._materials)._without_statements()
+
     def _repr_png_(self) -> bytes:
         """What a notebook shows: a picture."""
         from polyhaul._preview import png
@@ -558,7 +616,7 @@ def mesh_from_native(native: NativeMesh, materials: Sequence[Material]) -> Mesh:
 
 
 def _plain_of(native: NativeMesh) -> dict[str, Any]:
-    """All that a mesh has; its arrays are views of that memory."""
+    """All that a mesh has; its arrays are views of that memory, which may be written to if it is for Python."""
     view = _arrays.view
     data = native.arrays()
     positions = view(data["positions"], np.float32, 3)

@@ -18,6 +18,11 @@ __all__ = [
     "gather",
     "import_texture",
     "info",
+    "mesh_section",
+    "mesh_transform",
+    "mesh_triangulate",
+    "mesh_weld",
+    "per_corner",
     "preview",
     "preview_scene",
     "read",
@@ -91,7 +96,14 @@ def read(
     options: dict[str, Any],
     progress: Callable[[int, int | None], Any] | None,
     flatten: bool,
+    turn: tuple[str, str, float] | None,
+    writable: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]: ...
+def mesh_section(mesh: NativeMesh, start: tuple[int, ...], end: tuple[int, ...]) -> NativeMesh: ...
+def mesh_weld(mesh: NativeMesh, threads: int | None) -> NativeMesh: ...
+def mesh_triangulate(mesh: NativeMesh, threads: int | None) -> NativeMesh: ...
+def mesh_transform(mesh: NativeMesh, matrix: list[list[float]], threads: int | None) -> NativeMesh: ...
+def per_corner(mesh: NativeMesh, name: str, missing: float, threads: int | None) -> Array | None: ...
 def write(
     scene: dict[str, Any],
     target: dict[str, Any],

@@ -112,6 +112,16 @@ class Object:
         """Its polylines in the mesh."""
         return self._section(4)
 
+    def to_mesh(self) -> Mesh:
+        """The object as a mesh of its own: with the positions, uvs and normals of its section, indices from 0, and
+        material slots, smooth flags and no statements. What it refers to in other sections comes after its own.
+
+        An object that is a whole mesh gives that mesh; its transform is not applied (see :meth:`polyhaul.Mesh.transform`).
+        """
+        if self._start is None or self._end is None:
+            return self.mesh._without_statements()
+        return self.mesh._section(self._start, self._end)
+
     def __repr__(self) -> str:
         return f"<polyhaul.Object {self.name!r}: {len(self.positions)} positions, {len(self.faces)} faces>"
 

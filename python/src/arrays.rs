@@ -64,9 +64,9 @@ impl Array {
         Array { start, length, is_shared: true, _owner: Box::new(owner) }
     }
 
-    /// The values of a shared array.
-    pub(crate) fn from_values<T: NoUninit + Send + Sync>(values: &model::Array<T>) -> Array {
-        Array::new(values.clone())
+    /// The values of a shared array. If Python may write to them, the library uses them only when it is called.
+    pub(crate) fn from_values<T: NoUninit + Send + Sync>(values: &model::Array<T>, is_writable: bool) -> Array {
+        Array { is_shared: !is_writable, ..Array::new(values.clone()) }
     }
 }
 

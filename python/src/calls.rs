@@ -3,10 +3,12 @@
 use crate::arrays::Held;
 use crate::errors;
 use crate::job::{self, Caller, Job};
-use crate::options::{Read, Write};
+use crate::options::{self, Read, Write};
 use crate::report;
 use crate::scene::{SceneIn, scene_to_python};
 use crate::streams::{Callback, HostReader, HostWriter};
+use polyhaul::model::Axes;
+use polyhaul::ops::SceneOps;
 use polyhaul::options::Resolve;
 use polyhaul::{Content, Input, Output, ReadOptions, Report};
 use pyo3::prelude::*;
@@ -35,23 +37,37 @@ pub(crate) struct Target {
 }
 
 /// Reads a scene: the scene and the report, as dicts. One for a renderer becomes meshes and objects if it should be
-/// flattened.
+/// flattened. `turn` has other axes, forward and up, and a scale; without
+/// names, the axes stay.
 #[pyfunction]
-#[pyo3(signature = (source, options, progress, flatten))]
+#[pyo3(signature = (source, options, progress, flatten, turn, writable))]
 pub(crate) fn read<'py>(
     py: Python<'py>,
     source: Source,
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
     flatten: bool,
+    turn: Option<(String, String, f32)>,
+    writable: bool,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+    let (axes, scale) = match turn {
+        Some((forward, up, scale)) if forward.is_empty() && up.is_empty() => (None, Some(scale)),
+        Some((forward, up, scale)) => {
+            (Some(Axes { forward: options::axis(&forward)?, up: options::axis(&up)? }), Some(scale))
+        }
+        None => (None, None),
+    };
     let loaded = reading(py, source, options, progress, move |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).scene()?;
-        let loaded = if flatten { loaded.flattened(&options.limits)? } else { loaded };
+        let mut loaded = if flatten { loaded.flattened(&options.limits)? } else { loaded };
+        if let Some(scale) = scale {
+            let to = axes.unwrap_or(loaded.value.axes);
+            loaded.value.turn_with(to, scale, &options.run)?;
+        }
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
     })?;
-    Ok((scene_to_python(py, loaded.value)?, report::report(py, &loaded.report)?))
+    Ok((scene_to_python(py, loaded.value, writable)?, report::report(py, &loaded.report)?))
 }
 
 /// Writes a scene: the report, as a dict.

@@ -21,6 +21,7 @@ mod render;
 mod report;
 mod rows;
 mod scene;
+mod shapes;
 mod streams;
 mod tables;
 mod textures;
@@ -50,6 +51,8 @@ mod _polyhaul {
     use super::render::NativeRender;
     #[pymodule_export]
     use super::rows::{format_rows, write_rows};
+    #[pymodule_export]
+    use super::shapes::{mesh_section, mesh_transform, mesh_triangulate, mesh_weld, per_corner};
     #[pymodule_export]
     use super::tables::{read_array, read_tables, write_tables};
     #[pymodule_export]

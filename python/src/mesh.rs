@@ -5,41 +5,58 @@ use crate::arrays::{Array, Held, Row};
 use crate::fitting::{Given, fitting};
 use crate::tables::{self, ColumnIn, ColumnOut};
 use polyhaul::model::{self, Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::collections::TryReserveError;
 
-/// A mesh of the library, which never changes. Its arrays are shared: views of them may outlive it.
+/// A mesh of the library, which never changes, unless Python may write to its arrays. These are shared: views of them may
+/// outlive it.
 #[pyclass(frozen, module = "polyhaul._polyhaul")]
-pub(crate) struct NativeMesh(Mesh);
+pub(crate) struct NativeMesh {
+    mesh: Mesh,
+    is_writable: bool,
+}
 
 #[pymethods]
 impl NativeMesh {
     /// The mesh of these arrays, as [`NativeMesh::arrays`] gives them.
     #[new]
     fn from_arrays(arrays: MeshIn) -> PyResult<NativeMesh> {
-        arrays.mesh().map(NativeMesh)
+        arrays.mesh().map(NativeMesh::of_python)
     }
 
     /// The mesh of a user's arguments, if all of them can be used unchanged.
     #[staticmethod]
     fn fitting(given: Given<'_>) -> Option<NativeMesh> {
-        fitting(&given).map(NativeMesh)
+        fitting(&given).map(NativeMesh::of_python)
     }
 
     /// All arrays, by the names of the library's fields.
     fn arrays(&self) -> MeshOut {
-        MeshOut::from(&self.0)
+        MeshOut::new(&self.mesh, self.is_writable)
     }
 
     /// The number of elements of each kind.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.counts().to_array())
+        PyTuple::new(py, self.mesh.counts().to_array())
     }
 }
 
 impl NativeMesh {
+    /// A mesh of arrays of Python.
+    fn of_python(mesh: Mesh) -> NativeMesh {
+        NativeMesh { mesh, is_writable: false }
+    }
+
+    /// A mesh of the library whose arrays Python may change; only columns are read-only still.
+    pub(crate) fn writable(mut mesh: Mesh) -> PyResult<NativeMesh> {
+        // Memory of somebody else is copied.
+        own(&mut mesh).map_err(|_| PyMemoryError::new_err("out of memory for writable arrays"))?;
+        Ok(NativeMesh { is_writable: true, ..NativeMesh::new(mesh) })
+    }
+
     /// A mesh of the library. Its arrays do not move.
     pub(crate) fn new(mut mesh: Mesh) -> NativeMesh {
         mesh.positions.share();
@@ -61,12 +78,12 @@ impl NativeMesh {
         mesh.vertex_groups.iter_mut().for_each(|group| group.weights.share());
         tables::share(&mut mesh.vertex_columns);
         tables::share(&mut mesh.face_columns);
-        NativeMesh(mesh)
+        NativeMesh { mesh, is_writable: false }
     }
 
     /// The same mesh for the library; the arrays are shared.
     pub(crate) fn mesh(&self) -> Mesh {
-        self.0.clone()
+        self.mesh.clone()
     }
 }
 
@@ -123,32 +140,32 @@ struct CurveOut {
 /// A run as Python sees it: the counts, then the value.
 type RunRow = [u32; Counts::KINDS + 1];
 
-impl From<&Mesh> for MeshOut {
-    fn from(mesh: &Mesh) -> MeshOut {
+impl MeshOut {
+    fn new(mesh: &Mesh, is_writable: bool) -> MeshOut {
         MeshOut {
-            positions: Array::from_values(&mesh.positions),
-            position_weights: Array::from_values(&mesh.position_weights),
-            colors: Array::from_values(&mesh.colors),
-            uvs: Array::from_values(&mesh.uvs),
+            positions: Array::from_values(&mesh.positions, is_writable),
+            position_weights: Array::from_values(&mesh.position_weights, is_writable),
+            colors: Array::from_values(&mesh.colors, is_writable),
+            uvs: Array::from_values(&mesh.uvs, is_writable),
             uv_domain: domain_name(mesh.uv_domain),
-            uv_depths: Array::from_values(&mesh.uv_depths),
-            normals: Array::from_values(&mesh.normals),
+            uv_depths: Array::from_values(&mesh.uv_depths, is_writable),
+            normals: Array::from_values(&mesh.normals, is_writable),
             normal_domain: domain_name(mesh.normal_domain),
-            faces: (&mesh.faces).into(),
-            lines: (&mesh.lines).into(),
-            points: Array::from_values(&mesh.points),
+            faces: ElementsOut::new(&mesh.faces, is_writable),
+            lines: ElementsOut::new(&mesh.lines, is_writable),
+            points: Array::from_values(&mesh.points, is_writable),
             curves: mesh.curves.iter().map(CurveOut::from).collect(),
             material_runs: runs_out(&mesh.material_runs),
             group_runs: runs_out(&mesh.group_runs),
             smoothing_runs: runs_out(&mesh.smoothing_runs),
             groups: mesh.groups.clone(),
-            face_materials: Array::from_values(&mesh.face_materials),
-            face_smooth: Array::from_values(&mesh.face_smooth),
-            sharp_edges: Array::from_values(&mesh.sharp_edges),
+            face_materials: Array::from_values(&mesh.face_materials, is_writable),
+            face_smooth: Array::from_values(&mesh.face_smooth, is_writable),
+            sharp_edges: Array::from_values(&mesh.sharp_edges, is_writable),
             vertex_groups: mesh
                 .vertex_groups
                 .iter()
-                .map(|it| (it.name.clone(), Array::from_values(&it.weights)))
+                .map(|it| (it.name.clone(), Array::from_values(&it.weights, is_writable)))
                 .collect(),
             vertex_columns: tables::columns_to_python(&mesh.vertex_columns),
             face_columns: tables::columns_to_python(&mesh.face_columns),
@@ -160,11 +177,32 @@ fn domain_name(domain: Domain) -> Option<&'static str> {
     DOMAINS.iter().find(|(known, _)| *known == domain).map(|(_, name)| *name)
 }
 
-impl From<&Elements> for ElementsOut {
-    fn from(elements: &Elements) -> ElementsOut {
+/// Makes the arrays of a mesh, other than columns, its own.
+fn own(mesh: &mut Mesh) -> Result<(), TryReserveError> {
+    mesh.positions.to_mut()?;
+    mesh.position_weights.to_mut()?;
+    mesh.colors.to_mut()?;
+    mesh.uvs.to_mut()?;
+    mesh.uv_depths.to_mut()?;
+    mesh.normals.to_mut()?;
+    for elements in [&mut mesh.faces, &mut mesh.lines] {
         let Elements { offsets, corner_positions, corner_uvs, corner_normals } = elements;
-        let [offsets, positions, uvs, normals] =
-            [offsets, corner_positions, corner_uvs, corner_normals].map(Array::from_values);
+        for stream in [offsets, corner_positions, corner_uvs, corner_normals] {
+            stream.to_mut()?;
+        }
+    }
+    mesh.points.to_mut()?;
+    mesh.face_materials.to_mut()?;
+    mesh.face_smooth.to_mut()?;
+    mesh.sharp_edges.to_mut()?;
+    mesh.vertex_groups.iter_mut().try_for_each(|group| group.weights.to_mut().map(drop))
+}
+
+impl ElementsOut {
+    fn new(elements: &Elements, is_writable: bool) -> ElementsOut {
+        let Elements { offsets, corner_positions, corner_uvs, corner_normals } = elements;
+        let [offsets, positions, uvs, normals] = [offsets, corner_positions, corner_uvs, corner_normals]
+            .map(|values| Array::from_values(values, is_writable));
         ElementsOut(offsets, positions, uvs, normals)
     }
 }

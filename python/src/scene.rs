@@ -63,10 +63,11 @@ pub(crate) struct SceneIn<'py> {
     render: Option<Py<NativeRender>>,
 }
 
-/// A scene as a dict; its arrays are moved.
-pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene) -> PyResult<Bound<'_, PyDict>> {
+/// A scene as a dict; its arrays are moved, and Python may write to them if they are to be writable.
+pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene, is_writable: bool) -> PyResult<Bound<'_, PyDict>> {
     let fields = PyDict::new(py);
-    let meshes: Vec<_> = std::mem::take(&mut scene.meshes).into_iter().map(NativeMesh::new).collect();
+    let native = |mesh| if is_writable { NativeMesh::writable(mesh) } else { Ok(NativeMesh::new(mesh)) };
+    let meshes: Vec<_> = std::mem::take(&mut scene.meshes).into_iter().map(native).collect::<PyResult<_>>()?;
     let render = scene.render.take().map(|render| {
         let meshes = meshes.iter().map(NativeMesh::mesh).collect();
         let (axes, folder) = (scene.axes, scene.folder.clone());

@@ -129,7 +129,12 @@ pub(crate) fn tables_from_python(tables: Vec<TableIn>) -> Vec<Table> {
 pub(crate) fn columns_to_python(columns: &[Column]) -> Vec<ColumnOut> {
     let column = |column: &Column| {
         let (kind, values) = shared(&column.values);
-        ColumnOut(column.name.clone(), kind, values, column.offsets.as_ref().map(Array::from_values))
+        ColumnOut(
+            column.name.clone(),
+            kind,
+            values,
+            column.offsets.as_ref().map(|offsets| Array::from_values(offsets, false)),
+        )
     };
     columns.iter().map(column).collect()
 }
@@ -168,7 +173,7 @@ fn owned(values: Values) -> PyResult<(&'static str, Array)> {
 
 /// The numbers, which are shared, and the name of their type in Python.
 fn shared(values: &Values) -> (&'static str, Array) {
-    (scalar_name(values.scalar()), with_values!(values, array => Array::from_values(array)))
+    (scalar_name(values.scalar()), with_values!(values, array => Array::from_values(array, false)))
 }
 
 fn out_of_memory(error: std::collections::TryReserveError) -> PyErr {

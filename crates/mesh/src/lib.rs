@@ -9,7 +9,9 @@
     allow(dead_code, unused_imports, reason = "formats use it that are not built")
 )]
 
+pub mod affine;
 pub mod check;
+pub mod corners;
 pub mod dedup;
 pub mod domains;
 pub mod frame;
@@ -24,6 +26,7 @@ pub mod parts;
 pub mod place;
 #[cfg(feature = "ply")]
 pub mod ply;
+pub mod section;
 #[cfg(feature = "stl")]
 pub mod stl;
 pub mod table;
@@ -31,3 +34,4 @@ pub mod transform;
 pub mod triangulate;
 pub mod vertices;
 pub mod weld;
+pub mod welded;

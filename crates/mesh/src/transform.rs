@@ -62,6 +62,28 @@ pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOpti
     Ok(())
 }
 
+/// Turns and scales a scene as [`transform_axes`] does, and the transforms of its objects with it: every object is where
+/// it was, in the new coordinates.
+///
+/// # Errors
+///
+/// As for [`transform_axes`].
+pub fn turn_scene(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
+    let turn = axes_matrix(scene.axes, to)?;
+    transform_axes(scene, to, scale, options)?;
+    for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
+        let [rows @ .., _] = *transform;
+        let turned =
+            turn.map(|row| [0, 1, 2, 3].map(|column| (0..3).map(|at| row[at] * rows[at][column]).sum::<f32>()));
+        for (row, turned) in transform.iter_mut().zip(turned) {
+            // Columns move like rows: the inverse of a rotation is its transpose.
+            let part = |axis: usize| (0..3).map(|at| turned[at] * turn[axis][at]).sum::<f32>();
+            *row = [part(0), part(1), part(2), turned[3] * scale];
+        }
+    }
+    Ok(())
+}
+
 /// The identity transform.
 pub const UNMOVED: [[f32; 4]; 4] =
     [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];

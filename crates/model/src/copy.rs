@@ -4,7 +4,7 @@
 
 use crate::error::{Error, Result, try_copy};
 use crate::render::{Instances, Render, Segment};
-use crate::{Array, Column, Curve, Elements, Mesh, Scene, Table};
+use crate::{Array, Column, Curve, Elements, Mesh, Scene, Table, map_values};
 
 /// A copy of a scene without its materials and libraries, which only the caller changes.
 pub fn scene(scene: &Scene) -> Result<Scene> {
@@ -51,6 +51,38 @@ fn segment(segment: &Segment) -> Result<Segment> {
         doubles: segment.doubles.clone(),
         folder: segment.folder.clone(),
     })
+}
+
+/// Some rows of a column, which may be lists. Rows that it does not have are left out; a column without any rows stays so.
+pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Result<Column> {
+    let name = column.name.clone();
+    let Some(offsets) = &column.offsets else {
+        return Ok(Column { name, values: map_values!(&column.values, array => some(array, rows)?), offsets: None });
+    };
+    let list = |row: usize| match offsets.get(row..).unwrap_or_default() {
+        [start, end, ..] => *start as usize..*end as usize,
+        _ => 0..0,
+    };
+    let mut ends = Vec::new();
+    ends.try_reserve_exact(rows.clone().count() + 1)?;
+    ends.push(0u32);
+    let mut end = 0;
+    ends.extend(rows.clone().map(|row| {
+        end += list(row).len() as u32;
+        end
+    }));
+    let values = map_values!(&column.values, array => some(array, rows.flat_map(list))?);
+    Ok(Column { name, values, offsets: Some(ends.into()) })
+}
+
+/// Some elements of an array. Those that it does not have are left out.
+pub fn some<T: Copy>(array: &Array<T>, which: impl Iterator<Item = usize> + Clone) -> Result<Array<T>> {
+    let mut picked = Vec::new();
+    if !array.is_empty() {
+        picked.try_reserve_exact(which.clone().count())?;
+        picked.extend(which.filter_map(|index| array.get(index)));
+    }
+    Ok(picked.into())
 }
 
 fn mesh(mesh: &Mesh) -> Result<Mesh> {

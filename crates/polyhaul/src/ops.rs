@@ -31,9 +31,9 @@ pub use polyhaul_pbrt::places::{Matrix32, Matrix64, Places32, Places64, places32
 
 use crate::options::RunOptions;
 use polyhaul_image::{mipmaps, samples};
-use polyhaul_mesh::{domains, transform, triangulate, weld};
+use polyhaul_mesh::{affine, corners, domains, section, transform, triangulate, weld, welded};
 use polyhaul_model::error::Result;
-use polyhaul_model::{Axes, Channels, ColorSpace, Image, Mesh, Scene};
+use polyhaul_model::{Axes, Channels, ColorSpace, Counts, Image, Mesh, Scene};
 
 /// Operations on a [`Mesh`].
 ///
@@ -83,6 +83,45 @@ pub trait MeshOps {
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of values does not match the attribute's domain.
     fn index_attributes(&mut self) -> Result<()>;
+
+    /// Returns a mesh whose corners have a single index, with uvs and normals per vertex; see
+    /// [`polyhaul_mesh::welded::welded`].
+    ///
+    /// # Errors
+    /// The same errors as [`MeshOps::weld_with`].
+    fn welded_with(&self, run: &RunOptions) -> Result<Mesh>;
+
+    /// Multiplies positions by a matrix, and turns normals; see [`polyhaul_mesh::affine::transform`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the matrix has a last row other than 0 0 0 1, or entries that are
+    /// not finite.
+    fn transform_with(&mut self, matrix: &[[f64; 4]; 4], run: &RunOptions) -> Result<()>;
+
+    /// Returns the section of an object as a mesh of its own, with indices from 0; see
+    /// [`polyhaul_mesh::section::section`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such section, or an index is out of range.
+    fn section(&self, start: Counts, end: Counts) -> Result<Mesh>;
+
+    /// Returns the uv of every corner, `missing` for those without one; `None` if there are no uvs.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of values does not match the attribute's domain.
+    fn corner_uvs_with(&self, missing: [f32; 2], run: &RunOptions) -> Result<Option<Vec<[f32; 2]>>>;
+
+    /// Returns the normal of every corner, `missing` for those without one; `None` if there are no normals.
+    ///
+    /// # Errors
+    /// The same errors as [`MeshOps::corner_uvs_with`].
+    fn corner_normals_with(&self, missing: [f32; 3], run: &RunOptions) -> Result<Option<Vec<[f32; 3]>>>;
+
+    /// Returns the color of every corner; `None` if there are no colors.
+    ///
+    /// # Errors
+    /// The same errors as [`MeshOps::corner_uvs_with`].
+    fn corner_colors_with(&self, run: &RunOptions) -> Result<Option<Vec<[f32; 4]>>>;
 }
 
 impl MeshOps for Mesh {
@@ -96,6 +135,30 @@ impl MeshOps for Mesh {
 
     fn index_attributes(&mut self) -> Result<()> {
         domains::index_attributes(self)
+    }
+
+    fn welded_with(&self, run: &RunOptions) -> Result<Mesh> {
+        welded::welded(self, run)
+    }
+
+    fn transform_with(&mut self, matrix: &[[f64; 4]; 4], run: &RunOptions) -> Result<()> {
+        affine::transform(self, matrix, run)
+    }
+
+    fn section(&self, start: Counts, end: Counts) -> Result<Mesh> {
+        section::section(self, start, end)
+    }
+
+    fn corner_uvs_with(&self, missing: [f32; 2], run: &RunOptions) -> Result<Option<Vec<[f32; 2]>>> {
+        corners::corner_uvs(self, missing, run)
+    }
+
+    fn corner_normals_with(&self, missing: [f32; 3], run: &RunOptions) -> Result<Option<Vec<[f32; 3]>>> {
+        corners::corner_normals(self, missing, run)
+    }
+
+    fn corner_colors_with(&self, run: &RunOptions) -> Result<Option<Vec<[f32; 4]>>> {
+        corners::corner_colors(self, run)
     }
 }
 
@@ -128,6 +191,12 @@ pub trait SceneOps {
     /// # Errors
     /// The same errors as [`SceneOps::transform_axes`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     fn transform_axes_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()>;
+
+    /// Like [`SceneOps::transform_axes_with`], and changes the transforms of objects accordingly: nothing moves.
+    ///
+    /// # Errors
+    /// The same errors as [`SceneOps::transform_axes_with`].
+    fn turn_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()>;
 }
 
 impl SceneOps for Scene {
@@ -137,6 +206,10 @@ impl SceneOps for Scene {
 
     fn transform_axes_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()> {
         transform::transform_axes(self, to, scale, run)
+    }
+
+    fn turn_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()> {
+        transform::turn_scene(self, to, scale, run)
     }
 }
 

@@ -1,0 +1,103 @@
+//! Moves a mesh by a matrix.
+//!
+//! Other axes and a scale, which need no multiplications, are in [`crate::transform`]; what writers do with the transforms
+//! of objects is in [`crate::frame`].
+
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Domain, Elements, Mesh};
+use polyhaul_pipeline::arrays::PIECE;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+
+/// Multiplies positions by a matrix from the left, and turns normals so that they stay perpendicular to their faces, in
+/// `f64`; normals get unit length unless they have none. A matrix that mirrors also reverses the corners of faces, so
+/// that these still show the same side.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1, or if there is not one value per corner
+/// for an attribute per corner; [`ErrorKind::Memory`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_model::Mesh;
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// let mut mesh = Mesh { positions: vec![[1.0, 2.0, 3.0]].into(), ..Mesh::default() };
+/// let matrix = [[2.0, 0.0, 0.0, 10.0], [0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+/// polyhaul_mesh::affine::transform(&mut mesh, &matrix, &RunOptions::default())?;
+/// assert_eq!(mesh.positions, [[12.0, 4.0, 6.0]]);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn transform(mesh: &mut Mesh, matrix: &[[f64; 4]; 4], options: &RunOptions) -> Result<()> {
+    let [x, y, z, last] = matrix;
+    if matrix.iter().flatten().any(|entry| !entry.is_finite()) || *last != [0.0, 0.0, 0.0, 1.0] {
+        return Err(Error::new(ErrorKind::Usage, "expected a matrix of finite numbers with 0 0 0 1 as its last row"));
+    }
+    let rows = [x, y, z].map(|row| [row[0], row[1], row[2]]);
+    let shift = [x[3], y[3], z[3]];
+    // The inverse transposed, but for a factor.
+    let turned = [cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1])];
+    let determinant = dot(rows[0], turned[0]);
+    let sign = if determinant < 0.0 { -1.0 } else { 1.0 };
+    let threads = options.worker_threads();
+    each(threads, mesh.positions.to_mut()?, |position| {
+        std::array::from_fn(|axis| (dot(rows[axis], position) + shift[axis]) as f32)
+    });
+    each(threads, mesh.normals.to_mut()?, |normal| {
+        let turned = turned.map(|row| sign * dot(row, normal));
+        let length = dot(turned, turned).sqrt();
+        turned.map(|part| (if length > 0.0 { part / length } else { part }) as f32)
+    });
+    if determinant < 0.0 { reverse(mesh) } else { Ok(()) }
+}
+
+/// Replaces each vector.
+fn each(threads: usize, vectors: &mut [[f32; 3]], change: impl Fn([f64; 3]) -> [f32; 3] + Sync) {
+    for_each_item(
+        threads,
+        vectors.chunks_mut(PIECE),
+        || (),
+        |(), piece| piece.iter_mut().for_each(|vector| *vector = change(vector.map(f64::from))),
+    );
+}
+
+/// Reverses the corners of every face, and what belongs to them. The first corner stays the first.
+fn reverse(mesh: &mut Mesh) -> Result<()> {
+    let count = mesh.faces.corner_positions.len();
+    for (domain, values) in [(mesh.uv_domain, mesh.uvs.len()), (mesh.normal_domain, mesh.normals.len())] {
+        if domain == Domain::Corner && values != count && values != 0 {
+            return Err(Error::new(ErrorKind::Usage, format!("{values} values for {count} corners")));
+        }
+    }
+    if mesh.uv_domain == Domain::Corner {
+        reverse_each(&mesh.faces, mesh.uvs.to_mut()?);
+        reverse_each(&mesh.faces, mesh.uv_depths.to_mut()?);
+    }
+    if mesh.normal_domain == Domain::Corner {
+        reverse_each(&mesh.faces, mesh.normals.to_mut()?);
+    }
+    let faces = Elements { offsets: mesh.faces.offsets.clone(), ..Elements::default() };
+    for stream in [&mut mesh.faces.corner_positions, &mut mesh.faces.corner_uvs, &mut mesh.faces.corner_normals] {
+        reverse_each(&faces, stream.to_mut()?);
+    }
+    Ok(())
+}
+
+/// Reverses the values of each face's corners, apart from the first.
+fn reverse_each<T>(faces: &Elements, values: &mut [T]) {
+    for face in 0..faces.len() {
+        if let Some([_, rest @ ..]) = values.get_mut(faces.corners(face)) {
+            rest.reverse();
+        }
+    }
+}
+
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}

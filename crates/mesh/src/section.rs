@@ -1,0 +1,247 @@
+//! A section of a mesh as a mesh of its own.
+//!
+//! Readers keep one mesh per file, and objects are sections of it: ranges of every kind of element. See
+//! [`crate::parts`] for writing sections where they are.
+
+use polyhaul_model::copy::{self, some};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, NONE, Run, VertexGroup};
+use std::ops::Range;
+
+/// Returns the section from `start` up to `end`, with indices from 0.
+///
+/// It has the positions, uvs and normals of its own ranges, in order, followed by those of other sections that its
+/// elements refer to. Materials, groups and smoothing that were in effect at `start` apply from its first element on.
+/// A section that is the whole mesh shares the arrays with it.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] if the mesh has no such section or an index out of range; [`ErrorKind::Memory`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_model::{Counts, Elements, Mesh};
+///
+/// let mesh = Mesh {
+///     positions: vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]].into(),
+///     faces: Elements { offsets: vec![0, 3, 6].into(), corner_positions: vec![0, 1, 2, 3, 2, 1].into(), ..Elements::default() },
+///     ..Mesh::default()
+/// };
+/// let start = Counts { positions: 3, faces: 1, ..Counts::default() };
+/// let second = polyhaul_mesh::section::section(&mesh, start, mesh.counts())?;
+/// assert_eq!(second.positions, [[3.0; 3], [1.0; 3], [2.0; 3]]);
+/// assert_eq!(second.faces.corner_positions, [0, 2, 1]);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn section(mesh: &Mesh, start: Counts, end: Counts) -> Result<Mesh> {
+    if !start.precedes(end) || !end.precedes(mesh.counts()) {
+        return Err(Error::new(ErrorKind::Usage, "the mesh has no such section"));
+    }
+    if start == Counts::default() && end == mesh.counts() {
+        return Ok(mesh.clone());
+    }
+    let range = |part: fn(&Counts) -> u32| part(&start) as usize..part(&end) as usize;
+    let (faces, lines) = (range(|counts| counts.faces), range(|counts| counts.lines));
+    let (mut faces, face_corners) = elements(&mesh.faces, faces)?;
+    let (mut lines, _) = elements(&mesh.lines, lines)?;
+    let mut points = some(&mesh.points, range(|counts| counts.points))?;
+    let mut curves = curves(mesh, start, end)?;
+
+    let control_points = || curves.iter().flat_map(|curve| &curve.control_points).copied();
+    let used = [&faces.corner_positions, &lines.corner_positions, &points].map(|indices| &indices[..]);
+    let positions = Picked::new(range(|counts| counts.positions), mesh.positions.len(), &used, control_points())?;
+    let indexed = |domain: Domain, own: Range<usize>, count: usize, streams: [&[u32]; 2]| match domain {
+        Domain::Indexed => Picked::new(own, count, &streams, std::iter::empty()),
+        _ => Picked::new(0..0, 0, &[], std::iter::empty()),
+    };
+    let uvs = [&faces.corner_uvs[..], &lines.corner_uvs[..]];
+    let uvs = indexed(mesh.uv_domain, range(|counts| counts.uvs), mesh.uvs.len(), uvs)?;
+    let normals = [&faces.corner_normals[..], &[]];
+    let normals = indexed(mesh.normal_domain, range(|counts| counts.normals), mesh.normals.len(), normals)?;
+
+    for stream in [&mut faces.corner_positions, &mut lines.corner_positions, &mut points] {
+        positions.renumber(stream.to_mut()?);
+    }
+    curves.iter_mut().for_each(|curve| positions.renumber(&mut curve.control_points));
+    for stream in [&mut faces.corner_uvs, &mut lines.corner_uvs] {
+        uvs.renumber(stream.to_mut()?);
+    }
+    normals.renumber(faces.corner_normals.to_mut()?);
+
+    let of_faces = start.faces as usize..end.faces as usize;
+    let picks = SectionPicks { positions: &positions, faces: of_faces, corners: face_corners };
+    Ok(Mesh {
+        uvs: picks.attribute(&mesh.uvs, mesh.uv_domain, &uvs)?,
+        uv_domain: mesh.uv_domain,
+        uv_depths: picks.attribute(&mesh.uv_depths, mesh.uv_domain, &uvs)?,
+        normals: picks.attribute(&mesh.normals, mesh.normal_domain, &normals)?,
+        normal_domain: mesh.normal_domain,
+        material_runs: runs(&mesh.material_runs, start, end)?,
+        group_runs: runs(&mesh.group_runs, start, end)?,
+        smoothing_runs: runs(&mesh.smoothing_runs, start, end)?,
+        groups: mesh.groups.clone(),
+        faces,
+        lines,
+        points,
+        curves,
+        ..picks.rest(mesh)?
+    })
+}
+
+/// The values of a kind that a section has.
+struct Picked {
+    own: Range<usize>,
+    /// Those of other sections, in order.
+    others: Vec<u32>,
+}
+
+impl Picked {
+    fn new(own: Range<usize>, count: usize, streams: &[&[u32]], more: impl Iterator<Item = u32>) -> Result<Picked> {
+        let mut others: Vec<u32> = Vec::new();
+        let is_other = |index: u32| index != NONE && !own.contains(&(index as usize));
+        for stream in streams {
+            // One look at the ends of a stream that stays inside, which is the usual case.
+            if stream.iter().any(|&index| is_other(index)) {
+                for &index in stream.iter().filter(|&&index| is_other(index)) {
+                    try_push(&mut others, index, "a section")?;
+                }
+            }
+        }
+        for index in more.filter(|&index| is_other(index)) {
+            try_push(&mut others, index, "a section")?;
+        }
+        others.sort_unstable();
+        others.dedup();
+        if let Some(last) = others.last().filter(|&&last| last as usize >= count) {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                format!("index {last} is out of range: there are {count} elements"),
+            ));
+        }
+        Ok(Picked { own, others })
+    }
+
+    /// The new numbers in place of the old ones.
+    fn renumber(&self, indices: &mut [u32]) {
+        let start = self.own.start as u32;
+        if self.others.is_empty() {
+            for index in indices {
+                *index = if *index == NONE { NONE } else { index.wrapping_sub(start) };
+            }
+            return;
+        }
+        for index in indices.iter_mut().filter(|index| **index != NONE) {
+            *index = match self.others.binary_search(index) {
+                Ok(place) => (self.own.len() + place) as u32,
+                Err(_) => index.wrapping_sub(start),
+            };
+        }
+    }
+
+    /// The old numbers in their new order.
+    fn all(&self) -> impl Iterator<Item = usize> + Clone {
+        self.own.clone().chain(self.others.iter().map(|&index| index as usize))
+    }
+}
+
+/// What a section has of each domain.
+struct SectionPicks<'a> {
+    positions: &'a Picked,
+    faces: Range<usize>,
+    corners: Range<usize>,
+}
+
+impl SectionPicks<'_> {
+    /// The values of an attribute of a domain; `indexed` are those of an index stream.
+    fn attribute<T: Copy>(&self, values: &Array<T>, domain: Domain, indexed: &Picked) -> Result<Array<T>> {
+        match domain {
+            Domain::Indexed => some(values, indexed.all()),
+            Domain::Vertex => some(values, self.positions.all()),
+            Domain::Corner => some(values, self.corners.clone()),
+            Domain::Face => some(values, self.faces.clone()),
+        }
+    }
+
+    /// Everything that belongs to positions or faces; the other fields are empty.
+    fn rest(&self, mesh: &Mesh) -> Result<Mesh> {
+        let mut rest = Mesh {
+            positions: some(&mesh.positions, self.positions.all())?,
+            position_weights: some(&mesh.position_weights, self.positions.all())?,
+            colors: some(&mesh.colors, self.positions.all())?,
+            face_materials: some(&mesh.face_materials, self.faces.clone())?,
+            face_smooth: some(&mesh.face_smooth, self.faces.clone())?,
+            sharp_edges: self.sharp_edges(&mesh.sharp_edges)?,
+            ..Mesh::default()
+        };
+        for group in &mesh.vertex_groups {
+            let weights = some(&group.weights, self.positions.all())?;
+            try_push(&mut rest.vertex_groups, VertexGroup { name: group.name.clone(), weights }, "a section")?;
+        }
+        for own in &mesh.vertex_columns {
+            try_push(&mut rest.vertex_columns, copy::rows(own, self.positions.all())?, "a section")?;
+        }
+        for own in &mesh.face_columns {
+            try_push(&mut rest.face_columns, copy::rows(own, self.faces.clone())?, "a section")?;
+        }
+        Ok(rest)
+    }
+
+    /// The sharp edges between positions of the section.
+    fn sharp_edges(&self, edges: &[[u32; 2]]) -> Result<Array<[u32; 2]>> {
+        let has = |index: u32| {
+            self.positions.own.contains(&(index as usize)) || self.positions.others.binary_search(&index).is_ok()
+        };
+        let mut kept = Vec::new();
+        for edge in edges.iter().filter(|edge| edge.iter().all(|&index| has(index))) {
+            try_push(&mut kept, *edge, "a section")?;
+        }
+        self.positions.renumber(kept.as_flattened_mut());
+        Ok(kept.into())
+    }
+}
+
+/// Some elements with the indices that they have, and their corners.
+fn elements(all: &Elements, range: Range<usize>) -> Result<(Elements, Range<usize>)> {
+    let at = |index: usize| all.offsets.get(index).map_or(0, |&offset| offset as usize);
+    let corners = at(range.start)..at(range.end);
+    if range.is_empty() {
+        return Ok((Elements::default(), corners));
+    }
+    let mut offsets = some(&all.offsets, range.start..range.end + 1)?;
+    offsets.to_mut()?.iter_mut().for_each(|offset| *offset = offset.wrapping_sub(corners.start as u32));
+    let some = Elements {
+        offsets,
+        corner_positions: some(&all.corner_positions, corners.clone())?,
+        corner_uvs: some(&all.corner_uvs, corners.clone())?,
+        corner_normals: some(&all.corner_normals, corners.clone())?,
+    };
+    Ok((some, corners))
+}
+
+fn curves(mesh: &Mesh, start: Counts, end: Counts) -> Result<Vec<Curve>> {
+    let mut some = Vec::new();
+    for curve in &mesh.curves[start.curves as usize..end.curves as usize] {
+        try_push(&mut some, Curve { at: since(curve.at, start), ..curve.clone() }, "a section")?;
+    }
+    Ok(some)
+}
+
+/// The runs that begin in a section, after the one that is in effect where it begins.
+fn runs(all: &[Run], start: Counts, end: Counts) -> Result<Vec<Run>> {
+    let first = all.partition_point(|run| run.at.precedes(start));
+    let mut some = Vec::new();
+    if let Some(before) = first.checked_sub(1).and_then(|before| all.get(before)) {
+        try_push(&mut some, Run { at: Counts::default(), value: before.value }, "a section")?;
+    }
+    for run in all[first..].iter().take_while(|run| run.at.precedes(end) && run.at != end) {
+        try_push(&mut some, Run { at: since(run.at, start), ..*run }, "a section")?;
+    }
+    Ok(some)
+}
+
+/// Counts from a section's start on.
+fn since(counts: Counts, start: Counts) -> Counts {
+    let (counts, start) = (counts.to_array(), start.to_array());
+    Counts::from_array(std::array::from_fn(|kind| counts[kind].saturating_sub(start[kind])))
+}
