@@ -1,13 +1,16 @@
-"""Materials of Blender as materials of MTL libraries: the values and textures of a Principled BSDF, or what the viewport
-shows if there is none.
+"""Materials of Blender as materials of MTL libraries, and back: the values and textures of a Principled BSDF, or what the
+viewport shows if there is none.
 
 What Blender writes for which node is in testdata/obj/blender/README.md.
 """
 
 from __future__ import annotations
 
+import math
+import os
 from typing import Any
 
+import bpy
 import numpy as np
 import polyhaul
 
@@ -186,3 +189,140 @@ def illumination(values: dict[str, Any]) -> int:
     if values["metallic"] > 0:
         return 6 if is_transparent else 3
     return 9 if is_transparent else 2
+
+
+class Imported:
+    """The materials of a file in Blender, each made once."""
+
+    def __init__(self, options: Any, folder: str) -> None:
+        self._reuse = getattr(options, "mtl_name_collision_mode", "MAKE_UNIQUE") == "REFERENCE_EXISTING"
+        self._folder = folder
+        self._made: dict[int, Any] = {}
+
+    def of(self, material: polyhaul.Material) -> Any:
+        """Blender's material for one of the file."""
+        made = self._made.get(id(material))
+        if made is None:
+            made = bpy.data.materials.get(material.name) if self._reuse else None
+            made = self._made[id(material)] = made or self._make(material)
+        return made
+
+    def _make(self, material: polyhaul.Material) -> Any:
+        made = bpy.data.materials.new(material.name)
+        if not made.use_nodes:
+            made.use_nodes = True
+        values = values_of(material)
+        shader = next(node for node in made.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+        for name, value in values.items():
+            shader.inputs[name].default_value = value
+        made.diffuse_color = values["Base Color"]
+        made.metallic, made.roughness = values["Metallic"], values["Roughness"]
+        for place, (name, texture) in enumerate(textures_of(material)):
+            self._link(made.node_tree, shader, (name, texture), 300.0 - 300.0 * place)
+        return made
+
+    def _link(self, tree: Any, shader: Any, texture: tuple[str, polyhaul.TextureMap], height: float) -> None:
+        """Links an image to an input of the shader, at a height of the node editor."""
+        name, map_ = texture
+        node = tree.nodes.new("ShaderNodeTexImage")
+        node.location = (-480, height)
+        path = os.path.join(self._folder, map_.file.replace("\\", os.sep))
+        node.image = bpy.data.images.load(path, check_existing=True) if os.path.exists(path) else missing_image(path)
+        if map_.projection == "sphere":
+            node.projection = "SPHERE"
+        if map_.offset or map_.scale:
+            place(tree, node, map_, height)
+        if name == "Normal":
+            normal = tree.nodes.new("ShaderNodeNormalMap")
+            normal.location = (-200, height)
+            # MTL's default. Blender takes 0, which shows nothing.
+            normal.inputs["Strength"].default_value = 1.0 if map_.bump_multiplier is None else map_.bump_multiplier
+            tree.links.new(node.outputs["Color"], normal.inputs["Color"])
+            tree.links.new(normal.outputs["Normal"], shader.inputs["Normal"])
+        else:
+            tree.links.new(node.outputs["Alpha" if name == "Alpha" else "Color"], shader.inputs[name])
+
+
+def place(tree: Any, node: Any, map_: polyhaul.TextureMap, height: float) -> None:
+    """Puts a texture where the offset and the scale of its map say."""
+    coordinates, mapping = tree.nodes.new("ShaderNodeTexCoord"), tree.nodes.new("ShaderNodeMapping")
+    coordinates.location, mapping.location = (-880, height), (-680, height)
+    mapping.inputs["Location"].default_value = map_.offset or (0, 0, 0)
+    mapping.inputs["Scale"].default_value = map_.scale or (1, 1, 1)
+    tree.links.new(coordinates.outputs["UV"], mapping.inputs["Vector"])
+    tree.links.new(mapping.outputs["Vector"], node.inputs["Vector"])
+
+
+def missing_image(path: str) -> Any:
+    """An image for a file that is not there, so that its name is not lost."""
+    image = bpy.data.images.new(os.path.basename(path), 1, 1)
+    image.source, image.filepath = "FILE", path
+    return image
+
+
+def textures_of(material: polyhaul.Material) -> list[tuple[str, polyhaul.TextureMap]]:
+    """The maps of a material that an input of the shader takes, in Blender's order, the last of each kind."""
+    by_kind = {map_.kind: map_ for map_ in material.maps}
+    return [(name, by_kind[kind]) for kind, name in INPUTS.items() if kind in by_kind]
+
+
+#: The input of a Principled BSDF for each kind of map.
+INPUTS = {
+    "diffuse": "Base Color",
+    "metallic": "Metallic",
+    "specular": "Specular IOR Level",
+    "shininess": "Roughness",
+    "roughness": "Roughness",
+    "sheen": "Sheen Weight",
+    "reflection": "Metallic",
+    "emission": "Emission Color",
+    "opacity": "Alpha",
+    "bump": "Normal",
+    "normal": "Normal",
+}
+
+
+def values_of(material: polyhaul.Material) -> dict[str, Any]:
+    """The inputs of a Principled BSDF for the parameters of MTL."""
+    model = material.illumination or 0
+    roughness = material.roughness
+    if roughness is None:
+        roughness = 1.0 - math.sqrt(min(max(material.shininess or 0.0, 0.0), 1000.0) / 1000.0)
+    metallic = material.metallic
+    if metallic is None:
+        metallic = mean(material.ambient) if 3 <= model <= 8 else 0.0
+    refraction = material.refraction_index
+    values = {
+        "Base Color": (*(rgb(material.diffuse) or (0.8, 0.8, 0.8)), 1.0),
+        "Metallic": metallic,
+        "Roughness": roughness,
+        "IOR": (1.0 if model in (6, 7) else 1.5) if refraction is None else refraction,
+        "Alpha": 1.0 if material.opacity is None else material.opacity,
+        "Specular IOR Level": mean(material.specular),
+        "Transmission Weight": mean(material.transmission),
+    }
+    if rgb(material.emission) is not None:
+        values["Emission Color"] = (*rgb(material.emission), 1.0)
+    if rgb(material.emission) is not None or any(map_.kind == "emission" for map_ in material.maps):
+        values["Emission Strength"] = 1.0
+    for name, value in (
+        ("Sheen Weight", material.sheen),
+        ("Coat Weight", None if material.clearcoat is None else 0.25 * material.clearcoat),
+        ("Coat Roughness", material.clearcoat_roughness),
+        ("Anisotropic", material.anisotropy),
+        ("Anisotropic Rotation", material.anisotropy_rotation),
+    ):
+        if value is not None:
+            values[name] = value
+    return values
+
+
+def rgb(color: Any) -> tuple[float, float, float] | None:
+    """A color, unless there is none or it is not given by red, green and blue."""
+    return color if isinstance(color, tuple) and type(color) is tuple else None
+
+
+def mean(color: Any) -> float:
+    """The mean of red, green and blue; 0 without a color."""
+    channels = rgb(color)
+    return sum(channels) / 3 if channels else 0.0

@@ -410,15 +410,21 @@ class Mesh:
         moved = _polyhaul.mesh_transform(self._without_statements()._to_native(), whole.tolist(), threads)
         return self._changed(moved)
 
+    def has_clean_faces(self, *, threads: int | None = None) -> bool:
+        """Whether no face has a position twice, and no two faces have the same positions. If not, Blender and other
+        programs drop faces. Faces are compared by hashes: a clean mesh may be reported as unclean, though in
+        practice it is not."""
+        return _polyhaul.mesh_is_clean(self._to_native(), threads)
+
     def _changed(self, native: NativeMesh) -> Mesh:
         """A mesh that native code made of this one."""
         mesh = mesh_from_native(native, self._materials)
         mesh._of_file = False
         return mesh
 
-    def _section(self, start: Counts, end: Counts) -> Mesh:
+    def _section(self, start: Counts, end: Counts, used_only: bool) -> Mesh:
         """A section of a file as a mesh of its own."""
-        native = _polyhaul.mesh_section(self._to_native(), start, end)
+        native = _polyhaul.mesh_section(self._to_native(), start, end, used_only)
         return mesh_from_native(native, self._materials)._without_statements()
 
     def _repr_png_(self) -> bytes:

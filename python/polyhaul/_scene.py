@@ -112,15 +112,18 @@ class Object:
         """Its polylines in the mesh."""
         return self._section(4)
 
-    def to_mesh(self) -> Mesh:
+    def to_mesh(self, *, used_only: bool = False) -> Mesh:
         """The object as a mesh of its own: with the positions, uvs and normals of its section, indices from 0, and
-        material slots, smooth flags and no statements. What it refers to in other sections comes after its own.
+        material slots and smooth flags in place of statements. Its transform is not applied (see
+        :meth:`polyhaul.Mesh.transform`).
 
-        An object that is a whole mesh gives that mesh; its transform is not applied (see :meth:`polyhaul.Mesh.transform`).
+        Args:
+            used_only: leave out positions that no face, line, point or curve of the object uses, and sort those of other
+                sections in. Otherwise all of the section's own come first.
         """
-        if self._start is None or self._end is None:
-            return self.mesh._without_statements()
-        return self.mesh._section(self._start, self._end)
+        mesh = self.mesh if used_only or self._start is not None else self.mesh._without_statements()
+        start, end = self._start or (0,) * 7, self._end or mesh._counts
+        return mesh._section(start, end, used_only) if used_only or self._start is not None else mesh
 
     def __repr__(self) -> str:
         return f"<polyhaul.Object {self.name!r}: {len(self.positions)} positions, {len(self.faces)} faces>"

@@ -5,9 +5,12 @@ use crate::errors;
 use crate::job::{self, Job};
 use crate::mesh::NativeMesh;
 use polyhaul::model::{Counts, Mesh};
-use polyhaul::ops::MeshOps;
+use polyhaul::ops::{MeshOps, SectionPositions};
 use polyhaul::options::RunOptions;
 use pyo3::prelude::*;
+
+/// Corners of a mesh that is not worth a job: some hundred microseconds of work.
+const SMALL: usize = 1 << 16;
 
 /// The section of a mesh between these counts, as a mesh of its own.
 #[pyfunction]
@@ -16,10 +19,12 @@ pub(crate) fn mesh_section(
     mesh: &NativeMesh,
     start: [u32; Counts::KINDS],
     end: [u32; Counts::KINDS],
+    used_only: bool,
 ) -> PyResult<NativeMesh> {
+    let which = if used_only { SectionPositions::Used } else { SectionPositions::Own };
     let (mesh, start, end) = (mesh.mesh(), Counts::from_array(start), Counts::from_array(end));
     // Not a job of its own: there may be a hundred thousand sections, each of a few microseconds.
-    let section = py.detach(|| mesh.section(start, end)).map_err(|error| errors::exception(py, &error))?;
+    let section = py.detach(|| mesh.section(start, end, which)).map_err(|error| errors::exception(py, &error))?;
     Ok(NativeMesh::new(section))
 }
 
@@ -49,6 +54,13 @@ pub(crate) fn mesh_transform(
     changed(py, mesh, threads, move |mut mesh, run| mesh.transform_with(&matrix, run).map(|()| mesh))
 }
 
+/// Whether no face of a mesh has a position twice, and no two faces have the same positions.
+#[pyfunction]
+#[pyo3(signature = (mesh, threads))]
+pub(crate) fn mesh_is_clean(py: Python<'_>, mesh: &NativeMesh, threads: Option<usize>) -> PyResult<bool> {
+    asked(py, mesh, threads, |mesh, run| mesh.has_clean_faces_with(run))
+}
+
 /// The values of `uvs`, `normals` or `colors` at each corner; nothing if the mesh has none.
 #[pyfunction]
 #[pyo3(signature = (mesh, name, missing, threads))]
@@ -59,9 +71,7 @@ pub(crate) fn per_corner(
     missing: f32,
     threads: Option<usize>,
 ) -> PyResult<Option<Array>> {
-    let mesh = mesh.mesh();
-    job::run(py, None, move |job| {
-        let run = &run_options(job, threads);
+    asked(py, mesh, threads, move |mesh, run| {
         Ok(match &name[..] {
             "uvs" => mesh.corner_uvs_with([missing; 2], run)?.map(Array::owned),
             "normals" => mesh.corner_normals_with([missing; 3], run)?.map(Array::owned),
@@ -77,8 +87,22 @@ fn changed(
     threads: Option<usize>,
     change: impl FnOnce(Mesh, &RunOptions) -> polyhaul::Result<Mesh> + Send + 'static,
 ) -> PyResult<NativeMesh> {
+    asked(py, mesh, threads, |mesh, run| change(mesh, run)).map(NativeMesh::new)
+}
+
+/// What `ask` says about a mesh. A large one is a job; for a small one, starting a thread would take longer.
+fn asked<T: Send + 'static>(
+    py: Python<'_>,
+    mesh: &NativeMesh,
+    threads: Option<usize>,
+    ask: impl FnOnce(Mesh, &RunOptions) -> polyhaul::Result<T> + Send + 'static,
+) -> PyResult<T> {
     let mesh = mesh.mesh();
-    job::run(py, None, move |job| change(mesh, &run_options(job, threads))).map(NativeMesh::new)
+    if mesh.faces.corner_positions.len().max(mesh.positions.len()) < SMALL {
+        let run = RunOptions::default().with_threads(Some(1));
+        return py.detach(|| ask(mesh, &run)).map_err(|error| errors::exception(py, &error));
+    }
+    job::run(py, None, move |job| ask(mesh, &run_options(job, threads)))
 }
 
 fn run_options(job: &Job, threads: Option<usize>) -> RunOptions {

@@ -11,6 +11,7 @@
 
 pub mod affine;
 pub mod check;
+pub mod clean;
 pub mod corners;
 pub mod dedup;
 pub mod domains;

@@ -6,12 +6,23 @@
 use polyhaul_model::copy::{self, some};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, NONE, Run, VertexGroup};
+use polyhaul_pipeline::arrays::zeroed;
 use std::ops::Range;
+
+/// Which positions a section has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SectionPositions {
+    /// Those of its own range, in order, followed by those of other sections that its elements refer to.
+    #[default]
+    Own,
+    /// Those that its elements refer to, in order; all of its own if it has no elements.
+    Used,
+}
 
 /// Returns the section from `start` up to `end`, with indices from 0.
 ///
-/// It has the positions, uvs and normals of its own ranges, in order, followed by those of other sections that its
-/// elements refer to. Materials, groups and smoothing that were in effect at `start` apply from its first element on.
+/// It has the uvs and normals of its own ranges, in order, followed by those of other sections that its elements refer
+/// to; `which` says so for positions. Materials, groups and smoothing that were in effect at `start` apply from its first element on.
 /// A section that is the whole mesh shares the arrays with it.
 ///
 /// # Errors
@@ -21,6 +32,7 @@ use std::ops::Range;
 /// # Examples
 ///
 /// ```
+/// use polyhaul_mesh::section::{SectionPositions, section};
 /// use polyhaul_model::{Counts, Elements, Mesh};
 ///
 /// let mesh = Mesh {
@@ -29,16 +41,19 @@ use std::ops::Range;
 ///     ..Mesh::default()
 /// };
 /// let start = Counts { positions: 3, faces: 1, ..Counts::default() };
-/// let second = polyhaul_mesh::section::section(&mesh, start, mesh.counts())?;
+/// let second = section(&mesh, start, mesh.counts(), SectionPositions::Own)?;
 /// assert_eq!(second.positions, [[3.0; 3], [1.0; 3], [2.0; 3]]);
 /// assert_eq!(second.faces.corner_positions, [0, 2, 1]);
+///
+/// let used = section(&mesh, start, mesh.counts(), SectionPositions::Used)?;
+/// assert_eq!(used.positions, [[1.0; 3], [2.0; 3], [3.0; 3]]);
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
-pub fn section(mesh: &Mesh, start: Counts, end: Counts) -> Result<Mesh> {
+pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions) -> Result<Mesh> {
     if !start.precedes(end) || !end.precedes(mesh.counts()) {
         return Err(Error::new(ErrorKind::Usage, "the mesh has no such section"));
     }
-    if start == Counts::default() && end == mesh.counts() {
+    if start == Counts::default() && end == mesh.counts() && (which == SectionPositions::Own || uses_all(mesh)?) {
         return Ok(mesh.clone());
     }
     let range = |part: fn(&Counts) -> u32| part(&start) as usize..part(&end) as usize;
@@ -49,8 +64,13 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts) -> Result<Mesh> {
     let mut curves = curves(mesh, start, end)?;
 
     let control_points = || curves.iter().flat_map(|curve| &curve.control_points).copied();
-    let used = [&faces.corner_positions, &lines.corner_positions, &points].map(|indices| &indices[..]);
-    let positions = Picked::new(range(|counts| counts.positions), mesh.positions.len(), &used, control_points())?;
+    let streams = [&faces.corner_positions, &lines.corner_positions, &points].map(|indices| &indices[..]);
+    let own = range(|counts| counts.positions);
+    let count = mesh.positions.len();
+    let positions = match which {
+        SectionPositions::Own => Picked::new(own, count, &streams, control_points())?,
+        SectionPositions::Used => Picked::used(own, count, &streams, control_points())?,
+    };
     let indexed = |domain: Domain, own: Range<usize>, count: usize, streams: [&[u32]; 2]| match domain {
         Domain::Indexed => Picked::new(own, count, &streams, std::iter::empty()),
         _ => Picked::new(0..0, 0, &[], std::iter::empty()),
@@ -89,11 +109,23 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts) -> Result<Mesh> {
     })
 }
 
+/// Whether some element of a mesh uses each of its positions, or there is no element.
+fn uses_all(mesh: &Mesh) -> Result<bool> {
+    let streams =
+        [&mesh.faces.corner_positions, &mesh.lines.corner_positions, &mesh.points].map(|indices| &indices[..]);
+    let control_points = mesh.curves.iter().flat_map(|curve| &curve.control_points).copied();
+    let count = mesh.positions.len();
+    let used = Picked::used(0..count, count, &streams, control_points)?;
+    Ok(used.own.len() == count)
+}
+
 /// The values of a kind that a section has.
 struct Picked {
     own: Range<usize>,
     /// Those of other sections, in order.
     others: Vec<u32>,
+    /// The new number of each old one, from the second value on, if these are many.
+    numbers: Option<(Vec<u32>, usize)>,
 }
 
 impl Picked {
@@ -113,18 +145,50 @@ impl Picked {
         }
         others.sort_unstable();
         others.dedup();
-        if let Some(last) = others.last().filter(|&&last| last as usize >= count) {
-            return Err(Error::new(
-                ErrorKind::Usage,
-                format!("index {last} is out of range: there are {count} elements"),
-            ));
+        others.last().map_or(Ok(()), |&last| check(last, count))?;
+        Ok(Picked { own, others, numbers: None })
+    }
+
+    /// The values that some streams use; all of its own if they use none.
+    fn used(
+        own: Range<usize>,
+        count: usize,
+        streams: &[&[u32]],
+        more: impl Iterator<Item = u32> + Clone,
+    ) -> Result<Picked> {
+        // Stream by stream, so that the compiler makes vector loops.
+        let last = streams.iter().filter_map(|stream| stream.iter().copied().max()).chain(more.clone()).max();
+        let first = streams.iter().filter_map(|stream| stream.iter().copied().min()).chain(more.clone()).min();
+        let (Some(first), Some(last)) = (first, last) else {
+            return Ok(Picked { own, others: Vec::new(), numbers: None });
+        };
+        check(last, count)?;
+        let first = first as usize;
+        let mut numbers: Vec<u32> = zeroed(last as usize + 1 - first, "a section")?;
+        for stream in streams {
+            stream.iter().for_each(|&index| numbers[index as usize - first] = 1);
         }
-        Ok(Picked { own, others })
+        more.for_each(|index| numbers[index as usize - first] = 1);
+        let mut others = Vec::new();
+        others.try_reserve_exact(numbers.iter().filter(|&&is_used| is_used == 1).count())?;
+        for (at, number) in numbers.iter_mut().enumerate().filter(|(_, is_used)| **is_used == 1) {
+            *number = others.len() as u32;
+            others.push((first + at) as u32);
+        }
+        if others.len() == numbers.len() {
+            return Ok(Picked { own: first..last as usize + 1, others: Vec::new(), numbers: None });
+        }
+        Ok(Picked { own: 0..0, others, numbers: Some((numbers, first)) })
     }
 
     /// The new numbers in place of the old ones.
     fn renumber(&self, indices: &mut [u32]) {
         let start = self.own.start as u32;
+        if let Some((numbers, first)) = &self.numbers {
+            let number = |index: u32| numbers.get((index as usize).wrapping_sub(*first)).copied().unwrap_or(NONE);
+            indices.iter_mut().for_each(|index| *index = number(*index));
+            return;
+        }
         if self.others.is_empty() {
             for index in indices {
                 *index = if *index == NONE { NONE } else { index.wrapping_sub(start) };
@@ -143,6 +207,13 @@ impl Picked {
     fn all(&self) -> impl Iterator<Item = usize> + Clone {
         self.own.clone().chain(self.others.iter().map(|&index| index as usize))
     }
+}
+
+fn check(index: u32, count: usize) -> Result<()> {
+    if (index as usize) < count {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Usage, format!("index {index} is out of range: there are {count} elements")))
 }
 
 /// What a section has of each domain.

@@ -16,6 +16,7 @@
 pub use polyhaul_image::blocks::{self, BlockQuality, compress};
 pub use polyhaul_image::mipmaps::{MipmapContent, MipmapEdges, MipmapFilter, MipmapOptions};
 pub use polyhaul_image::samples::{Adjusted, Cut, SampleType};
+pub use polyhaul_mesh::section::SectionPositions;
 pub use polyhaul_mesh::triangulate::TriangleMap;
 pub use polyhaul_mesh::weld::Welded;
 #[cfg(feature = "pbrt")]
@@ -31,7 +32,7 @@ pub use polyhaul_pbrt::places::{Matrix32, Matrix64, Places32, Places64, places32
 
 use crate::options::RunOptions;
 use polyhaul_image::{mipmaps, samples};
-use polyhaul_mesh::{affine, corners, domains, section, transform, triangulate, weld, welded};
+use polyhaul_mesh::{affine, clean, corners, domains, section, transform, triangulate, weld, welded};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Axes, Channels, ColorSpace, Counts, Image, Mesh, Scene};
 
@@ -103,7 +104,14 @@ pub trait MeshOps {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such section, or an index is out of range.
-    fn section(&self, start: Counts, end: Counts) -> Result<Mesh>;
+    fn section(&self, start: Counts, end: Counts, which: SectionPositions) -> Result<Mesh>;
+
+    /// Whether no face has a position twice, and no two faces have the same positions; see
+    /// [`polyhaul_mesh::clean::has_clean_faces`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory).
+    fn has_clean_faces_with(&self, run: &RunOptions) -> Result<bool>;
 
     /// Returns the uv of every corner, `missing` for those without one; `None` if there are no uvs.
     ///
@@ -145,8 +153,12 @@ impl MeshOps for Mesh {
         affine::transform(self, matrix, run)
     }
 
-    fn section(&self, start: Counts, end: Counts) -> Result<Mesh> {
-        section::section(self, start, end)
+    fn section(&self, start: Counts, end: Counts, which: SectionPositions) -> Result<Mesh> {
+        section::section(self, start, end, which)
+    }
+
+    fn has_clean_faces_with(&self, run: &RunOptions) -> Result<bool> {
+        clean::has_clean_faces(self, run)
     }
 
     fn corner_uvs_with(&self, missing: [f32; 2], run: &RunOptions) -> Result<Option<Vec<[f32; 2]>>> {

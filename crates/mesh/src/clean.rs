@@ -1,0 +1,65 @@
+//! Whether a mesh has faces that most programs reject.
+
+use polyhaul_model::Mesh;
+use polyhaul_model::error::Result;
+use polyhaul_pipeline::arrays::zeroed;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Faces that a thread takes at a time.
+const TURN: usize = 16 << 10;
+
+/// Whether no face has a position twice, and no two faces have the same positions, in whatever order. Faces are compared
+/// by hashes of 64 bits: a mesh may be said not to be clean that is, but not the other way around.
+///
+/// # Errors
+///
+/// [`polyhaul_model::error::ErrorKind::Memory`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_model::{Elements, Mesh};
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// let faces = |corners: Vec<u32>| Elements { offsets: vec![0, 3, 6].into(), corner_positions: corners.into(), ..Elements::default() };
+/// let mesh = |corners| Mesh { positions: vec![[0.0; 3]; 4].into(), faces: faces(corners), ..Mesh::default() };
+/// let is_clean = |mesh: Mesh| polyhaul_mesh::clean::has_clean_faces(&mesh, &RunOptions::default());
+/// assert!(is_clean(mesh(vec![0, 1, 2, 1, 3, 2]))?);
+/// assert!(!is_clean(mesh(vec![0, 1, 2, 2, 1, 0]))?);
+/// assert!(!is_clean(mesh(vec![0, 1, 1, 1, 3, 2]))?);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn has_clean_faces(mesh: &Mesh, options: &RunOptions) -> Result<bool> {
+    let mut hashes: Vec<u64> = zeroed(mesh.faces.len(), "hashes of faces")?;
+    let is_clean = AtomicBool::new(true);
+    let threads = options.worker_threads();
+    for_each_item(threads, hashes.chunks_mut(TURN).enumerate(), Vec::new, |sorted: &mut Vec<u32>, (turn, hashes)| {
+        for (at, hash) in hashes.iter_mut().enumerate() {
+            let corners = mesh.faces.corner_positions.get(mesh.faces.corners(turn * TURN + at)).unwrap_or_default();
+            sorted.clear();
+            sorted.extend_from_slice(corners);
+            sorted.sort_unstable();
+            if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+                is_clean.store(false, Ordering::Relaxed);
+            }
+            *hash = sorted.iter().fold(0, |hash, &position| mixed(hash ^ u64::from(position)));
+        }
+        hashes.sort_unstable();
+    });
+    if !is_clean.into_inner() {
+        return Ok(false);
+    }
+    // Sorted runs of equal length: sorting merges them.
+    hashes.sort();
+    Ok(hashes.windows(2).all(|pair| pair[0] != pair[1]))
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
+fn mixed(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
