@@ -20,8 +20,6 @@ from bpy_extras.io_utils import axis_conversion
 
 from . import arrays, shaders
 
-#: Colors per position.
-COLORS = "Color"
 #: Objects of a file from which on they are made one after another.
 MANY = 64
 
@@ -50,8 +48,8 @@ class Builder:
             made.matrix_world = matrix
             self._made.append(made)
 
-    def finish(self) -> None:
-        """Shows the objects: all of them selected, the last one active."""
+    def finish(self) -> bool:
+        """Shows the objects: all of them selected, the last one active. ``False`` if there are none."""
         for selected in self._context.selected_objects:
             selected.select_set(False)
         for made in self._made:
@@ -59,6 +57,7 @@ class Builder:
         for made in self._made:
             made.select_set(True)
             self._context.view_layer.objects.active = made
+        return bool(self._made)
 
     def _parts(self, scene: polyhaul.Scene, stem: str) -> list[Callable[[], Part]]:
         """What makes the parts of the file: its objects, or its whole mesh."""
@@ -70,6 +69,9 @@ class Builder:
     def _mesh(self, part: Part) -> Any:
         data = bpy.data.meshes.new(part.name)
         fill(data, part)
+        set_colors(data, part.mesh, getattr(self._options, "import_colors", "SRGB"))
+        if getattr(self._options, "import_attributes", False):
+            set_attributes(data, part.mesh)
         if part.must_be_validated:
             data.validate()
         return data
@@ -80,7 +82,8 @@ class Builder:
         turn = axis_conversion(
             from_forward=short(options.forward_axis), from_up=short(options.up_axis), to_forward="Y", to_up="Z"
         ).to_4x4()
-        scale = options.global_scale * clamping(scene, getattr(options, "clamp_size", 0.0))
+        unit = self._context.scene.unit_settings.scale_length if getattr(options, "use_scene_unit", False) else 1.0
+        scale = options.global_scale * unit * clamping(scene, getattr(options, "clamp_size", 0.0))
         return turn @ mathutils.Matrix.Scale(scale, 4)
 
     def _collection_of(self, made: Any) -> Any:
@@ -164,9 +167,6 @@ def fill(data: Any, part: Part) -> None:
         data.polygons.add(mesh.face_count)
         arrays.write(data.polygons, "loop_start", mesh.face_offsets[:-1].view(np.int32))
     fill_faces(data, part)
-    if mesh.colors is not None:
-        colors = data.color_attributes.new(COLORS, "FLOAT_COLOR", "POINT")
-        arrays.write(colors.data, "color_srgb", np.nan_to_num(mesh.colors, nan=1.0))
     data.update(calc_edges=True, calc_edges_loose=len(part.lines) > 0)
     set_normals(data, part.normals)
 
@@ -181,6 +181,22 @@ def fill_faces(data: Any, part: Part) -> None:
     arrays.write(data.attributes.new("sharp_face", "BOOLEAN", "FACE").data, "value", ~smooth)
     if part.uvs is not None:
         arrays.write(data.uv_layers.new(name="UVMap", do_init=False).uv, "vector", part.uvs)
+
+
+def set_colors(data: Any, mesh: polyhaul.Mesh, space: str) -> None:
+    """Sets the colors of positions, which are in sRGB or linear."""
+    if mesh.colors is None or space == "NONE":
+        return
+    colors = data.color_attributes.new("Color", "FLOAT_COLOR", "POINT")
+    arrays.write(colors.data, "color_srgb" if space == "SRGB" else "color", np.nan_to_num(mesh.colors, nan=1.0))
+
+
+def set_attributes(data: Any, mesh: polyhaul.Mesh) -> None:
+    """Sets the other numbers of positions."""
+    for name, column in mesh.vertex_columns.items():
+        if isinstance(column, np.ndarray):
+            attribute = data.attributes.new(name, "FLOAT", "POINT")
+            arrays.write(attribute.data, "value", column.astype(np.float32))
 
 
 def renumbered(slots: np.ndarray, used: list[int]) -> np.ndarray:

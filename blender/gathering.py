@@ -47,6 +47,29 @@ def shown_objects(depsgraph: Any, options: Any) -> Iterator[Any]:
             yield instance
 
 
+class Settings:
+    """The options of an operator, asked for once, and those that only other formats have."""
+
+    def __init__(self, operator: Any, filepath: str) -> None:
+        self.apply_transform, self.path_mode = True, "AUTO"
+        self.export_materials = self.export_pbr_extensions = self.export_curves_as_nurbs = False
+        self.export_uv = self.export_normals = self.export_vertex_groups = self.export_smooth_groups = False
+        for option in operator.rna_type.properties:
+            if not option.is_readonly:
+                setattr(self, option.identifier, getattr(operator, option.identifier))
+        #: The file that is written.
+        self.filepath = filepath
+        colors = getattr(operator, "export_colors", False)
+        self.export_colors, self.linear_colors = colors not in (False, "NONE"), colors == "LINEAR"
+
+
+def given(operator: Any, other: Any) -> dict[str, Any]:
+    """The options that another operator has, too."""
+    known = {it.identifier for it in other.get_rna_type().properties}
+    own = {it.identifier for it in operator.rna_type.properties}
+    return {name: getattr(operator, name) for name in known & own - {"rna_type"}}
+
+
 class Gathered:
     """A scene in the making."""
 
@@ -108,7 +131,7 @@ def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False)
         given["face_offsets"] = arrays.face_offsets(data)
         given |= faces_of(data, options)
     if options.export_colors:
-        given["colors"] = colors(data)
+        given["colors"] = colors(data, options.linear_colors)
     if options.export_vertex_groups:
         given["vertex_groups"] = vertex_groups(data, source)
     if options.export_smooth_groups:
@@ -172,11 +195,16 @@ def sharp_edges(data: Any) -> np.ndarray | None:
     return None if sharp is None else edges_of(data)[sharp]
 
 
-def colors(data: Any) -> np.ndarray | None:
-    """(n, 3) float32: the active colors in sRGB, per position."""
+def colors(data: Any, are_linear: bool) -> np.ndarray | None:
+    """(n, 3) float32: the active colors per position, linear or in sRGB."""
     layer = data.color_attributes.active_color
     if layer is None:
         return None
+    if are_linear:
+        values = arrays.read(layer.data, "color", np.float32, 4)
+        if layer.domain == "POINT":
+            return values
+        return mean_by(arrays.attribute(data, ".corner_vert", "value", np.int32), values, len(data.vertices))
     is_bytes = layer.data_type == "BYTE_COLOR"
     values = arrays.read(layer.data, "color_srgb" if is_bytes else "color", np.float32, 4)[:, :3]
     values = np.rint(values * 255) if is_bytes else values
@@ -195,8 +223,8 @@ def colors(data: Any) -> np.ndarray | None:
 
 
 def mean_by(corners: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    """(count, 3): the mean of the values of the corners at each position, in float32; 0 where there are none."""
-    total = np.zeros((count, 3), np.float32)
+    """(count, k): the mean of the values of the corners at each position, in float32; 0 where there are none."""
+    total = np.zeros((count, values.shape[1]), np.float32)
     np.add.at(total, corners, values)
     weights = np.bincount(corners, minlength=count).astype(np.float32)
     return total * (np.float32(1) / np.maximum(weights, np.float32(1)))[:, None]

@@ -12,7 +12,7 @@ from blender import gathering
 DEFAULTS = dict(forward_axis="NEGATIVE_Z", up_axis="Y", global_scale=1.0, export_uv=True, export_normals=True, export_colors=False, export_materials=True,
   export_pbr_extensions=False, export_triangulated_mesh=False, export_curves_as_nurbs=False, export_object_groups=False, export_material_groups=False,
   export_vertex_groups=False, export_smooth_groups=False, smooth_group_bitflags=False)
-HOST = dict(apply_modifiers=True, apply_transform=True, export_selected_objects=False, path_mode="AUTO", collection="")
+HOST = dict(apply_modifiers=True, apply_transform=True, export_selected_objects=False, path_mode="AUTO", collection="", linear_colors=False)
 SETS = [
  {}, dict(export_uv=False), dict(export_normals=False), dict(export_materials=False), dict(export_colors=True), dict(export_object_groups=True),
  dict(export_material_groups=True), dict(export_vertex_groups=True), dict(export_smooth_groups=True), dict(export_smooth_groups=True, smooth_group_bitflags=True),

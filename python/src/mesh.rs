@@ -81,6 +81,11 @@ impl NativeMesh {
         NativeMesh { mesh, is_writable: false }
     }
 
+    /// The mesh itself.
+    pub(crate) fn as_mesh(&self) -> &Mesh {
+        &self.mesh
+    }
+
     /// The same mesh for the library; the arrays are shared.
     pub(crate) fn mesh(&self) -> Mesh {
         self.mesh.clone()

@@ -22,7 +22,7 @@ pub(crate) fn mesh_section(
     used_only: bool,
 ) -> PyResult<NativeMesh> {
     let which = if used_only { SectionPositions::Used } else { SectionPositions::Own };
-    let (mesh, start, end) = (mesh.mesh(), Counts::from_array(start), Counts::from_array(end));
+    let (mesh, start, end) = (mesh.as_mesh(), Counts::from_array(start), Counts::from_array(end));
     // Not a job of its own: there may be a hundred thousand sections, each of a few microseconds.
     let section = py.detach(|| mesh.section(start, end, which)).map_err(|error| errors::exception(py, &error))?;
     Ok(NativeMesh::new(section))

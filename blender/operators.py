@@ -1,0 +1,265 @@
+"""The operators: export and import of OBJ, PLY and STL.
+
+What is written is in ``gathering``, what is made of a file in ``building``. Every operator works at once when a script calls
+it; a job is polyhaul's, and runs on all cores.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+import polyhaul
+from bpy.props import StringProperty
+
+from . import building, gathering, options
+
+#: Options of polyhaul that have Blender's names.
+WRITTEN = (
+    "forward_axis",
+    "up_axis",
+    "global_scale",
+    "export_uv",
+    "export_normals",
+    "export_colors",
+    "export_materials",
+    "export_pbr_extensions",
+    "export_triangulated_mesh",
+    "export_object_groups",
+    "export_material_groups",
+    "export_vertex_groups",
+    "export_smooth_groups",
+    "smooth_group_bitflags",
+)
+
+
+class Job:
+    """Progress beside the pointer, and what is reported at the end."""
+
+    def __init__(self, operator: Any, context: Any) -> None:
+        self._operator = operator
+        self._manager = context.window_manager
+
+    def __enter__(self) -> Job:
+        self._manager.progress_begin(0, 100)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        self._manager.progress_end()
+        if isinstance(error, (polyhaul.Error, OSError, ValueError)):
+            # The place in the file is part of the message.
+            self._operator.report({"ERROR"}, str(error))
+            return True
+        return False
+
+    def progress(self, done: int, total: int | None) -> None:
+        if total:
+            self._manager.progress_update(100 * done // total)
+
+    def wrote(self, path: str, report: polyhaul.Report) -> None:
+        """Reports a file that was written, and what its format cannot store."""
+        for warning in report.warnings:
+            self._operator.report({"INFO"}, str(warning))
+        self._say(path, report.bytes_out, report.seconds)
+
+    def read(self, path: str, report: polyhaul.Report) -> None:
+        """Reports a file that was read, and what is wrong with it."""
+        for warning in report.warnings:
+            self._operator.report({"WARNING"}, str(warning))
+        self._say(path, report.bytes_in, report.seconds)
+
+    def _say(self, path: str, moved: int, seconds: float) -> None:
+        rate = moved / max(seconds, 1e-9) / 1e6
+        self._operator.report({"INFO"}, f"{os.path.basename(path)}: {moved / 1e6:.1f} MB in {seconds:.2f} s ({rate:.0f} MB/s)")
+
+
+class Exporter:
+    """What the exporters share."""
+
+    filepath: StringProperty(subtype="FILE_PATH")
+    check_existing: bpy.props.BoolProperty(default=True, options={"HIDDEN"})
+    bl_options = {"PRESET"}
+
+    def invoke(self, context: Any, event: Any) -> set[str]:
+        if not self.filepath:
+            stem = os.path.splitext(bpy.data.filepath)[0] or "untitled"
+            self.filepath = stem + self.filename_ext
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def check(self, context: Any) -> bool:
+        path = bpy.path.ensure_ext(self.filepath, self.filename_ext)
+        changed, self.filepath = path != self.filepath, path
+        return changed
+
+    def execute(self, context: Any) -> set[str]:
+        written = False
+        with Job(self, context) as job:
+            written = all([self.write(context, path, job) for path in self.paths(context)])
+        return {"FINISHED"} if written else {"CANCELLED"}
+
+    def paths(self, context: Any) -> Iterator[str]:
+        """The files to write, one after another."""
+        yield bpy.path.abspath(self.filepath)
+
+    def write(self, context: Any, path: str, job: Job) -> bool:
+        """Writes one file; ``False`` if there is nothing to write."""
+        scene = gathering.gather(context.evaluated_depsgraph_get(), gathering.Settings(self, path))
+        if not scene.objects:
+            self.report({"WARNING"}, "There is nothing to export")
+            return False
+        report = polyhaul.write(scene, path, progress=job.progress, **self.written(context))
+        job.wrote(path, report)
+        return True
+
+
+class EXPORT_OT_polyhaul_obj(bpy.types.Operator, Exporter, options.ObjExportOptions):
+    """Save the scene as Wavefront OBJ, as Blender does, in a fraction of the time"""
+
+    bl_idname = "polyhaul.obj_export"
+    bl_label = "Export OBJ (polyhaul)"
+    filename_ext = ".obj"
+    filter_glob: StringProperty(default="*.obj;*.mtl", options={"HIDDEN"})
+
+    def execute(self, context: Any) -> set[str]:
+        if self.export_eval_mode == "DAG_EVAL_RENDER":
+            # Only Blender itself can evaluate a scene as it is rendered.
+            self.report({"INFO"}, "Objects as rendered: written by Blender's own exporter")
+            return bpy.ops.wm.obj_export(**gathering.given(self, bpy.ops.wm.obj_export))
+        return super().execute(context)
+
+    def paths(self, context: Any) -> Iterator[str]:
+        scene, (stem, extension) = context.scene, os.path.splitext(bpy.path.abspath(self.filepath))
+        if not self.export_animation:
+            yield stem + extension
+            return
+        first = scene.frame_start if self.start_frame == -(2**31) else self.start_frame
+        last = scene.frame_end if self.end_frame == 2**31 - 1 else self.end_frame
+        before = scene.frame_current
+        for frame in range(first, last + 1):
+            scene.frame_set(frame)
+            yield f"{stem}{frame:04d}{extension}"
+        scene.frame_set(before)
+
+    def written(self, context: Any) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in WRITTEN}
+
+
+class EXPORT_OT_polyhaul_ply(bpy.types.Operator, Exporter, options.PlyExportOptions):
+    """Save the scene as one PLY mesh"""
+
+    bl_idname = "polyhaul.ply_export"
+    bl_label = "Export PLY (polyhaul)"
+    filename_ext = ".ply"
+    filter_glob: StringProperty(default="*.ply", options={"HIDDEN"})
+
+    def written(self, context: Any) -> dict[str, Any]:
+        names = ("forward_axis", "up_axis", "global_scale", "export_uv", "export_normals", "export_triangulated_mesh")
+        colors = self.export_colors != "NONE"
+        return {name: getattr(self, name) for name in names} | {"ascii": self.ascii_format, "export_colors": colors}
+
+
+class EXPORT_OT_polyhaul_stl(bpy.types.Operator, Exporter, options.StlExportOptions):
+    """Save the scene as STL triangles"""
+
+    bl_idname = "polyhaul.stl_export"
+    bl_label = "Export STL (polyhaul)"
+    filename_ext = ".stl"
+    filter_glob: StringProperty(default="*.stl", options={"HIDDEN"})
+
+    def write(self, context: Any, path: str, job: Job) -> bool:
+        if not self.use_batch:
+            return super().write(context, path, job)
+        (stem, extension), taken = os.path.splitext(path), set()
+        scene = gathering.gather(context.evaluated_depsgraph_get(), gathering.Settings(self, path))
+        for one in scene.objects:
+            single = polyhaul.Scene()
+            single.add(one.mesh, name=one.name, transform=one.transform)
+            name = bpy.path.clean_name(one.name)
+            # Instances have the names of their objects.
+            number = next(number for number in range(len(taken) + 1) if (name, number) not in taken)
+            taken.add((name, number))
+            target = f"{stem}{name}{f'_{number}' if number else ''}{extension}"
+            report = polyhaul.write(single, target, progress=job.progress, **self.written(context))
+            job.wrote(target, report)
+        return len(scene.objects) > 0
+
+    def written(self, context: Any) -> dict[str, Any]:
+        unit = context.scene.unit_settings.scale_length if self.use_scene_unit else 1.0
+        axes = {"forward_axis": self.forward_axis, "up_axis": self.up_axis}
+        return axes | {"global_scale": self.global_scale * unit, "ascii": self.ascii_format}
+
+
+class Importer:
+    """What the importers share."""
+
+    filepath: StringProperty(subtype="FILE_PATH", options={"SKIP_SAVE"})
+    bl_options = {"UNDO", "PRESET"}
+
+    def invoke(self, context: Any, event: Any) -> set[str]:
+        # Files that were dropped are here already.
+        if self.filepath or self.files:
+            return self.execute(context)
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def execute(self, context: Any) -> set[str]:
+        builder = building.Builder(context, self)
+        with Job(self, context) as job:
+            for path in self.paths():
+                with warnings.catch_warnings():
+                    # They are reported one by one.
+                    warnings.simplefilter("ignore", polyhaul.PolyhaulWarning)
+                    scene = polyhaul.read(path, on_error="warn", progress=job.progress, **self.reading())
+                builder.build(scene, path)
+                job.read(path, scene.report)
+        return {"FINISHED"} if builder.finish() else {"CANCELLED"}
+
+    def paths(self) -> list[str]:
+        """The files that were chosen or dropped."""
+        chosen = [os.path.join(self.directory, one.name) for one in self.files if one.name]
+        return chosen or [bpy.path.abspath(self.filepath)]
+
+    def reading(self) -> dict[str, Any]:
+        return {}
+
+
+class IMPORT_OT_polyhaul_obj(bpy.types.Operator, Importer, options.ObjImportOptions):
+    """Load Wavefront OBJ files"""
+
+    bl_idname = "polyhaul.obj_import"
+    bl_label = "Import OBJ (polyhaul)"
+    filter_glob: StringProperty(default="*.obj;*.obj.gz;*.obj.zst;*.obj.lz4", options={"HIDDEN"})
+
+
+class IMPORT_OT_polyhaul_ply(bpy.types.Operator, Importer, options.PlyImportOptions):
+    """Load PLY files"""
+
+    bl_idname = "polyhaul.ply_import"
+    bl_label = "Import PLY (polyhaul)"
+    filter_glob: StringProperty(default="*.ply;*.ply.gz;*.ply.zst;*.ply.lz4", options={"HIDDEN"})
+
+
+class IMPORT_OT_polyhaul_stl(bpy.types.Operator, Importer, options.StlImportOptions):
+    """Load STL files"""
+
+    bl_idname = "polyhaul.stl_import"
+    bl_label = "Import STL (polyhaul)"
+    filter_glob: StringProperty(default="*.stl;*.stl.gz;*.stl.zst;*.stl.lz4", options={"HIDDEN"})
+
+    def reading(self) -> dict[str, Any]:
+        # Triangles share corners with equal coordinates, as in Blender.
+        return {"weld": True}
+
+
+CLASSES = (
+    EXPORT_OT_polyhaul_obj,
+    EXPORT_OT_polyhaul_ply,
+    EXPORT_OT_polyhaul_stl,
+    IMPORT_OT_polyhaul_obj,
+    IMPORT_OT_polyhaul_ply,
+    IMPORT_OT_polyhaul_stl,
+)

@@ -1,0 +1,161 @@
+"""The options of the operators: Blender's own names, defaults and descriptions in our words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
+
+AXES = [
+    ("X", "X", "Positive X axis"),
+    ("Y", "Y", "Positive Y axis"),
+    ("Z", "Z", "Positive Z axis"),
+    ("NEGATIVE_X", "-X", "Negative X axis"),
+    ("NEGATIVE_Y", "-Y", "Negative Y axis"),
+    ("NEGATIVE_Z", "-Z", "Negative Z axis"),
+]
+
+PATH_MODES = [
+    ("AUTO", "Auto", "Relative paths for files in the same folder and below, absolute paths for others"),
+    ("ABSOLUTE", "Absolute", "Absolute paths"),
+    ("RELATIVE", "Relative", "Relative paths where possible"),
+    ("MATCH", "Match", "Absolute or relative paths as in the scene"),
+    ("STRIP", "Strip", "File names alone"),
+    ("COPY", "Copy", "Copy the files beside the exported one"),
+]
+
+COLOR_SPACES = [
+    ("NONE", "None", "No colors"),
+    ("SRGB", "sRGB", "The file's colors are in sRGB"),
+    ("LINEAR", "Linear", "The file's colors are linear"),
+]
+
+
+def axis(name: str, default: str) -> Any:
+    """An axis of the file."""
+    return EnumProperty(name=name, items=AXES, default=default)
+
+
+def flag(name: str, default: bool, description: str) -> Any:
+    """A choice of yes or no."""
+    return BoolProperty(name=name, default=default, description=description)
+
+
+class ExportOptions:
+    """What all exporters have."""
+
+    export_selected_objects: flag("Export Selected Objects", False, "Export only the selected objects")
+    apply_modifiers: flag("Apply Modifiers", True, "Export meshes with their modifiers")
+    collection: StringProperty(name="Collection", description="Export only the objects of this collection", options={"HIDDEN"})
+
+
+class ObjExportOptions(ExportOptions):
+    """Those of Blender's OBJ exporter."""
+
+    forward_axis: axis("Forward Axis", "NEGATIVE_Z")
+    up_axis: axis("Up Axis", "Y")
+    global_scale: FloatProperty(name="Scale", default=1.0, min=0.0001, max=10000.0, description="Scales the scene")
+    export_animation: flag("Export Animation", False, "Export a file for each frame")
+    start_frame: IntProperty(name="Start Frame", default=-(2**31), description="The first frame; the scene's by default")
+    end_frame: IntProperty(name="End Frame", default=2**31 - 1, description="The last frame; the scene's by default")
+    apply_transform: flag("Apply Transform", True, "Move positions by the transforms of their objects")
+    export_eval_mode: EnumProperty(
+        name="Object Properties",
+        items=[
+            ("DAG_EVAL_RENDER", "Render", "Export objects as they are rendered"),
+            ("DAG_EVAL_VIEWPORT", "Viewport", "Export objects as the viewport shows them"),
+        ],
+        default="DAG_EVAL_VIEWPORT",
+    )
+    export_uv: flag("Export UVs", True, "Write texture coordinates")
+    export_normals: flag("Export Normals", True, "Write normals: one per face if it is flat, one per corner if it is smooth")
+    export_colors: flag("Export Colors", False, "Write the active colors of vertices")
+    export_materials: flag("Export Materials", True, "Write a material library")
+    export_pbr_extensions: flag("PBR Extensions", False, "Write roughness, metallic, sheen, coat, anisotropy and transmission")
+    path_mode: EnumProperty(name="Path Mode", items=PATH_MODES, default="AUTO", description="How images are referred to")
+    export_triangulated_mesh: flag("Triangulated Mesh", False, "Cut faces into triangles")
+    export_curves_as_nurbs: flag("Curves as NURBS", False, "Write curves as such, not as meshes")
+    export_object_groups: flag("Object Groups", False, "Begin objects as groups, with the name of the mesh")
+    export_material_groups: flag("Material Groups", False, "Begin a group for each material")
+    export_vertex_groups: flag("Vertex Groups", False, "Begin a group for the vertex group that most of a face belongs to")
+    export_smooth_groups: flag("Smooth Groups", False, "Number the smooth regions between sharp edges")
+    smooth_group_bitflags: flag("Bitflags", False, "Number smooth regions by bits that neighbors do not share")
+
+
+class PlyExportOptions(ExportOptions):
+    """Those of Blender's PLY exporter."""
+
+    forward_axis: axis("Forward Axis", "Y")
+    up_axis: axis("Up Axis", "Z")
+    global_scale: FloatProperty(name="Scale", default=1.0, min=0.0001, max=10000.0, description="Scales the scene")
+    export_uv: flag("Export UVs", True, "Write texture coordinates")
+    export_normals: flag("Vertex Normals", False, "Write the normals of vertices")
+    export_colors: EnumProperty(name="Vertex Colors", items=COLOR_SPACES, default="SRGB")
+    export_triangulated_mesh: flag("Triangulated Mesh", False, "Cut faces into triangles")
+    ascii_format: flag("ASCII", False, "Write text")
+
+
+class StlExportOptions(ExportOptions):
+    """Those of Blender's STL exporter."""
+
+    forward_axis: axis("Forward Axis", "Y")
+    up_axis: axis("Up Axis", "Z")
+    global_scale: FloatProperty(name="Scale", default=1.0, min=1e-6, max=1e6, description="Scales the scene")
+    use_scene_unit: flag("Scene Unit", False, "Scale by the unit of the scene")
+    use_batch: flag("Batch Export", False, "Export a file for each object")
+    ascii_format: flag("ASCII", False, "Write text")
+
+
+class ImportOptions:
+    """What all importers have."""
+
+    directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
+    files: bpy.props.CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
+
+
+class ObjImportOptions(ImportOptions):
+    """Those of Blender's OBJ importer."""
+
+    global_scale: FloatProperty(name="Scale", default=1.0, min=0.0001, max=10000.0, description="Scales the objects")
+    clamp_size: FloatProperty(
+        name="Clamp Bounding Box", default=0.0, min=0.0, max=1000.0, description="Scale down to this size; 0 for any"
+    )
+    forward_axis: axis("Forward Axis", "NEGATIVE_Z")
+    up_axis: axis("Up Axis", "Y")
+    use_split_objects: flag("Split By Object", True, "Make an object of each `o` of the file")
+    use_split_groups: flag("Split By Group", False, "Make an object of each `g` of the file")
+    import_vertex_groups: flag("Vertex Groups", False, "Make a vertex group of each `g` of the file")
+    validate_meshes: flag("Validate Meshes", True, "Drop faces that Blender cannot edit")
+    close_spline_loops: flag("Detect Cyclic Curves", True, "Close curves that end where they begin")
+    collection_separator: StringProperty(name="Path Separator", description="Separates the names of collections in names of objects")
+    mtl_name_collision_mode: EnumProperty(
+        name="Material Name Collision",
+        items=[
+            ("MAKE_UNIQUE", "Make Unique", "Make new materials under names that are free"),
+            ("REFERENCE_EXISTING", "Reference Existing", "Use the materials of the same names that are there"),
+        ],
+        default="MAKE_UNIQUE",
+    )
+
+
+class PlyImportOptions(ImportOptions):
+    """Those of Blender's PLY importer."""
+
+    global_scale: FloatProperty(name="Scale", default=1.0, min=1e-6, max=1e6, description="Scales the object")
+    use_scene_unit: flag("Scene Unit", False, "Scale by the unit of the scene")
+    forward_axis: axis("Forward Axis", "Y")
+    up_axis: axis("Up Axis", "Z")
+    import_colors: EnumProperty(name="Vertex Colors", items=COLOR_SPACES, default="SRGB")
+    import_attributes: flag("Vertex Attributes", True, "Import other numbers per vertex")
+
+
+class StlImportOptions(ImportOptions):
+    """Those of Blender's STL importer."""
+
+    global_scale: FloatProperty(name="Scale", default=1.0, min=1e-6, max=1e6, description="Scales the object")
+    use_scene_unit: flag("Scene Unit", False, "Scale by the unit of the scene")
+    use_facet_normal: flag("Facet Normals", False, "Keep the normals of the file")
+    forward_axis: axis("Forward Axis", "Y")
+    up_axis: axis("Up Axis", "Z")
+    use_mesh_validate: flag("Validate Mesh", True, "Drop faces that Blender cannot edit")
