@@ -14,6 +14,7 @@
 have the place of the problem.
 """
 
+from polyhaul._accelerate import accelerate
 from polyhaul._arrays import NONE
 from polyhaul._errors import (
     CancelledError,
@@ -43,6 +44,16 @@ from polyhaul._inspect import (
     Validation,
     info,
     validate,
+)
+from polyhaul._interop import (
+    from_meshio,
+    from_open3d,
+    from_pyvista,
+    from_trimesh,
+    to_meshio,
+    to_open3d,
+    to_pyvista,
+    to_trimesh,
 )
 from polyhaul._io import convert, read, write
 from polyhaul._material import Material, Spectral, TextureMap, Xyz
@@ -116,8 +127,13 @@ __all__ = [
     "WriteOptions",
     "Xyz",
     "__version__",
+    "accelerate",
     "convert",
     "format_rows",
+    "from_meshio",
+    "from_open3d",
+    "from_pyvista",
+    "from_trimesh",
     "import_texture",
     "info",
     "loadtxt",

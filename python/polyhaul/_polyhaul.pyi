@@ -30,6 +30,7 @@ __all__ = [
     "read_array",
     "read_image",
     "read_tables",
+    "run_command",
     "validate",
     "write",
     "write_image",
@@ -100,6 +101,7 @@ def read(
     turn: tuple[str, str, float] | None,
     writable: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]: ...
+def run_command(words: list[str]) -> int: ...
 def mesh_section(
     mesh: NativeMesh, start: tuple[int, ...], end: tuple[int, ...], used_only: bool
 ) -> NativeMesh: ...

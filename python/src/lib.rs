@@ -7,6 +7,7 @@
 
 mod arrays;
 mod calls;
+mod command;
 mod errors;
 mod fitting;
 mod gather;
@@ -37,6 +38,8 @@ mod _polyhaul {
     use super::arrays::Array;
     #[pymodule_export]
     use super::calls::{convert, info, read, validate, write};
+    #[pymodule_export]
+    use super::command::run_command;
     #[pymodule_export]
     use super::gather::gather;
     #[pymodule_export]

@@ -79,7 +79,7 @@ impl Records {
 
 /// The command as it was given, and when.
 fn heading() -> Heading {
-    let args = std::env::args_os().skip(1).map(|arg| format!(" {}", arg.to_string_lossy()));
+    let args = crate::words().map(|arg| format!(" {}", arg.to_string_lossy()));
     let command = std::iter::once("polyhaul".to_owned()).chain(args).collect();
     let began = SystemTime::now().duration_since(UNIX_EPOCH);
     Heading { command, began_unix_s: began.ok().map(|since| since.as_secs()), ..Heading::default() }

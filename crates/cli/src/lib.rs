@@ -1,0 +1,119 @@
+//! The `polyhaul` command: turns arguments into calls of the library, and results into text.
+//!
+//! This crate contains no knowledge of formats. `args` declares the options, `session` runs the library with them, each
+//! subcommand has a module, `render`, `json` and `human` make the text, `console` is the only place that prints.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
+mod args;
+mod channels;
+mod console;
+mod contents;
+mod convert;
+mod demo;
+mod diff;
+mod file;
+mod format;
+mod human;
+mod info;
+mod json;
+mod judge;
+mod limits;
+mod manual;
+mod many;
+mod peak;
+mod picture;
+mod preview;
+mod progress;
+mod records;
+mod render;
+mod session;
+mod signals;
+mod standard;
+mod sweep;
+mod texture;
+mod validate;
+mod values;
+mod watch;
+
+use args::{Cli, Command};
+use clap::FromArgMatches;
+use session::Session;
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
+/// All done.
+const DONE: u8 = 0;
+/// The work failed.
+const FAILED: u8 = 1;
+/// The arguments are invalid.
+const USAGE: u8 = 2;
+/// Some of many files failed.
+const PARTLY: u8 = 3;
+
+/// The words of the command line, the first being the program's name.
+static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Runs the command with these words, the first being the program's name, and returns its exit code. A process calls it
+/// once: it handles signals from then on.
+pub fn main(words: Vec<OsString>) -> u8 {
+    let words = WORDS.get_or_init(|| words);
+    let parsed = manual::command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed {
+        Ok(cli) => run(cli),
+        Err(error) => refuse(&error),
+    }
+}
+
+/// The words of the command line after the program's name.
+fn words() -> impl Iterator<Item = &'static OsString> {
+    WORDS.get().into_iter().flatten().skip(1)
+}
+
+fn run(mut cli: Cli) -> u8 {
+    let is_work = !matches!(
+        cli.command,
+        Command::Watch(_) | Command::Limits(_) | Command::Sweep(_) | Command::Completions(_) | Command::Man(_)
+    );
+    // A sweep draws its own chart.
+    let sweep_chart = if matches!(cli.command, Command::Sweep(_)) { cli.everywhere.chart.take() } else { None };
+    let session = Session::new(cli.everywhere);
+    if let Err(error) = session.check(is_work) {
+        return session.fail(cli.command.name(), &error, convert::json_to(&cli.command));
+    }
+    let code = match cli.command {
+        Command::Convert(args) => convert::run(&session, &args),
+        Command::Info(args) => info::run(&session, &args),
+        Command::Validate(args) => validate::run(&session, &args),
+        Command::Diff(args) => diff::run(&session, &args),
+        Command::Texture(args) => texture::run(&session, &args),
+        Command::Preview(args) => preview::run(&session, &args),
+        Command::Watch(args) => watch::run(&session, &args),
+        Command::Sweep(args) => sweep::run(&session, &args, sweep_chart.as_deref()),
+        Command::Demo(args) => demo::run(&session, &args),
+        Command::Limits(args) => limits::run(&session, &args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::pages(&args),
+    };
+    session.end(code)
+}
+
+/// Help and version are errors to the parser of arguments, and successes to everyone else.
+fn refuse(error: &clap::Error) -> u8 {
+    if !error.use_stderr() {
+        return if console::is_written(|| error.print()) { DONE } else { FAILED };
+    }
+    // A failure to print changes nothing: the exit code shows it.
+    if words().any(|word| word == "--json") {
+        let _ = console::result(&json::usage(&error.to_string(), meant().as_deref()));
+    } else {
+        let _ = error.print();
+    }
+    USAGE
+}
+
+/// The subcommand that the arguments name.
+fn meant() -> Option<String> {
+    let names: Vec<_> = manual::command().get_subcommands().map(|it| it.get_name().to_owned()).collect();
+    words().filter_map(|word| word.to_str()).map(str::to_owned).find(|word| names.contains(word))
+}
