@@ -37,16 +37,23 @@ class Builder:
         """Makes everything that a scene has."""
         materials = shaders.Imported(self._options, os.path.dirname(os.path.abspath(path)))
         stem = os.path.splitext(os.path.basename(path))[0]
-        matrix = self._matrix(scene)
+        found: list[Any] = []
+        bounds: list[np.ndarray] = []
         for part in ahead(self._parts(scene, stem)):
+            if not part.mesh.position_count:
+                continue
             data = curve_of(part.mesh, part.name) if part.mesh.curves else self._mesh(part)
             for slot in part.slots:
                 data.materials.append(materials.of(scene.materials[slot]))
             made = bpy.data.objects.new(part.name, data)
             if getattr(self._options, "import_vertex_groups", False):
-                add_vertex_groups(made, part.mesh)
+                add_vertex_groups(made, part)
+            found.append(made)
+            bounds.append(part.bounds)
+        matrix = self._matrix(clamping(bounds, getattr(self._options, "clamp_size", 0.0)))
+        for made in found:
             made.matrix_world = matrix
-            self._made.append(made)
+        self._made += found
 
     def finish(self) -> bool:
         """Shows the objects: all of them selected, the last one active. ``False`` if there are none."""
@@ -64,7 +71,9 @@ class Builder:
         splits = getattr(self._options, "use_split_objects", True) or getattr(self._options, "use_split_groups", False)
         objects = scene.objects if splits else [polyhaul.Scene().add(mesh) for mesh in scene.meshes]
         validates = getattr(self._options, "validate_meshes", True)
-        return [partial(Part, one, stem if not splits or not one.name else one.name, validates) for one in objects]
+        # An exporter's empty slot is a material without a name.
+        named = [number for number, material in enumerate(scene.materials) if material.name]
+        return [partial(Part, one, stem if not splits or not one.name else one.name, named, validates) for one in objects]
 
     def _mesh(self, part: Part) -> Any:
         data = bpy.data.meshes.new(part.name)
@@ -73,17 +82,18 @@ class Builder:
         if getattr(self._options, "import_attributes", False):
             set_attributes(data, part.mesh)
         if part.must_be_validated:
-            data.validate()
+            # Its default throws normals away.
+            data.validate(clean_customdata=False)
         return data
 
-    def _matrix(self, scene: polyhaul.Scene) -> Any:
+    def _matrix(self, factor: float) -> Any:
         """Where the objects are: turned to Blender's axes, and scaled."""
         options = self._options
         turn = axis_conversion(
             from_forward=short(options.forward_axis), from_up=short(options.up_axis), to_forward="Y", to_up="Z"
         ).to_4x4()
         unit = self._context.scene.unit_settings.scale_length if getattr(options, "use_scene_unit", False) else 1.0
-        scale = options.global_scale * unit * clamping(scene, getattr(options, "clamp_size", 0.0))
+        scale = options.global_scale * unit * factor
         return turn @ mathutils.Matrix.Scale(scale, 4)
 
     def _collection_of(self, made: Any) -> Any:
@@ -105,13 +115,20 @@ class Builder:
 class Part:
     """An object of a file, with everything that takes time and no Blender."""
 
-    def __init__(self, one: Any, name: str, validates: bool) -> None:
+    def __init__(self, one: Any, name: str, materials: list[int], validates: bool) -> None:
         self.name = name.replace("\n", " ")
         self.mesh = mesh = one.to_mesh(used_only=True)
         self.uvs = mesh.per_corner("uvs", missing=0.0)
         self.normals = mesh.per_corner("normals")
+        positions = mesh.positions
+        #: Its least and largest coordinates.
+        self.bounds = np.stack([positions.min(axis=0), positions.max(axis=0)]) if len(positions) else positions
+        #: The group of each face, and the names of the groups.
+        groups = one.mesh.face_groups
+        self.groups = None if groups is None else groups[one.faces.start : one.faces.stop]
+        self.group_names = one.mesh.groups
         slots = mesh.material_slots
-        self.slots = [] if slots is None else used_slots(slots)
+        self.slots = [] if slots is None else [slot for slot in used_slots(slots) if slot in materials]
         self.face_slots = None if slots is None else renumbered(slots, self.slots)
         self.lines = line_edges(mesh)
         # Blender needs a second for 2 million faces; polyhaul sees in a tenth of that whether there is anything to do.
@@ -133,14 +150,12 @@ def short(axis: str) -> str:
     return axis.replace("NEGATIVE_", "-")
 
 
-def clamping(scene: polyhaul.Scene, size: float) -> float:
-    """The factor that makes a scene at most ``size`` wide; 0 is any size."""
-    meshes = [mesh.positions for mesh in scene.meshes if mesh.position_count]
-    if size <= 0 or not meshes:
+def clamping(bounds: list[np.ndarray], size: float) -> float:
+    """The factor that makes everything at most ``size`` wide; 0 is any size."""
+    ends = [ends for ends in bounds if ends.size]
+    if size <= 0 or not ends:
         return 1.0
-    low = np.min([positions.min(axis=0) for positions in meshes], axis=0)
-    high = np.max([positions.max(axis=0) for positions in meshes], axis=0)
-    widest = float((high - low).max())
+    widest = float(np.ptp(np.concatenate(ends), axis=0).max())
     return size / widest if widest > size else 1.0
 
 
@@ -156,8 +171,9 @@ def used_slots(slots: np.ndarray) -> list[int]:
 def fill(data: Any, part: Part) -> None:
     """Sets everything that a mesh has."""
     mesh = part.mesh
-    data.vertices.add(mesh.position_count)
-    arrays.write(data.attributes["position"].data, "vector", mesh.positions)
+    if mesh.position_count:
+        data.vertices.add(mesh.position_count)
+        arrays.write(data.attributes["position"].data, "vector", mesh.positions)
     if len(part.lines):
         data.edges.add(len(part.lines))
         arrays.write(data.attributes[".edge_verts"].data, "value", part.lines)
@@ -201,7 +217,7 @@ def set_attributes(data: Any, mesh: polyhaul.Mesh) -> None:
 
 def renumbered(slots: np.ndarray, used: list[int]) -> np.ndarray:
     """(f,) int32: the slots of faces as indices of those used; 0 for none."""
-    numbers = np.zeros(max(used, default=0) + 2, np.int32)
+    numbers = np.zeros(max(int(slots.max(initial=0)), 0) + 2, np.int32)
     numbers[used] = np.arange(len(used))
     return numbers[slots]
 
@@ -221,7 +237,7 @@ def set_normals(data: Any, normals: np.ndarray | None) -> None:
     """Sets the normals of corners; those that the file does not have stay Blender's."""
     if normals is None or not len(normals):
         return
-    missing = np.isnan(normals[:, 0])
+    missing = np.isnan(normals[:, 0]) | ~normals.any(axis=1)
     if missing.any():
         own = arrays.read(data.corner_normals, "vector", np.float32, 3)
         normals[missing] = own[missing]
@@ -233,14 +249,13 @@ def set_normals(data: Any, normals: np.ndarray | None) -> None:
         data.normals_split_custom_set(normals)
 
 
-def add_vertex_groups(made: Any, mesh: polyhaul.Mesh) -> None:
+def add_vertex_groups(made: Any, part: Part) -> None:
     """Makes a vertex group of each face group."""
-    groups = mesh.face_groups
-    if groups is None:
+    if part.groups is None:
         return
-    sizes = np.diff(mesh.face_offsets.astype(np.int64))
-    for number, name in enumerate(mesh.groups):
-        members = np.unique(mesh.corner_positions[np.repeat(groups == number, sizes)])
+    sizes = np.diff(part.mesh.face_offsets.astype(np.int64))
+    for number, name in enumerate(part.group_names):
+        members = np.unique(part.mesh.corner_positions[np.repeat(part.groups == number, sizes)])
         if members.size:
             made.vertex_groups.new(name=name).add(members.tolist(), 1.0, "REPLACE")
 

@@ -53,6 +53,9 @@ class Exported:
             made = polyhaul.Material(material.name, **extended(values))
         if shader is not None:
             made.maps = self._maps(material, shader)
+            # What an image says has no value of its own.
+            for kind in {map_.kind for map_ in made.maps} - {"bump", "reflection"}:
+                setattr(made, kind, None)
         return made
 
     def _maps(self, material: Any, shader: Any) -> list[polyhaul.TextureMap]:
@@ -97,8 +100,10 @@ def image_of(socket: Any) -> Any:
 
 
 def placement(tree: Any) -> dict[str, Any]:
-    """Where the textures of a material are: as the first mapping node of its tree says."""
-    mapping = next((node for node in tree.nodes if node.type == "MAPPING"), None)
+    """Where the textures of a material are. As Blender does, all of them are where the mapping of the tree's first image
+    says."""
+    first = next((node for node in tree.nodes if node.type == "TEX_IMAGE"), None)
+    mapping = first and linked(first.inputs["Vector"], "MAPPING")
     if mapping is None:
         return {}
     found = {}
@@ -290,7 +295,7 @@ def values_of(material: polyhaul.Material) -> dict[str, Any]:
         roughness = 1.0 - math.sqrt(min(max(material.shininess or 0.0, 0.0), 1000.0) / 1000.0)
     metallic = material.metallic
     if metallic is None:
-        metallic = mean(material.ambient) if 3 <= model <= 8 else 0.0
+        metallic = (mean(material.ambient) if material.ambient else 1.0) if 3 <= model <= 8 else 0.0
     refraction = material.refraction_index
     values = {
         "Base Color": (*(rgb(material.diffuse) or (0.8, 0.8, 0.8)), 1.0),
@@ -301,9 +306,12 @@ def values_of(material: polyhaul.Material) -> dict[str, Any]:
         "Specular IOR Level": mean(material.specular),
         "Transmission Weight": mean(material.transmission),
     }
-    if rgb(material.emission) is not None:
-        values["Emission Color"] = (*rgb(material.emission), 1.0)
-    if rgb(material.emission) is not None or any(map_.kind == "emission" for map_ in material.maps):
+    emitted = rgb(material.emission)
+    if emitted is not None:
+        strength = max(*emitted, 1.0)
+        values["Emission Color"] = (*(channel / strength for channel in emitted), 1.0)
+        values["Emission Strength"] = strength
+    elif any(map_.kind == "emission" for map_ in material.maps):
         values["Emission Strength"] = 1.0
     for name, value in (
         ("Sheen Weight", material.sheen),

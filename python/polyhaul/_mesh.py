@@ -425,7 +425,7 @@ class Mesh:
     def _section(self, start: Counts, end: Counts, used_only: bool) -> Mesh:
         """A section of a file as a mesh of its own."""
         native = _polyhaul.mesh_section(self._to_native(), start, end, used_only)
-        return mesh_from_native(native, self._materials)._without_statements()
+        return mesh_from_native(native, self._materials)._without_statements() if self._of_file else self._changed(native)
 
     def _repr_png_(self) -> bytes:
         """What a notebook shows: a picture."""

@@ -1,0 +1,166 @@
+"""The bytes are those of Blender's own exporter, for scenes that nobody has seen before."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import addon_utils
+import bpy
+import pytest
+import scenes
+
+#: Another number gives other scenes.
+FIRST = int(os.environ.get("POLYHAUL_SEED", "1000"))
+SEEDS = range(FIRST, FIRST + 12)
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"export_uv": False},
+    {"export_normals": False},
+    {"export_materials": False},
+    {"export_colors": True},
+    {"export_object_groups": True},
+    {"export_material_groups": True},
+    {"export_vertex_groups": True},
+    {"export_smooth_groups": True},
+    {"export_smooth_groups": True, "smooth_group_bitflags": True},
+    {"forward_axis": "Y", "up_axis": "Z"},
+    {"forward_axis": "NEGATIVE_X", "up_axis": "Y", "global_scale": 37.25},
+    {"global_scale": 0.01},
+    {"export_pbr_extensions": True},
+    {"export_selected_objects": True},
+    {"apply_modifiers": False},
+    {"export_curves_as_nurbs": True},
+    {"export_uv": False, "export_normals": False, "export_vertex_groups": True, "export_material_groups": True},
+]
+
+
+def lines(path: Path) -> list[bytes]:
+    """The lines of a file without comments and the name of the library; none if there is no file."""
+    if not path.exists():
+        return []
+    return [line for line in path.read_bytes().split(b"\n") if not line.startswith((b"# ", b"mtllib"))]
+
+
+def first_difference(ours: list[bytes], theirs: list[bytes]) -> str | None:
+    for number, (a, b) in enumerate(zip(ours, theirs, strict=False), 1):
+        if a != b:
+            return f"line {number}: {a!r}, and Blender has {b!r}"
+    return None if len(ours) == len(theirs) else f"{len(ours)} lines, and Blender has {len(theirs)}"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_bytes_are_those_of_blender(addon: Any, tmp_path: Path, seed: int) -> None:
+    scenes.fill(seed)
+    addon_utils.enable("bl_ext.user_default.polyhaul")
+    for number, options in enumerate(OPTIONS):
+        if "apply_transform" in bpy.ops.wm.obj_export.get_rna_type().properties and number % 3 == 0:
+            options = options | {"apply_transform": number % 2 == 0}
+        theirs, ours = tmp_path / f"theirs{number}.obj", tmp_path / f"ours{number}.obj"
+        bpy.ops.wm.obj_export(filepath=str(theirs), **options)
+        bpy.ops.polyhaul.obj_export(filepath=str(ours), **options)
+        for extension in (".obj", ".mtl"):
+            difference = first_difference(lines(ours.with_suffix(extension)), lines(theirs.with_suffix(extension)))
+            # Without anything to export there may be an empty library.
+            assert difference is None or not lines(theirs), (seed, options, extension, difference)
+
+
+@pytest.mark.parametrize("mode", ["AUTO", "ABSOLUTE", "RELATIVE", "MATCH", "STRIP", "COPY"])
+def test_images_are_named_as_blender_names_them(empty: Any, tmp_path: Path, mode: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "below").mkdir()
+    bpy.ops.mesh.primitive_plane_add()
+    material = bpy.data.materials.new("textured")
+    material.use_nodes = True
+    tree = material.node_tree
+    shader = tree.nodes["Principled BSDF"]
+    for place, name in (("beside", "Base Color"), ("out", "Roughness"), ("out/below", "Alpha")):
+        image = bpy.data.images.new(name, 4, 4)
+        (tmp_path / place).mkdir(exist_ok=True)
+        image.filepath_raw = str(tmp_path / place / f"{name} 1.png")
+        image.file_format = "PNG"
+        image.save()
+        node = tree.nodes.new("ShaderNodeTexImage")
+        node.image = image
+        tree.links.new(node.outputs["Color"], shader.inputs[name])
+    mapping = tree.nodes.new("ShaderNodeMapping")
+    mapping.inputs["Scale"].default_value = (2, 3.5, 1)
+    tree.links.new(mapping.outputs["Vector"], node.inputs["Vector"])
+    bpy.context.object.data.materials.append(material)
+    theirs, ours = tmp_path / "out" / "theirs.obj", tmp_path / "out" / "ours.obj"
+    bpy.ops.wm.obj_export(filepath=str(theirs), path_mode=mode)
+    bpy.ops.polyhaul.obj_export(filepath=str(ours), path_mode=mode)
+    assert lines(ours.with_suffix(".mtl")) == lines(theirs.with_suffix(".mtl"))
+
+
+def test_names_with_line_breaks_leave_a_file_that_can_be_read(empty: Any, tmp_path: Path) -> None:
+    import polyhaul
+
+    bpy.ops.mesh.primitive_cube_add()
+    bpy.context.object.name = "two\nlines"
+    bpy.context.object.data.materials.append(bpy.data.materials.new("also\r\ntwo"))
+    bpy.ops.polyhaul.obj_export(filepath=str(tmp_path / "a.obj"))
+    scene = polyhaul.read(tmp_path / "a.obj")
+    assert len(scene.objects) == len(scene.materials) == 1
+    assert not scene.report.warnings.total and not scene.materials[0].missing
+
+
+def test_frames_are_files_of_their_own(empty: Any, tmp_path: Path) -> None:
+    bpy.ops.mesh.primitive_cube_add()
+    cube = bpy.context.object
+    for frame in (1, 3):
+        cube.location.x = frame
+        cube.keyframe_insert("location", frame=frame)
+    for name, export in (("theirs", bpy.ops.wm.obj_export), ("ours", bpy.ops.polyhaul.obj_export)):
+        export(filepath=str(tmp_path / f"{name}.obj"), export_animation=True, start_frame=1, end_frame=3)
+    theirs = sorted(tmp_path.glob("theirs*.obj"))
+    assert [path.name.replace("theirs", "ours") for path in theirs] == [it.name for it in sorted(tmp_path.glob("ours*.obj"))]
+    assert len(theirs) == 3
+    for path in theirs:
+        assert lines(path) == lines(path.with_name(path.name.replace("theirs", "ours")))
+
+
+def test_an_image_as_rendered_is_blenders_business(empty: Any, tmp_path: Path) -> None:
+    bpy.ops.mesh.primitive_cube_add()
+    bpy.context.object.hide_viewport = True
+    bpy.ops.polyhaul.obj_export(filepath=str(tmp_path / "a.obj"), export_eval_mode="DAG_EVAL_RENDER")
+    assert any(line.startswith(b"v ") for line in lines(tmp_path / "a.obj"))
+
+
+def test_nothing_is_written_if_there_is_nothing(empty: Any, tmp_path: Path) -> None:
+    assert bpy.ops.polyhaul.obj_export(filepath=str(tmp_path / "a.obj")) == {"CANCELLED"}
+    assert not list(tmp_path.iterdir())
+
+
+def test_instances_do_not_overwrite_each_other(empty: Any, tmp_path: Path) -> None:
+    scenes.Filler(__import__("random").Random(5)).instances()
+    bpy.ops.polyhaul.stl_export(filepath=str(tmp_path / "part_.stl"), use_batch=True)
+    assert len(list(tmp_path.glob("*.stl"))) == 4
+
+
+@pytest.mark.parametrize("extension", ["ply", "stl"])
+def test_meshes_come_back_from_other_formats(empty: Any, tmp_path: Path, extension: str) -> None:
+    """What Blender's own importer makes of both files: the same triangles, in whatever order of vertices."""
+    import numpy as np
+
+    bpy.ops.mesh.primitive_monkey_add(location=(1, 2, 3), rotation=(0.3, 0.2, 0.1), scale=(1, 2, -1))
+    counts = {}
+    for name, module in (("theirs", bpy.ops.wm), ("ours", bpy.ops.polyhaul)):
+        path = str(tmp_path / f"{name}.{extension}")
+        getattr(module, f"{extension}_export")(filepath=path)
+        getattr(bpy.ops.wm, f"{extension}_import")(filepath=path)
+        data = bpy.context.object.data
+        bpy.data.objects.remove(bpy.context.object)
+        corners = np.empty(len(data.loops), np.int32)
+        data.attributes[".corner_vert"].data.foreach_get("value", corners)
+        positions = np.empty(3 * len(data.vertices), np.float32)
+        data.attributes["position"].data.foreach_get("vector", positions)
+        area = sum(face.area for face in data.polygons)
+        counts[name] = (len(data.polygons), area, positions.reshape(-1, 3).min(axis=0), positions.reshape(-1, 3).max(axis=0))
+    # Quads are cut along other diagonals, which leaves one triangle more or less without area.
+    assert abs(counts["ours"][0] - counts["theirs"][0]) <= 2
+    # The area of bent quads depends on the diagonal.
+    for ours, theirs, tolerance in zip(counts["ours"][1:], counts["theirs"][1:], (1e-2, 1e-5, 1e-5), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=1e-5)
