@@ -127,8 +127,8 @@ def _meshio() -> bool:
         from meshio import _helpers
     except ImportError:
         return False
-    for name, convert in (("obj", _meshio_obj), ("stl", _meshio_stl)):
-        _replace(_helpers.reader_map, name, lambda before, name=name, convert=convert: _reader(before, name, convert))
+    _replace(_helpers.reader_map, "obj", lambda before: _reader(before, "obj", _meshio_obj))
+    _replace(_helpers.reader_map, "stl", lambda before: _reader(before, "stl", _meshio_stl))
     return True
 
 

@@ -56,7 +56,7 @@ def to_meshio(source: Mesh | Scene) -> Any:
     import meshio
 
     mesh = _single(source)
-    data = {name: np.asarray(values) for name, values in mesh.vertex_columns.items() if isinstance(values, np.ndarray)}
+    data: dict[str, Any] = {name: it for name, it in mesh.vertex_columns.items() if isinstance(it, np.ndarray)}
     for name, domain, values in (("uvs", mesh.uv_domain, mesh.uvs), ("normals", mesh.normal_domain, mesh.normals)):
         if domain == "vertex":
             data[name] = values

@@ -57,9 +57,7 @@ def read(
     load_meshes: bool = True,
     flatten: bool = True,
     weld: bool = False,
-    forward_axis: AxisName | None = None,
-    up_axis: AxisName | None = None,
-    scale: float = 1.0,
+    forward_axis: AxisName | None = None, up_axis: AxisName | None = None, scale: float = 1.0,
     writable: bool = False,
     allow_outside: bool = False,
     resolver: Resolver | None = None,
@@ -83,17 +81,14 @@ def read(
             them in ``scene.report.warnings`` and issues one :class:`polyhaul.PolyhaulWarning`.
         strict: raise for each warning, such as that for a missing material library.
         limits: caps on what the data may demand.
-        load_materials: whether to read the material libraries that the file refers to.
-        load_meshes: whether to read the PLY files that a pbrt scene refers to. Otherwise they are not opened and remain
-            in the scene by name.
+        load_materials: whether to read material libraries that the file refers to.
+        load_meshes: whether to read the PLY files that a pbrt scene refers to. Otherwise only their names are kept.
         flatten: whether to convert a pbrt scene to meshes and objects with transforms, one per shape and instance, without
-            spheres, curves, lights and so on. ``False`` keeps everything, as ``scene.render``. Other formats are not
-            affected.
+            spheres, curves, lights and so on. ``False`` keeps everything, as ``scene.render``.
         weld: merge positions with the same coordinates (STL).
-        forward_axis, up_axis: turn the scene so that these axes face forward and up: ``"Y"`` and ``"Z"`` for Blender.
-            ``None`` for those that the format has (OBJ: ``"NEGATIVE_Z"`` and ``"Y"``).
-        scale: multiplies all positions.
-        writable: whether the arrays of meshes may be written to, apart from columns. Changing them changes the meshes.
+        forward_axis, up_axis, scale: turn the scene so that these axes face forward and up (``"Y"``, ``"Z"`` for Blender;
+            ``None`` keeps those of the format), and multiply positions.
+        writable: whether arrays of meshes, apart from columns, may be written to, which changes the meshes.
         allow_outside: whether files that the scene refers to may be outside its folder.
         resolver: called as ``resolver(name)``, on this thread, for each file that the scene refers to; the result
             (bytes, a path, or a file object in binary mode) is read in place of a file next to the scene. ``None``

@@ -386,7 +386,8 @@ class Mesh:
         if name in self.vertex_columns:
             return np.asarray(self.vertex_columns[name])[self.corner_positions]
         if name in self.face_columns:
-            return np.repeat(np.asarray(self.face_columns[name]), np.diff(self.face_offsets.astype(np.int64)))
+            sizes: npt.NDArray[np.int64] = self.face_offsets[1:].astype(np.int64) - self.face_offsets[:-1]
+            return np.repeat(np.asarray(self.face_columns[name]), sizes)
         raise KeyError(name)
 
     def weld(self, *, threads: int | None = None) -> Mesh:

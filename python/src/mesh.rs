@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::collections::TryReserveError;
 
-/// A mesh of the library, which never changes, unless Python may write to its arrays. These are shared: views of them may
-/// outlive it.
+/// A mesh of the library, which never changes, unless Python may write to its arrays. These are shared: views of them
+/// may outlive it.
 #[pyclass(frozen, module = "polyhaul._polyhaul")]
 pub(crate) struct NativeMesh {
     mesh: Mesh,

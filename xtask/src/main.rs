@@ -1,5 +1,6 @@
 //! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask
-//! header`, `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask deny`, `cargo xtask faults`, `cargo xtask bench`.
+//! blender`, `cargo xtask neighbors`, `cargo xtask header`, `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask
+//! deny`, `cargo xtask faults`, `cargo xtask bench`.
 //!
 //! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`). Nothing
 //! here is part of the library, and only `header` changes a source file.
@@ -10,11 +11,13 @@ mod capi;
 mod deny;
 mod faults;
 mod fuzz;
+mod hosts;
 mod python;
 mod root;
 mod term;
 mod test;
 mod tidy;
+mod wheels;
 
 use std::process::ExitCode;
 
@@ -26,6 +29,9 @@ usage: cargo xtask CHORE
   test [--quick]             run all checks: tidy, format, lints, tests, docs, cross checks
                              --quick: only tidy, format and tests
   python                     build, install and test the Python package (a step of test)
+  blender                    test the extension inside Blender's module for Python (a step of test; after python)
+  neighbors                  test conversions for PyVista, trimesh and meshio (a step of test; after python)
+  wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
   api                        write the public interface of the Rust crates to public-api.txt (compared by test)
   header                     generate crates/capi/include/polyhaul.h from the sources
   install-c [--prefix DIR] [--destdir DIR] [--debug]
@@ -60,6 +66,9 @@ fn main() -> ExitCode {
         ["test"] => test::main(false),
         ["test", "--quick"] => test::main(true),
         ["python"] => test::python(),
+        ["blender"] => test::host("blender", hosts::blender),
+        ["neighbors"] => test::host("neighbors", hosts::neighbors),
+        ["wheels", targets @ ..] => wheels::main(targets),
         ["header"] => capi::header(),
         ["install-c", rest @ ..] => capi::install(rest).unwrap_or_else(usage_error),
         ["api"] => api::main(),

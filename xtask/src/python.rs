@@ -15,32 +15,49 @@ use std::{env, fs};
 const PROGRAMS: &[&str] = &["python3", "python3.11", "python3.12", "python3.13", "python3.14", "python"];
 
 /// Succeeds where Python is new enough.
-const IS_NEW_ENOUGH: &str = "import sys; sys.exit(sys.version_info < (3, 11))";
+pub(crate) const IS_NEW_ENOUGH: &str = "import sys; sys.exit(sys.version_info < (3, 11))";
 
-/// The paths.
-struct Place {
-    /// `target/python`.
-    folder: PathBuf,
-    /// `python/` in the repository.
-    source: PathBuf,
+/// An environment of Python, and what is tested in it.
+pub(crate) struct Place {
+    /// What is built: `target/python`.
+    pub(crate) folder: PathBuf,
+    /// Where tests run: `python/` in the repository.
+    pub(crate) source: PathBuf,
+    /// The list of required packages.
+    pub(crate) requirements: PathBuf,
+}
+
+/// The program of Python for which a test succeeds.
+pub(crate) fn program(test: &str) -> Option<&'static str> {
+    PROGRAMS.iter().copied().find(|program| root::succeeds(Command::new(program).args(["-c", test])))
+}
+
+/// Where Cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root::root().join("target"), PathBuf::from)
+}
+
+/// The wheel that the step built.
+pub(crate) fn wheel() -> Option<PathBuf> {
+    let found = fs::read_dir(target().join("python").join("wheels")).into_iter().flatten().flatten();
+    found.map(|entry| entry.path()).find(|path| path.extension() == Some(OsStr::new("whl")))
 }
 
 /// Builds, installs and tests the package; `quick` leaves out its lints.
 pub(crate) fn step(quick: bool, tally: &mut Tally) -> Outcome {
-    let Some(python) =
-        PROGRAMS.iter().find(|program| root::succeeds(Command::new(program).args(["-c", IS_NEW_ENOUGH])))
-    else {
+    let Some(python) = program(IS_NEW_ENOUGH) else {
         return Outcome::Skipped("Python 3.11 or later is not installed".into());
     };
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root::root().join("target"), PathBuf::from);
-    let place = Place { folder: target.join("python"), source: root::root().join("python") };
+    let source = root::root().join("python");
+    let requirements = source.join("requirements-test.txt");
+    let place = Place { folder: target().join("python"), source, requirements };
     let steps: &[&dyn Fn() -> bool] =
         &[&|| place.format(), &|| quick || place.clippy(), &|| place.environment(python), &|| place.install(), &|| {
             place.types()
         }];
     let built = steps.iter().all(|step| step());
     // A package that did not build counts as one failure, as a test binary that did not.
-    let sum = match built.then(|| place.tests(&mut tally.failures)) {
+    let sum = match built.then(|| place.tests(&mut tally.failures, &[])) {
         Some(sum) => sum,
         None => Totals { failed: 1, ..Totals::default() },
     };
@@ -70,16 +87,16 @@ impl Place {
     }
 
     /// An environment with everything required. One that already has it is kept.
-    fn environment(&self, python: &str) -> bool {
-        let required = self.source.join("requirements-test.txt");
-        let wanted = fs::read_to_string(&required).unwrap_or_default();
+    pub(crate) fn environment(&self, python: &str) -> bool {
+        let required = &self.requirements;
+        let wanted = fs::read_to_string(required).unwrap_or_default();
         let stamp = self.venv().join("requirements");
         if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && root::succeeds(self.python().arg("-V")) {
             return true;
         }
-        term::out("creating a virtual environment in target/python\n");
+        term::out(format!("creating a virtual environment in {}\n", self.folder.display()));
         let made = root::runs(Command::new(python).args(["-m", "venv", "--clear"]).arg(self.venv()))
-            && root::runs(self.pip().arg("-r").arg(&required))
+            && root::runs(self.pip().arg("-r").arg(required))
             && fs::write(&stamp, wanted).is_ok();
         if !made {
             term::out("cannot create the virtual environment: Python's venv, pip and a package index are needed\n");
@@ -98,11 +115,12 @@ impl Place {
         if !root::runs(&mut build) {
             return false;
         }
-        let found = fs::read_dir(&wheels).into_iter().flatten().flatten().map(|entry| entry.path());
-        let Some(wheel) = found.into_iter().find(|path| path.extension() == Some(OsStr::new("whl"))) else {
-            return false;
-        };
-        root::runs(self.pip().args(["--force-reinstall", "--no-deps"]).arg(wheel))
+        wheel().is_some_and(|wheel| self.install_only(&wheel))
+    }
+
+    /// Installs a package without what it needs.
+    pub(crate) fn install_only(&self, package: &Path) -> bool {
+        root::runs(self.pip().args(["--force-reinstall", "--no-deps"]).arg(package))
     }
 
     /// The package passes the type checker, and its stubs match the module.
@@ -117,9 +135,10 @@ impl Place {
     }
 
     /// Runs the tests, passes their output on and adds up their results.
-    fn tests(&self, failures: &mut Vec<String>) -> Totals {
+    pub(crate) fn tests(&self, failures: &mut Vec<String>, paths: &[&str]) -> Totals {
         let mut command = self.module("pytest");
-        command.args(["-r", "fEs", "--color", "no"]);
+        command.args(["-r", "fEs", "--color", "no"]).args(paths);
+        command.envs(wheel().map(|wheel| ("POLYHAUL_WHEEL", wheel)));
         let mut sum = Totals::default();
         let passed = each_line(&mut command, |line| {
             sum = parse_summary(line).unwrap_or(sum);
@@ -143,7 +162,7 @@ impl Place {
         command
     }
 
-    fn module(&self, name: &str) -> Command {
+    pub(crate) fn module(&self, name: &str) -> Command {
         let mut command = self.python();
         command.args(["-m", name]);
         command

@@ -3,7 +3,7 @@
 //! Steps run one after the other and continue after a failure, so that one run shows everything. A step whose tool is
 //! not installed is skipped with a note. The last line is the sum of all tests: `N passed, N failed, N skipped`.
 
-use crate::{api, deny, python, root, term, tidy};
+use crate::{api, deny, hosts, python, root, term, tidy};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -67,6 +67,13 @@ pub(crate) fn python() -> ExitCode {
     run.finish()
 }
 
+/// Runs a step that tests the wheel in another program alone.
+pub(crate) fn host(name: &str, step: fn(&mut Tally) -> Outcome) -> ExitCode {
+    let mut run = Run::default();
+    run.step(name, step);
+    run.finish()
+}
+
 /// Runs the step of the dependencies alone.
 pub(crate) fn deny() -> ExitCode {
     let mut run = Run::default();
@@ -87,6 +94,8 @@ pub(crate) fn main(quick: bool) -> ExitCode {
     run.step("tests", |tally| tests(&["--all-targets"], tally));
     run.step("python", |tally| python::step(quick, tally));
     if !quick {
+        run.step("blender", hosts::blender);
+        run.step("neighbors", hosts::neighbors);
         run.step("doc tests", |tally| tests(&["--doc"], tally));
         run.step("documentation", |_| documentation());
         run.step("public interface", |_| api::step());

@@ -1,7 +1,7 @@
 //! Moves a mesh by a matrix.
 //!
-//! Other axes and a scale, which need no multiplications, are in [`crate::transform`]; what writers do with the transforms
-//! of objects is in [`crate::frame`].
+//! Other axes and a scale, which need no multiplications, are in [`crate::transform`]; what writers do with the
+//! transforms of objects is in [`crate::frame`].
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Domain, Elements, Mesh};
@@ -15,8 +15,8 @@ use polyhaul_pipeline::parallel::for_each_item;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1, or if there is not one value per corner
-/// for an attribute per corner; [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1, or if there is not one value per
+/// corner for an attribute per corner; [`ErrorKind::Memory`].
 ///
 /// # Examples
 ///

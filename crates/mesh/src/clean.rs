@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Faces that a thread takes at a time.
 const TURN: usize = 16 << 10;
 
-/// Whether no face has a position twice, and no two faces have the same positions, in whatever order. Faces are compared
-/// by hashes of 64 bits: a mesh may be said not to be clean that is, but not the other way around.
+/// Whether no face has a position twice, and no two faces have the same positions, in whatever order. Faces are
+/// compared by hashes of 64 bits: a mesh may be said not to be clean that is, but not the other way around.
 ///
 /// # Errors
 ///
@@ -23,8 +23,11 @@ const TURN: usize = 16 << 10;
 /// use polyhaul_model::{Elements, Mesh};
 /// use polyhaul_pipeline::options::RunOptions;
 ///
-/// let faces = |corners: Vec<u32>| Elements { offsets: vec![0, 3, 6].into(), corner_positions: corners.into(), ..Elements::default() };
-/// let mesh = |corners| Mesh { positions: vec![[0.0; 3]; 4].into(), faces: faces(corners), ..Mesh::default() };
+/// let mesh = |corners: Vec<u32>| {
+///     let offsets = vec![0, 3, 6].into();
+///     let faces = Elements { offsets, corner_positions: corners.into(), ..Elements::default() };
+///     Mesh { positions: vec![[0.0; 3]; 4].into(), faces, ..Mesh::default() }
+/// };
 /// let is_clean = |mesh: Mesh| polyhaul_mesh::clean::has_clean_faces(&mesh, &RunOptions::default());
 /// assert!(is_clean(mesh(vec![0, 1, 2, 1, 3, 2]))?);
 /// assert!(!is_clean(mesh(vec![0, 1, 2, 2, 1, 0]))?);

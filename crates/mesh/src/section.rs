@@ -22,8 +22,8 @@ pub enum SectionPositions {
 /// Returns the section from `start` up to `end`, with indices from 0.
 ///
 /// It has the uvs and normals of its own ranges, in order, followed by those of other sections that its elements refer
-/// to; `which` says so for positions. Materials, groups and smoothing that were in effect at `start` apply from its first element on.
-/// A section that is the whole mesh shares the arrays with it.
+/// to; `which` says so for positions. Materials, groups and smoothing that were in effect at `start` apply from its
+/// first element on. A section that is the whole mesh shares the arrays with it.
 ///
 /// # Errors
 ///
@@ -35,11 +35,13 @@ pub enum SectionPositions {
 /// use polyhaul_mesh::section::{SectionPositions, section};
 /// use polyhaul_model::{Counts, Elements, Mesh};
 ///
-/// let mesh = Mesh {
-///     positions: vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]].into(),
-///     faces: Elements { offsets: vec![0, 3, 6].into(), corner_positions: vec![0, 1, 2, 3, 2, 1].into(), ..Elements::default() },
-///     ..Mesh::default()
+/// let faces = Elements {
+///     offsets: vec![0, 3, 6].into(),
+///     corner_positions: vec![0, 1, 2, 3, 2, 1].into(),
+///     ..Elements::default()
 /// };
+/// let positions = vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]];
+/// let mesh = Mesh { positions: positions.into(), faces, ..Mesh::default() };
 /// let start = Counts { positions: 3, faces: 1, ..Counts::default() };
 /// let second = section(&mesh, start, mesh.counts(), SectionPositions::Own)?;
 /// assert_eq!(second.positions, [[3.0; 3], [1.0; 3], [2.0; 3]]);

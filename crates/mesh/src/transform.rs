@@ -62,8 +62,8 @@ pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOpti
     Ok(())
 }
 
-/// Turns and scales a scene as [`transform_axes`] does, and the transforms of its objects with it: every object is where
-/// it was, in the new coordinates.
+/// Turns and scales a scene as [`transform_axes`] does, and the transforms of its objects with it: every object is
+/// where it was, in the new coordinates.
 ///
 /// # Errors
 ///

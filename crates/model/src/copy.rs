@@ -53,7 +53,8 @@ fn segment(segment: &Segment) -> Result<Segment> {
     })
 }
 
-/// Some rows of a column, which may be lists. Rows that it does not have are left out; a column without any rows stays so.
+/// Some rows of a column, which may be lists. Rows that it does not have are left out; a column without any rows
+/// stays so.
 pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Result<Column> {
     let name = column.name.clone();
     let Some(offsets) = &column.offsets else {

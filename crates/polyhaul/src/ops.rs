@@ -95,8 +95,8 @@ pub trait MeshOps {
     /// Multiplies positions by a matrix, and turns normals; see [`polyhaul_mesh::affine::transform`].
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the matrix has a last row other than 0 0 0 1, or entries that are
-    /// not finite.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the matrix has a last row other than 0 0 0 1, or entries that
+    /// are not finite.
     fn transform_with(&mut self, matrix: &[[f64; 4]; 4], run: &RunOptions) -> Result<()>;
 
     /// Returns the section of an object as a mesh of its own, with indices from 0; see

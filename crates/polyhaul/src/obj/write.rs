@@ -156,8 +156,8 @@ fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'
     Ok(defined)
 }
 
-/// Marks the materials of an evaluated object: those of its slots, whether a face has them or not, as in Blender, or else
-/// those of its faces.
+/// Marks the materials of an evaluated object: those of its slots, whether a face has them or not, as in Blender, or
+/// else those of its faces.
 fn mark_used(scene: &Scene, object: &Object, used: &mut [bool]) {
     let Some(mesh) = scene.meshes.get(object.mesh) else { return };
     let mut mark = |place: Option<usize>| {

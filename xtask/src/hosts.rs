@@ -1,0 +1,61 @@
+//! The steps `blender` and `neighbors` of `cargo xtask test`: what runs inside other programs, tested in these.
+//!
+//! Both take the wheel that the step `python` built. What they need is large: where it cannot be installed, they are
+//! skipped.
+
+use crate::python::{self, Place};
+use crate::root;
+use crate::test::{Outcome, Tally};
+
+/// Tests the extension in `blender/` inside Blender's module for Python.
+pub(crate) fn blender(tally: &mut Tally) -> Outcome {
+    let folder = root::root().join("blender");
+    let place = Place {
+        folder: python::target().join("blender"),
+        source: folder.join("tests"),
+        requirements: folder.join("requirements-test.txt"),
+    };
+    let version = "import sys; sys.exit(sys.version_info[:2] != (3, 11))";
+    step(&place, version, "Blender's module `bpy`, which needs Python 3.11", |_| true, tally, &[])
+}
+
+/// Tests conversions for other libraries, and the package in `python/pyvista`.
+pub(crate) fn neighbors(tally: &mut Tally) -> Outcome {
+    let source = root::root().join("python");
+    let place = Place {
+        folder: python::target().join("neighbors"),
+        requirements: source.join("requirements-neighbors.txt"),
+        source: source.clone(),
+    };
+    let version = "import sys; sys.exit(sys.version_info < (3, 11))";
+    let install = |place: &Place| {
+        let wheel = python::wheel();
+        wheel.is_some_and(|wheel| place.install_only(&wheel)) && place.install_only(&source.join("pyvista"))
+    };
+    step(&place, version, "PyVista, trimesh or meshio", install, tally, &["neighbors"])
+}
+
+fn step(
+    place: &Place,
+    version: &str,
+    needed: &str,
+    install: impl FnOnce(&Place) -> bool,
+    tally: &mut Tally,
+    paths: &[&str],
+) -> Outcome {
+    if python::wheel().is_none() {
+        return Outcome::Skipped("there is no wheel; `cargo xtask python` builds it".into());
+    }
+    let Some(program) = python::program(version) else {
+        return Outcome::Skipped(format!("{needed} cannot be installed: there is no suitable Python"));
+    };
+    if !place.environment(program) {
+        return Outcome::Skipped(format!("{needed} cannot be installed"));
+    }
+    if !install(place) {
+        return Outcome::Failed;
+    }
+    let sum = place.tests(&mut tally.failures, paths);
+    tally.totals.add(sum);
+    Outcome::of(sum.failed == 0 && sum.passed > 0)
+}
