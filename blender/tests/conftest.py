@@ -27,28 +27,11 @@ def wheel() -> Path:
     return Path(found)
 
 
-def packaged(folder: Path) -> Path:
-    """The extension as a zip, built by Blender's own tool."""
-    tool = Path(bpy.utils.system_resource("SCRIPTS"), "addons_core", "bl_pkg", "cli", "blender_ext.py")
-    source = folder / "source"
-    (source / "wheels").mkdir(parents=True)
-    for file in SOURCE.glob("*.py"):
-        (source / file.name).write_bytes(file.read_bytes())
-    (source / "wheels" / wheel().name).write_bytes(wheel().read_bytes())
-    manifest = (SOURCE / "blender_manifest.toml").read_text()
-    manifest = manifest.replace("wheels = []", f'wheels = ["./wheels/{wheel().name}"]')
-    (source / "blender_manifest.toml").write_text(manifest)
-    command = [sys.executable, str(tool)]
-    subprocess.run([*command, "build", "--source-dir", str(source), "--output-dir", str(folder)], check=True)
-    package = next(folder.glob("*.zip"))
-    subprocess.run([*command, "validate", str(package)], check=True)
-    return package
-
-
 @pytest.fixture(scope="session")
 def addon(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The extension, installed and enabled."""
-    package = packaged(tmp_path_factory.mktemp("package"))
+    package = tmp_path_factory.mktemp("package") / "polyhaul.zip"
+    subprocess.run([sys.executable, str(SOURCE / "package.py"), str(wheel().parent), str(package)], check=True)
     bpy.ops.extensions.package_install_files(filepath=str(package), repo="user_default", enable_on_install=True)
     return sys.modules["bl_ext.user_default.polyhaul"]
 
