@@ -39,6 +39,7 @@ class Builder:
         stem = os.path.splitext(os.path.basename(path))[0]
         found: list[Any] = []
         bounds: list[np.ndarray] = []
+        size = getattr(self._options, "clamp_size", 0.0)
         for part in ahead(self._parts(scene, stem)):
             if not part.mesh.position_count:
                 continue
@@ -49,8 +50,9 @@ class Builder:
             if getattr(self._options, "import_vertex_groups", False):
                 add_vertex_groups(made, part)
             found.append(made)
-            bounds.append(part.bounds)
-        matrix = self._matrix(clamping(bounds, getattr(self._options, "clamp_size", 0.0)))
+            if size > 0:
+                bounds.append(part.bounds())
+        matrix = self._matrix(clamping(bounds, size))
         for made in found:
             made.matrix_world = matrix
         self._made += found
@@ -120,9 +122,6 @@ class Part:
         self.mesh = mesh = one.to_mesh(used_only=True)
         self.uvs = mesh.per_corner("uvs", missing=0.0)
         self.normals = mesh.per_corner("normals")
-        positions = mesh.positions
-        #: Its least and largest coordinates.
-        self.bounds = np.stack([positions.min(axis=0), positions.max(axis=0)]) if len(positions) else positions
         #: The group of each face, and the names of the groups.
         groups = one.mesh.face_groups
         self.groups = None if groups is None else groups[one.faces.start : one.faces.stop]
@@ -133,6 +132,11 @@ class Part:
         self.lines = line_edges(mesh)
         # Blender needs a second for 2 million faces; polyhaul sees in a tenth of that whether there is anything to do.
         self.must_be_validated = validates and (len(self.lines) > 0 or not mesh.has_clean_faces())
+
+
+    def bounds(self) -> np.ndarray:
+        """(2, 3): its least and largest coordinates."""
+        return np.stack([self.mesh.positions.min(axis=0), self.mesh.positions.max(axis=0)])
 
 
 def ahead(makers: list[Callable[[], Part]]) -> Iterator[Part]:
@@ -152,10 +156,9 @@ def short(axis: str) -> str:
 
 def clamping(bounds: list[np.ndarray], size: float) -> float:
     """The factor that makes everything at most ``size`` wide; 0 is any size."""
-    ends = [ends for ends in bounds if ends.size]
-    if size <= 0 or not ends:
+    if size <= 0 or not bounds:
         return 1.0
-    widest = float(np.ptp(np.concatenate(ends), axis=0).max())
+    widest = float(np.ptp(np.concatenate(bounds), axis=0).max())
     return size / widest if widest > size else 1.0
 
 
@@ -237,8 +240,10 @@ def set_normals(data: Any, normals: np.ndarray | None) -> None:
     """Sets the normals of corners; those that the file does not have stay Blender's."""
     if normals is None or not len(normals):
         return
-    missing = np.isnan(normals[:, 0]) | ~normals.any(axis=1)
-    if missing.any():
+    # Most normals have an x: one look at that column leaves few.
+    odd = np.flatnonzero(~(normals[:, 0] * normals[:, 0] > 0))
+    missing = odd[~(np.abs(normals[odd]).max(axis=1, initial=0) > 0)]
+    if len(missing):
         own = arrays.read(data.corner_normals, "vector", np.float32, 3)
         normals[missing] = own[missing]
     if bpy.app.version >= (4, 5):

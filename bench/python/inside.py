@@ -77,8 +77,9 @@ def blender(rounds: int) -> None:
     def monkey(levels: int) -> None:
         empty()
         bpy.ops.mesh.primitive_monkey_add()
-        bpy.context.object.modifiers.new("subdivide", "SUBSURF").levels = levels
-        bpy.ops.object.modifier_apply(modifier="subdivide")
+        if levels:
+            bpy.context.object.modifiers.new("subdivide", "SUBSURF").levels = levels
+            bpy.ops.object.modifier_apply(modifier="subdivide")
         bpy.ops.object.shade_smooth()
         bpy.context.object.data.materials.append(bpy.data.materials.new("M"))
 
