@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
-#: Elements from which on a view pays: looking at two addresses takes as long as copying a thousand numbers.
+#: Number of elements above which a view pays off: looking at addresses takes as long as copying a thousand numbers.
 LEAST = 4096
 
 
-def read(data: Any, field: str, dtype: Any, width: int = 1) -> np.ndarray:
-    """The ``field`` of all elements of a collection: (n,) or (n, width), read-only."""
+def read(data: Any, field: str, dtype: Any, width: int = 1, *, is_stored: bool = True) -> np.ndarray:
+    """The ``field`` of all elements of a collection: (n,) or (n, width), read-only. ``is_stored`` says whether it is what
+    Blender keeps, or computed from that, as other color spaces are."""
     count = len(data)
     shape = (count,) if width == 1 else (count, width)
-    if count >= LEAST:
+    if is_stored and count >= LEAST:
         found = _view(data, field, np.dtype(dtype), width)
         if found is not None:
             return found.reshape(shape)

@@ -20,8 +20,10 @@ from bpy_extras.io_utils import axis_conversion
 
 from . import arrays, shaders
 
-#: Objects of a file from which on they are made one after another.
+#: Above this many objects, they are made one after another.
 MANY = 64
+#: The place of faces among the counts of elements.
+FACES = 3
 
 
 class Builder:
@@ -32,6 +34,8 @@ class Builder:
         self._options = options
         self._collection = context.view_layer.active_layer_collection.collection
         self._made: list[Any] = []
+        #: The collections that were made or found, by their names from the active one on.
+        self._collections: dict[tuple[str, ...], Any] = {}
 
     def build(self, scene: polyhaul.Scene, path: str) -> None:
         """Makes everything that a scene has."""
@@ -39,23 +43,32 @@ class Builder:
         stem = os.path.splitext(os.path.basename(path))[0]
         found: list[Any] = []
         bounds: list[np.ndarray] = []
-        size = getattr(self._options, "clamp_size", 0.0)
+        size = self._option("clamp_size", 0.0)
         for part in ahead(self._parts(scene, stem)):
-            if not part.mesh.position_count:
-                continue
-            data = curve_of(part.mesh, part.name) if part.mesh.curves else self._mesh(part)
-            for slot in part.slots:
-                data.materials.append(materials.of(scene.materials[slot]))
-            made = bpy.data.objects.new(part.name, data)
-            if getattr(self._options, "import_vertex_groups", False):
-                add_vertex_groups(made, part)
-            found.append(made)
-            if size > 0:
+            made = [bpy.data.objects.new(part.name, data) for data in self._data(part)]
+            for one in made:
+                for slot in part.slots:
+                    one.data.materials.append(materials.of(scene.materials[slot]))
+                if part.groups is not None:
+                    add_vertex_groups(one, part)
+            if size > 0 and made:
                 bounds.append(part.bounds())
+            found += made
         matrix = self._matrix(clamping(bounds, size))
-        for made in found:
-            made.matrix_world = matrix
+        for one in found:
+            one.matrix_world = matrix
         self._made += found
+
+    def _option(self, name: str, usual: Any) -> Any:
+        """An option of the operator, or what holds for formats without it."""
+        return getattr(self._options, name, usual)
+
+    def _data(self, part: Part) -> Iterator[Any]:
+        """What an object of the file is in Blender: a curve, a mesh, or both."""
+        if part.mesh.curves:
+            yield curve_of(part.mesh, part.name, closes=self._option("close_spline_loops", True))
+        if part.mesh.face_count or len(part.lines) or (part.mesh.position_count and not part.mesh.curves):
+            yield self._mesh(part)
 
     def finish(self) -> bool:
         """Shows the objects: all of them selected, the last one active. ``False`` if there are none."""
@@ -69,13 +82,35 @@ class Builder:
         return bool(self._made)
 
     def _parts(self, scene: polyhaul.Scene, stem: str) -> list[Callable[[], Part]]:
-        """What makes the parts of the file: its objects, or its whole mesh."""
-        splits = getattr(self._options, "use_split_objects", True) or getattr(self._options, "use_split_groups", False)
-        objects = scene.objects if splits else [polyhaul.Scene().add(mesh) for mesh in scene.meshes]
-        validates = getattr(self._options, "validate_meshes", True)
+        """What makes the parts of the file."""
+        by_object, by_group = self._option("use_split_objects", True), self._option("use_split_groups", False)
         # An exporter's empty slot is a material without a name.
-        named = [number for number, material in enumerate(scene.materials) if material.name]
-        return [partial(Part, one, stem if not splits or not one.name else one.name, named, validates) for one in objects]
+        named = {number for number, material in enumerate(scene.materials) if material.name}
+        make = partial(
+            Part,
+            materials=named,
+            validates=self._option("validate_meshes", True) and self._option("use_mesh_validate", True),
+            takes_normals=self._option("use_facet_normal", True),
+            takes_groups=self._option("import_vertex_groups", False),
+        )
+        cuts = [cut for mesh in scene.meshes for cut in self._cuts(scene, mesh, by_object, by_group)]
+        return [partial(make, mesh, start, end, name or stem) for mesh, start, end, name in cuts]
+
+    def _cuts(self, scene: polyhaul.Scene, mesh: polyhaul.Mesh, by_object: bool, by_group: bool) -> list[Cut]:
+        """Where the objects of a mesh begin and end: the counts of its elements, and their names."""
+        starts: dict[tuple[int, ...], str] = {(0,) * len(mesh._counts): ""}
+        if by_object:
+            objects = (one for one in scene.objects if one.mesh is mesh and one.kind == "object" and one._start)
+            starts |= {one._start: one.name for one in objects}
+        runs = mesh._data["group_runs"] if by_group else None
+        for run in () if runs is None else runs.tolist():
+            *start, group = run
+            starts[tuple(start)] = mesh.groups[group] if group < len(mesh.groups) else ""
+        places = sorted(starts)
+        cuts = [(mesh, start, end, starts[start]) for start, end in zip(places, [*places[1:], mesh._counts], strict=True)]
+        # Positions before the first object or group are no object of their own.
+        has_elements = len(places) == 1 or places[1][FACES:] != places[0][FACES:]
+        return cuts if has_elements or starts[places[0]] else cuts[1:]
 
     def _mesh(self, part: Part) -> Any:
         data = bpy.data.meshes.new(part.name)
@@ -100,39 +135,54 @@ class Builder:
 
     def _collection_of(self, made: Any) -> Any:
         """The collection of an object, named by the parts of its name before the last separator."""
-        separator = getattr(self._options, "collection_separator", "")
+        separator = self._option("collection_separator", "")
         collection = self._collection
         *folders, name = made.name.split(separator) if separator else [made.name]
-        for folder in folders:
-            below = collection.children.get(folder)
-            if below is None:
-                below = bpy.data.collections.new(folder)
-                collection.children.link(below)
-            collection = below
+        for depth, folder in enumerate(folders, 1):
+            path = tuple(folders[:depth])
+            if path not in self._collections:
+                self._collections[path] = collection.children.get(folder) or bpy.data.collections.new(folder)
+                if self._collections[path].name not in collection.children:
+                    collection.children.link(self._collections[path])
+            collection = self._collections[path]
         if folders:
             made.name = made.data.name = name
         return collection
 
 
+#: A section of a mesh: from which counts to which, and its name.
+Cut = tuple[polyhaul.Mesh, tuple[int, ...], tuple[int, ...], str]
+
+
 class Part:
     """An object of a file, with everything that takes time and no Blender."""
 
-    def __init__(self, one: Any, name: str, materials: list[int], validates: bool) -> None:
+    def __init__(
+        self,
+        whole: polyhaul.Mesh,
+        start: tuple[int, ...],
+        end: tuple[int, ...],
+        name: str,
+        *,
+        materials: set[int],
+        validates: bool,
+        takes_normals: bool,
+        takes_groups: bool,
+    ) -> None:
         self.name = name.replace("\n", " ")
-        self.mesh = mesh = one.to_mesh(used_only=True)
+        self.mesh = mesh = whole._section(start, end, True)
         self.uvs = mesh.per_corner("uvs", missing=0.0)
-        self.normals = mesh.per_corner("normals")
+        self.normals = mesh.per_corner("normals") if takes_normals else None
         #: The group of each face, and the names of the groups.
-        groups = one.mesh.face_groups
-        self.groups = None if groups is None else groups[one.faces.start : one.faces.stop]
-        self.group_names = one.mesh.groups
+        groups = whole.face_groups if takes_groups else None
+        self.groups = None if groups is None else groups[start[FACES] : end[FACES]]
+        self.group_names = whole.groups
         slots = mesh.material_slots
         self.slots = [] if slots is None else [slot for slot in used_slots(slots) if slot in materials]
         self.face_slots = None if slots is None else renumbered(slots, self.slots)
         self.lines = line_edges(mesh)
         # Blender needs a second for 2 million faces; polyhaul sees in a tenth of that whether there is anything to do.
         self.must_be_validated = validates and (len(self.lines) > 0 or not mesh.has_clean_faces())
-
 
     def bounds(self) -> np.ndarray:
         """(2, 3): its least and largest coordinates."""
@@ -146,7 +196,14 @@ def ahead(makers: list[Callable[[], Part]]) -> Iterator[Part]:
         yield from (maker() for maker in makers)
         return
     with ThreadPoolExecutor(max_workers=1) as executor:
-        yield from executor.map(lambda maker: maker(), makers)
+        waiting = None
+        for maker in makers:
+            following = executor.submit(maker)
+            if waiting is not None:
+                yield waiting.result()
+            waiting = following
+        if waiting is not None:
+            yield waiting.result()
 
 
 def short(axis: str) -> str:
@@ -256,24 +313,24 @@ def set_normals(data: Any, normals: np.ndarray | None) -> None:
 
 def add_vertex_groups(made: Any, part: Part) -> None:
     """Makes a vertex group of each face group."""
-    if part.groups is None:
-        return
-    sizes = np.diff(part.mesh.face_offsets.astype(np.int64))
-    for number, name in enumerate(part.group_names):
-        members = np.unique(part.mesh.corner_positions[np.repeat(part.groups == number, sizes)])
-        if members.size:
-            made.vertex_groups.new(name=name).add(members.tolist(), 1.0, "REPLACE")
+    corners = np.repeat(part.groups, np.diff(part.mesh.face_offsets.astype(np.int64)))
+    order = np.argsort(corners, kind="stable")
+    numbers, starts = np.unique(corners[order], return_index=True)
+    for number, members in zip(numbers.tolist(), np.split(part.mesh.corner_positions[order], starts[1:]), strict=True):
+        if number >= 0:
+            group = made.vertex_groups.new(name=part.group_names[number])
+            group.add(np.unique(members).tolist(), 1.0, "REPLACE")
 
 
-def curve_of(mesh: polyhaul.Mesh, name: str) -> Any:
-    """A curve of Blender with the splines of a mesh."""
+def curve_of(mesh: polyhaul.Mesh, name: str, *, closes: bool) -> Any:
+    """A curve of Blender with the splines of a mesh; ``closes`` says whether it joins the ends of those that meet."""
     data = bpy.data.curves.new(name, "CURVE")
     data.dimensions = "3D"
     data.resolution_u = 5
     for curve in mesh.curves:
         points = list(curve.control_points)
         knots = np.asarray(curve.knots)
-        is_cyclic = len(points) > curve.degree and points[: curve.degree] == points[-curve.degree :]
+        is_cyclic = closes and len(points) > curve.degree and points[: curve.degree] == points[-curve.degree :]
         points = points[: -curve.degree] if is_cyclic else points
         spline = data.splines.new("NURBS")
         spline.points.add(len(points) - 1)

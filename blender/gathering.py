@@ -196,17 +196,17 @@ def sharp_edges(data: Any) -> np.ndarray | None:
 
 
 def colors(data: Any, are_linear: bool) -> np.ndarray | None:
-    """(n, 3) float32: the active colors per position, linear or in sRGB."""
+    """(n, 3) float32: the active colors per position, in sRGB, or (n, 4) linear ones."""
     layer = data.color_attributes.active_color
-    if layer is None:
+    if layer is None or (layer.domain == "CORNER" and not len(data.loops)):
         return None
     if are_linear:
-        values = arrays.read(layer.data, "color", np.float32, 4)
+        values = arrays.read(layer.data, "color", np.float32, 4, is_stored=layer.data_type == "FLOAT_COLOR")
         if layer.domain == "POINT":
             return values
         return mean_by(arrays.attribute(data, ".corner_vert", "value", np.int32), values, len(data.vertices))
     is_bytes = layer.data_type == "BYTE_COLOR"
-    values = arrays.read(layer.data, "color_srgb" if is_bytes else "color", np.float32, 4)[:, :3]
+    values = arrays.read(layer.data, "color_srgb" if is_bytes else "color", np.float32, 4, is_stored=not is_bytes)[:, :3]
     values = np.rint(values * 255) if is_bytes else values
     if layer.domain == "CORNER":
         values = mean_by(arrays.attribute(data, ".corner_vert", "value", np.int32), values, len(data.vertices))
@@ -217,7 +217,7 @@ def colors(data: Any, are_linear: bool) -> np.ndarray | None:
         # It rounds means down.
         return np.array(table, np.float32)[values.astype(np.intp)]
     if layer.domain == "POINT":
-        return arrays.read(layer.data, "color_srgb", np.float32, 4)[:, :3]
+        return arrays.read(layer.data, "color_srgb", np.float32, 4, is_stored=False)[:, :3]
     converted = [mathutils.Color(color).from_scene_linear_to_srgb() for color in values]
     return np.array(converted, np.float32).reshape(-1, 3)
 
@@ -238,5 +238,7 @@ def vertex_groups(data: Any, source: Any) -> tuple[list[str], np.ndarray] | None
     weights = np.full((len(data.vertices), len(names)), np.nan, np.float32)
     for row, vertex in zip(weights, data.vertices, strict=True):
         for member in vertex.groups:
-            row[member.group] = member.weight
+            # Groups that were removed may still have members.
+            if member.group < len(row):
+                row[member.group] = member.weight
     return names, weights

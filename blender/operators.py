@@ -76,6 +76,15 @@ class Job:
         self._operator.report({"INFO"}, f"{os.path.basename(path)}: {moved / 1e6:.1f} MB in {seconds:.2f} s ({rate:.0f} MB/s)")
 
 
+def split(path: str) -> tuple[str, str]:
+    """A path before and after its ending, which may be that of a compressed file: ``.obj.gz``."""
+    stem, extension = os.path.splitext(path)
+    if extension.lower() in (".gz", ".zst", ".lz4"):
+        stem, format = os.path.splitext(stem)
+        extension = format + extension
+    return stem, extension
+
+
 class Exporter:
     """What the exporters share."""
 
@@ -91,15 +100,22 @@ class Exporter:
         return {"RUNNING_MODAL"}
 
     def check(self, context: Any) -> bool:
-        path = bpy.path.ensure_ext(self.filepath, self.filename_ext)
-        changed, self.filepath = path != self.filepath, path
-        return changed
+        if self.filename_ext in split(self.filepath)[1].lower():
+            return False
+        self.filepath = bpy.path.ensure_ext(self.filepath, self.filename_ext)
+        return True
 
     def execute(self, context: Any) -> set[str]:
-        written = False
+        written = []
+        mode = context.object.mode if context.object else "OBJECT"
+        # What is edited becomes the mesh when its mode ends.
+        if mode != "OBJECT":
+            bpy.ops.object.mode_set(mode="OBJECT")
         with Job(self, context) as job:
-            written = all([self.write(context, path, job) for path in self.paths(context)])
-        return {"FINISHED"} if written else {"CANCELLED"}
+            written = [self.write(context, path, job) for path in self.paths(context)]
+        if mode != "OBJECT":
+            bpy.ops.object.mode_set(mode=mode)
+        return {"FINISHED"} if written and all(written) else {"CANCELLED"}
 
     def paths(self, context: Any) -> Iterator[str]:
         """The files to write, one after another."""
@@ -132,17 +148,19 @@ class EXPORT_OT_polyhaul_obj(bpy.types.Operator, Exporter, options.ObjExportOpti
         return super().execute(context)
 
     def paths(self, context: Any) -> Iterator[str]:
-        scene, (stem, extension) = context.scene, os.path.splitext(bpy.path.abspath(self.filepath))
+        scene, (stem, extension) = context.scene, split(bpy.path.abspath(self.filepath))
         if not self.export_animation:
             yield stem + extension
             return
         first = scene.frame_start if self.start_frame == -(2**31) else self.start_frame
         last = scene.frame_end if self.end_frame == 2**31 - 1 else self.end_frame
-        before = scene.frame_current
-        for frame in range(first, last + 1):
-            scene.frame_set(frame)
-            yield f"{stem}{frame:04d}{extension}"
-        scene.frame_set(before)
+        before, part = scene.frame_current, scene.frame_subframe
+        try:
+            for frame in range(first, last + 1):
+                scene.frame_set(frame)
+                yield f"{stem}{frame:04d}{extension}"
+        finally:
+            scene.frame_set(before, subframe=part)
 
     def written(self, context: Any) -> dict[str, Any]:
         return {name: getattr(self, name) for name in WRITTEN}
@@ -173,7 +191,7 @@ class EXPORT_OT_polyhaul_stl(bpy.types.Operator, Exporter, options.StlExportOpti
     def write(self, context: Any, path: str, job: Job) -> bool:
         if not self.use_batch:
             return super().write(context, path, job)
-        (stem, extension), taken = os.path.splitext(path), set()
+        (stem, extension), taken = split(path), set()
         scene = gathering.gather(context.evaluated_depsgraph_get(), gathering.Settings(self, path))
         for one in scene.objects:
             single = polyhaul.Scene()

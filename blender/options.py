@@ -69,7 +69,7 @@ class ObjExportOptions(ExportOptions):
         default="DAG_EVAL_VIEWPORT",
     )
     export_uv: flag("Export UVs", True, "Write texture coordinates")
-    export_normals: flag("Export Normals", True, "Write normals: one per face if it is flat, one per corner if it is smooth")
+    export_normals: flag("Export Normals", True, "Write normals: one per flat face, one per corner of smooth faces")
     export_colors: flag("Export Colors", False, "Write the active colors of vertices")
     export_materials: flag("Export Materials", True, "Write a material library")
     export_pbr_extensions: flag("PBR Extensions", False, "Write roughness, metallic, sheen, coat, anisotropy and transmission")

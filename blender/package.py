@@ -16,6 +16,8 @@ SOURCE = Path(__file__).resolve().parent
 
 def build(wheels: list[Path], target: Path) -> None:
     """Makes the zip of the sources beside this file and some wheels."""
+    if not wheels:
+        sys.exit("there are no wheels in the folder")
     import bpy
 
     tool = Path(bpy.utils.system_resource("SCRIPTS"), "addons_core", "bl_pkg", "cli", "blender_ext.py")

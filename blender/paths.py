@@ -33,7 +33,7 @@ def is_below(path: str, folder: str) -> bool:
 
 
 def relative(path: str, folder: str) -> str:
-    """The path from the folder on; on another drive, there is none."""
+    """The path relative to the folder, unless that is on another drive."""
     try:
         return os.path.relpath(path, folder)
     except ValueError:

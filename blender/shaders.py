@@ -232,7 +232,7 @@ class Imported:
         node = tree.nodes.new("ShaderNodeTexImage")
         node.location = (-480, height)
         path = os.path.join(self._folder, map_.file.replace("\\", os.sep))
-        node.image = bpy.data.images.load(path, check_existing=True) if os.path.exists(path) else missing_image(path)
+        node.image = loaded_image(path)
         if map_.projection == "sphere":
             node.projection = "SPHERE"
         if map_.offset or map_.scale:
@@ -258,8 +258,13 @@ def place(tree: Any, node: Any, map_: polyhaul.TextureMap, height: float) -> Non
     tree.links.new(mapping.outputs["Vector"], node.inputs["Vector"])
 
 
-def missing_image(path: str) -> Any:
-    """An image for a file that is not there, so that its name is not lost."""
+def loaded_image(path: str) -> Any:
+    """The image of a file; an empty one if it cannot be read, so that its name is not lost."""
+    if os.path.isfile(path):
+        try:
+            return bpy.data.images.load(path, check_existing=True)
+        except RuntimeError:
+            pass
     image = bpy.data.images.new(os.path.basename(path), 1, 1)
     image.source, image.filepath = "FILE", path
     return image
@@ -327,7 +332,7 @@ def values_of(material: polyhaul.Material) -> dict[str, Any]:
 
 def rgb(color: Any) -> tuple[float, float, float] | None:
     """A color, unless there is none or it is not given by red, green and blue."""
-    return color if isinstance(color, tuple) and type(color) is tuple else None
+    return color if type(color) is tuple else None
 
 
 def mean(color: Any) -> float:

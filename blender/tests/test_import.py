@@ -17,6 +17,8 @@ CASES = {
     "no object": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
     "points": "o p\nv 0 0 0\nv 1 0 0\nv 0 1 0\n",
     "groups": "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\ng one\nf 1 2 3\ng two\nf 2 4 3\n",
+    "groups between positions": "g one\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\ng two\nv 1 1 0\nv 2 1 0\nf 2 4 5\nf 1 4 5\n",
+    "objects and groups": "o a\nv 0 0 0\nv 1 0 0\nv 0 1 0\ng one\nf 1 2 3\no b\ng two\nv 1 1 0\nf 2 4 3\ng three\nf 1 2 4\n",
     "colors": "v 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 0 1 0 .5 .5 .5\nf 1 2 3\n",
     "twice the same face": "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 3 2 1\nf 2 4 3\n",
     "loose edges": "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nl 1 2 3 4\nl 4 1\n",
@@ -96,11 +98,13 @@ def test_objects_are_those_of_blender(empty: Any, tmp_path: Path, name: str) -> 
         {"forward_axis": "Y", "up_axis": "Z", "global_scale": 2.0},
         {"clamp_size": 7.0},
         {"use_split_objects": False},
+        {"use_split_objects": False, "import_vertex_groups": True},
+        {"use_split_objects": False, "use_split_groups": True},
         {"import_vertex_groups": True},
     ],
 )
 def test_options_do_what_they_do_in_blender(empty: Any, tmp_path: Path, options: dict[str, Any]) -> None:
-    for name in ("two objects", "groups"):
+    for name in ("two objects", "groups", "groups between positions"):
         (tmp_path / "case.obj").write_text(CASES[name].replace("9 9 9", "90 9 9"))
         compare(*both(tmp_path / "case.obj", **options))
 

@@ -33,6 +33,7 @@ PLY = {
     "uvs": (["float s", "float t"], [0.5, 1], []),
     "bytes": (["uchar red", "uchar green", "uchar blue"], [255, 10, 20], []),
     "alpha": (["uchar red", "uchar green", "uchar blue", "uchar alpha"], [255, 10, 20, 7], []),
+    "opaque": (["uchar red", "uchar green", "uchar blue", "uchar alpha"], [255, 10, 20, 255], []),
     "columns": (["float quality", "int label"], [0.5, 3], []),
     "face colors": ([], [], ["uchar red", "uchar green", "uchar blue"]),
 }
@@ -124,6 +125,20 @@ def test_meshio_takes_meshes_and_gives_them_back() -> None:
     np.testing.assert_allclose(again.colors, mesh().colors)
 
 
+def test_vtk_cannot_change_a_mesh() -> None:
+    own = mesh()
+    before = own.positions.copy()
+    polyhaul.to_pyvista(own).points[0, 0] = 9
+    np.testing.assert_array_equal(own.positions, before)
+
+
+def test_strips_and_colors_that_are_missing() -> None:
+    strips = pyvista.Plane().triangulate().strip()
+    assert polyhaul.from_pyvista(strips).face_count == 200
+    some = polyhaul.read(b"v 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").meshes[0]
+    assert polyhaul.to_pyvista(some).point_data["RGB"].tolist() == [[255, 0, 0], [255, 255, 255], [255, 255, 255]]
+
+
 def test_scenes_with_several_meshes_say_what_to_do() -> None:
     scene = polyhaul.Scene()
     scene.add(mesh())
@@ -180,8 +195,8 @@ def test_accelerated_pyvista_writes_what_it_can_read(tmp_path: Path) -> None:
     sphere = pyvista.Sphere(theta_resolution=9, phi_resolution=8)
     polyhaul.accelerate()
     try:
-        sphere.save(tmp_path / "a.ply")
+        sphere.save(tmp_path / "a.obj")
     finally:
         polyhaul.accelerate(False)
-    assert (tmp_path / "a.ply").stat().st_size > 0
-    assert pyvista.PLYReader(tmp_path / "a.ply").read().n_cells == sphere.n_cells
+    assert (tmp_path / "a.obj").read_bytes().startswith(b"# polyhaul")
+    assert pyvista.OBJReader(tmp_path / "a.obj").read().n_cells == sphere.n_cells

@@ -1,4 +1,4 @@
-"""Makes other libraries read files with polyhaul: the same results, sooner.
+"""Makes other libraries read files with polyhaul: the same results, faster.
 
 A reader here takes over only what it returns exactly as the library's own reader would; every other file goes to that one,
 and so does a file that polyhaul rejects, for the library's own error. Conversions on request are in ``_interop``.
@@ -31,7 +31,7 @@ def accelerate(enable: bool = True) -> tuple[str, ...]:
 
     - trimesh reads OBJ files that have only positions and triangles
     - meshio reads OBJ and binary STL
-    - PyVista writes OBJ, PLY and STL; it reads them with polyhaul if the package ``polyhaul-pyvista`` is installed
+    - PyVista writes OBJ; it reads OBJ, PLY and STL with polyhaul if the package ``polyhaul-pyvista`` is installed
 
     They return what they returned before, with coordinates of OBJ files rounded to float32. Everything else is read by their own
     readers.
@@ -202,10 +202,12 @@ def _pyvista() -> bool:
         from pyvista.core.utilities import writer_registry
     except ImportError:
         return False
-    before = writer_registry._save_registry_state()
-    for ending in (".obj", ".ply", ".stl"):
-        writer_registry.register_writer(ending, _write_pyvista, override=True)
-    _undo.append(lambda: writer_registry._restore_registry_state(before))
+    # The writers of PLY and STL have options that a registered writer does not get.
+    writers = getattr(writer_registry, "_custom_ext_writers", None)
+    if writers is None:
+        return False
+    writer_registry.register_writer(".obj", _write_pyvista, override=True)
+    _undo.append(lambda: writers.pop(".obj", None))
     return True
 
 

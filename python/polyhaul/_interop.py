@@ -1,7 +1,6 @@
 """Meshes of other libraries: from and to trimesh, meshio, PyVista and Open3D.
 
-The libraries are imported when they are needed, and not required. Arrays are not copied where the other side takes them as
-they are. What makes these libraries read files with polyhaul is in ``_accelerate``.
+The libraries are imported when they are needed, and not required. Arrays are copied where the other side may change them. What makes these libraries read files with polyhaul is in ``_accelerate``.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ Array = npt.NDArray[Any]
 
 
 def to_trimesh(source: Mesh | Scene, **options: Any) -> Any:
-    """A ``trimesh.Trimesh`` of a mesh, or of all meshes of a scene: triangles, with uvs, normals and colors per vertex.
+    """A ``trimesh.Trimesh`` of a mesh: triangles, with normals and with uvs or else colors per vertex.
 
     Args:
-        source: the mesh, or the scene.
+        source: the mesh, or a scene that has one.
         options: keywords of ``trimesh.Trimesh``; ``process=False`` unless said otherwise, which keeps the vertices.
     """
     import trimesh
@@ -33,7 +32,7 @@ def to_trimesh(source: Mesh | Scene, **options: Any) -> Any:
     if mesh.uvs is not None:
         given["visual"] = trimesh.visual.TextureVisuals(uv=mesh.uvs)
     elif mesh.colors is not None:
-        given["vertex_colors"] = np.clip(np.rint(mesh.colors * 255), 0, 255).astype(np.uint8)
+        given["vertex_colors"] = _bytes(mesh.colors)
     return trimesh.Trimesh(**(given | options))
 
 
@@ -83,7 +82,7 @@ def to_meshio(source: Mesh | Scene) -> Any:
 
 def from_meshio(other: Any) -> Mesh:
     """The mesh of a ``meshio.Mesh``: triangles, quads and polygons are faces, lines and vertices are lines and points. Point
-    data of one number per point are columns."""
+    data of one number per point are columns; cell data are left out."""
     faces: list[Array] = []
     lines: list[Array] = []
     points: list[Array] = []
@@ -113,13 +112,14 @@ def from_meshio(other: Any) -> Mesh:
 
 def to_pyvista(source: Mesh | Scene) -> Any:
     """A ``pyvista.PolyData`` with all polygons, lines and points; texture coordinates, normals and colors per point, columns
-    as point and cell data. Positions are shared, not copied."""
+    as point and cell data."""
     import pyvista
 
     mesh = _single(source)
     if {mesh.uv_domain, mesh.normal_domain} - {None, "vertex"}:
         mesh = mesh.weld()
-    data = pyvista.PolyData(np.asarray(mesh.positions))
+    # VTK may write to its arrays, and those of a mesh are read-only.
+    data = pyvista.PolyData(np.array(mesh.positions))
     data.verts = data.lines = data.faces = np.empty(0, np.int64)
     if mesh.face_count:
         cells = pyvista.CellArray.from_arrays(mesh.face_offsets.astype(np.int64), mesh.corner_positions.astype(np.int64))
@@ -134,16 +134,16 @@ def to_pyvista(source: Mesh | Scene) -> Any:
         data.verts = np.column_stack([np.ones(count, np.int64), np.arange(count)]).reshape(-1)
     for name, values in mesh.vertex_columns.items():
         if isinstance(values, np.ndarray):
-            data.point_data[name] = values
+            data.point_data[name] = np.array(values)
     for name, values in mesh.face_columns.items():
         if isinstance(values, np.ndarray) and data.n_cells == len(values):
-            data.cell_data[name] = values
+            data.cell_data[name] = np.array(values)
     if mesh.normals is not None:
-        data.point_data.active_normals = mesh.normals
+        data.point_data.active_normals = np.array(mesh.normals)
     if mesh.uvs is not None:
-        data.active_texture_coordinates = mesh.uvs
+        data.active_texture_coordinates = np.array(mesh.uvs)
     if mesh.colors is not None:
-        data.point_data["RGB"] = np.clip(np.rint(mesh.colors[:, :3] * 255), 0, 255).astype(np.uint8)
+        data.point_data["RGB"] = _bytes(mesh.colors[:, :3])
     return data
 
 
@@ -151,16 +151,19 @@ def from_pyvista(other: Any) -> Mesh:
     """The mesh of a ``pyvista.PolyData``: all polygons, lines and points, with normals, texture coordinates and colors, and point
     and cell data of one number as columns."""
     given: dict[str, Any] = {}
+    if other.GetStrips().GetNumberOfCells():
+        other = other.triangulate()
     polygons, lines = other.GetPolys(), other.GetLines()
-    if other.n_faces_strict:
+    face_count, line_count = polygons.GetNumberOfCells(), lines.GetNumberOfCells()
+    if face_count:
         given["face_offsets"], given["corner_positions"] = _cells(polygons)
-    if other.n_lines:
+    if line_count:
         given["line_offsets"], given["line_positions"] = _cells(lines)
-    if other.n_verts and (other.n_faces_strict or other.n_lines):
+    if other.n_verts and (face_count or line_count):
         given["points"] = _cells(other.GetVerts())[1]
     point_data = {name: np.asarray(other.point_data[name]) for name in other.point_data}
     given |= _of_point_data(point_data, other.n_points)
-    if other.n_cells == other.n_faces_strict:
+    if other.n_cells == face_count:
         columns = {name: np.asarray(other.cell_data[name]) for name in other.cell_data}
         given["face_columns"] = {name: values for name, values in columns.items() if values.ndim == 1 and values.dtype.kind in "fiu"}
     return Mesh(np.asarray(other.points), **given)
@@ -214,7 +217,7 @@ def from_open3d(other: Any) -> Mesh:
 
 
 def _single(source: Mesh | Scene) -> Mesh:
-    """The mesh itself; the only mesh of a scene, or all of its objects in one."""
+    """The mesh itself, or the only mesh of a scene."""
     if isinstance(source, Mesh):
         return source._without_statements()
     if not isinstance(source, Scene):
@@ -223,8 +226,8 @@ def _single(source: Mesh | Scene) -> Mesh:
     if len(source.meshes) == 1 and not moved:
         return source.meshes[0]._without_statements()
     raise ValueError(
-        f"the scene has {len(source.meshes)} meshes; convert them one by one: "
-        "[to_trimesh(one.to_mesh()) for one in scene.objects]"
+        "the scene has several meshes, or objects with transforms; convert its objects one by one: "
+        "one.to_mesh(), and mesh.transform(one.transform) if it has a transform"
     )
 
 
@@ -249,11 +252,16 @@ def _edges(mesh: Mesh) -> Array:
     return np.stack([corners[first], corners[first + 1]], axis=1)
 
 
+def _bytes(colors: Array) -> Array:
+    """Colors from 0 to 1 as bytes; white where a file has none."""
+    return np.clip(np.rint(np.nan_to_num(colors, nan=1.0) * 255), 0, 255).astype(np.uint8)
+
+
 def _cells(cells: Any) -> tuple[Array, Array]:
     """The offsets and the corners of cells of VTK."""
     from vtkmodules.util.numpy_support import vtk_to_numpy
 
-    return vtk_to_numpy(cells.GetOffsetsArray()), vtk_to_numpy(cells.GetConnectivityArray())
+    return np.array(vtk_to_numpy(cells.GetOffsetsArray())), np.array(vtk_to_numpy(cells.GetConnectivityArray()))
 
 
 def _of_point_data(data: Any, count: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from polyhaul._curve import Curve, curve_from_plain, curve_of, curves_to_plain
 from polyhaul._given import Streams, VertexGroups
 from polyhaul._material import Material
 from polyhaul._polyhaul import NativeMesh
-from polyhaul._table import ColumnLike, Columns, Plain, columns_from_plain, plain_columns
+from polyhaul._table import ColumnLike, Columns, Lists, Plain, columns_from_plain, plain_columns
 
 #: How a corner finds its value of an attribute. ``"point"`` is another name for ``"vertex"``.
 Domain: TypeAlias = Literal["corner", "vertex", "point", "face", "indexed"]
@@ -378,13 +378,17 @@ class Mesh:
 
         Raises:
             KeyError: the mesh has no column of this name.
+            TypeError: the column has lists.
         """
         if name in ("uvs", "normals", "colors"):
             found = _polyhaul.per_corner(self._to_native(), name, missing, threads)
             columns = {"uvs": 2, "normals": 3, "colors": 4}[name]
             return None if found is None else np.frombuffer(found, np.float32).reshape(-1, columns)
+        column = self.vertex_columns[name] if name in self.vertex_columns else self.face_columns.get(name)
+        if isinstance(column, Lists):
+            raise TypeError(f"the column {name!r} has lists")
         if name in self.vertex_columns:
-            return np.asarray(self.vertex_columns[name])[self.corner_positions]
+            return np.asarray(column)[self.corner_positions]
         if name in self.face_columns:
             sizes: npt.NDArray[np.int64] = self.face_offsets[1:].astype(np.int64) - self.face_offsets[:-1]
             return np.repeat(np.asarray(self.face_columns[name]), sizes)
@@ -397,7 +401,8 @@ class Mesh:
         return self._changed(_polyhaul.mesh_weld(self._without_statements()._to_native(), threads))
 
     def triangulate(self, *, threads: int | None = None) -> Mesh:
-        """A mesh with triangles only, in the order of the faces that they come from."""
+        """A mesh with triangles only, in the order of the faces that they come from. Groups of a file are left out, as by
+        :meth:`weld` and :meth:`transform`."""
         return self._changed(_polyhaul.mesh_triangulate(self._without_statements()._to_native(), threads))
 
     def transform(self, matrix: npt.ArrayLike, *, threads: int | None = None) -> Mesh:

@@ -10,8 +10,8 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 
 /// Multiplies positions by a matrix from the left, and turns normals so that they stay perpendicular to their faces, in
-/// `f64`; normals get unit length unless they have none. A matrix that mirrors also reverses the corners of faces, so
-/// that these still show the same side.
+/// `f64`; normals are scaled to unit length unless their length is zero. A matrix that mirrors also reverses the
+/// corners of faces, so that these still show the same side.
 ///
 /// # Errors
 ///

@@ -81,8 +81,9 @@ fn at_corners<const N: usize>(
 fn of_faces<const N: usize>(mesh: &Mesh, values: &[[f32; N]], threads: usize) -> Result<Vec<[f32; N]>> {
     check(values.len(), mesh.faces.len())?;
     let mut all = zeroed(mesh.faces.corner_positions.len(), "values of corners")?;
-    let fits =
-        mesh.faces.offsets.is_sorted() && mesh.faces.offsets.last().is_some_and(|&end| end as usize == all.len());
+    let fits = mesh.faces.offsets.is_sorted()
+        && mesh.faces.offsets.first() == Some(&0)
+        && mesh.faces.offsets.last().is_some_and(|&end| end as usize == all.len());
     check(usize::from(fits), 1)?;
     let mut rest = &mut all[..];
     let pieces = values.chunks(PIECE).enumerate().map(|(piece, values)| {

@@ -93,7 +93,7 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
 
     let of_faces = start.faces as usize..end.faces as usize;
     let picks = SectionPicks { positions: &positions, faces: of_faces, corners: face_corners };
-    Ok(Mesh {
+    let mut some = Mesh {
         uvs: picks.attribute(&mesh.uvs, mesh.uv_domain, &uvs)?,
         uv_domain: mesh.uv_domain,
         uv_depths: picks.attribute(&mesh.uv_depths, mesh.uv_domain, &uvs)?,
@@ -108,7 +108,9 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
         points,
         curves,
         ..picks.rest(mesh)?
-    })
+    };
+    some.move_curves_behind();
+    Ok(some)
 }
 
 /// Whether some element of a mesh uses each of its positions, or there is no element.

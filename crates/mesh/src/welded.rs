@@ -57,6 +57,8 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
     welded.faces.corner_positions = found.corner_vertices.into();
     welded.faces.corner_uvs = Vec::new().into();
     welded.faces.corner_normals = Vec::new().into();
+    // Lines have the uvs of their vertices now.
+    welded.lines.corner_uvs = Vec::new().into();
     let renumber = |indices: &mut [u32]| {
         indices.iter_mut().for_each(|index| *index = vertices.get(*index as usize).copied().unwrap_or(*index));
     };
@@ -70,6 +72,7 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
     for column in &mut welded.vertex_columns {
         *column = copy::rows(column, rows())?;
     }
+    welded.move_curves_behind();
     Ok(welded)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `Clone` would abort the process. Small strings are still cloned.
 
-use crate::error::{Error, Result, try_copy};
+use crate::error::{Error, ErrorKind, Result, try_copy};
 use crate::render::{Instances, Render, Segment};
 use crate::{Array, Column, Curve, Elements, Mesh, Scene, Table, map_values};
 
@@ -53,8 +53,8 @@ fn segment(segment: &Segment) -> Result<Segment> {
     })
 }
 
-/// Some rows of a column, which may be lists. Rows that it does not have are left out; a column without any rows
-/// stays so.
+/// Some rows of a column, which may be lists. Numbers that it does not have are left out,
+/// and lists that it does not have are empty; a column without any rows stays so.
 pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Result<Column> {
     let name = column.name.clone();
     let Some(offsets) = &column.offsets else {
@@ -67,11 +67,14 @@ pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Resul
     let mut ends = Vec::new();
     ends.try_reserve_exact(rows.clone().count() + 1)?;
     ends.push(0u32);
-    let mut end = 0;
-    ends.extend(rows.clone().map(|row| {
-        end += list(row).len() as u32;
-        end
-    }));
+    let mut end = 0u32;
+    for row in rows.clone() {
+        let more = u32::try_from(list(row).len()).ok();
+        let longer = more.and_then(|more| end.checked_add(more));
+        end =
+            longer.ok_or_else(|| Error::new(ErrorKind::Limit, "a column can have at most 2^32 - 1 values in lists"))?;
+        ends.push(end);
+    }
     let values = map_values!(&column.values, array => some(array, rows.flat_map(list))?);
     Ok(Column { name, values, offsets: Some(ends.into()) })
 }

@@ -210,6 +210,14 @@ impl Mesh {
         }
     }
 
+    /// Puts the statements of curves after all positions, uvs and normals, for a mesh whose own have changed.
+    pub fn move_curves_behind(&mut self) {
+        let Counts { positions, uvs, normals, .. } = self.counts();
+        for curve in &mut self.curves {
+            curve.at = Counts { positions, uvs, normals, ..curve.at };
+        }
+    }
+
     /// Whether the mesh has data that only programs create: attributes with a domain, per-face values or vertex groups.
     pub fn is_evaluated(&self) -> bool {
         let domains = [self.uv_domain, self.normal_domain];

@@ -1,7 +1,7 @@
 //! What is left of triangles and segments that reach behind the camera, or far beside the picture: the part whose
 //! corners can be projected.
 //!
-//! Cameras outside of a scene have no need of it. See [`crate::batch`] for who has.
+//! Cameras outside of a scene have no need of it. [`crate::batch`] says which do.
 
 use crate::camera::Camera;
 use crate::vector::{Vector, add, scale, subtract, wide};

@@ -16,11 +16,11 @@ use crate::texture::Textures;
 use polyhaul_model::error::Result;
 use std::ops::Range;
 
-/// Definitions with so many visible instances are drawn: for fewer, trees do not pay.
+/// Definitions with at most this many visible instances are drawn: trees do not pay off for so few.
 const FEW: u32 = 8;
-/// So many of the other instances are drawn, those that fill most of the picture. Each further one hides less and takes
-/// as long: of the 928,000 instances of a scene of 1.2 million, 16 leave 4,700, 59 leave 4,100, and 455, which take
-/// ten times as long to draw, 2,400.
+/// This many of the other instances are drawn, those that fill most of the picture. Each further one hides less and
+/// takes as long: of the 928,000 instances of a scene of 1.2 million, 16 leave 4,700, 59 leave 4,100, and 455, which
+/// take ten times as long to draw, 2,400.
 const LARGEST: usize = 16;
 /// Payloads have 32 bits.
 const MOST_CORNERS: usize = u32::MAX as usize - 1;
@@ -155,7 +155,7 @@ fn take_within(
     instances.drain(..count).collect()
 }
 
-/// Takes the [`LARGEST`] instances that fill at least half of the picture's width, the largest first.
+/// Takes the [`LARGEST`] instances that fill more than half of the picture's width, the largest first.
 fn take_largest(instances: &mut Vec<SeenInstance>, camera: &Camera) -> Vec<SeenInstance> {
     let parts = instances.iter().map(|instance| part_of_picture(&instance.seen_box(camera), camera)).enumerate();
     let mut large: Vec<(usize, f64)> = parts.filter(|(_, part)| *part > 0.5).collect();

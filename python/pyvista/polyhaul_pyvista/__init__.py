@@ -37,8 +37,9 @@ def read_stl(path: str, **options: Any) -> pyvista.PolyData:
 def _read(path: str, format: Any, convert: Any, options: dict[str, Any]) -> pyvista.PolyData:
     if not options:
         try:
-            scene = polyhaul.read(path, format=format, load_materials=False, weld=True)
-            return convert(scene)
+            # VTK may write to its arrays.
+            scene = polyhaul.read(path, format=format, load_materials=False, weld=True, writable=True)
+            return convert(scene, path)
         except (_NotOurs, polyhaul.Error, OSError):
             # PyVista's own reader has its own message.
             pass
@@ -46,7 +47,7 @@ def _read(path: str, format: Any, convert: Any, options: dict[str, Any]) -> pyvi
     return reader.read(**options)
 
 
-def _obj(scene: polyhaul.Scene) -> pyvista.PolyData:
+def _obj(scene: polyhaul.Scene, _: str) -> pyvista.PolyData:
     if len(scene.meshes) != 1 or scene.materials or scene.material_libraries:
         raise _NotOurs
     mesh = scene.meshes[0]
@@ -78,7 +79,7 @@ def _obj(scene: polyhaul.Scene) -> pyvista.PolyData:
     return data
 
 
-def _ply(scene: polyhaul.Scene) -> pyvista.PolyData:
+def _ply(scene: polyhaul.Scene, path: str) -> pyvista.PolyData:
     if len(scene.meshes) != 1 or scene.tables:
         raise _NotOurs
     mesh = scene.meshes[0]
@@ -94,8 +95,7 @@ def _ply(scene: polyhaul.Scene) -> pyvista.PolyData:
         data.point_data["Normals"] = mesh.normals
         data.point_data.active_normals_name = "Normals"
     if mesh.colors is not None:
-        alpha = mesh.colors[:, 3]
-        _set_colors(data, mesh.colors if (alpha != 1).any() else mesh.colors[:, :3])
+        _set_colors(data, mesh.colors if _has_alpha(path) else mesh.colors[:, :3])
     return data
 
 
@@ -103,7 +103,13 @@ def _ply(scene: polyhaul.Scene) -> pyvista.PolyData:
 _KNOWN_OTHERWISE = ("diffuse_red", "texture_u", "intensity", "nx")
 
 
-def _stl(scene: polyhaul.Scene) -> pyvista.PolyData:
+def _has_alpha(path: str) -> bool:
+    """Whether the header has colors with alpha."""
+    with open(path, "rb") as file:
+        return b" alpha" in file.read(1 << 16).split(b"end_header")[0]
+
+
+def _stl(scene: polyhaul.Scene, _: str) -> pyvista.PolyData:
     mesh = scene.meshes[0] if len(scene.meshes) == 1 else None
     if mesh is None or not mesh.face_count or mesh.face_columns:
         raise _NotOurs
@@ -139,5 +145,5 @@ def _groups(mesh: polyhaul.Mesh) -> Any:
 
 def _set_colors(data: pyvista.PolyData, colors: Any) -> None:
     name = "RGBA" if colors.shape[1] == 4 else "RGB"
-    data.point_data[name] = np.clip(np.rint(colors * 255), 0, 255).astype(np.uint8)
+    data.point_data[name] = np.clip(np.rint(np.nan_to_num(colors, nan=1.0) * 255), 0, 255).astype(np.uint8)
     data.point_data.active_scalars_name = name
