@@ -130,7 +130,8 @@ impl Canvas<'_> {
         Ok(())
     }
 
-    /// Draws a piece of a line as two triangles: of a line's width, or of its own.
+    /// Draws a piece of a line as two triangles of a line's width, or of its own width with round ends, as rays meet it:
+    /// pieces that meet in a bend leave no gap.
     fn segment(&self, part: &Part<'_>, corner: usize) {
         let ends = [corner, corner + 1].map(|corner| part.corner(corner));
         let Some(left) = clip::segment(self.camera, ends) else { return };
@@ -140,7 +141,8 @@ impl Canvas<'_> {
         if length == 0.0 {
             return;
         }
-        let halves = if has_width(part) {
+        let is_wide = has_width(part);
+        let halves = if is_wide {
             let radii = [corner, corner + 1].map(|corner| part.radius(corner));
             let pixels = |end: Corner| self.camera.focal() as f32 / self.camera.distance(end[2]);
             let radius = |part: f32| radii[0] + part * (radii[1] - radii[0]);
@@ -148,10 +150,21 @@ impl Canvas<'_> {
         } else {
             [0.5 * LINE_PIXELS; 2]
         };
-        let side = |[x, y, depth]: Corner, half: f32| [x - dy * half / length, y + dx * half / length, depth];
+        // Some of a width beside the line, and some beyond its end.
+        let (ux, uy) = (dx / length, dy / length);
+        let place = |[x, y, depth]: Corner, half: f32, beside: f32, beyond: f32| {
+            [x + half * (beyond * ux - beside * uy), y + half * (beyond * uy + beside * ux), depth]
+        };
         let payload = || part.payload(corner);
-        self.frame.triangle([side(a, halves[0]), side(a, -halves[0]), side(b, halves[1])], payload);
-        self.frame.triangle([side(b, halves[1]), side(a, -halves[0]), side(b, -halves[1])], payload);
+        let side = |end: Corner, half: f32, beside: f32| place(end, half, beside, 0.0);
+        self.frame.triangle([side(a, halves[0], 1.0), side(a, halves[0], -1.0), side(b, halves[1], 1.0)], payload);
+        self.frame.triangle([side(b, halves[1], 1.0), side(a, halves[0], -1.0), side(b, halves[1], -1.0)], payload);
+        for (end, half, sign) in [(a, halves[0], -1.0), (b, halves[1], 1.0)].into_iter().filter(|_| is_wide) {
+            for rims in ROUND.windows(2) {
+                let rim = |&[beside, beyond]: &[f32; 2]| place(end, half, beside, sign * beyond);
+                self.frame.triangle([side(end, half, 1.0), rim(&rims[0]), rim(&rims[1])], payload);
+            }
+        }
     }
 
     fn points(&self, part: &Part<'_>, elements: Range<usize>) {
@@ -168,6 +181,9 @@ impl Canvas<'_> {
         if corner.is_multiple_of(EVERY) && self.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 }
+
+/// Half a circle: how far beside a line, and how far beyond its end, from a fifth of the way on.
+const ROUND: [[f32; 2]; 5] = [[0.81, 0.59], [0.31, 0.95], [-0.31, 0.95], [-0.81, 0.59], [-1.0, 0.0]];
 
 /// A place on the way between two.
 fn along([a, b]: [[f32; 3]; 2], part: f32) -> [f32; 3] {

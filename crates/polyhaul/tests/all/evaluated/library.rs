@@ -43,12 +43,12 @@ fn check(scene: &Scene, expected: &[&str]) {
 }
 
 #[test]
-fn materials_in_use_by_name() {
+fn materials_of_slots_by_name() {
     let names = ["zinc", "Alum", "not used", "\u{e9}tain", "brass"];
     check(&scene(&names, &[Some(vec![Some(0), Some(1)])]), &["Alum", "zinc"]);
     check(&scene(&names, &[Some(vec![Some(3), Some(1), Some(4)])]), &["Alum", "brass", "\u{e9}tain"]);
-    // The fourth slot is not the eighth, so nothing uses it.
-    check(&scene(&names, &[Some(vec![Some(3), None, None, Some(2)])]), &["\u{e9}tain"]);
+    // Blender writes what is in a slot, whether a face has it or not.
+    check(&scene(&names, &[Some(vec![Some(3), None, None, Some(2)])]), &["not_used", "\u{e9}tain"]);
     check(&scene(&names, &[Some(vec![Some(0)]), None, Some(vec![None, Some(4)])]), &["brass", "zinc"]);
     // One material in two slots, and in two objects.
     check(&scene(&names, &[Some(vec![Some(0), Some(0)]), Some(vec![Some(0)])]), &["zinc"]);
@@ -92,12 +92,12 @@ fn where_nobody_speaks_of_materials_there_is_no_library() {
 fn faces_without_slots_use_the_first() {
     let mut one = scene(&["red", "blue"], &[Some(vec![Some(1), Some(0)])]);
     one.meshes[0].face_materials = Array::default();
-    check(&one, &["blue"]);
-    // Nothing that is not there has a material.
+    check(&one, &["blue", "red"]);
+    assert_eq!(lines(&text(&one, &plain()), "usemtl"), ["usemtl blue"]);
     let mut none = one.clone();
     none.meshes[0].faces = Default::default();
     none.objects[0].end = none.meshes[0].counts();
-    check(&none, &[]);
+    check(&none, &["blue", "red"]);
 }
 
 #[test]

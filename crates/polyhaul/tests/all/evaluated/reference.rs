@@ -339,7 +339,7 @@ fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
             users.entry(key(a, corners[(i + 1) % corners.len()])).or_default().push(face);
         }
     }
-    let joins: Vec<_> = users.iter().filter(|(edge, faces)| faces.len() >= 2 && !sharp.contains(edge)).collect();
+    let joins: Vec<_> = users.iter().filter(|(edge, faces)| faces.len() == 2 && !sharp.contains(edge)).collect();
     let (mut groups, mut count) = (vec![0; smooth.len()], 0);
     for first in 0..smooth.len() {
         if groups[first] != 0 {
@@ -353,8 +353,8 @@ fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
         let mut grows = true;
         while std::mem::take(&mut grows) {
             for (_, faces) in &joins {
-                if faces.iter().any(|&face| groups[face] == count) {
-                    for &face in faces.iter().filter(|face| smooth[**face]) {
+                if faces.iter().all(|&face| smooth[face]) && faces.iter().any(|&face| groups[face] == count) {
+                    for &face in faces.iter() {
                         grows |= groups[face] == 0;
                         groups[face] = count;
                     }
