@@ -130,8 +130,8 @@ impl Canvas<'_> {
         Ok(())
     }
 
-    /// Draws a piece of a line as two triangles of a line's width, or of its own width with round ends, as rays meet it:
-    /// pieces that meet in a bend leave no gap.
+    /// Draws a piece of a line as two triangles of a line's width, or of its own width with round ends, as rays meet
+    /// it: pieces that meet in a bend leave no gap.
     fn segment(&self, part: &Part<'_>, corner: usize) {
         let ends = [corner, corner + 1].map(|corner| part.corner(corner));
         let Some(left) = clip::segment(self.camera, ends) else { return };
