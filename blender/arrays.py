@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-#: Number of elements above which a view pays off: looking at addresses takes as long as copying a thousand numbers.
+#: Number of elements from which arrays are looked at where they are; checking that they are takes a while, too.
 LEAST = 4096
 
 

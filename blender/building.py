@@ -91,10 +91,14 @@ class Builder:
             materials=named,
             validates=self._option("validate_meshes", True) and self._option("use_mesh_validate", True),
             takes_normals=self._option("use_facet_normal", True),
-            takes_groups=self._option("import_vertex_groups", False),
         )
-        cuts = [cut for mesh in scene.meshes for cut in self._cuts(scene, mesh, by_object, by_group)]
-        return [partial(make, mesh, start, end, name or stem) for mesh, start, end, name in cuts]
+        parts: list[Callable[[], Part]] = []
+        for mesh in scene.meshes:
+            groups = mesh.face_groups if self._option("import_vertex_groups", False) else None
+            for start, end, name in self._cuts(scene, mesh, by_object, by_group):
+                own = None if groups is None else groups[start[FACES] : end[FACES]]
+                parts.append(partial(make, mesh, start, end, name or stem, own))
+        return parts
 
     def _cuts(self, scene: polyhaul.Scene, mesh: polyhaul.Mesh, by_object: bool, by_group: bool) -> list[Cut]:
         """Where the objects of a mesh begin and end: the counts of its elements, and their names."""
@@ -107,7 +111,7 @@ class Builder:
             *start, group = run
             starts[tuple(start)] = mesh.groups[group] if group < len(mesh.groups) else ""
         places = sorted(starts)
-        cuts = [(mesh, start, end, starts[start]) for start, end in zip(places, [*places[1:], mesh._counts], strict=True)]
+        cuts = [(start, end, starts[start]) for start, end in zip(places, [*places[1:], mesh._counts], strict=True)]
         # Positions before the first object or group are no object of their own.
         has_elements = len(places) == 1 or places[1][FACES:] != places[0][FACES:]
         return cuts if has_elements or starts[places[0]] else cuts[1:]
@@ -151,7 +155,7 @@ class Builder:
 
 
 #: A section of a mesh: from which counts to which, and its name.
-Cut = tuple[polyhaul.Mesh, tuple[int, ...], tuple[int, ...], str]
+Cut = tuple[tuple[int, ...], tuple[int, ...], str]
 
 
 class Part:
@@ -163,25 +167,24 @@ class Part:
         start: tuple[int, ...],
         end: tuple[int, ...],
         name: str,
+        groups: np.ndarray | None,
         *,
         materials: set[int],
         validates: bool,
         takes_normals: bool,
-        takes_groups: bool,
     ) -> None:
         self.name = name.replace("\n", " ")
         self.mesh = mesh = whole._section(start, end, True)
         self.uvs = mesh.per_corner("uvs", missing=0.0)
         self.normals = mesh.per_corner("normals") if takes_normals else None
         #: The group of each face, and the names of the groups.
-        groups = whole.face_groups if takes_groups else None
-        self.groups = None if groups is None else groups[start[FACES] : end[FACES]]
+        self.groups = groups
         self.group_names = whole.groups
         slots = mesh.material_slots
         self.slots = [] if slots is None else [slot for slot in used_slots(slots) if slot in materials]
         self.face_slots = None if slots is None else renumbered(slots, self.slots)
-        self.lines = line_edges(mesh)
-        # Blender needs a second for 2 million faces; polyhaul sees in a tenth of that whether there is anything to do.
+        self.lines = mesh.line_edges.view(np.int32)
+        # Blender takes much longer than polyhaul to find that there is nothing to do (bench/python/inside.py).
         self.must_be_validated = validates and (len(self.lines) > 0 or not mesh.has_clean_faces())
 
     def bounds(self) -> np.ndarray:
@@ -282,17 +285,6 @@ def renumbered(slots: np.ndarray, used: list[int]) -> np.ndarray:
     return numbers[slots]
 
 
-def line_edges(mesh: polyhaul.Mesh) -> np.ndarray:
-    """(k, 2) int32: the edges of polylines."""
-    corners = mesh.line_positions.view(np.int32)
-    if not corners.size:
-        return np.empty((0, 2), np.int32)
-    is_last = np.zeros(len(corners), np.bool_)
-    is_last[mesh.line_offsets[1:].astype(np.intp) - 1] = True
-    first = np.flatnonzero(~is_last)
-    return np.stack([corners[first], corners[first + 1]], axis=1)
-
-
 def set_normals(data: Any, normals: np.ndarray | None) -> None:
     """Sets the normals of corners; those that the file does not have stay Blender's."""
     if normals is None or not len(normals):
@@ -304,7 +296,7 @@ def set_normals(data: Any, normals: np.ndarray | None) -> None:
         own = arrays.read(data.corner_normals, "vector", np.float32, 3)
         normals[missing] = own[missing]
     if bpy.app.version >= (4, 5):
-        # Blender's own call encodes them one by one: 5.1 s in place of 0.06 s for 2 million corners.
+        # Blender's own call encodes them one by one, which takes much longer (bench/python/inside.py).
         attribute = data.attributes.new("custom_normal", "FLOAT_VECTOR", "CORNER")
         arrays.write(attribute.data, "vector", normals)
     else:

@@ -57,6 +57,8 @@ class Settings:
         for option in operator.rna_type.properties:
             if not option.is_readonly:
                 setattr(self, option.identifier, getattr(operator, option.identifier))
+        #: What the format has a place for: edges, and shading with materials.
+        self.stores = operator.stores
         #: The file that is written.
         self.filepath = filepath
         colors = getattr(operator, "export_colors", False)
@@ -122,10 +124,9 @@ class Gathered:
 
 def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False) -> polyhaul.Mesh:
     """The mesh with what the options ask for; with copies of all arrays if Blender's are temporary."""
-    given: dict[str, Any] = {
-        "positions": positions_of(data),
-        "line_positions": loose_edges(data),
-    }
+    given: dict[str, Any] = {"positions": positions_of(data)}
+    if "edges" in options.stores:
+        given["line_positions"] = loose_edges(data)
     if len(data.polygons):
         given["corner_positions"] = arrays.attribute(data, ".corner_vert", "value", np.int32)
         given["face_offsets"] = arrays.face_offsets(data)
@@ -144,11 +145,11 @@ def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False)
 
 def faces_of(data: Any, options: Any) -> dict[str, Any]:
     """What faces have beside their corners."""
-    sharp = arrays.attribute(data, "sharp_face", "value", np.bool_)
-    found: dict[str, Any] = {
-        "smooth": True if sharp is None else ~sharp,
-        "material_slots": arrays.attribute(data, "material_index", "value", np.int32),
-    }
+    found: dict[str, Any] = {}
+    if "shading" in options.stores:
+        sharp = arrays.attribute(data, "sharp_face", "value", np.bool_)
+        found["smooth"] = True if sharp is None else ~sharp
+        found["material_slots"] = arrays.attribute(data, "material_index", "value", np.int32)
     if options.export_normals:
         domain, collection = NORMALS[data.normals_domain]
         found["normals"] = arrays.read(getattr(data, collection), "vector", np.float32, 3)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import bpy
 import polyhaul
@@ -76,6 +77,20 @@ class Job:
         self._operator.report({"INFO"}, f"{os.path.basename(path)}: {moved / 1e6:.1f} MB in {seconds:.2f} s ({rate:.0f} MB/s)")
 
 
+@contextmanager
+def object_mode(context: Any) -> Iterator[None]:
+    """Leaves the mode of the active object for a while: what is edited becomes the mesh when that ends."""
+    mode = context.object.mode if context.object else "OBJECT"
+    if mode == "OBJECT":
+        yield
+        return
+    bpy.ops.object.mode_set(mode="OBJECT")
+    try:
+        yield
+    finally:
+        bpy.ops.object.mode_set(mode=mode)
+
+
 def split(path: str) -> tuple[str, str]:
     """A path before and after its ending, which may be that of a compressed file: ``.obj.gz``."""
     stem, extension = os.path.splitext(path)
@@ -107,14 +122,8 @@ class Exporter:
 
     def execute(self, context: Any) -> set[str]:
         written = []
-        mode = context.object.mode if context.object else "OBJECT"
-        # What is edited becomes the mesh when its mode ends.
-        if mode != "OBJECT":
-            bpy.ops.object.mode_set(mode="OBJECT")
-        with Job(self, context) as job:
+        with object_mode(context), Job(self, context) as job:
             written = [self.write(context, path, job) for path in self.paths(context)]
-        if mode != "OBJECT":
-            bpy.ops.object.mode_set(mode=mode)
         return {"FINISHED"} if written and all(written) else {"CANCELLED"}
 
     def paths(self, context: Any) -> Iterator[str]:
@@ -136,6 +145,7 @@ class EXPORT_OT_polyhaul_obj(bpy.types.Operator, Exporter, options.ObjExportOpti
     """Save the scene as Wavefront OBJ, as Blender does, in a fraction of the time"""
 
     bl_idname = "polyhaul.obj_export"
+    stores: ClassVar[set[str]] = {"edges", "shading"}
     bl_label = "Export OBJ (polyhaul)"
     filename_ext = ".obj"
     filter_glob: StringProperty(default="*.obj;*.mtl", options={"HIDDEN"})
@@ -170,6 +180,7 @@ class EXPORT_OT_polyhaul_ply(bpy.types.Operator, Exporter, options.PlyExportOpti
     """Save the scene as one PLY mesh"""
 
     bl_idname = "polyhaul.ply_export"
+    stores: ClassVar[set[str]] = {"edges"}
     bl_label = "Export PLY (polyhaul)"
     filename_ext = ".ply"
     filter_glob: StringProperty(default="*.ply", options={"HIDDEN"})
@@ -184,6 +195,7 @@ class EXPORT_OT_polyhaul_stl(bpy.types.Operator, Exporter, options.StlExportOpti
     """Save the scene as STL triangles"""
 
     bl_idname = "polyhaul.stl_export"
+    stores: ClassVar[set[str]] = set()
     bl_label = "Export STL (polyhaul)"
     filename_ext = ".stl"
     filter_glob: StringProperty(default="*.stl", options={"HIDDEN"})

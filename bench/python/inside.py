@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,6 +102,7 @@ def blender(rounds: int) -> None:
         "2,000 objects of 500 faces": lambda: many(2000, 0),
         "777 objects of 1,968 faces": lambda: many(777, 1),
     }
+    calls(rounds, monkey)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         for name, make in scenes.items():
             for kind in ("obj", "ply", "stl"):
@@ -117,6 +119,33 @@ def blender(rounds: int) -> None:
                     f"import {kind.upper()}, {size:.0f} MB, {name}", rounds, empty,
                     lambda: imports[0](filepath=paths[0]), lambda: imports[1](filepath=paths[0]),
                 )
+
+
+def calls(rounds: int, monkey: Callable[[int], None]) -> None:
+    """Calls of Blender that the importer does without, on a mesh of two million quads."""
+    import bpy
+    import numpy as np
+    import polyhaul
+
+    monkey(6)
+    data = bpy.context.object.data
+    arrays = {"position": np.empty(3 * len(data.vertices), np.float32), ".corner_vert": np.empty(len(data.loops), np.int32)}
+    data.attributes["position"].data.foreach_get("vector", arrays["position"])
+    data.attributes[".corner_vert"].data.foreach_get("value", arrays[".corner_vert"])
+    mesh = polyhaul.Mesh(arrays["position"], arrays[".corner_vert"].reshape(-1, 4))
+    normals = np.zeros((len(data.loops), 3), np.float32)
+    normals[:, 2] = 1
+
+    def attribute() -> None:
+        data.attributes.new("custom_normal", "FLOAT_VECTOR", "CORNER").data.foreach_set("vector", normals.reshape(-1))
+
+    def no_normals() -> None:
+        if "custom_normal" in data.attributes:
+            data.attributes.remove(data.attributes["custom_normal"])
+
+    alternate("validate / has_clean_faces", rounds, lambda: None, data.validate, mesh.has_clean_faces)
+    encode = partial(data.normals_split_custom_set, normals)
+    alternate("normals_split_custom_set / attribute", 1, no_normals, encode, attribute)
 
 
 def readers(folder: Path, rounds: int) -> None:

@@ -68,7 +68,7 @@ def to_meshio(source: Mesh | Scene) -> Any:
         cells.append((kind, block))
         blocks.append(faces)
     if len(mesh.line_positions):
-        cells.append(("line", _edges(mesh)))
+        cells.append(("line", mesh.line_edges))
     if len(mesh.points):
         cells.append(("vertex", mesh.points.reshape(-1, 1)))
     rest = [len(block) for _, block in cells[len(blocks) :]]
@@ -241,15 +241,6 @@ def _blocks(mesh: Mesh) -> list[tuple[slice, Array]]:
     runs = [slice(start, end) for start, end in zip(starts, starts[1:], strict=False)]
     corners = mesh.corner_positions
     return [(run, corners[offsets[run.start] : offsets[run.stop]].reshape(-1, int(sizes[run.start]))) for run in runs]
-
-
-def _edges(mesh: Mesh) -> Array:
-    """(k, 2): the edges of polylines."""
-    corners = mesh.line_positions
-    last = np.zeros(len(corners), np.bool_)
-    last[mesh.line_offsets[1:].astype(np.intp) - 1] = True
-    first = np.flatnonzero(~last)
-    return np.stack([corners[first], corners[first + 1]], axis=1)
 
 
 def _bytes(colors: Array) -> Array:

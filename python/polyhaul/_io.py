@@ -92,8 +92,7 @@ def read(
         allow_outside: whether files that the scene refers to may be outside its folder.
         resolver: called as ``resolver(name)``, on this thread, for each file that the scene refers to; the result
             (bytes, a path, or a file object in binary mode) is read in place of a file next to the scene. ``None``
-            means that the resolver does not have it: then the file is looked up next to the scene. ``dict.get`` is a
-            valid resolver. Names come from the file and may be hostile.
+            means that the file is looked up next to the scene. ``dict.get`` is a resolver. Names may be hostile.
         progress: called as ``progress(done, total)`` with bytes, ``total`` being ``None`` if unknown, on this
             thread, at most 20 times a second and once at the end; ``True`` shows a bar (with tqdm).
 
@@ -256,17 +255,19 @@ def convert(
     return report
 
 
-def _turn(forward_axis: AxisName | None, up_axis: AxisName | None, scale: float) -> tuple[str, str, float] | None:
-    """The axes and the scale of what is read, if they are not those of the file."""
-    if (forward_axis is None) != (up_axis is None):
-        raise ValueError("forward_axis and up_axis need each other")
+def _turn(
+    forward_axis: AxisName | None, up_axis: AxisName | None, scale: float
+) -> tuple[tuple[str, str] | None, float]:
+    """The axes of what is read, if they are not those of the file, and the scale."""
     if not (scale > 0 and math.isfinite(scale)):
         raise ValueError(f"scale is {scale!r}; expected a positive number")
+    if forward_axis is None and up_axis is None:
+        return None, scale
     if forward_axis is None or up_axis is None:
-        return None if scale == 1 else ("", "", float(scale))
+        raise ValueError("forward_axis and up_axis need each other")
     forward, up = _options.axis("forward_axis", forward_axis), _options.axis("up_axis", up_axis)
     _options.check_axes(forward, up)
-    return forward, up, float(scale)
+    return (forward, up), scale
 
 
 def _scene_of(mesh: Mesh, written: WriteOptions) -> Scene:

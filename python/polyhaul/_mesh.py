@@ -334,6 +334,15 @@ class Mesh:
         return _or_zero(self._data["lines"][0])
 
     @property
+    def line_edges(self) -> Indices:
+        """(k, 2) uint32: the positions of each straight piece of the polylines."""
+        corners = self.line_positions
+        last = np.zeros(len(corners), np.bool_)
+        last[self.line_offsets[1:].astype(np.intp) - 1] = True
+        first = np.flatnonzero(~last)
+        return np.stack([corners[first], corners[first + 1]], axis=1)
+
+    @property
     def line_uvs(self) -> Indices | None:
         """(c,) uint32: per corner of a polyline the index of its uv, if the file has them."""
         uvs: Indices | None = self._data["lines"][2]

@@ -98,7 +98,7 @@ def read(
     options: dict[str, Any],
     progress: Callable[[int, int | None], Any] | None,
     flatten: bool,
-    turn: tuple[str, str, float] | None,
+    turn: tuple[tuple[str, str] | None, float],
     writable: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]: ...
 def run_command(words: list[str]) -> int: ...

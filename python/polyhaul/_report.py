@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
@@ -120,7 +121,8 @@ class Report:
     @property
     def seconds(self) -> float:
         """The total time of all phases."""
-        return sum(self.phases.values())
+        # They are whole nanoseconds: the sum is, too, so that it is never less than its parts.
+        return round(math.fsum(self.phases.values()), 9)
 
     def __repr__(self) -> str:
         moved = f"{self.bytes_in} bytes in, {self.bytes_out} bytes out"

@@ -37,8 +37,7 @@ pub(crate) struct Target {
 }
 
 /// Reads a scene: the scene and the report, as dicts. One for a renderer becomes meshes and objects if it should be
-/// flattened. `turn` has other axes, forward and up, and a scale; without
-/// names, the axes stay.
+/// flattened. `turn` has other axes, forward and up, and a scale.
 #[pyfunction]
 #[pyo3(signature = (source, options, progress, flatten, turn, writable))]
 pub(crate) fn read<'py>(
@@ -47,22 +46,20 @@ pub(crate) fn read<'py>(
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
     flatten: bool,
-    turn: Option<(String, String, f32)>,
+    turn: (Option<(String, String)>, f32),
     writable: bool,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let (axes, scale) = match turn {
-        Some((forward, up, scale)) if forward.is_empty() && up.is_empty() => (None, Some(scale)),
-        Some((forward, up, scale)) => {
-            (Some(Axes { forward: options::axis(&forward)?, up: options::axis(&up)? }), Some(scale))
-        }
-        None => (None, None),
+    let (axes, scale) = turn;
+    let axes = match axes {
+        Some((forward, up)) => Some(Axes { forward: options::axis(&forward)?, up: options::axis(&up)? }),
+        None => None,
     };
     let loaded = reading(py, source, options, progress, move |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).scene()?;
         let mut loaded = if flatten { loaded.flattened(&options.limits)? } else { loaded };
-        if let Some(scale) = scale {
+        if axes.is_some() || scale != 1.0 {
             let to = axes.unwrap_or(loaded.value.axes);
-            loaded.value.turn_with(to, scale, &options.run)?;
+            loaded.value.transform_axes_with(to, scale, &options.run)?;
         }
         job.complete(loaded.report.bytes_in);
         Ok(loaded)

@@ -18,6 +18,23 @@ pub(crate) struct NativeMesh {
     is_writable: bool,
 }
 
+/// Runs `$body` with `$array` as each array of a mesh in turn, other than columns.
+macro_rules! each_array {
+    ($mesh:ident, $array:ident => $body:expr) => {
+        each_array!(@fields $mesh, $array => $body, positions, position_weights, colors, uvs, uv_depths, normals, points,
+            face_materials, face_smooth, sharp_edges);
+        for elements in [&mut $mesh.faces, &mut $mesh.lines] {
+            each_array!(@fields elements, $array => $body, offsets, corner_positions, corner_uvs, corner_normals);
+        }
+        for group in &mut $mesh.vertex_groups {
+            each_array!(@fields group, $array => $body, weights);
+        }
+    };
+    (@fields $owner:ident, $array:ident => $body:expr, $($field:ident),*) => {
+        $({ let $array = &mut $owner.$field; $body; })*
+    };
+}
+
 #[pymethods]
 impl NativeMesh {
     /// The mesh of these arrays, as [`NativeMesh::arrays`] gives them.
@@ -59,23 +76,7 @@ impl NativeMesh {
 
     /// A mesh of the library. Its arrays do not move.
     pub(crate) fn new(mut mesh: Mesh) -> NativeMesh {
-        mesh.positions.share();
-        mesh.position_weights.share();
-        mesh.colors.share();
-        mesh.uvs.share();
-        mesh.uv_depths.share();
-        mesh.normals.share();
-        for elements in [&mut mesh.faces, &mut mesh.lines] {
-            elements.offsets.share();
-            elements.corner_positions.share();
-            elements.corner_uvs.share();
-            elements.corner_normals.share();
-        }
-        mesh.points.share();
-        mesh.face_materials.share();
-        mesh.face_smooth.share();
-        mesh.sharp_edges.share();
-        mesh.vertex_groups.iter_mut().for_each(|group| group.weights.share());
+        each_array!(mesh, array => array.share());
         tables::share(&mut mesh.vertex_columns);
         tables::share(&mut mesh.face_columns);
         NativeMesh { mesh, is_writable: false }
@@ -184,23 +185,8 @@ fn domain_name(domain: Domain) -> Option<&'static str> {
 
 /// Makes the arrays of a mesh, other than columns, its own.
 fn own(mesh: &mut Mesh) -> Result<(), TryReserveError> {
-    mesh.positions.to_mut()?;
-    mesh.position_weights.to_mut()?;
-    mesh.colors.to_mut()?;
-    mesh.uvs.to_mut()?;
-    mesh.uv_depths.to_mut()?;
-    mesh.normals.to_mut()?;
-    for elements in [&mut mesh.faces, &mut mesh.lines] {
-        let Elements { offsets, corner_positions, corner_uvs, corner_normals } = elements;
-        for stream in [offsets, corner_positions, corner_uvs, corner_normals] {
-            stream.to_mut()?;
-        }
-    }
-    mesh.points.to_mut()?;
-    mesh.face_materials.to_mut()?;
-    mesh.face_smooth.to_mut()?;
-    mesh.sharp_edges.to_mut()?;
-    mesh.vertex_groups.iter_mut().try_for_each(|group| group.weights.to_mut().map(drop))
+    each_array!(mesh, array => array.to_mut().map(drop)?);
+    Ok(())
 }
 
 impl ElementsOut {

@@ -152,10 +152,14 @@ impl Place {
         self.folder.join("venv")
     }
 
+    /// Where the environment has its programs.
+    pub(crate) fn programs(&self) -> PathBuf {
+        self.venv().join(if cfg!(windows) { "Scripts" } else { "bin" })
+    }
+
     /// The environment's Python, in the folder of the package.
     fn python(&self) -> Command {
-        let path = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
-        let mut command = Command::new(self.venv().join(Path::new(path)));
+        let mut command = Command::new(self.programs().join(if cfg!(windows) { "python.exe" } else { "python" }));
         // The installed package is meant, not the sources that lie in the folder.
         command.current_dir(&self.source).env("PYTHONSAFEPATH", "1").env("PYTHONDONTWRITEBYTECODE", "1");
         command.env("MYPY_CACHE_DIR", self.folder.join("mypy")).env("VIRTUAL_ENV", self.venv());

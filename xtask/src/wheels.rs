@@ -41,7 +41,7 @@ pub(crate) fn main(targets: &[&str]) -> ExitCode {
         term::out(format!("== {target}\n"));
         built &= build(&place, &out, target, tag);
     }
-    built &= targets.is_empty() || root::runs(place.module("maturin").args(["sdist", "--quiet", "--out"]).arg(&out));
+    built &= !targets.is_empty() || root::runs(place.module("maturin").args(["sdist", "--out"]).arg(&out));
     ExitCode::from(u8::from(!(built && check(&place, &out))))
 }
 
@@ -54,6 +54,13 @@ fn build(place: &Place, out: &Path, target: &str, tag: &str) -> bool {
         .args(["build", "--release", "--zig", "--quiet", "--target", target, "--compatibility", tag, "--out"])
         .arg(out);
     command.env("CARGO_TARGET_DIR", place.folder.join("build"));
+    // zig is a package of the environment, which maturin looks for among programs.
+    let programs = place.programs();
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let Ok(paths) = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&paths))) else {
+        return false;
+    };
+    command.env("PATH", paths);
     root::runs(&mut command)
 }
 

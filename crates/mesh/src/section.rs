@@ -7,6 +7,7 @@ use polyhaul_model::copy::{self, some};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, NONE, Run, VertexGroup};
 use polyhaul_pipeline::arrays::zeroed;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Which positions a section has.
@@ -55,24 +56,29 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
     if !start.precedes(end) || !end.precedes(mesh.counts()) {
         return Err(Error::new(ErrorKind::Usage, "the mesh has no such section"));
     }
-    if start == Counts::default() && end == mesh.counts() && (which == SectionPositions::Own || uses_all(mesh)?) {
-        return Ok(mesh.clone());
-    }
     let range = |part: fn(&Counts) -> u32| part(&start) as usize..part(&end) as usize;
-    let (faces, lines) = (range(|counts| counts.faces), range(|counts| counts.lines));
-    let (mut faces, face_corners) = elements(&mesh.faces, faces)?;
-    let (mut lines, _) = elements(&mesh.lines, lines)?;
-    let mut points = some(&mesh.points, range(|counts| counts.points))?;
+    let (faces, face_corners) = elements(&mesh.faces, range(|counts| counts.faces));
+    let (lines, line_corners) = elements(&mesh.lines, range(|counts| counts.lines));
+    let points = range(|counts| counts.points);
     let mut curves = curves(mesh, start, end)?;
 
     let control_points = || curves.iter().flat_map(|curve| &curve.control_points).copied();
-    let streams = [&faces.corner_positions, &lines.corner_positions, &points].map(|indices| &indices[..]);
-    let own = range(|counts| counts.positions);
-    let count = mesh.positions.len();
+    let streams = [
+        part(&mesh.faces.corner_positions, &face_corners),
+        part(&mesh.lines.corner_positions, &line_corners),
+        part(&mesh.points, &points),
+    ];
+    let (own, count) = (range(|counts| counts.positions), mesh.positions.len());
     let positions = match which {
         SectionPositions::Own => Picked::new(own, count, &streams, control_points())?,
         SectionPositions::Used => Picked::used(own, count, &streams, control_points())?,
     };
+    if start == Counts::default() && end == mesh.counts() && positions.own == (0..count) {
+        return Ok(mesh.clone());
+    }
+    let mut faces = copied(&mesh.faces, faces, &face_corners)?;
+    let mut lines = copied(&mesh.lines, lines, &line_corners)?;
+    let mut points = some(&mesh.points, points)?;
     let indexed = |domain: Domain, own: Range<usize>, count: usize, streams: [&[u32]; 2]| match domain {
         Domain::Indexed => Picked::new(own, count, &streams, std::iter::empty()),
         _ => Picked::new(0..0, 0, &[], std::iter::empty()),
@@ -93,6 +99,7 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
 
     let of_faces = start.faces as usize..end.faces as usize;
     let picks = SectionPicks { positions: &positions, faces: of_faces, corners: face_corners };
+    let (group_runs, groups) = groups(mesh, start, end)?;
     let mut some = Mesh {
         uvs: picks.attribute(&mesh.uvs, mesh.uv_domain, &uvs)?,
         uv_domain: mesh.uv_domain,
@@ -100,9 +107,9 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
         normals: picks.attribute(&mesh.normals, mesh.normal_domain, &normals)?,
         normal_domain: mesh.normal_domain,
         material_runs: runs(&mesh.material_runs, start, end)?,
-        group_runs: runs(&mesh.group_runs, start, end)?,
+        group_runs,
         smoothing_runs: runs(&mesh.smoothing_runs, start, end)?,
-        groups: mesh.groups.clone(),
+        groups,
         faces,
         lines,
         points,
@@ -111,16 +118,6 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
     };
     some.move_curves_behind();
     Ok(some)
-}
-
-/// Whether some element of a mesh uses each of its positions, or there is no element.
-fn uses_all(mesh: &Mesh) -> Result<bool> {
-    let streams =
-        [&mesh.faces.corner_positions, &mesh.lines.corner_positions, &mesh.points].map(|indices| &indices[..]);
-    let control_points = mesh.curves.iter().flat_map(|curve| &curve.control_points).copied();
-    let count = mesh.positions.len();
-    let used = Picked::used(0..count, count, &streams, control_points)?;
-    Ok(used.own.len() == count)
 }
 
 /// The values of a kind that a section has.
@@ -276,22 +273,30 @@ impl SectionPicks<'_> {
     }
 }
 
-/// Some elements with the indices that they have, and their corners.
-fn elements(all: &Elements, range: Range<usize>) -> Result<(Elements, Range<usize>)> {
+/// Some elements, if there are any, and their corners.
+fn elements(all: &Elements, range: Range<usize>) -> (Range<usize>, Range<usize>) {
     let at = |index: usize| all.offsets.get(index).map_or(0, |&offset| offset as usize);
-    let corners = at(range.start)..at(range.end);
+    (range.clone(), at(range.start)..at(range.end))
+}
+
+/// A part of a stream; nothing if it is not there.
+fn part<'a>(stream: &'a [u32], range: &Range<usize>) -> &'a [u32] {
+    stream.get(range.clone()).unwrap_or_default()
+}
+
+/// Some elements with the indices that they have.
+fn copied(all: &Elements, range: Range<usize>, corners: &Range<usize>) -> Result<Elements> {
     if range.is_empty() {
-        return Ok((Elements::default(), corners));
+        return Ok(Elements::default());
     }
     let mut offsets = some(&all.offsets, range.start..range.end + 1)?;
     offsets.to_mut()?.iter_mut().for_each(|offset| *offset = offset.wrapping_sub(corners.start as u32));
-    let some = Elements {
+    Ok(Elements {
         offsets,
         corner_positions: some(&all.corner_positions, corners.clone())?,
         corner_uvs: some(&all.corner_uvs, corners.clone())?,
         corner_normals: some(&all.corner_normals, corners.clone())?,
-    };
-    Ok((some, corners))
+    })
 }
 
 fn curves(mesh: &Mesh, start: Counts, end: Counts) -> Result<Vec<Curve>> {
@@ -313,6 +318,23 @@ fn runs(all: &[Run], start: Counts, end: Counts) -> Result<Vec<Run>> {
         try_push(&mut some, Run { at: since(run.at, start), ..*run }, "a section")?;
     }
     Ok(some)
+}
+
+/// The groups of a section, of which a file may have a hundred thousand: the runs, and the names that they count in.
+fn groups(mesh: &Mesh, start: Counts, end: Counts) -> Result<(Vec<Run>, Vec<String>)> {
+    let mut some = runs(&mesh.group_runs, start, end)?;
+    let mut names = Vec::new();
+    let mut numbers: HashMap<u32, u32> = HashMap::new();
+    for run in some.iter_mut().filter(|run| run.value != NONE) {
+        let Some(name) = mesh.groups.get(run.value as usize) else { continue };
+        let next = names.len() as u32;
+        let number = *numbers.entry(run.value).or_insert(next);
+        if number == next {
+            try_push(&mut names, name.clone(), "a section")?;
+        }
+        run.value = number;
+    }
+    Ok((some, names))
 }
 
 /// Counts from a section's start on.

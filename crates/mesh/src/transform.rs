@@ -7,15 +7,15 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 
 /// Turns a scene from its own axes to the axes `to`, and multiplies positions by `scale`; normals are only turned.
-/// Transforms of objects are unchanged: they still apply after the arrays.
+/// Transforms of objects change with their meshes: every object is where it was, in the new coordinates.
 ///
 /// The direction of the old forward axis becomes that of the new one, and likewise for up: a rotation, as in Blender's
 /// importer and exporter. OBJ files have forward -Z and up Y by default, Blender's own axes are Y and Z. A turn
 /// permutes components, flips signs, and changes no other bit: 0 can become -0, and NaN keeps its payload. The scale is
 /// one multiplication in `f32`.
 ///
-/// Turning there and back gives the same bits. Cancellation is not possible midway: either all of the scene is changed,
-/// or nothing.
+/// Turning meshes there and back gives the same bits. Cancellation is not possible midway: either all of the scene is
+/// changed, or nothing.
 ///
 /// # Errors
 ///
@@ -35,6 +35,27 @@ use polyhaul_pipeline::parallel::for_each_item;
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
 pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
+    let turn = axes_matrix(scene.axes, to)?;
+    transform_meshes(scene, to, scale, options)?;
+    for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
+        let [rows @ .., _] = *transform;
+        let turned =
+            turn.map(|row| [0, 1, 2, 3].map(|column| (0..3).map(|at| row[at] * rows[at][column]).sum::<f32>()));
+        for (row, turned) in transform.iter_mut().zip(turned) {
+            // Columns move like rows: the inverse of a rotation is its transpose.
+            let part = |axis: usize| (0..3).map(|at| turned[at] * turn[axis][at]).sum::<f32>();
+            *row = [part(0), part(1), part(2), turned[3] * scale];
+        }
+    }
+    Ok(())
+}
+
+/// The same for the arrays of meshes alone: for a writer that turns the transforms of objects itself.
+///
+/// # Errors
+///
+/// As for [`transform_axes`].
+pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
     let turn = TransformTurn::new(frame(scene.axes)?, frame(to)?);
     check_scale(scale)?;
     let (turns, scales) = (!turn.is_nothing(), scale != 1.0);
@@ -59,28 +80,6 @@ pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOpti
         },
     );
     scene.axes = to;
-    Ok(())
-}
-
-/// Turns and scales a scene as [`transform_axes`] does, and the transforms of its objects with it: every object is
-/// where it was, in the new coordinates.
-///
-/// # Errors
-///
-/// As for [`transform_axes`].
-pub fn turn_scene(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
-    let turn = axes_matrix(scene.axes, to)?;
-    transform_axes(scene, to, scale, options)?;
-    for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
-        let [rows @ .., _] = *transform;
-        let turned =
-            turn.map(|row| [0, 1, 2, 3].map(|column| (0..3).map(|at| row[at] * rows[at][column]).sum::<f32>()));
-        for (row, turned) in transform.iter_mut().zip(turned) {
-            // Columns move like rows: the inverse of a rotation is its transpose.
-            let part = |axis: usize| (0..3).map(|at| turned[at] * turn[axis][at]).sum::<f32>();
-            *row = [part(0), part(1), part(2), turned[3] * scale];
-        }
-    }
     Ok(())
 }
 
@@ -174,7 +173,7 @@ impl TransformTurn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polyhaul_model::Mesh;
+    use polyhaul_model::{Mesh, Object};
 
     const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
 
@@ -245,6 +244,25 @@ mod tests {
         transform_axes(&mut scene, Axes::OBJ, 0.01, &options(1)).unwrap();
         assert_eq!(scene.meshes[0].positions, [[0.1 * 0.01, -0.3 * 0.01, 7.7 * 0.01]]);
         assert_eq!(scene.meshes[0].normals, [[0.1, -0.3, 7.7]]);
+    }
+
+    #[test]
+    fn objects_stay_where_they_are() {
+        let transform = [[0.0, -2.0, 0.5, 3.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.25, 3.0, -5.0], UNMOVED[3]];
+        let placed = |scene: &Scene| {
+            let [x, y, z, _] = scene.objects[0].transform.unwrap();
+            let [a, b, c] = scene.meshes[0].positions[0];
+            [x, y, z].map(|row: [f32; 4]| row[0] * a + row[1] * b + row[2] * c + row[3])
+        };
+        for (from, to) in frames().flat_map(|from| frames().map(move |to| (from, to))) {
+            let mut turned = scene(from, vec![[1.0, 2.0, 3.0]]);
+            turned.objects = vec![Object { transform: Some(transform), ..Object::default() }];
+            let mut expected = scene(from, vec![placed(&turned)]);
+            transform_axes(&mut turned, to, 10.0, &options(1)).unwrap();
+            transform_axes(&mut expected, to, 10.0, &options(1)).unwrap();
+            let wanted = expected.meshes[0].positions[0];
+            assert!(placed(&turned).iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-4), "{from:?} {to:?}");
+        }
     }
 
     #[test]

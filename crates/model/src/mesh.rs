@@ -142,6 +142,14 @@ pub struct Counts {
     pub curves: u32,
 }
 
+impl Run {
+    /// The value that applies to a face: that of the last run that begins before it or at it.
+    pub fn at_face(runs: &[Run], face: usize) -> Option<u32> {
+        let after = runs.partition_point(|run| run.at.faces as usize <= face);
+        runs.get(after.checked_sub(1)?).map(|run| run.value)
+    }
+}
+
 impl Counts {
     /// The number of kinds.
     pub const KINDS: usize = 7;
@@ -208,6 +216,12 @@ impl Mesh {
             points: self.points.len() as u32,
             curves: self.curves.len() as u32,
         }
+    }
+
+    /// The smoothing group of a face, 0 if it is flat: by its own flag, or else by the runs. `None` if neither says so.
+    pub fn smoothing_group(&self, face: usize) -> Option<u32> {
+        let flag = self.face_smooth.get(face).map(|&smooth| u32::from(smooth != 0));
+        flag.or_else(|| Run::at_face(&self.smoothing_runs, face))
     }
 
     /// Puts the statements of curves after all positions, uvs and normals, for a mesh whose own have changed.
@@ -296,6 +310,16 @@ fn block_bounds(block: &[[f32; 3]]) -> Option<Bounds> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_run_before_a_face_counts() {
+        let run = |faces: u32, value: u32| Run { at: Counts { faces, ..Counts::default() }, value };
+        let runs = [run(2, 5), run(2, 6), run(4, 0), run(5, 1)];
+        let values: Vec<_> = (0..7).map(|face| Run::at_face(&runs, face)).collect();
+        assert_eq!(values, [None, None, Some(6), Some(6), Some(0), Some(1), Some(1)]);
+        let mesh = Mesh { face_smooth: vec![0, 7].into(), smoothing_runs: runs.into(), ..Mesh::default() };
+        assert_eq!([0, 1, 2].map(|face| mesh.smoothing_group(face)), [Some(0), Some(1), Some(6)]);
+    }
 
     #[test]
     fn bounds_leave_out_what_is_not_finite_wherever_it_is() {

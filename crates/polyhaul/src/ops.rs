@@ -203,12 +203,6 @@ pub trait SceneOps {
     /// # Errors
     /// The same errors as [`SceneOps::transform_axes`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     fn transform_axes_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()>;
-
-    /// Like [`SceneOps::transform_axes_with`], and changes the transforms of objects accordingly: nothing moves.
-    ///
-    /// # Errors
-    /// The same errors as [`SceneOps::transform_axes_with`].
-    fn turn_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()>;
 }
 
 impl SceneOps for Scene {
@@ -218,10 +212,6 @@ impl SceneOps for Scene {
 
     fn transform_axes_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()> {
         transform::transform_axes(self, to, scale, run)
-    }
-
-    fn turn_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()> {
-        transform::turn_scene(self, to, scale, run)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::registry::{MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
 use polyhaul_mesh::check;
 use polyhaul_mesh::options::Placement;
-use polyhaul_mesh::transform::{UNMOVED, transform_axes};
+use polyhaul_mesh::transform::{UNMOVED, transform_meshes};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::warnings::Warnings;
@@ -139,7 +139,7 @@ fn prepare<'a>(
         try_push(&mut kept, (number, std::mem::take(&mut scene.meshes[number])), "the scene")?;
     }
     let axes = scene.axes;
-    transform_axes(&mut scene, placement.axes.unwrap_or(axes), placement.global_scale, &options.run)?;
+    transform_meshes(&mut scene, placement.axes.unwrap_or(axes), placement.global_scale, &options.run)?;
     scene.axes = axes;
     for (number, mesh) in kept {
         scene.meshes[number] = mesh;

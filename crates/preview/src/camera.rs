@@ -190,6 +190,12 @@ impl Camera {
         [(self.center[0] + right * self.focal) as f32, (self.center[1] - up * self.focal) as f32]
     }
 
+    /// How far a place in the picture is from its center at distance 1, in the directions of its pixels.
+    pub(crate) fn offset(&self, [x, y]: [f32; 2]) -> [f32; 2] {
+        let Projection { focal, center, .. } = &self.projection;
+        [(x - center[0]) / focal, (y - center[1]) / focal]
+    }
+
     /// How far right and up the picture reaches at distance 1.
     pub(crate) fn reach(&self) -> [f64; 2] {
         self.center.map(|center| center / self.focal)

@@ -8,6 +8,7 @@ use crate::clip;
 use crate::frame::{Corner, Frame};
 use crate::packet::has_width;
 use crate::parallel::draw_each;
+use crate::ribbon::{Ribbon, Rim};
 use crate::scene::{Part, PartKind, Parts};
 use crate::texture::Textures;
 use polyhaul_model::error::{Error, Result};
@@ -122,49 +123,43 @@ impl Canvas<'_> {
     fn lines(&self, part: &Part<'_>, elements: Range<usize>) -> Result<()> {
         for line in elements {
             let corners = part.mesh.lines.corners(line);
+            let mut before = None;
             for corner in corners.start..corners.end.saturating_sub(1) {
                 self.check(corner)?;
-                self.segment(part, corner);
+                before = self.segment(part, corner, before);
             }
+            before.into_iter().for_each(|last| last.draw_end(self.frame));
         }
         Ok(())
     }
 
-    /// Draws a piece of a line as two triangles of a line's width, or of its own width with round ends, as rays meet
-    /// it: pieces that meet in a bend leave no gap.
-    fn segment(&self, part: &Part<'_>, corner: usize) {
+    /// Draws a piece of a line: of a line's width in pixels, or of its own in the scene, after the one before it.
+    /// Returns that piece if another one may follow.
+    fn segment(&self, part: &Part<'_>, corner: usize, before: Option<Ribbon>) -> Option<Ribbon> {
         let ends = [corner, corner + 1].map(|corner| part.corner(corner));
-        let Some(left) = clip::segment(self.camera, ends) else { return };
+        let left = clip::segment(self.camera, ends)?;
         let [a, b] = left.map(|part| self.camera.project(along(ends, part)));
         let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
         let length = dx.hypot(dy);
         if length == 0.0 {
-            return;
+            return before;
         }
-        let is_wide = has_width(part);
-        let halves = if is_wide {
+        let (direction, payload) = ([dx / length, dy / length], part.payload(corner));
+        if has_width(part) {
             let radii = [corner, corner + 1].map(|corner| part.radius(corner));
-            let pixels = |end: Corner| self.camera.focal() as f32 / self.camera.distance(end[2]);
             let radius = |part: f32| radii[0] + part * (radii[1] - radii[0]);
-            [radius(left[0]) * pixels(a), radius(left[1]) * pixels(b)]
-        } else {
-            [0.5 * LINE_PIXELS; 2]
-        };
-        // Some of a width beside the line, and some beyond its end.
-        let (ux, uy) = (dx / length, dy / length);
-        let place = |[x, y, depth]: Corner, half: f32, beside: f32, beyond: f32| {
-            [x + half * (beyond * ux - beside * uy), y + half * (beyond * uy + beside * ux), depth]
-        };
-        let payload = || part.payload(corner);
-        let side = |end: Corner, half: f32, beside: f32| place(end, half, beside, 0.0);
-        self.frame.triangle([side(a, halves[0], 1.0), side(a, halves[0], -1.0), side(b, halves[1], 1.0)], payload);
-        self.frame.triangle([side(b, halves[1], 1.0), side(a, halves[0], -1.0), side(b, halves[1], -1.0)], payload);
-        for (end, half, sign) in [(a, halves[0], -1.0), (b, halves[1], 1.0)].into_iter().filter(|_| is_wide) {
-            for rims in ROUND.windows(2) {
-                let rim = |&[beside, beyond]: &[f32; 2]| place(end, half, beside, sign * beyond);
-                self.frame.triangle([side(end, half, 1.0), rim(&rims[0]), rim(&rims[1])], payload);
-            }
+            let [start, end] = [0, 1].map(|at| Rim::new(self.camera, [a, b][at], radius(left[at])));
+            // Where the camera cuts a piece is no end of it.
+            let has_end = [left[0] == 0.0, left[1] == 1.0];
+            let ribbon = Ribbon { start, end, has_end, direction, length, payload };
+            ribbon.draw(before.as_ref(), self.frame);
+            return has_end[1].then_some(ribbon);
         }
+        let [x, y] = direction.map(|part| 0.5 * LINE_PIXELS * part);
+        let side = |end: Corner, sign: f32| [end[0] - sign * y, end[1] + sign * x, end[2]];
+        self.frame.triangle([side(a, 1.0), side(a, -1.0), side(b, 1.0)], || payload);
+        self.frame.triangle([side(b, 1.0), side(a, -1.0), side(b, -1.0)], || payload);
+        None
     }
 
     fn points(&self, part: &Part<'_>, elements: Range<usize>) {
@@ -181,9 +176,6 @@ impl Canvas<'_> {
         if corner.is_multiple_of(EVERY) && self.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 }
-
-/// Half a circle: how far beside a line, and how far beyond its end, from a fifth of the way on.
-const ROUND: [[f32; 2]; 5] = [[0.81, 0.59], [0.31, 0.95], [-0.31, 0.95], [-0.81, 0.59], [-1.0, 0.0]];
 
 /// A place on the way between two.
 fn along([a, b]: [[f32; 3]; 2], part: f32) -> [f32; 3] {

@@ -32,6 +32,7 @@ mod occlusion;
 mod packed;
 mod packet;
 mod parallel;
+mod ribbon;
 mod scene;
 mod shade;
 mod sheet;

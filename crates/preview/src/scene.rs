@@ -268,7 +268,8 @@ impl<'a> Part<'a> {
             let slot = self.mesh.face_materials.get(face).copied().unwrap_or(0);
             return usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
         }
-        run_value(&self.mesh.material_runs, face).map(|value| value as usize)
+        let run = Run::at_face(&self.mesh.material_runs, face);
+        run.filter(|&value| value != NONE).map(|value| value as usize)
     }
 
     /// The texture coordinates of three corners of a face, if they have any.
@@ -340,23 +341,4 @@ fn multiplied(outer: &Place, inner: &Place) -> Place {
             sum + if column == 3 { row[3] } else { 0.0 }
         })
     })
-}
-
-/// The value of the last run that begins at a face or before it.
-pub(crate) fn run_value(runs: &[Run], face: usize) -> Option<u32> {
-    let after = runs.partition_point(|run| run.at.faces as usize <= face);
-    runs.get(after.checked_sub(1)?).map(|run| run.value).filter(|&value| value != NONE)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_run_before_a_face_counts() {
-        let run = |faces: u32, value: u32| Run { at: polyhaul_model::Counts { faces, ..Default::default() }, value };
-        let runs = [run(2, 5), run(2, 6), run(4, NONE), run(5, 1)];
-        let values: Vec<_> = (0..7).map(|face| run_value(&runs, face)).collect();
-        assert_eq!(values, [None, None, Some(6), Some(6), None, Some(1), Some(1)]);
-    }
 }

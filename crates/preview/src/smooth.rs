@@ -3,7 +3,6 @@
 //!
 //! Meshes that say nothing are flat. See [`crate::surface`] for normals that a mesh has.
 
-use crate::scene::run_value;
 use crate::vector::{Vector, add, cross, subtract, wide};
 use polyhaul_model::Mesh;
 use polyhaul_model::error::{Error, Result};
@@ -40,7 +39,7 @@ impl SmoothNormals {
     }
 
     fn add_face(&mut self, mesh: &Mesh, face: usize) {
-        let group = group_of(mesh, face);
+        let group = mesh.smoothing_group(face).unwrap_or(0);
         let corners = mesh.faces.corner_positions.get(mesh.faces.corners(face)).unwrap_or_default();
         let normal = normal_of(mesh, corners).map(|value| value as f32);
         if group == 0 || !normal.iter().all(|value| value.is_finite()) {
@@ -60,18 +59,12 @@ impl SmoothNormals {
     /// The normal of a corner of a face, of any length.
     pub(crate) fn normal(&self, mesh: &Mesh, face: usize, corner: usize) -> Option<[f32; 3]> {
         let position = *mesh.faces.corner_positions.get(corner)?;
-        let group = Some(group_of(mesh, face)).filter(|&group| group != 0)?;
+        let group = mesh.smoothing_group(face).filter(|&group| group != 0)?;
         match self.firsts.get(position as usize)? {
             (first, sum) if *first == group => Some(*sum),
             _ => self.others.get(&(position, group)).copied(),
         }
     }
-}
-
-/// The smoothing group of a face; 0 if it is flat.
-fn group_of(mesh: &Mesh, face: usize) -> u32 {
-    let flag = mesh.face_smooth.get(face).map(|&smooth| u32::from(smooth != 0));
-    flag.or_else(|| run_value(&mesh.smoothing_runs, face)).unwrap_or(0)
 }
 
 /// The normal of a polygon, twice as long as its area is large.

@@ -144,12 +144,6 @@ impl Face<'_> {
     }
 }
 
-/// The value of the last run before a face.
-fn run_at(runs: &[Run], face: usize) -> Option<u32> {
-    let after = runs.partition_point(|run| run.at.faces as usize <= face);
-    runs.get(after.checked_sub(1)?).map(|run| run.value)
-}
-
 impl<'a> World<'a> {
     fn faces(&self) -> impl Iterator<Item = Face<'a>> {
         let parts = self.parts;
@@ -165,14 +159,14 @@ impl<'a> World<'a> {
                 let slot = mesh.face_materials.get(face.number).copied().unwrap_or(0);
                 usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?)
             }
-            None => run_at(&mesh.material_runs, face.number).map(|value| value as usize),
+            None => Run::at_face(&mesh.material_runs, face.number).map(|value| value as usize),
         };
         place.and_then(|place| self.scene.materials.get(place)).map_or("", |material| &material.name)
     }
 
     fn group(&self, face: &Face<'a>) -> &'a str {
         let mesh = face.part.mesh;
-        run_at(&mesh.group_runs, face.number)
+        Run::at_face(&mesh.group_runs, face.number)
             .and_then(|group| mesh.groups.get(group as usize))
             .map_or("", String::as_str)
     }
@@ -320,11 +314,7 @@ fn compare_faces([a, b]: &[World<'_>; 2], found: &mut Differences) {
     let quoted = |name: &&str| format!("`{}`", polyhaul_model::names::shown(name));
     found.each("materials", a.faces().map(|face| a.material(&face)), b.faces().map(|face| b.material(&face)), quoted);
     found.each("groups", a.faces().map(|face| a.group(&face)), b.faces().map(|face| b.group(&face)), quoted);
-    let smooth = |face: Face<'_>| {
-        let mesh = face.part.mesh;
-        let flag = mesh.face_smooth.get(face.number).map(|&flag| u32::from(flag));
-        flag.or_else(|| run_at(&mesh.smoothing_runs, face.number)).unwrap_or(0)
-    };
+    let smooth = |face: Face<'_>| face.part.mesh.smoothing_group(face.number).unwrap_or(0);
     found.each("smoothing", a.faces().map(smooth), b.faces().map(smooth), u32::to_string);
 }
 

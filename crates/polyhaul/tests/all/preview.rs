@@ -54,8 +54,7 @@ fn instances_are_what_their_definition_is_at_each_place() {
     let seen = differing(&explicit_picture, &draw(CAMERA, "a.pbrt", 1));
     assert!(seen > 2000, "{seen}");
     let different = differing(&instanced_picture, &explicit_picture);
-    // Most of the instances are met by rays, and the others drawn: the edges of ribbons differ.
-    assert!(different < seen / 50, "{different} of {seen}");
+    assert!(different < seen / 100, "{different} of {seen}");
     assert!([1, 3, 7].into_iter().all(|threads| draw(&instanced, "a.pbrt", threads) == instanced_picture));
 }
 

@@ -3,7 +3,6 @@
 use super::prepare::{ObjNumbers, Prepared};
 use super::values::ObjAttribute;
 use crate::obj::elements::{CornerForms, state_name, state_number};
-use crate::obj::plan::held;
 use crate::obj::text::ObjText;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
@@ -154,8 +153,9 @@ impl<'a> FaceWriter<'a> {
         if !self.text.options.export_smooth_groups {
             return None;
         }
+        // As `Mesh::smoothing_group`, with the slice at hand: this is asked for each face.
         let flag = || self.smooth.get(face).map(|&smooth| u32::from(smooth != 0));
-        smoothing.get(face).copied().or_else(flag).or_else(|| run_value(&mesh.smoothing_runs, face))
+        smoothing.get(face).copied().or_else(flag).or_else(|| Run::at_face(&mesh.smoothing_runs, face))
     }
 
     fn material(&self, face: usize) -> Option<i32> {
@@ -163,7 +163,7 @@ impl<'a> FaceWriter<'a> {
         match &object.materials {
             Some(slots) if slots.is_empty() => None,
             Some(_) => Some(self.slots.get(face).copied().unwrap_or(0)),
-            None => run_value(&mesh.material_runs, face).map(|material| material as i32),
+            None => Run::at_face(&mesh.material_runs, face).map(|material| material as i32),
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a> FaceWriter<'a> {
         let Prepared { mesh, .. } = self.prepared;
         if !self.has_vertex_groups {
             let is_due = self.text.options.export_groups && !self.text.options.export_object_groups;
-            return run_value(&mesh.group_runs, face).filter(|_| is_due);
+            return Run::at_face(&mesh.group_runs, face).filter(|_| is_due);
         }
         let positions = &self.corner_positions[self.corners(face)];
         let mut best = (NONE, 0.0f32);
@@ -228,11 +228,6 @@ impl<'a> FaceWriter<'a> {
         }
         Ok(())
     }
-}
-
-/// Returns the value of a mesh's runs for a face.
-fn run_value(runs: &[Run], face: usize) -> Option<u32> {
-    held(runs, |at| at.faces, face as u32).map(|run| runs[run as usize].value)
 }
 
 /// Writes the lines `range`.

@@ -1,0 +1,124 @@
+//! Lines with a width in the scene, as rays meet them: everything within a radius of the line. So ends are round, and
+//! pieces that meet in a bend leave no gap. See [`crate::packet`] for the rays.
+
+use crate::camera::Camera;
+use crate::frame::{Corner, Frame};
+
+/// The cosines of 1, 2 and 3 sixteenths of a circle: an angle takes one triangle more for each that it is beyond.
+const SIXTEENTHS: [f32; 3] = [0.92388, std::f32::consts::FRAC_1_SQRT_2, 0.382683];
+
+/// A straight piece of a line in the picture.
+pub(crate) struct Ribbon {
+    pub(crate) start: Rim,
+    pub(crate) end: Rim,
+    /// Whether it begins and ends there, and was not cut.
+    pub(crate) has_end: [bool; 2],
+    /// Where it leads, of length 1.
+    pub(crate) direction: [f32; 2],
+    /// How long it is, in pixels.
+    pub(crate) length: f32,
+    pub(crate) payload: u64,
+}
+
+impl Ribbon {
+    /// Draws the piece after the one before it, if they meet. Its end is left to the next one, or to
+    /// [`Ribbon::draw_end`].
+    pub(crate) fn draw(&self, before: Option<&Ribbon>, frame: &Frame) {
+        let Ribbon { start, end, direction: [x, y], .. } = *self;
+        let (left, right) = ([-y, x], [y, -x]);
+        let [a, c, b, d] = [start.side(left), start.side(right), end.side(left), end.side(right)];
+        frame.triangle([a, c, b], || self.payload);
+        frame.triangle([b, c, d], || self.payload);
+        // What is shorter than it is wide does not cover the balls at its ends.
+        let is_short = self.length < start.half.max(end.half);
+        match before.map(|before| before.direction) {
+            Some([u, v]) if u * x + v * y > 0.0 && !is_short => {
+                // Only the side that the bend opens.
+                let (from, to) = if turn([u, v], [x, y]) > 0.0 { ([v, -u], right) } else { ([-v, u], left) };
+                self.fan(&start, from, to, frame);
+            }
+            Some(direction) => {
+                self.round(&start, direction, frame);
+                self.round(&start, [-x, -y], frame);
+            }
+            None if self.has_end[0] => self.round(&start, [-x, -y], frame),
+            None => {}
+        }
+        if is_short && self.has_end[1] {
+            self.draw_end(frame);
+        }
+    }
+
+    /// Draws the end of the last piece of a line.
+    pub(crate) fn draw_end(&self, frame: &Frame) {
+        self.round(&self.end, self.direction, frame);
+    }
+
+    /// Draws the half of a ball that is in a direction.
+    fn round(&self, rim: &Rim, [x, y]: [f32; 2], frame: &Frame) {
+        self.fan(rim, [-y, x], [x, y], frame);
+        self.fan(rim, [x, y], [y, -x], frame);
+    }
+
+    /// Draws the part of a ball between two directions that are at most a right angle apart, as triangles of a
+    /// 16-gon: it differs from a circle by 2 % of the radius.
+    fn fan(&self, rim: &Rim, from: [f32; 2], to: [f32; 2], frame: &Frame) {
+        let cosine = from[0] * to[0] + from[1] * to[1];
+        let pieces = SIXTEENTHS.iter().filter(|least| cosine < **least).count() + 1;
+        let mut last = rim.side(from);
+        for piece in 1..=pieces {
+            let part = piece as f32 / pieces as f32;
+            let [x, y]: [f32; 2] = std::array::from_fn(|axis| from[axis] + part * (to[axis] - from[axis]));
+            let length = x.hypot(y).max(f32::MIN_POSITIVE);
+            let next = if piece == pieces { rim.side(to) } else { rim.at([x / length, y / length]) };
+            frame.triangle([rim.center, last, next], || self.payload);
+            last = next;
+        }
+    }
+}
+
+/// Above 0 if a direction is on one side of another, and below on the other side.
+fn turn([u, v]: [f32; 2], [x, y]: [f32; 2]) -> f32 {
+    u * y - v * x
+}
+
+/// A ball in the picture: an ellipse, which is longer the farther it is from the picture's center, in that direction.
+#[derive(Clone, Copy)]
+pub(crate) struct Rim {
+    center: Corner,
+    /// The short half axis, in pixels.
+    half: f32,
+    /// How far it is from the picture's center at distance 1.
+    offset: [f32; 2],
+    /// The secant of the angle from the camera's axis less 1, over the square of the offset.
+    stretch: f32,
+}
+
+impl Rim {
+    pub(crate) fn new(camera: &Camera, center: Corner, radius: f32) -> Rim {
+        let offset = camera.offset([center[0], center[1]]);
+        let half = radius * camera.focal() as f32 / camera.distance(center[2]);
+        let secant = (1.0 + offset[0] * offset[0] + offset[1] * offset[1]).sqrt();
+        Rim { center, half, offset, stretch: 1.0 / (1.0 + secant) }
+    }
+
+    /// What the ellipse makes of a direction, for a short half axis of 1.
+    fn stretched(&self, [x, y]: [f32; 2]) -> [f32; 2] {
+        let [u, v] = self.offset;
+        let along = self.stretch * (u * x + v * y);
+        [x + along * u, y + along * v]
+    }
+
+    /// The place on the ellipse that a place on the circle goes to.
+    fn at(&self, place: [f32; 2]) -> Corner {
+        let [x, y] = self.stretched(place);
+        [self.center[0] + self.half * x, self.center[1] + self.half * y, self.center[2]]
+    }
+
+    /// The place in a direction that a line perpendicular to it passes if it touches the ellipse.
+    fn side(&self, direction: [f32; 2]) -> Corner {
+        let [x, y] = self.stretched(direction);
+        let half = self.half * x.hypot(y);
+        [self.center[0] + half * direction[0], self.center[1] + half * direction[1], self.center[2]]
+    }
+}
