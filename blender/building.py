@@ -7,9 +7,7 @@ importer does it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import bpy
@@ -20,11 +18,6 @@ from bpy_extras.io_utils import axis_conversion
 
 from . import arrays, shaders
 
-#: Above this many objects, they are made one after another.
-MANY = 64
-#: The place of faces among the counts of elements.
-FACES = 3
-
 
 class Builder:
     """Makes the objects of files in the active collection."""
@@ -34,6 +27,8 @@ class Builder:
         self._options = options
         self._collection = context.view_layer.active_layer_collection.collection
         self._made: list[Any] = []
+        #: The materials of the scene that is built.
+        self._materials: list[polyhaul.Material] = []
         #: The collections that were made or found, by their names from the active one on.
         self._collections: dict[tuple[str, ...], Any] = {}
 
@@ -41,18 +36,22 @@ class Builder:
         """Makes everything that a scene has."""
         materials = shaders.Imported(self._options, os.path.dirname(os.path.abspath(path)))
         stem = os.path.splitext(os.path.basename(path))[0]
+        self._materials = list(scene.materials)
         found: list[Any] = []
         bounds: list[np.ndarray] = []
         size = self._option("clamp_size", 0.0)
-        for part in ahead(self._parts(scene, stem)):
-            made = [bpy.data.objects.new(part.name, data) for data in self._data(part)]
+        for part in self._parts(scene):
+            name = part.name.replace("\n", " ") or stem
+            made = [bpy.data.objects.new(name, data) for data in self._data(part, name)]
             for one in made:
-                for slot in part.slots:
-                    one.data.materials.append(materials.of(scene.materials[slot]))
-                if part.groups is not None:
+                for slot in part.materials:
+                    # An exporter's empty slot is a material without a name.
+                    if self._materials[slot].name:
+                        one.data.materials.append(materials.of(self._materials[slot]))
+                if self._option("import_vertex_groups", False):
                     add_vertex_groups(one, part)
             if size > 0 and made:
-                bounds.append(part.bounds())
+                bounds.append(np.stack([part.positions.min(axis=0), part.positions.max(axis=0)]))
             found += made
         matrix = self._matrix(clamping(bounds, size))
         for one in found:
@@ -63,12 +62,12 @@ class Builder:
         """An option of the operator, or what holds for formats without it."""
         return getattr(self._options, name, usual)
 
-    def _data(self, part: Part) -> Iterator[Any]:
-        """What an object of the file is in Blender: a curve, a mesh, or both."""
-        if part.mesh.curves:
-            yield curve_of(part.mesh, part.name, closes=self._option("close_spline_loops", True))
-        if part.mesh.face_count or len(part.lines) or (part.mesh.position_count and not part.mesh.curves):
-            yield self._mesh(part)
+    def _data(self, part: polyhaul.Part, name: str) -> Iterator[Any]:
+        """What a part of the file is in Blender: a curve, a mesh, or both."""
+        if part.curve_count:
+            yield curve_of(part.mesh, name, closes=self._option("close_spline_loops", True))
+        if part.face_count or part.line_count or (len(part.positions) and not part.curve_count):
+            yield self._mesh(part, name)
 
     def finish(self) -> bool:
         """Shows the objects: all of them selected, the last one active. ``False`` if there are none."""
@@ -81,51 +80,33 @@ class Builder:
             self._context.view_layer.objects.active = made
         return bool(self._made)
 
-    def _parts(self, scene: polyhaul.Scene, stem: str) -> list[Callable[[], Part]]:
-        """What makes the parts of the file."""
+    def _parts(self, scene: polyhaul.Scene) -> Iterator[polyhaul.Part]:
+        """What becomes an object of Blender each."""
         by_object, by_group = self._option("use_split_objects", True), self._option("use_split_groups", False)
-        # An exporter's empty slot is a material without a name.
-        named = {number for number, material in enumerate(scene.materials) if material.name}
-        make = partial(
-            Part,
-            materials=named,
-            validates=self._option("validate_meshes", True) and self._option("use_mesh_validate", True),
-            takes_normals=self._option("use_facet_normal", True),
-        )
-        parts: list[Callable[[], Part]] = []
-        for mesh in scene.meshes:
-            groups = mesh.face_groups if self._option("import_vertex_groups", False) else None
-            for start, end, name in self._cuts(scene, mesh, by_object, by_group):
-                own = None if groups is None else groups[start[FACES] : end[FACES]]
-                parts.append(partial(make, mesh, start, end, name or stem, own))
-        return parts
+        return scene.parts(by_object=by_object, by_group=by_group, missing_uv=0.0)
 
-    def _cuts(self, scene: polyhaul.Scene, mesh: polyhaul.Mesh, by_object: bool, by_group: bool) -> list[Cut]:
-        """Where the objects of a mesh begin and end: the counts of its elements, and their names."""
-        starts: dict[tuple[int, ...], str] = {(0,) * len(mesh._counts): ""}
-        if by_object:
-            objects = (one for one in scene.objects if one.mesh is mesh and one.kind == "object" and one._start)
-            starts |= {one._start: one.name for one in objects}
-        runs = mesh._data["group_runs"] if by_group else None
-        for run in () if runs is None else runs.tolist():
-            *start, group = run
-            starts[tuple(start)] = mesh.groups[group] if group < len(mesh.groups) else ""
-        places = sorted(starts)
-        cuts = [(start, end, starts[start]) for start, end in zip(places, [*places[1:], mesh._counts], strict=True)]
-        # Positions before the first object or group are no object of their own.
-        has_elements = len(places) == 1 or places[1][FACES:] != places[0][FACES:]
-        return cuts if has_elements or starts[places[0]] else cuts[1:]
-
-    def _mesh(self, part: Part) -> Any:
-        data = bpy.data.meshes.new(part.name)
-        fill(data, part)
-        set_colors(data, part.mesh, getattr(self._options, "import_colors", "SRGB"))
-        if getattr(self._options, "import_attributes", False):
+    def _mesh(self, part: polyhaul.Part, name: str) -> Any:
+        data = bpy.data.meshes.new(name)
+        fill(data, part, self._slots(part))
+        is_as_is = connect(data, part)
+        if self._option("use_facet_normal", True):
+            set_normals(data, part)
+        set_colors(data, part, self._option("import_colors", "SRGB"))
+        if self._option("import_attributes", False):
             set_attributes(data, part.mesh)
-        if part.must_be_validated:
+        if not is_as_is and self._option("validate_meshes", True) and self._option("use_mesh_validate", True):
             # Its default throws normals away.
             data.validate(clean_customdata=False)
         return data
+
+    def _slots(self, part: polyhaul.Part) -> np.ndarray | None:
+        """(f,) int32: the slots of faces; ``None`` if all of them have the first."""
+        is_kept = [bool(self._materials[slot].name) for slot in part.materials]
+        if part.material_slots is None or (len(is_kept) < 2 and part.material_slots.min() == 0):
+            return None
+        # Faces without a material have the first one, too.
+        numbers = np.where(is_kept, np.cumsum(is_kept) - 1, 0)
+        return np.append(numbers, 0).astype(np.int32)[part.material_slots]
 
     def _matrix(self, factor: float) -> Any:
         """Where the objects are: turned to Blender's axes, and scaled."""
@@ -154,61 +135,6 @@ class Builder:
         return collection
 
 
-#: A section of a mesh: from which counts to which, and its name.
-Cut = tuple[tuple[int, ...], tuple[int, ...], str]
-
-
-class Part:
-    """An object of a file, with everything that takes time and no Blender."""
-
-    def __init__(
-        self,
-        whole: polyhaul.Mesh,
-        start: tuple[int, ...],
-        end: tuple[int, ...],
-        name: str,
-        groups: np.ndarray | None,
-        *,
-        materials: set[int],
-        validates: bool,
-        takes_normals: bool,
-    ) -> None:
-        self.name = name.replace("\n", " ")
-        self.mesh = mesh = whole._section(start, end, True)
-        self.uvs = mesh.per_corner("uvs", missing=0.0)
-        self.normals = mesh.per_corner("normals") if takes_normals else None
-        #: The group of each face, and the names of the groups.
-        self.groups = groups
-        self.group_names = whole.groups
-        slots = mesh.material_slots
-        self.slots = [] if slots is None else [slot for slot in used_slots(slots) if slot in materials]
-        self.face_slots = None if slots is None else renumbered(slots, self.slots)
-        self.lines = mesh.line_edges.view(np.int32)
-        # Blender takes much longer than polyhaul to find that there is nothing to do (bench/python/inside.py).
-        self.must_be_validated = validates and (len(self.lines) > 0 or not mesh.has_clean_faces())
-
-    def bounds(self) -> np.ndarray:
-        """(2, 3): its least and largest coordinates."""
-        return np.stack([self.mesh.positions.min(axis=0), self.mesh.positions.max(axis=0)])
-
-
-def ahead(makers: list[Callable[[], Part]]) -> Iterator[Part]:
-    """The parts in order. If there are few, which are large then, another thread makes them while Blender takes the
-    earlier ones; handing over thousands of small ones takes longer than making them."""
-    if len(makers) > MANY:
-        yield from (maker() for maker in makers)
-        return
-    with ThreadPoolExecutor(max_workers=1) as executor:
-        waiting = None
-        for maker in makers:
-            following = executor.submit(maker)
-            if waiting is not None:
-                yield waiting.result()
-            waiting = following
-        if waiting is not None:
-            yield waiting.result()
-
-
 def short(axis: str) -> str:
     """The name of an axis in Blender's functions."""
     return axis.replace("NEGATIVE_", "-")
@@ -222,52 +148,54 @@ def clamping(bounds: list[np.ndarray], size: float) -> float:
     return size / widest if widest > size else 1.0
 
 
-def used_slots(slots: np.ndarray) -> list[int]:
-    """The materials of faces, in the order of their first faces."""
-    if not slots.size:
-        return []
-    changes = np.flatnonzero(np.diff(slots)) + 1
-    found = dict.fromkeys([int(slots[0]), *slots[changes].tolist()])
-    return [slot for slot in found if slot >= 0]
-
-
-def fill(data: Any, part: Part) -> None:
-    """Sets everything that a mesh has."""
-    mesh = part.mesh
-    if mesh.position_count:
-        data.vertices.add(mesh.position_count)
-        arrays.write(data.attributes["position"].data, "vector", mesh.positions)
-    if len(part.lines):
-        data.edges.add(len(part.lines))
-        arrays.write(data.attributes[".edge_verts"].data, "value", part.lines)
-    if mesh.face_count:
-        data.loops.add(mesh.corner_count)
-        arrays.write(data.attributes[".corner_vert"].data, "value", mesh.corner_positions.view(np.int32))
-        data.polygons.add(mesh.face_count)
-        arrays.write(data.polygons, "loop_start", mesh.face_offsets[:-1].view(np.int32))
-    fill_faces(data, part)
-    data.update(calc_edges=True, calc_edges_loose=len(part.lines) > 0)
-    set_normals(data, part.normals)
-
-
-def fill_faces(data: Any, part: Part) -> None:
-    """Sets what faces have beside their corners."""
-    mesh, count = part.mesh, part.mesh.face_count
-    slots = data.attributes.new("material_index", "INT", "FACE").data
-    if part.face_slots is not None:
-        arrays.write(slots, "value", part.face_slots)
-    smooth = np.zeros(count, np.bool_) if mesh.smooth is None else mesh.smooth
-    arrays.write(data.attributes.new("sharp_face", "BOOLEAN", "FACE").data, "value", ~smooth)
+def fill(data: Any, part: polyhaul.Part, slots: np.ndarray | None) -> None:
+    """Sets positions, faces and what these have."""
+    if len(part.positions):
+        data.vertices.add(len(part.positions))
+        arrays.write(data.attributes["position"].data, "vector", part.positions)
+    if part.face_count:
+        data.loops.add(len(part.corner_positions))
+        arrays.write(data.attributes[".corner_vert"].data, "value", part.corner_positions.view(np.int32))
+        data.polygons.add(part.face_count)
+        arrays.write(data.polygons, "loop_start", part.face_offsets[:-1].view(np.int32))
+    # New attributes are zeros.
+    indices = data.attributes.new("material_index", "INT", "FACE").data
+    if slots is not None:
+        arrays.write(indices, "value", slots)
+    sharp = data.attributes.new("sharp_face", "BOOLEAN", "FACE").data
+    if part.smooth is None or not part.smooth.all():
+        arrays.write(sharp, "value", np.ones(part.face_count, np.bool_) if part.smooth is None else ~part.smooth)
     if part.uvs is not None:
         arrays.write(data.uv_layers.new(name="UVMap", do_init=False).uv, "vector", part.uvs)
 
 
-def set_colors(data: Any, mesh: polyhaul.Mesh, space: str) -> None:
+def connect(data: Any, part: polyhaul.Part) -> bool:
+    """Makes the edges. ``False`` if Blender should look for faces and edges that it does not allow.
+
+    Blender takes much longer than polyhaul to make edges, and to find that nothing is wrong (bench/python/inside.py).
+    """
+    if part.line_count or not part.has_clean_faces:
+        if part.line_count:
+            lines = part.mesh.line_edges
+            data.edges.add(len(lines))
+            arrays.write(data.attributes[".edge_verts"].data, "value", lines.view(np.int32))
+        data.update(calc_edges=True, calc_edges_loose=part.line_count > 0)
+        return False
+    if part.face_count:
+        data.edges.add(len(part.edges))
+        arrays.write(data.attributes[".edge_verts"].data, "value", part.edges.view(np.int32))
+        corner_edges = data.attributes.get(".corner_edge") or data.attributes.new(".corner_edge", "INT", "CORNER")
+        arrays.write(corner_edges.data, "value", part.corner_edges.view(np.int32))
+    data.update()
+    return True
+
+
+def set_colors(data: Any, part: polyhaul.Part, space: str) -> None:
     """Sets the colors of positions, which are in sRGB or linear."""
-    if mesh.colors is None or space == "NONE":
+    if part.colors is None or space == "NONE":
         return
     colors = data.color_attributes.new("Color", "FLOAT_COLOR", "POINT")
-    arrays.write(colors.data, "color_srgb" if space == "SRGB" else "color", np.nan_to_num(mesh.colors, nan=1.0))
+    arrays.write(colors.data, "color_srgb" if space == "SRGB" else "color", np.nan_to_num(part.colors, nan=1.0))
 
 
 def set_attributes(data: Any, mesh: polyhaul.Mesh) -> None:
@@ -278,23 +206,14 @@ def set_attributes(data: Any, mesh: polyhaul.Mesh) -> None:
             arrays.write(attribute.data, "value", column.astype(np.float32))
 
 
-def renumbered(slots: np.ndarray, used: list[int]) -> np.ndarray:
-    """(f,) int32: the slots of faces as indices of those used; 0 for none."""
-    numbers = np.zeros(max(int(slots.max(initial=0)), 0) + 2, np.int32)
-    numbers[used] = np.arange(len(used))
-    return numbers[slots]
-
-
-def set_normals(data: Any, normals: np.ndarray | None) -> None:
+def set_normals(data: Any, part: polyhaul.Part) -> None:
     """Sets the normals of corners; those that the file does not have stay Blender's."""
-    if normals is None or not len(normals):
+    normals = part.normals
+    if normals is None:
         return
-    # Most normals have an x: one look at that column leaves few.
-    odd = np.flatnonzero(~(normals[:, 0] * normals[:, 0] > 0))
-    missing = odd[~(np.abs(normals[odd]).max(axis=1, initial=0) > 0)]
-    if len(missing):
-        own = arrays.read(data.corner_normals, "vector", np.float32, 3)
-        normals[missing] = own[missing]
+    if not part.has_all_normals:
+        is_there = np.any(normals != 0, axis=1) & ~np.isnan(normals[:, 0])
+        normals = np.where(is_there[:, None], normals, arrays.read(data.corner_normals, "vector", np.float32, 3))
     if bpy.app.version >= (4, 5):
         # Blender's own call encodes them one by one, which takes much longer (bench/python/inside.py).
         attribute = data.attributes.new("custom_normal", "FLOAT_VECTOR", "CORNER")
@@ -303,14 +222,17 @@ def set_normals(data: Any, normals: np.ndarray | None) -> None:
         data.normals_split_custom_set(normals)
 
 
-def add_vertex_groups(made: Any, part: Part) -> None:
+def add_vertex_groups(made: Any, part: polyhaul.Part) -> None:
     """Makes a vertex group of each face group."""
-    corners = np.repeat(part.groups, np.diff(part.mesh.face_offsets.astype(np.int64)))
+    groups = part.mesh.face_groups
+    if groups is None:
+        return
+    corners = np.repeat(groups, np.diff(part.face_offsets.astype(np.int64)))
     order = np.argsort(corners, kind="stable")
     numbers, starts = np.unique(corners[order], return_index=True)
-    for number, members in zip(numbers.tolist(), np.split(part.mesh.corner_positions[order], starts[1:]), strict=True):
+    for number, members in zip(numbers.tolist(), np.split(part.corner_positions[order], starts[1:]), strict=True):
         if number >= 0:
-            group = made.vertex_groups.new(name=part.group_names[number])
+            group = made.vertex_groups.new(name=part.mesh.groups[number])
             group.add(np.unique(members).tolist(), 1.0, "REPLACE")
 
 

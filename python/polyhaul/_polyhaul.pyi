@@ -15,6 +15,7 @@ __all__ = [
     "__version__",
     "convert",
     "format_rows",
+    "flat_sections",
     "gather",
     "import_texture",
     "info",
@@ -31,6 +32,7 @@ __all__ = [
     "read_image",
     "read_tables",
     "run_command",
+    "topologies",
     "validate",
     "write",
     "write_image",
@@ -105,6 +107,10 @@ def run_command(words: list[str]) -> int: ...
 def mesh_section(
     mesh: NativeMesh, start: tuple[int, ...], end: tuple[int, ...], used_only: bool
 ) -> NativeMesh: ...
+def flat_sections(
+    mesh: NativeMesh, cuts: list[tuple[tuple[int, ...], tuple[int, ...]]], missing: float, threads: int | None
+) -> list[dict[str, Any]]: ...
+def topologies(meshes: list[NativeMesh], threads: int | None) -> list[tuple[Any, Any, bool]]: ...
 def mesh_is_clean(mesh: NativeMesh, threads: int | None) -> bool: ...
 def mesh_weld(mesh: NativeMesh, threads: int | None) -> NativeMesh: ...
 def mesh_triangulate(mesh: NativeMesh, threads: int | None) -> NativeMesh: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Literal, TypeVar, overload
 
@@ -13,6 +14,7 @@ from polyhaul._arrays import Floats
 from polyhaul._material import Material, material_from_plain, material_to_plain
 from polyhaul._mesh import Counts, Mesh, mesh_from_native
 from polyhaul._options import AxisName
+from polyhaul._parts import FACES, Cut, Part, made_ahead
 from polyhaul._render import Render
 from polyhaul._report import Report
 from polyhaul._table import Table, table_from_plain
@@ -288,6 +290,50 @@ class Scene:
         self._add_mesh(mesh)
         self._objects.append(added)
         return added
+
+    def parts(
+        self, *, by_object: bool = True, by_group: bool = False, missing_uv: float = math.nan, threads: int | None = None
+    ) -> Iterator[Part]:
+        """The meshes of the scene, cut where objects begin, as most programs keep meshes: see :class:`Part`.
+
+        They are made on another thread while the caller takes earlier ones, some at a time, so that a scene of many
+        objects takes little more memory than one of them. Nothing is made before the first is asked for.
+
+        Args:
+            by_object: cut where objects of a file begin.
+            by_group: cut where face groups begin.
+            missing_uv: the uv of corners that have none.
+            threads: worker threads; ``None`` for all cores.
+
+        Example:
+            >>> import polyhaul
+            >>> scene = polyhaul.Scene()
+            >>> scene.add(polyhaul.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]), name="Triangle")
+            <polyhaul.Object 'Triangle': 3 positions, 1 faces>
+            >>> [(part.name, part.edges.tolist()) for part in scene.parts()]
+            [('Triangle', [[0, 1], [1, 2], [0, 2]])]
+        """
+        cuts = [(mesh, cut) for mesh in self._meshes for cut in self._cuts(mesh, by_object, by_group)]
+        return made_ahead(cuts, missing_uv, threads)
+
+    def _cuts(self, mesh: Mesh, by_object: bool, by_group: bool) -> list[Cut]:
+        """Where the parts of a mesh begin and end: the counts of its elements, and their names."""
+        objects = [one for one in self._objects if one.mesh is mesh]
+        counts = mesh._counts
+        starts: dict[Counts, str] = {(0,) * len(counts): ""}
+        if objects and objects[0]._start is None:
+            return [((0,) * len(counts), counts, objects[0].name)]
+        if by_object:
+            starts |= {one._start: one.name for one in objects if one.kind == "object" and one._start}
+        runs = mesh._data["group_runs"] if by_group else None
+        for run in () if runs is None else runs.tolist():
+            *start, group = run
+            starts[tuple(start)] = mesh.groups[group] if group < len(mesh.groups) else ""
+        places = sorted(starts)
+        cuts = [(start, end, starts[start]) for start, end in zip(places, [*places[1:], counts], strict=True)]
+        # Positions before the first object or group are no part of their own.
+        has_elements = len(places) == 1 or places[1][FACES:] != places[0][FACES:]
+        return cuts if has_elements or starts[places[0]] else cuts[1:]
 
     def _repr_png_(self) -> bytes:
         """What a notebook shows: a picture."""

@@ -55,7 +55,9 @@ mod _polyhaul {
     #[pymodule_export]
     use super::rows::{format_rows, write_rows};
     #[pymodule_export]
-    use super::shapes::{mesh_is_clean, mesh_section, mesh_transform, mesh_triangulate, mesh_weld, per_corner};
+    use super::shapes::{
+        flat_sections, mesh_is_clean, mesh_section, mesh_transform, mesh_triangulate, mesh_weld, per_corner, topologies,
+    };
     #[pymodule_export]
     use super::tables::{read_array, read_tables, write_tables};
     #[pymodule_export]

@@ -5,7 +5,7 @@ use crate::errors;
 use crate::job::{self, Job};
 use crate::mesh::NativeMesh;
 use polyhaul::model::{Counts, Mesh};
-use polyhaul::ops::{MeshOps, SectionPositions};
+use polyhaul::ops::{self, FlatSection, MeshOps, SectionPositions, Topology};
 use polyhaul::options::RunOptions;
 use pyo3::prelude::*;
 
@@ -26,6 +26,72 @@ pub(crate) fn mesh_section(
     // Not a job of its own: there may be a hundred thousand sections, each of a few microseconds.
     let section = py.detach(|| mesh.section(start, end, which)).map_err(|error| errors::exception(py, &error))?;
     Ok(NativeMesh::new(section))
+}
+
+/// Sections of a mesh as other programs keep meshes: everything per corner or per face.
+#[pyfunction]
+pub(crate) fn flat_sections(
+    py: Python<'_>,
+    mesh: &NativeMesh,
+    cuts: Vec<[[u32; Counts::KINDS]; 2]>,
+    missing: f32,
+    threads: Option<usize>,
+) -> PyResult<Vec<FlatOut>> {
+    let mesh = mesh.mesh();
+    let cuts: Vec<_> = cuts.into_iter().map(|cut| cut.map(Counts::from_array).into()).collect();
+    let work = move |job: &Job| mesh.flat_sections_with(&cuts, missing, &run_options(job, threads));
+    Ok(job::run(py, None, work)?.into_iter().map(FlatOut::new).collect())
+}
+
+/// A section on its way to Python: what it has, then the mesh itself.
+#[derive(IntoPyObject)]
+pub(crate) struct FlatOut {
+    counts: [u32; Counts::KINDS],
+    positions: Array,
+    colors: Array,
+    corner_positions: Array,
+    face_offsets: Array,
+    uvs: Array,
+    normals: Array,
+    material_slots: Array,
+    smooth: Array,
+    materials: Vec<u32>,
+    has_all_normals: bool,
+    native: NativeMesh,
+}
+
+impl FlatOut {
+    fn new(section: FlatSection) -> FlatOut {
+        let native = NativeMesh::new(section.mesh);
+        let mesh = native.as_mesh();
+        FlatOut {
+            counts: mesh.counts().to_array(),
+            positions: Array::new(mesh.positions.clone()),
+            colors: Array::new(mesh.colors.clone()),
+            corner_positions: Array::new(mesh.faces.corner_positions.clone()),
+            face_offsets: Array::new(mesh.faces.offsets.clone()),
+            uvs: Array::new(mesh.uvs.clone()),
+            normals: Array::new(mesh.normals.clone()),
+            material_slots: Array::new(mesh.face_materials.clone()),
+            smooth: Array::new(mesh.face_smooth.clone()),
+            materials: section.materials,
+            has_all_normals: section.has_all_normals,
+            native,
+        }
+    }
+}
+
+/// The edges of each mesh, the edge that each corner begins, and whether the faces are clean.
+#[pyfunction]
+pub(crate) fn topologies(
+    py: Python<'_>,
+    meshes: Vec<PyRef<'_, NativeMesh>>,
+    threads: Option<usize>,
+) -> PyResult<Vec<(Array, Array, bool)>> {
+    let meshes: Vec<Mesh> = meshes.iter().map(|mesh| mesh.mesh()).collect();
+    let work = move |job: &Job| ops::topologies(&meshes.iter().collect::<Vec<_>>(), &run_options(job, threads));
+    let out = |it: Topology| (Array::new(it.edges.positions), Array::new(it.edges.corner_edges), it.has_clean_faces);
+    Ok(job::run(py, None, work)?.into_iter().map(out).collect())
 }
 
 /// The mesh with one index per corner.

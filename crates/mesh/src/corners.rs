@@ -1,12 +1,13 @@
 //! The value of an attribute at every corner of the faces, whatever its domain.
 
-use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::{Domain, Mesh};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_copy};
+use polyhaul_model::{Domain, Elements, Mesh, NONE};
 use polyhaul_pipeline::arrays::{PIECE, gather, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
+use std::ops::Range;
 
-/// Returns the uv of every corner, `missing` for those without one; `None` if the mesh has none.
+/// Returns the uv of every corner, `missing` for those without one; `None` if no corner has one.
 ///
 /// # Errors
 ///
@@ -16,7 +17,7 @@ use polyhaul_pipeline::parallel::for_each_item;
 /// # Examples
 ///
 /// ```
-/// use polyhaul_model::{Domain, Elements, Mesh};
+/// use polyhaul_model::{Domain, Elements, Mesh, NONE};
 /// use polyhaul_pipeline::options::RunOptions;
 ///
 /// let mesh = Mesh {
@@ -31,16 +32,16 @@ use polyhaul_pipeline::parallel::for_each_item;
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
 pub fn corner_uvs(mesh: &Mesh, missing: [f32; 2], options: &RunOptions) -> Result<Option<Vec<[f32; 2]>>> {
-    at_corners(mesh, (&mesh.uvs, mesh.uv_domain, &mesh.faces.corner_uvs), missing, options)
+    uvs_of(mesh, 0..mesh.faces.len(), missing, options.worker_threads())
 }
 
-/// Returns the normal of every corner, `missing` for those without one; `None` if the mesh has none.
+/// Returns the normal of every corner, `missing` for those without one; `None` if no corner has one.
 ///
 /// # Errors
 ///
 /// As for [`corner_uvs`].
 pub fn corner_normals(mesh: &Mesh, missing: [f32; 3], options: &RunOptions) -> Result<Option<Vec<[f32; 3]>>> {
-    at_corners(mesh, (&mesh.normals, mesh.normal_domain, &mesh.faces.corner_normals), missing, options)
+    normals_of(mesh, 0..mesh.faces.len(), missing, options.worker_threads())
 }
 
 /// Returns the color of every corner; `None` if the mesh has none.
@@ -49,46 +50,75 @@ pub fn corner_normals(mesh: &Mesh, missing: [f32; 3], options: &RunOptions) -> R
 ///
 /// As for [`corner_uvs`].
 pub fn corner_colors(mesh: &Mesh, options: &RunOptions) -> Result<Option<Vec<[f32; 4]>>> {
-    at_corners(mesh, (&mesh.colors, Domain::Vertex, &[]), [f32::NAN; 4], options)
+    let colors = (&mesh.colors[..], Domain::Vertex, &[][..]);
+    at_corners(&mesh.faces, colors, 0..mesh.faces.len(), [f32::NAN; 4], options.worker_threads())
 }
 
-fn at_corners<const N: usize>(
+/// Returns the uv of every corner of some faces, as [`corner_uvs`] does.
+pub(crate) fn uvs_of(
     mesh: &Mesh,
+    faces: Range<usize>,
+    missing: [f32; 2],
+    threads: usize,
+) -> Result<Option<Vec<[f32; 2]>>> {
+    let uvs = (&mesh.uvs[..], mesh.uv_domain, &mesh.faces.corner_uvs[..]);
+    at_corners(&mesh.faces, uvs, faces, missing, threads)
+}
+
+/// Returns the normal of every corner of some faces, as [`corner_normals`] does.
+pub(crate) fn normals_of(
+    mesh: &Mesh,
+    faces: Range<usize>,
+    missing: [f32; 3],
+    threads: usize,
+) -> Result<Option<Vec<[f32; 3]>>> {
+    let normals = (&mesh.normals[..], mesh.normal_domain, &mesh.faces.corner_normals[..]);
+    at_corners(&mesh.faces, normals, faces, missing, threads)
+}
+
+/// The values at the corners of some faces.
+fn at_corners<const N: usize>(
+    faces: &Elements,
     (values, domain, stream): (&[[f32; N]], Domain, &[u32]),
+    range: Range<usize>,
     missing: [f32; N],
-    options: &RunOptions,
+    threads: usize,
 ) -> Result<Option<Vec<[f32; N]>>> {
-    let (corners, threads) = (mesh.faces.corner_positions.len(), options.worker_threads());
+    let all = faces.corner_positions.len();
+    let at = |face: usize| faces.offsets.get(face).map_or(0, |&offset| offset as usize);
+    let corners = at(range.start)..at(range.end);
     let stream = match domain {
         _ if values.is_empty() => return Ok(None),
         Domain::Indexed if stream.is_empty() => return Ok(None),
         Domain::Indexed => stream,
-        Domain::Vertex => &mesh.faces.corner_positions,
+        Domain::Vertex => &faces.corner_positions,
         Domain::Corner => {
-            check(values.len(), corners)?;
-            let mut copy = Vec::new();
-            copy.try_reserve_exact(corners)?;
-            copy.extend_from_slice(values);
-            return Ok(Some(copy));
+            check(values.len(), all)?;
+            return try_copy(part(values, corners)?, "values of corners").map(Some);
         }
-        Domain::Face => return of_faces(mesh, values, threads).map(Some),
+        Domain::Face => {
+            check(values.len(), faces.len())?;
+            let offsets = if range.is_empty() { &[] } else { part(&faces.offsets, range.start..range.end + 1)? };
+            return of_faces(offsets, part(values, range)?, threads).map(Some);
+        }
     };
-    check(stream.len(), corners)?;
+    check(stream.len(), all)?;
+    let stream = part(stream, corners)?;
+    if stream.iter().all(|&index| index == NONE) {
+        return Ok(None);
+    }
     gather(threads, values, stream, missing).map(Some)
 }
 
 /// The value of each corner's face.
-fn of_faces<const N: usize>(mesh: &Mesh, values: &[[f32; N]], threads: usize) -> Result<Vec<[f32; N]>> {
-    check(values.len(), mesh.faces.len())?;
-    let mut all = zeroed(mesh.faces.corner_positions.len(), "values of corners")?;
-    let fits = mesh.faces.offsets.is_sorted()
-        && mesh.faces.offsets.first() == Some(&0)
-        && mesh.faces.offsets.last().is_some_and(|&end| end as usize == all.len());
-    check(usize::from(fits), 1)?;
+fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize) -> Result<Vec<[f32; N]>> {
+    let (first, last) = (offsets.first().copied().unwrap_or(0), offsets.last().copied().unwrap_or(0));
+    check(usize::from(offsets.is_sorted()), 1)?;
+    let mut all = zeroed((last - first) as usize, "values of corners")?;
     let mut rest = &mut all[..];
     let pieces = values.chunks(PIECE).enumerate().map(|(piece, values)| {
         let first = piece * PIECE;
-        let offsets = &mesh.faces.offsets[first..=first + values.len()];
+        let offsets = &offsets[first..=first + values.len()];
         let own = rest.split_off_mut(..(offsets[values.len()] - offsets[0]) as usize).unwrap_or_default();
         (offsets, values, own)
     });
@@ -103,6 +133,13 @@ fn of_faces<const N: usize>(mesh: &Mesh, values: &[[f32; N]], threads: usize) ->
         },
     );
     Ok(all)
+}
+
+/// A part of some values, which offsets of faces may not have.
+fn part<T>(values: &[T], range: Range<usize>) -> Result<&[T]> {
+    let (end, count) = (range.end, values.len());
+    let message = || format!("the offsets of faces end at {end}, but there are {count} values");
+    values.get(range).ok_or_else(|| Error::new(ErrorKind::Usage, message()))
 }
 
 fn check(found: usize, wanted: usize) -> Result<()> {

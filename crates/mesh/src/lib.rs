@@ -15,6 +15,8 @@ pub mod clean;
 pub mod corners;
 pub mod dedup;
 pub mod domains;
+pub mod edges;
+pub mod flat;
 pub mod frame;
 #[cfg(feature = "obj")]
 pub mod mtl;

@@ -9,6 +9,7 @@
 //! - [`flatten()`]: converts a renderer scene to meshes and objects
 //! - [`expand()`]: replaces the instances of a renderer scene; [`inline_meshes`]: moves meshes from files into it;
 //!   [`Builder`]: builds a renderer scene from scratch
+//! - [`topologies()`]: computes the edges of meshes, and whether their faces are clean
 //! - [`places64()`], [`places32()`]: compute the transforms of a renderer scene
 //! - [`compress`]: converts images to a texture, block-compressed or not; [`blocks`]: decodes textures to images
 
@@ -16,6 +17,8 @@
 pub use polyhaul_image::blocks::{self, BlockQuality, compress};
 pub use polyhaul_image::mipmaps::{MipmapContent, MipmapEdges, MipmapFilter, MipmapOptions};
 pub use polyhaul_image::samples::{Adjusted, Cut, SampleType};
+pub use polyhaul_mesh::edges::Edges;
+pub use polyhaul_mesh::flat::{FlatSection, Topology, topologies};
 pub use polyhaul_mesh::section::SectionPositions;
 pub use polyhaul_mesh::triangulate::TriangleMap;
 pub use polyhaul_mesh::weld::Welded;
@@ -32,7 +35,7 @@ pub use polyhaul_pbrt::places::{Matrix32, Matrix64, Places32, Places64, places32
 
 use crate::options::RunOptions;
 use polyhaul_image::{mipmaps, samples};
-use polyhaul_mesh::{affine, clean, corners, domains, section, transform, triangulate, weld, welded};
+use polyhaul_mesh::{affine, clean, corners, domains, edges, flat, section, transform, triangulate, weld, welded};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Axes, Channels, ColorSpace, Counts, Image, Mesh, Scene};
 
@@ -106,6 +109,20 @@ pub trait MeshOps {
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such section, or an index is out of range.
     fn section(&self, start: Counts, end: Counts, which: SectionPositions) -> Result<Mesh>;
 
+    /// Returns sections whose uvs and normals are per corner, and whose materials and smoothing are per face; see
+    /// [`polyhaul_mesh::flat::flat_sections`].
+    ///
+    /// # Errors
+    /// The same errors as [`MeshOps::section`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    fn flat_sections_with(&self, cuts: &[(Counts, Counts)], missing: f32, run: &RunOptions)
+    -> Result<Vec<FlatSection>>;
+
+    /// Returns the edges of lines and faces, each once; see [`polyhaul_mesh::edges::edges`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if an index is out of range.
+    fn edges(&self) -> Result<Edges>;
+
     /// Whether no face has a position twice, and no two faces have the same positions; see
     /// [`polyhaul_mesh::clean::has_clean_faces`].
     ///
@@ -155,6 +172,19 @@ impl MeshOps for Mesh {
 
     fn section(&self, start: Counts, end: Counts, which: SectionPositions) -> Result<Mesh> {
         section::section(self, start, end, which)
+    }
+
+    fn flat_sections_with(
+        &self,
+        cuts: &[(Counts, Counts)],
+        missing: f32,
+        run: &RunOptions,
+    ) -> Result<Vec<FlatSection>> {
+        flat::flat_sections(self, cuts, missing, run)
+    }
+
+    fn edges(&self) -> Result<Edges> {
+        edges::edges(self)
     }
 
     fn has_clean_faces_with(&self, run: &RunOptions) -> Result<bool> {

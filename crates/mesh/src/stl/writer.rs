@@ -150,7 +150,27 @@ impl<'a> StlPiece<'a> {
 }
 
 /// Returns the unit normal of a triangle; zero if it has no area.
+///
+/// Computed in f32, in the order of operations that gives the bits of Blender's files, where that does not overflow or
+/// vanish; otherwise in f64, where Blender writes zeros.
+#[inline]
 fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
+    let minus = |a: [f32; 3], b: [f32; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+    let (u, v) = (minus(a, b), minus(b, c));
+    let [x, y, z] = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    let square = x * x + y * y + z * z;
+    if square > LEAST_SQUARE && square.is_finite() {
+        let length = square.sqrt();
+        return [x / length, y / length, z / length];
+    }
+    wide_normal([a, b, c])
+}
+
+/// The square of a length up to which Blender takes a normal for zero.
+const LEAST_SQUARE: f32 = 1e-35;
+
+#[cold]
+fn wide_normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let minus = |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|i| f64::from(a[i]) - f64::from(b[i]));
     let (u, v) = (minus(b, a), minus(c, a));
     let normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];

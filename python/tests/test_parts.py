@@ -1,0 +1,107 @@
+"""Scenes as parts: what most programs keep of a mesh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polyhaul
+import pytest
+
+TEXT = (
+    "o first\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 9 9 9\nvt 0 0\nvt 1 1\nvn 0 0 1\nusemtl red\ns 1\n"
+    "f 1/1/1 2/2/1 3/1/1\no second\nv 5 0 0\nv 6 0 0\nusemtl blue\ns off\nf 5 6 2\ng inner\nusemtl red\nf 5 2 6 1\nl 1 5\n"
+)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> polyhaul.Scene:
+    path = tmp_path / "two.obj"
+    path.write_text(TEXT)
+    with pytest.warns(polyhaul.PolyhaulWarning, match="missing-material"):
+        return polyhaul.read(path, on_error="warn")
+
+
+def test_parts_have_everything_by_corner_or_face(scene: polyhaul.Scene) -> None:
+    first, second = scene.parts(missing_uv=-1.0)
+    assert (first.name, second.name) == ("first", "second")
+    assert first.positions.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
+    assert first.uvs is not None and first.uvs.tolist() == [[0, 0], [1, 1], [0, 0]]
+    assert first.normals is not None and first.normals.tolist() == [[0, 0, 1]] * 3 and first.has_all_normals
+    assert first.smooth is not None and first.smooth.tolist() == [True]
+    # No corner of the second part has a uv, and none a normal.
+    assert second.uvs is None and second.normals is None and not second.has_all_normals
+    assert second.positions.tolist() == [[0, 0, 0], [1, 0, 0], [5, 0, 0], [6, 0, 0]]
+    assert second.corner_positions.tolist() == [2, 3, 1, 2, 1, 3, 0]
+    assert second.face_offsets.tolist() == [0, 3, 7]
+    assert [scene.materials[it].name for it in second.materials] == ["blue", "red"]
+    assert second.material_slots is not None and second.material_slots.tolist() == [0, 1]
+    assert second.smooth is not None and second.smooth.tolist() == [False, False]
+    assert second.mesh.line_edges.tolist() == [[0, 2]] and (first.line_count, second.line_count) == (0, 1)
+
+
+def test_corners_without_values(tmp_path: Path) -> None:
+    path = tmp_path / "some.obj"
+    path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 1 1\nvn 0 0 1\nf 1/1/1 2/1/1 3/1/1\nf 3 2 1\n")
+    (part,) = polyhaul.read(path).parts(missing_uv=-1.0)
+    assert part.uvs is not None and part.uvs.tolist() == [[1, 1]] * 3 + [[-1, -1]] * 3
+    assert part.normals is not None and np.isnan(part.normals[3:]).all() and not part.has_all_normals
+    assert not part.has_clean_faces  # both faces have the same positions
+
+
+def test_edges_are_those_of_lines_and_faces(scene: polyhaul.Scene) -> None:
+    _, second = scene.parts()
+    assert second.edges.tolist() == [[0, 2], [2, 3], [1, 3], [1, 2], [0, 3]]
+    assert second.corner_edges.tolist() == [1, 2, 3, 3, 2, 4, 0]
+    assert second.has_clean_faces
+
+
+def test_parts_begin_at_groups_too(scene: polyhaul.Scene) -> None:
+    assert [part.name for part in scene.parts(by_group=True)] == ["first", "second", "inner"]
+    (whole,) = scene.parts(by_object=False)
+    assert (whole.name, whole.face_count, whole.mesh.groups) == ("", 3, ("inner",))
+
+
+def test_many_parts_are_the_sections_of_a_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    scene = polyhaul.Scene()
+    for number in range(300):
+        count = int(rng.integers(3, 2000))
+        corners = rng.integers(0, count, (2 * count, 3))
+        mesh = polyhaul.Mesh(rng.random((count, 3)), corners, normals=rng.random((count, 3)), normal_domain="vertex")
+        scene.add(mesh, name=f"part {number}", transform=np.eye(4))
+    path = tmp_path / "many.obj"
+    polyhaul.write(scene, path)
+    read = polyhaul.read(path)
+    for threads in (1, 2):
+        parts = list(read.parts(threads=threads))
+        assert len(parts) == len(read.objects) == 300
+        for part, one in zip(parts, read.objects, strict=True):
+            mesh = one.to_mesh(used_only=True)
+            assert part.name == one.name
+            assert np.array_equal(part.positions, mesh.positions)
+            assert np.array_equal(part.corner_positions, mesh.corner_positions)
+            assert np.array_equal(part.normals, mesh.per_corner("normals"))
+            assert part.has_clean_faces == mesh.has_clean_faces()
+            ends = np.stack([part.corner_positions, np.roll(part.corner_positions.reshape(-1, 3), -1, axis=1).reshape(-1)], axis=1)
+            ends.sort(axis=1)
+            is_edge = ends[:, 0] != ends[:, 1]
+            assert np.array_equal(part.edges[part.corner_edges[is_edge]], ends[is_edge])
+            assert (part.corner_edges[~is_edge] == polyhaul.NONE).all()
+            assert len(np.unique(ends[is_edge], axis=0)) == len(part.edges)
+
+
+def test_parts_of_own_scenes_are_whole_meshes() -> None:
+    mesh = polyhaul.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [7, 7, 7]], [[0, 1, 2]], material_slots=[3])
+    scene = polyhaul.Scene()
+    scene.add(mesh, name="one")
+    scene.add(mesh, name="two")
+    (part,) = scene.parts()
+    assert (part.name, part.materials) == ("one", [3])
+    assert list(polyhaul.Scene().parts()) == []
+
+
+def test_parts_that_nobody_takes_end(scene: polyhaul.Scene) -> None:
+    parts = scene.parts()
+    assert next(parts).name == "first"
+    parts.close()
