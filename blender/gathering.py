@@ -13,7 +13,7 @@ import mathutils
 import numpy as np
 import polyhaul
 
-from . import arrays, nurbs, shaders
+from . import arrays, attributes, nurbs, shaders
 
 #: Objects that have no mesh until Blender makes one.
 CURVES = {"CURVE", "CURVES"}
@@ -54,10 +54,11 @@ class Settings:
         self.apply_transform, self.path_mode = True, "AUTO"
         self.export_materials = self.export_pbr_extensions = self.export_curves_as_nurbs = False
         self.export_uv = self.export_normals = self.export_vertex_groups = self.export_smooth_groups = False
+        self.export_attributes = False
         for option in operator.rna_type.properties:
             if not option.is_readonly:
                 setattr(self, option.identifier, getattr(operator, option.identifier))
-        #: What the format has a place for: edges, and shading with materials.
+        #: What the format has a place for: edges, shading with materials, curves; all that vertices have.
         self.stores = operator.stores
         #: The file that is written.
         self.filepath = filepath
@@ -96,7 +97,7 @@ class Gathered:
             if mesh is None:
                 mesh = self._meshes[data.as_pointer()] = mesh_of(data, source, self.options)
             self._place(mesh, shown, data.name, place)
-        elif shown.type in CURVES:
+        elif shown.type in CURVES and "curves" in self.options.stores:
             self._add_curve(source, place)
 
     def finish(self) -> polyhaul.Scene:
@@ -132,9 +133,13 @@ def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False)
         given["face_offsets"] = arrays.face_offsets(data)
         given |= faces_of(data, options)
     if options.export_colors:
-        given["colors"] = colors(data, options.linear_colors)
+        given["colors"] = colors(data, options.linear_colors, has_alpha="vertices" in options.stores)
+    if options.export_normals and "vertices" in options.stores and len(data.vertices):
+        given["normals"], given["normal_domain"] = arrays.read(data.vertex_normals, "vector", np.float32, 3), "point"
+    if options.export_attributes:
+        given["vertex_columns"] = attributes.columns(data, source)
     if options.export_vertex_groups:
-        given["vertex_groups"] = vertex_groups(data, source)
+        given["vertex_groups"] = attributes.vertex_groups(data, source)
     if options.export_smooth_groups:
         given["sharp_edges"] = sharp_edges(data)
     given = {name: value for name, value in given.items() if value is not None}
@@ -150,7 +155,7 @@ def faces_of(data: Any, options: Any) -> dict[str, Any]:
         sharp = arrays.attribute(data, "sharp_face", "value", np.bool_)
         found["smooth"] = True if sharp is None else ~sharp
         found["material_slots"] = arrays.attribute(data, "material_index", "value", np.int32)
-    if options.export_normals:
+    if options.export_normals and "vertices" not in options.stores:
         domain, collection = NORMALS[data.normals_domain]
         found["normals"] = arrays.read(getattr(data, collection), "vector", np.float32, 3)
         found["normal_domain"] = domain
@@ -196,30 +201,43 @@ def sharp_edges(data: Any) -> np.ndarray | None:
     return None if sharp is None else edges_of(data)[sharp]
 
 
-def colors(data: Any, are_linear: bool) -> np.ndarray | None:
-    """(n, 3) float32: the active colors per position, in sRGB, or (n, 4) linear ones."""
+def colors(data: Any, are_linear: bool, *, has_alpha: bool) -> np.ndarray | None:
+    """(n, 3) or (n, 4) float32: the active colors per position, in sRGB or linear."""
     layer = data.color_attributes.active_color
     if layer is None or (layer.domain == "CORNER" and not len(data.loops)):
         return None
-    if are_linear:
-        values = arrays.read(layer.data, "color", np.float32, 4, is_stored=layer.data_type == "FLOAT_COLOR")
-        if layer.domain == "POINT":
-            return values
-        return mean_by(arrays.attribute(data, ".corner_vert", "value", np.int32), values, len(data.vertices))
-    is_bytes = layer.data_type == "BYTE_COLOR"
-    values = arrays.read(layer.data, "color_srgb" if is_bytes else "color", np.float32, 4, is_stored=not is_bytes)[:, :3]
-    values = np.rint(values * 255) if is_bytes else values
-    if layer.domain == "CORNER":
-        values = mean_by(arrays.attribute(data, ".corner_vert", "value", np.int32), values, len(data.vertices))
-    # Blender's own conversions, whose last digits cannot be had in another way, take one color at a time.
-    if is_bytes:
-        table = [mathutils.Color([byte / 255] * 3).from_srgb_to_scene_linear() for byte in range(256)]
-        table = [color.from_scene_linear_to_srgb().r for color in table]
-        # It rounds means down.
-        return np.array(table, np.float32)[values.astype(np.intp)]
+    if layer.data_type == "BYTE_COLOR":
+        values = np.rint(arrays.read(layer.data, "color_srgb", np.float32, 4, is_stored=False) * 255)
+        # Blender rounds means of bytes down.
+        found = per_position(data, layer, values).astype(np.intp)
+        rgb, alpha = from_bytes(are_linear)[found[:, :3]], found[:, 3:].astype(np.float32) / np.float32(255)
+    elif layer.domain == "POINT":
+        found = arrays.read(layer.data, "color" if are_linear else "color_srgb", np.float32, 4, is_stored=are_linear)
+        rgb, alpha = found[:, :3], found[:, 3:]
+    else:
+        found = per_position(data, layer, arrays.read(layer.data, "color", np.float32, 4))
+        rgb, alpha = found[:, :3] if are_linear else srgb(found[:, :3]), found[:, 3:]
+    return np.concatenate([rgb, alpha], axis=1) if has_alpha else rgb
+
+
+def per_position(data: Any, layer: Any, values: np.ndarray) -> np.ndarray:
+    """The values of a color layer per position: the means of those of corners."""
     if layer.domain == "POINT":
-        return arrays.read(layer.data, "color_srgb", np.float32, 4, is_stored=False)[:, :3]
-    converted = [mathutils.Color(color).from_scene_linear_to_srgb() for color in values]
+        return values
+    return mean_by(arrays.attribute(data, ".corner_vert", "value", np.int32), values, len(data.vertices))
+
+
+def from_bytes(are_linear: bool) -> np.ndarray:
+    """(256,) float32: the values of bytes, which are in sRGB, by Blender's own conversions: there is no other way to
+    their last digits."""
+    table = [mathutils.Color([byte / 255] * 3).from_srgb_to_scene_linear() for byte in range(256)]
+    table = table if are_linear else [color.from_scene_linear_to_srgb() for color in table]
+    return np.array([color.r for color in table], np.float32)
+
+
+def srgb(linear: np.ndarray) -> np.ndarray:
+    """(n, 3) float32: colors in sRGB. Blender's conversion takes one at a time."""
+    converted = [mathutils.Color(color).from_scene_linear_to_srgb() for color in linear]
     return np.array(converted, np.float32).reshape(-1, 3)
 
 
@@ -229,17 +247,3 @@ def mean_by(corners: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
     np.add.at(total, corners, values)
     weights = np.bincount(corners, minlength=count).astype(np.float32)
     return total * (np.float32(1) / np.maximum(weights, np.float32(1)))[:, None]
-
-
-def vertex_groups(data: Any, source: Any) -> tuple[list[str], np.ndarray] | None:
-    """The names of the groups and (n, g) float32 weights, NaN for no member. Blender has no faster way to ask."""
-    names = [group.name for group in source.vertex_groups]
-    if not names:
-        return None
-    weights = np.full((len(data.vertices), len(names)), np.nan, np.float32)
-    for row, vertex in zip(weights, data.vertices, strict=True):
-        for member in vertex.groups:
-            # Groups that were removed may still have members.
-            if member.group < len(row):
-                row[member.group] = member.weight
-    return names, weights

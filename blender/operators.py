@@ -145,7 +145,7 @@ class EXPORT_OT_polyhaul_obj(bpy.types.Operator, Exporter, options.ObjExportOpti
     """Save the scene as Wavefront OBJ, as Blender does, in a fraction of the time"""
 
     bl_idname = "polyhaul.obj_export"
-    stores: ClassVar[set[str]] = {"edges", "shading"}
+    stores: ClassVar[set[str]] = {"edges", "shading", "curves"}
     bl_label = "Export OBJ (polyhaul)"
     filename_ext = ".obj"
     filter_glob: StringProperty(default="*.obj;*.mtl", options={"HIDDEN"})
@@ -180,7 +180,7 @@ class EXPORT_OT_polyhaul_ply(bpy.types.Operator, Exporter, options.PlyExportOpti
     """Save the scene as one PLY mesh"""
 
     bl_idname = "polyhaul.ply_export"
-    stores: ClassVar[set[str]] = {"edges"}
+    stores: ClassVar[set[str]] = {"edges", "vertices"}
     bl_label = "Export PLY (polyhaul)"
     filename_ext = ".ply"
     filter_glob: StringProperty(default="*.ply", options={"HIDDEN"})
@@ -188,7 +188,8 @@ class EXPORT_OT_polyhaul_ply(bpy.types.Operator, Exporter, options.PlyExportOpti
     def written(self, context: Any) -> dict[str, Any]:
         names = ("forward_axis", "up_axis", "global_scale", "export_uv", "export_normals", "export_triangulated_mesh")
         colors = self.export_colors != "NONE"
-        return {name: getattr(self, name) for name in names} | {"ascii": self.ascii_format, "export_colors": colors}
+        options = {name: getattr(self, name) for name in names}
+        return options | {"ascii": self.ascii_format, "export_colors": colors, "dialect": "blender"}
 
 
 class EXPORT_OT_polyhaul_stl(bpy.types.Operator, Exporter, options.StlExportOptions):
@@ -220,7 +221,7 @@ class EXPORT_OT_polyhaul_stl(bpy.types.Operator, Exporter, options.StlExportOpti
     def written(self, context: Any) -> dict[str, Any]:
         unit = context.scene.unit_settings.scale_length if self.use_scene_unit else 1.0
         axes = {"forward_axis": self.forward_axis, "up_axis": self.up_axis}
-        return axes | {"global_scale": self.global_scale * unit, "ascii": self.ascii_format}
+        return axes | {"global_scale": self.global_scale * unit, "ascii": self.ascii_format, "dialect": "blender"}
 
 
 class Importer:

@@ -92,6 +92,7 @@ class PlyExportOptions(ExportOptions):
     export_uv: flag("Export UVs", True, "Write texture coordinates")
     export_normals: flag("Vertex Normals", False, "Write the normals of vertices")
     export_colors: EnumProperty(name="Vertex Colors", items=COLOR_SPACES, default="SRGB")
+    export_attributes: flag("Vertex Attributes", True, "Write other numbers per vertex, and the weights of vertex groups")
     export_triangulated_mesh: flag("Triangulated Mesh", False, "Cut faces into triangles")
     ascii_format: flag("ASCII", False, "Write text")
 

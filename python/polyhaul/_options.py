@@ -95,6 +95,8 @@ class WriteOptions(ObjOptions, total=False):
     """Write PLY and STL as text (False)."""
     big_endian: bool
     """Write big-endian numbers, PLY (False)."""
+    dialect: Literal["common", "blender"]
+    """Whose habits PLY and STL files follow: those of most programs, or Blender's, byte for byte ("common")."""
     float_colors: bool
     """Write colors as floats instead of bytes, PLY and OFF (False)."""
     copy_assets: bool
@@ -359,6 +361,10 @@ def _byte_options(written: WriteOptions) -> dict[str, Any]:
     plain: dict[str, Any] = {name: bool(written.get(name)) for name in ("ascii", "big_endian", "float_colors")}
     if plain["ascii"] and plain["big_endian"]:
         raise ValueError("ascii and big_endian cannot be combined")
+    dialect = written.get("dialect", "common")
+    if dialect not in ("common", "blender"):
+        raise ValueError(f'dialect is {dialect!r}; expected "common" or "blender"')
+    plain["is_blenders"] = dialect == "blender"
     plain["turns"] = "forward_axis" in written or "up_axis" in written
     plain["digits"] = None if isinstance(digits, Mapping) else _digit(digits)
     return plain

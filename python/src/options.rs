@@ -2,10 +2,10 @@
 
 use polyhaul::model::Scalar;
 use polyhaul::options::{
-    Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Digits, ImageReadOptions, ImageWriteOptions,
-    Instances, Limits, MissingValue, ObjWriteOptions, OnError, PbrtMeshes, PbrtWriteOptions, Placement, PlyEncoding,
-    PlyWriteOptions, PngLevel, RunOptions, Smoothing, StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions,
-    TableWriteOptions, Throttle,
+    Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Dialect, Digits, ImageReadOptions,
+    ImageWriteOptions, Instances, Limits, MissingValue, ObjWriteOptions, OnError, PbrtMeshes, PbrtWriteOptions,
+    Placement, PlyEncoding, PlyWriteOptions, PngLevel, RunOptions, Smoothing, StlReadOptions, StlWriteOptions,
+    TableHeader, TableReadOptions, TableWriteOptions, Throttle,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
@@ -73,6 +73,8 @@ struct Bytes {
     ascii: bool,
     big_endian: bool,
     float_colors: bool,
+    /// Whether files follow Blender's habits.
+    is_blenders: bool,
     digits: Option<u8>,
 }
 
@@ -300,7 +302,8 @@ impl Write {
         Ok(Placement::default()
             .with_axes(self.bytes.turns.then_some(axes))
             .with_global_scale(self.obj.global_scale)
-            .with_export_triangulated_mesh(self.obj.export_triangulated_mesh))
+            .with_export_triangulated_mesh(self.obj.export_triangulated_mesh)
+            .with_dialect(if self.bytes.is_blenders { Dialect::Blender } else { Dialect::Common }))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Transforms positions and normals from an object's own space to the file's.
 //!
 //! The order of every operation is part of Blender's dialect: `f32` throughout, no fused
-//! multiply-add, and the scale applied to the matrix. In `f64` one line in twelve of a large scene
+//! multiply-add, and the scale applied to the matrix in OBJ, to positions in PLY and STL. In `f64` one line in twelve of a large scene
 //! differs in its last digit. The rules are in `testdata/obj/blender/README.md`.
 
 use crate::dedup::BATCH;
-use crate::options::Placement;
+use crate::options::{Dialect, Placement};
 use crate::transform::{UNMOVED, axes_matrix};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Axes, Object};
@@ -21,6 +21,10 @@ pub struct Frame {
     /// Rotation and scale, the scale of the file included.
     rows: Matrix,
     shift: [f32; 3],
+    /// Multiplies positions in the end.
+    scale: f32,
+    /// Whether normals are multiplied by the reciprocal of their length, and not divided by it.
+    has_reciprocals: bool,
     /// The transposed inverse of the object's own part of `rows`.
     normal_rows: Matrix,
     /// Whether the corners of a face must be turned around.
@@ -34,18 +38,23 @@ impl Frame {
         let [x, y, z, _] = object.transform.unwrap_or(UNMOVED);
         let rows = turn.map(|[a, b, c]| [0, 1, 2].map(|i| (a * x[i] + b * y[i]) + c * z[i]));
         let shift = times(&turn, [x[3], y[3], z[3]]);
-        let (normal_rows, determinant) = inverse_transposed(&rows);
-        // Blender scales the matrix, not the positions: each entry once.
+        let (normal_rows, determinant) = inverse_transposed(&rows, placement.dialect);
+        let is_mirrored = determinant < 0.0;
         let scale = placement.global_scale;
+        if placement.dialect == Dialect::Blender {
+            // In PLY and STL, Blender scales positions.
+            return Ok(Frame { rows, shift, scale, has_reciprocals: true, normal_rows, is_mirrored });
+        }
+        // In OBJ, it scales the matrix: each entry once.
         let (rows, shift) = (rows.map(|row| row.map(|entry| entry * scale)), shift.map(|entry| entry * scale));
-        Ok(Frame { rows, shift, normal_rows, is_mirrored: determinant < 0.0 })
+        Ok(Frame { rows, shift, scale: 1.0, has_reciprocals: false, normal_rows, is_mirrored })
     }
 
     /// A position of the object in the file.
     #[inline]
     pub fn position(&self, position: [f32; 3]) -> [f32; 3] {
         let turned = times(&self.rows, position);
-        [0, 1, 2].map(|i| turned[i] + self.shift[i])
+        [0, 1, 2].map(|i| (turned[i] + self.shift[i]) * self.scale)
     }
 
     /// Whether no entry that normals meet is larger.
@@ -65,7 +74,9 @@ impl Frame {
             let [x, y, z] = times(&self.normal_rows, [xs[item], ys[item], zs[item]]);
             let square = x * x + y * y + z * z;
             let length = square.sqrt();
-            let unit = |part: f32| if square > 1e-35 { part / length } else { 0.0 };
+            let reciprocal = 1.0 / length;
+            let divided = |part: f32| if self.has_reciprocals { part * reciprocal } else { part / length };
+            let unit = |part: f32| if square > 1e-35 { divided(part) } else { 0.0 };
             (xs[item], ys[item], zs[item]) = (unit(x), unit(y), unit(z));
         }
     }
@@ -77,14 +88,18 @@ fn times(rows: &Matrix, [x, y, z]: [f32; 3]) -> [f32; 3] {
 }
 
 /// The transpose of the inverse, and the determinant.
-fn inverse_transposed(rows: &Matrix) -> (Matrix, f32) {
+fn inverse_transposed(rows: &Matrix, dialect: Dialect) -> (Matrix, f32) {
     let minor = |i: usize, j: usize| {
         let (a, b) = ((i + 1) % 3, (i + 2) % 3);
         let (c, d) = ((j + 1) % 3, (j + 2) % 3);
         rows[a][c] * rows[b][d] - rows[a][d] * rows[b][c]
     };
     let cofactors = [0, 1, 2].map(|i| [0, 1, 2].map(|j| minor(i, j)));
-    let determinant = rows[0][0] * cofactors[0][0] + (rows[1][0] * cofactors[1][0] + rows[2][0] * cofactors[2][0]);
+    let part = |i: usize, j: usize| rows[i][j] * cofactors[i][j];
+    let determinant = match dialect {
+        Dialect::Common => part(0, 0) + (part(1, 0) + part(2, 0)),
+        Dialect::Blender => (part(0, 0) + part(0, 1)) + part(0, 2),
+    };
     let factor = 1.0 / determinant;
     (cofactors.map(|row| row.map(|cofactor| cofactor * factor)), determinant)
 }

@@ -25,7 +25,25 @@ polyhaul_model::options! {
         pub global_scale: f32 = 1.0, with_global_scale;
         /// Cut faces into triangles.
         pub export_triangulated_mesh: bool = false, with_export_triangulated_mesh;
+        /// Whose habits PLY and STL files follow.
+        pub dialect: Dialect = Dialect::Common, with_dialect;
     }
+}
+
+/// Whose habits PLY and STL files follow, where formats leave a choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// Those of most programs. In PLY, vertices have the numbers of their positions, and more of the same position follow
+    /// after all of them; indices are `int`; colors have an alpha if it is not 1 everywhere, and follow the uvs. Faces
+    /// of mirrored objects are turned around, so that their front stays outside.
+    #[default]
+    Common,
+    /// Those of Blender, byte for byte. In PLY, where corners have uvs, vertices are in the order of the first corners
+    /// that use them, and positions without faces follow; indices of faces are `uint`; colors always have an alpha, are
+    /// rounded down, and precede the uvs; vertices without a color are black and transparent. Text of STL is one solid
+    /// without a name. Faces of mirrored objects are turned around in STL alone.
+    Blender,
 }
 
 polyhaul_model::options! {
@@ -162,6 +180,7 @@ impl ObjWriteOptions {
             axes: Some(Axes { forward: self.forward_axis, up: self.up_axis }),
             global_scale: self.global_scale,
             export_triangulated_mesh: self.export_triangulated_mesh,
+            ..Placement::default()
         }
     }
 }

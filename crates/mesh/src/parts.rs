@@ -4,13 +4,16 @@
 //! object from a host program contributes its whole mesh, with its transform. Nothing is copied.
 
 use crate::frame::Frame;
-use crate::options::Placement;
+use crate::options::{Dialect, Placement};
 use crate::transform::{UNMOVED, check_scale};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Mesh, Object, Scene};
+use polyhaul_pipeline::arrays::{PIECE, as_atomics, zeroed};
 use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 /// The input of a writer, and the destination of warnings.
 pub struct PartsJob<'a, O> {
@@ -92,6 +95,8 @@ pub fn parts<'a>(
 /// Returns the frame of an object, if it has an effect: values that are not moved keep their bits.
 fn frame(object: &Object, scene: &Scene, placement: &Placement) -> Result<Option<Frame>> {
     let stays = object.transform.is_none_or(|transform| transform == UNMOVED);
+    // Blender also computes with transforms that do nothing, which makes lengths of normals 1.
+    let stays = stays && placement.dialect == Dialect::Common;
     if stays && placement.global_scale == 1.0 && placement.axes.is_none_or(|axes| axes == scene.axes) {
         return Ok(None);
     }
@@ -117,15 +122,19 @@ pub fn note_left_out(
 }
 
 /// Returns how many vertices belong to no face.
-pub fn loose_vertices(mesh: &Mesh) -> Result<u64> {
-    let mut used: Vec<u64> = Vec::new();
-    used.try_reserve_exact(mesh.positions.len().div_ceil(64)).map_err(|_| Error::memory("the plan"))?;
-    used.resize(mesh.positions.len().div_ceil(64), 0);
-    for &corner in mesh.faces.corner_positions.iter() {
-        if let Some(word) = used.get_mut(corner as usize / 64) {
-            *word |= 1 << (corner % 64);
+pub fn loose_vertices(mesh: &Mesh, threads: usize) -> Result<u64> {
+    let mut used: Vec<u32> = zeroed(mesh.positions.len().div_ceil(32), "the plan")?;
+    let bits = as_atomics(&mut used);
+    let mark = |(): &mut (), corners: &[u32]| {
+        for &corner in corners {
+            let (word, bit) = (bits.get(corner as usize / 32), 1 << (corner % 32));
+            // Most are there already, and looking takes less time than writing.
+            if let Some(word) = word.filter(|word| word.load(Ordering::Relaxed) & bit == 0) {
+                word.fetch_or(bit, Ordering::Relaxed);
+            }
         }
-    }
+    };
+    for_each_item(threads, mesh.faces.corner_positions.chunks(PIECE), || (), mark);
     let count: u64 = used.iter().map(|word| u64::from(word.count_ones())).sum();
     Ok((mesh.positions.len() as u64).saturating_sub(count))
 }

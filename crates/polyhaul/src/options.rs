@@ -3,8 +3,8 @@
 pub use polyhaul_bytes::{Codec, Throttle};
 pub use polyhaul_image::options::{ImageReadOptions, ImageWriteOptions, PngLevel};
 pub use polyhaul_mesh::options::{
-    ColumnName, ColumnTypes, Delimiter, Digits, MissingValue, ObjWriteOptions, Placement, PlyEncoding, PlyWriteOptions,
-    Smoothing, StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions, TableWriteOptions,
+    ColumnName, ColumnTypes, Delimiter, Dialect, Digits, MissingValue, ObjWriteOptions, Placement, PlyEncoding,
+    PlyWriteOptions, Smoothing, StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions, TableWriteOptions,
 };
 pub use polyhaul_model::limits::{FaultPolicy, Limits, OnError};
 pub use polyhaul_model::{Axes, Axis};

@@ -141,7 +141,7 @@ pub(crate) struct MeshWriter {
     /// Whether it stores triangles alone.
     pub(crate) only_triangles: bool,
     /// How faces are triangulated if requested.
-    pub(crate) triangulate: fn(&mut Scene, &RunOptions) -> Result<()>,
+    pub(crate) triangulate: fn(&mut Scene, &Placement, &RunOptions) -> Result<()>,
     pub(crate) write: fn(MeshJob<'_>) -> Result<()>,
 }
 

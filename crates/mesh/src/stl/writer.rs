@@ -3,7 +3,7 @@
 use super::{FACET_BYTES, HEADER_BYTES};
 use crate::dedup::BATCH;
 use crate::frame::Frame;
-use crate::options::{Digits, StlWriteOptions};
+use crate::options::{Dialect, Digits, StlWriteOptions};
 use crate::parts;
 use crate::parts::{Part, homeless, homes, loose_vertices, named, note_left_out};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -30,10 +30,12 @@ pub fn write(job: &StlJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     warnings.refuse_losses(job.strict)?;
     let pages = StlPages::new(job)?;
     writing.announce(HEADER_BYTES as u64 + pages.count * pages.facet_bytes() as u64);
-    match (job.options.ascii, pages.pieces.is_empty()) {
-        (false, _) => writing.begin(header(job.scene, pages.count)?),
-        (true, true) => writing.begin(b"solid\nendsolid\n".to_vec()),
-        (true, false) => {}
+    match (job.options.ascii, pages.is_one_solid(), pages.pieces.is_empty()) {
+        (false, ..) => writing.begin(header(job.scene, pages.count)?),
+        (true, true, true) => writing.begin(b"solid \nendsolid \n".to_vec()),
+        (true, true, false) => writing.begin(b"solid \n".to_vec()),
+        (true, false, true) => writing.begin(b"solid\nendsolid\n".to_vec()),
+        (true, false, false) => {}
     }
     let slot_bytes = pages.page_facets * pages.facet_bytes() * if job.options.ascii { 3 } else { 1 };
     writing.pages(&pages, &mut (), pages.count / pages.page_facets as u64 + 1, slot_bytes)
@@ -45,7 +47,7 @@ fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     let is_kept = |mesh: &Mesh| usize::from(!job.options.ascii && attributes(mesh).is_some());
     let mut loose = 0;
     for part in homes(job.parts) {
-        loose += loose_vertices(part.mesh)?;
+        loose += loose_vertices(part.mesh, job.run.worker_threads())?;
     }
     let others = [
         ("left-out-vertices", "vertices not used by a face", loose),
@@ -96,6 +98,8 @@ struct StlPiece<'a> {
     part: &'a Part<'a>,
     normals: Option<&'a Array<[f32; 3]>>,
     attributes: Option<&'a [u16]>,
+    /// The corner that changes places with the third one in mirrored objects.
+    first_swapped: usize,
     /// The number of triangles before it.
     start: u64,
 }
@@ -104,10 +108,11 @@ struct StlPiece<'a> {
 type StlWrittenFacet = [[f32; 3]; 4];
 
 impl<'a> StlPiece<'a> {
-    fn new(part: &'a Part<'a>, start: u64) -> Self {
+    fn new(part: &'a Part<'a>, start: u64, dialect: Dialect) -> Self {
         let has_normals = part.mesh.normal_domain == Domain::Face && !part.mesh.normals.is_empty();
         let normals = has_normals.then_some(&part.mesh.normals);
-        StlPiece { part, normals, attributes: attributes(part.mesh), start }
+        let first_swapped = if dialect == Dialect::Blender { 0 } else { 1 };
+        StlPiece { part, normals, attributes: attributes(part.mesh), first_swapped, start }
     }
 
     /// Prepares up to [`BATCH`] triangles; `faces` are those of the mesh.
@@ -125,7 +130,7 @@ impl<'a> StlPiece<'a> {
             for [_, corners @ ..] in own.iter_mut() {
                 corners.iter_mut().for_each(|corner| *corner = frame.position(*corner));
                 if frame.is_mirrored {
-                    corners.swap(1, 2);
+                    corners.swap(self.first_swapped, 2);
                 }
             }
         }
@@ -201,10 +206,15 @@ impl<'a> StlPages<'a> {
         let page_bytes = job.run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
         pages.page_facets = (page_bytes / pages.facet_bytes()).max(1);
         for part in job.parts.iter().filter(|part| !part.faces.is_empty()) {
-            try_push(&mut pages.pieces, StlPiece::new(part, pages.count), "the plan")?;
+            try_push(&mut pages.pieces, StlPiece::new(part, pages.count, job.options.placement.dialect), "the plan")?;
             pages.count += part.faces.len() as u64;
         }
         Ok(pages)
+    }
+
+    /// Whether all objects are one solid of text.
+    fn is_one_solid(&self) -> bool {
+        self.options.ascii && self.options.placement.dialect == Dialect::Blender
     }
 
     /// About how many bytes a triangle takes.
@@ -251,9 +261,11 @@ impl StlPageSlot {
     }
 
     /// Writes triangles as text, between the lines of their solid.
-    fn lines(&mut self, piece: &StlPiece<'_>, range: Range<usize>, digits: Digits) -> Result<()> {
+    fn lines(&mut self, piece: &StlPiece<'_>, range: Range<usize>, options: &StlWriteOptions) -> Result<()> {
         let name = name(&piece.part.object.name);
-        if range.start == 0 {
+        let is_solid = options.placement.dialect == Dialect::Common;
+        let form = if is_solid { &COMMON } else { &BLENDER };
+        if is_solid && range.start == 0 {
             self.text.whole(|page| solid(page, b"solid", &name))?;
         }
         let (first, end) = (piece.part.faces.start + range.start, piece.part.faces.start + range.end);
@@ -261,12 +273,12 @@ impl StlPageSlot {
         for start in (first..end).step_by(BATCH) {
             let count = BATCH.min(end - start);
             piece.facets(start..start + count, &mut facets);
-            match digits {
-                Digits::Shortest => shortest(&mut self.text, &facets[..count])?,
-                Digits::Fixed(digits) => fixed(&mut self.text, &facets[..count], digits.into())?,
+            match options.digits {
+                Digits::Shortest => shortest(&mut self.text, &facets[..count], form)?,
+                Digits::Fixed(digits) => fixed(&mut self.text, &facets[..count], digits.into(), form)?,
             }
         }
-        if range.end == piece.part.faces.len() {
+        if is_solid && range.end == piece.part.faces.len() {
             self.text.whole(|page| solid(page, b"endsolid", &name))?;
         }
         Ok(())
@@ -292,16 +304,33 @@ fn solid(page: &mut Page<'_>, word: &[u8], name: &str) {
 }
 
 /// The text around the numbers of a triangle.
+struct StlText {
+    outer: &'static [u8],
+    vertex: &'static [u8],
+    end: &'static [u8],
+    /// What follows each line of numbers, with the start of the next one.
+    ends: [&'static [u8]; 4],
+}
+
 const NORMAL: &[u8] = b"facet normal ";
-const OUTER: &[u8] = b"  outer loop\n";
-const VERTEX: &[u8] = b"    vertex ";
-const END: &[u8] = b"  endloop\nendfacet\n";
+
+const COMMON: StlText = StlText {
+    outer: b"  outer loop\n",
+    vertex: b"    vertex ",
+    end: b"  endloop\nendfacet\n",
+    ends: [b"\n  outer loop\n    vertex ", b"\n    vertex ", b"\n    vertex ", b"\n  endloop\nendfacet\nfacet normal "],
+};
+
+const BLENDER: StlText = StlText {
+    outer: b" outer loop\n",
+    vertex: b"  vertex ",
+    end: b" endloop\nendfacet\n",
+    ends: [b"\n outer loop\n  vertex ", b"\n  vertex ", b"\n  vertex ", b"\n endloop\nendfacet\nfacet normal "],
+};
 
 /// Triangles whose numbers have the fewest digits.
-fn shortest(text: &mut Out, facets: &[StlWrittenFacet]) -> Result<()> {
-    let vertex = b"\n    vertex ";
-    let ends: [&[u8]; 4] = [b"\n  outer loop\n    vertex ", vertex, vertex, b"\n  endloop\nendfacet\nfacet normal "];
-    let lines = NumberLines::new(3, b' ', ends);
+fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Result<()> {
+    let lines = NumberLines::new(3, b' ', form.ends);
     let numbers = facets.as_flattened().as_flattened();
     let (mut done, facet) = (0, StlWrittenFacet::default().as_flattened().len());
     text.format(|page| {
@@ -319,15 +348,15 @@ fn shortest(text: &mut Out, facets: &[StlWrittenFacet]) -> Result<()> {
 }
 
 /// Formats triangles whose numbers have `digits` digits after the point.
-fn fixed(text: &mut Out, mut facets: &[StlWrittenFacet], digits: usize) -> Result<()> {
-    let (normals, vertices) = (FixedLine::new(NORMAL, digits), FixedLine::new(VERTEX, digits));
+fn fixed(text: &mut Out, mut facets: &[StlWrittenFacet], digits: usize, form: &StlText) -> Result<()> {
+    let (normals, vertices) = (FixedLine::new(NORMAL, digits), FixedLine::new(form.vertex, digits));
     text.format(|page| {
         while let [[normal, corners @ ..], others @ ..] = facets {
             let is_whole = page.whole(|page| {
                 page.fixed_line(&normals, *normal);
-                page.bytes(OUTER);
+                page.bytes(form.outer);
                 corners.iter().for_each(|corner| page.fixed_line(&vertices, *corner));
-                page.bytes(END);
+                page.bytes(form.end);
             });
             if !is_whole {
                 return false;
@@ -355,8 +384,13 @@ impl Pages for StlPages<'_> {
 
     fn format(&self, slot: &mut StlPageSlot) -> Result<()> {
         self.shares(slot.number).try_for_each(|(piece, range)| {
-            if self.options.ascii { slot.lines(piece, range, self.options.digits) } else { slot.binary(piece, range) }
-        })
+            if self.options.ascii { slot.lines(piece, range, self.options) } else { slot.binary(piece, range) }
+        })?;
+        let is_last = (slot.number + 1).saturating_mul(self.page_facets as u64) >= self.count;
+        if self.is_one_solid() && is_last {
+            slot.text.whole(|page| page.bytes(b"endsolid \n"))?;
+        }
+        Ok(())
     }
 
     fn bytes<'a>(&'a self, slot: &'a StlPageSlot) -> &'a [u8] {

@@ -1,4 +1,4 @@
-//! Triangles in the order and along the diagonals of Blender's OBJ exporter.
+//! Triangles in the order and along the diagonals of Blender's exporters.
 //!
 //! Derived from `testdata/obj/blender/opt_triangulated*.npz` and the files next to them. For a quad with the corners c0
 //! to c3, the diagonal c0-c2 gives (c0, c2, c3) in the quad's place and (c0, c1, c2) at the end of the mesh; c1-c3
@@ -18,6 +18,17 @@ const LENGTH_NOISE: f64 = 1e-6;
 /// The corners of a quad's triangles, numbered within the face.
 pub(super) fn quad_triangles(quad: &[Point<3>; 4]) -> [u32; 6] {
     if is_cut_at_second(quad) { [1, 3, 0, 1, 2, 3] } else { [0, 2, 3, 0, 1, 2] }
+}
+
+/// Returns whether a quad is shown, and exported to STL, as (c0, c1, c3) and (c1, c2, c3): c1 and c3 are on the same side
+/// of the diagonal c0-c2. In f32, this explains 4,000 of 4,000 random quads of Blender 5.0, a third of them flat.
+pub(super) fn is_shown_at_second([a, b, c, d]: [[f32; 3]; 4]) -> bool {
+    let minus = |p: [f32; 3]| [p[0] - a[0], p[1] - a[1], p[2] - a[2]];
+    let cross =
+        |u: [f32; 3], v: [f32; 3]| [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    let diagonal = minus(c);
+    let (one, other) = (cross(minus(b), diagonal), cross(minus(d), diagonal));
+    one[0] * other[0] + one[1] * other[1] + one[2] * other[2] > 0.0
 }
 
 /// Returns whether the diagonal is c1-c3: the one that gives less surface. If both fold the quad over, it is c0-c2. A

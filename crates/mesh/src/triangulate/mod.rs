@@ -146,8 +146,10 @@ impl Triangles<'_> {
 enum TriangulateStyle<'a> {
     /// All triangles of a face in its place.
     InPlace,
-    /// As Blender's exporter does, with the boundaries of sections: see [`blender`].
+    /// As Blender's OBJ and PLY exporters do, with the boundaries of sections: see [`blender`].
     Blender(&'a [u32]),
+    /// In place, with the quads as Blender shows them and exports them to STL.
+    Shown,
 }
 
 /// Cuts the faces of a mesh into triangles; runs and curves of the mesh keep their places.
@@ -277,10 +279,20 @@ fn triangle_offsets(count: usize, threads: usize) -> Result<Array<u32>> {
 ///
 /// As for [`triangulate`]. Some meshes may be done by then; the scene is consistent nevertheless.
 pub fn triangulate_scene(scene: &mut Scene, options: &RunOptions) -> Result<()> {
-    triangulate_meshes(scene, None, options)
+    triangulate_meshes(scene, |_| TriangulateStyle::InPlace, options)
 }
 
-/// Runs [`triangulate_scene`] along the diagonals and in the order of Blender's OBJ exporter, as far as these are
+/// Runs [`triangulate_scene`] with the quads cut as Blender shows them and exports them to STL: from the first corner,
+/// unless the others are on one side of that diagonal.
+///
+/// # Errors
+///
+/// As for [`triangulate_scene`].
+pub fn triangulate_scene_as_shown(scene: &mut Scene, options: &RunOptions) -> Result<()> {
+    triangulate_meshes(scene, |_| TriangulateStyle::Shown, options)
+}
+
+/// Runs [`triangulate_scene`] along the diagonals and in the order of Blender's OBJ and PLY exporters, as far as these are
 /// known: one triangle of each face stays in its place, the others follow the last face of the object, or of the faces
 /// that share its statements.
 pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> Result<()> {
@@ -294,15 +306,15 @@ pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> 
     for (mesh, objects) in scene.meshes.iter().zip(objects) {
         try_push(&mut sections, blender::sections(mesh, &mut objects.into_iter())?, "sections")?;
     }
-    triangulate_meshes(scene, Some(&sections), options)
+    triangulate_meshes(scene, |mesh| TriangulateStyle::Blender(&sections[mesh]), options)
 }
 
-/// Triangulates all meshes; `sections` are the boundaries of each for [`TriangulateStyle::Blender`].
-fn triangulate_meshes(scene: &mut Scene, sections: Option<&[Vec<u32>]>, options: &RunOptions) -> Result<()> {
-    let style = |mesh: usize| match sections {
-        Some(sections) => TriangulateStyle::Blender(&sections[mesh]),
-        None => TriangulateStyle::InPlace,
-    };
+/// Triangulates all meshes, each in its style.
+fn triangulate_meshes<'a>(
+    scene: &mut Scene,
+    style: impl Fn(usize) -> TriangulateStyle<'a> + Sync,
+    options: &RunOptions,
+) -> Result<()> {
     let mut maps: Vec<Option<TriangleMap>> = vec![None; scene.meshes.len()];
     let is_small = |mesh: &Mesh| mesh.faces.corner_positions.len() < SMALL_CORNERS;
     let small = scene.meshes.iter_mut().zip(&mut maps).enumerate().filter(|(_, (mesh, _))| is_small(mesh));
@@ -426,15 +438,20 @@ fn cut_face(
     triangles: &mut [u32],
     options: &RunOptions,
 ) -> Result<()> {
-    let point = |index: u32| positions[index as usize].map(f64::from);
+    let position = |index: u32| positions[index as usize];
+    let point = |index: u32| position(index).map(f64::from);
     match *indices {
         [_, _, _] => triangles.copy_from_slice(&[0, 1, 2]),
+        [a, b, c, d] if matches!(style, TriangulateStyle::Shown) => {
+            let is_at_second = blender::is_shown_at_second([a, b, c, d].map(position));
+            triangles.copy_from_slice(if is_at_second { &[0, 1, 3, 1, 2, 3] } else { &[0, 1, 2, 0, 2, 3] });
+        }
         [a, b, c, d] => {
             let quad = [point(a), point(b), point(c), point(d)];
             triangles.copy_from_slice(&match style {
                 TriangulateStyle::Blender(_) => blender::quad_triangles(&quad),
-                TriangulateStyle::InPlace if cut_at_second(&quad) => [0, 1, 3, 1, 2, 3],
-                TriangulateStyle::InPlace => [0, 1, 2, 0, 2, 3],
+                _ if cut_at_second(&quad) => [0, 1, 3, 1, 2, 3],
+                _ => [0, 1, 2, 0, 2, 3],
             });
         }
         _ => clipper.cut(indices.len(), |corner| point(indices[corner]), triangles, &options.cancel)?,

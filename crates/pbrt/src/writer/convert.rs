@@ -28,7 +28,7 @@ pub fn from_meshes(
     run: &RunOptions,
 ) -> Result<(Render, Warnings)> {
     let mut warnings = Warnings::default();
-    note(scene, &mut warnings)?;
+    note(scene, run, &mut warnings)?;
     let (builder, looks, defined) = (Builder::default(), Vec::new(), HashSet::new());
     let mut converter = Converter { builder, looks, defined, nameless: 0, normals: 0, run };
     converter.settings(scene, objects)?;
@@ -65,10 +65,10 @@ fn is_kept(material: &Material) -> bool {
     has_images && *material == Material { name, diffuse, maps, ..Material::default() }
 }
 
-fn note(scene: &Scene, warnings: &mut Warnings) -> Result<()> {
+fn note(scene: &Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<()> {
     let mut loose = 0;
     for mesh in &scene.meshes {
-        loose += loose_vertices(mesh)?;
+        loose += loose_vertices(mesh, run.worker_threads())?;
     }
     let sum = |count: fn(&Mesh) -> usize| scene.meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
     let kinds = [

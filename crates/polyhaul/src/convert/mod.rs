@@ -110,7 +110,7 @@ fn shape(from: Format, to: Format, write: &WriteOptions) -> ContentShape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polyhaul_mesh::options::{Digits, Placement, PlyEncoding, PlyWriteOptions};
+    use polyhaul_mesh::options::{Dialect, Digits, Placement, PlyEncoding, PlyWriteOptions};
     use polyhaul_model::Axes;
 
     #[test]
@@ -131,13 +131,14 @@ mod tests {
 
     #[test]
     fn options_of_meshes_take_a_scene() {
-        let changes: [fn(&mut PlyWriteOptions); 6] = [
+        let changes: [fn(&mut PlyWriteOptions); 7] = [
             |ply| ply.placement.axes = Some(Axes::BLENDER),
             |ply| ply.placement.global_scale = 2.0,
             |ply| ply.placement.export_triangulated_mesh = true,
             |ply| ply.export_normals = false,
             |ply| ply.export_uv = false,
             |ply| ply.float_colors = true,
+            |ply| ply.placement.dialect = Dialect::Blender,
         ];
         for change in changes {
             let mut write = WriteOptions::default();

@@ -14,9 +14,9 @@ use crate::options::WriteOptions;
 use crate::table_job;
 use polyhaul_image as image;
 use polyhaul_mesh as mesh;
-use polyhaul_mesh::options::Placement;
+use polyhaul_mesh::options::{Dialect, Placement};
 use polyhaul_mesh::table::TableFormat;
-use polyhaul_mesh::triangulate::{triangulate_scene, triangulate_scene_as_blender};
+use polyhaul_mesh::triangulate::{triangulate_scene, triangulate_scene_as_blender, triangulate_scene_as_shown};
 
 macro_rules! formats {
     ($($(#[$docs:meta])+ $name:ident = $row:expr, $feature:literal { $($field:ident: $value:expr,)+ })+) => {
@@ -50,7 +50,7 @@ formats! {
             scene: Some(SceneWriter::Meshes(MeshWriter {
                 placement: |_, options| options.obj.placement(),
                 only_triangles: false,
-                triangulate: triangulate_scene_as_blender,
+                triangulate: |scene, _, run| triangulate_scene_as_blender(scene, run),
                 write: crate::obj::write,
             })),
             ..NO_WRITERS
@@ -82,7 +82,10 @@ formats! {
                     own.with_export_triangulated_mesh(export_triangulated_mesh)
                 },
                 only_triangles: false,
-                triangulate: triangulate_scene,
+                triangulate: |scene, placement, run| match placement.dialect {
+                    Dialect::Blender => triangulate_scene_as_blender(scene, run),
+                    _ => triangulate_scene(scene, run),
+                },
                 write: |job| job.write_parts(|options| &options.ply, Comments::NameFiles, mesh::ply::write_scene),
             })),
             tables: Some(TablesWriter { wants_mesh: |options| options.ply.wants_mesh(), write: table_job::write_elements }),
@@ -114,7 +117,10 @@ formats! {
                     options.stl.placement.with_export_triangulated_mesh(has_polygons(scene))
                 },
                 only_triangles: true,
-                triangulate: triangulate_scene,
+                triangulate: |scene, placement, run| match placement.dialect {
+                    Dialect::Blender => triangulate_scene_as_shown(scene, run),
+                    _ => triangulate_scene(scene, run),
+                },
                 write: |job| job.write_parts(|options| &options.stl, Comments::AreText, mesh::stl::write),
             })),
             ..NO_WRITERS
@@ -293,7 +299,7 @@ formats! {
                     own.with_export_triangulated_mesh(export_triangulated_mesh)
                 },
                 only_triangles: false,
-                triangulate: triangulate_scene,
+                triangulate: |scene, _, run| triangulate_scene(scene, run),
                 write: |job| job.write_parts(|options| &options.ply, Comments::AreText, mesh::off::write),
             })),
             ..NO_WRITERS
@@ -325,7 +331,7 @@ const TABLE_WRITERS: Writers = Writers {
         // Tables have no faces.
         placement: |_, options| options.table.placement.with_export_triangulated_mesh(false),
         only_triangles: false,
-        triangulate: triangulate_scene,
+        triangulate: |scene, _, run| triangulate_scene(scene, run),
         write: table_job::write_points,
     })),
     tables: Some(TablesWriter { wants_mesh: moves_points, write: table_job::write }),

@@ -20,8 +20,8 @@ pub(super) enum PlyField<'a> {
     Vectors(&'a [[f32; 3]], Pick<'a>, PlyTurn),
     /// Uvs.
     Pairs(&'a [[f32; 2]], Pick<'a>),
-    /// Colors, as four or three channels, as bytes or floats.
-    Colors { colors: &'a [[f32; 4]], pick: Pick<'a>, has_alpha: bool, as_floats: bool },
+    /// Colors, as four or three channels.
+    Colors { colors: &'a [[f32; 4]], pick: Pick<'a>, has_alpha: bool, form: PlyColorForm },
     /// Lists of numbers: `offsets` has the lists of these rows.
     Lists { offsets: &'a [u32], values: &'a Values, picked: Picked<'a>, count: Scalar },
     /// Lists of the corners of faces, each with `add` added.
@@ -30,6 +30,17 @@ pub(super) enum PlyField<'a> {
     Edges { offsets: &'a [u32], corners: &'a [u32], add: u32 },
     /// This many zero bytes.
     Zeros(usize),
+}
+
+/// How channels of colors are written.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum PlyColorForm {
+    /// As floats.
+    Floats,
+    /// As the nearest of 256 steps.
+    Nearest,
+    /// As the next lower of 256 steps.
+    Below,
 }
 
 /// Which value a row has.
@@ -217,8 +228,8 @@ impl PlyField<'_> {
             PlyField::Numbers(values, _) => written_bytes(values.scalar()),
             PlyField::Vectors(..) => 12,
             PlyField::Pairs(..) | PlyField::Edges { .. } => 8,
-            PlyField::Colors { has_alpha, as_floats, .. } => {
-                (3 + usize::from(*has_alpha)) * if *as_floats { 4 } else { 1 }
+            PlyField::Colors { has_alpha, form, .. } => {
+                (3 + usize::from(*has_alpha)) * if *form == PlyColorForm::Floats { 4 } else { 1 }
             }
             PlyField::Lists { count, .. } | PlyField::Corners { count, .. } => count.bytes(),
             PlyField::Zeros(count) => *count,
@@ -257,13 +268,15 @@ impl PlyField<'_> {
             }
             PlyField::Vectors(vectors, pick, turn) => put_vectors::<O>(vectors, *pick, *turn, rows, block),
             PlyField::Pairs(pairs, pick) => put_rows::<O, 2>(pairs, *pick, rows, block),
-            PlyField::Colors { colors, pick, has_alpha, as_floats } => {
+            PlyField::Colors { colors, pick, has_alpha, form } => {
                 let color = |row| pick.get(row).and_then(|place| colors.get(place)).map_or([1.0; 4], whole);
-                match (as_floats, has_alpha) {
-                    (true, true) => block.put(rows.map(|row| color(row).map(f32::to_bytes::<O>))),
-                    (true, false) => block.put(rows.map(|row| rgb(color(row)).map(f32::to_bytes::<O>))),
-                    (false, true) => block.put(rows.map(|row| color(row).map(byte))),
-                    (false, false) => block.put(rows.map(|row| rgb(color(row)).map(byte))),
+                let more = if *form == PlyColorForm::Below { 0.0 } else { 0.5 };
+                let byte = |channel: f32| (channel * 255.0 + more) as u8;
+                match (form, has_alpha) {
+                    (PlyColorForm::Floats, true) => block.put(rows.map(|row| color(row).map(f32::to_bytes::<O>))),
+                    (PlyColorForm::Floats, _) => block.put(rows.map(|row| rgb(color(row)).map(f32::to_bytes::<O>))),
+                    (_, true) => block.put(rows.map(|row| color(row).map(byte))),
+                    (_, false) => block.put(rows.map(|row| rgb(color(row)).map(byte))),
                 }
             }
             PlyField::Lists { offsets, values, picked, count } => {
@@ -285,11 +298,6 @@ fn whole(color: &[f32; 4]) -> [f32; 4] {
 
 fn rgb([red, green, blue, _]: [f32; 4]) -> [f32; 3] {
     [red, green, blue]
-}
-
-/// A channel as the nearest of 256 steps.
-fn byte(channel: f32) -> u8 {
-    (channel * 255.0 + 0.5) as u8
 }
 
 fn put_numbers<O: PlyFieldsOrder, T: PlyNumber>(

@@ -5,13 +5,13 @@
 //! normals, it is split (`split`). Normals per face become `nx ny nz` of the face. Values that only other meshes have
 //! are 0, or white for colors.
 
-use super::fields::{Pick, Picked, PlyField, PlyFieldsRows, PlyTurn};
+use super::fields::{Pick, Picked, PlyColorForm, PlyField, PlyFieldsRows, PlyTurn};
 use super::split::{PlySplit, list_offsets};
 use super::tables;
 use super::tables::{PlyNeed, count_type, longest};
 use super::text::PlyKind;
 use super::{PlyElement, PlyProperty, Remarks};
-use crate::options::PlyWriteOptions;
+use crate::options::{Dialect, PlyWriteOptions};
 use crate::parts;
 use crate::parts::{Part, homeless, homes, is_between_bytes, named, note_left_out};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
@@ -96,15 +96,15 @@ struct PlyVertices<'a> {
     has_colors: bool,
     has_alpha: bool,
     columns: PlyColumns<'a>,
-    /// The type of indices.
-    index: Scalar,
+    /// The types of indices of faces and of edges.
+    index: [Scalar; 2],
 }
 
 impl<'a> PlySceneHome<'a> {
     /// Picks own values, for attributes with one value per position.
     fn own(&self) -> Pick<'a> {
         match self.split {
-            Some(split) => Pick::Then { own: self.part.mesh.positions.len(), more: &split.more },
+            Some(split) => Pick::Then { own: split.own, more: &split.more },
             None => Pick::Own(0),
         }
     }
@@ -147,7 +147,7 @@ impl<'a> PlyVertices<'a> {
         for (place, part) in job.parts.iter().enumerate() {
             if part.home == place {
                 let split = splits.get(part.number).and_then(Option::as_ref);
-                let count = split.map_or(part.mesh.positions.len(), |split| split.count(part.mesh));
+                let count = split.map_or(part.mesh.positions.len(), PlySplit::count);
                 try_push(&mut all, PlySceneHome { part, split, count, base: base as u32 }, "the plan")?;
                 base += count as u64;
             }
@@ -158,6 +158,7 @@ impl<'a> PlyVertices<'a> {
             return Err(Error::new(ErrorKind::Limit, "cannot write PLY files with more than 2^32 - 1 vertices"));
         }
         let options = job.options;
+        let is_blenders = options.placement.dialect == Dialect::Blender;
         let colors = PlyChannels::from_meshes(homes(job.parts).map(|part| part.mesh).filter(|_| options.export_colors));
         colors.note(job, warnings);
         let mut vertices = PlyVertices {
@@ -165,11 +166,12 @@ impl<'a> PlyVertices<'a> {
             has_normals: options.export_normals && all.iter().any(|home| home.normals().is_some()),
             has_uvs: options.export_uv && all.iter().any(|home| home.uvs().is_some()),
             has_colors: colors.any,
-            has_alpha: colors.has_alpha,
+            has_alpha: colors.has_alpha || (is_blenders && colors.any),
             homes: all,
             home_of_part,
             columns: PlyColumns::default(),
-            index: if base > 1 << 31 { Scalar::U32 } else { Scalar::I32 },
+            index: [is_blenders, false]
+                .map(|is_unsigned| if is_unsigned || base > 1 << 31 { Scalar::U32 } else { Scalar::I32 }),
         };
         let taken = vertices.properties()?;
         let meshes = homes(job.parts).map(|part| part.mesh.vertex_columns.as_slice());
@@ -180,13 +182,17 @@ impl<'a> PlyVertices<'a> {
     /// The properties that are not columns.
     fn properties(&self) -> Result<Vec<PlyProperty<'a>>> {
         let color = if self.job.options.float_colors { Scalar::F32 } else { Scalar::U8 };
-        let groups: [(bool, &[&'static str], Scalar); 5] = [
+        let mut groups: [(bool, &[&'static str], Scalar); 5] = [
             (true, &["x", "y", "z"], Scalar::F32),
             (self.has_normals, &NORMAL, Scalar::F32),
             (self.has_uvs, &["s", "t"], Scalar::F32),
             (self.has_colors, &["red", "green", "blue"], color),
             (self.has_alpha, &["alpha"], color),
         ];
+        if self.is_blenders() {
+            // Uvs behind the colors.
+            groups[2..].rotate_left(1);
+        }
         let mut properties = Vec::new();
         for (_, names, scalar) in groups.into_iter().filter(|(is_there, ..)| *is_there) {
             for name in names {
@@ -220,16 +226,30 @@ impl<'a> PlyVertices<'a> {
             fields
                 .push(home.normals().map_or(PlyField::Zeros(12), |pick| PlyField::Vectors(&mesh.normals, pick, turn)));
         }
-        if self.has_uvs {
-            fields.push(home.uvs().map_or(PlyField::Zeros(8), |pick| PlyField::Pairs(&mesh.uvs, pick)));
+        let uvs = home.uvs().map_or(PlyField::Zeros(8), |pick| PlyField::Pairs(&mesh.uvs, pick));
+        let mut others = [(self.has_uvs, uvs), (self.has_colors, self.colors(home))];
+        if self.is_blenders() {
+            others.reverse();
         }
-        if self.has_colors {
-            let (has_alpha, as_floats) = (self.has_alpha, self.job.options.float_colors);
-            fields.push(PlyField::Colors { colors: &mesh.colors, pick: home.own(), has_alpha, as_floats });
-        }
+        fields.extend(others.into_iter().filter(|(is_there, _)| *is_there).map(|(_, field)| field));
         self.columns
             .add_fields(&mesh.vertex_columns, &mut fields, |place, column, count| home.column(place, column, count))?;
         Ok(fields)
+    }
+
+    fn is_blenders(&self) -> bool {
+        self.job.options.placement.dialect == Dialect::Blender
+    }
+
+    fn colors(&self, home: &PlySceneHome<'a>) -> PlyField<'a> {
+        let (mesh, has_alpha) = (home.part.mesh, self.has_alpha);
+        let form = match (self.job.options.float_colors, self.job.options.placement.dialect) {
+            (true, _) => PlyColorForm::Floats,
+            (false, Dialect::Common) => PlyColorForm::Nearest,
+            (false, Dialect::Blender) if mesh.colors.is_empty() => return PlyField::Zeros(4),
+            (false, Dialect::Blender) => PlyColorForm::Below,
+        };
+        PlyField::Colors { colors: &mesh.colors, pick: home.own(), has_alpha, form }
     }
 
     fn home(&self, part: usize) -> &PlySceneHome<'a> {
@@ -241,7 +261,7 @@ impl<'a> PlyVertices<'a> {
         let sizes = |span: &PlySpan| longest(&self.home(span.part).part.mesh.faces.offsets[span.start..=span.end]);
         let count = count_type(spans.iter().map(sizes).max().unwrap_or(0));
         let mut properties = Vec::new();
-        let kind = PlyKind { scalar: self.index, count: Some(count) };
+        let kind = PlyKind { scalar: self.index[0], count: Some(count) };
         try_push(&mut properties, PlyProperty { name: "vertex_indices".into(), kind }, "the plan")?;
         for name in NORMAL.iter().filter(|_| has_normals) {
             try_push(&mut properties, PlyProperty::number(name, Scalar::F32), "the plan")?;
@@ -272,7 +292,7 @@ impl<'a> PlyVertices<'a> {
             offsets: &mesh.faces.offsets[span.start..=span.end],
             corners: home.split.map_or(mesh.faces.corner_positions.as_slice(), |split| &split.corners),
             add: home.base,
-            is_mirrored: frame.is_some_and(|frame| frame.is_mirrored),
+            is_mirrored: frame.is_some_and(|frame| frame.is_mirrored && !self.is_blenders()),
             count,
         });
         if has_normals {
@@ -295,13 +315,15 @@ impl<'a> PlyVertices<'a> {
             let corners = offsets.last().zip(offsets.first()).map_or(0, |(end, start)| end - start);
             let count = corners as usize - (span.end - span.start);
             let mut fields = Vec::new();
-            let edges = PlyField::Edges { offsets, corners: &lines.corner_positions, add: home.base };
+            let renumbered = home.split.map(|split| &split.lines[..]).filter(|lines| !lines.is_empty());
+            let corners = renumbered.unwrap_or(&lines.corner_positions);
+            let edges = PlyField::Edges { offsets, corners, add: home.base };
             try_push(&mut fields, edges, "the plan")?;
             try_push(&mut pieces, PlyFieldsRows::new(count, fields), "the plan")?;
         }
         let mut properties = Vec::new();
         for name in ["vertex1", "vertex2"] {
-            try_push(&mut properties, PlyProperty::number(name, self.index), "the plan")?;
+            try_push(&mut properties, PlyProperty::number(name, self.index[1]), "the plan")?;
         }
         PlyElement::new("edge", properties, pieces)
     }

@@ -5,17 +5,23 @@
 //! references to positions (lines, points, a caller's) remain valid, and loose positions stay.
 
 use super::tables::longest;
-use crate::options::PlyWriteOptions;
+use crate::corners::corner_uvs;
+use crate::options::{Dialect, PlyWriteOptions};
 use crate::vertices::{Vertices, VerticesStream};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Domain, Mesh, NONE};
+use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 
 /// The vertices of a mesh whose corners have their own uvs or normals.
 #[derive(Default)]
 pub(super) struct PlySplit {
-    /// The position of each vertex past the positions.
+    /// The number of leading vertices that are the positions themselves.
+    pub(super) own: usize,
+    /// The position of each vertex after those.
     pub(super) more: Vec<u32>,
+    /// The vertices of lines; empty if those of their positions have the same numbers.
+    pub(super) lines: Vec<u32>,
     /// The uv of each vertex.
     pub(super) uvs: PlyValues,
     /// The normal of each vertex.
@@ -82,7 +88,15 @@ impl PlySplit {
         let has_uvs = options.export_uv && !mesh.uvs.is_empty();
         let has_normals = options.export_normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;
         let of_face = if has_uvs && mesh.uv_domain == Domain::Face { by_face(mesh)? } else { Vec::new() };
-        let uvs = if has_uvs {
+        let is_blenders = options.placement.dialect == Dialect::Blender;
+        // Equal uvs are one, even if they have different indices.
+        let values = match mesh.uv_domain {
+            Domain::Indexed if has_uvs && is_blenders => corner_uvs(mesh, [0.0; 2], run)?,
+            _ => None,
+        };
+        let uvs = if let Some(values) = &values {
+            PlySource { stream: VerticesStream::Pairs(values), places: Some(&faces.corner_uvs) }
+        } else if has_uvs {
             PlySource::from_domain(mesh.uv_domain, VerticesStream::Pairs(&mesh.uvs), &faces.corner_uvs, &of_face)
         } else {
             PlySource::NOTHING
@@ -104,8 +118,12 @@ impl PlySplit {
             [&uvs, &normals].map(|source| if source.is_nothing() { VerticesStream::Nothing } else { source.stream });
         let vertices = Vertices::from_corners(&faces.corner_positions, mesh.positions.len(), streams, run)?;
         let Vertices { first, more, of_corner: corners } = vertices;
-        let (uvs, normals) = (uvs.values(&first)?, normals.values(&first)?);
-        let mut split = PlySplit { more, uvs, normals, first, corners, lists: Vec::new() };
+        let own = mesh.positions.len();
+        let mut split = PlySplit { own, more, first, corners, ..PlySplit::default() };
+        if is_blenders && !uvs.is_nothing() {
+            split.number_by_corners(mesh)?;
+        }
+        (split.uvs, split.normals) = (uvs.values(&split.first)?, normals.values(&split.first)?);
         for column in &mesh.vertex_columns {
             let offsets = column.offsets.as_ref().map(|own| split.offsets(own)).transpose()?;
             try_push(&mut split.lists, offsets, "vertices")?;
@@ -125,9 +143,9 @@ impl PlySplit {
     /// Returns the offsets of the vertices' lists, given those of the positions.
     fn offsets(&self, offsets: &[u32]) -> Result<Vec<u32>> {
         let mut result = Vec::new();
-        result.try_reserve_exact(offsets.len() + self.more.len())?;
-        result.extend_from_slice(offsets);
-        let mut end = offsets.last().map_or(0, |&end| u64::from(end));
+        result.try_reserve_exact(self.own + 1 + self.more.len())?;
+        result.extend_from_slice(offsets.get(..=self.own).unwrap_or(offsets));
+        let mut end = result.last().map_or(0, |&end| u64::from(end));
         for &position in &self.more {
             let place = position as usize;
             end += u64::from(longest(offsets.get(place..=place + 1).unwrap_or_default()));
@@ -141,8 +159,39 @@ impl PlySplit {
     }
 
     /// Returns the number of vertices.
-    pub(super) fn count(&self, mesh: &Mesh) -> usize {
-        mesh.positions.len() + self.more.len()
+    pub(super) fn count(&self) -> usize {
+        self.own + self.more.len()
+    }
+
+    /// Numbers the vertices in the order of their first corners, and positions without corners after them.
+    fn number_by_corners(&mut self, mesh: &Mesh) -> Result<()> {
+        let count = self.count();
+        let mut numbers: Vec<u32> = zeroed(count, "vertices")?;
+        let (mut positions, mut first) = (Vec::new(), Vec::new());
+        positions.try_reserve_exact(count)?;
+        first.try_reserve_exact(count)?;
+        let all = mesh.faces.corner_positions.iter();
+        for (corner, (vertex, &position)) in (0..).zip(self.corners.iter_mut().zip(all)) {
+            let number = &mut numbers[*vertex as usize];
+            if self.first[*vertex as usize] == corner {
+                *number = first.len() as u32;
+                positions.push(position);
+                first.push(corner);
+            }
+            *vertex = *number;
+        }
+        for (position, number) in numbers[..self.own].iter_mut().enumerate() {
+            if self.first[position] == NONE {
+                *number = first.len() as u32;
+                positions.push(position as u32);
+                first.push(NONE);
+            }
+        }
+        self.lines.try_reserve_exact(mesh.lines.corner_positions.len())?;
+        let number = |position: &u32| numbers.get(*position as usize).copied().unwrap_or(NONE);
+        self.lines.extend(mesh.lines.corner_positions.iter().map(number));
+        (self.own, self.more, self.first) = (0, positions, first);
+        Ok(())
     }
 }
 

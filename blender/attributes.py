@@ -1,0 +1,64 @@
+"""The other numbers that vertices have: attributes, and the weights of vertex groups.
+
+Colors, uvs and normals are in ``gathering``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import arrays
+
+#: Types of attributes: the field of an element, its type, and the endings of the names of its numbers.
+TYPES: dict[str, tuple[str, Any, str]] = {
+    "FLOAT": ("value", np.float32, ""),
+    "INT": ("value", np.int32, ""),
+    "INT8": ("value", np.int32, ""),
+    "BOOLEAN": ("value", np.bool_, ""),
+    "FLOAT2": ("vector", np.float32, "xy"),
+    "FLOAT_VECTOR": ("vector", np.float32, "xyz"),
+    "INT16_2D": ("value", np.int16, "xy"),
+    "INT32_2D": ("value", np.int32, "xy"),
+    "QUATERNION": ("value", np.float32, "xyzw"),
+    "FLOAT_COLOR": ("color", np.float32, "rgba"),
+    "BYTE_COLOR": ("color", np.float32, "rgba"),
+}
+
+
+def columns(data: Any, source: Any) -> dict[str, np.ndarray]:
+    """What vertices have beside positions and colors, as (n,) float32 by name, in the form of Blender's PLY files."""
+    found: dict[str, np.ndarray] = {}
+    if not len(data.vertices):
+        return found
+    active = data.color_attributes.active_color
+    for attribute in data.attributes:
+        is_own = attribute.name == "position" or attribute.name.startswith(".") or attribute == active
+        if attribute.domain != "POINT" or is_own or attribute.data_type not in TYPES:
+            continue
+        field, dtype, parts = TYPES[attribute.data_type]
+        is_stored = attribute.data_type not in ("INT8", "BYTE_COLOR")
+        values = arrays.read(attribute.data, field, dtype, max(len(parts), 1), is_stored=is_stored)
+        values = values.astype(np.float32).reshape(len(data.vertices), -1)
+        for number, part in enumerate(parts or [""]):
+            found[f"{attribute.name}_{part}" if part else attribute.name] = values[:, number]
+    groups = vertex_groups(data, source)
+    if groups is not None:
+        names, weights = groups
+        found |= zip(names, np.nan_to_num(weights).T, strict=True)
+    return found
+
+
+def vertex_groups(data: Any, source: Any) -> tuple[list[str], np.ndarray] | None:
+    """The names of the groups and (n, g) float32 weights, NaN for no member. Blender has no faster way to ask."""
+    names = [group.name for group in source.vertex_groups]
+    if not names:
+        return None
+    weights = np.full((len(data.vertices), len(names)), np.nan, np.float32)
+    for row, vertex in zip(weights, data.vertices, strict=True):
+        for member in vertex.groups:
+            # Groups that were removed may still have members.
+            if member.group < len(row):
+                row[member.group] = member.weight
+    return names, weights
