@@ -64,9 +64,10 @@ def _view(data: Any, field: str, dtype: np.dtype, width: int) -> np.ndarray | No
         return None
     values = _array(start, len(data) * width, dtype)
     for at in (0, len(data) // 2, len(data) - 1):
-        element = getattr(data[at], field)
-        shown = np.array(element, dtype).reshape(-1)
-        if not np.array_equal(shown, values[at * width : (at + 1) * width], equal_nan=dtype.kind == "f"):
+        shown = getattr(data[at], field)
+        shown = [shown] if width == 1 else list(shown)
+        found = values[at * width : (at + 1) * width].tolist()
+        if any(a != b and (a == a or b == b) for a, b in zip(shown, found, strict=True)):
             return None
     return values
 

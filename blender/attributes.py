@@ -33,16 +33,20 @@ def columns(data: Any, source: Any) -> dict[str, np.ndarray]:
     if not len(data.vertices):
         return found
     active = data.color_attributes.active_color
-    for attribute in data.attributes:
-        is_own = attribute.name == "position" or attribute.name.startswith(".") or attribute == active
-        if attribute.domain != "POINT" or is_own or attribute.data_type not in TYPES:
+    for name, attribute in data.attributes.items():
+        if name == "position" or name.startswith(".") or attribute.domain != "POINT":
+            continue
+        if attribute == active or attribute.data_type not in TYPES:
             continue
         field, dtype, parts = TYPES[attribute.data_type]
         is_stored = attribute.data_type not in ("INT8", "BYTE_COLOR")
         values = arrays.read(attribute.data, field, dtype, max(len(parts), 1), is_stored=is_stored)
         values = values.astype(np.float32).reshape(len(data.vertices), -1)
+        if attribute.data_type == "QUATERNION":
+            # Blender keeps w first.
+            values = np.roll(values, -1, axis=1)
         for number, part in enumerate(parts or [""]):
-            found[f"{attribute.name}_{part}" if part else attribute.name] = values[:, number]
+            found[f"{name}_{part}" if part else name] = values[:, number]
     groups = vertex_groups(data, source)
     if groups is not None:
         names, weights = groups

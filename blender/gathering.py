@@ -137,7 +137,7 @@ def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False)
     if options.export_normals and "vertices" in options.stores and len(data.vertices):
         given["normals"], given["normal_domain"] = arrays.read(data.vertex_normals, "vector", np.float32, 3), "point"
     if options.export_attributes:
-        given["vertex_columns"] = attributes.columns(data, source)
+        given["vertex_columns"] = attributes.columns(data, source) or None
     if options.export_vertex_groups:
         given["vertex_groups"] = attributes.vertex_groups(data, source)
     if options.export_smooth_groups:

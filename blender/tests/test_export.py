@@ -170,7 +170,108 @@ def test_instances_do_not_overwrite_each_other(empty: Any, tmp_path: Path) -> No
     assert len(list(tmp_path.glob("*.stl"))) == 4
 
 
-@pytest.mark.parametrize("extension", ["ply", "stl"])
+#: Options of the other formats. Text is compared in polyhaul's own tests: exponents look different there.
+OTHERS: dict[str, list[dict[str, Any]]] = {
+    "stl": [{}, {"apply_modifiers": False}, {"forward_axis": "X", "up_axis": "Y", "global_scale": 2.5}],
+    "ply": [
+        {},
+        {"export_uv": False},
+        {"export_normals": True},
+        {"export_colors": "LINEAR"},
+        {"export_colors": "NONE", "export_attributes": False},
+        {"forward_axis": "X", "up_axis": "Y", "global_scale": 2.5, "apply_modifiers": False},
+    ],
+}
+
+
+def comparable(path: Path) -> bytes:
+    """A file without what differs on purpose: comments, and spaces in the names of PLY, which would split them."""
+    content = path.read_bytes()
+    if path.suffix == ".stl":
+        return content[80:]
+    header, rows = content.split(b"end_header\n", 1)
+    words = [line.split(b" ") for line in header.split(b"\n") if not line.startswith(b"comment")]
+    named = [[*line[:2], b"_".join(line[2:])] if line[:2] == [b"property", b"float"] else line for line in words]
+    return b"\n".join(b" ".join(line) for line in named) + rows
+
+
+def is_known(extension: str, one: Any, options: dict[str, Any]) -> bool:
+    """Whether Blender's bytes can be had: its cuts of polygons of five and more corners, and normals of objects without
+    a volume, are unknown."""
+    shown = one.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    if extension == "stl" and any(face.loop_total > 4 for data in (one.data, shown.data) for face in data.polygons):
+        return False
+    return "export_normals" not in options or abs(shown.matrix_world.to_3x3().determinant()) > 1e-15
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("extension", OTHERS)
+def test_the_bytes_of_other_formats_are_those_of_blender(addon: Any, tmp_path: Path, extension: str, seed: int) -> None:
+    """Object by object: of objects with and without uvs in one PLY file, Blender mixes up the uvs."""
+    scenes.fill(seed)
+    addon_utils.enable("bl_ext.user_default.polyhaul")
+    compared = 0
+    for one in [one for one in bpy.context.scene.objects if one.type == "MESH"]:
+        bpy.ops.object.select_all(action="DESELECT")
+        one.select_set(True)
+        for options in OTHERS[extension]:
+            if not is_known(extension, one, options):
+                continue
+            paths = [tmp_path / f"{module}.{extension}" for module in ("wm", "polyhaul")]
+            for module, path in zip((bpy.ops.wm, bpy.ops.polyhaul), paths, strict=True):
+                export = getattr(module, f"{extension}_export")
+                assert export(filepath=str(path), export_selected_objects=True, **options) == {"FINISHED"}
+            theirs, ours = map(comparable, paths)
+            assert ours == theirs, (seed, one.name, options)
+            compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("extension", ["obj", "ply"])
+def test_quads_are_cut_as_blender_cuts_them(empty: Any, tmp_path: Path, extension: str) -> None:
+    """Flat ones, bent ones, and such that fold. Where both diagonals are as good, Blender's rounding decides."""
+    random = __import__("random").Random(FIRST)
+    corners = []
+    for number in range(600):
+        spread, height = (0.05, 0.2, 0.4, 0.8)[number % 4], (0, 1e-4, 0.3, 1)[number // 4 % 4]
+        for x, y in ((0, 0), (1, 0), (1, 1), (0, 1)):
+            corners.append((x + random.gauss(0, spread), y + random.gauss(0, spread), random.gauss(0, spread) * height))
+    data = bpy.data.meshes.new("quads")
+    data.from_pydata(corners, [], [range(4 * number, 4 * number + 4) for number in range(600)])
+    bpy.context.collection.objects.link(bpy.data.objects.new("quads", data))
+    for name, module in (("theirs", bpy.ops.wm), ("ours", bpy.ops.polyhaul)):
+        export = getattr(module, f"{extension}_export")
+        export(filepath=str(tmp_path / f"{name}.{extension}"), export_triangulated_mesh=True, export_normals=False)
+    ours, theirs = (tmp_path / f"{name}.{extension}" for name in ("ours", "theirs"))
+    if extension == "ply":
+        assert comparable(ours) == comparable(theirs)
+    else:
+        assert first_difference(lines(ours), lines(theirs)) is None
+
+
+def test_attributes_are_exported_to_ply(empty: Any, tmp_path: Path) -> None:
+    """All types, in whatever order: that of Blender is that of its hash table."""
+    bpy.ops.mesh.primitive_cube_add()
+    data = bpy.context.object.data
+    data.uv_layers.remove(data.uv_layers.active)
+    kinds = ("FLOAT", "INT", "INT8", "BOOLEAN", "FLOAT2", "FLOAT_VECTOR", "INT16_2D", "INT32_2D", "QUATERNION", "FLOAT_COLOR")
+    for number, kind in enumerate(kinds):
+        field = {"FLOAT2": "vector", "FLOAT_VECTOR": "vector", "FLOAT_COLOR": "color"}.get(kind, "value")
+        values = data.attributes.new(f"a {kind}", kind, "POINT").data
+        width = {"FLOAT2": 2, "INT16_2D": 2, "INT32_2D": 2, "FLOAT_VECTOR": 3, "QUATERNION": 4, "FLOAT_COLOR": 4}.get(kind, 1)
+        values.foreach_set(field, [(number + at) % 2 for at in range(8 * width)])
+    found = []
+    for name, module in (("theirs", bpy.ops.wm), ("ours", bpy.ops.polyhaul)):
+        path = tmp_path / f"{name}.ply"
+        module.ply_export(filepath=str(path), ascii_format=True, export_colors="NONE")
+        header, rows = path.read_text().split("end_header\n")
+        names = [line[15:].replace(" ", "_") for line in header.splitlines() if line.startswith("property float")]
+        values = [line.split() for line in rows.splitlines()[:8]]
+        found.append({name: [row[at] for row in values] for at, name in enumerate(names)})
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("extension", OTHERS)
 def test_meshes_come_back_from_other_formats(empty: Any, tmp_path: Path, extension: str) -> None:
     """What Blender's own importer makes of both files: the same triangles, in whatever order of vertices."""
     import numpy as np

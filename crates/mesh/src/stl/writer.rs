@@ -98,8 +98,7 @@ struct StlPiece<'a> {
     part: &'a Part<'a>,
     normals: Option<&'a Array<[f32; 3]>>,
     attributes: Option<&'a [u16]>,
-    /// The corner that changes places with the third one in mirrored objects.
-    first_swapped: usize,
+    is_blenders: bool,
     /// The number of triangles before it.
     start: u64,
 }
@@ -111,8 +110,8 @@ impl<'a> StlPiece<'a> {
     fn new(part: &'a Part<'a>, start: u64, dialect: Dialect) -> Self {
         let has_normals = part.mesh.normal_domain == Domain::Face && !part.mesh.normals.is_empty();
         let normals = has_normals.then_some(&part.mesh.normals);
-        let first_swapped = if dialect == Dialect::Blender { 0 } else { 1 };
-        StlPiece { part, normals, attributes: attributes(part.mesh), first_swapped, start }
+        let is_blenders = dialect == Dialect::Blender;
+        StlPiece { part, normals, attributes: attributes(part.mesh), is_blenders, start }
     }
 
     /// Prepares up to [`BATCH`] triangles; `faces` are those of the mesh.
@@ -130,13 +129,14 @@ impl<'a> StlPiece<'a> {
             for [_, corners @ ..] in own.iter_mut() {
                 corners.iter_mut().for_each(|corner| *corner = frame.position(*corner));
                 if frame.is_mirrored {
-                    corners.swap(self.first_swapped, 2);
+                    corners.swap(if self.is_blenders { 0 } else { 1 }, 2);
                 }
             }
         }
         match self.normals {
             Some(normals) => self.own_normals(normals.get(faces).unwrap_or_default(), frame.as_ref(), facets),
-            None => own.iter_mut().for_each(|[place, corners @ ..]| *place = normal(*corners)),
+            None if self.is_blenders => own.iter_mut().for_each(|[place, own @ ..]| *place = blenders_normal(*own)),
+            None => own.iter_mut().for_each(|[place, own @ ..]| *place = normal(*own)),
         }
     }
 
@@ -155,33 +155,23 @@ impl<'a> StlPiece<'a> {
 }
 
 /// Returns the unit normal of a triangle; zero if it has no area.
-///
-/// Computed in f32, in the order of operations that gives the bits of Blender's files, where that does not overflow or
-/// vanish; otherwise in f64, where Blender writes zeros.
-#[inline]
 fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
-    let minus = |a: [f32; 3], b: [f32; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-    let (u, v) = (minus(a, b), minus(b, c));
-    let [x, y, z] = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
-    let square = x * x + y * y + z * z;
-    if square > LEAST_SQUARE && square.is_finite() {
-        let length = square.sqrt();
-        return [x / length, y / length, z / length];
-    }
-    wide_normal([a, b, c])
-}
-
-/// The square of a length up to which Blender takes a normal for zero.
-const LEAST_SQUARE: f32 = 1e-35;
-
-#[cold]
-fn wide_normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let minus = |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|i| f64::from(a[i]) - f64::from(b[i]));
     let (u, v) = (minus(b, a), minus(c, a));
     let normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
     let length = normal.iter().map(|part| part * part).sum::<f64>().sqrt();
     // Adding 0 makes minus zero zero.
     if length > 0.0 && length.is_finite() { normal.map(|part| (part / length + 0.0) as f32) } else { [0.0; 3] }
+}
+
+/// Returns the same with the bits of Blender's files: in f32, in its order of operations, and zero for small triangles.
+fn blenders_normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
+    let minus = |a: [f32; 3], b: [f32; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+    let (u, v) = (minus(a, b), minus(b, c));
+    let [x, y, z] = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    let square = x * x + y * y + z * z;
+    let length = square.sqrt();
+    if square > 1e-35 { [x / length, y / length, z / length] } else { [0.0; 3] }
 }
 
 /// All triangles, in pages.

@@ -9,11 +9,8 @@ use super::{Point, TriangleMap, cross, dot, minus};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::{Mesh, Object};
 
-/// Areas that differ by less are equal: rounding of the 64-bit sums.
-const AREA_NOISE: f64 = 1e-13;
-/// Squared diagonals that differ by less are equal, so that a grid of rectangles is cut the same way
-/// everywhere.
-const LENGTH_NOISE: f64 = 1e-6;
+/// Shapes that differ by less are equal, so that a grid of rectangles is cut the same way everywhere.
+const NOISE: f64 = 1e-6;
 
 /// The corners of a quad's triangles, numbered within the face.
 pub(super) fn quad_triangles(quad: &[Point<3>; 4]) -> [u32; 6] {
@@ -31,26 +28,35 @@ pub(super) fn is_shown_at_second([a, b, c, d]: [[f32; 3]; 4]) -> bool {
     one[0] * other[0] + one[1] * other[1] + one[2] * other[2] > 0.0
 }
 
-/// Returns whether the diagonal is c1-c3: the one that gives less surface. If both fold the quad over, it is c0-c2. A
-/// flat quad has the same surface either way: then the shorter diagonal, and c1-c3 if both are equal.
+/// Returns whether the diagonal is c1-c3. It is the one whose triangles, seen across both diagonals, have the larger sum
+/// of area divided by perimeter, and c1-c3 if both are equal; a diagonal along which the triangles turn away from each
+/// other is not taken, except c0-c2 where both are such, or where the diagonals are parallel.
 ///
-/// This explains 304 of the 305 quads of the test files; the remaining one is flat, and its diagonals have the same
-/// length except for rounding.
+/// This explains 304 of the 305 quads of the test files, whose other one has diagonals of the same length except for
+/// rounding, and all of 8,000 random quads of Blender 5.0, flat and bent.
 fn is_cut_at_second(&[a, b, c, d]: &[Point<3>; 4]) -> bool {
-    let twice_area = |a, b, c| cross(minus(b, a), minus(c, a));
-    let at_first = [twice_area(a, b, c), twice_area(a, c, d)];
-    let at_second = [twice_area(a, b, d), twice_area(b, c, d)];
-    let folds = |[one, other]: [Point<3>; 2]| dot(one, other) < 0.0;
-    if folds(at_first) && folds(at_second) {
+    let normal = cross(minus(a, c), minus(b, d));
+    let square = dot(normal, normal);
+    if square == 0.0 {
         return false;
     }
-    let surface = |[one, other]: [Point<3>; 2]| dot(one, one).sqrt() + dot(other, other).sqrt();
-    let (first, second) = (surface(at_first), surface(at_second));
-    if (first - second).abs() > AREA_NOISE * first.max(second) {
-        return second < first;
+    let length = |from, to| {
+        let edge = minus(to, from);
+        let height = dot(edge, normal);
+        (dot(edge, edge) - height * height / square).max(0.0).sqrt()
+    };
+    let twice_area = |[a, b, c]: [Point<3>; 3]| cross(minus(b, a), minus(c, a));
+    let folds = |[one, other]: [[Point<3>; 3]; 2]| dot(twice_area(one), twice_area(other)) < 0.0;
+    let shape = |triangle @ [a, b, c]: [Point<3>; 3]| {
+        let area = dot(twice_area(triangle), normal).abs() / square.sqrt();
+        let perimeter = length(a, b) + length(b, c) + length(c, a);
+        if perimeter > 0.0 { area / perimeter } else { 0.0 }
+    };
+    let [first, second] = [[[a, b, c], [a, c, d]], [[a, b, d], [b, c, d]]];
+    match (folds(first), folds(second)) {
+        (false, false) => second.map(shape).iter().sum::<f64>() >= first.map(shape).iter().sum::<f64>() * (1.0 - NOISE),
+        (is_folded, other) => is_folded && !other,
     }
-    let (first, second) = (minus(c, a), minus(d, b));
-    dot(second, second) <= dot(first, first) * (1.0 + LENGTH_NOISE)
 }
 
 /// The faces at which a section of a mesh begins or ends: triangles are not moved across them, since

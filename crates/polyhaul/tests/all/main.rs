@@ -3,6 +3,7 @@
 mod compressed;
 mod convert;
 mod damaged;
+mod dialect;
 mod evaluated;
 mod hostile;
 mod huge;

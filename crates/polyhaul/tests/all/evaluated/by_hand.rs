@@ -408,30 +408,35 @@ fn cut_as_blender(mesh: &Mesh) -> Mesh {
 /// What a quad becomes: the triangle in its place, and the other.
 fn quad_triangles(mesh: &Mesh, first: usize) -> [[usize; 3]; 2] {
     let point = |i: usize| mesh.positions[mesh.faces.corner_positions[first + i] as usize].map(f64::from);
-    let normal = |[a, b, c]: [usize; 3]| {
-        let ([a, b, c], sub) =
-            ([point(a), point(b), point(c)], |p: [f64; 3], q: [f64; 3]| [0, 1, 2].map(|i| p[i] - q[i]));
-        let (u, v) = (sub(b, a), sub(c, a));
-        [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
-    };
+    let sub = |p: [f64; 3], q: [f64; 3]| [0, 1, 2].map(|i| p[i] - q[i]);
     let dot = |p: [f64; 3], q: [f64; 3]| p[0] * q[0] + p[1] * q[1] + p[2] * q[2];
-    let length = |a: usize, b: usize| (0..3).map(|i| (point(a)[i] - point(b)[i]).powi(2)).sum::<f64>();
+    let cross =
+        |u: [f64; 3], v: [f64; 3]| [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    let unit = |v: [f64; 3]| v.map(|part| part / dot(v, v).sqrt());
     let (even, odd) = ([[0, 2, 3], [0, 1, 2]], [[1, 3, 0], [1, 2, 3]]);
-    let fold = |pair: [[usize; 3]; 2]| dot(normal(pair[0]), normal(pair[1])) < 0.0;
-    let surface = |pair: [[usize; 3]; 2]| pair.map(|it| dot(normal(it), normal(it)).sqrt()).iter().sum::<f64>();
-    let (of_even, of_odd) = (surface(even), surface(odd));
-    match () {
-        () if fold(even) && fold(odd) => even,
-        () if (of_even - of_odd).abs() > 1e-13 * of_even.max(of_odd) => {
-            if of_odd < of_even {
-                odd
-            } else {
-                even
-            }
-        }
-        () if length(1, 3) <= length(0, 2) * (1.0 + 1e-6) => odd,
-        () => even,
+    let normal = cross(sub(point(0), point(2)), sub(point(1), point(3)));
+    if dot(normal, normal) == 0.0 {
+        return even;
     }
+    // The corners in the plane across both diagonals.
+    let along = unit(sub(point(0), point(2)));
+    let across = cross(unit(normal), along);
+    let flat = |i: usize| [dot(sub(point(i), point(0)), along), dot(sub(point(i), point(0)), across)];
+    let area = |[a, b, c]: [usize; 3]| {
+        let [a, b, c] = [flat(a), flat(b), flat(c)];
+        (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+    };
+    let length = |a: usize, b: usize| (flat(a)[0] - flat(b)[0]).hypot(flat(a)[1] - flat(b)[1]);
+    let shape =
+        |[a, b, c]: [usize; 3]| area([a, b, c]).abs() / (length(a, b) + length(b, c) + length(c, a)).max(1e-300);
+    let turned = |[a, b, c]: [usize; 3]| cross(sub(point(b), point(a)), sub(point(c), point(a)));
+    let fold = |pair: [[usize; 3]; 2]| dot(turned(pair[0]), turned(pair[1])) < 0.0;
+    let shapes = |pair: [[usize; 3]; 2]| shape(pair[0]) + shape(pair[1]);
+    let is_odd = match (fold(even), fold(odd)) {
+        (false, false) => shapes(odd) >= shapes(even) * (1.0 - 1e-6),
+        (is_folded, other) => is_folded && !other,
+    };
+    if is_odd { odd } else { even }
 }
 
 /// Triangles have the slot, the flag, and the values of the face that they were cut from.

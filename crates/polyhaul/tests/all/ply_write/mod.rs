@@ -4,5 +4,5 @@ mod by_hand;
 mod matrix;
 mod read;
 mod scenes;
-mod support;
+pub mod support;
 mod tables;

@@ -1,0 +1,171 @@
+//! PLY and STL with Blender's habits: the bytes that Blender 5.0.1 writes for the same scene.
+
+use crate::ply_write::support::{elements, text};
+use polyhaul::model::{Axes, Domain, Mesh, Object, Scene};
+use polyhaul::options::{Dialect, Placement, PlyEncoding, PlyWriteOptions, StlWriteOptions};
+use polyhaul::{Format, WriteOptions};
+
+/// A bent quad, a triangle on it with other uvs, an edge and a position on their own; mirrored, stretched and moved.
+fn mirrored() -> Scene {
+    let positions = [
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [1.0, 1.0, 0.5],
+        [0.0, 1.0, 0.0],
+        [9.0, 9.0, 9.0],
+        [2.0, 2.0, 2.0],
+        [3.0, 2.0, 2.0],
+    ];
+    let uvs = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.5, 0.25], [0.0, 0.0]];
+    let mesh = Mesh {
+        positions: positions.into(),
+        faces: elements(&[&[3, 2, 1, 0][..], &[1, 2, 0]]),
+        lines: elements(&[&[5, 6]]),
+        uvs: uvs.into(),
+        uv_domain: Domain::Corner,
+        colors: vec![[1.0, 0.5, 0.0, 1.0]; 7].into(),
+        ..Mesh::default()
+    };
+    let transform = [[-1.0, 0.0, 0.0, 0.5], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    let object =
+        Object { end: mesh.counts(), transform: Some(transform), name: "two words".into(), ..Object::default() };
+    Scene { meshes: vec![mesh], objects: vec![object], axes: Axes::BLENDER, ..Scene::default() }
+}
+
+fn placement() -> Placement {
+    Placement::default().with_axes(Some(Axes::BLENDER)).with_global_scale(2.0).with_dialect(Dialect::Blender)
+}
+
+fn ply(placement: Placement) -> WriteOptions {
+    let ply = PlyWriteOptions::default().with_placement(placement).with_encoding(PlyEncoding::Ascii);
+    WriteOptions::default().with_format(Some(Format::Ply)).with_ply(ply)
+}
+
+fn stl(placement: Placement) -> WriteOptions {
+    let stl = StlWriteOptions::default().with_placement(placement).with_ascii(true);
+    WriteOptions::default().with_format(Some(Format::Stl)).with_stl(stl)
+}
+
+const PLY: &str = "ply
+format ascii 1.0
+element vertex 8
+property float x
+property float y
+property float z
+property uchar red
+property uchar green
+property uchar blue
+property uchar alpha
+property float s
+property float t
+element face 2
+property list uchar uint vertex_indices
+element edge 1
+property int vertex1
+property int vertex2
+end_header
+1 2 0 255 127 0 255 0 1
+-1 2 2 255 127 0 255 1 1
+-1 0 0 255 127 0 255 1 0
+1 0 0 255 127 0 255 0 0
+-1 2 2 255 127 0 255 0.5 0.25
+-17 18 36 255 127 0 255 0 0
+-3 4 8 255 127 0 255 0 0
+-5 4 8 255 127 0 255 0 0
+4 0 1 2 3
+3 2 4 3
+6 7
+";
+
+const STL: &str = "solid 
+facet normal -0.57735026 0.57735026 -0.57735026
+ outer loop
+  vertex -1 0 0
+  vertex -1 2 2
+  vertex 1 2 0
+ endloop
+endfacet
+facet normal 0 -0 -1
+ outer loop
+  vertex 1 0 0
+  vertex -1 0 0
+  vertex 1 2 0
+ endloop
+endfacet
+facet normal 0 -0.70710677 0.70710677
+ outer loop
+  vertex 1 0 0
+  vertex -1 2 2
+  vertex -1 0 0
+ endloop
+endfacet
+endsolid 
+";
+
+#[test]
+fn the_bytes_are_blenders() {
+    for threads in [1, 2, 5] {
+        for chunk_bytes in [1, 100, 1 << 20] {
+            let run = |options: WriteOptions| {
+                let run = options.run.clone().with_threads(Some(threads)).with_chunk_bytes(Some(chunk_bytes));
+                options.with_run(run)
+            };
+            assert_eq!(text(&mirrored(), &run(ply(placement()))), PLY);
+            assert_eq!(text(&mirrored(), &run(stl(placement()))), STL);
+        }
+    }
+}
+
+#[test]
+fn equal_uvs_are_one_whatever_their_indices() {
+    let mut scene = mirrored();
+    let mesh = &mut scene.meshes[0];
+    mesh.uv_domain = Domain::Indexed;
+    mesh.faces.corner_uvs = (0..7).collect::<Vec<u32>>().into();
+    assert_eq!(text(&scene, &ply(placement())), PLY);
+}
+
+#[test]
+fn quads_are_cut_from_the_first_corner_unless_that_is_outside() {
+    let positions = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 2.0, 0.0]];
+    for (turn, triangles) in [
+        (
+            0,
+            [
+                "vertex 0 0 0\n  vertex 2 0 0\n  vertex 0.5 0.5 0\n",
+                "vertex 0 0 0\n  vertex 0.5 0.5 0\n  vertex 0 2 0\n",
+            ],
+        ),
+        (
+            1,
+            [
+                "vertex 2 0 0\n  vertex 0.5 0.5 0\n  vertex 0 0 0\n",
+                "vertex 0.5 0.5 0\n  vertex 0 2 0\n  vertex 0 0 0\n",
+            ],
+        ),
+    ] {
+        let corners: Vec<u32> = (0..4).map(|corner| (corner + turn) % 4).collect();
+        let mesh = Mesh { positions: positions.into(), faces: elements(&[&corners]), ..Mesh::default() };
+        let found = text(
+            &Scene { meshes: vec![mesh], axes: Axes::BLENDER, ..Scene::default() },
+            &stl(placement().with_global_scale(1.0)),
+        );
+        let places = triangles.map(|triangle| found.find(triangle));
+        assert!(places[0].is_some() && places[0] < places[1], "{found}");
+    }
+}
+
+#[test]
+fn a_scene_without_faces_is_an_empty_solid() {
+    assert_eq!(text(&Scene::default(), &stl(placement())), "solid \nendsolid \n");
+}
+
+#[test]
+fn other_programs_get_fronts_that_face_outward() {
+    let common = placement().with_dialect(Dialect::Common);
+    let found = text(&mirrored(), &ply(common));
+    assert!(found.contains("4 3 0 1 2\n") || found.contains("4 0 1 2 3\n") || found.contains("4 2 1 0 3\n"), "{found}");
+    assert!(found.contains("property list uchar int vertex_indices"), "{found}");
+    let found = text(&mirrored(), &stl(common));
+    assert!(found.starts_with("solid two words\nfacet normal -0.577"), "{found}");
+}
