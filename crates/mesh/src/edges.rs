@@ -69,9 +69,9 @@ fn polygons(elements: &Elements) -> impl Iterator<Item = &[u32]> {
     elements.offsets.windows(2).map(|ends| all.get(ends[0] as usize..ends[1] as usize).unwrap_or_default())
 }
 
-/// The edges that were found so far: a list for each position of those whose lower position it is. Faces that follow each
-/// other share positions in most meshes, so a list is in the cache, where a hash table of all edges would not be: two
-/// million quads take a third of the time.
+/// The edges that were found so far: a list for each position of those whose lower position it is. Faces that follow
+/// each other share positions in most meshes, so a list is in the cache, where a hash table of all edges would not be:
+/// two million quads take a third of the time.
 struct EdgeTable {
     edges: Vec<[u32; 2]>,
     /// The last edge of each position.

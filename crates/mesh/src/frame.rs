@@ -1,8 +1,8 @@
 //! Transforms positions and normals from an object's own space to the file's.
 //!
 //! The order of every operation is part of Blender's dialect: `f32` throughout, no fused
-//! multiply-add, and the scale applied to the matrix in OBJ, to positions in PLY and STL. In `f64` one line in twelve of a large scene
-//! differs in its last digit. The rules are in `testdata/obj/blender/README.md`.
+//! multiply-add, and the scale applied to the matrix in OBJ, to positions in PLY and STL. In `f64` one line in twelve
+//! of a large scene differs in its last digit. The rules are in `testdata/obj/blender/README.md`.
 
 use crate::dedup::BATCH;
 use crate::options::{Dialect, Placement};

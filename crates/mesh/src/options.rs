@@ -34,9 +34,9 @@ polyhaul_model::options! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// Those of most programs. In PLY, vertices have the numbers of their positions, and more of the same position follow
-    /// after all of them; indices are `int`; colors have an alpha if it is not 1 everywhere, and follow the uvs. Faces
-    /// of mirrored objects are turned around, so that their front stays outside.
+    /// Those of most programs. In PLY, vertices have the numbers of their positions, and more of the same position
+    /// follow after all of them; indices are `int`; colors have an alpha if it is not 1 everywhere, and follow the uvs.
+    /// Faces of mirrored objects are turned around, so that their front stays outside.
     #[default]
     Common,
     /// Those of Blender, byte for byte. In PLY, where corners have uvs, vertices are in the order of the first corners

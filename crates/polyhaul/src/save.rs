@@ -132,7 +132,7 @@ fn prepare<'a>(
         }
     }
     if placement.export_triangulated_mesh {
-        (writer.triangulate)(&mut scene, &placement, &options.run)?;
+        (writer.triangulate)(&mut scene, placement, &options.run)?;
     }
     let mut kept = Vec::new();
     for (number, _) in flags.iter().enumerate().filter(|(_, is_evaluated)| **is_evaluated) {

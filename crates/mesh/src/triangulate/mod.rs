@@ -292,9 +292,9 @@ pub fn triangulate_scene_as_shown(scene: &mut Scene, options: &RunOptions) -> Re
     triangulate_meshes(scene, |_| TriangulateStyle::Shown, options)
 }
 
-/// Runs [`triangulate_scene`] along the diagonals and in the order of Blender's OBJ and PLY exporters, as far as these are
-/// known: one triangle of each face stays in its place, the others follow the last face of the object, or of the faces
-/// that share its statements.
+/// Runs [`triangulate_scene`] along the diagonals and in the order of Blender's OBJ and PLY exporters, as far as these
+/// are known: one triangle of each face stays in its place, the others follow the last face of the object, or of the
+/// faces that share its statements.
 pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> Result<()> {
     let mut objects: Vec<Vec<&Object>> = vec![Vec::new(); scene.meshes.len()];
     for object in &scene.objects {

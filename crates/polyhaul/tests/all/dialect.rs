@@ -77,7 +77,7 @@ end_header
 6 7
 ";
 
-const STL: &str = "solid 
+const STL: &str = "solid\x20
 facet normal -0.57735026 0.57735026 -0.57735026
  outer loop
   vertex -1 0 0
@@ -99,7 +99,7 @@ facet normal 0 -0.70710677 0.70710677
   vertex -1 0 0
  endloop
 endfacet
-endsolid 
+endsolid\x20
 ";
 
 #[test]
