@@ -40,7 +40,8 @@ def face_offsets(mesh: Any) -> np.ndarray:
     """(f + 1,) int32: where each face begins, and the number of corners."""
     faces, corners = mesh.polygons, len(mesh.loops)
     if len(faces) > 1:
-        # Blender has no fast way to ask for them. A face is its entry in the array of offsets, which ends with the number of corners.
+        # Blender has no fast way to read these. Each face is an entry of the offset array, which ends with the number of
+        # corners.
         start = _address(faces, 4)
         if start is not None:
             offsets = _array(start, len(faces) + 1, np.dtype(np.int32))

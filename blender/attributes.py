@@ -46,12 +46,22 @@ def columns(data: Any, source: Any) -> dict[str, np.ndarray]:
             # Blender keeps w first.
             values = np.roll(values, -1, axis=1)
         for number, part in enumerate(parts or [""]):
-            found[f"{name}_{part}" if part else name] = values[:, number]
-    groups = vertex_groups(data, source)
-    if groups is not None:
-        names, weights = groups
-        found |= zip(names, np.nan_to_num(weights).T, strict=True)
+            add(found, f"{name}_{part}" if part else name, values[:, number])
+    names, weights = vertex_groups(data, source) or ([], np.empty((0, 0)))
+    for name, column in zip(names, np.nan_to_num(weights).T, strict=True):
+        add(found, name, column)
     return found
+
+
+def add(found: dict[str, np.ndarray], name: str, column: np.ndarray) -> None:
+    """Adds a column; with a number in its name if there is one of that name, in which PLY has no spaces."""
+    taken = {known.replace(" ", "_") for known in found}
+    number = 1
+    free = name
+    while free.replace(" ", "_") in taken:
+        free = f"{name}_{number}"
+        number += 1
+    found[free] = column
 
 
 def vertex_groups(data: Any, source: Any) -> tuple[list[str], np.ndarray] | None:

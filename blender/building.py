@@ -81,16 +81,15 @@ class Builder:
         return bool(self._made)
 
     def _parts(self, scene: polyhaul.Scene) -> Iterator[polyhaul.Part]:
-        """What becomes an object of Blender each."""
+        """The parts of the scene; each becomes one object in Blender."""
         by_object, by_group = self._option("use_split_objects", True), self._option("use_split_groups", False)
-        return scene.parts(by_object=by_object, by_group=by_group, missing_uv=0.0)
+        return scene.parts(by_object=by_object, by_group=by_group, missing_uv=0.0, normals=self._option("use_facet_normal", True))
 
     def _mesh(self, part: polyhaul.Part, name: str) -> Any:
         data = bpy.data.meshes.new(name)
         fill(data, part, self._slots(part))
         is_as_is = connect(data, part)
-        if self._option("use_facet_normal", True):
-            set_normals(data, part)
+        set_normals(data, part)
         set_colors(data, part, self._option("import_colors", "SRGB"))
         if self._option("import_attributes", False):
             set_attributes(data, part.mesh)
@@ -170,7 +169,7 @@ def fill(data: Any, part: polyhaul.Part, slots: np.ndarray | None) -> None:
 
 
 def connect(data: Any, part: polyhaul.Part) -> bool:
-    """Makes the edges. ``False`` if Blender should look for faces and edges that it does not allow.
+    """Creates the edges. ``False`` if Blender must validate the mesh: it has lines, or faces that Blender rejects.
 
     Blender takes much longer than polyhaul to make edges, and to find that nothing is wrong (bench/python/inside.py).
     """
@@ -212,7 +211,7 @@ def set_normals(data: Any, part: polyhaul.Part) -> None:
     if normals is None:
         return
     if not part.has_all_normals:
-        is_there = np.any(normals != 0, axis=1) & ~np.isnan(normals[:, 0])
+        is_there = np.any(normals != 0, axis=1) & np.isfinite(normals).all(axis=1)
         normals = np.where(is_there[:, None], normals, arrays.read(data.corner_normals, "vector", np.float32, 3))
     if bpy.app.version >= (4, 5):
         # Blender's own call encodes them one by one, which takes much longer (bench/python/inside.py).

@@ -7,6 +7,7 @@ are in ``shaders``, bulk access in ``arrays``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import mathutils
@@ -58,12 +59,20 @@ class Settings:
         for option in operator.rna_type.properties:
             if not option.is_readonly:
                 setattr(self, option.identifier, getattr(operator, option.identifier))
-        #: What the format has a place for: edges, shading with materials, curves; all that vertices have.
+        #: What the format stores: edges, shading (smoothing and materials), curves, vertices (alpha and normals per vertex).
         self.stores = operator.stores
         #: The file that is written.
         self.filepath = filepath
         colors = getattr(operator, "export_colors", False)
         self.export_colors, self.linear_colors = colors not in (False, "NONE"), colors == "LINEAR"
+
+    @cached_property
+    def byte_values(self) -> np.ndarray:
+        """(256,) float32: the colors of bytes, which are in sRGB, by Blender's own conversions: nothing else reproduces
+        their last digits."""
+        table = [mathutils.Color([byte / 255] * 3).from_srgb_to_scene_linear() for byte in range(256)]
+        table = table if self.linear_colors else [color.from_scene_linear_to_srgb() for color in table]
+        return np.array([color.r for color in table], np.float32)
 
 
 def given(operator: Any, other: Any) -> dict[str, Any]:
@@ -133,7 +142,7 @@ def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False)
         given["face_offsets"] = arrays.face_offsets(data)
         given |= faces_of(data, options)
     if options.export_colors:
-        given["colors"] = colors(data, options.linear_colors, has_alpha="vertices" in options.stores)
+        given["colors"] = colors(data, options, has_alpha="vertices" in options.stores)
     if options.export_normals and "vertices" in options.stores and len(data.vertices):
         given["normals"], given["normal_domain"] = arrays.read(data.vertex_normals, "vector", np.float32, 3), "point"
     if options.export_attributes:
@@ -201,8 +210,9 @@ def sharp_edges(data: Any) -> np.ndarray | None:
     return None if sharp is None else edges_of(data)[sharp]
 
 
-def colors(data: Any, are_linear: bool, *, has_alpha: bool) -> np.ndarray | None:
+def colors(data: Any, options: Settings, *, has_alpha: bool) -> np.ndarray | None:
     """(n, 3) or (n, 4) float32: the active colors per position, in sRGB or linear."""
+    are_linear = options.linear_colors
     layer = data.color_attributes.active_color
     if layer is None or (layer.domain == "CORNER" and not len(data.loops)):
         return None
@@ -210,7 +220,7 @@ def colors(data: Any, are_linear: bool, *, has_alpha: bool) -> np.ndarray | None
         values = np.rint(arrays.read(layer.data, "color_srgb", np.float32, 4, is_stored=False) * 255)
         # Blender rounds means of bytes down.
         found = per_position(data, layer, values).astype(np.intp)
-        rgb, alpha = from_bytes(are_linear)[found[:, :3]], found[:, 3:].astype(np.float32) / np.float32(255)
+        rgb, alpha = options.byte_values[found[:, :3]], found[:, 3:].astype(np.float32) / np.float32(255)
     elif layer.domain == "POINT":
         found = arrays.read(layer.data, "color" if are_linear else "color_srgb", np.float32, 4, is_stored=are_linear)
         rgb, alpha = found[:, :3], found[:, 3:]
@@ -225,14 +235,6 @@ def per_position(data: Any, layer: Any, values: np.ndarray) -> np.ndarray:
     if layer.domain == "POINT":
         return values
     return mean_by(arrays.attribute(data, ".corner_vert", "value", np.int32), values, len(data.vertices))
-
-
-def from_bytes(are_linear: bool) -> np.ndarray:
-    """(256,) float32: the values of bytes, which are in sRGB, by Blender's own conversions: there is no other way to
-    their last digits."""
-    table = [mathutils.Color([byte / 255] * 3).from_srgb_to_scene_linear() for byte in range(256)]
-    table = table if are_linear else [color.from_scene_linear_to_srgb() for color in table]
-    return np.array([color.r for color in table], np.float32)
 
 
 def srgb(linear: np.ndarray) -> np.ndarray:

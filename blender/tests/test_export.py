@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,7 @@ def test_nothing_is_written_if_there_is_nothing(empty: Any, tmp_path: Path) -> N
 
 
 def test_instances_do_not_overwrite_each_other(empty: Any, tmp_path: Path) -> None:
-    scenes.Filler(__import__("random").Random(5)).instances()
+    scenes.Filler(random.Random(5)).instances()
     bpy.ops.polyhaul.stl_export(filepath=str(tmp_path / "part_.stl"), use_batch=True)
     assert len(list(tmp_path.glob("*.stl"))) == 4
 
@@ -230,12 +231,12 @@ def test_the_bytes_of_other_formats_are_those_of_blender(addon: Any, tmp_path: P
 @pytest.mark.parametrize("extension", ["obj", "ply"])
 def test_quads_are_cut_as_blender_cuts_them(empty: Any, tmp_path: Path, extension: str) -> None:
     """Flat ones, bent ones, and such that fold. Where both diagonals are as good, Blender's rounding decides."""
-    random = __import__("random").Random(FIRST)
+    made = random.Random(FIRST)
     corners = []
     for number in range(600):
         spread, height = (0.05, 0.2, 0.4, 0.8)[number % 4], (0, 1e-4, 0.3, 1)[number // 4 % 4]
         for x, y in ((0, 0), (1, 0), (1, 1), (0, 1)):
-            corners.append((x + random.gauss(0, spread), y + random.gauss(0, spread), random.gauss(0, spread) * height))
+            corners.append((x + made.gauss(0, spread), y + made.gauss(0, spread), made.gauss(0, spread) * height))
     data = bpy.data.meshes.new("quads")
     data.from_pydata(corners, [], [range(4 * number, 4 * number + 4) for number in range(600)])
     bpy.context.collection.objects.link(bpy.data.objects.new("quads", data))
@@ -247,6 +248,17 @@ def test_quads_are_cut_as_blender_cuts_them(empty: Any, tmp_path: Path, extensio
         assert comparable(ours) == comparable(theirs)
     else:
         assert first_difference(lines(ours), lines(theirs)) is None
+
+
+def test_names_that_meet_get_numbers(empty: Any, tmp_path: Path) -> None:
+    bpy.ops.mesh.primitive_cube_add()
+    one = bpy.context.object
+    for name in ("a b", "a_b"):
+        one.data.attributes.new(name, "FLOAT", "POINT")
+    one.vertex_groups.new(name="a b")
+    bpy.ops.polyhaul.ply_export(filepath=str(tmp_path / "a.ply"), ascii_format=True)
+    header = (tmp_path / "a.ply").read_text().split("end_header")[0]
+    assert [name for name in ("a_b", "a_b_1", "a_b_2") if f"property float {name}\n" in header] == ["a_b", "a_b_1", "a_b_2"]
 
 
 def test_attributes_are_exported_to_ply(empty: Any, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ class WriteOptions(ObjOptions, total=False):
     big_endian: bool
     """Write big-endian numbers, PLY (False)."""
     dialect: Literal["common", "blender"]
-    """Whose habits PLY and STL files follow: those of most programs, or Blender's, byte for byte ("common")."""
+    """The conventions of PLY and STL files: those of most programs, or Blender's ("common")."""
     float_colors: bool
     """Write colors as floats instead of bytes, PLY and OFF (False)."""
     copy_assets: bool

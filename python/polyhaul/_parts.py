@@ -1,4 +1,4 @@
-"""Parts of a scene as most programs keep meshes, made on another thread while the caller takes earlier ones.
+"""Parts of a scene in the form that most programs use, made on another thread while the caller takes earlier ones.
 
 Where they begin is in ``_scene``; the arrays are made by native code.
 """
@@ -13,9 +13,7 @@ import numpy as np
 
 from polyhaul import _polyhaul
 from polyhaul._arrays import Flags, Floats, Indices, Slots, view
-from polyhaul._mesh import Mesh, mesh_from_native
-
-Counts: TypeAlias = "tuple[int, ...]"
+from polyhaul._mesh import Counts, Mesh, mesh_from_native
 
 #: A section of a mesh: from which counts to which, and its name.
 Cut: TypeAlias = "tuple[Counts, Counts, str]"
@@ -28,8 +26,9 @@ BATCH = 1 << 16
 
 
 class Part:
-    """A part of a scene, such as an object of a file, as most programs keep meshes: with its own positions, everything
-    else per corner or per face, and its edges. Made by :meth:`Scene.parts`. The arrays are read-only.
+    """A part of a scene, such as an object of a file, in the form that most programs use: with its own positions;
+    uvs and normals per corner; materials and smoothing per face; and edges. Made by :meth:`Scene.parts`. The arrays are
+    read-only.
     """
 
     __slots__ = (
@@ -129,25 +128,35 @@ class Part:
 Topologies: TypeAlias = "list[tuple[Any, Any, bool]]"
 
 
-def made_ahead(cuts: list[tuple[Mesh, Cut]], missing_uv: float, threads: int | None) -> Iterator[Part]:
+def made_ahead(cuts: list[tuple[Mesh, Cut]], missing_uv: float, normals: bool, threads: int | None) -> Iterator[Part]:
     """The parts in order, while another thread makes the next ones and the topology of the last ones."""
 
     def make(mesh: Mesh, cuts: list[Cut]) -> list[dict[str, Any]]:
-        return _polyhaul.flat_sections(mesh._to_native(), [cut[:2] for cut in cuts], missing_uv, threads)
+        return _polyhaul.flat_sections(mesh._to_native(), [cut[:2] for cut in cuts], missing_uv, normals, threads)
 
     def connect(made: Future[list[dict[str, Any]]]) -> Topologies:
         return _polyhaul.topologies([one["native"] for one in made.result()], threads)
 
+    waiting: list[tuple[Mesh, list[Cut], Future[Any], Future[Topologies]]] = []
     with ThreadPoolExecutor(max_workers=1) as executor:
-        waiting: list[tuple[Mesh, list[Cut], Future[Any], Future[Topologies]]] = []
-        for batch in [*batches(cuts), None]:
-            if batch is not None:
-                made = executor.submit(make, *batch)
-                waiting.append((*batch, made, executor.submit(connect, made)))
-            if waiting and (batch is None or len(waiting) > 1):
-                mesh, own, made, topology = waiting.pop(0)
-                for number, (cut, one) in enumerate(zip(own, made.result(), strict=True)):
-                    yield Part(cut[2], one, mesh, topology, number)
+        try:
+            for batch in [*batches(cuts), None]:
+                if batch is not None:
+                    made = executor.submit(make, *batch)
+                    waiting.append((*batch, made, executor.submit(connect, made)))
+                if waiting and (batch is None or len(waiting) > 1):
+                    yield from taken(*waiting.pop(0))
+        finally:
+            # Nobody waits for these any more.
+            for *_, made, topology in waiting:
+                made.cancel()
+                topology.cancel()
+
+
+def taken(mesh: Mesh, cuts: list[Cut], made: Future[Any], topology: Future[Topologies]) -> Iterator[Part]:
+    """The parts of a batch."""
+    for number, (cut, one) in enumerate(zip(cuts, made.result(), strict=True)):
+        yield Part(cut[2], one, mesh, topology, number)
 
 
 def batches(cuts: list[tuple[Mesh, Cut]]) -> Iterator[tuple[Mesh, list[Cut]]]:

@@ -292,17 +292,25 @@ class Scene:
         return added
 
     def parts(
-        self, *, by_object: bool = True, by_group: bool = False, missing_uv: float = math.nan, threads: int | None = None
+        self,
+        *,
+        by_object: bool = True,
+        by_group: bool = False,
+        missing_uv: float = math.nan,
+        normals: bool = True,
+        threads: int | None = None,
     ) -> Iterator[Part]:
-        """The meshes of the scene, cut where objects begin, as most programs keep meshes: see :class:`Part`.
+        """The meshes of the scene, cut where objects begin, in the form that most programs use: see :class:`Part`.
 
-        They are made on another thread while the caller takes earlier ones, some at a time, so that a scene of many
-        objects takes little more memory than one of them. Nothing is made before the first is asked for.
+        Another thread prepares the next ones while the caller takes these, so that a few of them are in memory at a
+        time. Nothing is prepared before the first is asked for. A mesh that several objects show is one part, named
+        after the first of them. Transforms are not applied; third uv coordinates and the uvs of polylines are left out.
 
         Args:
             by_object: cut where objects of a file begin.
             by_group: cut where face groups begin.
             missing_uv: the uv of corners that have none.
+            normals: whether normals are wanted.
             threads: worker threads; ``None`` for all cores.
 
         Example:
@@ -313,12 +321,14 @@ class Scene:
             >>> [(part.name, part.edges.tolist()) for part in scene.parts()]
             [('Triangle', [[0, 1], [1, 2], [0, 2]])]
         """
-        cuts = [(mesh, cut) for mesh in self._meshes for cut in self._cuts(mesh, by_object, by_group)]
-        return made_ahead(cuts, missing_uv, threads)
+        objects: dict[int, list[Object]] = {}
+        for one in self._objects:
+            objects.setdefault(id(one.mesh), []).append(one)
+        cuts = [(mesh, self._cuts(mesh, objects.get(id(mesh), []), by_object, by_group)) for mesh in self._meshes]
+        return made_ahead([(mesh, cut) for mesh, own in cuts for cut in own], missing_uv, normals, threads)
 
-    def _cuts(self, mesh: Mesh, by_object: bool, by_group: bool) -> list[Cut]:
+    def _cuts(self, mesh: Mesh, objects: list[Object], by_object: bool, by_group: bool) -> list[Cut]:
         """Where the parts of a mesh begin and end: the counts of its elements, and their names."""
-        objects = [one for one in self._objects if one.mesh is mesh]
         counts = mesh._counts
         starts: dict[Counts, str] = {(0,) * len(counts): ""}
         if objects and objects[0]._start is None:

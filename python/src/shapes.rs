@@ -5,7 +5,7 @@ use crate::errors;
 use crate::job::{self, Job};
 use crate::mesh::NativeMesh;
 use polyhaul::model::{Counts, Mesh};
-use polyhaul::ops::{self, FlatSection, MeshOps, SectionPositions, Topology};
+use polyhaul::ops::{self, FlatOptions, FlatSection, MeshOps, SectionPositions, Topology};
 use polyhaul::options::RunOptions;
 use pyo3::prelude::*;
 
@@ -34,12 +34,13 @@ pub(crate) fn flat_sections(
     py: Python<'_>,
     mesh: &NativeMesh,
     cuts: Vec<[[u32; Counts::KINDS]; 2]>,
-    missing: f32,
+    missing_uv: f32,
+    normals: bool,
     threads: Option<usize>,
 ) -> PyResult<Vec<FlatOut>> {
-    let mesh = mesh.mesh();
+    let (mesh, options) = (mesh.mesh(), FlatOptions::default().with_missing_uv(missing_uv).with_normals(normals));
     let cuts: Vec<_> = cuts.into_iter().map(|cut| cut.map(Counts::from_array).into()).collect();
-    let work = move |job: &Job| mesh.flat_sections_with(&cuts, missing, &run_options(job, threads));
+    let work = move |job: &Job| mesh.flat_sections_with(&cuts, &options, &run_options(job, threads));
     Ok(job::run(py, None, work)?.into_iter().map(FlatOut::new).collect())
 }
 

@@ -62,6 +62,23 @@ def test_parts_begin_at_groups_too(scene: polyhaul.Scene) -> None:
     assert (whole.name, whole.face_count, whole.mesh.groups) == ("", 3, ("inner",))
 
 
+def test_parts_can_be_written(scene: polyhaul.Scene, tmp_path: Path) -> None:
+    path = tmp_path / "sparse.obj"
+    path.write_text("v 0 0 0\n" * 6 + "vt 0 0\nvn 0 0 1\ng a\nf 1/1/1 3/1/1 5/1/1\n")
+    for read in (scene, polyhaul.read(path)):
+        for part in read.parts(by_group=True):
+            own = polyhaul.Scene()
+            own.add(part.mesh, name="part")
+            polyhaul.write(own, tmp_path / "part.obj")
+            (again,) = polyhaul.read(tmp_path / "part.obj").meshes
+            assert again.face_count == part.face_count and again.position_count == len(part.positions)
+
+
+def test_normals_are_left_out_where_nobody_wants_them(scene: polyhaul.Scene) -> None:
+    first, _ = scene.parts(normals=False)
+    assert first.normals is None and not first.has_all_normals
+
+
 def test_many_parts_are_the_sections_of_a_file(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     scene = polyhaul.Scene()

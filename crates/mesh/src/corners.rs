@@ -44,7 +44,7 @@ pub fn corner_normals(mesh: &Mesh, missing: [f32; 3], options: &RunOptions) -> R
     normals_of(mesh, 0..mesh.faces.len(), missing, options.worker_threads())
 }
 
-/// Returns the color of every corner; `None` if the mesh has none.
+/// Returns the color of every corner; `None` if no corner has one.
 ///
 /// # Errors
 ///
@@ -85,6 +85,7 @@ fn at_corners<const N: usize>(
     threads: usize,
 ) -> Result<Option<Vec<[f32; N]>>> {
     let all = faces.corner_positions.len();
+    check_offsets(faces)?;
     let at = |face: usize| faces.offsets.get(face).map_or(0, |&offset| offset as usize);
     let corners = at(range.start)..at(range.end);
     let stream = match domain {
@@ -137,9 +138,19 @@ fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize
 
 /// A part of some values, which offsets of faces may not have.
 fn part<T>(values: &[T], range: Range<usize>) -> Result<&[T]> {
-    let (end, count) = (range.end, values.len());
-    let message = || format!("the offsets of faces end at {end}, but there are {count} values");
-    values.get(range).ok_or_else(|| Error::new(ErrorKind::Usage, message()))
+    let message = || format!("the faces have no values from {} to {}", range.start, range.end);
+    values.get(range.clone()).ok_or_else(|| Error::new(ErrorKind::Usage, message()))
+}
+
+/// Fails unless the offsets of faces go from 0 to the number of corners. Those between are not looked at.
+pub(crate) fn check_offsets(faces: &Elements) -> Result<()> {
+    let (first, last) = (faces.offsets.first().copied().unwrap_or(0), faces.offsets.last().copied().unwrap_or(0));
+    let corners = faces.corner_positions.len();
+    if first == 0 && last as usize == corners {
+        return Ok(());
+    }
+    let message = format!("the offsets of faces go from {first} to {last}, but there are {corners} corners");
+    Err(Error::new(ErrorKind::Usage, message))
 }
 
 fn check(found: usize, wanted: usize) -> Result<()> {

@@ -1,12 +1,13 @@
 //! The edges of a mesh, each once, however many faces share it.
 
-use polyhaul_model::error::{Error, Result, try_push};
+use crate::corners::check_offsets;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Elements, Mesh, NONE};
-use polyhaul_pipeline::arrays::{out_of_range, zeroed};
+use polyhaul_pipeline::arrays::zeroed;
 use std::collections::HashMap;
 
-/// Edges that are searched one by one at a position; further ones are in a hash map, so that a fan around one position
-/// does not take quadratic time.
+/// The number of edges per position that are searched linearly. Further ones go into a hash map, so that a fan around
+/// one position does not take quadratic time.
 const LONGEST: usize = 24;
 
 /// The edges of a mesh, and which of them each corner begins.
@@ -43,16 +44,18 @@ pub struct Edges {
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
 pub fn edges(mesh: &Mesh) -> Result<Edges> {
+    check_offsets(&mesh.faces)?;
     let corners = mesh.faces.corner_positions.len();
     let mut found = EdgeTable::new(mesh.positions.len(), corners / 2 + mesh.lines.corner_positions.len())?;
     for line in polygons(&mesh.lines) {
-        for pair in line.windows(2) {
+        for pair in line?.windows(2) {
             found.edge(pair[0], pair[1])?;
         }
     }
     let mut corner_edges: Vec<u32> = zeroed(corners, "edges")?;
     let mut rest = &mut corner_edges[..];
     for face in polygons(&mesh.faces) {
+        let face = face?;
         let own = rest.split_off_mut(..face.len()).unwrap_or_default();
         let next = face.iter().cycle().skip(1);
         for ((edge, &corner), &next) in own.iter_mut().zip(face).zip(next) {
@@ -63,15 +66,17 @@ pub fn edges(mesh: &Mesh) -> Result<Edges> {
 }
 
 /// The positions of each element.
-fn polygons(elements: &Elements) -> impl Iterator<Item = &[u32]> {
+fn polygons(elements: &Elements) -> impl Iterator<Item = Result<&[u32]>> {
     // A slice: an array that is shared is looked up at each access.
     let all = &elements.corner_positions[..];
-    elements.offsets.windows(2).map(|ends| all.get(ends[0] as usize..ends[1] as usize).unwrap_or_default())
+    elements.offsets.windows(2).map(|ends| {
+        let own = all.get(ends[0] as usize..ends[1] as usize);
+        own.ok_or_else(|| Error::new(ErrorKind::Usage, format!("offset {} follows offset {}", ends[1], ends[0])))
+    })
 }
 
-/// The edges that were found so far: a list for each position of those whose lower position it is. Faces that follow
-/// each other share positions in most meshes, so a list is in the cache, where a hash table of all edges would not be:
-/// two million quads take a third of the time.
+/// The edges found so far, in one list per position: that of the edge's lower position. Faces that follow each other
+/// share positions in most meshes, so a list is in the cache, where a hash table of all edges would not be.
 struct EdgeTable {
     edges: Vec<[u32; 2]>,
     /// The last edge of each position.
@@ -96,7 +101,9 @@ impl EdgeTable {
     fn edge(&mut self, a: u32, b: u32) -> Result<u32> {
         let edge = [a.min(b), a.max(b)];
         if edge[1] as usize >= self.last.len() {
-            return Err(out_of_range(0, "position", edge[1], self.last.len()));
+            let (index, count) = (edge[1], self.last.len());
+            let message = format!("a face or line has position {index}, but the mesh has {count} positions");
+            return Err(Error::new(ErrorKind::Usage, message));
         }
         if a == b {
             return Ok(NONE);
@@ -110,7 +117,8 @@ impl EdgeTable {
             at = self.before[at as usize];
             length += 1;
         }
-        let next = u32::try_from(self.edges.len()).map_err(|_| Error::memory("edges"))?;
+        let next = u32::try_from(self.edges.len())
+            .map_err(|_| Error::new(ErrorKind::Limit, "a mesh can have at most 2^32 - 1 edges"))?;
         if length < LONGEST {
             self.last[edge[0] as usize] = next;
         } else if let Some(&known) = self.more.get(&edge) {
@@ -128,7 +136,6 @@ impl EdgeTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polyhaul_model::error::ErrorKind;
 
     fn mesh(positions: usize, offsets: Vec<u32>, corners: Vec<u32>) -> Mesh {
         let faces = Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() };
@@ -168,5 +175,8 @@ mod tests {
     fn indices_out_of_range_are_errors() {
         assert_eq!(edges(&mesh(2, vec![0, 3], vec![0, 1, 2])).unwrap_err().kind(), ErrorKind::Usage);
         assert_eq!(edges(&mesh(0, vec![0, 3], vec![NONE, 1, 2])).unwrap_err().kind(), ErrorKind::Usage);
+        for offsets in [vec![0, 3, 9], vec![0, 6, 3], vec![1, 6], vec![0, 3], vec![]] {
+            assert_eq!(edges(&mesh(3, offsets, vec![0, 1, 2, 2, 1, 0])).unwrap_err().kind(), ErrorKind::Usage);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Sections of a mesh as other programs keep meshes: everything per corner or per face, without statements.
+//! Sections of a mesh as other programs keep meshes: uvs and normals per corner, materials and smoothing per face.
 //!
 //! Positions and indices of sections are in [`crate::section`], values per corner in [`crate::corners`], edges in
 //! [`crate::edges`].
@@ -8,11 +8,22 @@ use crate::corners::{normals_of, uvs_of};
 use crate::edges::{Edges, edges};
 use crate::section::{SectionPositions, section};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::{Array, Counts, Domain, Elements, Mesh, NONE, Run};
+use polyhaul_model::{Counts, Curve, Domain, Elements, Mesh, NONE, Run};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::HashMap;
 use std::ops::Range;
+
+polyhaul_model::options! {
+    /// Options for [`flat_sections`].
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct FlatOptions {
+        /// The uv of corners that have none (0).
+        pub missing_uv: f32 = 0.0, with_missing_uv;
+        /// Whether normals are wanted.
+        pub normals: bool = true, with_normals;
+    }
+}
 
 /// A section whose uvs and normals are per corner, and whose materials and smoothing are per face.
 #[derive(Clone, Debug, Default)]
@@ -23,12 +34,12 @@ pub struct FlatSection {
     /// The materials of its faces, each once, in the order of their first faces: indices into the scene's materials,
     /// or slots of an object.
     pub materials: Vec<u32>,
-    /// Whether every corner of its faces has a normal other than zero.
+    /// Whether every corner of its faces has a finite normal other than zero.
     pub has_all_normals: bool,
 }
 
-/// Returns some sections of a mesh, each from its first counts up to its second. Corners without a uv get `missing`,
-/// those without a normal NaN. Groups stay, as in [`section`].
+/// Returns some sections of a mesh, each from its first counts up to its second. Corners without a normal get NaN.
+/// Groups stay, as in [`section`]; third uv coordinates and the uvs of polylines are left out.
 ///
 /// # Errors
 ///
@@ -38,6 +49,7 @@ pub struct FlatSection {
 /// # Examples
 ///
 /// ```
+/// use polyhaul_mesh::flat::{FlatOptions, flat_sections};
 /// use polyhaul_model::{Counts, Domain, Elements, Mesh};
 /// use polyhaul_pipeline::options::RunOptions;
 ///
@@ -55,7 +67,7 @@ pub struct FlatSection {
 /// };
 /// let start = Counts { positions: 3, faces: 1, ..Counts::default() };
 /// let cuts = [(Counts::default(), start), (start, mesh.counts())];
-/// let sections = polyhaul_mesh::flat::flat_sections(&mesh, &cuts, 0.0, &RunOptions::default())?;
+/// let sections = flat_sections(&mesh, &cuts, &FlatOptions::default(), &RunOptions::default())?;
 /// assert_eq!(sections[1].mesh.positions, [[1.0; 3], [2.0; 3], [3.0; 3]]);
 /// assert_eq!(sections[1].mesh.normals, [[0.0, 1.0, 0.0]; 3]);
 /// # Ok::<(), polyhaul_model::error::Error>(())
@@ -63,21 +75,21 @@ pub struct FlatSection {
 pub fn flat_sections(
     mesh: &Mesh,
     cuts: &[(Counts, Counts)],
-    missing: f32,
+    flat: &FlatOptions,
     options: &RunOptions,
 ) -> Result<Vec<FlatSection>> {
     if let Some((_, end)) = cuts.iter().find(|(_, end)| !end.precedes(mesh.counts())) {
         return Err(Error::new(ErrorKind::Usage, format!("the mesh has no section up to {end:?}")));
     }
-    let bare = bare(mesh);
+    let bare = bare(mesh)?;
     let mut sections = Vec::new();
     sections.try_reserve_exact(cuts.len())?;
     sections.resize_with(cuts.len(), FlatSection::default);
     // Many sections share the threads; one has all of them.
     let threads = options.worker_threads();
     let own_threads = if cuts.len() > 1 { 1 } else { threads };
-    let work = |(): &mut (), (flat, &(start, end)): (&mut FlatSection, &(Counts, Counts))| {
-        *flat = flat_section(mesh, &bare, (start, end), missing, own_threads)?;
+    let work = |(): &mut (), (made, &(start, end)): (&mut FlatSection, &(Counts, Counts))| {
+        *made = flat_section(mesh, &bare, (start, end), flat, own_threads)?;
         Ok(())
     };
     try_for_each_item(threads, &options.cancel, sections.iter_mut().zip(cuts), || (), work)?;
@@ -98,6 +110,19 @@ pub struct Topology {
 /// # Errors
 ///
 /// As for [`edges`], and [`ErrorKind::Cancelled`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_model::{Elements, Mesh};
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// let faces = Elements { offsets: vec![0, 3].into(), corner_positions: vec![0, 1, 2].into(), ..Elements::default() };
+/// let mesh = Mesh { positions: vec![[0.0; 3]; 3].into(), faces, ..Mesh::default() };
+/// let topologies = polyhaul_mesh::flat::topologies(&[&mesh], &RunOptions::default())?;
+/// assert_eq!((topologies[0].edges.positions.len(), topologies[0].has_clean_faces), (3, true));
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
 pub fn topologies(meshes: &[&Mesh], options: &RunOptions) -> Result<Vec<Topology>> {
     enum Part<'a> {
         Edges(&'a mut Edges),
@@ -109,7 +134,7 @@ pub fn topologies(meshes: &[&Mesh], options: &RunOptions) -> Result<Vec<Topology
     let parts = all.iter_mut().zip(meshes).flat_map(|(Topology { edges, has_clean_faces }, mesh)| {
         [(Part::Edges(edges), *mesh), (Part::IsClean(has_clean_faces), *mesh)]
     });
-    let one_thread = RunOptions::default().with_threads(Some(1));
+    let one_thread = options.clone().with_threads(Some(1));
     let work = |(): &mut (), (part, mesh): (Part<'_>, &Mesh)| {
         match part {
             Part::Edges(found) => *found = edges(mesh)?,
@@ -122,28 +147,31 @@ pub fn topologies(meshes: &[&Mesh], options: &RunOptions) -> Result<Vec<Topology
 }
 
 /// The mesh without what is per corner or per face in sections.
-fn bare(mesh: &Mesh) -> Mesh {
-    let without = |elements: &Elements| Elements {
-        corner_uvs: Array::default(),
-        corner_normals: Array::default(),
-        ..elements.clone()
+fn bare(mesh: &Mesh) -> Result<Mesh> {
+    let elements = |all: &Elements| -> Result<Elements> {
+        let (offsets, corner_positions) = (all.offsets.try_clone()?, all.corner_positions.try_clone()?);
+        Ok(Elements { offsets, corner_positions, ..Elements::default() })
     };
-    Mesh {
-        faces: without(&mesh.faces),
-        lines: without(&mesh.lines),
-        uvs: Array::default(),
-        uv_depths: Array::default(),
-        normals: Array::default(),
-        material_runs: Vec::new(),
-        smoothing_runs: Vec::new(),
+    let curve = |curve: &Curve| Curve { at: without_values(curve.at), ..curve.clone() };
+    Ok(Mesh {
+        positions: mesh.positions.try_clone()?,
+        position_weights: mesh.position_weights.try_clone()?,
+        colors: mesh.colors.try_clone()?,
+        faces: elements(&mesh.faces)?,
+        lines: elements(&mesh.lines)?,
+        points: mesh.points.try_clone()?,
+        curves: mesh.curves.iter().map(curve).collect(),
         group_runs: mesh.group_runs.iter().map(|run| Run { at: without_values(run.at), ..*run }).collect(),
-        face_materials: Array::default(),
-        face_smooth: Array::default(),
-        ..mesh.clone()
-    }
+        groups: mesh.groups.clone(),
+        sharp_edges: mesh.sharp_edges.try_clone()?,
+        vertex_groups: mesh.vertex_groups.clone(),
+        vertex_columns: mesh.vertex_columns.clone(),
+        face_columns: mesh.face_columns.clone(),
+        ..Mesh::default()
+    })
 }
 
-/// Counts of a mesh without uvs and normals.
+/// Counts without uvs and normals.
 fn without_values(counts: Counts) -> Counts {
     Counts { uvs: 0, normals: 0, ..counts }
 }
@@ -152,24 +180,28 @@ fn flat_section(
     mesh: &Mesh,
     bare: &Mesh,
     (start, end): (Counts, Counts),
-    missing: f32,
+    options: &FlatOptions,
     threads: usize,
 ) -> Result<FlatSection> {
     let own = section(bare, without_values(start), without_values(end), SectionPositions::Used)?;
     let faces = start.faces as usize..end.faces as usize;
     let (face_materials, materials) = slots(mesh, faces.clone())?;
-    let mesh = Mesh {
-        uvs: uvs_of(mesh, faces.clone(), [missing; 2], threads)?.unwrap_or_default().into(),
+    let normals = if options.normals { normals_of(mesh, faces.clone(), [f32::NAN; 3], threads)? } else { None };
+    let mut flat = Mesh {
+        uvs: uvs_of(mesh, faces.clone(), [options.missing_uv; 2], threads)?.unwrap_or_default().into(),
         uv_domain: Domain::Corner,
-        normals: normals_of(mesh, faces.clone(), [f32::NAN; 3], threads)?.unwrap_or_default().into(),
+        normals: normals.unwrap_or_default().into(),
         normal_domain: Domain::Corner,
         face_materials: face_materials.into(),
         face_smooth: smooth(mesh, faces)?.into(),
         ..own
     };
-    let has_normal = |normal: &[f32; 3]| normal.iter().any(|value| *value != 0.0) && !normal[0].is_nan();
-    let has_all_normals = !mesh.normals.is_empty() && mesh.normals.iter().all(has_normal);
-    Ok(FlatSection { mesh, materials, has_all_normals })
+    // A section has other positions than its range of the mesh.
+    flat.group_runs.iter_mut().for_each(|run| run.at.positions = 0);
+    flat.move_curves_behind();
+    let is_normal = |normal: &[f32; 3]| normal.iter().all(|part| part.is_finite()) && *normal != [0.0; 3];
+    let has_all_normals = !flat.normals.is_empty() && flat.normals.iter().all(is_normal);
+    Ok(FlatSection { mesh: flat, materials, has_all_normals })
 }
 
 /// The material of each face as an index into those that are used, and these.
@@ -238,7 +270,7 @@ fn spans(runs: &[Run], faces: Range<usize>) -> impl Iterator<Item = (u32, usize)
     starts
         .zip(ends)
         .take_while(move |((_, start), _)| *start < end)
-        .map(move |((value, start), next)| (value, next.min(end) - start))
+        .map(move |((value, start), next)| (value, next.min(end).saturating_sub(start)))
         .filter(|(_, count)| *count > 0)
 }
 

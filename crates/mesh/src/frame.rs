@@ -18,10 +18,10 @@ pub(crate) type FrameLanes = [[f32; BATCH]; 3];
 /// An object's transform, the file's axes and the scale in one.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// Rotation and scale, the scale of the file included.
+    /// Rotation and scale; in the common dialect, the scale of the file, too.
     rows: Matrix,
     shift: [f32; 3],
-    /// Multiplies positions in the end.
+    /// Multiplies positions last; 1 if `rows` includes it.
     scale: f32,
     /// Whether normals are multiplied by the reciprocal of their length, and not divided by it.
     has_reciprocals: bool,

@@ -25,24 +25,25 @@ polyhaul_model::options! {
         pub global_scale: f32 = 1.0, with_global_scale;
         /// Cut faces into triangles.
         pub export_triangulated_mesh: bool = false, with_export_triangulated_mesh;
-        /// Whose habits PLY and STL files follow.
+        /// The conventions of PLY and STL files.
         pub dialect: Dialect = Dialect::Common, with_dialect;
     }
 }
 
-/// Whose habits PLY and STL files follow, where formats leave a choice.
+/// The conventions of PLY and STL files, where the formats leave a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// Those of most programs. In PLY, vertices have the numbers of their positions, and more of the same position
-    /// follow after all of them; indices are `int`; colors have an alpha if it is not 1 everywhere, and follow the uvs.
-    /// Faces of mirrored objects are turned around, so that their front stays outside.
+    /// Those of most programs. In PLY, each position keeps its number as a vertex; further vertices of a position
+    /// follow after all positions; indices are `int`; colors have an alpha if it is not 1 everywhere, and follow the
+    /// uvs. Faces of mirrored objects are turned around, so that their front stays outside.
     #[default]
     Common,
-    /// Those of Blender, byte for byte. In PLY, where corners have uvs, vertices are in the order of the first corners
-    /// that use them, and positions without faces follow; indices of faces are `uint`; colors always have an alpha, are
-    /// rounded down, and precede the uvs; vertices without a color are black and transparent. Text of STL is one solid
-    /// without a name. Faces of mirrored objects are turned around in STL alone.
+    /// Those of Blender. Binary files have its bytes, except for comments, polygons with five or more corners, and
+    /// names with spaces. In PLY, where corners have uvs, vertices are in the order of the first corners that use
+    /// them, and positions without faces follow; indices of faces are `uint`; colors always have an alpha, are rounded
+    /// down, and precede the uvs; they are 0 for meshes without any, if others have some. In STL, normals are computed,
+    /// and text is one solid without a name. Faces of mirrored objects are turned around in STL alone.
     Blender,
 }
 

@@ -95,7 +95,7 @@ pub fn parts<'a>(
 /// Returns the frame of an object, if it has an effect: values that are not moved keep their bits.
 fn frame(object: &Object, scene: &Scene, placement: &Placement) -> Result<Option<Frame>> {
     let stays = object.transform.is_none_or(|transform| transform == UNMOVED);
-    // Blender also computes with transforms that do nothing, which makes lengths of normals 1.
+    // Blender applies identity transforms, too, which normalizes normals.
     let stays = stays && placement.dialect == Dialect::Common;
     if stays && placement.global_scale == 1.0 && placement.axes.is_none_or(|axes| axes == scene.axes) {
         return Ok(None);
@@ -128,7 +128,7 @@ pub fn loose_vertices(mesh: &Mesh, threads: usize) -> Result<u64> {
     let mark = |(): &mut (), corners: &[u32]| {
         for &corner in corners {
             let (word, bit) = (bits.get(corner as usize / 32), 1 << (corner % 32));
-            // Most are there already, and looking takes less time than writing.
+            // Most bits are set already, and a load is cheaper than an atomic write.
             if let Some(word) = word.filter(|word| word.load(Ordering::Relaxed) & bit == 0) {
                 word.fetch_or(bit, Ordering::Relaxed);
             }

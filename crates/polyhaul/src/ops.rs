@@ -18,7 +18,7 @@ pub use polyhaul_image::blocks::{self, BlockQuality, compress};
 pub use polyhaul_image::mipmaps::{MipmapContent, MipmapEdges, MipmapFilter, MipmapOptions};
 pub use polyhaul_image::samples::{Adjusted, Cut, SampleType};
 pub use polyhaul_mesh::edges::Edges;
-pub use polyhaul_mesh::flat::{FlatSection, Topology, topologies};
+pub use polyhaul_mesh::flat::{FlatOptions, FlatSection, Topology, topologies};
 pub use polyhaul_mesh::section::SectionPositions;
 pub use polyhaul_mesh::triangulate::TriangleMap;
 pub use polyhaul_mesh::weld::Welded;
@@ -114,8 +114,12 @@ pub trait MeshOps {
     ///
     /// # Errors
     /// The same errors as [`MeshOps::section`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
-    fn flat_sections_with(&self, cuts: &[(Counts, Counts)], missing: f32, run: &RunOptions)
-    -> Result<Vec<FlatSection>>;
+    fn flat_sections_with(
+        &self,
+        cuts: &[(Counts, Counts)],
+        flat: &FlatOptions,
+        run: &RunOptions,
+    ) -> Result<Vec<FlatSection>>;
 
     /// Returns the edges of lines and faces, each once; see [`polyhaul_mesh::edges::edges`].
     ///
@@ -177,10 +181,10 @@ impl MeshOps for Mesh {
     fn flat_sections_with(
         &self,
         cuts: &[(Counts, Counts)],
-        missing: f32,
+        options: &FlatOptions,
         run: &RunOptions,
     ) -> Result<Vec<FlatSection>> {
-        flat::flat_sections(self, cuts, missing, run)
+        flat::flat_sections(self, cuts, options, run)
     }
 
     fn edges(&self) -> Result<Edges> {

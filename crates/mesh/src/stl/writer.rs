@@ -43,7 +43,12 @@ pub fn write(job: &StlJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
 
 fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
-    let by_corner = |mesh: &Mesh| if mesh.normal_domain == Domain::Face { 0 } else { mesh.normals.len() };
+    let is_blenders = job.options.placement.dialect == Dialect::Blender;
+    // Blender computes those of faces, too.
+    let by_corner = |mesh: &Mesh| {
+        let is_kept = mesh.normal_domain == Domain::Face && !is_blenders;
+        if is_kept { 0 } else { mesh.normals.len() }
+    };
     let is_kept = |mesh: &Mesh| usize::from(!job.options.ascii && attributes(mesh).is_some());
     let mut loose = 0;
     for part in homes(job.parts) {
@@ -51,10 +56,10 @@ fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     }
     let others = [
         ("left-out-vertices", "vertices not used by a face", loose),
-        ("left-out-names", "object names", if job.options.ascii { 0 } else { named(job.parts) }),
+        ("left-out-names", "object names", if job.options.ascii && !is_blenders { 0 } else { named(job.parts) }),
         ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
         ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
-        ("left-out-normals", "vertex normals", sum(&by_corner)),
+        ("left-out-normals", if is_blenders { "normals" } else { "vertex normals" }, sum(&by_corner)),
         ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
         ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
         ("left-out-columns", "vertex and face columns", {
@@ -108,9 +113,9 @@ type StlWrittenFacet = [[f32; 3]; 4];
 
 impl<'a> StlPiece<'a> {
     fn new(part: &'a Part<'a>, start: u64, dialect: Dialect) -> Self {
-        let has_normals = part.mesh.normal_domain == Domain::Face && !part.mesh.normals.is_empty();
-        let normals = has_normals.then_some(&part.mesh.normals);
         let is_blenders = dialect == Dialect::Blender;
+        let has_normals = part.mesh.normal_domain == Domain::Face && !part.mesh.normals.is_empty();
+        let normals = (has_normals && !is_blenders).then_some(&part.mesh.normals);
         StlPiece { part, normals, attributes: attributes(part.mesh), is_blenders, start }
     }
 
@@ -304,19 +309,25 @@ struct StlText {
 
 const NORMAL: &[u8] = b"facet normal ";
 
-const COMMON: StlText = StlText {
-    outer: b"  outer loop\n",
-    vertex: b"    vertex ",
-    end: b"  endloop\nendfacet\n",
-    ends: [b"\n  outer loop\n    vertex ", b"\n    vertex ", b"\n    vertex ", b"\n  endloop\nendfacet\nfacet normal "],
-};
+/// The text with these lines around the numbers.
+macro_rules! stl_text {
+    ($outer:literal, $vertex:literal, $end:literal) => {
+        StlText {
+            outer: $outer.as_bytes(),
+            vertex: $vertex.as_bytes(),
+            end: $end.as_bytes(),
+            ends: [
+                concat!("\n", $outer, $vertex).as_bytes(),
+                concat!("\n", $vertex).as_bytes(),
+                concat!("\n", $vertex).as_bytes(),
+                concat!("\n", $end, "facet normal ").as_bytes(),
+            ],
+        }
+    };
+}
 
-const BLENDER: StlText = StlText {
-    outer: b" outer loop\n",
-    vertex: b"  vertex ",
-    end: b" endloop\nendfacet\n",
-    ends: [b"\n outer loop\n  vertex ", b"\n  vertex ", b"\n  vertex ", b"\n endloop\nendfacet\nfacet normal "],
-};
+const COMMON: StlText = stl_text!("  outer loop\n", "    vertex ", "  endloop\nendfacet\n");
+const BLENDER: StlText = stl_text!(" outer loop\n", "  vertex ", " endloop\nendfacet\n");
 
 /// Triangles whose numbers have the fewest digits.
 fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Result<()> {

@@ -33,7 +33,7 @@ pub(super) fn is_shown_at_second([a, b, c, d]: [[f32; 3]; 4]) -> bool {
 /// each other is not taken, except c0-c2 where both are such, or where the diagonals are parallel.
 ///
 /// This explains 304 of the 305 quads of the test files, whose other one has diagonals of the same length except for
-/// rounding, and all of 8,000 random quads of Blender 5.0, flat and bent.
+/// rounding, and all of 24,000 random quads of Blender 5.0, flat and bent.
 fn is_cut_at_second(&[a, b, c, d]: &[Point<3>; 4]) -> bool {
     let normal = cross(minus(a, c), minus(b, d));
     let square = dot(normal, normal);
@@ -114,14 +114,14 @@ mod tests {
         let mut shorter = square;
         shorter[2] = [0.9, 0.9, 0.0];
         assert_eq!(quad_triangles(&shorter), [0, 2, 3, 0, 1, 2], "flat: the shorter diagonal");
-        // Quads of opt_triangulated_quads, whose longer diagonal gives less surface.
+        // Quads of opt_triangulated_quads.
         let bent = [[0.0, 0.0, 0.0], [0.62, -0.01, -0.16], [0.46, 0.1, -0.07], [0.46, 0.21, -0.11]];
         assert_eq!(quad_triangles(&bent), [0, 2, 3, 0, 1, 2], "bent");
         let bent = [[0.0, 0.0, 0.0], [0.62, -0.1, -0.26], [0.13, 0.5, -0.23], [0.07, 0.41, -0.26]];
         assert_eq!(quad_triangles(&bent), [1, 3, 0, 1, 2, 3], "bent");
         let dart = [[0.0, 0.0, 0.0], [4.0, 1.0, 0.0], [0.0, 2.0, 0.0], [1.0, 1.0, 0.0]];
         assert_eq!(quad_triangles(&dart), [1, 3, 0, 1, 2, 3], "concave");
-        // A quad of opt_triangulated_quads: over either diagonal it folds, and c1-c3 has less surface.
+        // A quad of opt_triangulated_quads: its triangles face away from each other, whichever the diagonal.
         let folded = [[2.912, 0.798, 0.215], [3.34, 0.66, 0.088], [3.4, 1.146, 0.092], [2.854, 0.756, 0.022]];
         assert_eq!(quad_triangles(&folded), [0, 2, 3, 0, 1, 2], "folded");
     }

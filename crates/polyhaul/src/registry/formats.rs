@@ -296,7 +296,7 @@ formats! {
                 placement: |scene, options| {
                     let own = options.ply.placement;
                     let export_triangulated_mesh = own.export_triangulated_mesh && has_polygons(scene);
-                    own.with_export_triangulated_mesh(export_triangulated_mesh)
+                    own.with_export_triangulated_mesh(export_triangulated_mesh).with_dialect(Dialect::Common)
                 },
                 only_triangles: false,
                 triangulate: |scene, _, run| triangulate_scene(scene, run),
@@ -329,7 +329,9 @@ const TABLE_READERS: Readers =
 const TABLE_WRITERS: Writers = Writers {
     scene: Some(SceneWriter::Meshes(MeshWriter {
         // Tables have no faces.
-        placement: |_, options| options.table.placement.with_export_triangulated_mesh(false),
+        placement: |_, options| {
+            options.table.placement.with_export_triangulated_mesh(false).with_dialect(Dialect::Common)
+        },
         only_triangles: false,
         triangulate: |scene, _, run| triangulate_scene(scene, run),
         write: table_job::write_points,

@@ -3,7 +3,7 @@
 //! Vertices: `x y z`, then, if requested and present in a mesh, `nx ny nz`, `s t` (Blender's names), `red green blue`
 //! and, unless it is 1 everywhere, `alpha`; then the vertex columns. If corners of one position have several uvs or
 //! normals, it is split (`split`). Normals per face become `nx ny nz` of the face. Values that only other meshes have
-//! are 0, or white for colors.
+//! are 0, or white for colors. In Blender's dialect, colors precede uvs, and missing ones are 0.
 
 use super::fields::{Pick, Picked, PlyColorForm, PlyField, PlyFieldsRows, PlyTurn};
 use super::split::{PlySplit, list_offsets};

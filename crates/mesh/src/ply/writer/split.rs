@@ -2,7 +2,8 @@
 //!
 //! A PLY vertex has one value of each attribute, so a position whose corners differ becomes several vertices. Positions
 //! keep their numbers and the values of their first corner; the other combinations follow after all positions. So
-//! references to positions (lines, points, a caller's) remain valid, and loose positions stay.
+//! references to positions (lines, points, a caller's) remain valid, and loose positions stay. Blender's dialect
+//! numbers vertices by their first corners instead.
 
 use super::tables::longest;
 use crate::corners::corner_uvs;
@@ -89,13 +90,14 @@ impl PlySplit {
         let has_normals = options.export_normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;
         let of_face = if has_uvs && mesh.uv_domain == Domain::Face { by_face(mesh)? } else { Vec::new() };
         let is_blenders = options.placement.dialect == Dialect::Blender;
-        // Equal uvs are one, even if they have different indices.
-        let values = match mesh.uv_domain {
-            Domain::Indexed if has_uvs && is_blenders => corner_uvs(mesh, [0.0; 2], run)?,
-            _ => None,
+        // Equal uvs are one, even if they have different indices, or belong to different faces.
+        let places = match mesh.uv_domain {
+            Domain::Indexed => &faces.corner_uvs[..],
+            _ => &of_face,
         };
+        let values = if has_uvs && is_blenders && !places.is_empty() { corner_uvs(mesh, [0.0; 2], run)? } else { None };
         let uvs = if let Some(values) = &values {
-            PlySource { stream: VerticesStream::Pairs(values), places: Some(&faces.corner_uvs) }
+            PlySource { stream: VerticesStream::Pairs(values), places: Some(places) }
         } else if has_uvs {
             PlySource::from_domain(mesh.uv_domain, VerticesStream::Pairs(&mesh.uvs), &faces.corner_uvs, &of_face)
         } else {
