@@ -5,7 +5,7 @@ Where they begin is in ``_scene``; the arrays are made by native code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeAlias
 
@@ -17,6 +17,9 @@ from polyhaul._mesh import Counts, Mesh, mesh_from_native
 
 #: A section of a mesh: from which counts to which, and its name.
 Cut: TypeAlias = "tuple[Counts, Counts, str]"
+
+#: The start of every mesh.
+NOTHING: Counts = (0, 0, 0, 0, 0, 0, 0)
 
 #: Which of the counts is that of faces.
 FACES = 3
@@ -128,7 +131,7 @@ class Part:
 Topologies: TypeAlias = "list[tuple[Any, Any, bool]]"
 
 
-def made_ahead(cuts: list[tuple[Mesh, Cut]], missing_uv: float, normals: bool, threads: int | None) -> Iterator[Part]:
+def made_ahead(cuts: list[tuple[Mesh, Cut]], missing_uv: float, normals: bool, threads: int | None) -> Generator[Part]:
     """The parts in order, while another thread makes the next ones and the topology of the last ones."""
 
     def make(mesh: Mesh, cuts: list[Cut]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Generic, Literal, TypeVar, overload
 
 import numpy as np
@@ -14,7 +14,7 @@ from polyhaul._arrays import Floats
 from polyhaul._material import Material, material_from_plain, material_to_plain
 from polyhaul._mesh import Counts, Mesh, mesh_from_native
 from polyhaul._options import AxisName
-from polyhaul._parts import FACES, Cut, Part, made_ahead
+from polyhaul._parts import FACES, NOTHING, Cut, Part, made_ahead
 from polyhaul._render import Render
 from polyhaul._report import Report
 from polyhaul._table import Table, table_from_plain
@@ -299,7 +299,7 @@ class Scene:
         missing_uv: float = math.nan,
         normals: bool = True,
         threads: int | None = None,
-    ) -> Iterator[Part]:
+    ) -> Generator[Part]:
         """The meshes of the scene, cut where objects begin, in the form that most programs use: see :class:`Part`.
 
         Another thread prepares the next ones while the caller takes these, so that a few of them are in memory at a
@@ -330,15 +330,15 @@ class Scene:
     def _cuts(self, mesh: Mesh, objects: list[Object], by_object: bool, by_group: bool) -> list[Cut]:
         """Where the parts of a mesh begin and end: the counts of its elements, and their names."""
         counts = mesh._counts
-        starts: dict[Counts, str] = {(0,) * len(counts): ""}
         if objects and objects[0]._start is None:
-            return [((0,) * len(counts), counts, objects[0].name)]
+            return [(NOTHING, counts, objects[0].name)]
+        starts: dict[Counts, str] = {NOTHING: ""}
         if by_object:
             starts |= {one._start: one.name for one in objects if one.kind == "object" and one._start}
         runs = mesh._data["group_runs"] if by_group else None
         for run in () if runs is None else runs.tolist():
-            *start, group = run
-            starts[tuple(start)] = mesh.groups[group] if group < len(mesh.groups) else ""
+            a, b, c, d, e, f, g, group = run
+            starts[a, b, c, d, e, f, g] = mesh.groups[group] if group < len(mesh.groups) else ""
         places = sorted(starts)
         cuts = [(start, end, starts[start]) for start, end in zip(places, [*places[1:], counts], strict=True)]
         # Positions before the first object or group are no part of their own.

@@ -98,7 +98,8 @@ def test_many_parts_are_the_sections_of_a_file(tmp_path: Path) -> None:
             assert part.name == one.name
             assert np.array_equal(part.positions, mesh.positions)
             assert np.array_equal(part.corner_positions, mesh.corner_positions)
-            assert np.array_equal(part.normals, mesh.per_corner("normals"))
+            normals = mesh.per_corner("normals")
+            assert part.normals is not None and normals is not None and np.array_equal(part.normals, normals)
             assert part.has_clean_faces == mesh.has_clean_faces()
             ends = np.stack([part.corner_positions, np.roll(part.corner_positions.reshape(-1, 3), -1, axis=1).reshape(-1)], axis=1)
             ends.sort(axis=1)
