@@ -228,23 +228,24 @@ def test_the_bytes_of_other_formats_are_those_of_blender(addon: Any, tmp_path: P
     assert compared
 
 
-@pytest.mark.parametrize("extension", ["obj", "ply"])
+@pytest.mark.parametrize("extension", ["obj", "ply", "stl"])
 def test_quads_are_cut_as_blender_cuts_them(empty: Any, tmp_path: Path, extension: str) -> None:
     """Flat ones, bent ones, and such that fold. Where both diagonals are as good, Blender's rounding decides."""
     made = random.Random(FIRST)
     corners = []
-    for number in range(600):
+    for number in range(8000):
         spread, height = (0.05, 0.2, 0.4, 0.8)[number % 4], (0, 1e-4, 0.3, 1)[number // 4 % 4]
         for x, y in ((0, 0), (1, 0), (1, 1), (0, 1)):
             corners.append((x + made.gauss(0, spread), y + made.gauss(0, spread), made.gauss(0, spread) * height))
     data = bpy.data.meshes.new("quads")
-    data.from_pydata(corners, [], [range(4 * number, 4 * number + 4) for number in range(600)])
+    data.from_pydata(corners, [], [range(4 * number, 4 * number + 4) for number in range(8000)])
     bpy.context.collection.objects.link(bpy.data.objects.new("quads", data))
     for name, module in (("theirs", bpy.ops.wm), ("ours", bpy.ops.polyhaul)):
         export = getattr(module, f"{extension}_export")
-        export(filepath=str(tmp_path / f"{name}.{extension}"), export_triangulated_mesh=True, export_normals=False)
+        options = {} if extension == "stl" else {"export_triangulated_mesh": True, "export_normals": False}
+        export(filepath=str(tmp_path / f"{name}.{extension}"), **options)
     ours, theirs = (tmp_path / f"{name}.{extension}" for name in ("ours", "theirs"))
-    if extension == "ply":
+    if extension != "obj":
         assert comparable(ours) == comparable(theirs)
     else:
         assert first_difference(lines(ours), lines(theirs)) is None

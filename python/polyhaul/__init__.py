@@ -58,8 +58,8 @@ from polyhaul._interop import (
 from polyhaul._io import convert, read, write
 from polyhaul._material import Material, Spectral, TextureMap, Xyz
 from polyhaul._mesh import Curve, Mesh
-from polyhaul._parts import Part
 from polyhaul._options import ImageOptions, Limits, ObjOptions, TextOptions, WriteOptions
+from polyhaul._parts import Part
 from polyhaul._polyhaul import __version__
 from polyhaul._preview import preview
 from polyhaul._profile import FileUse, Profile, Verdict, profile
@@ -106,8 +106,8 @@ __all__ = [
     "ObjOptions",
     "Object",
     "OutOfMemoryError",
-    "Part",
     "Parameter",
+    "Part",
     "PermissionDeniedError",
     "PolyhaulWarning",
     "Profile",

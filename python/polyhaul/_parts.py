@@ -67,7 +67,7 @@ class Part:
     uvs: Floats | None
     #: (c, 3) float32, NaN for corners without one; ``None`` if there are none.
     normals: Floats | None
-    #: Whether every corner has a normal other than zero.
+    #: Whether every corner has a finite normal other than zero.
     has_all_normals: bool
     #: (f,) int32: per face an index into ``materials``, -1 for none; ``None`` if the faces have no materials.
     material_slots: Slots | None

@@ -17,7 +17,7 @@ use std::ops::Range;
 /// # Examples
 ///
 /// ```
-/// use polyhaul_model::{Domain, Elements, Mesh, NONE};
+/// use polyhaul_model::{Domain, Elements, Mesh};
 /// use polyhaul_pipeline::options::RunOptions;
 ///
 /// let mesh = Mesh {

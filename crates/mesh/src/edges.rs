@@ -76,7 +76,7 @@ fn polygons(elements: &Elements) -> impl Iterator<Item = Result<&[u32]>> {
 }
 
 /// The edges found so far, in one list per position: that of the edge's lower position. Faces that follow each other
-/// share positions in most meshes, so a list is in the cache, where a hash table of all edges would not be.
+/// share positions in most meshes, so a list is in the cache, where a hash table of all edges would not be (beside Blender's: bench/python/inside.py).
 struct EdgeTable {
     edges: Vec<[u32; 2]>,
     /// The last edge of each position.
@@ -117,8 +117,8 @@ impl EdgeTable {
             at = self.before[at as usize];
             length += 1;
         }
-        let next = u32::try_from(self.edges.len())
-            .map_err(|_| Error::new(ErrorKind::Limit, "a mesh can have at most 2^32 - 1 edges"))?;
+        let next = u32::try_from(self.edges.len()).ok().filter(|&next| next != NONE);
+        let next = next.ok_or_else(|| Error::new(ErrorKind::Limit, "a mesh can have at most 2^32 - 1 edges"))?;
         if length < LONGEST {
             self.last[edge[0] as usize] = next;
         } else if let Some(&known) = self.more.get(&edge) {

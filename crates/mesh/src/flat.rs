@@ -6,7 +6,7 @@
 use crate::clean::has_clean_faces;
 use crate::corners::{normals_of, uvs_of};
 use crate::edges::{Edges, edges};
-use crate::section::{SectionPositions, section};
+use crate::section::{SectionPositions, groups, section};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Counts, Curve, Domain, Elements, Mesh, NONE, Run};
 use polyhaul_pipeline::options::RunOptions;
@@ -146,7 +146,8 @@ pub fn topologies(meshes: &[&Mesh], options: &RunOptions) -> Result<Vec<Topology
     Ok(all)
 }
 
-/// The mesh without what is per corner or per face in sections.
+/// The mesh without what is per corner or per face in sections, and without groups, of which a file may have a hundred
+/// thousand.
 fn bare(mesh: &Mesh) -> Result<Mesh> {
     let elements = |all: &Elements| -> Result<Elements> {
         let (offsets, corner_positions) = (all.offsets.try_clone()?, all.corner_positions.try_clone()?);
@@ -161,8 +162,6 @@ fn bare(mesh: &Mesh) -> Result<Mesh> {
         lines: elements(&mesh.lines)?,
         points: mesh.points.try_clone()?,
         curves: mesh.curves.iter().map(curve).collect(),
-        group_runs: mesh.group_runs.iter().map(|run| Run { at: without_values(run.at), ..*run }).collect(),
-        groups: mesh.groups.clone(),
         sharp_edges: mesh.sharp_edges.try_clone()?,
         vertex_groups: mesh.vertex_groups.clone(),
         vertex_columns: mesh.vertex_columns.clone(),
@@ -183,6 +182,9 @@ fn flat_section(
     options: &FlatOptions,
     threads: usize,
 ) -> Result<FlatSection> {
+    let (mut group_runs, groups) = groups(mesh, start, end)?;
+    // A section has other positions, uvs and normals than its range of the mesh.
+    group_runs.iter_mut().for_each(|run| run.at = Counts { positions: 0, ..without_values(run.at) });
     let own = section(bare, without_values(start), without_values(end), SectionPositions::Used)?;
     let faces = start.faces as usize..end.faces as usize;
     let (face_materials, materials) = slots(mesh, faces.clone())?;
@@ -194,10 +196,10 @@ fn flat_section(
         normal_domain: Domain::Corner,
         face_materials: face_materials.into(),
         face_smooth: smooth(mesh, faces)?.into(),
+        group_runs,
+        groups,
         ..own
     };
-    // A section has other positions than its range of the mesh.
-    flat.group_runs.iter_mut().for_each(|run| run.at.positions = 0);
     flat.move_curves_behind();
     let is_normal = |normal: &[f32; 3]| normal.iter().all(|part| part.is_finite()) && *normal != [0.0; 3];
     let has_all_normals = !flat.normals.is_empty() && flat.normals.iter().all(is_normal);

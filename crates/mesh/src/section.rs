@@ -321,7 +321,7 @@ fn runs(all: &[Run], start: Counts, end: Counts) -> Result<Vec<Run>> {
 }
 
 /// The groups of a section, of which a file may have a hundred thousand: the runs, and the names that they count in.
-fn groups(mesh: &Mesh, start: Counts, end: Counts) -> Result<(Vec<Run>, Vec<String>)> {
+pub(crate) fn groups(mesh: &Mesh, start: Counts, end: Counts) -> Result<(Vec<Run>, Vec<String>)> {
     let mut some = runs(&mesh.group_runs, start, end)?;
     let mut names = Vec::new();
     let mut numbers: HashMap<u32, u32> = HashMap::new();
