@@ -103,6 +103,7 @@ def blender(rounds: int) -> None:
         "777 objects of 1,968 faces": lambda: many(777, 1),
     }
     calls(rounds, monkey)
+    own_calls(rounds, monkey)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         for name, make in scenes.items():
             for kind in ("obj", "ply", "stl"):
@@ -146,6 +147,64 @@ def calls(rounds: int, monkey: Callable[[int], None]) -> None:
     alternate("validate / has_clean_faces", rounds, lambda: None, data.validate, mesh.has_clean_faces)
     encode = partial(data.normals_split_custom_set, normals)
     alternate("normals_split_custom_set / attribute", 1, no_normals, encode, attribute)
+    scene = polyhaul.Scene()
+    scene.add(mesh)
+
+    def no_edges() -> None:
+        data.edges.foreach_set("select", np.zeros(len(data.edges), np.bool_))
+
+    update = partial(data.update, calc_edges=True)
+    alternate("update(calc_edges) / edges of parts", rounds, no_edges, update, lambda: next(scene.parts()).edges)
+
+
+def own_calls(rounds: int, monkey: Callable[[int], None]) -> None:
+    """What Blender itself takes for 2,000 objects: to make them of arrays that are there, and to hand out their arrays."""
+    import bpy
+    import numpy as np
+
+    monkey(0)
+    data = bpy.context.object.data
+    fields = {"position": ("vector", np.float32, 3), ".corner_vert": ("value", np.int32, 1), ".edge_verts": ("value", np.int32, 2)}
+    fields[".corner_edge"] = ("value", np.int32, 1)
+
+    def taken(data: object) -> dict[str, np.ndarray]:
+        arrays = {}
+        for name, (field, dtype, width) in fields.items():
+            values = data.attributes[name].data
+            arrays[name] = np.empty(len(values) * width, dtype)
+            values.foreach_get(field, arrays[name])
+        return arrays
+
+    arrays, uvs = taken(data), np.zeros(2 * len(data.loops), np.float32)
+    starts = np.empty(len(data.polygons), np.int32)
+    data.polygons.foreach_get("loop_start", starts)
+
+    def make() -> None:
+        for number in range(2000):
+            made = bpy.data.meshes.new(f"made {number}")
+            made.vertices.add(len(arrays["position"]) // 3)
+            made.loops.add(len(arrays[".corner_vert"]))
+            made.polygons.add(len(starts))
+            made.edges.add(len(arrays[".edge_verts"]) // 2)
+            made.polygons.foreach_set("loop_start", starts)
+            for name, (field, *_) in fields.items():
+                made.attributes[name].data.foreach_set(field, arrays[name])
+            made.uv_layers.new(name="UVMap", do_init=False).uv.foreach_set("vector", uvs)
+            made.update()
+            bpy.context.collection.objects.link(bpy.data.objects.new(made.name, made))
+        bpy.context.view_layer.update()
+
+    def take() -> None:
+        for shown in bpy.context.evaluated_depsgraph_get().object_instances:
+            taken(shown.object.data)
+
+    times: dict[str, list[float]] = {"made": [], "read": []}
+    for _ in range(rounds):
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        times["made"].append(seconds(make))
+        times["read"].append(seconds(take))
+    for name, own in times.items():
+        print(f"2,000 objects of 500 faces, {name} by Blender's own calls: {min(own):.3f} / {sorted(own)[rounds // 2]:.3f} s", flush=True)
 
 
 def readers(folder: Path, rounds: int) -> None:

@@ -1,0 +1,64 @@
+"""Reading and converting with more and more threads: `curves.py POLYHAUL FOLDER [MB] [ROUNDS]`.
+
+POLYHAUL is the command. Makes an OBJ of about MB megabytes (1600) in FOLDER, which should be in memory, and other formats of it, and
+prints rows of a table in Markdown: seconds of whole processes as minimum / median, and how many times less the minimum is
+than that of one thread. Threads are powers of two up to the cores that there are.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+#: Positions along a side of the grid that is written, and about how many MB its text has.
+SIDE, SIDE_MB = 1500, 268
+
+
+def grid(path: Path, copies: int) -> None:
+    """Writes a bumpy grid of quads with normals; copies use the same positions again."""
+    made = random.Random(1)
+    numbers = range(SIDE * SIDE)
+    rows = [f"v {at % SIDE / SIDE + made.random() * 1e-3:.6f} {at // SIDE / SIDE:.6f} {made.random():.6f}\n" for at in numbers]
+    rows += [f"vn {made.random():.4f} {made.random():.4f} 0.5000\n" for _ in numbers]
+    for at in (y * SIDE + x + 1 for y in range(SIDE - 1) for x in range(SIDE - 1)):
+        corners = (at, at + 1, at + SIDE + 1, at + SIDE)
+        rows.append("f " + " ".join(f"{corner}//{corner}" for corner in corners) + "\n")
+    text = "".join(rows).encode()
+    with path.open("wb") as file:
+        for _ in range(copies):
+            file.write(text)
+
+
+def run(*command: str) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def main(polyhaul: str, folder: str, megabytes: str = "1600", rounds: str = "5") -> None:
+    place = Path(folder)
+    obj, ply, text, stl, zst, gz = (str(place / name) for name in ("a.obj", "a.ply", "text.ply", "a.stl", "a.obj.zst", "a.obj.gz"))
+    grid(Path(obj), max(int(megabytes) // SIDE_MB, 1))
+    for target, *options in ((ply,), (text, "--ascii"), (stl,), (zst,), (gz,)):
+        run(polyhaul, "convert", obj, target, *options)
+    jobs = {f"read {Path(it).name}, {os.path.getsize(it) / 1e6:.0f} MB": ("info", it) for it in (obj, ply, text, stl, zst, gz)}
+    jobs |= {f"{Path(it).name} to OBJ": ("convert", it, str(place / "out.obj")) for it in (obj, stl)}
+    counts = [1 << power for power in range((os.cpu_count() or 1).bit_length())]
+    print("| threads | " + " | ".join(f"{count}" for count in counts) + " |\n| --- |" + " ---: |" * len(counts))
+    for name, job in jobs.items():
+        cells, first = [], 0.0
+        for count in counts:
+            times = sorted(run(polyhaul, *job, "--threads", str(count)) for _ in range(int(rounds)))
+            first = first or times[0]
+            cells.append(f"{times[0]:.3f} / {times[len(times) // 2]:.3f} ({first / times[0]:.1f}×)")
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
