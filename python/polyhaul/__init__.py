@@ -10,12 +10,13 @@
 :func:`import_texture` converts images to GPU textures.
 :func:`savetxt` and :func:`format_rows` format arrays and records as text, :func:`loadtxt` parses text into an array.
 :class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material`, :class:`Table` and :class:`Image` hold the data;
-:class:`Render` holds a renderer scene. :func:`profile` reports what jobs waited for. Errors derive from :class:`Error` and
+:class:`Render` holds a renderer scene. :func:`batch` converts libraries of assets. :func:`profile` reports what jobs waited for. Errors derive from :class:`Error` and
 have the place of the problem.
 """
 
 from polyhaul._accelerate import accelerate
 from polyhaul._arrays import NONE
+from polyhaul._batch import Manifest, batch, read_manifest
 from polyhaul._errors import (
     CancelledError,
     ClosedPipeError,
@@ -98,6 +99,7 @@ __all__ = [
     "Limits",
     "Lists",
     "MalformedError",
+    "Manifest",
     "Material",
     "Mesh",
     "Moved",
@@ -130,6 +132,7 @@ __all__ = [
     "Xyz",
     "__version__",
     "accelerate",
+    "batch",
     "convert",
     "format_rows",
     "from_meshio",
@@ -143,6 +146,7 @@ __all__ = [
     "profile",
     "read",
     "read_image",
+    "read_manifest",
     "read_table",
     "read_tables",
     "savetxt",

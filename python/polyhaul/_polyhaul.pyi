@@ -103,6 +103,9 @@ def read(
     turn: tuple[tuple[str, str] | None, float],
     writable: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]: ...
+#: Whether native code opens URLs of S3, Google, Azure and web servers.
+CAN_OPEN_URLS: bool
+
 def run_command(words: list[str]) -> int: ...
 def mesh_section(
     mesh: NativeMesh, start: tuple[int, ...], end: tuple[int, ...], used_only: bool

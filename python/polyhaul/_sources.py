@@ -10,6 +10,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote
 
+from ._polyhaul import CAN_OPEN_URLS
+
 
 class BinaryReader(Protocol):
     """A file object to read from: ``read(n)`` returns at most ``n`` bytes, none only at the end."""
@@ -36,6 +38,8 @@ _Answer: TypeAlias = Callable[[str], dict[str, Any] | None]
 Target: TypeAlias = str | os.PathLike[str] | BinaryWriter
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+#: URLs that native code opens, unless they are a chain of fsspec.
+_NATIVE_URL = re.compile(r"(s3|gs|az|https?)://(?!.*::)", re.IGNORECASE | re.DOTALL)
 
 
 @contextmanager
@@ -98,10 +102,10 @@ def _sibling(url: str, name: str) -> str | None:
 
 
 def _path(place: Any) -> str | bytes | None:
-    """The path that is meant, where one is: URLs of files are paths too."""
+    """The path that is meant, where one is: URLs of files are paths too, and so are those that native code opens."""
     if not isinstance(place, str):
         return os.fspath(place) if isinstance(place, os.PathLike) else None
-    if not _URL.match(place):
+    if not _URL.match(place) or (CAN_OPEN_URLS and _NATIVE_URL.match(place)):
         return place
     match = re.match(r"file://(?:localhost)?(/.*)", place, re.IGNORECASE | re.DOTALL)
     path = unquote(match[1]) if match and "::" not in place else None

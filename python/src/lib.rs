@@ -65,6 +65,7 @@ mod _polyhaul {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("CAN_OPEN_URLS", cfg!(feature = "cloud"))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -258,6 +258,6 @@ def test_urls_go_through_fsspec(cube: Path) -> None:
 def test_urls_without_fsspec_say_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(ImportError, match="pip install fsspec"):
-        polyhaul.read("s3://bucket/x.obj")
+        polyhaul.read("sftp://host/x.obj")
     with pytest.raises(ImportError, match="pip install fsspec"):
-        polyhaul.write(polyhaul.Scene(), "s3://bucket/x.obj")
+        polyhaul.write(polyhaul.Scene(), "sftp://host/x.obj")

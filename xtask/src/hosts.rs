@@ -1,6 +1,6 @@
-//! The steps `blender` and `neighbors` of `cargo xtask test`: what runs inside other programs, tested in these.
+//! The steps `blender`, `neighbors` and `ray` of `cargo xtask test`: what runs inside other programs, tested in these.
 //!
-//! Both take the wheel that the step `python` built. What they need is large: where it cannot be installed, they are
+//! All take the wheel that the step `python` built. What they need is large: where it cannot be installed, they are
 //! skipped.
 
 use crate::python::{self, Place};
@@ -33,6 +33,19 @@ pub(crate) fn neighbors(tally: &mut Tally) -> Outcome {
         wheel.is_some_and(|wheel| place.install_only(&wheel)) && place.install_only(&source.join("pyvista"))
     };
     step(&place, version, "PyVista, trimesh or meshio", install, tally, &["neighbors"])
+}
+
+/// Tests the engine of `polyhaul batch` that is a Ray cluster, on one of two nodes.
+pub(crate) fn ray(tally: &mut Tally) -> Outcome {
+    let source = root::root().join("python");
+    let place = Place {
+        folder: python::target().join("ray"),
+        requirements: source.join("requirements-ray.txt"),
+        source: source.clone(),
+    };
+    let version = "import sys; sys.exit(sys.version_info < (3, 11))";
+    let install = |place: &Place| python::wheel().is_some_and(|wheel| place.install_only(&wheel));
+    step(&place, version, "Ray", install, tally, &["cluster"])
 }
 
 fn step(

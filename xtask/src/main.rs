@@ -1,5 +1,5 @@
 //! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask
-//! blender`, `cargo xtask neighbors`, `cargo xtask header`, `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask
+//! blender`, `cargo xtask neighbors`, `cargo xtask ray`, `cargo xtask header`, `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask
 //! deny`, `cargo xtask faults`, `cargo xtask bench`.
 //!
 //! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`). Nothing
@@ -31,6 +31,7 @@ usage: cargo xtask CHORE
   python                     build, install and test the Python package (a step of test)
   blender                    test the extension inside Blender's module for Python (a step of test; after python)
   neighbors                  test conversions for PyVista, trimesh and meshio (a step of test; after python)
+  ray                        test batches on a Ray cluster of two nodes (a step of test; after python)
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
   api                        write the public interface of the Rust crates to public-api.txt (compared by test)
   header                     generate crates/capi/include/polyhaul.h from the sources
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         ["python"] => test::python(),
         ["blender"] => test::host("blender", hosts::blender),
         ["neighbors"] => test::host("neighbors", hosts::neighbors),
+        ["ray"] => test::host("ray", hosts::ray),
         ["wheels", targets @ ..] => wheels::main(targets),
         ["header"] => capi::header(),
         ["install-c", rest @ ..] => capi::install(rest).unwrap_or_else(usage_error),

@@ -96,6 +96,7 @@ pub(crate) fn main(quick: bool) -> ExitCode {
     if !quick {
         run.step("blender", hosts::blender);
         run.step("neighbors", hosts::neighbors);
+        run.step("ray", hosts::ray);
         run.step("doc tests", |tally| tests(&["--doc"], tally));
         run.step("documentation", |_| documentation());
         run.step("public interface", |_| api::step());

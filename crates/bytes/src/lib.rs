@@ -8,9 +8,11 @@
 //!   member; [`SeekTable`]: where the members of zstd are.
 //! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Throttle`]: a rate and a latency for sources and sinks, as if the device were slower.
+//! - [`place`]: paths and URLs, asked the same questions; with the feature `cloud`, URLs are sources and sinks.
 //! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
 //!
-//! Except for compression, it never interprets the bytes. It starts no threads and handles no signals. It keeps one
+//! Except for compression, it never interprets the bytes. It starts no threads and handles no signals
+//! (URLs are served by the thread of `polyhaul-cloud`). It keeps one
 //! process-wide list, of the temporary files in use, so that a program that is interrupted can call
 //! [`remove_temporaries`].
 //!
@@ -46,6 +48,8 @@ mod error;
 mod host;
 mod layer;
 mod memory;
+pub mod place;
+mod remote;
 mod sink;
 mod source;
 mod stop;

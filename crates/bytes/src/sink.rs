@@ -15,6 +15,8 @@ use crate::error::retry;
 use crate::host::{HostSink, HostWrite};
 use crate::layer::{Disk, Layer};
 use crate::memory::reserve;
+use crate::place;
+use crate::remote::RemoteUpload;
 use crate::stop::Stop;
 use crate::throttle::Throttle;
 use file::{CompleteFile, FileSink, PlacedFile};
@@ -26,6 +28,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use xxhash_rust::xxh3::Xxh3Default;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +41,8 @@ pub struct FileOptions {
     /// Another file of the same folder takes its place after this one, in [`Complete::put_all_in_place`], which syncs
     /// the folder for both.
     pub is_part: bool,
+    /// Whether [`Finished::hash`] is wanted: it costs about 50 us per MB.
+    pub hash: bool,
 }
 
 impl FileOptions {
@@ -45,6 +50,13 @@ impl FileOptions {
     #[must_use]
     pub fn with_durable(mut self, durable: bool) -> Self {
         self.durable = durable;
+        self
+    }
+
+    /// Sets [`FileOptions::hash`].
+    #[must_use]
+    pub fn with_hash(mut self, hash: bool) -> Self {
+        self.hash = hash;
         self
     }
 
@@ -64,6 +76,8 @@ pub struct Finished {
     pub counters: Snapshot,
     /// The bytes of [`Sink::memory`]; `None` for all other sinks.
     pub bytes: Option<Vec<u8>>,
+    /// XXH3 of what was written (128 bits), if [`FileOptions::hash`] asked for it.
+    pub hash: Option<u128>,
 }
 
 /// A place to write to, from front to back. Dropping it without [`Sink::finish`] abandons the output: a file keeps its
@@ -84,6 +98,7 @@ pub struct Sink<'a> {
     kind: SinkKind<'a>,
     counters: Arc<Counters>,
     failed: bool,
+    hash: Option<Box<Xxh3Default>>,
 }
 
 enum SinkKind<'a> {
@@ -91,6 +106,7 @@ enum SinkKind<'a> {
     Memory(Vec<u8>),
     Writer(Box<dyn Write + Send + 'a>),
     Host(HostSink<'a>),
+    Upload(RemoteUpload),
 }
 
 impl<'a> Sink<'a> {
@@ -100,6 +116,8 @@ impl<'a> Sink<'a> {
     /// target is replaced. The new file has the mode of the old one (and its owner, if the system allows that), or 0666
     /// less the umask. Other hard links to the old file keep the old content; access lists and extended attributes are
     /// not carried over.
+    ///
+    /// A URL is an upload, which becomes visible when the sink is finished: see [`place`].
     ///
     /// Anything but a regular file (a device, a FIFO, `/dev/stdout`, `/dev/fd/N`) is written directly.
     ///
@@ -132,8 +150,18 @@ impl<'a> Sink<'a> {
     }
 
     fn create(layer: Arc<dyn Layer>, path: &Path, options: FileOptions, stop: Stop) -> io::Result<Self> {
+        if place::is_url(path) {
+            let upload = RemoteUpload::create(&place::url_text(path)?, &stop)?;
+            return Ok(Self::new(place::shown(path), SinkKind::Upload(upload)).hashed(options));
+        }
+        place::check_scheme(path)?;
         let file = FileSink::create(layer, path, options, stop)?;
-        Ok(Self::new(path.display().to_string(), SinkKind::File(file)))
+        Ok(Self::new(path.display().to_string(), SinkKind::File(file)).hashed(options))
+    }
+
+    fn hashed(mut self, options: FileOptions) -> Self {
+        self.hash = options.hash.then(Box::default);
+        self
     }
 
     /// Standard output. Text buffered by `std::io::stdout` is written first.
@@ -172,7 +200,7 @@ impl<'a> Sink<'a> {
         // A pipe or a device lies on no disk.
         let is_file = matches!(&kind, SinkKind::File(file) if file.is_replacement());
         Trace::opened(&name, FileKind { is_output: true, is_file, is_memory }, &counters);
-        Sink { name, kind, counters, failed: false }
+        Sink { name, kind, counters, failed: false, hash: None }
     }
 
     /// The same sink at no more than the rate of `throttle`.
@@ -205,6 +233,9 @@ impl<'a> Sink<'a> {
             _ => self.write_parts(bytes),
         };
         self.failed = result.is_err();
+        if let Some(hash) = &mut self.hash {
+            hash.update(bytes);
+        }
         result
     }
 
@@ -256,8 +287,13 @@ impl<'a> Sink<'a> {
                 host.finish(&self.counters)?;
                 CompleteKind::Writer
             }
+            SinkKind::Upload(mut upload) => {
+                self.counters.waiting(|| upload.complete())?;
+                CompleteKind::Upload(upload)
+            }
         };
-        Ok(Complete { kind, counters: self.counters })
+        let hash = self.hash.map(|hash| hash.digest128());
+        Ok(Complete { kind, counters: self.counters, hash })
     }
 }
 
@@ -293,11 +329,13 @@ impl Write for Sink<'_> {
 pub struct Complete {
     kind: CompleteKind,
     counters: Arc<Counters>,
+    hash: Option<u128>,
 }
 
 enum CompleteKind {
     File(CompleteFile),
     Memory(Vec<u8>),
+    Upload(RemoteUpload),
     Writer,
 }
 
@@ -355,9 +393,13 @@ impl Complete {
         let (placed, bytes) = match self.kind {
             CompleteKind::File(file) => (Some(self.counters.waiting(|| file.rename())?), None),
             CompleteKind::Memory(data) => (None, Some(data)),
+            CompleteKind::Upload(upload) => {
+                self.counters.waiting(|| upload.put_in_place())?;
+                (None, None)
+            }
             CompleteKind::Writer => (None, None),
         };
-        Ok((placed, Finished { counters: self.counters.snapshot(), bytes }))
+        Ok((placed, Finished { counters: self.counters.snapshot(), bytes, hash: self.hash }))
     }
 }
 
@@ -372,6 +414,7 @@ impl SinkKind<'_> {
         match self {
             SinkKind::File(file) => file.write(bytes),
             SinkKind::Writer(writer) => writer.write(bytes),
+            SinkKind::Upload(upload) => upload.write(bytes),
             SinkKind::Host(_) => Err(io::ErrorKind::Unsupported.into()),
             SinkKind::Memory(data) => {
                 reserve(data, bytes.len())?;

@@ -1,6 +1,6 @@
 //! Where bytes come from: a file, standard input, memory, or a host's reader or callbacks.
 //!
-//! A regular file is *positioned*: any thread reads any range. Everything else is a *stream*, read in order under a
+//! A regular file is *positioned*: any thread reads any range; so is an object of a store. Everything else is a *stream*, read in order under a
 //! lock. A source never returns fewer bytes than requested except at the end, never asks a stream for less than 64 KiB,
 //! and keeps no more than two blocks that were peeked at. For small sequential reads see `buffer`.
 
@@ -9,6 +9,8 @@ use crate::compress::{Codec, Members};
 use crate::error::{repeat, retry};
 use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
 use crate::memory::grow;
+use crate::place;
+use crate::remote::{self, Remote, RemoteObject};
 use crate::stop::{Stop, StoppableReader};
 use crate::throttle::{Fetched, Throttle};
 use polyhaul_trace::Counters;
@@ -77,6 +79,7 @@ fn copy_peeked(peeked: &[Peeked; 2], offset: u64, out: &mut [u8]) -> usize {
 
 enum SourceKind<'a> {
     File(RegularFile),
+    Remote(RemoteObject),
     Stream(Mutex<Stream<'a>>),
     Host(View<'a>),
     Part(Source<'a>, Range<u64>),
@@ -97,7 +100,7 @@ impl<'a> Shared<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Opens a path given by the user: a regular file is positioned; a FIFO or device is a stream. Opening or reading a
+    /// Opens a path or a URL given by the user: a regular file is positioned; a FIFO or device is a stream. Opening or reading a
     /// FIFO waits for its writer.
     ///
     /// `/dev/stdin` and `/dev/fd/N` continue at the position of that descriptor. Files of length 0 are streams, since
@@ -120,6 +123,10 @@ impl<'a> Source<'a> {
     }
 
     fn open_with(path: &Path, stop: Stop) -> io::Result<Self> {
+        if place::is_url(path) {
+            return Self::open_url(path, &stop);
+        }
+        place::check_scheme(path)?;
         #[cfg(unix)]
         if let Some(file) = crate::descriptor::duplicate(path)? {
             return Self::from_file(file, None, display(path), stop);
@@ -143,6 +150,9 @@ impl<'a> Source<'a> {
     /// Errors of the system; `IsADirectory` for a folder; `InvalidInput` for a FIFO, a device or a socket.
     pub fn open_regular(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
+        if place::is_url(path) {
+            return Self::open_url(path, &Stop::default());
+        }
         // Checked before opening, since opening a device may already have an effect.
         refuse_irregular(&fs::metadata(path)?)?;
         let file = open_without_waiting(path)?;
@@ -150,6 +160,18 @@ impl<'a> Source<'a> {
         refuse_irregular(&metadata)?;
         let regular = RegularFile::new(file, 0, &metadata);
         Ok(Self::new(display(path), SourceKind::File(regular), Phase::Read))
+    }
+
+    /// Opens an object of a store: positioned, unless its server knows no ranges.
+    fn open_url(url: &Path, stop: &Stop) -> io::Result<Self> {
+        let name = place::shown(url);
+        if place::is_folder(url) {
+            return Err(directory_error());
+        }
+        Ok(match remote::open(&place::url_text(url)?, stop)? {
+            Remote::Object(object) => Self::new(name, SourceKind::Remote(object), Phase::Read),
+            Remote::Stream(stream) => Self::new(name, SourceKind::Stream(Mutex::new(Stream::new(stream))), Phase::Read),
+        })
     }
 
     /// Standard input from its current position; positioned if it is a regular file. Bytes buffered by `std::io::stdin`
@@ -311,6 +333,7 @@ impl<'a> Source<'a> {
     pub fn len(&self) -> Option<u64> {
         match &self.shared.kind {
             SourceKind::File(file) => Some(file.len),
+            SourceKind::Remote(object) => Some(object.len()),
             SourceKind::Memory(memory) => Some((**memory).as_ref().len() as u64),
             SourceKind::Members(members) => Some(members.len()),
             SourceKind::Host(view) => Some(view.len()),
@@ -376,7 +399,7 @@ impl<'a> Source<'a> {
     /// `Unsupported` for a stream; `UnexpectedEof` if a file ends before the size it had when it was opened; errors of
     /// the system.
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        if !matches!(self.shared.kind, SourceKind::File(_) | SourceKind::Members(_)) {
+        if !matches!(self.shared.kind, SourceKind::File(_) | SourceKind::Remote(_) | SourceKind::Members(_)) {
             return self.fetch(offset, out);
         }
         let peeked = lock(&self.shared.peeked)?.clone();
@@ -395,7 +418,7 @@ impl<'a> Source<'a> {
     /// Like [`Source::read_at`].
     pub fn peek_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
-            SourceKind::File(_) | SourceKind::Members(_) => {}
+            SourceKind::File(_) | SourceKind::Remote(_) | SourceKind::Members(_) => {}
             SourceKind::Memory(memory) => return Ok(copy_from((**memory).as_ref(), offset, out)),
             _ => return self.read_at(offset, out),
         }
@@ -420,6 +443,7 @@ impl<'a> Source<'a> {
     fn fetch(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             SourceKind::File(file) => file.read_at(offset, out, &self.shared.counters),
+            SourceKind::Remote(object) => self.shared.counters.transfer(|| object.read_at(offset, out)),
             SourceKind::Memory(memory) => {
                 self.shared.counters.transfer(|| Ok(copy_from((**memory).as_ref(), offset, out)))
             }

@@ -3,6 +3,7 @@
 //! Nothing is opened or read here. `values` parses values of options; `manual` generates completions and man pages from
 //! these declarations.
 
+pub mod batch;
 pub mod diff;
 pub mod layers;
 pub mod limits;
@@ -69,6 +70,8 @@ pub enum Command {
     Diff(diff::DiffArgs),
     /// Draw pictures of scenes, point clouds and images
     Preview(preview::PreviewArgs),
+    /// Convert a library of assets: resumable, on one machine or a cluster, with errors as data
+    Batch(Box<batch::BatchArgs>),
     /// Convert images to GPU textures with mipmaps and block compression
     Texture(texture::TextureArgs),
     /// Run a program and report its file I/O and the locks it waited for
@@ -287,7 +290,9 @@ impl ConvertArgs {
     pub fn output(&self) -> &Path {
         self.paths.last().map_or(Path::new(""), |output| output)
     }
+}
 
+impl StyleArgs {
     /// The requested compression in the library's form, which checks the combination.
     pub fn compression(&self) -> Result<Compression> {
         let codec = match self.compress {
@@ -345,6 +350,17 @@ pub struct ConvertArgs {
     // With an argument of its own, the output would have to follow the inputs without options in between (clap 4.6).
     #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
+    /// Several files at once.
+    #[command(flatten)]
+    pub many: many::ManyArgs,
+    /// How to read and write.
+    #[command(flatten)]
+    pub style: StyleArgs,
+}
+
+/// How an asset is read and written, whatever it is converted for.
+#[derive(Debug, Args)]
+pub struct StyleArgs {
     /// Format of the output [default: from the file extension; obj for standard output]
     #[arg(long, value_name = "FORMAT", value_parser = format::output_parser())]
     pub to: Option<Format>,
@@ -357,9 +373,6 @@ pub struct ConvertArgs {
     /// Sync the file and its folder to disk before returning
     #[arg(long)]
     pub durable: bool,
-    /// Several files at once.
-    #[command(flatten)]
-    pub many: many::ManyArgs,
     /// How to read.
     #[command(flatten)]
     pub read: ReadArgs,
@@ -585,6 +598,7 @@ impl Command {
             Command::Validate(_) => "validate",
             Command::Diff(_) => "diff",
             Command::Preview(_) => "preview",
+            Command::Batch(_) => "batch",
             Command::Texture(_) => "texture",
             Command::Demo(_) => "demo",
             Command::Completions(_) => "completions",

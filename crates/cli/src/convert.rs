@@ -1,14 +1,15 @@
 //! `polyhaul convert IN... OUT`. Several inputs are in [`many`].
 
-mod many;
+pub mod many;
 
-use crate::args::{Command, ConvertArgs};
+use crate::args::{Command, ConvertArgs, StyleArgs};
 use crate::contents::{self, Pixels};
 use crate::session::{JsonTo, Session};
 use crate::{DONE, console, format, human, json};
 use polyhaul::inspect::{Contents, ImageSummary};
 use polyhaul::model::Table;
 use polyhaul::model::render::Render;
+use polyhaul::place;
 use polyhaul::{Content, Format, Report, Result, WriteOptions};
 use serde::Serialize;
 use std::path::Path;
@@ -156,8 +157,8 @@ pub fn run(session: &Session, args: &ConvertArgs) -> u8 {
 fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Report)> {
     // All options are checked before anything is read.
     let input = args.inputs().first().map_or(Path::new(""), |input| input);
-    let to = format::of_output(args.output(), args.to)?;
-    let (read, write) = (session.read_options(&args.read)?, write_options(session, args, input, to)?);
+    let to = format::of_output(args.output(), args.style.to)?;
+    let (read, write) = (session.read_options(&args.style.read)?, write_options(session, &args.style, input, to)?);
     let mut content = What::Tables { tables: Vec::new() };
     let done = session.convert([input, args.output()], &read, &write, |found, report| {
         session.show_warnings(report);
@@ -165,11 +166,12 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Rep
     })?;
     session.show_warnings(&done.writing);
     let report = done.report();
-    let (input, output) = (input.display().to_string(), args.output().display().to_string());
+    let (input, output) = (place::shown(input), place::shown(args.output()));
     Ok((ConvertDetails { input, output, codec: json::codec(&report), content }, report))
 }
 
-fn write_options(session: &Session, args: &ConvertArgs, input: &Path, to: Format) -> Result<WriteOptions> {
+/// The options for writing the output of `input` in the format `to`.
+pub fn write_options(session: &Session, args: &StyleArgs, input: &Path, to: Format) -> Result<WriteOptions> {
     Ok(args
         .formats(input, to)?
         .with_format(Some(to))

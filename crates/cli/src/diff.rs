@@ -4,6 +4,7 @@ use crate::args::diff::DiffArgs;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, USAGE, console, format, human, many};
 use polyhaul::diff::{Comparison, Difference};
+use polyhaul::place;
 use polyhaul::{ErrorKind, Input};
 use serde::Serialize;
 use std::path::Path;
@@ -66,8 +67,8 @@ fn show(session: &Session, args: &DiffArgs, found: &Comparison) -> u8 {
     }
     session.show_work(&found.report);
     let details = DiffDetails {
-        first: args.first.display().to_string(),
-        second: args.second.display().to_string(),
+        first: place::shown(&args.first),
+        second: place::shown(&args.second),
         equal: found.is_equal(),
         kind: found.kind,
         tolerance: args.tolerance,

@@ -25,5 +25,5 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// A failed operation of the system on a path.
 pub fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
-    Error::io(doing, &path.display().to_string(), error)
+    Error::io(doing, &polyhaul::place::shown(path), error)
 }

@@ -1,8 +1,15 @@
 //! Numbers, sizes and names for people.
 
 use polyhaul::Report;
+use polyhaul::place;
 use polyhaul::printable::printable;
 pub use polyhaul::report::{count, day};
+use std::path::Path;
+
+/// A path or a URL, without what may be secret in it.
+pub fn path(path: &Path) -> String {
+    safe(&place::shown(path))
+}
 
 /// A size: `104.2 MB`.
 pub fn bytes(value: u64) -> String {

@@ -7,6 +7,7 @@ use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many, standard};
 use polyhaul::inspect::{self, Inventory};
 use polyhaul::many::claimed_bytes;
+use polyhaul::place;
 use polyhaul::{Error, ErrorKind, ReadOptions, Report};
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -82,7 +83,7 @@ fn look(session: &Session, path: &Path, options: ReadOptions) -> InfoFound {
         Err(error) => InfoFound { path, result: Err(error), report: Report::default(), text },
         Ok((inventory, report)) if session.everywhere.json => InfoFound { path, result: Ok(inventory), report, text },
         Ok((inventory, report)) => {
-            let (name, size) = (human::safe(&path.display().to_string()), human::input(&report));
+            let (name, size) = (human::path(&path), human::input(&report));
             let text = format!("{name}  ({size})\n{}", table(&inventory));
             InfoFound { path, result: Ok(inventory), report, text }
         }
@@ -113,7 +114,7 @@ fn finish(session: &Session, all: &[InfoFound], ended: Option<Error>) -> u8 {
     }
     let details = match all {
         [one] => one.result.as_ref().ok().map(|inventory| InfoDetails {
-            file: Some(one.path.display().to_string()),
+            file: Some(place::shown(&one.path)),
             codec: Some(codec(&one.report)),
             inventory: Listed::new(inventory),
             files: Vec::new(),
@@ -132,7 +133,7 @@ fn finish(session: &Session, all: &[InfoFound], ended: Option<Error>) -> u8 {
 /// One input's place in the array `files`.
 fn entry(found: &InfoFound) -> InfoFile<'_> {
     InfoFile {
-        file: found.path.display().to_string(),
+        file: place::shown(&found.path),
         inventory: found.result.as_ref().ok().map(Listed::new),
         codec: codec(&found.report),
         bytes_in: found.report.bytes_in,

@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod args;
+mod batch;
 mod channels;
 mod console;
 mod contents;
@@ -57,7 +58,10 @@ static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
 /// Runs the command with these words, the first being the program's name, and returns its exit code. A process calls it
 /// once: it handles signals from then on.
 pub fn main(words: Vec<OsString>) -> u8 {
-    let words = WORDS.get_or_init(|| words);
+    let words = match batch::with_job(words) {
+        Ok(words) => WORDS.get_or_init(|| words),
+        Err((words, error)) => return refuse_job(WORDS.get_or_init(|| words), &error),
+    };
     let parsed = manual::command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
         Ok(cli) => run(cli),
@@ -73,7 +77,12 @@ fn words() -> impl Iterator<Item = &'static OsString> {
 fn run(mut cli: Cli) -> u8 {
     let is_work = !matches!(
         cli.command,
-        Command::Watch(_) | Command::Limits(_) | Command::Sweep(_) | Command::Completions(_) | Command::Man(_)
+        Command::Batch(_)
+            | Command::Watch(_)
+            | Command::Limits(_)
+            | Command::Sweep(_)
+            | Command::Completions(_)
+            | Command::Man(_)
     );
     // A sweep draws its own chart.
     let sweep_chart = if matches!(cli.command, Command::Sweep(_)) { cli.everywhere.chart.take() } else { None };
@@ -83,6 +92,7 @@ fn run(mut cli: Cli) -> u8 {
     }
     let code = match cli.command {
         Command::Convert(args) => convert::run(&session, &args),
+        Command::Batch(args) => batch::run(&session, &args),
         Command::Info(args) => info::run(&session, &args),
         Command::Validate(args) => validate::run(&session, &args),
         Command::Diff(args) => diff::run(&session, &args),
@@ -96,6 +106,16 @@ fn run(mut cli: Cli) -> u8 {
         Command::Man(args) => manual::pages(&args),
     };
     session.end(code)
+}
+
+/// A job file that cannot be used is like arguments that cannot.
+fn refuse_job(words: &[OsString], error: &polyhaul::Error) -> u8 {
+    if words.iter().any(|word| word == "--json") {
+        let _ = console::result(&json::usage(&error.to_string(), Some("batch")));
+    } else {
+        console::note(&render::error(error.diagnostic()));
+    }
+    USAGE
 }
 
 /// Help and version are errors to the parser of arguments, and successes to everyone else.

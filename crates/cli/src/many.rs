@@ -4,6 +4,7 @@ use crate::args::many::FindArgs;
 use crate::session::Session;
 use crate::{DONE, FAILED, PARTLY, format};
 use polyhaul::many::{self, FindOptions, Source};
+use polyhaul::place::{self, is_url};
 use polyhaul::{Error, ErrorKind, Format, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ pub fn find(
 /// Creates the folders of outputs.
 pub fn create_folders<'a>(outputs: impl Iterator<Item = &'a Path>) -> Result<()> {
     let folders: BTreeSet<_> =
-        outputs.filter_map(Path::parent).filter(|folder| !folder.as_os_str().is_empty()).collect();
+        outputs.filter_map(Path::parent).filter(|folder| !folder.as_os_str().is_empty() && !is_url(folder)).collect();
     folders.into_iter().try_for_each(|folder| {
         std::fs::create_dir_all(folder).map_err(|e| Error::io("creating", &folder.display().to_string(), e))
     })
@@ -40,15 +41,15 @@ pub fn create_folders<'a>(outputs: impl Iterator<Item = &'a Path>) -> Result<()>
 
 /// Whether several outputs cannot be written there, because it is a file, a stream, or named like a file.
 pub fn is_no_folder(output: &Path) -> bool {
-    let is_file = !output.is_dir() && (output.exists() || Format::of_path(output).is_some());
+    let is_file = !place::is_folder(output) && (output.exists() || Format::of_path(output).is_some());
     format::is_stream(output) || is_file
 }
 
 /// Whether outputs go into a folder, by their names and those of the inputs.
 pub fn is_folder(inputs: &[PathBuf], output: &Path) -> bool {
-    let is_folder = output.is_dir() && Format::of_path(output).is_none();
+    let is_folder = place::is_folder(output) && Format::of_path(output).is_none();
     let ends_in_slash = output.to_string_lossy().ends_with(std::path::is_separator);
-    inputs.len() > 1 || inputs.iter().any(|input| input.is_dir()) || is_folder || ends_in_slash
+    inputs.len() > 1 || inputs.iter().any(|input| place::is_folder(input)) || is_folder || ends_in_slash
 }
 
 /// Standard input can be read once.

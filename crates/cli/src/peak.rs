@@ -1,8 +1,65 @@
-//! The most memory that this process ever used.
+//! The most memory that this process used, ever or for a part of its work.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
 
 /// Peak resident memory in bytes; `None` if the system does not report it.
 pub fn bytes() -> Option<u64> {
     high_water_mark().or_else(usage)
+}
+
+/// The peak of parts of a run, where the system can forget an earlier one: on Linux.
+///
+/// See <https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html>. Its files stay open, since opening them anew
+/// for each of many small assets took longer than converting some.
+pub struct PeakMeter {
+    forget: Option<File>,
+    status: Option<File>,
+}
+
+impl PeakMeter {
+    /// For this process.
+    pub fn new() -> PeakMeter {
+        let forget = OpenOptions::new().write(true).open("/proc/self/clear_refs").ok();
+        PeakMeter { forget, status: File::open("/proc/self/status").ok() }
+    }
+
+    /// Begins a part.
+    pub fn reset(&mut self) {
+        if let Some(forget) = &mut self.forget {
+            // Without it, the peak is that of an earlier part.
+            let _ = forget.write_all(b"5");
+        }
+    }
+
+    /// The peak of the part in bytes; that of the process where parts are not told apart.
+    pub fn bytes(&mut self) -> Option<u64> {
+        let Some(status) = &mut self.status else { return usage() };
+        let mut text = [0; 4096];
+        status.rewind().ok()?;
+        let count = status.read(&mut text).ok()?;
+        marked(&String::from_utf8_lossy(&text[..count]))
+    }
+}
+
+/// Resident memory now, in bytes; `None` if the system does not report it.
+pub fn resident_bytes() -> Option<u64> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?.split(' ').nth(1)?.parse::<u64>().ok()?;
+    Some(pages * page_bytes())
+}
+
+#[cfg(unix)]
+fn page_bytes() -> u64 {
+    // SAFETY: `sysconf` takes a number and returns one.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+#[cfg(not(unix))]
+fn page_bytes() -> u64 {
+    4096
 }
 
 /// Linux keeps a separate mark for this program; its `getrusage` also counts the memory of the parent before this
@@ -12,6 +69,10 @@ fn high_water_mark() -> Option<u64> {
         return None;
     }
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    marked(&status)
+}
+
+fn marked(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)

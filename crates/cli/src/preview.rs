@@ -9,6 +9,7 @@ use crate::{console, format, human, many, standard};
 use polyhaul::many::{self as files, Source};
 use polyhaul::model::Image;
 use polyhaul::options::RunOptions;
+use polyhaul::place;
 use polyhaul::preview::{PIXEL_BYTES, PreviewOptions, Sheet, preview};
 use polyhaul::{Error, ErrorKind, Format, Loaded, ReadOptions, Report, Result, WriteOptions, Writer};
 use serde::Serialize;
@@ -202,7 +203,7 @@ fn show(session: &Session, job: &PreviewJob, result: &Result<Picture>, is_one_of
         Ok(picture) => {
             session.show_warnings(&picture.report);
             if session.talks() {
-                let [input, output] = [&*job.input, &*job.output].map(|it| human::safe(&it.display().to_string()));
+                let [input, output] = [&*job.input, &*job.output].map(human::path);
                 let (size, seconds) = (human::input(&picture.report), human::seconds(picture.first_pixel));
                 console::note(&format!("{input} ({size}) -> {output}: drawn in {seconds}\n"));
             }
@@ -232,8 +233,8 @@ fn finish(session: &Session, all: &[(&PreviewJob, Result<Picture>)], ended: Opti
 fn entry<'a>(job: &PreviewJob, result: &'a Result<Picture>) -> PreviewFile<'a> {
     let picture = result.as_ref().ok();
     PreviewFile {
-        input: job.input.display().to_string(),
-        output: job.output.display().to_string(),
+        input: place::shown(&job.input),
+        output: place::shown(&job.output),
         outcome: if picture.is_some() { "drawn" } else { "failed" },
         width: picture.map(|picture| picture.size[0]),
         height: picture.map(|picture| picture.size[1]),

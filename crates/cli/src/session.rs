@@ -196,7 +196,7 @@ impl Session {
     /// A bar for work on a file, followed by this many phases.
     fn bar(&self, doing: &str, path: &Path, later: u32) -> Bar {
         let wanted = !self.everywhere.quiet && !self.everywhere.no_progress;
-        Bar::new(format!("{doing} {}", human::safe(&path.display().to_string())), wanted, later)
+        Bar::new(format!("{doing} {}", human::path(path)), wanted, later)
     }
 
     /// Shows the first warnings to people.

@@ -6,6 +6,7 @@ use crate::args::texture::TextureArgs;
 use crate::json::{JsonFailure, JsonWarnings};
 use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many};
+use polyhaul::place;
 use polyhaul::textures::{Imports, Outcome, Source, TextureOptions, find_images, import_textures};
 use polyhaul::{Error, ErrorKind, Report, Result};
 use serde::Serialize;
@@ -82,7 +83,7 @@ fn show(session: &Session, source: &Source, outcome: &Outcome) {
         Outcome::Made(made) => {
             session.show_warnings(&made.report);
             if session.talks() && session.everywhere.verbose {
-                let name = human::safe(&source.path.display().to_string());
+                let name = human::path(&source.path);
                 let seconds = human::seconds(made.report.elapsed().as_secs_f64());
                 console::note(&format!(
                     "{name}: {} x {}, {}, {seconds}\n",
@@ -148,13 +149,13 @@ fn finish(session: &Session, sources: &[Source], imports: &Imports) -> u8 {
 fn failures(sources: &[Source], imports: &Imports) -> String {
     let all = sources.iter().zip(&imports.outcomes);
     let failed = all.filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
-    let line = |source: &Source| format!("failed: {}\n", human::safe(&source.path.display().to_string()));
+    let line = |source: &Source| format!("failed: {}\n", human::path(&source.path));
     failed.map(|(source, _)| line(source)).collect()
 }
 
 /// One image's place in the array `files`.
 fn entry<'a>(source: &Source, outcome: &'a Outcome) -> TextureFile<'a> {
-    let file = source.path.display().to_string();
+    let file = place::shown(&source.path);
     let plain = TextureFile { file, outcome: "unchanged", texture: None, warnings: None, error: None };
     match outcome {
         Outcome::Failed(error) => TextureFile { outcome: "failed", error: Some(JsonFailure::new(error)), ..plain },

@@ -8,6 +8,7 @@ use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many, render, standard};
 use polyhaul::inspect::{self, Validation};
 use polyhaul::many::claimed_bytes;
+use polyhaul::place;
 use polyhaul::{Error, ErrorKind, ReadOptions, Report};
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -103,7 +104,7 @@ fn show(session: &Session, checked: &ValidateChecked) -> bool {
 
 /// The one line on standard output for each input.
 fn verdict(checked: &ValidateChecked) -> String {
-    let name = human::safe(&checked.path.display().to_string());
+    let name = human::path(&checked.path);
     let warnings = &checked.found.report.warnings;
     let counts = match warnings.total() {
         0 => String::new(),
@@ -135,7 +136,7 @@ fn finish(session: &Session, all: &[ValidateChecked], ended: Option<Error>) -> u
 fn entry(checked: &ValidateChecked) -> ValidateFile<'_> {
     let Validation { report, error, .. } = &checked.found;
     ValidateFile {
-        file: checked.path.display().to_string(),
+        file: place::shown(&checked.path),
         valid: checked.valid(),
         codec: codec(report),
         bytes_in: report.bytes_in,

@@ -7,6 +7,7 @@
 use crate::format::Format;
 use crate::open::{limits, read_all, regular};
 use crate::options::ReadOptions;
+use polyhaul_bytes::place;
 use polyhaul_bytes::{Archive, Source};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::names;
@@ -54,7 +55,10 @@ pub(crate) fn member_at(path: &Path, options: &ReadOptions) -> Result<Option<Mem
 
 /// Splits a path after the file in it: if that file is an archive, what follows is a name in it.
 pub(crate) fn split(path: &Path) -> Option<(PathBuf, String)> {
-    let is_file = |path: &&Path| path.metadata().is_ok_and(|found| found.is_file());
+    // A store is asked for what is called an archive alone.
+    let may_be =
+        |path: &Path| !place::is_url(path) || path.extension().is_some_and(|it| it.eq_ignore_ascii_case("zip"));
+    let is_file = |path: &&Path| may_be(path) && place::is_file(path);
     let file = path.ancestors().skip(1).find(is_file)?;
     let name = path.strip_prefix(file).ok().and_then(in_archive)?;
     Some((file.to_path_buf(), name))

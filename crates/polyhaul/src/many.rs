@@ -7,6 +7,7 @@ use crate::format::Format;
 use crate::registry::SceneWriter;
 use glob::{MatchOptions, Pattern};
 use polyhaul_bytes::Codec;
+use polyhaul_bytes::place::{self, Found};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
@@ -24,6 +25,8 @@ pub struct Source {
     pub path: PathBuf,
     /// Its path below the folder in which it was found; only its name if it was given directly.
     pub name: PathBuf,
+    /// What the listing of a store said about it.
+    pub found: Option<Found>,
 }
 
 /// Which files of folders are found.
@@ -84,9 +87,14 @@ impl FindOptions {
             compared.is_some_and(|name| pattern.matches_with(&name.to_string_lossy(), options))
         })
     }
+
+    /// Whether a file below a folder is found: by the patterns or, without any, by its format.
+    fn finds(&self, name: &Path, is_wanted: impl Fn(Format) -> bool) -> bool {
+        if self.include.is_empty() { Format::of_path(name).is_some_and(is_wanted) } else { self.includes(name) }
+    }
 }
 
-/// Finds files: the given ones, and those of given folders that `options` include, ordered by name. Without patterns,
+/// Finds files: the given ones, and those of given folders (or URLs that end in a slash) that `options` include, ordered by name. Without patterns,
 /// these are the files with an extension for which `is_wanted` returns `true`.
 ///
 /// # Errors
@@ -95,7 +103,9 @@ pub fn find(inputs: &[PathBuf], options: &FindOptions, is_wanted: impl Fn(Format
     let mut found = Vec::new();
     let excluded = options.exclude.as_ref().and_then(|folder| folder.canonicalize().ok());
     for input in inputs {
-        if input.is_dir() {
+        if place::is_url(input) && place::is_folder(input) {
+            find_objects(input, options, &is_wanted, &mut found)?;
+        } else if input.is_dir() {
             let (excluded, folders) = (excluded.as_deref(), vec![PathBuf::new()]);
             let mut search = Search { input, options, excluded, is_wanted: &is_wanted, folders };
             while let Some(folder) = search.folders.pop() {
@@ -103,10 +113,28 @@ pub fn find(inputs: &[PathBuf], options: &FindOptions, is_wanted: impl Fn(Format
             }
         } else {
             let name = input.file_name().unwrap_or(input.as_os_str()).into();
-            try_push(&mut found, Source { path: input.clone(), name }, "a list of files")?;
+            try_push(&mut found, Source { path: input.clone(), name, found: None }, "a list of files")?;
         }
     }
     Ok(found)
+}
+
+/// Finds the objects below a URL.
+fn find_objects(
+    folder: &Path,
+    options: &FindOptions,
+    is_wanted: &dyn Fn(Format) -> bool,
+    found: &mut Vec<Source>,
+) -> Result<()> {
+    let failed = |e| Error::io("listing", &place::shown(folder), e);
+    for object in place::list_objects(folder, options.recursive).map_err(failed)? {
+        let path = folder.join(&object.name);
+        let is_excluded = options.exclude.as_ref().is_some_and(|excluded| path.starts_with(excluded));
+        if !is_excluded && options.finds(&object.name, is_wanted) {
+            try_push(found, Source { path, name: object.name, found: Some(object.found) }, "a list of files")?;
+        }
+    }
+    Ok(())
 }
 
 /// A folder that is searched.
@@ -138,21 +166,13 @@ impl Search<'_> {
                 if self.options.recursive && !self.is_excluded(&path) {
                     try_push(&mut self.folders, name, "a list of folders")?;
                 }
-            } else if self.is_included(&name) && (kind.is_file() || path.is_file()) {
-                try_push(found, Source { path, name }, "a list of files")?;
+            } else if self.options.finds(&name, self.is_wanted) && (kind.is_file() || path.is_file()) {
+                try_push(found, Source { path, name, found: None }, "a list of files")?;
             }
         }
         // The last one is taken first.
         self.folders[first..].reverse();
         Ok(())
-    }
-
-    fn is_included(&self, name: &Path) -> bool {
-        if self.options.include.is_empty() {
-            Format::of_path(name).is_some_and(self.is_wanted)
-        } else {
-            self.options.includes(name)
-        }
     }
 
     fn is_excluded(&self, folder: &Path) -> bool {
@@ -267,7 +287,7 @@ impl<T, D: FnMut(usize, T) -> ControlFlow<()>> Files<T, D> {
 
 /// Estimates how many bytes reading a file takes, by its size and extension; [`u64::MAX`] if that is unknown.
 pub fn claimed_bytes(path: &Path) -> u64 {
-    let Ok(found) = std::fs::metadata(path) else { return u64::MAX };
+    let Some(bytes) = place::find(path).ok().and_then(|found| found.bytes) else { return u64::MAX };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // Compressed content is about this much larger, and the arrays of a mesh as large as its text.
     let packed = if Codec::of_name(&name).is_some() { 8 } else { 1 };
@@ -278,7 +298,7 @@ pub fn claimed_bytes(path: &Path) -> u64 {
         Some(_) => 2,
         None => return u64::MAX,
     };
-    found.len().saturating_mul(packed * factor)
+    bytes.saturating_mul(packed * factor)
 }
 
 /// Checks that no two inputs have the same output, and that no output is another input, given each input and its
@@ -301,12 +321,12 @@ pub fn check_outputs<'a>(outputs: impl Iterator<Item = (&'a Path, &'a Path)> + C
         return Err(error.with_hint("rename one of them, or use two output folders"));
     }
     let mut existing: BTreeMap<PathBuf, &Path> = BTreeMap::new();
-    existing.extend(outputs.clone().filter_map(|(input, output)| Some((output.canonicalize().ok()?, input))));
+    existing.extend(outputs.clone().filter_map(|(input, output)| Some((place::real(output).ok()?, input))));
     if existing.is_empty() {
         return Ok(());
     }
     for (input, _) in outputs {
-        let writer = input.canonicalize().ok().and_then(|real| existing.get(&real));
+        let writer = place::real(input).ok().and_then(|real| existing.get(&real));
         if let Some(writer) = writer.filter(|writer| **writer != input) {
             let message = format!("{} is an input, and would be overwritten by {}", input.display(), writer.display());
             return Err(Error::new(ErrorKind::Usage, message).with_hint("use another output folder"));

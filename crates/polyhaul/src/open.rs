@@ -8,6 +8,7 @@ use crate::archives::{Member, Shelf};
 use crate::input::Input;
 use crate::options::ReadOptions;
 use polyhaul_bytes::Codec;
+use polyhaul_bytes::place;
 use polyhaul_bytes::{BLOCK_BYTES, Buffer, DecompressLimits, Source, decompressed};
 use polyhaul_insight::Moved;
 use polyhaul_model::Array;
@@ -84,10 +85,11 @@ impl Opened {
     fn as_is(input: Input, options: &ReadOptions) -> Result<Opened> {
         let (source, near) = match input {
             Input::Path(path) => match Source::open_until(&path, options.run.cancel.flag()) {
-                Ok(source) => (source, Near::File(path)),
+                // What may be secret in a web address opens no neighbors.
+                Ok(source) => (source, Near::File(place::public(&path))),
                 Err(error) => match archives::member_at(&path, options)? {
                     Some(member) => return Self::member(member, options),
-                    None => return Err(Error::io("opening", &path.display().to_string(), error)),
+                    None => return Err(Error::io("opening", &place::shown(&path), error)),
                 },
             },
             Input::Stdin => {

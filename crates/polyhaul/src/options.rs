@@ -1,5 +1,6 @@
 //! Options for reading and writing, with their defaults.
 
+use polyhaul_bytes::FileOptions;
 pub use polyhaul_bytes::{Codec, Throttle};
 pub use polyhaul_image::options::{ImageReadOptions, ImageWriteOptions, PngLevel};
 pub use polyhaul_mesh::options::{
@@ -117,6 +118,8 @@ polyhaul_model::options! {
         pub compression: Compression = Compression::default(), with_compression;
         /// Make the file durable: fsync the file, rename it, fsync the folder.
         pub durable: bool = false, with_durable;
+        /// Hash what is written: see [`FileWritten::hash`](crate::report::FileWritten::hash).
+        pub hash: bool = false, with_hash;
         /// Limits on the scene; only the limits on instances apply here. A conversion uses the limits from the read
         /// options.
         pub limits: Limits = Limits::default(), with_limits;
@@ -164,6 +167,13 @@ impl WriteOptions {
         (self.ply.digits, self.stl.digits, self.table.digits) = (digits, digits, digits);
         self.table.column_digits.clear();
         self
+    }
+}
+
+impl WriteOptions {
+    /// How files are written.
+    pub(crate) fn file_options(&self) -> FileOptions {
+        FileOptions::default().with_durable(self.durable).with_hash(self.hash)
     }
 }
 

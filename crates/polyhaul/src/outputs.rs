@@ -6,7 +6,8 @@
 
 use crate::input::Output;
 use crate::options::{self, WriteOptions};
-use crate::report::Report;
+use crate::report::{FileWritten, Report};
+use polyhaul_bytes::place;
 use polyhaul_bytes::{Codec, Complete, FileOptions, Sink};
 use polyhaul_insight::Moved;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -51,6 +52,7 @@ pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Resul
     let (mut notes, mut files) = (Vec::new(), Vec::new());
     notes.try_reserve_exact(complete.len())?;
     files.try_reserve_exact(complete.len())?;
+    report.files.try_reserve(complete.len())?;
     for Written { name, file, moved, is_new_at, is_copy } in complete {
         if is_new_at.is_some_and(|path| path.symlink_metadata().is_ok()) {
             let exists = io::Error::new(io::ErrorKind::AlreadyExists, "another program created a file of this name");
@@ -66,8 +68,10 @@ pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Resul
     let is_beside = |moved: &Moved, is_copy: bool| is_copy || moved.format == Some("mtl");
     // The asset itself comes first in the report.
     for beside in [false, true] {
-        for ((_, moved, is_copy), file) in notes.iter().zip(&finished) {
+        for ((name, moved, is_copy), file) in notes.iter().zip(&finished) {
             if is_beside(moved, *is_copy) == beside {
+                let (path, bytes) = (name.clone(), file.counters.bytes);
+                report.files.push(FileWritten { path, bytes, hash: file.hash });
                 report.copied_files += u64::from(*is_copy);
                 report.copied_bytes += if *is_copy { file.counters.bytes } else { 0 };
                 report.note_written(moved.clone(), file.counters.bytes);
@@ -80,6 +84,7 @@ pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Resul
 /// The name of an output, if it has one.
 pub(crate) fn name_of(output: &Output) -> Cow<'_, str> {
     match output {
+        Output::Path(path) if place::is_url(path) => place::shown(path).into(),
         Output::Path(path) => path.to_string_lossy(),
         Output::Writer(_, name) | Output::Host(_, name) => name.into(),
         Output::Stdout => "standard output".into(),
@@ -129,7 +134,7 @@ fn no_level(codec: Codec, level: i32) -> Error {
 pub(crate) fn open(output: Output, options: FileOptions, run: &RunOptions) -> Result<(Sink<'static>, String)> {
     let (sink, name) = match output {
         Output::Path(path) => {
-            let name = path.display().to_string();
+            let name = place::shown(&path);
             let sink = Sink::file_until(&path, options, run.cancel.flag());
             (sink.map_err(|e| Error::io("creating", &name, e))?, name)
         }
@@ -178,7 +183,7 @@ pub(crate) fn write_with(
 ) -> Result<()> {
     report.warnings.refuse_losses(options.strict)?;
     let compression = compression_of(&output, options)?;
-    let (sink, name) = open(output, FileOptions::default().with_durable(options.durable), &options.run)?;
+    let (sink, name) = open(output, options.file_options(), &options.run)?;
     let mut writing = Writing::new(sink, compression, &options.run)?;
     write(&mut writing, &name, &mut report.warnings)?;
     report.warnings.refuse_losses(options.strict)?;

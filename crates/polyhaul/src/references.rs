@@ -17,6 +17,7 @@ use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::name_of;
 use crate::outputs::{Written, file_of};
 use crate::resolve::{folder_of, slashed};
+use polyhaul_bytes::place;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::names;
 use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Parameters, RenamedFiles, Render};
@@ -45,7 +46,7 @@ pub(crate) fn source_folder(near: &Near, options: &ReadOptions) -> SourceFolder 
         Near::Archive(member) => (folder_of(Path::new(&**member.shown())), true),
     };
     // The process may be in another folder when the scene is written.
-    let scene = std::path::absolute(&folder).unwrap_or(folder);
+    let scene = place::absolute(&folder);
     let (allow_outside, has_resolver) = (options.allow_outside, options.resolver.is_some());
     let mut place = FolderPlace::default();
     (place.scene, place.in_archive) = (scene, in_archive);
@@ -96,7 +97,7 @@ impl<'o> Relinker<'o> {
             Some(path) => {
                 let folder = folder_of(path);
                 // If there is no such folder, writing will fail soon.
-                folder.canonicalize().ok().map(|real| Target { folder, real })
+                place::real(&folder).ok().map(|real| Target { folder, real })
             }
             None if options.copy_assets => {
                 let message = "referenced files cannot be copied: the output is not a file in a folder";
@@ -151,7 +152,7 @@ impl<'o> Relinker<'o> {
     fn is_active(&self, place: &FolderPlace, included: &str) -> bool {
         let own = place.library.as_ref().unwrap_or(&place.scene);
         let moves = match &self.target {
-            Some(target) => place.in_archive || own.canonicalize().ok().as_ref() != Some(&target.real),
+            Some(target) => place.in_archive || place::real(own).ok().as_ref() != Some(&target.real),
             None => place.library.as_ref().is_some_and(|library| *library != place.scene),
         };
         self.options.copy_assets || moves || !included.is_empty()
@@ -247,7 +248,7 @@ impl<'o> Relinker<'o> {
         is_active: bool,
         is_noted: bool,
     ) -> Result<Option<String>> {
-        let beside = || place.scene.canonicalize().ok();
+        let beside = || place::real(&place.scene).ok();
         let Some(target) = self.target.as_ref().map(|target| target.real.clone()).or_else(beside) else {
             return Ok(None);
         };
@@ -262,7 +263,10 @@ impl<'o> Relinker<'o> {
         // A name with the same meaning keeps its spelling.
         let stays = text(&slashed(name)).as_ref() == Some(&new);
         if is_noted && (leads_out(&new) || !file.real.starts_with(&target)) {
-            let hint = format!("{COPY_HINT}, or read the output with --allow-outside");
+            // Nothing leads from a bucket to a disk, or back.
+            let can_lead = place::is_url(&file.real) == place::is_url(&target);
+            let more = if can_lead { ", or read the output with --allow-outside" } else { "" };
+            let hint = format!("{COPY_HINT}{more}");
             self.warn("outside-reference", format!("{} is outside the output's folder", quoted(&new)), Some(&hint));
         }
         if file.is_other_case {
@@ -449,21 +453,23 @@ fn name_from(target: &Path, file: &LocatedFile) -> Option<String> {
         let inside = file.real.strip_prefix(target).ok();
         return inside.map_or_else(|| file.path.to_str().map(str::to_owned), text);
     }
-    let linked = file.base.canonicalize().ok().and_then(|base| locate::cleaned(&base.join(&file.path)));
+    let linked = place::real(&file.base).ok().and_then(|base| place::cleaned(&base.join(&file.path)));
     let way = linked.and_then(|linked| way_between(target, &linked));
     // A step up from a link leads elsewhere than the text suggests.
-    let leads_there = |way: &PathBuf| target.join(way).canonicalize().is_ok_and(|real| real == file.real);
+    let leads_there = |way: &PathBuf| place::real(&target.join(way)).is_ok_and(|real| real == file.real);
     match way.filter(leads_there).or_else(|| way_between(target, &file.real)) {
         Some(way) => text(&way),
         None => file.real.to_str().map(str::to_owned),
     }
 }
 
-/// The way from one folder to another. `None` if there is none, as between the drives of Windows.
+/// The way from one folder to another. `None` if there is none, as between drives of Windows, or buckets.
 fn way(from: &Path, to: &Path) -> Option<PathBuf> {
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
-    (shared > 0).then(|| up.chain(to.components().skip(shared)).collect())
+    // No way leads from bucket to bucket.
+    let least = if place::is_url(from) || place::is_url(to) { 2 } else { 1 };
+    (shared >= least).then(|| up.chain(to.components().skip(shared)).collect())
 }
 
 /// The way from a folder to a file.
@@ -494,7 +500,7 @@ fn safe_on_a_line(name: String) -> Option<String> {
 
 /// Whether a path without links lies in a folder or below.
 fn is_below(real: &Path, folder: &Path) -> bool {
-    folder.canonicalize().is_ok_and(|folder| real.starts_with(folder))
+    place::real(folder).is_ok_and(|folder| real.starts_with(folder))
 }
 
 fn leads_out(name: &str) -> bool {

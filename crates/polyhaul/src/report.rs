@@ -29,6 +29,8 @@ pub struct Report {
     pub reads: Vec<Moved>,
     /// The bytes written, by format and codec; they add up to `bytes_out`.
     pub writes: Vec<Moved>,
+    /// The files that were written, the asset itself first.
+    pub files: Vec<FileWritten>,
     /// The number of referenced files copied next to the output. Their bytes are included in `bytes_out`.
     pub copied_files: u64,
     /// The total size of those copies, in bytes.
@@ -41,6 +43,17 @@ pub struct Report {
     pub threads: usize,
     /// Warnings about anything repaired, skipped or missing.
     pub warnings: Warnings,
+}
+
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileWritten {
+    /// Its path or URL, as messages show it.
+    pub path: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// XXH3 of its content (128 bits), if [`WriteOptions::hash`](crate::WriteOptions::hash) asked for it.
+    pub hash: Option<u128>,
 }
 
 /// A part of a job and its wall time.
@@ -134,6 +147,7 @@ impl Report {
         self.bytes_in += other.bytes_in;
         self.plain_bytes_in += other.plain_bytes_in;
         self.bytes_out += other.bytes_out;
+        self.files.extend(other.files);
         self.copied_files += other.copied_files;
         self.copied_bytes += other.copied_bytes;
         other.reads.into_iter().for_each(|moved| moved.add_to(&mut self.reads));

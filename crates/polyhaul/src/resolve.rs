@@ -10,6 +10,7 @@ use crate::input::Input;
 use crate::open::{Near, Opened};
 use crate::options::ReadOptions;
 use crate::references::source_folder;
+use polyhaul_bytes::place;
 use polyhaul_insight::Moved;
 use polyhaul_model::SourceFolder;
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_string};
@@ -59,7 +60,7 @@ impl FoundFile {
     /// Whether it is a file, and no folder.
     fn is_file(&self) -> bool {
         match &self.origin {
-            Origin::File { real, .. } => real.is_file(),
+            Origin::File { real, .. } => place::is_file(real),
             _ => true,
         }
     }
@@ -105,7 +106,7 @@ impl<'o> Resolver<'o> {
     pub(crate) fn find(&mut self, name: &str) -> Result<FoundFile> {
         if let Some(input) = self.ask(name)? {
             // A path supplied by the host identifies the file like that of one next to the scene.
-            let real = if let Input::Path(path) = &input { path.canonicalize().ok() } else { None };
+            let real = if let Input::Path(path) = &input { place::real(path).ok() } else { None };
             return Ok(FoundFile { origin: Origin::Host(input, try_string(name)?), real });
         }
         self.find_file(name)
@@ -167,8 +168,11 @@ impl<'o> Resolver<'o> {
         let path = folder.join(name);
         let shown = path.display().to_string();
         let failed = |error| Error::io("reading", &shown, error);
-        let real = path.canonicalize().map_err(failed)?;
-        if !allow_outside && !real.starts_with(folder.canonicalize().map_err(failed)?) {
+        if place::is_url(&folder) && !place::is_url(&path) {
+            return refuse("it is an absolute path, and the scene is at a URL");
+        }
+        let real = place::real(&path).map_err(failed)?;
+        if !allow_outside && !real.starts_with(place::real(&folder).map_err(failed)?) {
             return Err(outside("a symlink leads outside the scene's folder"));
         }
         Ok(FoundFile { real: Some(real.clone()), origin: Origin::File { real, shown } })

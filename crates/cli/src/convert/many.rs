@@ -9,6 +9,7 @@ use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, format, human, many, standard};
 use polyhaul::many::{self as files, Source};
 use polyhaul::options::{Codec, Compression, RunOptions};
+use polyhaul::place;
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Reader, Report, Result, Writer};
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -71,7 +72,7 @@ pub(super) fn is_many(args: &ConvertArgs) -> bool {
 
 /// Converts all files.
 pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
-    let planned = session.read_options(&args.read).and_then(|read| Ok((plan(session, args)?, read)));
+    let planned = session.read_options(&args.style.read).and_then(|read| Ok((plan(session, args)?, read)));
     let (jobs, read) = match planned {
         Ok(planned) => planned,
         Err(error) => return session.fail("convert", &error, to),
@@ -81,7 +82,7 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
     }
     let paths: Vec<_> = jobs.iter().map(|job| &*job.input).collect();
     // Two conversions that copy the same file would both look for a free name.
-    let bytes = |path: &Path| if args.scene.copy_assets { u64::MAX } else { files::claimed_bytes(path) };
+    let bytes = |path: &Path| if args.style.scene.copy_assets { u64::MAX } else { files::claimed_bytes(path) };
     let work = |number: usize, run| convert(session, args, &jobs[number], (&read, run));
     let mut outcomes = Vec::new();
     let wanted = jobs.iter().filter(|job| job.skipped.is_none()).map(|job| &*job.output);
@@ -105,7 +106,7 @@ fn plan(session: &Session, args: &ConvertArgs) -> Result<Vec<ConvertJob>> {
     let mut jobs = Vec::new();
     for (input, output, to) in outputs(args)? {
         // All options are checked before anything is read.
-        write_options(session, args, &input, to)?;
+        write_options(session, &args.style, &input, to)?;
         let skipped = skipped(args, &input, &output);
         jobs.push(ConvertJob { input, output, to, skipped });
     }
@@ -117,7 +118,7 @@ fn plan(session: &Session, args: &ConvertArgs) -> Result<Vec<ConvertJob>> {
 fn outputs(args: &ConvertArgs) -> Result<Vec<(PathBuf, PathBuf, Format)>> {
     let folder = args.output();
     if !many::is_folder(args.inputs(), folder) {
-        let to = format::of_output(folder, args.to)?;
+        let to = format::of_output(folder, args.style.to)?;
         return Ok(args.inputs().iter().map(|input| (input.clone(), folder.to_owned(), to)).collect());
     }
     let usage = |message: String| Error::new(ErrorKind::Usage, message);
@@ -129,20 +130,20 @@ fn outputs(args: &ConvertArgs) -> Result<Vec<(PathBuf, PathBuf, Format)>> {
         let error = usage("standard input (-) has no name for a file in a folder".into());
         return Err(error.with_hint("give the output file's name"));
     }
-    let Some(to) = args.to else {
+    let Some(to) = args.style.to else {
         let error = usage(format!("cannot infer the output format for the folder `{}`", folder.display()));
         return Err(error.with_hint("use --to FORMAT"));
     };
     format::of_output(folder, Some(to))?;
     let find = args.many.find.options()?.with_exclude(folder);
     let sources = many::find(args.inputs(), &args.many.find, find, |from| from.converts_to(to))?;
-    let compression = args.compression()?;
+    let compression = args.style.compression()?;
     let output = |name: &Path| folder.join(target_name(name, to, compression));
-    Ok(sources.into_iter().map(|Source { path, name }| (path, output(&name), to)).collect())
+    Ok(sources.into_iter().map(|Source { path, name, .. }| (path, output(&name), to)).collect())
 }
 
 /// The name of an output for an input's: with the extensions of the format and the compression.
-fn target_name(name: &Path, to: Format, compression: Compression) -> PathBuf {
+pub(crate) fn target_name(name: &Path, to: Format, compression: Compression) -> PathBuf {
     let file = name.file_name().unwrap_or_default().to_string_lossy();
     let plain = Codec::of_name(&file).map_or(&*file, |(_, plain)| plain);
     let mut target = name.with_file_name(plain).with_extension(to.name());
@@ -158,7 +159,7 @@ fn skipped(args: &ConvertArgs, input: &Path, output: &Path) -> Option<&'static s
         return None;
     }
     let modified = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
-    if args.many.no_clobber && output.exists() {
+    if args.many.no_clobber && place::is_file(output) {
         return Some("the output exists");
     }
     let is_newer = match (modified(input), modified(output)) {
@@ -189,7 +190,7 @@ fn try_convert(
     job: &ConvertJob,
     (read, run): (&ReadOptions, RunOptions),
 ) -> Result<(What, Report)> {
-    let write = write_options(session, args, &job.input, job.to)?.with_run(run.clone());
+    let write = write_options(session, &args.style, &job.input, job.to)?.with_run(run.clone());
     let (input, output) = (standard::input_of(&job.input)?, standard::output_of(&job.output)?);
     let mut content = What::Tables { tables: Vec::new() };
     let reader = Reader::new(input).options(&read.clone().with_run(run));
@@ -222,12 +223,12 @@ fn show(session: &Session, job: &ConvertJob, outcome: &ConvertOutcome, is_one_of
 }
 
 fn arrow(job: &ConvertJob) -> String {
-    let shown = |path: &Path| human::safe(&path.display().to_string());
+    let shown = |path: &Path| human::path(path);
     format!("{} -> {}", shown(&job.input), shown(&job.output))
 }
 
 fn skip_line(job: &ConvertJob, reason: &str) -> String {
-    format!("{}: skipped, {reason}\n", human::safe(&job.input.display().to_string()))
+    format!("{}: skipped, {reason}\n", human::path(&job.input))
 }
 
 /// Lists what would be done.
@@ -264,7 +265,7 @@ fn finish(session: &Session, outcomes: &[(&ConvertJob, ConvertOutcome)], ended: 
     if session.talks() {
         console::note(&summary(session, counts, &report));
         for (job, _) in outcomes.iter().filter(|(_, outcome)| matches!(outcome, ConvertOutcome::Failed(_))) {
-            console::note(&format!("failed: {}\n", human::safe(&job.input.display().to_string())));
+            console::note(&format!("failed: {}\n", human::path(&job.input)));
         }
     }
     session.show_verdict(&report);
@@ -287,7 +288,7 @@ fn summary(session: &Session, [converted, skipped, failed]: [usize; 3], report: 
 
 /// One file's place in the array `files`; without an outcome, it would be converted or skipped.
 fn entry<'a>(job: &ConvertJob, outcome: Option<&'a ConvertOutcome>) -> ConvertedFile<'a> {
-    let (input, output) = (job.input.display().to_string(), job.output.display().to_string());
+    let (input, output) = (place::shown(&job.input), place::shown(&job.output));
     let plain = ConvertedFile { input, output, outcome: "planned", reason: None, done: None, error: None };
     match outcome {
         None if job.skipped.is_none() => plain,

@@ -7,6 +7,7 @@ use super::validate::complaint;
 use crate::open::Near;
 use crate::options::ReadOptions;
 use crate::resolve::{LONGEST_NAME_BYTES, OUTSIDE_HINT, Resolver, below, folder_of, slashed};
+use polyhaul_bytes::place::{self, PlaceKind};
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Diagnostic, Error, Result, limit_hint, try_push, try_string};
 use polyhaul_model::names;
@@ -197,15 +198,15 @@ impl<'o> Search<'o> {
             let member = scene.beside(path, allow_outside).and_then(Result::ok);
             return member.map_or(FoundTextures::Missing, |member| FoundTextures::There(member.claimed_bytes()));
         }
-        let Ok(found) = path.metadata() else { return FoundTextures::Missing };
+        let Ok(found) = place::find(path) else { return FoundTextures::Missing };
         let is_inside = || {
-            let own = self.near.path().map(folder_of).and_then(|folder| folder.canonicalize().ok());
-            own.is_none_or(|own| path.canonicalize().is_ok_and(|real| real.starts_with(own)))
+            let own = self.near.path().map(folder_of).and_then(|folder| place::real(&folder).ok());
+            own.is_none_or(|own| place::real(path).is_ok_and(|real| real.starts_with(own)))
         };
-        match found.is_file() {
+        match found.kind {
             _ if !allow_outside && !is_inside() => FoundTextures::Outside,
-            true => FoundTextures::There(found.len()),
-            false => FoundTextures::Irregular,
+            PlaceKind::File => FoundTextures::There(found.bytes.unwrap_or(0)),
+            _ => FoundTextures::Irregular,
         }
     }
 }

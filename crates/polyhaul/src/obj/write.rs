@@ -5,7 +5,8 @@ use crate::mesh_job::{Looks, MeshJob};
 use crate::options::WriteOptions;
 use crate::outputs::{Written, compression_of, file_of, moved, name_of, open, put_in_place};
 use crate::references::{Need, Relinker};
-use polyhaul_bytes::{Codec, FileOptions, Sink};
+use polyhaul_bytes::place::{self, Found};
+use polyhaul_bytes::{Codec, FileOptions, Sink, Source};
 use polyhaul_insight::Moved;
 use polyhaul_mesh::{mtl, obj};
 use polyhaul_model::error::{Diagnostic, Error, Place, Result, try_push};
@@ -22,7 +23,7 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     let library = Library::from_scene(scene, looks, &output, options, &mut links)?;
     let mut files = links.finish(&mut report.warnings)?;
     let compression = compression_of(&output, options)?;
-    let file_options = FileOptions::default().with_durable(options.durable);
+    let file_options = options.file_options();
     if options.obj.export_materials && file_of(&output).is_none() {
         note_lost_library(looks, &output, &mut report.warnings);
     }
@@ -197,20 +198,24 @@ fn is_plain(name: &str) -> bool {
         && !name.contains(|c: char| matches!(c, '/' | '\\' | ':') || c.is_control())
 }
 
-/// Whether `place` may be written: there is no file, or one with the same bytes.
-fn is_free(place: &Path, bytes: &[u8]) -> bool {
-    match std::fs::symlink_metadata(place) {
-        Ok(found) => found.is_file() && found.len() == bytes.len() as u64 && holds(place, bytes).unwrap_or(false),
+/// Whether `path` may be written: there is no file, or one with the same bytes.
+fn is_free(path: &Path, bytes: &[u8]) -> bool {
+    if place::is_url(path) {
+        let is_same = |found: Found| found.bytes == Some(bytes.len() as u64) && holds(path, bytes).unwrap_or(false);
+        return place::find(path).map_or(true, is_same);
+    }
+    match std::fs::symlink_metadata(path) {
+        Ok(found) => found.is_file() && found.len() == bytes.len() as u64 && holds(path, bytes).unwrap_or(false),
         Err(_) => true,
     }
 }
 
 /// Whether the file holds these bytes. Reads block by block, since a larger allocation might fail.
-fn holds(place: &Path, mut bytes: &[u8]) -> std::io::Result<bool> {
-    let mut file = std::fs::File::open(place)?;
+fn holds(path: &Path, mut bytes: &[u8]) -> std::io::Result<bool> {
+    let source = Source::open_regular(path)?;
     let mut block = [0; 512];
     loop {
-        let count = std::io::Read::read(&mut file, &mut block)?;
+        let count = source.read_next(&mut block)?;
         match bytes.split_at_checked(count) {
             Some(([], rest)) => return Ok(rest.is_empty()),
             Some((same, rest)) if same == &block[..count] => bytes = rest,

@@ -10,6 +10,7 @@ use crate::options::ReadOptions;
 use crate::read_job::{FileSum, ReadJob, ReadMesh, SceneFiles};
 use crate::report::Report;
 use crate::resolve::{FoundFile, Resolver, folder_of};
+use polyhaul_bytes::place;
 use polyhaul_model::Scene;
 use polyhaul_model::error::Diagnostic;
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push, try_string};
@@ -31,7 +32,7 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     let opener = Opener { options, near, format, files: Mutex::default() };
     let identity = match near {
         Near::Nothing => None,
-        Near::File(path) => path.canonicalize().ok(),
+        Near::File(path) => place::real(path).ok(),
         Near::Archive(member) => Some(PathBuf::from(&**member.shown())),
     };
     let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, &options.parse_options())?;

@@ -16,7 +16,7 @@ use crate::references::Relinker;
 use crate::report::{Clock, Report};
 use crate::{ops, references};
 use polyhaul_bytes::Codec;
-use polyhaul_bytes::{FileOptions, Sink};
+use polyhaul_bytes::Sink;
 use polyhaul_insight::Moved;
 use polyhaul_mesh::dedup::number_rows;
 use polyhaul_mesh::options::PlyWriteOptions;
@@ -291,7 +291,7 @@ fn write_mesh(
 }
 
 fn file(path: &Path, options: &WriteOptions) -> Result<Sink<'static>> {
-    let file = FileOptions::default().with_durable(options.durable).with_part(true);
+    let file = options.file_options().with_part(true);
     let sink = Sink::file_until(path, file, options.run.cancel.flag())
         .map_err(|e| Error::io("creating", &path.display().to_string(), e))?;
     Ok(options.run.paced_sink(sink))
@@ -311,7 +311,7 @@ fn write_file(
     report: &mut Report,
 ) -> Result<Written> {
     let compression = compression_of(&output, options)?;
-    let file = FileOptions::default().with_durable(options.durable).with_part(part.is_some());
+    let file = options.file_options().with_part(part.is_some());
     let (sink, name) = open(output, file, &options.run)?;
     let mut writing = Writing::new(sink, compression, &options.run)?;
     plan.write(part, options.pbrt.compact, &options.run, &mut writing)?;

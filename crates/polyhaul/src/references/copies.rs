@@ -7,7 +7,8 @@ use crate::archives::Member;
 use crate::open::regular;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::Written;
-use polyhaul_bytes::{FileOptions, Sink, Source};
+use polyhaul_bytes::place;
+use polyhaul_bytes::{Sink, Source};
 use polyhaul_insight::Moved;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_pipeline::read::{ask, buffer, fill};
@@ -82,10 +83,10 @@ impl Copies {
                 continue;
             }
             let place = folder.join(&name);
-            let is_new = match place.symlink_metadata() {
-                Err(_) => true,
-                Ok(found) if found.is_file() && is_same(&source, &place, options)? => false,
-                Ok(_) => continue,
+            let is_new = match found_at(&place) {
+                None => true,
+                Some(is_file) if is_file && is_same(&source, &place, options)? => false,
+                Some(_) => continue,
             };
             self.names.try_reserve(1).map_err(|_| Error::memory("names"))?;
             self.names.insert(identity, name.clone());
@@ -117,7 +118,7 @@ fn copy(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<Writt
     let name = place.display().to_string();
     let failed = |error| Error::io("writing", &name, error);
     let source = from.open(&reading(options))?;
-    let file = FileOptions::default().with_durable(options.durable).with_part(true);
+    let file = options.file_options().with_part(true);
     let mut sink = options.run.paced_sink(Sink::file_until(place, file, options.run.cancel.flag()).map_err(failed)?);
     let mut block = buffer(BLOCK_BYTES)?;
     loop {
@@ -134,6 +135,14 @@ fn copy(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<Writt
     let moved = Moved::default().durable(options.durable);
     let complete = sink.complete().map_err(failed)?;
     Ok(Written { is_new_at: Some(place.to_path_buf()), is_copy: true, ..Written::new(name, complete, moved) })
+}
+
+/// Whether what is at `path`, if anything, is a file; a link is none.
+fn found_at(path: &Path) -> Option<bool> {
+    if place::is_url(path) {
+        return place::find(path).ok().map(|_| true);
+    }
+    path.symlink_metadata().ok().map(|found| found.is_file())
 }
 
 /// Whether the file at `place` has the same content; a file that cannot be read does not.

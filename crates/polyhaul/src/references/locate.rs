@@ -6,6 +6,7 @@ use crate::archives;
 use crate::archives::{Member, Shelf};
 use crate::options::ReadOptions;
 use crate::resolve::{LONGEST_NAME_BYTES, slashed};
+use polyhaul_bytes::place::{self, PlaceKind};
 use polyhaul_model::FolderPlace;
 use polyhaul_model::error::{ErrorKind, Result};
 use std::collections::HashMap;
@@ -48,11 +49,11 @@ pub(super) struct Locator {
 }
 
 impl Locator {
-    /// Searches the folders of `place`; `included` is the folder of a file that the scene consists of, relative to the
+    /// Searches the folders of `folder`; `included` is the folder of a file that the scene consists of, relative to the
     /// scene's: empty, or ending in a slash.
     pub(super) fn locate(
         &mut self,
-        place: &FolderPlace,
+        folder: &FolderPlace,
         included: &str,
         name: &str,
         options: &ReadOptions,
@@ -61,13 +62,13 @@ impl Locator {
             return Ok(Located::Missing);
         }
         let path = slashed(name);
-        if place.in_archive {
-            return self.locate_member(place, included, &path, options);
+        if folder.in_archive {
+            return self.locate_member(folder, included, &path, options);
         }
         let mut is_irregular = false;
-        for base in bases(place, included) {
-            match base.join(&path).metadata() {
-                Ok(found) if found.is_file() => {
+        for base in bases(folder, included) {
+            match place::find(&base.join(&path)) {
+                Ok(found) if found.kind == PlaceKind::File => {
                     if let Some(found) = located(&base, path.clone(), false) {
                         return Ok(found);
                     }
@@ -79,7 +80,8 @@ impl Locator {
         if is_irregular {
             return Ok(Located::Irregular);
         }
-        for base in bases(place, included) {
+        // A store is asked for the name as it is written alone.
+        for base in bases(folder, included).into_iter().filter(|base| !place::is_url(base)) {
             if let Some(found) = latin1(name).and_then(|path| located(&base, path, false)) {
                 return Ok(found);
             }
@@ -92,14 +94,14 @@ impl Locator {
 
     fn locate_member(
         &mut self,
-        place: &FolderPlace,
+        folder: &FolderPlace,
         included: &str,
         path: &Path,
         options: &ReadOptions,
     ) -> Result<Located> {
-        for base in bases(place, included) {
-            let Some(whole) = cleaned(&base.join(path)) else { continue };
-            if !place.allow_outside && !whole.starts_with(&place.scene) {
+        for base in bases(folder, included) {
+            let Some(whole) = place::cleaned(&base.join(path)) else { continue };
+            if !folder.allow_outside && !whole.starts_with(&folder.scene) {
                 continue;
             }
             let Some((archive, inner)) = archives::split(&whole) else { continue };
@@ -154,30 +156,17 @@ impl Locator {
 }
 
 /// The folders that are searched, in order.
-pub(super) fn bases(place: &FolderPlace, included: &str) -> Vec<PathBuf> {
-    let mut bases: Vec<PathBuf> = place.library.iter().chain([&place.scene]).cloned().collect();
+pub(super) fn bases(folder: &FolderPlace, included: &str) -> Vec<PathBuf> {
+    let mut bases: Vec<PathBuf> = folder.library.iter().chain([&folder.scene]).cloned().collect();
     if !included.is_empty() {
-        bases.push(place.scene.join(slashed(included)));
+        bases.push(folder.scene.join(slashed(included)));
     }
     bases
 }
 
 fn located(base: &Path, path: PathBuf, is_other_case: bool) -> Option<Located> {
-    let real = base.join(&path).canonicalize().ok().filter(|real| real.is_file())?;
+    let real = place::real(&base.join(&path)).ok().filter(|real| place::is_url(real) || real.is_file())?;
     Some(Located::File(LocatedFile { base: base.to_path_buf(), path, real, is_other_case }))
-}
-
-/// A path without `.` and `..`; `None` if it leads above its beginning.
-pub(super) fn cleaned(path: &Path) -> Option<PathBuf> {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => clean.pop().then_some(())?,
-            part => clean.push(part),
-        }
-    }
-    Some(clean)
 }
 
 /// The path of a name that was not UTF-8 and was read as Latin-1.

@@ -58,7 +58,8 @@ impl SameFiles {
 /// Whether a file is in the scene's folder, or others may be read too.
 fn may_read(file: &LocatedFile, place: Option<&FolderPlace>) -> bool {
     place.is_some_and(|place| {
-        place.allow_outside || place.scene.canonicalize().is_ok_and(|folder| file.real.starts_with(folder))
+        place.allow_outside
+            || polyhaul_bytes::place::real(&place.scene).is_ok_and(|folder| file.real.starts_with(folder))
     })
 }
 

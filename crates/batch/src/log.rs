@@ -1,0 +1,284 @@
+//! The log: rows as lines of JSON, each behind a checksum, in one file per run.
+//!
+//! A file is only ever appended to, so a run that is killed loses at most the line it was writing; such a line fails its
+//! checksum and is left out. Objects in stores cannot be appended to: there, a run writes numbered segments, one each
+//! second at most, and joins them at its end. The rows of all files in the order of their names are the library's
+//! history; files of several runs, on one or many machines, never meet.
+//!
+//! A line is 16 hexadecimal digits, XXH3 of the JSON (64 bits), a space, the JSON, a line feed.
+
+use crate::pool::DoneRow;
+use crate::state_folder;
+use polyhaul::place::{self, is_url};
+use polyhaul::{Error, ErrorKind, FileOptions, Result, Sink, Source};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes that are read at a time.
+const BLOCK_BYTES: usize = 1 << 20;
+/// How often a segment is written, at most.
+const SEGMENT: Duration = Duration::from_secs(1);
+/// Hexadecimal digits of a checksum.
+const DIGITS: usize = 16;
+
+/// The folder of the log files.
+fn log_folder(outputs: &Path) -> PathBuf {
+    state_folder(outputs).join("log")
+}
+
+/// The log file of one run.
+pub struct LogWriter {
+    folder: PathBuf,
+    name: String,
+    place: LogPlace,
+}
+
+enum LogPlace {
+    File(File),
+    /// Lines that are not written yet, since when, and the number of the next segment.
+    Segments {
+        pending: Vec<u8>,
+        last: Instant,
+        written: u32,
+    },
+}
+
+impl LogWriter {
+    /// Begins the file of a run whose outputs go to the folder or URL `outputs`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn create(outputs: &Path) -> Result<LogWriter> {
+        let folder = log_folder(outputs);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let name = format!("{:020}-{}", since.as_nanos(), std::process::id());
+        let place = if is_url(&folder) {
+            LogPlace::Segments { pending: Vec::new(), last: Instant::now(), written: 0 }
+        } else {
+            std::fs::create_dir_all(&folder).map_err(|error| io("creating", &folder, error))?;
+            let path = folder.join(format!("{name}.log"));
+            let file = OpenOptions::new().create_new(true).append(true).open(&path);
+            LogPlace::File(file.map_err(|error| io("creating", &path, error))?)
+        };
+        Ok(LogWriter { folder, name, place })
+    }
+
+    /// Appends rows. In a file they are safe from then on if this process is killed; in a store after a second.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn append(&mut self, rows: &[DoneRow]) -> Result<()> {
+        let mut lines = Vec::new();
+        for row in rows {
+            match row {
+                DoneRow::Line(_, json) => lines.extend(checked_line(json)),
+                DoneRow::Made(row) => {
+                    let json = serde_json::to_string(row);
+                    lines.extend(checked_line(
+                        &json.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?,
+                    ));
+                }
+            }
+        }
+        match &mut self.place {
+            LogPlace::File(file) => file.write_all(&lines).map_err(|error| io("writing", &self.folder, error)),
+            LogPlace::Segments { pending, .. } => {
+                pending.extend_from_slice(&lines);
+                self.flush_if_due()
+            }
+        }
+    }
+
+    /// Writes what has waited for a second. To be called now and then.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn flush_if_due(&mut self) -> Result<()> {
+        match &mut self.place {
+            LogPlace::Segments { pending, last, written } if !pending.is_empty() && last.elapsed() >= SEGMENT => {
+                let path = self.folder.join(format!("{}-{written:06}.log", self.name));
+                put(&path, pending)?;
+                pending.clear();
+                (*written, *last) = (*written + 1, Instant::now());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn finish(mut self) -> Result<()> {
+        match &mut self.place {
+            LogPlace::File(file) => file.sync_data().map_err(|error| io("writing", &self.folder, error)),
+            LogPlace::Segments { pending, written, .. } => {
+                let segments: Vec<_> =
+                    (0..*written).map(|number| self.folder.join(format!("{}-{number:06}.log", self.name))).collect();
+                let mut whole = Vec::new();
+                for segment in &segments {
+                    each_block(segment, &mut |block| {
+                        whole.extend_from_slice(block);
+                        Ok(())
+                    })?;
+                }
+                whole.append(pending);
+                put(&self.folder.join(format!("{}.log", self.name)), &whole)?;
+                segments.iter().try_for_each(|segment| remove(segment))
+            }
+        }
+    }
+}
+
+fn checked_line(json: &str) -> Vec<u8> {
+    format!("{:016x} {json}\n", xxh3_64(json.as_bytes())).into_bytes()
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = Sink::file(path, FileOptions::default()).and_then(|mut sink| {
+        sink.write_all(bytes)?;
+        sink.finish()
+    });
+    written.map(drop).map_err(|error| io("writing", path, error))
+}
+
+fn remove(path: &Path) -> Result<()> {
+    place::remove(path).map_err(|error| io("removing", path, error))
+}
+
+/// What is wrong with a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Damage {
+    /// Lines whose checksum is wrong, except for the last one of a file, which a killed run leaves.
+    pub lines: u64,
+    /// The file of the first one.
+    pub first: Option<PathBuf>,
+}
+
+/// Passes the JSON of all rows of a library to `each`, in the order in which runs began.
+///
+/// # Errors
+/// Those of `each`, and [`ErrorKind::Io`]. A library without a log has no rows.
+pub fn read_rows(outputs: &Path, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<Damage> {
+    let mut damage = Damage::default();
+    for file in log_files(outputs)? {
+        read_file(&file, each, &mut damage)?;
+    }
+    Ok(damage)
+}
+
+/// The log files, in the order of their names.
+fn log_files(outputs: &Path) -> Result<Vec<PathBuf>> {
+    let folder = log_folder(outputs);
+    let mut files: Vec<PathBuf> = if is_url(&folder) {
+        let listed = place::list_objects(&folder, false).map_err(|error| io("listing", &folder, error))?;
+        listed.into_iter().map(|object| folder.join(object.name)).collect()
+    } else {
+        match folder.read_dir() {
+            Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(io("listing", &folder, error)),
+        }
+    };
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
+    files.sort_unstable();
+    Ok(files)
+}
+
+fn read_file(path: &Path, each: &mut dyn FnMut(&str) -> Result<()>, damage: &mut Damage) -> Result<()> {
+    // A broken line is damage as soon as another one follows.
+    let (mut rest, mut broken) = (Vec::new(), 0);
+    each_block(path, &mut |block| {
+        let mut block = block;
+        while let Some(end) = block.iter().position(|&byte| byte == b'\n') {
+            let (line, after) = block.split_at(end);
+            damage.add(std::mem::take(&mut broken), path);
+            broken = if rest.is_empty() {
+                read_line(line, each)?
+            } else {
+                rest.extend_from_slice(line);
+                let broken = read_line(&rest, each)?;
+                rest.clear();
+                broken
+            };
+            block = &after[1..];
+        }
+        rest.extend_from_slice(block);
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Reads one line; returns 1 if it is broken.
+fn read_line(line: &[u8], each: &mut dyn FnMut(&str) -> Result<()>) -> Result<u64> {
+    let sound = line.split_at_checked(DIGITS).and_then(|(sum, rest)| {
+        let json = rest.strip_prefix(b" ")?;
+        let sum = u64::from_str_radix(std::str::from_utf8(sum).ok()?, 16).ok()?;
+        std::str::from_utf8(json).ok().filter(|_| xxh3_64(json) == sum)
+    });
+    match sound {
+        Some(json) => each(json).map(|()| 0),
+        None => Ok(1),
+    }
+}
+
+impl Damage {
+    fn add(&mut self, lines: u64, path: &Path) {
+        self.lines += lines;
+        if lines > 0 && self.first.is_none() {
+            self.first = Some(path.to_path_buf());
+        }
+    }
+}
+
+fn each_block(path: &Path, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let failed = |error| io("reading", path, error);
+    let source = Source::open(path).map_err(failed)?;
+    let mut block = vec![0; BLOCK_BYTES];
+    loop {
+        let count = source.read_next(&mut block).map_err(failed)?;
+        each(&block[..count])?;
+        if count < block.len() {
+            return Ok(());
+        }
+    }
+}
+
+/// Joins all log files of a library into one. No run may be writing to it.
+///
+/// # Errors
+/// [`ErrorKind::Io`]; the files are then as before.
+pub fn compact_logs(outputs: &Path) -> Result<()> {
+    let files = log_files(outputs)?;
+    let [first, _, ..] = &files[..] else { return Ok(()) };
+    // It takes the place of the first one, so the order stays.
+    let failed = |error| io("writing", first, error);
+    let mut sink = Sink::file(first, FileOptions::default().with_durable(true)).map_err(failed)?;
+    let mut pending = Vec::with_capacity(2 * BLOCK_BYTES);
+    for file in &files {
+        read_file(
+            file,
+            &mut |json| {
+                pending.extend_from_slice(&checked_line(json));
+                if pending.len() >= BLOCK_BYTES {
+                    sink.write_all(&pending).map_err(failed)?;
+                    pending.clear();
+                }
+                Ok(())
+            },
+            &mut Damage::default(),
+        )?;
+    }
+    sink.write_all(&pending).and_then(|()| sink.finish()).map_err(failed)?;
+    files[1..].iter().try_for_each(|file| remove(file))
+}
+
+/// A failed operation on a path.
+pub(crate) fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
+    Error::io(doing, &place::shown(path), error)
+}

@@ -1,0 +1,246 @@
+//! The manifest: the rows of a library as one Parquet file, one row per asset and attempt.
+//!
+//! An asset has at most one row whose status is `done`: its last success. Earlier ones are `replaced`. Outputs and
+//! warnings are JSON in columns of text, since every tool reads those.
+//!
+//! The format: <https://parquet.apache.org/docs/file-format/>.
+
+use crate::log::{io, read_rows};
+use crate::plan::invalid_row;
+use crate::row::{Row, RowHeader};
+use crate::state_folder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use polyhaul::{Error, ErrorKind, FileOptions, Result, Sink};
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
+
+type ParquetResult = std::result::Result<(), ParquetError>;
+
+/// Rows per group.
+const GROUP_ROWS: usize = 50_000;
+
+const SCHEMA: &str = "message manifest {
+    required binary asset (UTF8);
+    required int64 attempt;
+    required binary status (UTF8);
+    required binary source (UTF8);
+    required binary source_version (UTF8);
+    required int64 source_bytes;
+    required binary options (UTF8);
+    required binary outputs (JSON);
+    required int64 output_bytes;
+    required double started;
+    required double seconds;
+    optional double read_seconds;
+    optional double transform_seconds;
+    optional double write_seconds;
+    optional binary verdict (UTF8);
+    optional int64 peak_bytes;
+    required binary warnings (JSON);
+    optional binary error_kind (UTF8);
+    optional binary error_message (UTF8);
+    optional binary error_file (UTF8);
+    optional int64 error_line;
+    optional int64 error_column;
+    optional int64 error_offset;
+    required binary worker (UTF8);
+}";
+
+/// Where the manifest of a library is.
+pub fn manifest_path(outputs: &Path) -> PathBuf {
+    state_folder(outputs).join("manifest.parquet")
+}
+
+/// Writes the manifest of a library from its log; returns how many rows it has.
+///
+/// # Errors
+/// [`ErrorKind::Io`]; the old manifest is then kept.
+pub fn write_manifest(outputs: &Path) -> Result<u64> {
+    let path = manifest_path(outputs);
+    let mut sink = Sink::file(&path, FileOptions::default()).map_err(|error| io("creating", &path, error))?;
+    let failed = |error: ParquetError| Error::new(ErrorKind::Io, format!("{}: {error}", path.display()));
+    let schema = Arc::new(parse_message_type(SCHEMA).map_err(failed)?);
+    let zstd = Compression::ZSTD(ZstdLevel::try_new(1).map_err(failed)?);
+    let properties = Arc::new(WriterProperties::builder().set_compression(zstd).build());
+    let mut writer = SerializedFileWriter::new(Blocks::new(&mut sink), schema, properties).map_err(failed)?;
+    let count = each_group(outputs, &mut |group| write_group(&mut writer, group).map_err(failed))?;
+    writer.finish().map_err(failed)?;
+    writer.inner_mut().flush().map_err(|error| io("writing", &path, error))?;
+    drop(writer);
+    sink.finish().map_err(|error| io("writing", &path, error))?;
+    Ok(count)
+}
+
+/// Passes on all rows in groups, each with its status; returns how many rows there are.
+fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<u64> {
+    let (mut group, mut count, mut seen) = (Vec::new(), 0, HashSet::new());
+    let mut last = HashMap::new();
+    let add = |json: &str, group: &mut Vec<Row>, seen: &mut HashSet<u64>| {
+        let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
+        if seen.insert(attempt_hash(&row.asset, row.started)) {
+            group.push(row);
+        }
+        Ok(())
+    };
+    let mut is_small = true;
+    read_rows(outputs, &mut |json| {
+        is_small = is_small && group.len() < GROUP_ROWS;
+        let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
+        if row.error.is_none() {
+            last.insert(xxh3_64(row.asset.as_bytes()), attempt_hash(&row.asset, row.started));
+        }
+        if is_small { add(json, &mut group, &mut seen) } else { Ok(()) }
+    })?;
+    let mut pass_on = |group: &mut Vec<Row>| {
+        count += group.len() as u64;
+        let rows: Vec<_> = group.drain(..).map(|row| (status(&row, &last), row)).collect();
+        write(&rows)
+    };
+    // A library of one group was read as a whole; a larger one is read again, since its rows fill memory.
+    if !is_small {
+        group.clear();
+        seen.clear();
+        read_rows(outputs, &mut |json| {
+            add(json, &mut group, &mut seen)?;
+            if group.len() == GROUP_ROWS { pass_on(&mut group) } else { Ok(()) }
+        })?;
+    }
+    pass_on(&mut group)?;
+    Ok(count)
+}
+
+/// Passes on all rows of a library, each with its status: `done`, `failed`, or `replaced` by a later success. Returns how
+/// many there are.
+///
+/// # Errors
+/// Those of `each`, and [`ErrorKind::Io`].
+pub fn each_row(outputs: &Path, each: &mut dyn FnMut(&'static str, &Row) -> Result<()>) -> Result<u64> {
+    each_group(outputs, &mut |group| group.iter().try_for_each(|(status, row)| each(status, row)))
+}
+
+/// An attempt's own number: a log that was joined twice has it twice.
+pub(crate) fn attempt_hash(asset: &str, started: f64) -> u64 {
+    xxh3_64(asset.as_bytes()) ^ started.to_bits().rotate_left(17)
+}
+
+/// `last` is the last successful attempt of each asset.
+fn status(row: &Row, last: &HashMap<u64, u64>) -> &'static str {
+    let is_last = last.get(&xxh3_64(row.asset.as_bytes())) == Some(&attempt_hash(&row.asset, row.started));
+    match (&row.error, is_last) {
+        (Some(_), _) => "failed",
+        (None, true) => "done",
+        (None, false) => "replaced",
+    }
+}
+
+type Group<'a, W> = SerializedRowGroupWriter<'a, W>;
+type Rows<'r> = &'r [(&'static str, Row)];
+
+fn write_group<W: Write + Send>(writer: &mut SerializedFileWriter<W>, rows: Rows<'_>) -> ParquetResult {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut group = writer.next_row_group()?;
+    let phase = |name: &'static str| move |row: &Row| row.phases.get(name).copied();
+    texts(&mut group, rows, |_, row| Some(row.asset.clone()))?;
+    integers(&mut group, rows, |row| Some(row.attempt.into()))?;
+    texts(&mut group, rows, |status, _| Some(status.to_owned()))?;
+    texts(&mut group, rows, |_, row| Some(row.source.clone()))?;
+    texts(&mut group, rows, |_, row| Some(row.source_version.clone()))?;
+    integers(&mut group, rows, |row| Some(row.source_bytes))?;
+    texts(&mut group, rows, |_, row| Some(row.options.clone()))?;
+    texts(&mut group, rows, |_, row| serde_json::to_string(&row.outputs).ok())?;
+    integers(&mut group, rows, |row| Some(row.outputs.iter().map(|output| output.bytes).sum()))?;
+    doubles(&mut group, rows, |row| Some(row.started))?;
+    doubles(&mut group, rows, |row| Some(row.seconds))?;
+    doubles(&mut group, rows, phase("read"))?;
+    doubles(&mut group, rows, phase("transform"))?;
+    doubles(&mut group, rows, phase("write"))?;
+    texts(&mut group, rows, |_, row| row.verdict.clone())?;
+    integers(&mut group, rows, |row| row.peak_bytes)?;
+    texts(&mut group, rows, |_, row| serde_json::to_string(&row.warnings).ok())?;
+    texts(&mut group, rows, |_, row| Some(row.error.as_ref()?.kind.clone()))?;
+    texts(&mut group, rows, |_, row| Some(row.error.as_ref()?.message.clone()))?;
+    texts(&mut group, rows, |_, row| row.error.as_ref()?.file.clone())?;
+    integers(&mut group, rows, |row| row.error.as_ref()?.line)?;
+    integers(&mut group, rows, |row| row.error.as_ref()?.column)?;
+    integers(&mut group, rows, |row| row.error.as_ref()?.offset)?;
+    texts(&mut group, rows, |_, row| Some(row.worker.clone()))?;
+    group.close().map(drop)
+}
+
+fn texts<W: Write + Send>(
+    group: &mut Group<'_, W>,
+    rows: Rows<'_>,
+    value: impl Fn(&'static str, &Row) -> Option<String>,
+) -> ParquetResult {
+    let values = rows.iter().map(|(status, row)| value(status, row).map(|text| ByteArray::from(text.into_bytes())));
+    column::<ByteArrayType, W>(group, values)
+}
+
+fn integers<W: Write + Send>(
+    group: &mut Group<'_, W>,
+    rows: Rows<'_>,
+    value: impl Fn(&Row) -> Option<u64>,
+) -> ParquetResult {
+    column::<Int64Type, W>(group, rows.iter().map(|(_, row)| value(row).map(|value| value as i64)))
+}
+
+fn doubles<W: Write + Send>(
+    group: &mut Group<'_, W>,
+    rows: Rows<'_>,
+    value: impl Fn(&Row) -> Option<f64>,
+) -> ParquetResult {
+    column::<DoubleType, W>(group, rows.iter().map(|(_, row)| value(row)))
+}
+
+/// Writes the next column: its values, and for an optional one which rows have one.
+fn column<T: parquet::data_type::DataType, W: Write + Send>(
+    group: &mut Group<'_, W>,
+    values: impl Iterator<Item = Option<T::T>>,
+) -> ParquetResult {
+    let values: Vec<Option<T::T>> = values.collect();
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let values: Vec<T::T> = values.into_iter().flatten().collect();
+    let Some(mut column) = group.next_column()? else {
+        return Err(ParquetError::General("the schema has fewer columns".into()));
+    };
+    column.typed::<T>().write_batch(&values, Some(&levels), None)?;
+    column.close()
+}
+
+/// Collects small writes into blocks.
+struct Blocks<'s, 'a> {
+    sink: &'s mut Sink<'a>,
+    pending: Vec<u8>,
+}
+
+impl<'s, 'a> Blocks<'s, 'a> {
+    fn new(sink: &'s mut Sink<'a>) -> Self {
+        Blocks { sink, pending: Vec::new() }
+    }
+}
+
+impl Write for Blocks<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.pending.extend_from_slice(bytes);
+        if self.pending.len() >= 1 << 20 {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.sink.write_all(&self.pending)?;
+        self.pending.clear();
+        Ok(())
+    }
+}

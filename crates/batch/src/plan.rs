@@ -1,0 +1,254 @@
+//! The assets of a library, and what is to be done about each.
+//!
+//! A library may have a million of them, so an asset is small (its name, its size, a fingerprint of its version), and the
+//! log is read line by line against them. Nothing is opened here: files are listed and asked for their size and time.
+
+use crate::log::{Damage, io, read_rows};
+use crate::row::{OutputHeader, RowHeader, Task};
+use polyhaul::many::{self, FindOptions, Source};
+use polyhaul::place::{self, Found};
+use polyhaul::{Error, ErrorKind, Format, Result};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A part of a library, by the names of its assets: for one of several machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which part, from 1 on.
+    pub index: u32,
+    /// How many there are.
+    pub count: u32,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    /// From `i/n`.
+    fn from_str(text: &str) -> std::result::Result<Shard, String> {
+        let parts = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+        match parts {
+            Some((index, count)) if (1..=count).contains(&index) => Ok(Shard { index, count }),
+            _ => Err(format!("expected i/n with i from 1 to n, such as 1/4; found `{text}`")),
+        }
+    }
+}
+
+impl Shard {
+    /// Whether an asset of this name is in this part.
+    pub fn has(self, name: &str) -> bool {
+        xxh3_64(name.as_bytes()) % u64::from(self.count) == u64::from(self.index - 1)
+    }
+}
+
+/// What the log says about an asset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssetState {
+    /// Nothing yet.
+    New,
+    /// It was converted with these options, and source and outputs are as they were.
+    Done,
+    /// It failed with these options, and the source is as it was.
+    Failed,
+    /// It was converted, and the source, the options or the outputs are others now.
+    Changed,
+}
+
+/// An asset of a library.
+#[derive(Clone, Debug)]
+pub struct Asset {
+    /// Its path below the folder in which it was found.
+    pub name: Box<Path>,
+    /// Its size in bytes, if it is known.
+    pub bytes: Option<u64>,
+    /// What the log says.
+    pub state: AssetState,
+    /// How many attempts were made.
+    pub attempts: u32,
+    root: u32,
+    /// Of its version and size.
+    fingerprint: u64,
+}
+
+/// Which assets are planned.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct PlanOptions {
+    /// Which files of folders. Default: those of known formats, without subfolders.
+    pub find: FindOptions,
+    /// Which part of them. Default: all.
+    pub shard: Option<Shard>,
+}
+
+impl PlanOptions {
+    /// Sets [`PlanOptions::find`].
+    pub fn with_find(self, find: FindOptions) -> Self {
+        PlanOptions { find, ..self }
+    }
+
+    /// Sets [`PlanOptions::shard`].
+    pub fn with_shard(self, shard: Option<Shard>) -> Self {
+        PlanOptions { shard, ..self }
+    }
+}
+
+/// The assets of a library.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// All of them, in the order in which they were found.
+    pub assets: Vec<Asset>,
+    /// What they were found in, or what was given itself.
+    roots: Vec<PathBuf>,
+}
+
+impl Plan {
+    /// Lists the assets that `inputs` are or have.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] if a folder cannot be listed; [`ErrorKind::Usage`] if two assets have the same name.
+    pub fn find(inputs: &[PathBuf], options: &PlanOptions, is_wanted: impl Fn(Format) -> bool) -> Result<Plan> {
+        let mut plan = Plan::default();
+        for input in inputs {
+            let root = plan.roots.len() as u32;
+            plan.roots.push(input.clone());
+            for source in many::find(std::slice::from_ref(input), &options.find, &is_wanted)? {
+                if options.shard.is_none_or(|shard| shard.has(&key(&source.name))) {
+                    plan.add(root, source);
+                }
+            }
+        }
+        plan.assets.shrink_to_fit();
+        plan.check_names(|asset| Ok(asset.name.to_path_buf()), "have the same name")?;
+        Ok(plan)
+    }
+
+    fn add(&mut self, root: u32, source: Source) {
+        // What cannot be asked fails when it is opened, as a row.
+        let found = source.found.or_else(|| place::find(&source.path).ok());
+        let bytes = found.as_ref().and_then(|found| found.bytes);
+        let fingerprint = found.map_or(0, |found| fingerprint(bytes.unwrap_or(0), &version(&found)));
+        let (name, state) = (source.name.into_boxed_path(), AssetState::New);
+        self.assets.push(Asset { name, bytes, state, attempts: 0, root, fingerprint });
+    }
+
+    /// Checks that no two assets have the same of something.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`], naming the first two that have.
+    pub fn check_names(&self, of: impl Fn(&Asset) -> Result<PathBuf>, what: &str) -> Result<()> {
+        let ignores_case = cfg!(any(windows, target_os = "macos"));
+        let numbers = self.numbers(|asset| {
+            let name = key(&of(asset)?);
+            Ok(if ignores_case { name.to_lowercase() } else { name })
+        })?;
+        let twins = numbers.windows(2).filter(|pair| pair[0].0 == pair[1].0).min_by_key(|pair| pair[0].1);
+        let Some(twins) = twins else { return Ok(()) };
+        let [one, two] = [twins[0].1, twins[1].1].map(|at| place::shown(&self.source(&self.assets[at as usize])));
+        Err(Error::new(ErrorKind::Usage, format!("{one} and {two} {what}")))
+    }
+
+    /// The hashes of the assets' names, or what stands for them, and their numbers, in order.
+    fn numbers(&self, name: impl Fn(&Asset) -> Result<String>) -> Result<Vec<(u64, u32)>> {
+        let one = |(number, asset)| Ok((xxh3_64(name(asset)?.as_bytes()), number as u32));
+        let mut numbers = self.assets.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Where an asset is read from.
+    pub fn source(&self, asset: &Asset) -> PathBuf {
+        let root = &self.roots[asset.root as usize];
+        if place::is_folder(root) { root.join(&asset.name) } else { root.clone() }
+    }
+
+    /// Reads the log, and notes what it says about each asset, for outputs in the folder or URL `outputs` and options
+    /// of this hash.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn resume(&mut self, outputs: &Path, options: &str) -> Result<Damage> {
+        let numbers = self.numbers(|asset| Ok(key(&asset.name)))?;
+        let mut outputs = Outputs { folder: outputs, listed: None };
+        read_rows(outputs.folder, &mut |json| {
+            let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
+            let hash = xxh3_64(row.asset.as_bytes());
+            let Ok(at) = numbers.binary_search_by_key(&hash, |(hash, _)| *hash) else { return Ok(()) };
+            let asset = &mut self.assets[numbers[at].1 as usize];
+            asset.attempts = asset.attempts.max(row.attempt);
+            let is_same =
+                row.options == options && asset.fingerprint == fingerprint(row.source_bytes, &row.source_version);
+            asset.state = match (row.error, is_same) {
+                (None, true) if outputs.have(&row.outputs)? => AssetState::Done,
+                (None, _) => AssetState::Changed,
+                (Some(_), true) => AssetState::Failed,
+                (Some(_), false) => AssetState::New,
+            };
+            Ok(())
+        })
+    }
+
+    /// The next attempt at an asset.
+    pub fn task(&self, number: usize, output: &Path, folder: &Path) -> Task {
+        let asset = &self.assets[number];
+        Task {
+            id: number as u64,
+            asset: key(&asset.name),
+            source: path_text(&self.source(asset)),
+            output: path_text(output),
+            folder: path_text(folder),
+            attempt: asset.attempts + 1,
+            threads: 1,
+            bytes: asset.bytes.unwrap_or(0),
+            ..Task::default()
+        }
+    }
+}
+
+/// The outputs that exist.
+struct Outputs<'a> {
+    folder: &'a Path,
+    /// The objects below a URL and their sizes, once they were asked for.
+    listed: Option<HashMap<String, Option<u64>>>,
+}
+
+impl Outputs<'_> {
+    /// Whether all of them are there in their sizes.
+    fn have(&mut self, wanted: &[OutputHeader<'_>]) -> Result<bool> {
+        if place::is_url(self.folder) && self.listed.is_none() {
+            let listed = place::list_objects(self.folder, true);
+            let listed = listed.map_err(|error| io("listing", self.folder, error))?;
+            self.listed = Some(listed.into_iter().map(|it| (key(&it.name), it.found.bytes)).collect());
+        }
+        let has = |output: &OutputHeader<'_>| match &self.listed {
+            Some(listed) => listed.get(&*output.path) == Some(&Some(output.bytes)),
+            None => self.folder.join(&*output.path).metadata().is_ok_and(|it| it.is_file() && it.len() == output.bytes),
+        };
+        Ok(wanted.iter().all(has))
+    }
+}
+
+/// A name as the log has it: with slashes.
+fn key(name: &Path) -> String {
+    let text = name.to_string_lossy();
+    if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
+}
+
+/// A path as text that a worker opens, wherever it runs. Names that are not UTF-8 are not found by it, and become rows with that error.
+fn path_text(path: &Path) -> String {
+    place::absolute(path).to_string_lossy().into_owned()
+}
+
+/// A tag or a time that changes with the content.
+pub(crate) fn version(found: &Found) -> String {
+    found.version.clone().unwrap_or_default()
+}
+
+fn fingerprint(bytes: u64, version: &str) -> u64 {
+    xxh3_64(format!("{bytes} {version}").as_bytes())
+}
+
+/// A row that was written by something else.
+pub(crate) fn invalid_row(error: serde_json::Error) -> Error {
+    Error::new(ErrorKind::Malformed, format!("the log has a row that is not valid: {error}"))
+}

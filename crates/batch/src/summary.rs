@@ -1,0 +1,222 @@
+//! What the rows of a library say in sum. The text about it is made elsewhere.
+
+use crate::log::read_rows;
+use crate::parquet::attempt_hash;
+use crate::plan::invalid_row;
+use crate::row::Row;
+use polyhaul::Result;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How many of the slowest assets are named.
+const SLOWEST: usize = 10;
+/// How many failed assets of each kind are named.
+const EXAMPLES: usize = 20;
+/// How many intervals the time of the runs is divided into.
+const INTERVALS: usize = 60;
+
+/// What the rows of a library say in sum.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Assets whose last attempt succeeded.
+    pub done: u64,
+    /// Assets whose last attempt failed.
+    pub failed: u64,
+    /// Attempts at all assets.
+    pub attempts: u64,
+    /// Bytes read by successful attempts.
+    pub bytes_in: u64,
+    /// Bytes written by them.
+    pub bytes_out: u64,
+    /// Seconds of work, over all workers.
+    pub worker_seconds: f64,
+    /// When the first attempt began and the last one ended, in seconds since 1970.
+    pub span: Option<(f64, f64)>,
+    /// The assets that took longest.
+    pub slowest: Vec<SlowAsset>,
+    /// Why the last attempts failed, the most frequent kind first.
+    pub errors: Vec<ErrorGroup>,
+    /// Warnings of successful attempts, by kind.
+    pub warnings: BTreeMap<String, u64>,
+    /// What limited successful attempts, by how many.
+    pub verdicts: BTreeMap<String, u64>,
+    /// Bytes read per second, over equal parts of the time from the first attempt to the last.
+    pub rates: Vec<f64>,
+    /// Outputs that are pictures, for thumbnails.
+    #[serde(skip)]
+    pub pictures: Vec<String>,
+    /// Lines of the log that are damaged.
+    pub damaged_lines: u64,
+}
+
+/// An asset that took long.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SlowAsset {
+    /// Its name.
+    pub asset: String,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// Assets that failed for the same kind of reason.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ErrorGroup {
+    /// The kind.
+    pub kind: String,
+    /// How many there are.
+    pub count: u64,
+    /// Some of them: the asset, and the message with its place.
+    pub examples: Vec<(String, String)>,
+}
+
+/// The last attempt at an asset.
+struct Last {
+    /// The kind of its error, as a number, from 1 on; 0 if it succeeded.
+    kind: u32,
+    bytes_in: u64,
+    bytes_out: u64,
+}
+
+impl Summary {
+    /// Of the log of a library.
+    ///
+    /// # Errors
+    /// [`polyhaul::ErrorKind::Io`].
+    pub fn of_library(outputs: &Path, most_pictures: usize) -> Result<Summary> {
+        let (mut sum, mut kinds) = (Summary::default(), Vec::new());
+        let (mut last, mut seen, mut times) = (HashMap::<u64, Last>::new(), HashSet::new(), Vec::new());
+        let damage = read_rows(outputs, &mut |json| {
+            let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
+            if seen.insert(attempt_hash(&row.asset, row.started)) {
+                times.push((row.started + row.seconds, row.source_bytes));
+                sum.add(&row, most_pictures);
+                last.insert(hash(&row.asset), Last::of(&row, &mut kinds));
+            }
+            Ok(())
+        })?;
+        sum.add_lasts(&last, kinds);
+        sum.add_rates(&times);
+        sum.damaged_lines = damage.lines;
+        Ok(sum)
+    }
+
+    fn add(&mut self, row: &Row, most_pictures: usize) {
+        self.attempts += 1;
+        self.worker_seconds += row.seconds;
+        let (start, end) = self.span.unwrap_or((row.started, row.started));
+        self.span = Some((start.min(row.started), end.max(row.started + row.seconds)));
+        if row.error.is_some() {
+            return;
+        }
+        for (kind, count) in &row.warnings {
+            *self.warnings.entry(kind.clone()).or_default() += count;
+        }
+        if let Some(verdict) = &row.verdict {
+            *self.verdicts.entry(verdict.clone()).or_default() += 1;
+        }
+        let pictures = row.outputs.iter().filter(|output| output.path.ends_with(".png"));
+        let room = most_pictures.saturating_sub(self.pictures.len());
+        self.pictures.extend(pictures.take(room).map(|output| output.path.clone()));
+        if self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(|slow| slow.seconds < row.seconds) {
+            let slow = SlowAsset { asset: row.asset.clone(), seconds: row.seconds, bytes: row.source_bytes };
+            let place = self.slowest.partition_point(|other| other.seconds >= row.seconds);
+            self.slowest.insert(place, slow);
+            self.slowest.truncate(SLOWEST);
+        }
+    }
+
+    fn add_lasts(&mut self, last: &HashMap<u64, Last>, mut kinds: Vec<ErrorGroup>) {
+        for last in last.values() {
+            match last.kind {
+                0 => {
+                    self.done += 1;
+                    self.bytes_in += last.bytes_in;
+                    self.bytes_out += last.bytes_out;
+                }
+                kind => {
+                    self.failed += 1;
+                    kinds[kind as usize - 1].count += 1;
+                }
+            }
+        }
+        let has_failed = |asset: &String| last.get(&hash(asset)).is_some_and(|last| last.kind > 0);
+        for mut group in kinds.into_iter().filter(|kind| kind.count > 0) {
+            group.examples.retain(|(asset, _)| has_failed(asset));
+            group.examples.truncate(EXAMPLES);
+            self.errors.push(group);
+        }
+        self.errors.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.kind.cmp(&b.kind)));
+    }
+
+    /// Sums what was read by when it was done.
+    fn add_rates(&mut self, ends: &[(f64, u64)]) {
+        let Some((start, end)) = self.span.filter(|(start, end)| end > start) else { return };
+        let step = (end - start) / INTERVALS as f64;
+        self.rates = vec![0.0; INTERVALS];
+        for (at, bytes) in ends {
+            let interval = ((at - start) / step) as usize;
+            self.rates[interval.min(INTERVALS - 1)] += *bytes as f64 / step;
+        }
+    }
+}
+
+impl Last {
+    fn of(row: &Row, kinds: &mut Vec<ErrorGroup>) -> Last {
+        let bytes_out = row.outputs.iter().map(|output| output.bytes).sum();
+        let last = Last { kind: 0, bytes_in: row.source_bytes, bytes_out };
+        let Some(error) = &row.error else { return last };
+        let known = kinds.iter().position(|kind| kind.kind == error.kind);
+        let number = known.unwrap_or(kinds.len());
+        if known.is_none() {
+            kinds.push(ErrorGroup { kind: error.kind.clone(), count: 0, examples: Vec::new() });
+        }
+        let examples = &mut kinds[number].examples;
+        // Some of them may succeed later.
+        if examples.len() < 4 * EXAMPLES {
+            examples.push((row.asset.clone(), error.in_words()));
+        }
+        Last { kind: number as u32 + 1, ..last }
+    }
+}
+
+fn hash(asset: &str) -> u64 {
+    xxh3_64(asset.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::{RowError, RowOutput};
+    use crate::{DoneRow, LogWriter};
+
+    fn row(asset: &str, at: f64, error: Option<&str>) -> Row {
+        let error = error.map(|kind| RowError { kind: kind.into(), line: Some(7), ..RowError::default() });
+        let outputs = if error.is_none() { vec![RowOutput { bytes: 5, ..RowOutput::default() }] } else { Vec::new() };
+        let (started, seconds, source_bytes) = (1000.0 + at, 1.0 + at, 100);
+        Row { asset: asset.into(), started, seconds, source_bytes, error, outputs, attempt: 1, ..Row::default() }
+    }
+
+    #[test]
+    fn the_last_attempt_counts() {
+        let folder = std::env::temp_dir().join(format!("polyhaul-batch-summary-{}", std::process::id()));
+        let mut log = LogWriter::create(&folder).unwrap();
+        for row in [row("a", 0.0, None), row("b", 1.0, Some("io")), row("c", 2.0, Some("io")), row("b", 3.0, None)] {
+            log.append(&[DoneRow::Made(Box::new(row))]).unwrap();
+        }
+        log.finish().unwrap();
+        let sum = Summary::of_library(&folder, 0).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!((sum.done, sum.failed, sum.attempts, sum.bytes_in, sum.bytes_out), (2, 1, 4, 200, 10));
+        assert_eq!(sum.errors.len(), 1);
+        assert_eq!((sum.errors[0].count, sum.errors[0].examples[0].0.as_str()), (1, "c"));
+        assert_eq!(sum.slowest[0].asset, "b");
+        assert_eq!(sum.span, Some((1000.0, 1007.0)));
+        let moved: f64 = sum.rates.iter().sum::<f64>() * 7.0 / INTERVALS as f64;
+        assert!((moved - 400.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,225 @@
+//! Places: paths of the file system and URLs, asked the same questions.
+//!
+//! A URL is a path that begins with `s3://`, `gs://`, `az://`, `http://` or `https://`; `Path::join`, `parent` and
+//! `file_name` work on it. It has no links, so the real path of a URL is its text without `.` and `..`. It is a folder
+//! if it ends in a slash or has nothing after its bucket. Opening and writing are in `source` and `sink`.
+
+use crate::remote;
+use crate::stop::Stop;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
+
+/// What is at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Found {
+    /// Its kind.
+    pub kind: PlaceKind,
+    /// Its size in bytes; `None` for a folder, or if a web server does not say it.
+    pub bytes: Option<u64>,
+    /// What changes with its content: a tag, or the time of the last change.
+    pub version: Option<String>,
+}
+
+/// Kinds of what is at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaceKind {
+    /// A regular file or an object.
+    File,
+    /// A folder.
+    Folder,
+    /// A pipe, a device, a socket.
+    Special,
+}
+
+/// A file below a folder: see [`list_objects`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListedObject {
+    /// Its path below the folder.
+    pub name: PathBuf,
+    /// What is known about it.
+    pub found: Found,
+}
+
+/// The scheme of a URL, and what follows it.
+fn split(path: &Path) -> Option<(&str, &str)> {
+    let (scheme, rest) = path.to_str()?.split_once("://")?;
+    SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)).then_some((scheme, rest))
+}
+
+/// Whether a path is a URL of a kind that can be opened.
+///
+/// ```
+/// use polyhaul_bytes::place::is_url;
+///
+/// assert!(is_url("s3://bucket/chair.obj".as_ref()) && !is_url("models/chair.obj".as_ref()));
+/// ```
+pub fn is_url(path: &Path) -> bool {
+    split(path).is_some()
+}
+
+/// Refuses what looks like a URL of another kind, unless a folder has that name.
+pub(crate) fn check_scheme(path: &Path) -> io::Result<()> {
+    let Some((scheme, _)) = path.to_str().and_then(|text| text.split_once("://")) else { return Ok(()) };
+    let is_name = scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_name && !Path::new(&format!("{scheme}:")).exists() {
+        let message = format!("URLs of {scheme}:// are not supported: use s3, gs, az, http or https");
+        return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+    }
+    Ok(())
+}
+
+/// The path as messages show it: a web address without user information, query and fragment, which may be secret.
+pub fn shown(path: &Path) -> String {
+    public(path).display().to_string()
+}
+
+/// The path without anything secret.
+pub fn public(path: &Path) -> PathBuf {
+    match split(path) {
+        Some((scheme, rest)) if scheme.len() >= "http".len() => {
+            let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
+            let host_end = rest.find('/').unwrap_or(rest.len());
+            let rest = rest[..host_end].rfind('@').map_or(rest, |at| &rest[at + 1..]);
+            PathBuf::from(format!("{scheme}://{rest}"))
+        }
+        _ => path.to_path_buf(),
+    }
+}
+
+/// Whether a path is a folder: a URL is asked nothing.
+pub fn is_folder(path: &Path) -> bool {
+    match split(path) {
+        Some((_, rest)) => rest.ends_with('/') || !rest.contains('/'),
+        None => path.is_dir(),
+    }
+}
+
+/// What is at a place; links are followed.
+///
+/// # Errors
+/// `NotFound` and others of the system or the store.
+pub fn find(path: &Path) -> io::Result<Found> {
+    const FOLDER: Found = Found { kind: PlaceKind::Folder, bytes: None, version: None };
+    if is_url(path) {
+        return if is_folder(path) { Ok(FOLDER) } else { remote::stat(&url_text(path)?, &Stop::default()) };
+    }
+    let found = path.metadata()?;
+    if found.is_dir() {
+        return Ok(FOLDER);
+    }
+    let kind = if found.is_file() { PlaceKind::File } else { PlaceKind::Special };
+    let changed = found.modified().ok().map(nanoseconds);
+    Ok(Found { kind, bytes: Some(found.len()), version: changed.map(|time| time.to_string()) })
+}
+
+/// Nanoseconds since 1970; 0 before.
+fn nanoseconds(time: SystemTime) -> u128 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos())
+}
+
+/// Whether there is a regular file or an object.
+pub fn is_file(path: &Path) -> bool {
+    find(path).is_ok_and(|found| found.kind == PlaceKind::File)
+}
+
+/// The path without links, `.` and `..`. A URL need not exist.
+///
+/// # Errors
+/// Errors of the system; `InvalidInput` for a URL that leads above its bucket.
+pub fn real(path: &Path) -> io::Result<PathBuf> {
+    if !is_url(path) {
+        return path.canonicalize();
+    }
+    cleaned(path).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it leads above its bucket"))
+}
+
+/// The absolute path; a URL is one.
+pub fn absolute(path: &Path) -> PathBuf {
+    if is_url(path) { path.to_path_buf() } else { std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()) }
+}
+
+/// A path without `.` and `..`; `None` if it leads above its beginning.
+pub fn cleaned(path: &Path) -> Option<PathBuf> {
+    let (root, rest) = match split(path) {
+        Some((scheme, rest)) => {
+            let (bucket, rest) = rest.split_once('/').unwrap_or((rest, ""));
+            (format!("{scheme}://{bucket}"), Path::new(rest))
+        }
+        None => (String::new(), path),
+    };
+    let (mut clean, mut depth) = (PathBuf::from(root), 0_u32);
+    for part in rest.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                depth = depth.checked_sub(1)?;
+                clean.pop();
+            }
+            part => {
+                depth += u32::from(matches!(part, Component::Normal(_)));
+                clean.push(part);
+            }
+        }
+    }
+    Some(clean)
+}
+
+/// The objects below a URL that is a folder, ordered by name; those in subfolders if `is_recursive`.
+///
+/// # Errors
+/// `Unsupported` for web servers and without the feature `cloud`; errors of the store.
+pub fn list_objects(folder: &Path, is_recursive: bool) -> io::Result<Vec<ListedObject>> {
+    remote::list(&url_text(folder)?, is_recursive, &Stop::default())
+}
+
+/// Removes a file or an object; one that is not there is no error.
+///
+/// # Errors
+/// `Unsupported` for web servers and without the feature `cloud`; errors of the system or the store.
+pub fn remove(path: &Path) -> io::Result<()> {
+    let removed =
+        if is_url(path) { remote::remove(&url_text(path)?, &Stop::default()) } else { std::fs::remove_file(path) };
+    removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+/// A URL as text; on Windows, joining paths adds backslashes to it.
+pub(crate) fn url_text(path: &Path) -> io::Result<String> {
+    let text: OsString = path.into();
+    let text = text.into_string().map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "the URL is not UTF-8"))?;
+    Ok(if cfg!(windows) { text.replace('\\', "/") } else { text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let shown = |text: &str| shown(Path::new(text));
+        assert_eq!(shown("https://me:secret@host/a@b.obj?sig=secret#x"), "https://host/a@b.obj");
+        assert_eq!(shown("s3://bucket/a?b.obj"), "s3://bucket/a?b.obj");
+        assert_eq!(shown("models/a?b.obj"), "models/a?b.obj");
+    }
+
+    #[test]
+    fn urls_are_cleaned_and_stay_in_their_bucket() {
+        let cleaned = |text: &str| cleaned(Path::new(text)).map(|path| path.to_string_lossy().replace('\\', "/"));
+        assert_eq!(cleaned("s3://b/x/./y/../z.obj").as_deref(), Some("s3://b/x/z.obj"));
+        assert_eq!(cleaned("s3://b/../c/z.obj"), None);
+        assert_eq!(cleaned("a/./b/../c").as_deref(), Some("a/c"));
+        assert_eq!(cleaned("../a"), None);
+    }
+
+    #[test]
+    fn folders_are_told_by_their_slash() {
+        let folders = ["s3://b", "s3://b/", "gs://b/models/"];
+        assert!(folders.iter().all(|url| is_folder(Path::new(url))));
+        assert!(!is_folder(Path::new("s3://b/models")) && !is_url(Path::new("ftp://b/x")));
+    }
+}

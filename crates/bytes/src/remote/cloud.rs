@@ -1,0 +1,65 @@
+//! With the feature `cloud`.
+
+use crate::place::{Found, ListedObject, PlaceKind};
+use crate::stop::Stop;
+use polyhaul_cloud::{Check, Opened, Stat};
+use std::io::{self, Read};
+use std::sync::Arc;
+
+pub(crate) use polyhaul_cloud::Object as RemoteObject;
+
+/// What a URL leads to.
+pub(crate) enum Remote {
+    Object(RemoteObject),
+    Stream(Box<dyn Read + Send>),
+}
+
+fn check(stop: &Stop) -> Check {
+    let stop = stop.clone();
+    Arc::new(move || stop.check())
+}
+
+pub(crate) fn open(url: &str, stop: &Stop) -> io::Result<Remote> {
+    Ok(match polyhaul_cloud::open(url, &check(stop))? {
+        Opened::Object(object) => Remote::Object(object),
+        Opened::Stream(stream) => Remote::Stream(stream),
+    })
+}
+
+fn found(stat: Stat) -> Found {
+    Found { kind: PlaceKind::File, bytes: stat.bytes, version: stat.etag.or(stat.modified) }
+}
+
+pub(crate) fn stat(url: &str, stop: &Stop) -> io::Result<Found> {
+    polyhaul_cloud::stat(url, &check(stop)).map(found)
+}
+
+pub(crate) fn list(url: &str, is_recursive: bool, stop: &Stop) -> io::Result<Vec<ListedObject>> {
+    let listed = polyhaul_cloud::list(url, is_recursive, &check(stop))?;
+    Ok(listed.into_iter().map(|it| ListedObject { name: it.name.into(), found: found(it.stat) }).collect())
+}
+
+pub(crate) fn remove(url: &str, stop: &Stop) -> io::Result<()> {
+    polyhaul_cloud::remove(url, &check(stop))
+}
+
+/// An object that is written.
+pub(crate) struct RemoteUpload(polyhaul_cloud::Upload);
+
+impl RemoteUpload {
+    pub(crate) fn create(url: &str, stop: &Stop) -> io::Result<RemoteUpload> {
+        polyhaul_cloud::Upload::create(url, &check(stop)).map(RemoteUpload)
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map(|()| bytes.len())
+    }
+
+    pub(crate) fn complete(&mut self) -> io::Result<()> {
+        self.0.complete()
+    }
+
+    pub(crate) fn put_in_place(self) -> io::Result<()> {
+        self.0.put_in_place()
+    }
+}

@@ -1,0 +1,65 @@
+//! Without the feature `cloud`: no value of these types exists.
+
+use crate::place::{Found, ListedObject};
+use crate::stop::Stop;
+use std::io::{self, Read};
+
+#[allow(dead_code, reason = "no URL can be opened")]
+pub(crate) enum Remote {
+    Object(RemoteObject),
+    Stream(Box<dyn Read + Send>),
+}
+
+pub(crate) enum RemoteObject {}
+
+pub(crate) enum RemoteUpload {}
+
+fn refuse<T>() -> io::Result<T> {
+    let message = "this build cannot open URLs: build it with the feature `cloud` (cargo build --features cloud), or \
+        install a released command or Python package, which have it";
+    Err(io::Error::new(io::ErrorKind::Unsupported, message))
+}
+
+pub(crate) fn open(_: &str, _: &Stop) -> io::Result<Remote> {
+    refuse()
+}
+
+pub(crate) fn stat(_: &str, _: &Stop) -> io::Result<Found> {
+    refuse()
+}
+
+pub(crate) fn list(_: &str, _: bool, _: &Stop) -> io::Result<Vec<ListedObject>> {
+    refuse()
+}
+
+pub(crate) fn remove(_: &str, _: &Stop) -> io::Result<()> {
+    refuse()
+}
+
+impl RemoteObject {
+    pub(crate) fn len(&self) -> u64 {
+        match *self {}
+    }
+
+    pub(crate) fn read_at(&self, _: u64, _: &mut [u8]) -> io::Result<usize> {
+        match *self {}
+    }
+}
+
+impl RemoteUpload {
+    pub(crate) fn create(_: &str, _: &Stop) -> io::Result<RemoteUpload> {
+        refuse()
+    }
+
+    pub(crate) fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        match *self {}
+    }
+
+    pub(crate) fn complete(&mut self) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub(crate) fn put_in_place(self) -> io::Result<()> {
+        match self {}
+    }
+}

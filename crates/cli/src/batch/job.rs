@@ -1,0 +1,103 @@
+//! Job files: TOML whose keys are the names of long options of `polyhaul batch`.
+//!
+//! `to = "ply"` stands for `--to=ply`, `triangulate = true` for `--triangulate`, an array for an option that is repeated.
+//! Underscores may stand for dashes, and tables only group. The words take the place of `--job FILE` before arguments
+//! are parsed, so workers, on whatever machine, get them without the file.
+
+use polyhaul::error::{Diagnostic, Place};
+use polyhaul::{Error, ErrorKind, Result};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use toml::{Table, Value};
+
+/// The words of a command line with the options of its job file; an error comes with the words as they are.
+pub fn with_job(words: Vec<OsString>) -> std::result::Result<Vec<OsString>, (Vec<OsString>, Error)> {
+    if !words.iter().any(|word| word == "batch") {
+        return Ok(words);
+    }
+    let equals = |word: &OsStr| word.to_str().and_then(|word| word.strip_prefix("--job=")).map(OsString::from);
+    let Some(at) = words.iter().position(|word| word == "--job" || equals(word).is_some()) else { return Ok(words) };
+    let (file, end) = match equals(&words[at]) {
+        Some(file) => (file, at + 1),
+        None if at + 1 < words.len() => (words[at + 1].clone(), at + 2),
+        // The parser of arguments has a message for that.
+        None => return Ok(words),
+    };
+    match options(Path::new(&file)) {
+        Ok(options) => Ok([&words[..at], &options, &words[end..]].concat()),
+        Err(error) => Err((words, error)),
+    }
+}
+
+/// The options in a job file.
+fn options(path: &Path) -> Result<Vec<OsString>> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::io("reading", &shown, error))?;
+    let table: Table = toml::from_str(&text).map_err(|error| {
+        let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count() as u64);
+        let place = Place { file: shown.as_str().into(), line, ..Place::default() };
+        Diagnostic { place, ..Diagnostic::new(error.message()) }.into_error(ErrorKind::Usage)
+    })?;
+    let mut words = Vec::new();
+    add(&table, &shown, &mut words)?;
+    Ok(words)
+}
+
+fn add(table: &Table, shown: &str, words: &mut Vec<OsString>) -> Result<()> {
+    for (key, value) in table {
+        let name = key.replace('_', "-");
+        if matches!(name.as_str(), "job" | "worker" | "agent" | "output") {
+            return Err(Error::new(ErrorKind::Usage, format!("{shown}: `{key}` cannot be set in a job file")));
+        }
+        match value {
+            Value::Table(group) => add(group, shown, words)?,
+            Value::Array(values) => values.iter().try_for_each(|value| one(&name, value, shown, words))?,
+            value => one(&name, value, shown, words)?,
+        }
+    }
+    Ok(())
+}
+
+fn one(name: &str, value: &Value, shown: &str, words: &mut Vec<OsString>) -> Result<()> {
+    let word = match value {
+        Value::Boolean(false) => return Ok(()),
+        Value::Boolean(true) => format!("--{name}"),
+        Value::String(text) => format!("--{name}={text}"),
+        Value::Integer(number) => format!("--{name}={number}"),
+        Value::Float(number) => format!("--{name}={number}"),
+        _ => return Err(Error::new(ErrorKind::Usage, format!("{shown}: `{name}` has a value that no option takes"))),
+    };
+    words.push(word.into());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> std::result::Result<Vec<String>, String> {
+        let path = std::env::temp_dir().join(format!("polyhaul-job-{}-{}.toml", std::process::id(), text.len()));
+        std::fs::write(&path, text).unwrap();
+        let given = ["polyhaul", "batch", "in", "--job", path.to_str().unwrap(), "--json"].map(OsString::from).to_vec();
+        let result = with_job(given);
+        std::fs::remove_file(&path).unwrap();
+        match result {
+            Ok(words) => Ok(words[3..].iter().map(|word| word.to_string_lossy().into_owned()).collect()),
+            Err((_, error)) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn options_take_the_place_of_their_file() {
+        let text = "to = 'ply'\nforce = false\ninclude = ['*.obj', '*.stl']\n[write]\ncopy_assets = true\nlevel = 3\n";
+        let expected = ["--to=ply", "--include=*.obj", "--include=*.stl", "--copy-assets", "--level=3", "--json"];
+        assert_eq!(words(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn errors_have_their_place() {
+        assert!(words("to = 'ply'\n=\n").unwrap_err().contains(".toml:2"));
+        assert!(words("worker = true\n").unwrap_err().contains("cannot be set in a job file"));
+        assert!(words("to = 1979-05-27\n").unwrap_err().contains("no option takes"));
+    }
+}

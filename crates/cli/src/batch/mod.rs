@@ -1,0 +1,423 @@
+//! `polyhaul batch IN... -o OUT`: a library of assets.
+//!
+//! What is to be done, the workers and the log are in `polyhaul-batch`; a worker's work is in [`worker`], job files in
+//! `job`, what `batch status` prints in `status` and its page in `page`.
+
+mod job;
+mod page;
+mod status;
+mod worker;
+
+pub use job::with_job;
+
+use crate::args::batch::{BatchArgs, BatchCommand, EngineName};
+use crate::convert::many::target_name;
+use crate::session::{JsonTo, Session};
+use crate::{DONE, FAILED, PARTLY, console, format, human, manual, words};
+use clap::parser::ValueSource;
+use polyhaul::options::Progress;
+use polyhaul::place;
+use polyhaul::{Error, ErrorKind, Format, Report, Result};
+use polyhaul_batch::{
+    Asset, AssetState, DoneRow, Limits, LogWriter, Plan, PlanOptions, Pool, Row, Task, WorkerCommand, compact_logs,
+    write_manifest,
+};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// From here on, an asset is converted alone, by all threads: it would otherwise be the last one for long.
+const LARGE_BYTES: u64 = 256 << 20;
+/// How many tasks an engine has at a time, at most.
+const ENGINE_TASKS: usize = 10_000;
+/// Where the Python package names its interpreter for workers.
+const PYTHON: &str = "POLYHAUL_PYTHON";
+/// Options that change nothing about what is written: all others make a job another one.
+const INDIFFERENT: [&str; 26] = [
+    "inputs",
+    "output",
+    "job",
+    "retry_failed",
+    "force",
+    "dry_run",
+    "workers",
+    "asset_memory",
+    "asset_timeout",
+    "engine",
+    "address",
+    "shard",
+    "worker",
+    "agent",
+    "recursive",
+    "include",
+    "threads",
+    "memory_limit",
+    "json",
+    "quiet",
+    "verbose",
+    "warnings",
+    "no_progress",
+    "color",
+    "trace",
+    "report",
+];
+
+/// What a run did.
+#[derive(Serialize)]
+struct BatchDetails {
+    assets: usize,
+    /// Assets that were done already, and those that failed before and were not tried again.
+    skipped: usize,
+    skipped_failed: usize,
+    converted: u64,
+    failed: u64,
+    dry_run: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(session: &Session, args: &BatchArgs) -> u8 {
+    match &args.command {
+        Some(BatchCommand::Status(status)) => return status::run(session, status),
+        Some(BatchCommand::Rows(rows)) => return print_rows(session, &rows.output),
+        Some(BatchCommand::Merge(merge)) => return merge_logs(session, &merge.output),
+        None => {}
+    }
+    let result = if args.engine.worker {
+        worker::run(session, args).map(|()| DONE)
+    } else if args.engine.agent {
+        run_agent(session, args).map(|()| DONE)
+    } else {
+        convert_library(session, args)
+    };
+    result.unwrap_or_else(|error| session.fail("batch", &error, JsonTo::Stdout))
+}
+
+/// A hash of the options that change what is written, in hexadecimal digits.
+fn job_of_words() -> String {
+    let mut command = manual::command();
+    let words = std::iter::once(OsString::from("polyhaul")).chain(words().cloned());
+    let matches = command.try_get_matches_from_mut(words);
+    let mut given = Vec::new();
+    if let Some((name, matches)) = matches.as_ref().ok().and_then(|matches| matches.subcommand())
+        && let Some(command) = command.find_subcommand(name)
+    {
+        // Groups of options are among the names that were matched, too.
+        let names = command.get_arguments().map(|argument| argument.get_id().as_str());
+        for name in names.filter(|name| !INDIFFERENT.contains(name)) {
+            if matches.value_source(name) == Some(ValueSource::CommandLine)
+                && let Ok(Some(values)) = matches.try_get_raw(name)
+            {
+                given.push(format!("{name}={}", values.map(|it| it.to_string_lossy()).collect::<Vec<_>>().join(",")));
+            }
+        }
+    }
+    given.sort_unstable();
+    format!("{:016x}", xxh3_64(given.join("\n").as_bytes()))
+}
+
+fn usage(message: impl Into<String>, hint: &str) -> Error {
+    Error::new(ErrorKind::Usage, message.into()).with_hint(hint)
+}
+
+/// Finds out what is to be done, and has it done.
+fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
+    let output = args.output.as_deref().unwrap_or(Path::new("."));
+    let Some(to) = args.style.to else {
+        return Err(usage("the output format is missing", "use --to FORMAT, or `to` in the job file"));
+    };
+    if crate::many::is_no_folder(output) {
+        return Err(usage(format!("`{}` is not a folder", place::shown(output)), "-o names the folder of the outputs"));
+    }
+    format::of_output(output, Some(to))?;
+    let mut plan = plan(args, output, to)?;
+    let found = plan.resume(output, &job_of_words())?;
+    if found.lines > 0 && session.talks() {
+        let file = found.first.as_deref().map(human::path).unwrap_or_default();
+        let lines = human::plural(found.lines, "damaged line");
+        console::note(&format!("warning: {file}: {lines} left out; their assets are converted again\n"));
+    }
+    let wanted = |asset: &Asset| {
+        args.force
+            || match asset.state {
+                AssetState::New | AssetState::Changed => true,
+                AssetState::Failed => args.retry_failed,
+                AssetState::Done => false,
+            }
+    };
+    let numbers: Vec<usize> = (0..plan.assets.len()).filter(|&number| wanted(&plan.assets[number])).collect();
+    let skipped_failed = plan.assets.iter().filter(|asset| asset.state == AssetState::Failed && !wanted(asset)).count();
+    let (assets, skipped) = (plan.assets.len(), plan.assets.len() - numbers.len() - skipped_failed);
+    let mut details = BatchDetails { assets, skipped, skipped_failed, converted: 0, failed: 0, dry_run: args.dry_run };
+    if args.dry_run {
+        return Ok(list(session, args, &plan, &numbers, details));
+    }
+    let ended = if numbers.is_empty() { Ok(()) } else { work(session, args, &plan, &numbers, &mut details) };
+    Ok(finish(session, details, ended.err()))
+}
+
+/// The assets, whose outputs must differ.
+fn plan(args: &BatchArgs, output: &Path, to: Format) -> Result<Plan> {
+    let find = args.find.options()?.with_exclude(output);
+    let options = PlanOptions::default().with_find(find).with_shard(args.engine.shard);
+    let plan = Plan::find(&args.inputs, &options, |from| from.converts_to(to))?;
+    if plan.assets.is_empty() && args.engine.shard.is_none() {
+        let shown: Vec<_> = args.inputs.iter().map(|input| format!("`{}`", place::shown(input))).collect();
+        return Err(usage(
+            format!("no files found in {}", shown.join(", ")),
+            "use --recursive to search subfolders too",
+        ));
+    }
+    let names = plan.check_names(|asset| output_path(args, asset), "would be written to the same file");
+    names.map_err(|error| error.with_hint("use --full-names, which keeps the inputs' extensions"))?;
+    Ok(plan)
+}
+
+/// Where an asset is written to.
+fn output_path(args: &BatchArgs, asset: &Asset) -> Result<PathBuf> {
+    let to = args.style.to.unwrap_or(Format::Obj);
+    let compression = args.style.compression()?;
+    let output = args.output.as_deref().unwrap_or(Path::new("."));
+    if !args.full_names {
+        return Ok(output.join(target_name(&asset.name, to, compression)));
+    }
+    let mut name = asset.name.to_path_buf().into_os_string();
+    name.push(".x");
+    Ok(output.join(target_name(Path::new(&name), to, compression)))
+}
+
+fn list(session: &Session, args: &BatchArgs, plan: &Plan, numbers: &[usize], details: BatchDetails) -> u8 {
+    let mut text = String::new();
+    for &number in numbers {
+        let asset = &plan.assets[number];
+        let to = output_path(args, asset).map(|path| human::path(&path)).unwrap_or_default();
+        text.push_str(&format!("{} -> {to}\n", human::path(&plan.source(asset))));
+    }
+    if !session.everywhere.json && !console::result(&text) {
+        return FAILED;
+    }
+    session.finish("batch", Some(details), &Report::default(), (DONE, None), JsonTo::Stdout)
+}
+
+/// Has the assets of these numbers converted, and logs what becomes of them.
+fn work(session: &Session, args: &BatchArgs, plan: &Plan, numbers: &[usize], details: &mut BatchDetails) -> Result<()> {
+    let output = args.output.as_deref().unwrap_or(Path::new("."));
+    let threads = session.run_options().worker_threads();
+    let is_large = |number: &&usize| plan.assets[**number].bytes.is_some_and(|bytes| bytes >= LARGE_BYTES);
+    let (large, small): (Vec<_>, Vec<_>) = match args.engine.engine {
+        EngineName::Local => numbers.iter().partition(is_large),
+        EngineName::Ray => (Vec::new(), numbers.iter().collect()),
+    };
+    let mut log = LogWriter::create(output)?;
+    let bar = session.files_bar("converting");
+    let progress = bar.callback();
+    let (total, mut done_count) = (numbers.len() as u64, 0);
+    let mut done = |mut rows: Vec<DoneRow>| {
+        rows.retain(|row| !row.error().is_some_and(worker::is_cancelled));
+        for row in &mut rows {
+            if let DoneRow::Made(row) = row {
+                complete(row);
+            }
+            match row.error() {
+                None => details.converted += 1,
+                Some(_) => details.failed += 1,
+            }
+            bar.aside(|| show(session, row));
+        }
+        if rows.is_empty() {
+            return log.flush_if_due();
+        }
+        done_count += rows.len() as u64;
+        if let Some(Progress(progress)) = &progress {
+            progress(done_count, Some(total));
+        }
+        log.append(&rows)
+    };
+    let mut ended = Ok(());
+    for (numbers, threads) in [(small, 1), (large, threads)] {
+        let workers = if threads > 1 { 1 } else { args.engine.workers.map_or(session_workers(session), usize::from) };
+        let mut tasks = numbers.into_iter().filter_map(|&number| {
+            let path = output_path(args, &plan.assets[number]).ok()?;
+            let task = Task { threads, ..plan.task(number, &path, output) };
+            let timeout = args.engine.asset_timeout.map(f64::from);
+            Some(Task { memory: args.engine.asset_memory, timeout, ..task })
+        });
+        let mut pool = pool(args, workers);
+        ended = pool.run(&mut tasks, &session.signals().cancel(), &mut done);
+        if ended.is_err() {
+            break;
+        }
+    }
+    drop(bar);
+    log.finish()?;
+    if args.engine.shard.is_none() && ended.is_ok() {
+        write_manifest(output)?;
+    }
+    ended
+}
+
+/// How many workers there are unless a number is given.
+fn session_workers(session: &Session) -> usize {
+    session.run_options().worker_threads()
+}
+
+/// The rest of a row that no worker made.
+fn complete(row: &mut Row) {
+    row.options = job_of_words();
+    if let Ok(found) = place::find(Path::new(&row.source)) {
+        row.source_version = found.version.unwrap_or_default();
+        row.source_bytes = found.bytes.unwrap_or(row.source_bytes);
+    }
+    row.source = place::shown(Path::new(&row.source));
+}
+
+/// The workers, on this machine or behind an engine.
+fn pool(args: &BatchArgs, workers: usize) -> Pool {
+    match args.engine.engine {
+        EngineName::Local => Pool::new(command_of("--worker"), Limits { workers, ..local_limits() }),
+        EngineName::Ray => {
+            let mut command = command_of("--agent");
+            let python = std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
+            let mut arguments: Vec<OsString> = ["-m", "polyhaul._ray_engine"].map(OsString::from).to_vec();
+            if let Some(address) = &args.engine.address {
+                arguments.extend(["--address".into(), address.into()]);
+            }
+            // What follows is what agents are started with, on whatever machine.
+            arguments.push("--".into());
+            arguments.append(&mut command.arguments);
+            let limits = Limits { workers: 1, tasks: ENGINE_TASKS, is_engine: true, ..local_limits() };
+            Pool::new(WorkerCommand { program: python.into(), arguments }, limits)
+        }
+    }
+}
+
+fn local_limits() -> Limits {
+    Limits { workers: 1, tasks: 64, is_engine: false, memory_code: worker::MEMORY_CODE }
+}
+
+/// This command as a worker: with the same options.
+fn command_of(role: &str) -> WorkerCommand {
+    let skipped = |word: &OsString| word == "--agent" || word == "--json";
+    let mut arguments: Vec<OsString> = words().filter(|word| !skipped(word)).cloned().collect();
+    let at = arguments.iter().position(|word| word == "batch").map_or(0, |at| at + 1);
+    arguments.insert(at, role.into());
+    match std::env::var_os(PYTHON) {
+        Some(python) => {
+            arguments.splice(0..0, ["-m", "polyhaul"].map(OsString::from));
+            WorkerCommand { program: python.into(), arguments }
+        }
+        None => WorkerCommand { program: std::env::current_exe().unwrap_or_else(|_| "polyhaul".into()), arguments },
+    }
+}
+
+/// A worker with workers of its own.
+fn run_agent(session: &Session, args: &BatchArgs) -> Result<()> {
+    let workers = args.engine.workers.map_or(1, usize::from);
+    let mut pool = Pool::new(command_of("--worker"), Limits { workers, ..local_limits() });
+    let failed = |error| Error::io("working", "standard input", error);
+    let mut tasks = std::io::stdin().lines().map_while(std::result::Result::ok);
+    let mut tasks = std::iter::from_fn(|| serde_json::from_str(&tasks.next()?).ok());
+    let mut out = std::io::stdout().lock();
+    pool.run(&mut tasks, &session.signals().cancel(), &mut |rows| {
+        use std::io::Write;
+        for row in rows {
+            let text = match row {
+                DoneRow::Line(_, text) => text,
+                DoneRow::Made(mut row) => {
+                    complete(&mut row);
+                    serde_json::to_string(&row).unwrap_or_default()
+                }
+            };
+            writeln!(out, "{text}").map_err(failed)?;
+        }
+        out.flush().map_err(failed)
+    })
+}
+
+fn show(session: &Session, row: &DoneRow) {
+    if session.everywhere.json || session.everywhere.quiet {
+        return;
+    }
+    let (asset, seconds) = row.asset();
+    let asset = human::safe(asset);
+    match row.error() {
+        Some(error) => {
+            console::note(&format!("failed: {asset}: {}: {}\n", error.kind, human::safe(&error.in_words())));
+        }
+        None if session.everywhere.verbose => {
+            console::note(&format!("{asset}: {}\n", human::seconds(seconds)));
+        }
+        None => {}
+    }
+}
+
+/// Prints the line and the object, and returns the exit code.
+fn finish(session: &Session, details: BatchDetails, error: Option<Error>) -> u8 {
+    let BatchDetails { skipped, skipped_failed, converted, failed, .. } = details;
+    if session.talks() {
+        let mut text = human::plural(converted, "asset") + " converted";
+        for (count, what) in [
+            (failed, "failed"),
+            (skipped as u64, "already done"),
+            (skipped_failed as u64, "failed before (use --retry-failed)"),
+        ] {
+            if count > 0 {
+                text.push_str(&format!(", {} {what}", human::count(count)));
+            }
+        }
+        console::note(&format!("{text}; {}\n", human::seconds(session.seconds())));
+    }
+    if let Some(error) = &error {
+        session.show_error(error);
+        let code = session.exit_code(Some(error)).max(FAILED);
+        return session.finish("batch", Some(details), &Report::default(), (code, Some(error)), JsonTo::Stdout);
+    }
+    let code = match (failed, converted) {
+        (0, _) => DONE,
+        (_, 0) if skipped == 0 => FAILED,
+        _ => PARTLY,
+    };
+    session.finish("batch", Some(details), &Report::default(), (code, None), JsonTo::Stdout)
+}
+
+/// Prints all rows as JSON.
+fn print_rows(session: &Session, output: &Path) -> u8 {
+    let printed = polyhaul_batch::each_row(output, &mut |status, row| {
+        let line = serde_json::to_string(&StatusRow { status, row }).unwrap_or_default() + "\n";
+        // The reader may have seen enough.
+        if console::bytes(line.as_bytes()) { Ok(()) } else { Err(Error::cancelled()) }
+    });
+    match printed {
+        Ok(0) => session.fail("batch", &status::no_log(output), JsonTo::Stderr),
+        Ok(_) => session.end(DONE),
+        Err(error) if error.kind() == ErrorKind::Cancelled => FAILED,
+        Err(error) => session.fail("batch", &error, JsonTo::Stderr),
+    }
+}
+
+/// A row as it is printed.
+#[derive(Serialize)]
+struct StatusRow<'r> {
+    status: &'static str,
+    #[serde(flatten)]
+    row: &'r Row,
+}
+
+#[derive(Serialize)]
+struct MergeDetails {
+    rows: u64,
+}
+
+/// Joins the logs of a library, and writes its manifest.
+fn merge_logs(session: &Session, output: &Path) -> u8 {
+    match compact_logs(output).and_then(|()| write_manifest(output)) {
+        Ok(rows) => {
+            if session.talks() {
+                let path = human::path(&polyhaul_batch::manifest_path(output));
+                console::note(&format!("{path}: {}\n", human::plural(rows, "row")));
+            }
+            session.finish("batch", Some(MergeDetails { rows }), &Report::default(), (DONE, None), JsonTo::Stdout)
+        }
+        Err(error) => session.fail("batch", &error, JsonTo::Stdout),
+    }
+}

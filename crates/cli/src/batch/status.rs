@@ -1,0 +1,76 @@
+//! `polyhaul batch status OUT`: what was done with a library, how fast, and what failed.
+
+use super::page;
+use crate::args::batch::StatusArgs;
+use crate::session::{JsonTo, Session};
+use crate::{DONE, FAILED, console, file, human};
+use polyhaul::{Error, ErrorKind, Report, Result};
+use polyhaul_batch::Summary;
+use std::fmt::Write;
+use std::path::Path;
+
+/// How many failed assets of a kind the text names.
+const EXAMPLES: usize = 3;
+
+pub fn run(session: &Session, args: &StatusArgs) -> u8 {
+    match status(session, args) {
+        Ok(summary) => session.finish("batch", Some(summary), &Report::default(), (DONE, None), JsonTo::Stdout),
+        Err(error) => session.fail("batch", &error, JsonTo::Stdout),
+    }
+}
+
+fn status(session: &Session, args: &StatusArgs) -> Result<Summary> {
+    let summary = Summary::of_library(&args.output, args.thumbnails)?;
+    if summary.attempts == 0 {
+        return Err(no_log(&args.output));
+    }
+    if let Some(path) = &args.html {
+        file::write(path, page::page(&args.output, &summary).as_bytes())?;
+    }
+    if !session.everywhere.json && !console::result(&text(&summary)) {
+        return Err(Error::new(ErrorKind::Io, format!("writing to standard output failed ({FAILED})")));
+    }
+    Ok(summary)
+}
+
+/// The error for a folder that no batch wrote to.
+pub fn no_log(output: &Path) -> Error {
+    let message = format!("`{}` has no log of a batch", human::path(output));
+    Error::new(ErrorKind::Usage, message).with_hint("name the folder that was given as -o")
+}
+
+/// The summary for people.
+fn text(summary: &Summary) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| _ = writeln!(text, "{name:<14}{value}");
+    line("done", human::count(summary.done));
+    line("failed", human::count(summary.failed));
+    line("attempts", human::count(summary.attempts));
+    line("read", human::bytes(summary.bytes_in));
+    line("written", human::bytes(summary.bytes_out));
+    if let Some((start, end)) = summary.span {
+        let rate = human::rate(summary.bytes_in, end - start);
+        line("time", format!("{} from first to last, {rate}", human::seconds(end - start)));
+    }
+    line("work", human::seconds(summary.worker_seconds));
+    for (limit, count) in &summary.verdicts {
+        line("limited by", format!("{limit}: {}", human::plural(*count, "asset")));
+    }
+    for (kind, count) in &summary.warnings {
+        line("warnings", format!("{kind}: {}", human::count(*count)));
+    }
+    for slow in summary.slowest.iter().take(EXAMPLES) {
+        let (asset, size) = (human::safe(&slow.asset), human::bytes(slow.bytes));
+        line("slowest", format!("{asset} ({size}): {}", human::seconds(slow.seconds)));
+    }
+    for group in &summary.errors {
+        line("error", format!("{}: {}", group.kind, human::plural(group.count, "asset")));
+        for (asset, message) in group.examples.iter().take(EXAMPLES) {
+            line("", format!("{}: {}", human::safe(asset), human::safe(message)));
+        }
+    }
+    if summary.damaged_lines > 0 {
+        line("log", human::plural(summary.damaged_lines, "damaged line"));
+    }
+    text
+}

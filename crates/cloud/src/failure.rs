@@ -1,0 +1,141 @@
+//! Failures of requests, in words that name the request and hide credentials.
+
+use object_store::Error as StoreError;
+use reqwest::StatusCode;
+use std::error::Error;
+use std::io;
+
+/// The longest part of a server's answer in a message, in bytes.
+const LONGEST_REASON_BYTES: usize = 200;
+
+/// Why a request failed.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: io::ErrorKind,
+    pub(crate) reason: String,
+    /// Whether the same request may succeed later.
+    pub(crate) is_temporary: bool,
+}
+
+impl Failure {
+    /// One that will not go away.
+    pub(crate) fn new(kind: io::ErrorKind, reason: impl Into<String>) -> Failure {
+        Failure { kind, reason: reason.into(), is_temporary: false }
+    }
+
+    /// The object is another one than at the first request.
+    pub(crate) fn changed() -> Failure {
+        Failure::new(io::ErrorKind::InvalidData, "the object changed while it was being read")
+    }
+
+    /// A body that ended too early, or whose connection broke.
+    pub(crate) fn body(error: &dyn Error) -> Failure {
+        Failure { kind: io::ErrorKind::UnexpectedEof, reason: reason(error), is_temporary: true }
+    }
+
+    /// A failed request to a bucket, which was repeated already.
+    pub(crate) fn of_store(error: &StoreError) -> Failure {
+        let kind = match error {
+            StoreError::NotFound { .. } => io::ErrorKind::NotFound,
+            StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => io::ErrorKind::PermissionDenied,
+            StoreError::InvalidPath { .. } => io::ErrorKind::InvalidInput,
+            StoreError::NotImplemented { .. } | StoreError::NotSupported { .. } => io::ErrorKind::Unsupported,
+            StoreError::Precondition { .. } => io::ErrorKind::InvalidData,
+            _ => io::ErrorKind::Other,
+        };
+        let mut failure = Failure::new(kind, reason(error));
+        if kind == io::ErrorKind::NotFound {
+            failure.reason = "there is no such object (404)".into();
+        }
+        failure
+    }
+
+    /// A failed request to a web server.
+    pub(crate) fn of_web(error: &reqwest::Error) -> Failure {
+        let is_temporary = error.is_timeout() || error.is_connect() || error.is_body() || error.is_request();
+        let kind = if error.is_timeout() { io::ErrorKind::TimedOut } else { io::ErrorKind::Other };
+        Failure { kind, reason: reason(error), is_temporary }
+    }
+
+    /// An answer of a web server that is no success.
+    pub(crate) fn of_status(status: StatusCode) -> Failure {
+        let kind = match status {
+            StatusCode::NOT_FOUND | StatusCode::GONE => io::ErrorKind::NotFound,
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => io::ErrorKind::PermissionDenied,
+            _ => io::ErrorKind::Other,
+        };
+        let is_temporary =
+            status.is_server_error() || [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT].contains(&status);
+        Failure { kind, reason: format!("the server answered {status}"), is_temporary }
+    }
+
+    /// As an error of `request`, such as `GET bytes 0-99`. The name of the object is put before it by others.
+    pub(crate) fn into_io(self, request: &str) -> io::Error {
+        let hint = match self.kind {
+            io::ErrorKind::PermissionDenied => {
+                "; check the credentials (for S3: AWS_ACCESS_KEY_ID and \
+                AWS_SECRET_ACCESS_KEY or AWS_PROFILE; AWS_SKIP_SIGNATURE=true for public buckets)"
+            }
+            _ => "",
+        };
+        io::Error::new(self.kind, format!("{request}: {}{hint}", self.reason))
+    }
+}
+
+/// What went wrong, in one line and without what may be secret.
+fn reason(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let shown = inner.to_string();
+        if !text.contains(&shown) {
+            text = format!("{text}: {shown}");
+        }
+        cause = inner.source();
+    }
+    // The libraries write all their settings before the server's answer.
+    if let Some(at) = text.rfind("status code: ") {
+        let answer = &text[at + "status code: ".len()..];
+        text = format!("the server answered {answer}");
+    }
+    scrubbed(&text)
+}
+
+/// One line, without the user information and the query of the URLs in it, shortened.
+fn scrubbed(text: &str) -> String {
+    let mut clean = String::new();
+    for word in text.split_whitespace() {
+        if !clean.is_empty() {
+            clean.push(' ');
+        }
+        match word.find("://") {
+            Some(at) => {
+                let (scheme, rest) = word.split_at(at + "://".len());
+                let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
+                let host_end = rest.find('/').unwrap_or(rest.len());
+                clean.push_str(scheme);
+                clean.push_str(rest[..host_end].rfind('@').map_or(rest, |at| &rest[at + 1..]));
+            }
+            None => clean.push_str(word),
+        }
+    }
+    if clean.len() > LONGEST_REASON_BYTES {
+        let end = (0..=LONGEST_REASON_BYTES).rfind(|&at| clean.is_char_boundary(at)).unwrap_or(0);
+        clean.truncate(end);
+        clean.push_str("...");
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_scrubbed() {
+        let text = "error for\nurl (https://me:secret@host/a.obj?sig=secret&x=1) and (http://b/c@d#secret";
+        let clean = scrubbed(text);
+        assert_eq!(clean, "error for url (https://host/a.obj and (http://b/c@d");
+        assert!(scrubbed(&"\u{e9}".repeat(300)).len() <= LONGEST_REASON_BYTES + 3);
+    }
+}

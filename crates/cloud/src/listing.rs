@@ -1,0 +1,61 @@
+//! The objects below a URL: listing and removing them.
+
+use crate::Check;
+use crate::failure::Failure;
+use crate::object::{Stat, connect};
+use crate::store::{Store, Version};
+use futures_util::TryStreamExt;
+use object_store::ObjectStoreExt;
+use std::io;
+
+/// An object below a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// Its name below the URL.
+    pub name: String,
+    /// What the store says about it.
+    pub stat: Stat,
+}
+
+/// The objects below a URL, as if it were a folder, ordered by name; those in subfolders if `is_recursive`.
+///
+/// # Errors
+/// `Unsupported` for web servers; as for [`open`](crate::open).
+pub fn list(url: &str, is_recursive: bool, check: &Check) -> io::Result<Vec<Listed>> {
+    let (engine, store) = connect(url, check)?;
+    let Store::Bucket(bucket, prefix) = store else {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "web servers have no folders that can be listed"));
+    };
+    let found = engine.run(check, async move {
+        let some = Some(&prefix).filter(|prefix| !prefix.as_ref().is_empty());
+        let objects = if is_recursive {
+            bucket.list(some).try_collect::<Vec<_>>().await
+        } else {
+            bucket.list_with_delimiter(some).await.map(|found| found.objects)
+        };
+        objects.map(|objects| (objects, prefix))
+    })?;
+    let (objects, prefix) = found.map_err(|error| Failure::of_store(&error).into_io("LIST"))?;
+    let start = if prefix.as_ref().is_empty() { 0 } else { prefix.as_ref().len() + 1 };
+    let mut listed: Vec<Listed> = objects
+        .iter()
+        .filter_map(|meta| {
+            let name = meta.location.as_ref().get(start..).filter(|name| !name.is_empty())?.to_owned();
+            Some(Listed { name, stat: Version::of(meta).into() })
+        })
+        .collect();
+    listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(listed)
+}
+
+/// Removes an object.
+///
+/// # Errors
+/// `Unsupported` for web servers; as for [`open`](crate::open).
+pub fn remove(url: &str, check: &Check) -> io::Result<()> {
+    let (engine, store) = connect(url, check)?;
+    let Store::Bucket(bucket, path) = store else { return Err(io::ErrorKind::Unsupported.into()) };
+    let removed = engine.run(check, async move { bucket.delete(&path).await })?;
+    removed.map_err(|error| Failure::of_store(&error).into_io("DELETE"))
+}

@@ -1,0 +1,82 @@
+//! Where a URL leads: the kind of store, the bucket, the key.
+//!
+//! Keys of `s3`, `gs` and `az` are taken literally, as by the stores' own tools: `?`, `#` and `%` are part of a name.
+//! Paths of `http` are percent-encoded where they have to be.
+
+use std::io;
+
+/// The kinds of stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoreKind {
+    S3,
+    Google,
+    Azure,
+    Web,
+}
+
+/// A place in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    pub(crate) kind: StoreKind,
+    /// The bucket or container; for the web, the whole URL.
+    pub(crate) bucket: String,
+    /// The name in it, without `.`, `..` and empty parts.
+    pub(crate) key: String,
+}
+
+impl Location {
+    /// Splits a URL.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it has no bucket or leads above it, or the scheme is unknown.
+    pub(crate) fn parse(url: &str) -> io::Result<Location> {
+        let Some((scheme, rest)) = url.split_once("://") else { return invalid("it is not a URL") };
+        let kind = match scheme.to_ascii_lowercase().as_str() {
+            "s3" => StoreKind::S3,
+            "gs" => StoreKind::Google,
+            "az" => StoreKind::Azure,
+            "http" | "https" => {
+                let key = rest.split_once('/').map_or("", |(_, path)| path).to_owned();
+                return Ok(Location { kind: StoreKind::Web, bucket: url.to_owned(), key });
+            }
+            _ => return invalid("its scheme is not one of s3, gs, az, http and https"),
+        };
+        let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
+        if bucket.is_empty() {
+            return invalid("it has no bucket: expected, for example, s3://bucket/name.obj");
+        }
+        let mut parts = Vec::new();
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." if parts.pop().is_some() => {}
+                ".." => return invalid("it leads above its bucket"),
+                part => parts.push(part),
+            }
+        }
+        Ok(Location { kind, bucket: bucket.to_owned(), key: parts.join("/") })
+    }
+}
+
+fn invalid<T>(why: &str) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_split() {
+        let parse = |url| Location::parse(url).map(|it| (it.kind, it.bucket, it.key));
+        let s3 = |key: &str| (StoreKind::S3, "b".to_owned(), key.to_owned());
+        assert_eq!(parse("s3://b/a/./c//d?.obj").unwrap(), s3("a/c/d?.obj"));
+        assert_eq!(parse("s3://b/x/../y").unwrap(), s3("y"));
+        assert_eq!(parse("S3://b").unwrap(), s3(""));
+        for wrong in ["s3://", "s3:///a", "s3://b/../a", "ftp://a/b", "a.obj"] {
+            assert_eq!(parse(wrong).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{wrong}");
+        }
+        let web = parse("https://h/a%20b.obj?x=1").unwrap();
+        assert_eq!((web.0, web.1.as_str()), (StoreKind::Web, "https://h/a%20b.obj?x=1"));
+    }
+}

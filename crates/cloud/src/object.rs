@@ -1,0 +1,187 @@
+//! An object that is read: opened by its first bytes, then fetched a few parts ahead of its readers.
+
+use crate::Check;
+use crate::engine::{Engine, STEP, engine};
+use crate::failure::Failure;
+use crate::location::Location;
+use crate::store::{Answer, Store, Version};
+use crate::stream::WholeBody;
+use crate::window::{FIRST_BYTES, Found, Window};
+use bytes::Bytes;
+use std::fmt;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What [`open`] finds.
+pub enum Opened {
+    /// An object that is read at any offset.
+    Object(Object),
+    /// A server without ranges: a stream.
+    Stream(Box<dyn Read + Send>),
+}
+
+/// What a store says about an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stat {
+    /// Its size in bytes, if the server says it.
+    pub bytes: Option<u64>,
+    /// Its tag, which changes with its content.
+    pub etag: Option<String>,
+    /// When it was last changed, in the server's words.
+    pub modified: Option<String>,
+}
+
+impl From<Version> for Stat {
+    fn from(version: Version) -> Stat {
+        Stat { bytes: version.bytes, etag: version.etag, modified: version.modified }
+    }
+}
+
+/// An object of known size. Cloning gives another handle on the same one.
+#[derive(Clone)]
+pub struct Object {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    engine: Arc<Engine>,
+    store: Store,
+    version: Version,
+    size: u64,
+    window: Mutex<Window>,
+    /// A part arrived.
+    arrived: Condvar,
+    check: Check,
+}
+
+/// Opens an object with its first request, which also fetches the first 256 KiB.
+///
+/// # Errors
+/// `NotFound`, `PermissionDenied`, `InvalidInput` for a URL that leads nowhere, `TimedOut`; whatever `check` returns.
+pub fn open(url: &str, check: &Check) -> io::Result<Opened> {
+    let (engine, store) = connect(url, check)?;
+    let first = {
+        let store = store.clone();
+        engine.run(check, async move { store.get(0..FIRST_BYTES).await })?
+    };
+    let (bytes, version) = match first {
+        Ok(Answer::Part(bytes, version)) => (bytes, version),
+        Ok(Answer::Whole(response)) => {
+            return Ok(Opened::Stream(Box::new(WholeBody::new(engine, response, check.clone()))));
+        }
+        // There is no range of an empty object.
+        Err(failure) if failure.kind == io::ErrorKind::Other => {
+            let head = engine.run(check, async move { (store.head().await, store) })?;
+            match head {
+                (Ok(version), store) if version.bytes == Some(0) => {
+                    return Ok(Opened::Object(Object::new(engine, store, Bytes::new(), version, check)));
+                }
+                _ => return Err(failure.into_io("GET")),
+            }
+        }
+        Err(failure) => return Err(failure.into_io("GET")),
+    };
+    Ok(Opened::Object(Object::new(engine, store, bytes, version, check)))
+}
+
+/// What a store says about an object, without reading it.
+///
+/// # Errors
+/// As for [`open`].
+pub fn stat(url: &str, check: &Check) -> io::Result<Stat> {
+    let (engine, store) = connect(url, check)?;
+    let version = engine.run(check, async move { store.head().await })?;
+    version.map(Stat::from).map_err(|failure| failure.into_io("HEAD"))
+}
+
+pub(crate) fn connect(url: &str, check: &Check) -> io::Result<(Arc<Engine>, Store)> {
+    let location = Location::parse(url)?;
+    let engine = engine()?;
+    let store = Store::at(&location, &engine, check)?;
+    Ok((engine, store))
+}
+
+impl Object {
+    fn new(engine: Arc<Engine>, store: Store, first: Bytes, version: Version, check: &Check) -> Object {
+        let size = version.bytes.unwrap_or(first.len() as u64);
+        let (window, arrived) = (Mutex::new(Window::new(size, first)), Condvar::new());
+        Object { shared: Arc::new(Shared { engine, store, version, size, window, arrived, check: check.clone() }) }
+    }
+
+    /// Its size in bytes.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> u64 {
+        self.shared.size
+    }
+
+    /// What the store said about it.
+    pub fn stat(&self) -> Stat {
+        self.shared.version.clone().into()
+    }
+
+    /// Reads at `offset` until `out` is full or the end is met; any number of threads at the same time.
+    ///
+    /// # Errors
+    /// If a request failed for good; `InvalidData` if the object was replaced since it was opened.
+    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        let left = self.shared.size.saturating_sub(offset);
+        let count = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
+        let mut filled = 0;
+        while filled < count {
+            filled += self.read_some(offset + filled as u64, &mut out[filled..count])?;
+        }
+        Ok(count)
+    }
+
+    fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        let mut wanted = Vec::new();
+        let mut window = self.shared.lock();
+        loop {
+            let found = window.read(offset, out, &mut wanted);
+            for range in wanted.drain(..) {
+                Shared::fetch(&self.shared, range);
+            }
+            match found {
+                Found::Copied(count) => return Ok(count),
+                Found::Failed(failure) => return Err(failure.into_io(&format!("GET from byte {offset} on"))),
+                Found::Pending => {
+                    let waited = self.shared.arrived.wait_timeout(window, STEP);
+                    window = waited.unwrap_or_else(PoisonError::into_inner).0;
+                    (self.shared.check)()?;
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Window> {
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fetches a part in the background. Its result finds nobody if the object was dropped.
+    fn fetch(this: &Arc<Shared>, range: Range<u64>) {
+        let (shared, store) = (Arc::downgrade(this), this.store.clone());
+        let _ = this.engine.start(async move {
+            let answer = store.get(range.clone()).await;
+            let Some(shared) = shared.upgrade() else { return };
+            let result = answer.and_then(|answer| match answer {
+                Answer::Part(bytes, version) if version.matches(&shared.version) => {
+                    let is_whole = bytes.len() as u64 == range.end - range.start;
+                    if is_whole { Ok(bytes) } else { Err(Failure::changed()) }
+                }
+                _ => Err(Failure::changed()),
+            });
+            shared.lock().arrived(&range, result);
+            shared.arrived.notify_all();
+        });
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Object").field("len", &self.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,191 @@
+//! One object of a store: requests, their repetition, and what an answer says about the object.
+//!
+//! It knows no windows and no callers that wait: see `object` and `engine`.
+
+use crate::Check;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::location::{Location, StoreKind};
+use crate::settings::{self, FIRST_PAUSE, RETRIES};
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED, RANGE};
+use reqwest::{Method, Response, StatusCode};
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// An object, or the place of one.
+#[derive(Clone)]
+pub(crate) enum Store {
+    Bucket(Arc<dyn ObjectStore>, Path),
+    Web(reqwest::Client, String),
+}
+
+/// What distinguishes an object from a later one of the same name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub(crate) bytes: Option<u64>,
+    pub(crate) etag: Option<String>,
+    pub(crate) modified: Option<String>,
+}
+
+impl Version {
+    pub(crate) fn of(meta: &ObjectMeta) -> Version {
+        let modified = Some(meta.last_modified.to_rfc3339());
+        Version { bytes: Some(meta.size), etag: meta.e_tag.clone(), modified }
+    }
+
+    fn of_headers(headers: &HeaderMap, bytes: Option<u64>) -> Version {
+        let text = |name| Some(headers.get(name)?.to_str().ok()?.to_owned());
+        Version { bytes, etag: text(ETAG), modified: text(LAST_MODIFIED) }
+    }
+
+    /// Whether both may be the same object.
+    pub(crate) fn matches(&self, other: &Version) -> bool {
+        let same = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
+        self.bytes == other.bytes && same(&self.etag, &other.etag) && same(&self.modified, &other.modified)
+    }
+}
+
+/// What a request for a range yields.
+pub(crate) enum Answer {
+    /// Bytes of the range: all of them, or those up to the object's end.
+    Part(Bytes, Version),
+    /// The server knows no ranges, and sends everything.
+    Whole(Response),
+}
+
+impl Store {
+    /// The object at `location`; its bucket is connected to once per process.
+    pub(crate) fn at(location: &Location, engine: &Arc<Engine>, check: &Check) -> io::Result<Store> {
+        if location.kind == StoreKind::Web {
+            return Ok(Store::Web(engine.client.clone(), location.bucket.clone()));
+        }
+        let key = format!("{:?} {}", location.kind, location.bucket);
+        let known = || engine.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = Path::parse(&location.key)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
+        if let Some(bucket) = known().get(&key) {
+            return Ok(Store::Bucket(bucket.clone(), path));
+        }
+        let place = location.clone();
+        let connected = engine.run(check, async move { settings::bucket(&place).await })?;
+        let bucket = connected.map_err(|error| Failure::of_store(&error).into_io("connecting"))?;
+        known().insert(key, bucket.clone());
+        Ok(Store::Bucket(bucket, path))
+    }
+
+    /// A range of the object.
+    pub(crate) async fn get(&self, range: Range<u64>) -> Result<Answer, Failure> {
+        repeat(|| async {
+            match self {
+                Store::Bucket(bucket, path) => get_from_bucket(&**bucket, path, range.clone()).await,
+                Store::Web(client, url) => get_from_web(client, url, range.clone()).await,
+            }
+        })
+        .await
+    }
+
+    /// What there is, without its bytes.
+    pub(crate) async fn head(&self) -> Result<Version, Failure> {
+        match self {
+            Store::Bucket(bucket, path) => {
+                bucket.head(path).await.map(|meta| Version::of(&meta)).map_err(|error| Failure::of_store(&error))
+            }
+            Store::Web(client, url) => {
+                let response = repeat(|| send(client.request(Method::HEAD, url))).await?;
+                let length = response.headers().get("content-length").and_then(|it| it.to_str().ok()?.parse().ok());
+                Ok(Version::of_headers(response.headers(), length))
+            }
+        }
+    }
+
+    /// Writes a small object in one request.
+    pub(crate) async fn put(&self, bytes: Bytes) -> Result<(), Failure> {
+        match self {
+            Store::Bucket(bucket, path) => {
+                bucket.put(path, bytes.into()).await.map(drop).map_err(|error| Failure::of_store(&error))
+            }
+            Store::Web(client, url) => repeat(|| send(client.put(url).body(bytes.clone()))).await.map(drop),
+        }
+    }
+}
+
+async fn get_from_bucket(bucket: &dyn ObjectStore, path: &Path, range: Range<u64>) -> Result<Answer, Failure> {
+    let options = GetOptions { range: Some(GetRange::Bounded(range)), ..GetOptions::default() };
+    let found = bucket.get_opts(path, options).await.map_err(|error| Failure::of_store(&error))?;
+    let version = Version::of(&found.meta);
+    let bytes = found.bytes().await.map_err(|error| Failure::body(&error))?;
+    Ok(Answer::Part(bytes, version))
+}
+
+async fn get_from_web(client: &reqwest::Client, url: &str, range: Range<u64>) -> Result<Answer, Failure> {
+    let wanted = format!("bytes={}-{}", range.start, range.end.saturating_sub(1));
+    let response = send(client.get(url).header(RANGE, wanted)).await?;
+    if response.status() != StatusCode::PARTIAL_CONTENT {
+        return Ok(Answer::Whole(response));
+    }
+    let sent = response.headers().get(CONTENT_RANGE).and_then(|it| it.to_str().ok()).and_then(content_range);
+    let Some((start, size)) = sent.filter(|(start, _)| *start == range.start) else {
+        return Err(Failure::new(io::ErrorKind::InvalidData, "the server sent another range than requested"));
+    };
+    let version = Version::of_headers(response.headers(), Some(size));
+    let bytes = response.bytes().await.map_err(|error| Failure::body(&error))?;
+    if bytes.len() as u64 != range.end.min(size).saturating_sub(start) {
+        return Err(Failure {
+            is_temporary: true,
+            ..Failure::new(io::ErrorKind::UnexpectedEof, "the body is too short")
+        });
+    }
+    Ok(Answer::Part(bytes, version))
+}
+
+/// Start and total size of `bytes 0-99/1234` (RFC 9110, section 14.4).
+fn content_range(text: &str) -> Option<(u64, u64)> {
+    let (range, size) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
+    Some((range.split_once('-')?.0.parse().ok()?, size.parse().ok()?))
+}
+
+/// Sends a request; answers that are no success are failures.
+async fn send(request: reqwest::RequestBuilder) -> Result<Response, Failure> {
+    let response = request.send().await.map_err(|error| Failure::of_web(&error))?;
+    if response.status().is_success() { Ok(response) } else { Err(Failure::of_status(response.status())) }
+}
+
+/// Repeats what fails for a reason that may pass, with growing pauses.
+async fn repeat<T, F: Future<Output = Result<T, Failure>>>(request: impl Fn() -> F) -> Result<T, Failure> {
+    let mut pause = FIRST_PAUSE;
+    for _ in 0..RETRIES {
+        match request().await {
+            Err(failure) if failure.is_temporary => {
+                tokio::time::sleep(pause + jitter(pause)).await;
+                pause *= 2;
+            }
+            result => return result,
+        }
+    }
+    request().await.map_err(|failure| {
+        let reason = format!("{} (after {RETRIES} retries)", failure.reason);
+        if failure.is_temporary { Failure { reason, ..failure } } else { failure }
+    })
+}
+
+/// Up to half a pause, so that many clients do not come back at the same time.
+fn jitter(pause: Duration) -> Duration {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    pause.mul_f64(f64::from(now.subsec_nanos() % 1000) / 2000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_ranges_are_read() {
+        assert_eq!(content_range("bytes 5-9/10"), Some((5, 10)));
+        assert_eq!([content_range("bytes */10"), content_range("bytes 1-2/*"), content_range("x")], [None, None, None]);
+    }
+}

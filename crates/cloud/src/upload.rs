@@ -1,0 +1,172 @@
+//! An object that is written: in parts that are sent while later ones are made, and visible only when complete.
+//!
+//! Up to [`PART_BYTES`] are sent in one request. A process that is killed leaves an unfinished upload behind, invisible
+//! and billed by some stores until their rules remove it.
+
+use crate::Check;
+use crate::engine::{Engine, Running};
+use crate::failure::Failure;
+use crate::object::connect;
+use crate::store::Store;
+use bytes::Bytes;
+use object_store::{MultipartUpload, ObjectStoreExt};
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The size of a part. S3 allows 10,000 of them, and some stores want them equal.
+const PART_BYTES: usize = 8 << 20;
+/// The most parts on their way.
+const MOST_PARTS: usize = 4;
+/// The most parts of an object.
+const PART_COUNT: usize = 10_000;
+/// The largest object for a web server, which knows no parts: it waits in memory.
+const WEB_BYTES: usize = 64 << 20;
+/// How long dropping an unfinished upload waits for the store to forget it.
+const ABORT: Duration = Duration::from_secs(10);
+
+/// An object that is being written. Dropping it abandons the object.
+pub struct Upload {
+    engine: Arc<Engine>,
+    store: Store,
+    check: Check,
+    /// What was not sent yet.
+    buffer: Vec<u8>,
+    /// Once there is more than one part.
+    parts: Option<Box<dyn MultipartUpload>>,
+    count: usize,
+    on_their_way: VecDeque<Running<Result<(), object_store::Error>>>,
+}
+
+impl Upload {
+    /// Begins an object; nothing is sent yet.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a URL that leads nowhere; errors of credentials.
+    pub fn create(url: &str, check: &Check) -> io::Result<Upload> {
+        let (engine, store) = connect(url, check)?;
+        let (parts, check) = (None, check.clone());
+        Ok(Upload { engine, store, check, buffer: Vec::new(), parts, count: 0, on_their_way: VecDeque::new() })
+    }
+
+    /// Takes all of `bytes`.
+    ///
+    /// # Errors
+    /// If a part could not be sent; whatever the check returns. The upload can then only be dropped.
+    pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        if let Store::Web(..) = self.store {
+            if self.buffer.len() + bytes.len() > WEB_BYTES {
+                let limit = WEB_BYTES >> 20;
+                let message = format!(
+                    "a web server takes an output in one request, here at most {limit} MiB: write to \
+                    s3://, gs:// or az:// instead"
+                );
+                return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+            }
+            return extend(&mut self.buffer, bytes);
+        }
+        while !bytes.is_empty() {
+            let count = bytes.len().min(PART_BYTES - self.buffer.len());
+            extend(&mut self.buffer, &bytes[..count])?;
+            bytes = &bytes[count..];
+            // The last part is sent with the end, so an object of exactly one part needs one request.
+            if self.buffer.len() == PART_BYTES && !bytes.is_empty() {
+                self.send_part()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn send_part(&mut self) -> io::Result<()> {
+        let mut parts = match self.parts.take() {
+            Some(parts) => parts,
+            None => self.begin()?,
+        };
+        self.count += 1;
+        if self.count > PART_COUNT {
+            self.parts = Some(parts);
+            let message = format!("an object has at most {} GB", PART_COUNT * PART_BYTES / 1_000_000_000);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        let part = parts.put_part(std::mem::take(&mut self.buffer).into());
+        self.parts = Some(parts);
+        self.on_their_way.push_back(self.engine.start(part));
+        while self.on_their_way.len() > MOST_PARTS {
+            self.wait_for_part()?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) -> io::Result<Box<dyn MultipartUpload>> {
+        let Store::Bucket(bucket, path) = self.store.clone() else { return Err(io::ErrorKind::Unsupported.into()) };
+        let begun = self.engine.run(&self.check, async move { bucket.put_multipart(&path).await })?;
+        begun.map_err(|error| Failure::of_store(&error).into_io("POST to begin an upload"))
+    }
+
+    fn wait_for_part(&mut self) -> io::Result<()> {
+        let Some(part) = self.on_their_way.pop_front() else { return Ok(()) };
+        part.wait(&self.check)?.map_err(|error| Failure::of_store(&error).into_io("PUT of a part"))
+    }
+
+    /// Sends the rest and waits until all parts have arrived. The object is not visible yet.
+    ///
+    /// # Errors
+    /// As for [`Upload::write`].
+    pub fn complete(&mut self) -> io::Result<()> {
+        if self.parts.is_some() && !self.buffer.is_empty() {
+            self.send_part()?;
+        }
+        while !self.on_their_way.is_empty() {
+            self.wait_for_part()?;
+        }
+        Ok(())
+    }
+
+    /// Makes the object visible, after [`Upload::complete`].
+    ///
+    /// # Errors
+    /// If the store refused; the object is then what it was before, unless its answer was lost on the way.
+    pub fn put_in_place(mut self) -> io::Result<()> {
+        match self.parts.take() {
+            Some(mut parts) => {
+                let (result, parts) = self.engine.run(&self.check, async move { (parts.complete().await, parts) })?;
+                if result.is_err() {
+                    self.parts = Some(parts);
+                }
+                result.map(drop).map_err(|error| Failure::of_store(&error).into_io("POST to complete an upload"))
+            }
+            None => {
+                let (store, bytes) = (self.store.clone(), Bytes::from(std::mem::take(&mut self.buffer)));
+                let put = self.engine.run(&self.check, async move { store.put(bytes).await })?;
+                put.map_err(|failure| failure.into_io("PUT"))
+            }
+        }
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        let Some(mut parts) = self.parts.take() else { return };
+        // A part that arrives after the abort would stay.
+        self.on_their_way.clear();
+        let end = Instant::now() + ABORT;
+        let is_late = move || Instant::now() >= end;
+        let check: Check = Arc::new(move || if is_late() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) });
+        // There is nobody to tell; stores have rules that remove unfinished uploads.
+        let _ = self.engine.run(&check, async move { parts.abort().await });
+    }
+}
+
+fn extend(buffer: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
+    buffer.try_reserve(bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    buffer.extend_from_slice(bytes);
+    Ok(())
+}
+
+impl fmt::Debug for Upload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upload").field("parts", &self.count).finish_non_exhaustive()
+    }
+}

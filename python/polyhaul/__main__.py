@@ -1,0 +1,5 @@
+"""``python -m polyhaul``: the command."""
+
+from ._command import main
+
+main()

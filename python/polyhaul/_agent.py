@@ -1,0 +1,46 @@
+"""A worker process of ``polyhaul batch``, kept by a process of another engine: tasks in, rows out.
+
+It is an agent, with a worker of its own, which survives whatever an asset does to that.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+_agents: dict[tuple[int, tuple[str, ...]], subprocess.Popen[str]] = {}
+
+
+def convert_assets(words: list[str], tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Converts assets, and returns a row for each. ``words`` are the arguments of the command.
+
+    The agent of this process is started with the first call, and ends with the process.
+    """
+    agent = _agent(tuple(words))
+    assert agent.stdin is not None and agent.stdout is not None
+    agent.stdin.write("".join(json.dumps(task) + "\n" for task in tasks))
+    agent.stdin.flush()
+    rows = []
+    for _ in tasks:
+        line = agent.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the agent ended with exit code {agent.wait()}")
+        rows.append(json.loads(line))
+    return rows
+
+
+def _agent(words: tuple[str, ...]) -> subprocess.Popen[str]:
+    key = (os.getpid(), words)
+    agent = _agents.get(key)
+    if agent is None or agent.poll() is not None:
+        # The arguments name the module: `-m polyhaul ...`.
+        command = [sys.executable, *words]
+        environment = os.environ | {"POLYHAUL_PYTHON": sys.executable}
+        pipe = subprocess.PIPE
+        agent = _agents[key] = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
+        atexit.register(agent.kill)
+    return agent

@@ -1,0 +1,133 @@
+"""Libraries of assets: :func:`batch` runs the command ``polyhaul batch``, and :class:`Manifest` is what it leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ._errors import Error
+
+
+class Manifest:
+    """What was done with a library: one row per asset and attempt.
+
+    A row is a dict with ``asset``, ``attempt``, ``status`` (``done``, ``failed`` or ``replaced`` by a later success),
+    ``source``, ``source_version``, ``source_bytes``, ``options``, ``outputs`` (dicts of ``path``, ``bytes``, ``hash``),
+    ``started`` and ``seconds``, ``phases``, ``verdict``, ``peak_bytes``, ``warnings``, ``error`` (a dict of ``kind``,
+    ``message``, ``file``, ``line``, ``column``, ``offset``, or None), ``worker``.
+
+    The same rows are in a Parquet file at ``path``, for pandas, polars, DuckDB and others.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]], path: str, summary: dict[str, Any]) -> None:
+        self.rows = rows
+        #: Where the Parquet file is.
+        self.path = path
+        #: How many assets there are, and how many this run converted, skipped and failed at.
+        self.summary = summary
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<Manifest of {len(self.done)} assets done, {len(self.failed)} failed: {self.path}>"
+
+    @property
+    def done(self) -> list[dict[str, Any]]:
+        """The last success of each asset."""
+        return [row for row in self.rows if row["status"] == "done"]
+
+    @property
+    def failed(self) -> list[dict[str, Any]]:
+        """The last attempt at each asset that has not succeeded."""
+        last = {row["asset"]: row for row in self.rows}
+        return [row for row in last.values() if row["status"] == "failed"]
+
+    def to_arrow(self) -> Any:
+        """The rows as a ``pyarrow.Table`` (needs pyarrow)."""
+        import pyarrow.parquet
+
+        return pyarrow.parquet.read_table(self.path)
+
+
+def batch(
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    to: str,
+    check: bool = False,
+    **options: Any,
+) -> Manifest:
+    """Converts a library of assets, as the command ``polyhaul batch`` does.
+
+    What is done already is skipped, so a run that was stopped goes on where it was. A failed asset is a row, not an
+    exception.
+
+    Args:
+        sources: files, folders or URLs; those of folders end in a slash.
+        output: the folder or URL of the outputs.
+        to: the format of the outputs.
+        check: whether failed assets raise :class:`polyhaul.Error` in the end.
+        options: the long options of the command, with underscores: ``recursive=True``, ``workers=8``,
+            ``retry_failed=True``, ``force=True``, ``asset_memory="4GB"``, ``asset_timeout=60``, ``engine="ray"``,
+            ``address="auto"``, ``shard="1/4"``, ``include=["*.obj"]``, ``triangulate=True``, ...
+
+    Raises:
+        polyhaul.Error: if the run failed as a whole.
+
+    Example:
+        >>> manifest = polyhaul.batch("scans", "out", to="ply", recursive=True)    # doctest: +SKIP
+        >>> [(row["asset"], row["error"]["message"]) for row in manifest.failed]   # doctest: +SKIP
+    """
+    inputs = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    words = ["batch", "--json", "--to", to, *_words(options), "--output", os.fspath(output), "--", *map(os.fspath, inputs)]
+    done = subprocess.run([sys.executable, "-m", "polyhaul", *words], capture_output=True, text=True)
+    try:
+        result: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        raise Error(f"polyhaul batch failed: {done.stderr.strip() or done.stdout.strip()}") from None
+    error = result.get("error")
+    if error is not None:
+        raise Error(error["message"])
+    manifest = read_manifest(output, result)
+    if check and manifest.failed:
+        raise Error(f"{len(manifest.failed)} assets failed; the first: {manifest.failed[0]['error']['message']}")
+    return manifest
+
+
+def read_manifest(output: str | os.PathLike[str], summary: dict[str, Any] | None = None) -> Manifest:
+    """What was done with the library whose outputs are in ``output``.
+
+    Raises:
+        polyhaul.Error: if there is no log of a batch.
+    """
+    words = [sys.executable, "-m", "polyhaul", "batch", "rows", os.fspath(output)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Error(done.stderr.strip())
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    folder = os.fspath(output)
+    path = f"{folder.rstrip('/')}/.polyhaul/manifest.parquet" if "://" in folder else str(Path(folder, ".polyhaul", "manifest.parquet"))
+    return Manifest(rows, path, summary or {})
+
+
+def _words(options: dict[str, Any]) -> list[str]:
+    """Options as words of the command."""
+    words = []
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        if value is True:
+            words.append(option)
+        elif isinstance(value, list | tuple):
+            words += [f"{option}={item}" for item in value]
+        elif value is not None and value is not False:
+            words.append(f"{option}={value}")
+    return words

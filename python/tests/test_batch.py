@@ -1,0 +1,249 @@
+"""``polyhaul batch``: what is converted, what is skipped, what is left after crashes and kills, and the manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polyhaul
+import pytest
+from batch_library import BROKEN, make_library, outputs
+from object_server import object_server
+
+POLYHAUL = [sys.executable, "-m", "polyhaul"]
+
+
+def run(*words: str | Path, code: int = 0, **environment: str) -> dict[str, Any]:
+    """What a run of the command prints as JSON."""
+    command = [*POLYHAUL, "batch", *map(str, words), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, timeout=120)
+    assert done.returncode == code, done.stdout + done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def counts(result: dict[str, Any]) -> tuple[int, int, int, int]:
+    return result["converted"], result["failed"], result["skipped"], result["skipped_failed"]
+
+
+def test_assets_are_converted_once(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 20), tmp_path / "out"
+    words = [library, "-o", out, "--to", "ply", "--recursive", "--full-names"]
+    assert counts(run(*words, code=3)) == (20, 10, 0, 0)
+    assert counts(run(*words)) == (0, 0, 20, 10)
+    assert counts(run(*words, "--retry-failed", code=3)) == (0, 10, 20, 0)
+    # Other options are another job; threads and workers are not.
+    assert counts(run(*words, "--workers", "1")) == (0, 0, 20, 10)
+    assert counts(run(*words, "--ascii", code=3)) == (20, 10, 0, 0)
+    assert counts(run(*words, "--ascii", "--force", code=3)) == (20, 10, 0, 0)
+
+
+def test_what_changed_is_converted_again(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 6, broken=False), tmp_path / "out"
+    words = [library, "-o", out, "--to", "ply", "--recursive"]
+    run(*words)
+    (library / "part0" / "asset0.obj").write_bytes(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    (out / "part1" / "asset1.ply").unlink()
+    (out / "part0" / "asset2.ply").write_bytes(b"cut")
+    assert counts(run(*words)) == (3, 0, 3, 0)
+    rows = polyhaul.read_manifest(out).rows
+    assert sorted(row["status"] for row in rows) == ["done"] * 6 + ["replaced"] * 3
+
+
+def test_broken_assets_are_rows_with_kind_and_place(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 2), tmp_path / "out"
+    run(library, "-o", out, "--to", "ply", "--full-names", "--recursive", code=3)
+    manifest = polyhaul.read_manifest(out)
+    failed = {row["asset"]: row["error"] for row in manifest.failed}
+    assert set(failed) == set(BROKEN)
+    assert {error["kind"] for error in failed.values()} == {"malformed"}
+    assert (failed["word.obj"]["line"], failed["word.obj"]["column"]) == (1, 5)
+    assert failed["numbers.obj"]["line"] == 2
+    assert all(error["file"].endswith(name) for name, error in failed.items())
+    assert len(manifest.done) == 2 and all(len(row["outputs"][0]["hash"]) == 32 for row in manifest.done)
+    assert all(row["peak_bytes"] > 1_000_000 for row in manifest.done if sys.platform == "linux")
+
+
+def test_the_manifest_is_a_parquet_file(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    library, out = make_library(tmp_path / "in", 4), tmp_path / "out"
+    run(library, "-o", out, "--to", "ply", "--full-names", "--recursive", code=3)
+    table = parquet.read_table(out / ".polyhaul" / "manifest.parquet").to_pylist()
+    rows = polyhaul.read_manifest(out).rows
+    assert [(row["asset"], row["status"], row["seconds"]) for row in table] == [
+        (row["asset"], row["status"], row["seconds"]) for row in rows
+    ]
+    assert all((row["error_kind"] is None) == (row["status"] == "done") for row in table)
+    assert json.loads(table[0]["outputs"]) == rows[0]["outputs"]
+
+
+def test_names_must_differ(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ["a.obj", "a.stl"]:
+        (tmp_path / "in" / name).write_bytes(b"")
+    done = subprocess.run([*POLYHAUL, "batch", tmp_path / "in", "-o", tmp_path / "out", "--to", "ply"],
+                          capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "would be written to the same file" in done.stderr and "--full-names" in done.stderr
+
+
+def test_job_files_have_options(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 3, broken=False), tmp_path / "out"
+    job = tmp_path / "job.toml"
+    job.write_text('to = "ply"\nrecursive = true\npreview = 32\n[write]\nascii = true\n')
+    assert counts(run(library, "-o", out, "--job", job)) == (3, 0, 0, 0)
+    made = outputs(out)
+    assert len(made) == 6 and made["part0/asset0.ply"].startswith(b"ply\nformat ascii")
+    assert made["part0/asset0.ply.png"].startswith(b"\x89PNG")
+    # The same options in words.
+    words = ["--to", "ply", "--recursive", "--preview", "32", "--ascii"]
+    assert counts(run(library, "-o", out, *words)) == (0, 0, 3, 0)
+    job.write_text('to = "ply"\nnonsense = 1\n')
+    done = subprocess.run([*POLYHAUL, "batch", library, "-o", out, "--job", job], capture_output=True, text=True)
+    assert done.returncode == 2 and "--nonsense" in done.stderr
+
+
+def test_limits_of_assets_cost_the_asset(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 4, broken=False), tmp_path / "out"
+    rows = "".join(f"{number % 97}.25,{number % 89}.5\n" for number in range(2_000_000))
+    (library / "large.csv").write_text("x,y\n" + rows)
+    words = [library, "-o", out, "--to", "ply", "--recursive", "--include", "*.csv", "--include", "*.obj", "--include", "*.stl"]
+    if sys.platform == "linux":
+        run(*words, "--asset-memory", "30MB", code=3)
+        failed = polyhaul.read_manifest(out).failed
+        assert [(row["asset"], row["error"]["kind"]) for row in failed] == [("large.csv", "asset-memory")]
+    fifo = library / "endless.obj"
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(fifo)
+        run(*words, "--asset-timeout", "1", code=3)
+        failed = polyhaul.read_manifest(out).failed
+        assert ("endless.obj", "asset-timeout") in [(row["asset"], row["error"]["kind"]) for row in failed]
+        assert len(polyhaul.read_manifest(out).done) >= 4
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_an_asset_that_kills_its_worker_is_a_row(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 30, broken=False), tmp_path / "out"
+    os.mkfifo(library / "part0" / "asset9.obj.fifo")
+    (library / "part0" / "killer.obj").symlink_to("asset9.obj.fifo")
+    words = [*POLYHAUL, "batch", library, "-o", out, "--to", "ply", "--recursive", "--workers", "2", "--json"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    # The worker that waits for the FIFO is killed once the others are done.
+    for _ in range(100):
+        time.sleep(0.1)
+        if len(list(out.rglob("*.ply"))) == 30:
+            break
+    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+    states = {child: Path(f"/proc/{child}/wchan").read_text() for child in children}
+    stuck = [child for child, state in states.items() if "pipe" not in state] or children
+    for child in stuck:
+        os.kill(int(child), signal.SIGSEGV)
+    printed = process.communicate(timeout=60)[0]
+    assert counts(json.loads(printed))[:2] == (30, 1)
+    [failed] = polyhaul.read_manifest(out).failed
+    assert failed["asset"] == "part0/killer.obj" and failed["error"]["kind"] == "crash"
+    assert "signal 11" in failed["error"]["message"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_killed_run_continues(tmp_path: Path) -> None:
+    library, whole, out = make_library(tmp_path / "in", 400), tmp_path / "whole", tmp_path / "out"
+    words = ["--to", "ply", "--recursive", "--full-names", "--workers", "2"]
+    run(library, "-o", whole, *words, code=3)
+    chance = random.Random(7)
+    kills = 0
+    for _ in range(20):
+        process = subprocess.Popen([*POLYHAUL, "batch", library, "-o", out, *words, "--quiet"], start_new_session=True,
+                                   stderr=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=0.25 + 0.1 * chance.random())
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            kills += 1
+    run(library, "-o", out, *words, "--retry-failed", code=3)
+    assert kills > 0
+    assert outputs(out) == outputs(whole)
+    rows = polyhaul.read_manifest(out).rows
+    done = [row["asset"] for row in rows if row["status"] == "done"]
+    assert len(done) == len(set(done)) == 400
+    # Only what was in flight is done twice: at most 64 assets of each worker and kill.
+    assert sum(row["status"] == "replaced" for row in rows) <= kills * 128
+
+
+def test_a_damaged_log_costs_its_lines(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 5, broken=False), tmp_path / "out"
+    words = [library, "-o", out, "--to", "ply", "--recursive"]
+    run(*words)
+    [log] = (out / ".polyhaul" / "log").iterdir()
+    lines = log.read_bytes().splitlines(keepends=True)
+    lines[1] = lines[1].replace(b"asset", b"usset")
+    log.write_bytes(b"".join(lines) + b"0123456789abcdef {cut")
+    assert counts(run(*words)) == (1, 0, 4, 0)
+    status = json.loads(subprocess.run([*POLYHAUL, "batch", "status", out, "--json"], capture_output=True, text=True).stdout)
+    assert (status["done"], status["damaged_lines"]) == (5, 1)
+
+
+def test_shards_meet_in_one_manifest(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 30, broken=False), tmp_path / "out"
+    words = [library, "-o", out, "--to", "ply", "--recursive"]
+    made = [counts(run(*words, "--shard", f"{part}/3"))[0] for part in [1, 2, 3]]
+    assert sum(made) == 30 and all(made)
+    assert not (out / ".polyhaul" / "manifest.parquet").exists()
+    subprocess.run([*POLYHAUL, "batch", "merge", out, "--quiet"], check=True)
+    assert (out / ".polyhaul" / "manifest.parquet").exists()
+    assert len(list((out / ".polyhaul" / "log").iterdir())) == 1
+    assert counts(run(*words)) == (0, 0, 30, 0)
+
+
+def test_the_page_tells_what_failed(tmp_path: Path) -> None:
+    library, out, page = make_library(tmp_path / "in", 3), tmp_path / "out", tmp_path / "page.html"
+    run(library, "-o", out, "--to", "ply", "--recursive", "--full-names", "--preview", "32", code=3)
+    subprocess.run([*POLYHAUL, "batch", "status", out, "--html", page, "--thumbnails"], check=True, capture_output=True)
+    text = page.read_text()
+    assert "word.obj" in text and "malformed: 10 assets" in text and text.count("data:image/png;base64,") == 3
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_python_gets_the_manifest(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 3), tmp_path / "out"
+    manifest = polyhaul.batch(library, out, to="ply", recursive=True, full_names=True, include=["*.obj", "*.stl"])
+    assert len(manifest.done) == 3 and len(manifest.failed) == 5
+    assert manifest.summary["converted"] == 3
+    with pytest.raises(polyhaul.Error, match="5 assets failed"):
+        polyhaul.batch(library, out, to="ply", recursive=True, full_names=True, include=["*.obj", "*.stl"], check=True)
+    with pytest.raises(polyhaul.Error, match="no files found"):
+        polyhaul.batch(tmp_path / "none", out, to="ply")
+    with pytest.raises(polyhaul.Error, match="no log"):
+        polyhaul.read_manifest(tmp_path)
+
+
+@pytest.mark.skipif(not polyhaul._polyhaul.CAN_OPEN_URLS, reason="built without the feature cloud")
+def test_from_bucket_to_bucket(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 40), tmp_path / "out"
+    run(library, "-o", out, "--to", "ply", "--recursive", "--full-names", code=3)
+    with object_server() as server:
+        for path in library.rglob("*.*"):
+            server.put(f"raw/lib/{path.relative_to(library)}", path.read_bytes())
+        server.faults.failing, server.faults.cut_off, server.faults.slow = 0.05, 0.05, 0.02
+        words = ["s3://raw/lib/", "-o", "s3://made/lib/", "--to", "ply", "--recursive", "--full-names"]
+        environment = server.environment()
+        assert counts(run(*words, code=3, **environment)) == (40, 10, 0, 0)
+        made = {name: data for name, data in server.objects.items() if name.startswith("made/lib/")}
+        own = {name.removeprefix("made/lib/"): data for name, data in made.items() if ".polyhaul" not in name}
+        assert own == outputs(out)
+        assert "made/lib/.polyhaul/manifest.parquet" in made and not server.uploads
+        assert len([name for name in made if name.endswith(".log")]) == 1
+        assert counts(run(*words, **environment)) == (0, 0, 40, 10)
+        server.put("raw/lib/part0/asset0.obj", b"v 0 0 0\n")
+        del server.objects["made/lib/part1/asset1.stl.ply"]
+        assert counts(run(*words, **environment)) == (2, 0, 38, 10)
+        rows = json.dumps([data.decode() for name, data in server.objects.items() if name.endswith(".log")])
+        assert "polyhaul-secret" not in rows and "polyhaul-test" not in rows
