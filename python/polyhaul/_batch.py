@@ -88,7 +88,7 @@ def batch(
         >>> [(row["asset"], row["error"]["message"]) for row in manifest.failed]   # doctest: +SKIP
     """
     inputs = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    words = ["batch", "--json", "--to", to, *_words(options), "--output", os.fspath(output), "--", *map(os.fspath, inputs)]
+    words = ["batch", "--json", "--to", to, *_words(options), "--output", os.fspath(output), "--", *(os.fspath(path) for path in inputs)]
     done = subprocess.run([sys.executable, "-m", "polyhaul", *words], capture_output=True, text=True)
     try:
         result: dict[str, Any] = json.loads(done.stdout)
@@ -96,7 +96,7 @@ def batch(
         raise Error(f"polyhaul batch failed: {done.stderr.strip() or done.stdout.strip()}") from None
     error = result.get("error")
     if error is not None:
-        raise Error(error["message"])
+        raise Error(": ".join(part for part in [error["file"], error["message"]] if part))
     manifest = read_manifest(output, result)
     if check and manifest.failed:
         raise Error(f"{len(manifest.failed)} assets failed; the first: {manifest.failed[0]['error']['message']}")

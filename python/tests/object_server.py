@@ -116,10 +116,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise NotImplementedError
         return data
 
-    def _answer(self, status: int, body: bytes | memoryview = b"", **headers: str) -> None:
+    def _answer(self, status: int, body: bytes | memoryview = b"", headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command == "HEAD":
@@ -147,23 +147,24 @@ class _Handler(BaseHTTPRequestHandler):
         data = self.server.objects.get(name)
         if data is None:
             return self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
-        known = {"ETag": self.server.tags[name], "Last_Modified": "Thu, 26 Nov 2026 12:00:00 GMT", "Accept_Ranges": "bytes"}
+        changed = "Thu, 26 Nov 2026 12:00:00 GMT"
+        known = {"ETag": self.server.tags[name], "Last-Modified": changed, "Accept-Ranges": "bytes"}
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         view = memoryview(data)
         if wanted is None or self.server.faults.without_ranges:
             if self.command == "HEAD":
                 return self._head(len(data), known)
-            return self._answer(200, view, **known)
+            return self._answer(200, view, known)
         start, end = int(wanted[1]), min(int(wanted[2]) + 1, len(data))
         if start >= len(data):
-            return self._answer(416, **known)
+            return self._answer(416, headers=known)
         content_range = f"bytes {start}-{end - 1}/{len(data)}"
-        self._answer(206, view[start:end], Content_Range=content_range, **known)
+        self._answer(206, view[start:end], known | {"Content-Range": content_range})
 
     def _head(self, size: int, known: dict[str, str]) -> None:
         self.send_response(200)
         for name, value in known.items():
-            self.send_header(name.replace("_", "-"), value)
+            self.send_header(name, value)
         self.send_header("Content-Length", str(size))
         self.end_headers()
 
@@ -183,7 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
         )
         more = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if rest else ""
         text = f"<ListBucketResult><IsTruncated>{str(bool(rest)).lower()}</IsTruncated>{more}{entries}</ListBucketResult>"
-        self._answer(200, text.encode(), Content_Type="application/xml")
+        self._answer(200, text.encode(), {"Content-Type": "application/xml"})
 
     def do_PUT(self) -> None:
         begun = self._begin()
@@ -191,13 +192,13 @@ class _Handler(BaseHTTPRequestHandler):
             return
         (name, query), data = begun, self._body()
         if "uploadId" not in query:
-            return self._answer(200, ETag=self.server.put(name, data))
+            return self._answer(200, headers={"ETag": self.server.put(name, data)})
         tag = f'"{hashlib.md5(data).hexdigest()}"'
         with self.server.lock:
             upload = self.server.uploads.get(query["uploadId"][0])
             if upload is not None:
                 upload[1][int(query["partNumber"][0])] = data
-        self._answer(200 if upload else 404, ETag=tag)
+        self._answer(200 if upload else 404, headers={"ETag": tag})
 
     def do_POST(self) -> None:
         begun = self._begin()

@@ -54,7 +54,7 @@ def test_the_web_is_read(server: ObjectServer) -> None:
     assert len(scene.objects) == 2
     assert scene.materials[0].diffuse == pytest.approx((1, 0, 0))
     # A name in a file is percent-encoded where it must be.
-    assert not scene.report.warnings
+    assert scene.report is not None and not scene.report.warnings
 
 
 def test_s3_is_read_and_written(server: ObjectServer, tmp_path: Path) -> None:

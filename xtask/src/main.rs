@@ -1,6 +1,6 @@
-//! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask
-//! blender`, `cargo xtask neighbors`, `cargo xtask ray`, `cargo xtask header`, `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask
-//! deny`, `cargo xtask faults`, `cargo xtask bench`.
+//! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask blender`,
+//! `cargo xtask neighbors`, `cargo xtask ray`, `cargo xtask header`, `cargo xtask install-c`, `cargo xtask fuzz`,
+//! `cargo xtask deny`, `cargo xtask faults`, `cargo xtask bench`.
 //!
 //! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`). Nothing
 //! here is part of the library, and only `header` changes a source file.

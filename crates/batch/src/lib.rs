@@ -1,8 +1,8 @@
 //! Libraries of assets: what is to be done, by whom, and what was done.
 //!
 //! - [`Plan`]: the assets below folders and URLs, and which of them are done already.
-//! - [`Pool`]: worker processes, each converting one [`Task`] at a time. One that crashes, needs too much memory or takes
-//!   too long costs its asset, not the run.
+//! - [`Pool`]: worker processes, each converting one [`Task`] at a time. One that crashes, needs too much memory or
+//!   takes too long costs its asset, not the run.
 //! - [`Row`]: what became of one attempt at an asset. Rows are data: errors are, too.
 //! - [`LogWriter`] and [`read_rows`]: the log of rows beside the outputs, append-only and with checksums, which is all
 //!   that a run needs to continue where another one stopped.

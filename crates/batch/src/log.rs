@@ -1,8 +1,8 @@
 //! The log: rows as lines of JSON, each behind a checksum, in one file per run.
 //!
-//! A file is only ever appended to, so a run that is killed loses at most the line it was writing; such a line fails its
-//! checksum and is left out. Objects in stores cannot be appended to: there, a run writes numbered segments, one each
-//! second at most, and joins them at its end. The rows of all files in the order of their names are the library's
+//! A file is only ever appended to, so a run that is killed loses at most the line it was writing; such a line fails
+//! its checksum and is left out. Objects in stores cannot be appended to: there, a run writes numbered segments, one
+//! each second at most, and joins them at its end. The rows of all files in the order of their names are the library's
 //! history; files of several runs, on one or many machines, never meet.
 //!
 //! A line is 16 hexadecimal digits, XXH3 of the JSON (64 bits), a space, the JSON, a line feed.
@@ -195,7 +195,7 @@ fn read_file(path: &Path, each: &mut dyn FnMut(&str) -> Result<()>, damage: &mut
     let (mut rest, mut broken) = (Vec::new(), 0);
     each_block(path, &mut |block| {
         let mut block = block;
-        while let Some(end) = block.iter().position(|&byte| byte == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', block) {
             let (line, after) = block.split_at(end);
             damage.add(std::mem::take(&mut broken), path);
             broken = if rest.is_empty() {

@@ -117,8 +117,8 @@ fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> 
     Ok(count)
 }
 
-/// Passes on all rows of a library, each with its status: `done`, `failed`, or `replaced` by a later success. Returns how
-/// many there are.
+/// Passes on all rows of a library, each with its status: `done`, `failed`, or `replaced` by a later success. Returns
+/// how many there are.
 ///
 /// # Errors
 /// Those of `each`, and [`ErrorKind::Io`].

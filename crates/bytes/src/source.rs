@@ -1,12 +1,15 @@
 //! Where bytes come from: a file, standard input, memory, or a host's reader or callbacks.
 //!
-//! A regular file is *positioned*: any thread reads any range; so is an object of a store. Everything else is a *stream*, read in order under a
-//! lock. A source never returns fewer bytes than requested except at the end, never asks a stream for less than 64 KiB,
-//! and keeps no more than two blocks that were peeked at. For small sequential reads see `buffer`.
+//! A regular file is *positioned*: any thread reads any range; so is an object of a store. Everything else is a
+//! *stream*, read in order under a lock (`source/stream.rs`). A source never returns fewer bytes than requested except
+//! at the end, never asks a stream for less than 64 KiB, and keeps no more than two blocks that were peeked at. For
+//! small sequential reads see `buffer`.
+
+mod stream;
 
 use crate::BLOCK_BYTES;
 use crate::compress::{Codec, Members};
-use crate::error::{repeat, retry};
+use crate::error::retry;
 use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
 use crate::memory::grow;
 use crate::place;
@@ -23,6 +26,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
+use stream::Stream;
 
 /// Bytes to read. Cloning is cheap and gives another handle on the same source.
 ///
@@ -100,8 +104,8 @@ impl<'a> Shared<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Opens a path or a URL given by the user: a regular file is positioned; a FIFO or device is a stream. Opening or reading a
-    /// FIFO waits for its writer.
+    /// Opens a path or a URL given by the user: a regular file is positioned; a FIFO or device is a stream. Opening or
+    /// reading a FIFO waits for its writer.
     ///
     /// `/dev/stdin` and `/dev/fd/N` continue at the position of that descriptor. Files of length 0 are streams, since
     /// the files of `/proc` report 0 whatever they hold.
@@ -607,113 +611,6 @@ impl RegularFile {
         };
         Err(io::Error::new(io::ErrorKind::InvalidData, format!("the file changed while it was being read: {change}")))
     }
-}
-
-/// A reader, and up to one block of bytes beyond what a consumer requested.
-struct Stream<'a> {
-    reader: Box<dyn Read + Send + 'a>,
-    spill: Vec<u8>,
-    /// The part of `spill` that is not handed out yet.
-    spill_start: usize,
-    spill_end: usize,
-    /// Whether nothing was returned yet.
-    is_first: bool,
-    ended: bool,
-    failed: Option<io::Error>,
-}
-
-impl<'a> Stream<'a> {
-    fn new(reader: Box<dyn Read + Send + 'a>) -> Self {
-        Stream { reader, spill: Vec::new(), spill_start: 0, spill_end: 0, is_first: true, ended: false, failed: None }
-    }
-
-    /// The bytes that were read but not returned, if they are the beginning.
-    fn give_up(&mut self) -> Vec<u8> {
-        let is_head = self.spill_start == 0 && self.is_first;
-        self.spill.truncate(self.spill_end);
-        self.ended = true;
-        (self.spill_start, self.spill_end) = (0, 0);
-        if is_head { std::mem::take(&mut self.spill) } else { Vec::new() }
-    }
-
-    fn read_full(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
-        let mut filled = 0;
-        while filled < out.len() {
-            match self.read_once(&mut out[filled..], counters)? {
-                0 => break,
-                n => filled += n,
-            }
-        }
-        Ok(filled)
-    }
-
-    fn read_once(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
-        self.is_first = false;
-        if self.spill_start == self.spill_end {
-            if out.len() >= BLOCK_BYTES {
-                return self.call(out, counters);
-            }
-            self.refill_spill(counters)?;
-        }
-        let count = out.len().min(self.spill_end - self.spill_start);
-        out[..count].copy_from_slice(&self.spill[self.spill_start..][..count]);
-        self.spill_start += count;
-        Ok(count)
-    }
-
-    fn refill_spill(&mut self, counters: &Counters) -> io::Result<()> {
-        let mut spill = std::mem::take(&mut self.spill);
-        grow(&mut spill, BLOCK_BYTES)?;
-        let result = self.call(&mut spill, counters);
-        self.spill = spill;
-        (self.spill_start, self.spill_end) = (0, 0);
-        self.spill_end = result?;
-        Ok(())
-    }
-
-    /// Copies the next bytes without handing them out. More than a block is held only if the reader gives less at a
-    /// time than `out` has.
-    fn peek(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
-        while self.spill_end - self.spill_start < out.len() && !self.ended {
-            let mut spill = std::mem::take(&mut self.spill);
-            grow(&mut spill, self.spill_end + BLOCK_BYTES)?;
-            let result = self.call(&mut spill[self.spill_end..], counters);
-            self.spill = spill;
-            self.spill_end += result?;
-        }
-        let pending = &self.spill[self.spill_start..self.spill_end];
-        let count = pending.len().min(out.len());
-        out[..count].copy_from_slice(&pending[..count]);
-        Ok(count)
-    }
-
-    /// The only place where the reader is called.
-    fn call(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
-        if let Some(error) = &self.failed {
-            return Err(repeat(error));
-        }
-        if self.ended {
-            return Ok(0);
-        }
-        let reader = &mut self.reader;
-        let mut read = || checked_count(reader.read(out)?, out.len());
-        let result = retry(|| counters.transfer(&mut read));
-        match &result {
-            Ok(count) => self.ended = *count == 0,
-            Err(error) => self.failed = Some(repeat(error)),
-        }
-        result
-    }
-}
-
-fn checked_count(count: usize, asked: usize) -> io::Result<usize> {
-    if count <= asked {
-        return Ok(count);
-    }
-    Err(io::Error::new(
-        io::ErrorKind::InvalidData,
-        format!("the reader returned {count} bytes, more than the {asked} requested"),
-    ))
 }
 
 fn copy_from(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {

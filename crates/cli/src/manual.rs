@@ -10,10 +10,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// The date on man pages: that of the last change of the options, so that building twice gives the same pages.
-const DATE: &str = "2026-11-23";
+const DATE: &str = "2026-11-26";
 
 /// Global options that a subcommand does not take, or that have no effect there: they are not shown.
-const NOT_TAKEN: [(&str, &[&str]); 5] = [
+const NOT_TAKEN: [(&str, &[&str]); 6] = [
+    ("batch", &["trace", "report", "chart", RATES[0], RATES[1], RATES[2], RATES[3]]),
     (
         "limits",
         &[

@@ -50,6 +50,12 @@ impl Failure {
         failure
     }
 
+    /// The same of a request whose answer has a body, which may have been cut off: that was not repeated.
+    pub(crate) fn of_answer(error: &StoreError) -> Failure {
+        let failure = Failure::of_store(error);
+        Failure { is_temporary: failure.kind == io::ErrorKind::Other, ..failure }
+    }
+
     /// A failed request to a web server.
     pub(crate) fn of_web(error: &reqwest::Error) -> Failure {
         let is_temporary = error.is_timeout() || error.is_connect() || error.is_body() || error.is_request();

@@ -6,8 +6,8 @@
 //!
 //! It never interprets the bytes, and never shows a credential: messages name objects without user information and
 //! query. It is the one part of polyhaul that uses `async` code, on one thread of its own that starts with the first
-//! request and lives as long as the process (`engine.rs`); callers wait for it and stay interruptible through [`Check`].
-//! Where a URL leads is decided in `location.rs`, with which credentials in `settings.rs`.
+//! request and lives as long as the process (`engine.rs`); callers wait for it and stay interruptible through
+//! [`Check`]. Where a URL leads is decided in `location.rs`, with which credentials in `settings.rs`.
 //!
 //! Requests are repeated with growing pauses when a server is overloaded, a connection breaks or a body ends too early.
 

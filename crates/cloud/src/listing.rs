@@ -3,7 +3,7 @@
 use crate::Check;
 use crate::failure::Failure;
 use crate::object::{Stat, connect};
-use crate::store::{Store, Version};
+use crate::store::{Store, Version, repeat};
 use futures_util::TryStreamExt;
 use object_store::ObjectStoreExt;
 use std::io;
@@ -29,14 +29,17 @@ pub fn list(url: &str, is_recursive: bool, check: &Check) -> io::Result<Vec<List
     };
     let found = engine.run(check, async move {
         let some = Some(&prefix).filter(|prefix| !prefix.as_ref().is_empty());
-        let objects = if is_recursive {
-            bucket.list(some).try_collect::<Vec<_>>().await
-        } else {
-            bucket.list_with_delimiter(some).await.map(|found| found.objects)
-        };
-        objects.map(|objects| (objects, prefix))
+        let objects = repeat(|| async {
+            let objects = if is_recursive {
+                bucket.list(some).try_collect::<Vec<_>>().await
+            } else {
+                bucket.list_with_delimiter(some).await.map(|found| found.objects)
+            };
+            objects.map_err(|error| Failure::of_answer(&error))
+        });
+        objects.await.map(|objects| (objects, prefix.clone()))
     })?;
-    let (objects, prefix) = found.map_err(|error| Failure::of_store(&error).into_io("LIST"))?;
+    let (objects, prefix) = found.map_err(|failure| failure.into_io("LIST"))?;
     let start = if prefix.as_ref().is_empty() { 0 } else { prefix.as_ref().len() + 1 };
     let mut listed: Vec<Listed> = objects
         .iter()

@@ -74,6 +74,8 @@ async fn s3(bucket: &str) -> Result<AmazonS3Builder> {
         from_environment.or_else(|| profile.get(key))
     };
     let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retries());
+    // Some stores lack the request that removes many objects; nothing here removes many.
+    builder = builder.with_disable_bulk_delete(true);
     if env::var_os("AWS_ACCESS_KEY_ID").is_none()
         && let (Some(id), Some(secret)) = (profile.get("aws_access_key_id"), profile.get("aws_secret_access_key"))
     {

@@ -35,12 +35,12 @@ pub(crate) struct Version {
 impl Version {
     pub(crate) fn of(meta: &ObjectMeta) -> Version {
         let modified = Some(meta.last_modified.to_rfc3339());
-        Version { bytes: Some(meta.size), etag: meta.e_tag.clone(), modified }
+        Version { bytes: Some(meta.size), etag: meta.e_tag.as_deref().map(bare), modified }
     }
 
     fn of_headers(headers: &HeaderMap, bytes: Option<u64>) -> Version {
         let text = |name| Some(headers.get(name)?.to_str().ok()?.to_owned());
-        Version { bytes, etag: text(ETAG), modified: text(LAST_MODIFIED) }
+        Version { bytes, etag: text(ETAG).as_deref().map(bare), modified: text(LAST_MODIFIED) }
     }
 
     /// Whether both may be the same object.
@@ -48,6 +48,11 @@ impl Version {
         let same = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
         self.bytes == other.bytes && same(&self.etag, &other.etag) && same(&self.modified, &other.modified)
     }
+}
+
+/// A tag without quotes: some stores leave them out in listings.
+fn bare(tag: &str) -> String {
+    tag.trim_matches('"').to_owned()
 }
 
 /// What a request for a range yields.
@@ -156,7 +161,7 @@ async fn send(request: reqwest::RequestBuilder) -> Result<Response, Failure> {
 }
 
 /// Repeats what fails for a reason that may pass, with growing pauses.
-async fn repeat<T, F: Future<Output = Result<T, Failure>>>(request: impl Fn() -> F) -> Result<T, Failure> {
+pub(crate) async fn repeat<T, F: Future<Output = Result<T, Failure>>>(request: impl Fn() -> F) -> Result<T, Failure> {
     let mut pause = FIRST_PAUSE;
     for _ in 0..RETRIES {
         match request().await {

@@ -7,7 +7,7 @@ use crate::Check;
 use crate::engine::{Engine, Running};
 use crate::failure::Failure;
 use crate::object::connect;
-use crate::store::Store;
+use crate::store::{Store, repeat};
 use bytes::Bytes;
 use object_store::{MultipartUpload, ObjectStoreExt};
 use std::collections::VecDeque;
@@ -101,8 +101,10 @@ impl Upload {
 
     fn begin(&mut self) -> io::Result<Box<dyn MultipartUpload>> {
         let Store::Bucket(bucket, path) = self.store.clone() else { return Err(io::ErrorKind::Unsupported.into()) };
-        let begun = self.engine.run(&self.check, async move { bucket.put_multipart(&path).await })?;
-        begun.map_err(|error| Failure::of_store(&error).into_io("POST to begin an upload"))
+        let begin = async move {
+            repeat(|| async { bucket.put_multipart(&path).await.map_err(|error| Failure::of_answer(&error)) }).await
+        };
+        self.engine.run(&self.check, begin)?.map_err(|failure| failure.into_io("POST to begin an upload"))
     }
 
     fn wait_for_part(&mut self) -> io::Result<()> {

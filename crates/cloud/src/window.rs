@@ -1,9 +1,9 @@
 //! Which parts of an object are fetched, and when: pure bookkeeping, without requests.
 //!
 //! Readers ask for offsets in roughly rising order, from several threads. As long as they do, the parts after the last
-//! one are fetched ahead: one at first, twice as many with each part that was used up, [`DEPTH`] at most; the parts grow
-//! the same way. An offset elsewhere is fetched alone, so that looking at a few places of a large object (the directory
-//! of an archive, samples of a mesh) costs little.
+//! one are fetched ahead: one at first, twice as many with each part that was used up, [`DEPTH`] at most; the parts
+//! grow the same way. An offset elsewhere is fetched alone, so that looking at a few places of a large object (the
+//! directory of an archive, samples of a mesh) costs little.
 
 use crate::failure::Failure;
 use bytes::Bytes;

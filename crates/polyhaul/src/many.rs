@@ -94,8 +94,8 @@ impl FindOptions {
     }
 }
 
-/// Finds files: the given ones, and those of given folders (or URLs that end in a slash) that `options` include, ordered by name. Without patterns,
-/// these are the files with an extension for which `is_wanted` returns `true`.
+/// Finds files: the given ones, and those of given folders (or URLs that end in a slash) that `options` include,
+/// ordered by name. Without patterns, these are the files with an extension for which `is_wanted` returns `true`.
 ///
 /// # Errors
 /// [`ErrorKind::Io`] if a folder cannot be listed.

@@ -1,8 +1,8 @@
 //! Job files: TOML whose keys are the names of long options of `polyhaul batch`.
 //!
-//! `to = "ply"` stands for `--to=ply`, `triangulate = true` for `--triangulate`, an array for an option that is repeated.
-//! Underscores may stand for dashes, and tables only group. The words take the place of `--job FILE` before arguments
-//! are parsed, so workers, on whatever machine, get them without the file.
+//! `to = "ply"` stands for `--to=ply`, `triangulate = true` for `--triangulate`, an array for an option that is
+//! repeated. Underscores may stand for dashes, and tables only group. The words take the place of `--job FILE` before
+//! arguments are parsed, so workers, on whatever machine, get them without the file.
 
 use polyhaul::error::{Diagnostic, Place};
 use polyhaul::{Error, ErrorKind, Result};
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn options_take_the_place_of_their_file() {
         let text = "to = 'ply'\nforce = false\ninclude = ['*.obj', '*.stl']\n[write]\ncopy_assets = true\nlevel = 3\n";
-        let expected = ["--to=ply", "--include=*.obj", "--include=*.stl", "--copy-assets", "--level=3", "--json"];
+        let expected = ["--include=*.obj", "--include=*.stl", "--to=ply", "--copy-assets", "--level=3", "--json"];
         assert_eq!(words(text).unwrap(), expected);
     }
 

@@ -24,6 +24,7 @@ use polyhaul_batch::{
 };
 use serde::Serialize;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -160,6 +161,9 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
 fn plan(args: &BatchArgs, output: &Path, to: Format) -> Result<Plan> {
     let find = args.find.options()?.with_exclude(output);
     let options = PlanOptions::default().with_find(find).with_shard(args.engine.shard);
+    for input in args.inputs.iter().filter(|input| !place::is_folder(input)) {
+        place::find(input).map_err(|error| Error::io("opening", &place::shown(input), error))?;
+    }
     let plan = Plan::find(&args.inputs, &options, |from| from.converts_to(to))?;
     if plan.assets.is_empty() && args.engine.shard.is_none() {
         let shown: Vec<_> = args.inputs.iter().map(|input| format!("`{}`", place::shown(input))).collect();
@@ -315,23 +319,33 @@ fn run_agent(session: &Session, args: &BatchArgs) -> Result<()> {
     let workers = args.engine.workers.map_or(1, usize::from);
     let mut pool = Pool::new(command_of("--worker"), Limits { workers, ..local_limits() });
     let failed = |error| Error::io("working", "standard input", error);
-    let mut tasks = std::io::stdin().lines().map_while(std::result::Result::ok);
-    let mut tasks = std::iter::from_fn(|| serde_json::from_str(&tasks.next()?).ok());
+    // Whoever gives tasks may wait for their rows before there are more.
+    let (sender, tasks) = std::sync::mpsc::channel::<Task>();
+    let listen = move || {
+        let lines = std::io::stdin().lines().map_while(std::result::Result::ok);
+        lines.filter_map(|line| serde_json::from_str(&line).ok()).all(|task| sender.send(task).is_ok())
+    };
+    std::thread::Builder::new().spawn(listen).map_err(failed)?;
     let mut out = std::io::stdout().lock();
-    pool.run(&mut tasks, &session.signals().cancel(), &mut |rows| {
-        use std::io::Write;
-        for row in rows {
-            let text = match row {
-                DoneRow::Line(_, text) => text,
-                DoneRow::Made(mut row) => {
-                    complete(&mut row);
-                    serde_json::to_string(&row).unwrap_or_default()
-                }
-            };
-            writeln!(out, "{text}").map_err(failed)?;
+    while let Ok(task) = tasks.recv() {
+        let mut ready = std::iter::once(task).chain(tasks.try_iter());
+        pool.run(&mut ready, &session.signals().cancel(), &mut |rows| {
+            let text: String = rows.into_iter().map(|row| line_of(row) + "\n").collect();
+            out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(failed)
+        })?;
+    }
+    Ok(())
+}
+
+/// The JSON of a row.
+fn line_of(row: DoneRow) -> String {
+    match row {
+        DoneRow::Line(_, text) => text,
+        DoneRow::Made(mut row) => {
+            complete(&mut row);
+            serde_json::to_string(&row).unwrap_or_default()
         }
-        out.flush().map_err(failed)
-    })
+    }
 }
 
 fn show(session: &Session, row: &DoneRow) {

@@ -177,7 +177,7 @@ fn textures_take_their_time() {
     let mut tga = vec![0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 8, 0];
     tga.resize(tga.len() + 256 * 256, 7);
     let folder = folder(&[("a.tga", &tga)]);
-    let sources = [Source { path: folder.join("a.tga"), name: PathBuf::from("a.tga") }];
+    let sources = [Source { path: folder.join("a.tga"), found: None, name: PathBuf::from("a.tga") }];
     let run = RunOptions::default().with_read_throttle(slow()).with_write_throttle(slow());
     let options = TextureOptions::default().with_run(run);
     // It is read twice, once to see whether it changed.

@@ -52,7 +52,7 @@ fn folders_keep_their_places() {
     assert!(wanted.iter().all(|name| to.join(name).with_extension("dds").is_file()));
     // A file that is named goes to the folder itself.
     let one = find_images(&[from.join("deep/er/002.tga")]).unwrap();
-    assert_eq!(one, [Source { path: from.join("deep/er/002.tga"), name: "002.tga".into() }]);
+    assert_eq!(one, [Source { path: from.join("deep/er/002.tga"), name: "002.tga".into(), found: None }]);
 }
 
 #[test]
