@@ -38,9 +38,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
         if given.assets:
-            rates(given.polyhaul, folder, given.assets, given.rounds)
+            rates(os.path.abspath(given.polyhaul), folder, given.assets, given.rounds)
         if given.rows:
-            million(given.polyhaul, folder, given.rows)
+            million(os.path.abspath(given.polyhaul), folder, given.rows)
 
 
 def rates(polyhaul: str, folder: Path, count: int, rounds: int) -> None:
