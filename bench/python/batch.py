@@ -1,9 +1,9 @@
 """Libraries of assets: the rate of `polyhaul batch` beside `polyhaul convert`, and libraries of a million assets.
 
-    python bench/python/batch.py POLYHAUL [--assets N] [--rows N] [--rounds N] [--folder DIR]
+    python bench/python/batch.py POLYHAUL [--assets N] [--rows N] [--rounds N] [--workers N,...] [--folder DIR]
 
 POLYHAUL is the command to measure. The library has assets of three formats from 16 to 65,536 vertices, 2 % of them broken in
-ten ways. Both commands use two workers; batch also hashes what it writes, logs each asset and writes a manifest. The
+ten ways. Both commands use as many workers; batch also hashes what it writes, logs each asset and writes a manifest. The
 million assets are empty files with a log that says they are done, and outputs to match.
 """
 
@@ -34,28 +34,31 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--folder", default="/dev/shm")
+    parser.add_argument("--workers", default="2", help="numbers of workers, comma-separated")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
         if given.assets:
-            rates(os.path.abspath(given.polyhaul), folder, given.assets, given.rounds)
+            total = make_library(folder / "library", given.assets)
+            for workers in given.workers.split(","):
+                rates(os.path.abspath(given.polyhaul), folder, (given.assets, total), given.rounds, workers)
         if given.rows:
             million(os.path.abspath(given.polyhaul), folder, given.rows)
 
 
-def rates(polyhaul: str, folder: Path, count: int, rounds: int) -> None:
+def rates(polyhaul: str, folder: Path, size: tuple[int, int], rounds: int, workers: str) -> None:
     """Times both commands in turn."""
-    total = make_library(folder / "library", count)
+    count, total = size
     seconds: dict[str, list[float]] = {"batch": [], "convert": []}
     for _ in range(rounds):
         for name, out in [("batch", "out"), ("convert", "plain")]:
             shutil.rmtree(folder / out, ignore_errors=True)
             words = [polyhaul, name, "library", *(["-o", out, "--full-names"] if name == "batch" else [out])]
             start = time.perf_counter()
-            subprocess.run([*words, "--to", "ply", "--recursive", "-j2", "-q"], cwd=folder, stderr=subprocess.DEVNULL)
+            subprocess.run([*words, "--to", "ply", "--recursive", f"-j{workers}", "-q"], cwd=folder, stderr=subprocess.DEVNULL)
             seconds[name].append(time.perf_counter() - start)
     status = json.loads(run(polyhaul, "batch", "status", folder / "out", "--json")[0])
-    print(f"{count:,} assets, {total / 1e6:,.0f} MB; done {status['done']:,}, failed {status['failed']:,}")
+    print(f"{count:,} assets, {total / 1e6:,.0f} MB, {workers} workers; done {status['done']:,}, failed {status['failed']:,}")
     for name, times in seconds.items():
         low, middle = min(times), statistics.median(times)
         print(f"  {name:8} {low:.2f} / {middle:.2f} s, {count / low:,.0f} assets/s, {total / low / 1e6:,.0f} MB/s")
