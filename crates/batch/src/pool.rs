@@ -96,6 +96,8 @@ pub struct Limits {
     pub is_engine: bool,
     /// The exit code of a worker that needed more memory than its task allowed.
     pub memory_code: i32,
+    /// The exit code of a worker that cannot be started with these arguments: the run's end.
+    pub usage_code: i32,
 }
 
 /// Worker processes.
@@ -263,6 +265,9 @@ impl Pool {
             again.push_front(other);
         }
         let code = status.ok().and_then(|status| status.code());
+        if code == Some(self.limits.usage_code) {
+            return Err(Error::new(ErrorKind::Usage, format!("a worker cannot be started: {words}")));
+        }
         let seconds = worker.since.elapsed().as_secs_f64();
         let row = if worker.is_late {
             let limit = task.timeout.unwrap_or(seconds);

@@ -12,8 +12,9 @@ pub use job::with_job;
 
 use crate::args::batch::{BatchArgs, BatchCommand, EngineName};
 use crate::convert::many::target_name;
+use crate::convert::write_options;
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, PARTLY, console, format, human, manual, words};
+use crate::{DONE, FAILED, PARTLY, USAGE, console, format, human, manual, words};
 use clap::parser::ValueSource;
 use polyhaul::options::Progress;
 use polyhaul::place;
@@ -130,7 +131,10 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     if crate::many::is_no_folder(output) {
         return Err(usage(format!("`{}` is not a folder", place::shown(output)), "-o names the folder of the outputs"));
     }
+    // All options are checked before anything is read.
     format::of_output(output, Some(to))?;
+    session.read_options(&args.style.read)?;
+    write_options(session, &args.style, Path::new(""), to)?;
     let mut plan = plan(args, output, to)?;
     let found = plan.resume(output, &job_of_words())?;
     if found.lines > 0 && session.talks() {
@@ -296,7 +300,7 @@ fn pool(args: &BatchArgs, workers: usize) -> Pool {
 }
 
 fn local_limits() -> Limits {
-    Limits { workers: 1, tasks: 64, is_engine: false, memory_code: worker::MEMORY_CODE }
+    Limits { workers: 1, tasks: 64, is_engine: false, memory_code: worker::MEMORY_CODE, usage_code: USAGE.into() }
 }
 
 /// This command as a worker: with the same options.
