@@ -31,7 +31,7 @@ usage: cargo xtask CHORE
   python                     build, install and test the Python package (a step of test)
   blender                    test the extension inside Blender's module for Python (a step of test; after python)
   neighbors                  test conversions for PyVista, trimesh and meshio (a step of test; after python)
-  ray                        test batches on a Ray cluster of two nodes (a step of test; after python)
+  ray                        test batches on a Ray cluster and on others' object stores (a step of test; after python)
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
   api                        write the public interface of the Rust crates to public-api.txt (compared by test)
   header                     generate crates/capi/include/polyhaul.h from the sources
