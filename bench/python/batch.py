@@ -13,6 +13,7 @@ import argparse
 import gzip
 import json
 import os
+import resource
 import shutil
 import statistics
 import struct
@@ -50,18 +51,26 @@ def rates(polyhaul: str, folder: Path, size: tuple[int, int], rounds: int, worke
     """Times both commands in turn."""
     count, total = size
     seconds: dict[str, list[float]] = {"batch": [], "convert": []}
+    faults: dict[str, int] = {}
     for _ in range(rounds):
         for name, out in [("batch", "out"), ("convert", "plain")]:
             shutil.rmtree(folder / out, ignore_errors=True)
             words = [polyhaul, name, "library", *(["-o", out, "--full-names"] if name == "batch" else [out])]
-            start = time.perf_counter()
+            start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
             subprocess.run([*words, "--to", "ply", "--recursive", f"-j{workers}", "-q"], cwd=folder, stderr=subprocess.DEVNULL)
             seconds[name].append(time.perf_counter() - start)
+            faults[name] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
     status = json.loads(run(polyhaul, "batch", "status", folder / "out", "--json")[0])
     print(f"{count:,} assets, {total / 1e6:,.0f} MB, {workers} workers; done {status['done']:,}, failed {status['failed']:,}")
     for name, times in seconds.items():
         low, middle = min(times), statistics.median(times)
-        print(f"  {name:8} {low:.2f} / {middle:.2f} s, {count / low:,.0f} assets/s, {total / low / 1e6:,.0f} MB/s")
+        rate = f"{count / low:,.0f} assets/s, {total / low / 1e6:,.0f} MB/s"
+        print(f"  {name:8} {low:.2f} / {middle:.2f} s, {rate}, {faults[name]:,} page faults")
+    library = [folder / "library", "-o", folder / "out", "--to", "ply", "--recursive", "--full-names"]
+    for name, words in [("planning", [*library, "--dry-run"]), ("manifest", ["merge", folder / "out"])]:
+        start = time.perf_counter()
+        run(polyhaul, "batch", *words)
+        print(f"  of batch's time, {name}: {time.perf_counter() - start:.3f} s")
     shares = [c / b for b, c in zip(seconds["batch"], seconds["convert"], strict=True)]
     low = min(seconds["convert"]) / min(seconds["batch"])
     print(f"  batch reaches {low:.0%} of convert's rate by minima, {statistics.median(shares):.0%} by the median of pairs")

@@ -1,4 +1,4 @@
-"""Libraries of assets: :func:`batch` runs the command ``polyhaul batch``, and :class:`Manifest` is what it leaves."""
+"""Libraries of assets: :func:`batch` runs the command ``polyhaul batch``; :class:`Manifest` has its results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from ._errors import Error
@@ -115,8 +114,8 @@ def read_manifest(output: str | os.PathLike[str], summary: dict[str, Any] | None
         raise Error(done.stderr.strip())
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     folder = os.fspath(output)
-    path = f"{folder.rstrip('/')}/.polyhaul/manifest.parquet" if "://" in folder else str(Path(folder, ".polyhaul", "manifest.parquet"))
-    return Manifest(rows, path, summary or {})
+    slash = "" if folder.endswith("/") else "/"
+    return Manifest(rows, f"{folder}{slash}.polyhaul/manifest.parquet", summary or {})
 
 
 def _words(options: dict[str, Any]) -> list[str]:

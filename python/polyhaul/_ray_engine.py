@@ -96,9 +96,10 @@ def _rows(reference: Any, bundle: list[Task]) -> list[Row]:
 
 
 def _failed(task: Task, message: str) -> Row:
+    """The row of an asset that no worker came to. It lacks the hash of the options, so the next run tries again."""
     given = {"id": task["id"], "asset": task["asset"], "attempt": task["attempt"], "source": task["source"]}
-    unknown = {"source_version": "", "source_bytes": task["bytes"], "options": "", "outputs": [], "started": 0.0}
-    return given | unknown | {"seconds": 0.0, "error": {"kind": "engine", "message": message[:2000]}}
+    known = {"source_version": task["version"], "source_bytes": task["bytes"]}
+    return given | known | {"seconds": 0.0, "error": {"kind": "engine", "message": message[:2000]}}
 
 
 def _read(lines: IO[str], tasks: SimpleQueue[Task | None]) -> None:

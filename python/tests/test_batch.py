@@ -94,6 +94,17 @@ def test_names_must_differ(tmp_path: Path) -> None:
     assert "would be written to the same file" in done.stderr and "--full-names" in done.stderr
 
 
+def test_outputs_are_not_inputs(tmp_path: Path) -> None:
+    library = make_library(tmp_path / "in", 3, broken=False)
+    polyhaul.convert(library / "part0" / "asset0.obj", library / "scan.ply")
+    before = outputs(library)
+    done = subprocess.run([*POLYHAUL, "batch", library, "-o", library, "--to", "ply"], capture_output=True, text=True)
+    assert done.returncode == 2 and "scan.ply is an input, and would be overwritten" in done.stderr
+    assert outputs(library) == before
+    # Beside their inputs, outputs of other names are fine.
+    assert counts(run(library, "-o", library, "--to", "ply", "--recursive", "--include", "*.obj"))[0] == 1
+
+
 def test_job_files_have_options(tmp_path: Path) -> None:
     library, out = make_library(tmp_path / "in", 3, broken=False), tmp_path / "out"
     job = tmp_path / "job.toml"
@@ -128,22 +139,19 @@ def test_limits_of_assets_cost_the_asset(tmp_path: Path) -> None:
         assert len(polyhaul.read_manifest(out).done) >= 4
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 def test_an_asset_that_kills_its_worker_is_a_row(tmp_path: Path) -> None:
     library, out = make_library(tmp_path / "in", 30, broken=False), tmp_path / "out"
     os.mkfifo(tmp_path / "killer.obj")
     words = [*POLYHAUL, "batch", str(library), str(tmp_path / "killer.obj"), "-o", str(out), "--to", "ply"]
     words += ["--recursive", "--workers", "2", "--json"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    # The worker that waits for the FIFO is killed once the others are done.
-    for _ in range(100):
+    # Once the others are done, all workers are killed: the one that waits for the FIFO, and an idle one.
+    for _ in range(200):
         time.sleep(0.1)
         if len(list(out.rglob("*.ply"))) == 30:
             break
-    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
-    states = {child: Path(f"/proc/{child}/wchan").read_text() for child in children}
-    stuck = [child for child, state in states.items() if "pipe" not in state] or children
-    for child in stuck:
+    for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
         os.kill(int(child), signal.SIGSEGV)
     printed = process.communicate(timeout=60)[0]
     assert counts(json.loads(printed))[:2] == (30, 1)
@@ -174,8 +182,8 @@ def test_a_killed_run_continues(tmp_path: Path) -> None:
     rows = polyhaul.read_manifest(out).rows
     done = [row["asset"] for row in rows if row["status"] == "done"]
     assert len(done) == len(set(done)) == 400
-    # Only what was in flight is done twice: at most 64 assets of each worker and kill.
-    assert sum(row["status"] == "replaced" for row in rows) <= kills * 128
+    # Only what was in flight is done twice: at most 32 assets of each worker and kill.
+    assert sum(row["status"] == "replaced" for row in rows) <= kills * 64
 
 
 def test_a_damaged_log_costs_its_lines(tmp_path: Path) -> None:

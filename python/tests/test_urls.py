@@ -141,7 +141,7 @@ def test_faults_are_overcome(server: ObjectServer) -> None:
 def test_failures_name_the_request_and_no_secret(server: ObjectServer) -> None:
     done = run(server, "info", "s3://lib/none.obj")
     assert done.returncode == 1
-    assert "s3://lib/none.obj" in done.stderr and "there is no such object" in done.stderr
+    assert "s3://lib/none.obj" in done.stderr and "no such object" in done.stderr
     server.faults.failing = 1
     done = run(server, "info", "s3://lib/cube.obj", AWS_SECRET_ACCESS_KEY="hidden-key")
     assert done.returncode == 1 and "503" in done.stderr and "hidden-key" not in done.stderr

@@ -20,7 +20,7 @@ const TARGETS: &[(&str, &str)] = &[
 ];
 
 /// The most bytes of a wheel.
-const MOST_BYTES: u64 = 12_000_000;
+const MOST_BYTES: u64 = 8_000_000;
 
 /// Builds wheels for some of the targets, or all.
 pub(crate) fn main(targets: &[&str]) -> ExitCode {

@@ -12,13 +12,13 @@ use crate::state_folder;
 use polyhaul::place::{self, is_url};
 use polyhaul::{Error, ErrorKind, FileOptions, Result, Sink, Source};
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes that are read at a time.
-const BLOCK_BYTES: usize = 1 << 20;
+/// Bytes that are read and written at a time.
+pub(crate) const BLOCK_BYTES: usize = 1 << 20;
 /// How often a segment is written, at most.
 const SEGMENT: Duration = Duration::from_secs(1);
 /// Hexadecimal digits of a checksum.
@@ -100,7 +100,7 @@ impl LogWriter {
         match &mut self.place {
             LogPlace::Segments { pending, last, written } if !pending.is_empty() && last.elapsed() >= SEGMENT => {
                 let path = self.folder.join(format!("{}-{written:06}.log", self.name));
-                put(&path, pending)?;
+                write_whole(&path, pending)?;
                 pending.clear();
                 (*written, *last) = (*written + 1, Instant::now());
                 Ok(())
@@ -127,7 +127,7 @@ impl LogWriter {
                     })?;
                 }
                 whole.append(pending);
-                put(&self.folder.join(format!("{}.log", self.name)), &whole)?;
+                write_whole(&self.folder.join(format!("{}.log", self.name)), &whole)?;
                 segments.iter().try_for_each(|segment| remove(segment))
             }
         }
@@ -138,7 +138,7 @@ fn checked_line(json: &str) -> Vec<u8> {
     format!("{:016x} {json}\n", xxh3_64(json.as_bytes())).into_bytes()
 }
 
-fn put(path: &Path, bytes: &[u8]) -> Result<()> {
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = Sink::file(path, FileOptions::default()).and_then(|mut sink| {
         sink.write_all(bytes)?;
         sink.finish()
@@ -236,6 +236,7 @@ impl Damage {
     }
 }
 
+/// Passes on a file block by block, as it is now: a run may be appending to it, so it is no error that it grows.
 fn each_block(path: &Path, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let failed = |error| io("reading", path, error);
     let source = Source::open(path).map_err(failed)?;
@@ -259,22 +260,14 @@ pub fn compact_logs(outputs: &Path) -> Result<()> {
     // It takes the place of the first one, so the order stays.
     let failed = |error| io("writing", first, error);
     let mut sink = Sink::file(first, FileOptions::default().with_durable(true)).map_err(failed)?;
-    let mut pending = Vec::with_capacity(2 * BLOCK_BYTES);
+    let mut lines = BufWriter::with_capacity(BLOCK_BYTES, &mut sink);
     for file in &files {
-        read_file(
-            file,
-            &mut |json| {
-                pending.extend_from_slice(&checked_line(json));
-                if pending.len() >= BLOCK_BYTES {
-                    sink.write_all(&pending).map_err(failed)?;
-                    pending.clear();
-                }
-                Ok(())
-            },
-            &mut Damage::default(),
-        )?;
+        let mut copy = |json: &str| lines.write_all(&checked_line(json)).map_err(failed);
+        read_file(file, &mut copy, &mut Damage::default())?;
     }
-    sink.write_all(&pending).and_then(|()| sink.finish()).map_err(failed)?;
+    lines.flush().map_err(failed)?;
+    drop(lines);
+    sink.finish().map_err(failed)?;
     files[1..].iter().try_for_each(|file| remove(file))
 }
 

@@ -5,7 +5,8 @@
 //!
 //! The format: <https://parquet.apache.org/docs/file-format/>.
 
-use crate::log::{io, read_rows};
+use crate::hash::{ByHash, attempt_hash, name_hash};
+use crate::log::{BLOCK_BYTES, io, read_rows};
 use crate::plan::invalid_row;
 use crate::row::{Row, RowHeader};
 use crate::state_folder;
@@ -16,11 +17,10 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use polyhaul::{Error, ErrorKind, FileOptions, Result, Sink};
-use std::collections::{HashMap, HashSet};
-use std::io::Write;
+use std::collections::HashSet;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use xxhash_rust::xxh3::xxh3_64;
 
 type ParquetResult = std::result::Result<(), ParquetError>;
 
@@ -70,7 +70,8 @@ pub fn write_manifest(outputs: &Path) -> Result<u64> {
     let schema = Arc::new(parse_message_type(SCHEMA).map_err(failed)?);
     let zstd = Compression::ZSTD(ZstdLevel::try_new(1).map_err(failed)?);
     let properties = Arc::new(WriterProperties::builder().set_compression(zstd).build());
-    let mut writer = SerializedFileWriter::new(Blocks::new(&mut sink), schema, properties).map_err(failed)?;
+    let mut writer = SerializedFileWriter::new(BufWriter::with_capacity(BLOCK_BYTES, &mut sink), schema, properties)
+        .map_err(failed)?;
     let count = each_group(outputs, &mut |group| write_group(&mut writer, group).map_err(failed))?;
     writer.finish().map_err(failed)?;
     writer.inner_mut().flush().map_err(|error| io("writing", &path, error))?;
@@ -79,41 +80,26 @@ pub fn write_manifest(outputs: &Path) -> Result<u64> {
     Ok(count)
 }
 
-/// Passes on all rows in groups, each with its status; returns how many rows there are.
+/// Passes on all rows in groups, each with its status; returns how many rows there are. The log is read twice: the
+/// first time for the last success of each asset.
 fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<u64> {
+    let last = last_successes(outputs)?;
     let (mut group, mut count, mut seen) = (Vec::new(), 0, HashSet::new());
-    let mut last = HashMap::new();
-    let add = |json: &str, group: &mut Vec<Row>, seen: &mut HashSet<u64>| {
+    read_rows(outputs, &mut |json| {
         let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
-        if seen.insert(attempt_hash(&row.asset, row.started)) {
-            group.push(row);
+        let attempt = attempt_hash(&row.asset, row.started);
+        if seen.insert(attempt) {
+            let is_last = last.get(&name_hash(&row.asset)) == Some(&attempt);
+            group.push((status(&row, is_last), row));
+            count += 1;
+        }
+        if group.len() == GROUP_ROWS {
+            write(&group)?;
+            group.clear();
         }
         Ok(())
-    };
-    let mut is_small = true;
-    read_rows(outputs, &mut |json| {
-        is_small = is_small && group.len() < GROUP_ROWS;
-        let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
-        if row.error.is_none() {
-            last.insert(xxh3_64(row.asset.as_bytes()), attempt_hash(&row.asset, row.started));
-        }
-        if is_small { add(json, &mut group, &mut seen) } else { Ok(()) }
     })?;
-    let mut pass_on = |group: &mut Vec<Row>| {
-        count += group.len() as u64;
-        let rows: Vec<_> = group.drain(..).map(|row| (status(&row, &last), row)).collect();
-        write(&rows)
-    };
-    // A library of one group was read as a whole; a larger one is read again, since its rows fill memory.
-    if !is_small {
-        group.clear();
-        seen.clear();
-        read_rows(outputs, &mut |json| {
-            add(json, &mut group, &mut seen)?;
-            if group.len() == GROUP_ROWS { pass_on(&mut group) } else { Ok(()) }
-        })?;
-    }
-    pass_on(&mut group)?;
+    write(&group)?;
     Ok(count)
 }
 
@@ -126,19 +112,25 @@ pub fn each_row(outputs: &Path, each: &mut dyn FnMut(&'static str, &Row) -> Resu
     each_group(outputs, &mut |group| group.iter().try_for_each(|(status, row)| each(status, row)))
 }
 
-/// An attempt's own number: a log that was joined twice has it twice.
-pub(crate) fn attempt_hash(asset: &str, started: f64) -> u64 {
-    xxh3_64(asset.as_bytes()) ^ started.to_bits().rotate_left(17)
-}
-
-/// `last` is the last successful attempt of each asset.
-fn status(row: &Row, last: &HashMap<u64, u64>) -> &'static str {
-    let is_last = last.get(&xxh3_64(row.asset.as_bytes())) == Some(&attempt_hash(&row.asset, row.started));
+fn status(row: &Row, is_last: bool) -> &'static str {
     match (&row.error, is_last) {
         (Some(_), _) => "failed",
         (None, true) => "done",
         (None, false) => "replaced",
     }
+}
+
+/// The last successful attempt of each asset.
+fn last_successes(outputs: &Path) -> Result<ByHash<u64>> {
+    let mut last = ByHash::default();
+    read_rows(outputs, &mut |json| {
+        let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
+        if row.error.is_none() {
+            last.insert(name_hash(&row.asset), attempt_hash(&row.asset, row.started));
+        }
+        Ok(())
+    })?;
+    Ok(last)
 }
 
 type Group<'a, W> = SerializedRowGroupWriter<'a, W>;
@@ -215,32 +207,4 @@ fn column<T: parquet::data_type::DataType, W: Write + Send>(
     };
     column.typed::<T>().write_batch(&values, Some(&levels), None)?;
     column.close()
-}
-
-/// Collects small writes into blocks.
-struct Blocks<'s, 'a> {
-    sink: &'s mut Sink<'a>,
-    pending: Vec<u8>,
-}
-
-impl<'s, 'a> Blocks<'s, 'a> {
-    fn new(sink: &'s mut Sink<'a>) -> Self {
-        Blocks { sink, pending: Vec::new() }
-    }
-}
-
-impl Write for Blocks<'_, '_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.pending.extend_from_slice(bytes);
-        if self.pending.len() >= 1 << 20 {
-            self.flush()?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.sink.write_all(&self.pending)?;
-        self.pending.clear();
-        Ok(())
-    }
 }

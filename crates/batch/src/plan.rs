@@ -4,16 +4,15 @@
 //! the log is read line by line against them. Nothing is opened here: files are listed and asked for their size and
 //! time.
 
+use crate::hash::{ByHash, name_hash};
 use crate::log::{Damage, io, read_rows};
 use crate::row::{OutputHeader, RowHeader, Task};
 use polyhaul::many::{self, FindOptions, Source};
-use polyhaul::place::{self, Found};
+use polyhaul::place;
 use polyhaul::{Error, ErrorKind, Format, Result};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// The most threads that look files up.
 const MOST_THREADS: usize = 16;
@@ -45,7 +44,7 @@ impl FromStr for Shard {
 impl Shard {
     /// Whether an asset of this name is in this part.
     pub fn has(self, name: &str) -> bool {
-        xxh3_64(name.as_bytes()) % u64::from(self.count) == u64::from(self.index - 1)
+        name_hash(name) % u64::from(self.count) == u64::from(self.index - 1)
     }
 }
 
@@ -74,8 +73,16 @@ pub struct Asset {
     /// How many attempts were made.
     pub attempts: u32,
     root: u32,
-    /// Of its version and size.
-    fingerprint: u64,
+    /// A tag or a time that changes with the content; empty if it is unknown.
+    version: Box<str>,
+}
+
+impl Asset {
+    fn new(root: u32, source: Source) -> Asset {
+        let (bytes, version) = source.found.map_or((None, None), |found| (found.bytes, found.version));
+        let (name, version) = (source.name.into_boxed_path(), version.unwrap_or_default().into());
+        Asset { name, bytes, state: AssetState::New, attempts: 0, root, version }
+    }
 }
 
 /// Which assets are planned.
@@ -113,32 +120,27 @@ impl Plan {
     /// Lists the assets that `inputs` are or have.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] if a folder cannot be listed; [`ErrorKind::Usage`] if two assets have the same name.
+    /// [`ErrorKind::Io`] if a folder cannot be listed or a file is not there; [`ErrorKind::Usage`] if two assets have
+    /// the same name.
     pub fn find(inputs: &[PathBuf], options: &PlanOptions, is_wanted: impl Fn(Format) -> bool) -> Result<Plan> {
         let mut plan = Plan::default();
         for input in inputs {
-            let root = plan.roots.len() as u32;
-            plan.roots.push(input.clone());
             let mut sources = many::find(std::slice::from_ref(input), &options.find, &is_wanted)?;
+            if !place::is_folder(input) {
+                place::find(input).map_err(|error| io("opening", input, error))?;
+            }
             sources.retain(|source| options.shard.is_none_or(|shard| shard.has(&key(&source.name))));
             look_up(&mut sources);
             plan.assets.reserve_exact(sources.len());
-            sources.into_iter().for_each(|source| plan.add(root, source));
+            let root = plan.roots.len() as u32;
+            plan.assets.extend(sources.into_iter().map(|source| Asset::new(root, source)));
+            plan.roots.push(input.clone());
         }
-        plan.assets.shrink_to_fit();
         // Below one folder, names differ by themselves.
         if plan.roots.len() > 1 {
             plan.check_names(|asset| Ok(asset.name.to_path_buf()), "have the same name")?;
         }
         Ok(plan)
-    }
-
-    fn add(&mut self, root: u32, source: Source) {
-        let found = source.found;
-        let bytes = found.as_ref().and_then(|found| found.bytes);
-        let fingerprint = found.map_or(0, |found| fingerprint(bytes.unwrap_or(0), &version(&found)));
-        let (name, state) = (source.name.into_boxed_path(), AssetState::New);
-        self.assets.push(Asset { name, bytes, state, attempts: 0, root, fingerprint });
     }
 
     /// Checks that no two assets have the same of something.
@@ -157,9 +159,32 @@ impl Plan {
         Err(Error::new(ErrorKind::Usage, format!("{one} and {two} {what}")))
     }
 
+    /// Checks that no output is an asset, given the folder or URL of all outputs and that of each: a run would write
+    /// what the next one reads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`], naming the first one that is.
+    pub fn check_sources(&self, outputs: &Path, of: impl Fn(&Asset) -> Result<PathBuf>) -> Result<()> {
+        let Ok(outputs) = place::real(outputs) else { return Ok(()) };
+        let reals = self.roots.iter().filter_map(|root| place::real(root).ok());
+        if !reals.into_iter().any(|root| root.starts_with(&outputs) || outputs.starts_with(root)) {
+            return Ok(());
+        }
+        let real = |path: &Path| place::real(path).ok().map(|real| name_hash(&real.to_string_lossy()));
+        let sources: HashSet<u64> = self.assets.iter().filter_map(|asset| real(&self.source(asset))).collect();
+        for asset in &self.assets {
+            let output = of(asset)?;
+            if real(&output).is_some_and(|output| sources.contains(&output)) {
+                let message = format!("{} is an input, and would be overwritten", place::shown(&output));
+                return Err(Error::new(ErrorKind::Usage, message).with_hint("use another output folder"));
+            }
+        }
+        Ok(())
+    }
+
     /// The hashes of the assets' names, or what stands for them, and their numbers, in order.
     fn numbers(&self, name: impl Fn(&Asset) -> Result<String>) -> Result<Vec<(u64, u32)>> {
-        let one = |(number, asset)| Ok((xxh3_64(name(asset)?.as_bytes()), number as u32));
+        let one = |(number, asset)| Ok((name_hash(&name(asset)?), number as u32));
         let mut numbers = self.assets.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
         numbers.sort_unstable();
         Ok(numbers)
@@ -178,15 +203,15 @@ impl Plan {
     /// [`ErrorKind::Io`].
     pub fn resume(&mut self, outputs: &Path, options: &str) -> Result<Damage> {
         let numbers = self.numbers(|asset| Ok(key(&asset.name)))?;
-        let numbers: HashMap<u64, u32, BuildHasherDefault<SameHash>> = numbers.into_iter().collect();
+        let numbers: ByHash<u32> = numbers.into_iter().collect();
         let mut outputs = Outputs { folder: outputs, listed: None };
         read_rows(outputs.folder, &mut |json| {
             let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
-            let Some(&number) = numbers.get(&xxh3_64(row.asset.as_bytes())) else { return Ok(()) };
+            let Some(&number) = numbers.get(&name_hash(&row.asset)) else { return Ok(()) };
             let asset = &mut self.assets[number as usize];
             asset.attempts = asset.attempts.max(row.attempt);
-            let is_same =
-                row.options == options && asset.fingerprint == fingerprint(row.source_bytes, &row.source_version);
+            let is_same = row.options == options
+                && (asset.bytes.unwrap_or(0), &*asset.version) == (row.source_bytes, &*row.source_version);
             asset.state = match (row.error, is_same) {
                 (None, true) if outputs.have(&row.outputs)? => AssetState::Done,
                 (None, _) => AssetState::Changed,
@@ -209,13 +234,14 @@ impl Plan {
             attempt: asset.attempts + 1,
             threads: 1,
             bytes: asset.bytes.unwrap_or(0),
+            version: asset.version.to_string(),
             ..Task::default()
         }
     }
 }
 
-/// Asks for the sizes and versions that the listing did not have, with several threads: a million files take two
-/// seconds with one. What cannot be asked fails when it is opened, as a row.
+/// Asks for the sizes and versions that the listing did not have, with several threads. What cannot be asked fails when
+/// it is opened, as a row.
 fn look_up(sources: &mut [Source]) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let share = sources.len().div_ceil(threads).max(LEAST_SHARE);
@@ -253,24 +279,6 @@ impl Outputs<'_> {
     }
 }
 
-/// For keys that are hashes already.
-#[derive(Default)]
-pub(crate) struct SameHash(u64);
-
-impl Hasher for SameHash {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = xxh3_64(bytes);
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-}
-
 /// A name as the log has it: with slashes.
 fn key(name: &Path) -> String {
     let text = name.to_string_lossy();
@@ -281,15 +289,6 @@ fn key(name: &Path) -> String {
 /// with that error.
 fn path_text(path: &Path) -> String {
     place::absolute(path).to_string_lossy().into_owned()
-}
-
-/// A tag or a time that changes with the content.
-pub(crate) fn version(found: &Found) -> String {
-    found.version.clone().unwrap_or_default()
-}
-
-fn fingerprint(bytes: u64, version: &str) -> u64 {
-    xxh3_64(format!("{bytes} {version}").as_bytes())
 }
 
 /// A row that was written by something else.

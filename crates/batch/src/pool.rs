@@ -20,12 +20,8 @@ use std::time::{Duration, Instant};
 const STEP: Duration = Duration::from_millis(50);
 /// How long cancelled workers may take to clean up.
 const GRACE: Duration = Duration::from_secs(3);
-/// A worker is given more than two tasks only as long as their sources have fewer bytes: so that it does not sit on
-/// work that others could do.
-const BUNDLE_BYTES: u64 = 4 << 20;
-/// Settings of glibc's allocator: up to 64 MB that were freed are kept for the next asset. Giving them back and
-/// fetching them again took a tenth of the time of small assets (90,000 page faults for 10,000 assets, 12,000 with
-/// this).
+/// Settings of glibc's allocator: up to 64 MB that were freed are kept for the next asset, where giving them back and
+/// fetching them again would cost page faults.
 const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_TRIM_THRESHOLD_", "67108864"), ("MALLOC_MMAP_THRESHOLD_", "33554432")];
 /// How long rows may wait for others.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -92,12 +88,22 @@ pub struct Limits {
     pub workers: usize,
     /// How many tasks each has at a time, at most.
     pub tasks: usize,
+    /// Up to how many bytes of sources a worker has more than two tasks, so that it does not sit on work that others
+    /// could do.
+    pub bytes: u64,
     /// Whether it is an engine.
     pub is_engine: bool,
     /// The exit code of a worker that needed more memory than its task allowed.
     pub memory_code: i32,
     /// The exit code of a worker that cannot be started with these arguments: the run's end.
     pub usage_code: i32,
+}
+
+impl Limits {
+    /// Whether a worker that has so many tasks, and so many bytes of sources, may have one more.
+    fn has_room(&self, tasks: usize, bytes: u64) -> bool {
+        tasks < self.tasks && (tasks < 2 || bytes < self.bytes)
+    }
 }
 
 /// Worker processes.
@@ -118,10 +124,12 @@ struct Worker {
     tasks: Option<ChildStdin>,
     /// The first one is being worked on.
     outstanding: VecDeque<Task>,
+    /// The sizes of their sources, in sum.
+    bytes: u64,
     /// Since when.
     since: Instant,
-    /// Whether it was ended because that took too long.
-    is_late: bool,
+    /// The task for which it was ended, because that took too long.
+    late: Option<u64>,
     last_words: Option<JoinHandle<String>>,
 }
 
@@ -170,38 +178,35 @@ impl Pool {
             if self.workers.iter().all(|worker| worker.outstanding.is_empty()) {
                 return Ok(());
             }
-            let event = match self.events.recv_timeout(STEP) {
-                Ok(event) => Some(event),
-                Err(RecvTimeoutError::Timeout) => None,
+            let rows = match self.events.recv_timeout(STEP) {
+                Ok(Event::Rows(number, rows)) => self.finished(number, rows),
+                Ok(Event::End(number)) => self.ended(number, &mut again)?,
+                Ok(Event::Noise(line)) if self.limits.is_engine => return Err(self.broken(&line)),
+                Ok(Event::Noise(_)) | Err(RecvTimeoutError::Timeout) => Vec::new(),
                 Err(RecvTimeoutError::Disconnected) => return Err(internal("the workers' channel is closed")),
             };
+            done(rows)?;
             if cancel.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            let rows = match event {
-                Some(Event::Rows(number, rows)) => self.finished(number, rows),
-                Some(Event::End(number)) => self.ended(number, &mut again)?,
-                Some(Event::Noise(line)) if self.limits.is_engine => return Err(self.broken(&line)),
-                Some(Event::Noise(_)) | None => Vec::new(),
-            };
-            done(rows)?;
             self.end_the_late();
         }
     }
 
     /// Gives each worker as many tasks as it may have.
     fn feed(&mut self, again: &mut VecDeque<Task>, tasks: &mut dyn Iterator<Item = Task>) -> Result<()> {
+        self.workers.retain_mut(|worker| !worker.died_idle());
         for number in 0..self.limits.workers {
-            // A worker that has enough for now is left alone, so small assets cost one message for several.
             let worker = self.workers.get(number);
-            let (have, mut bytes) = worker.map_or((0, 0), |worker| (worker.outstanding.len(), worker.bytes()));
-            if have >= 2 && (have > self.limits.tasks / 2 || bytes > BUNDLE_BYTES / 2) {
+            let (have, mut bytes) = worker.map_or((0, 0), |worker| (worker.outstanding.len(), worker.bytes));
+            // Small assets cost one message for several.
+            if have > 2 && (have > self.limits.tasks / 2 || bytes > self.limits.bytes / 2) {
                 continue;
             }
             let mut bundle = Vec::new();
-            while have + bundle.len() < self.limits.tasks && (have + bundle.len() < 2 || bytes < BUNDLE_BYTES) {
+            while self.limits.has_room(have + bundle.len(), bytes) {
                 let Some(task) = again.pop_front().or_else(|| tasks.next()) else { break };
-                bytes += task.bytes;
+                bytes = bytes.saturating_add(task.bytes);
                 bundle.push(task);
             }
             if bundle.is_empty() {
@@ -233,7 +238,7 @@ impl Pool {
         let last_words = std::thread::Builder::new().spawn(move || collect(words)).map_err(failed)?;
         let (tasks, since) = (child.stdin.take(), Instant::now());
         let (outstanding, last_words) = (VecDeque::new(), Some(last_words));
-        self.workers.push(Worker { number, child, tasks, outstanding, since, is_late: false, last_words });
+        self.workers.push(Worker { number, child, tasks, outstanding, bytes: 0, since, late: None, last_words });
         Ok(())
     }
 
@@ -242,7 +247,9 @@ impl Pool {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.number == number) else { return Vec::new() };
         rows.retain(|row| {
             let place = worker.outstanding.iter().position(|task| task.id == row.id());
-            place.and_then(|place| worker.outstanding.remove(place)).is_some()
+            let task = place.and_then(|place| worker.outstanding.remove(place));
+            worker.bytes -= task.as_ref().map_or(0, |task| task.bytes.min(worker.bytes));
+            task.is_some()
         });
         worker.since = Instant::now();
         rows
@@ -255,29 +262,31 @@ impl Pool {
         let status = worker.child.wait();
         let words = worker.last_words.take().and_then(|words| words.join().ok()).unwrap_or_default();
         let how = status.as_ref().map_or_else(ToString::to_string, |status| how_it_ended(*status));
+        let how = if words.is_empty() { how } else { format!("{how}: {words}") };
         if self.limits.is_engine {
-            return Err(self.broken(&format!("{how}: {words}")));
-        }
-        let Some(task) = worker.outstanding.pop_front() else {
-            return Err(Error::new(ErrorKind::Io, format!("a worker without a task {how}: {words}")));
-        };
-        while let Some(other) = worker.outstanding.pop_back() {
-            again.push_front(other);
+            return Err(self.broken(&how));
         }
         let code = status.ok().and_then(|status| status.code());
         if code == Some(self.limits.usage_code) {
             return Err(Error::new(ErrorKind::Usage, format!("a worker cannot be started: {words}")));
         }
+        // One that finished its task while it was ended for it, or that had none, costs nothing.
+        let first = worker.outstanding.front().map(|task| task.id);
+        let is_innocent = worker.late.is_some_and(|late| Some(late) != first);
+        let blamed = if is_innocent { None } else { worker.outstanding.pop_front() };
+        while let Some(other) = worker.outstanding.pop_back() {
+            again.push_front(other);
+        }
+        let Some(task) = blamed else { return Ok(Vec::new()) };
         let seconds = worker.since.elapsed().as_secs_f64();
-        let row = if worker.is_late {
+        let row = if worker.late.is_some() {
             let limit = task.timeout.unwrap_or(seconds);
-            Row::failed(&task, "asset-timeout", format!("it was not done after {limit} s (--asset-timeout)"))
+            Row::failed(&task, "asset-timeout", format!("not finished after {limit} s (--asset-timeout)"))
         } else if code == Some(self.limits.memory_code) {
             let limit = task.memory.unwrap_or(0);
-            Row::failed(&task, "asset-memory", format!("it needs more than {limit} bytes of memory (--asset-memory)"))
+            Row::failed(&task, "asset-memory", format!("needs more than {limit} bytes of memory (--asset-memory)"))
         } else {
-            let words = if words.is_empty() { String::new() } else { format!(": {words}") };
-            Row::failed(&task, "crash", format!("its worker {how}{words}"))
+            Row::failed(&task, "crash", format!("its worker {how}"))
         };
         Ok(vec![DoneRow::Made(Box::new(Row { seconds, started: crate::now() - seconds, ..row }))])
     }
@@ -285,9 +294,9 @@ impl Pool {
     /// Ends workers whose task takes too long.
     fn end_the_late(&mut self) {
         for worker in &mut self.workers {
-            let limit = worker.outstanding.front().and_then(|task| task.timeout);
-            if !self.limits.is_engine && limit.is_some_and(|limit| worker.since.elapsed().as_secs_f64() > limit) {
-                worker.is_late = true;
+            let Some(Task { id, timeout: Some(limit), .. }) = worker.outstanding.front() else { continue };
+            if !self.limits.is_engine && worker.late.is_none() && worker.since.elapsed().as_secs_f64() > *limit {
+                worker.late = Some(*id);
                 // If it ended by itself, that shows as well.
                 let _ = worker.child.kill();
             }
@@ -314,13 +323,14 @@ impl Pool {
 
     fn broken(&self, why: &str) -> Error {
         let program = self.command.program.display();
-        Error::new(ErrorKind::Io, format!("{program} does not work as an engine: {}", why.trim()))
+        Error::new(ErrorKind::Io, format!("the engine {program} failed: {}", why.trim()))
     }
 }
 
 impl Worker {
-    fn bytes(&self) -> u64 {
-        self.outstanding.iter().map(|task| task.bytes).sum()
+    /// Whether it ended without a task, which is nobody's fault: the next task gets another one.
+    fn died_idle(&mut self) -> bool {
+        self.outstanding.is_empty() && !matches!(self.child.try_wait(), Ok(None))
     }
 
     fn give(&mut self, bundle: Vec<Task>) -> Result<()> {
@@ -332,6 +342,7 @@ impl Worker {
         if self.outstanding.is_empty() {
             self.since = Instant::now();
         }
+        self.bytes = bundle.iter().fold(self.bytes, |bytes, task| bytes.saturating_add(task.bytes));
         self.outstanding.extend(bundle);
         if let Some(tasks) = &mut self.tasks {
             // If it is dead, its end is the next event, and the task is given to another one.
@@ -348,8 +359,8 @@ impl Drop for Pool {
     }
 }
 
-/// Passes on what a worker prints: all that is there, at most once a millisecond. Being woken for each row took a tenth
-/// of the time of small assets.
+/// Passes on what a worker prints: all that is there, at most once a millisecond, since being woken for each row takes
+/// the workers' time when assets are small.
 fn listen(number: u64, rows: Option<impl Read>, events: &Sender<Event>) {
     let Some(rows) = rows else { return };
     let mut rows = BufReader::with_capacity(LISTEN_BYTES, rows);
@@ -414,4 +425,82 @@ fn ask_to_end(_: &Child) {}
 
 fn internal(message: &str) -> Error {
     Error::new(ErrorKind::Internal, message)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// A worker that is a line of shell, which has `$id` and `$asset` of each task.
+    fn pool(script: &str, is_engine: bool, tasks: usize, bytes: u64) -> Pool {
+        let read = r#"while read -r line; do id=${line#*\"id\":}; id=${id%%,*}; asset=${line#*\"asset\":\"}; asset=${asset%%\"*};"#;
+        let arguments = ["-c".into(), format!("{read} {script}; done").into()].to_vec();
+        let limits = Limits { workers: 2, tasks, bytes, is_engine, memory_code: 86, usage_code: 2 };
+        Pool::new(WorkerCommand { program: "sh".into(), arguments }, limits)
+    }
+
+    const ROW: &str = r#"echo "{\"id\":$id,\"asset\":\"$asset\",\"seconds\":0,\"error\":null}""#;
+
+    fn tasks(count: u64) -> impl Iterator<Item = Task> {
+        (0..count).map(|id| Task { id, asset: format!("a{id}"), bytes: 1 << 20, ..Task::default() })
+    }
+
+    /// The kinds of all rows by number; an empty one is a success.
+    fn run(pool: &mut Pool, tasks: &mut dyn Iterator<Item = Task>) -> Result<Vec<(u64, String)>> {
+        let mut rows = Vec::new();
+        pool.run(tasks, &Cancel::default(), &mut |done| {
+            rows.extend(
+                done.iter().map(|row| (row.id(), row.error().map_or(String::new(), |error| error.kind.clone()))),
+            );
+            Ok(())
+        })?;
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
+    #[test]
+    fn a_crash_costs_its_asset() {
+        let script = format!("case $asset in a3) exit 7;; a5) exit 86;; *) {ROW};; esac");
+        let rows = run(&mut pool(&script, false, 8, 4 << 20), &mut tasks(20)).unwrap();
+        assert_eq!(rows.len(), 20);
+        let failed: Vec<_> = rows.into_iter().filter(|(_, kind)| !kind.is_empty()).collect();
+        assert_eq!(failed, [(3, "crash".into()), (5, "asset-memory".into())]);
+    }
+
+    #[test]
+    fn a_late_asset_costs_itself() {
+        let script = format!("case $asset in a1) exec sleep 60;; *) {ROW};; esac");
+        let mut tasks = tasks(6).map(|task| Task { timeout: Some(0.3), ..task });
+        let rows = run(&mut pool(&script, false, 8, 4 << 20), &mut tasks).unwrap();
+        assert_eq!(rows.iter().filter(|(_, kind)| kind.is_empty()).count(), 5);
+        assert_eq!(rows[1], (1, "asset-timeout".into()));
+    }
+
+    #[test]
+    fn a_worker_that_dies_idle_is_replaced() {
+        let mut pool = pool(&format!("{ROW}; exit 1"), false, 1, 1);
+        for _ in 0..3 {
+            assert_eq!(run(&mut pool, &mut tasks(1)).unwrap(), [(0, String::new())]);
+            while !pool.workers.iter_mut().all(Worker::died_idle) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_worker_that_cannot_start_ends_the_run() {
+        let error = run(&mut pool("echo wrong words >&2; exit 2", false, 8, 1), &mut tasks(5)).unwrap_err();
+        assert!(error.to_string().contains("wrong words"), "{error}");
+        let error = run(&mut pool("echo oops", true, 8, 1), &mut tasks(5)).unwrap_err();
+        assert!(error.to_string().contains("oops"), "{error}");
+    }
+
+    /// An engine spreads its tasks itself: whatever their sizes, it has many.
+    #[test]
+    fn an_engine_has_many_large_tasks() {
+        let limits = |bytes| Limits { workers: 1, tasks: 100, bytes, is_engine: false, memory_code: 86, usage_code: 2 };
+        let most =
+            |limits: Limits| (0..).take_while(|&count| limits.has_room(count, count as u64 * 50_000_000)).count();
+        assert_eq!([most(limits(4 << 20)), most(limits(u64::MAX))], [2, 100]);
+    }
 }

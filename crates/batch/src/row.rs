@@ -1,8 +1,10 @@
 //! Tasks and rows: what a worker gets and what it returns, one JSON object per line each.
 
+use polyhaul::place;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// One attempt at an asset, to be made by a worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +25,10 @@ pub struct Task {
     pub threads: usize,
     /// The size of the source in bytes, as it was listed.
     pub bytes: u64,
+    /// Its tag or time, as it was listed: a source that changes afterwards is another one for the next run.
+    pub version: String,
+    /// The hash of the options, in hexadecimal digits.
+    pub options: String,
     /// Bytes of memory after which the worker gives up; `None` if it may take what there is.
     pub memory: Option<u64>,
     /// Seconds after which the worker is ended.
@@ -100,13 +106,19 @@ impl Row {
     /// The row of a task that failed without one of its own.
     pub fn failed(task: &Task, kind: &str, message: impl Into<String>) -> Row {
         let error = RowError { kind: kind.into(), message: message.into(), ..RowError::default() };
+        Row { error: Some(error), ..Row::new(task) }
+    }
+
+    /// What the row of a task has whatever becomes of it.
+    pub fn new(task: &Task) -> Row {
         Row {
             id: task.id,
             asset: task.asset.clone(),
             attempt: task.attempt,
-            source: task.source.clone(),
+            source: place::shown(Path::new(&task.source)),
             source_bytes: task.bytes,
-            error: Some(error),
+            source_version: task.version.clone(),
+            options: task.options.clone(),
             ..Row::default()
         }
     }
@@ -137,7 +149,8 @@ impl RowError {
 }
 
 /// The part of a row that tells what is done, without copies: a million of them are read at every start.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct RowHeader<'a> {
     /// See [`Row::asset`].
     #[serde(borrow)]

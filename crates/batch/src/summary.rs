@@ -1,14 +1,13 @@
 //! What the rows of a library say in sum. The text about it is made elsewhere.
 
+use crate::hash::{ByHash, attempt_hash, name_hash};
 use crate::log::read_rows;
-use crate::parquet::attempt_hash;
 use crate::plan::invalid_row;
 use crate::row::Row;
 use polyhaul::Result;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// How many of the slowest assets are named.
 const SLOWEST: usize = 10;
@@ -37,7 +36,7 @@ pub struct Summary {
     pub span: Option<(f64, f64)>,
     /// The assets that took longest.
     pub slowest: Vec<SlowAsset>,
-    /// Why the last attempts failed, the most frequent kind first.
+    /// Why the last attempts failed, sorted by frequency.
     pub errors: Vec<ErrorGroup>,
     /// Warnings of successful attempts, by kind.
     pub warnings: BTreeMap<String, u64>,
@@ -83,19 +82,19 @@ struct Last {
 }
 
 impl Summary {
-    /// Of the log of a library.
+    /// Sums up the log of a library.
     ///
     /// # Errors
     /// [`polyhaul::ErrorKind::Io`].
-    pub fn of_library(outputs: &Path, most_pictures: usize) -> Result<Summary> {
+    pub fn read(outputs: &Path, most_pictures: usize) -> Result<Summary> {
         let (mut sum, mut kinds) = (Summary::default(), Vec::new());
-        let (mut last, mut seen, mut times) = (HashMap::<u64, Last>::new(), HashSet::new(), Vec::new());
+        let (mut last, mut seen, mut times) = (ByHash::<Last>::default(), HashSet::new(), Vec::new());
         let damage = read_rows(outputs, &mut |json| {
             let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
             if seen.insert(attempt_hash(&row.asset, row.started)) {
                 times.push((row.started + row.seconds, row.source_bytes));
                 sum.add(&row, most_pictures);
-                last.insert(hash(&row.asset), Last::of(&row, &mut kinds));
+                last.insert(name_hash(&row.asset), Last::from_row(&row, &mut kinds));
             }
             Ok(())
         })?;
@@ -130,7 +129,7 @@ impl Summary {
         }
     }
 
-    fn add_lasts(&mut self, last: &HashMap<u64, Last>, mut kinds: Vec<ErrorGroup>) {
+    fn add_lasts(&mut self, last: &ByHash<Last>, mut kinds: Vec<ErrorGroup>) {
         for last in last.values() {
             match last.kind {
                 0 => {
@@ -144,7 +143,7 @@ impl Summary {
                 }
             }
         }
-        let has_failed = |asset: &String| last.get(&hash(asset)).is_some_and(|last| last.kind > 0);
+        let has_failed = |asset: &String| last.get(&name_hash(asset)).is_some_and(|last| last.kind > 0);
         for mut group in kinds.into_iter().filter(|kind| kind.count > 0) {
             group.examples.retain(|(asset, _)| has_failed(asset));
             group.examples.truncate(EXAMPLES);
@@ -166,7 +165,7 @@ impl Summary {
 }
 
 impl Last {
-    fn of(row: &Row, kinds: &mut Vec<ErrorGroup>) -> Last {
+    fn from_row(row: &Row, kinds: &mut Vec<ErrorGroup>) -> Last {
         let bytes_out = row.outputs.iter().map(|output| output.bytes).sum();
         let last = Last { kind: 0, bytes_in: row.source_bytes, bytes_out };
         let Some(error) = &row.error else { return last };
@@ -182,10 +181,6 @@ impl Last {
         }
         Last { kind: number as u32 + 1, ..last }
     }
-}
-
-fn hash(asset: &str) -> u64 {
-    xxh3_64(asset.as_bytes())
 }
 
 #[cfg(test)]
@@ -209,7 +204,7 @@ mod tests {
             log.append(&[DoneRow::Made(Box::new(row))]).unwrap();
         }
         log.finish().unwrap();
-        let sum = Summary::of_library(&folder, 0).unwrap();
+        let sum = Summary::read(&folder, 0).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!((sum.done, sum.failed, sum.attempts, sum.bytes_in, sum.bytes_out), (2, 1, 4, 200, 10));
         assert_eq!(sum.errors.len(), 1);

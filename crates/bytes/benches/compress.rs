@@ -1,4 +1,5 @@
-//! MB/s of plain bytes, reading and writing, for each format with one thread and two, beside zlib-rs and libdeflate.
+//! MB/s of plain bytes, reading and writing, for each format with one thread and two, beside zlib-rs and libdeflate;
+//! and the hash of outputs.
 //!
 //! Run with `cargo bench -p polyhaul-bytes --bench compress`, passing the path of an OBJ file after `--` or else using
 //! generated text. Prints the fastest and the median of several rounds that alternate, so that a busy moment hits all
@@ -48,6 +49,8 @@ fn main() {
             }
         }
     }
+    tasks.push(("hash of outputs".into(), Box::new(|| hash(&plain))));
+    tasks.push(("  xxhash-rust".into(), Box::new(|| _ = black_box(xxhash_rust::xxh3::xxh3_128(&plain)))));
     report(&tasks, rounds, plain.len());
 }
 
@@ -116,6 +119,13 @@ fn deflated(plain: &[u8]) -> Vec<u8> {
     deflate.compress(plain, &mut packed, zlib_rs::DeflateFlush::Finish).unwrap();
     packed.truncate(deflate.total_out() as usize);
     packed
+}
+
+/// In blocks as sinks get them.
+fn hash(plain: &[u8]) {
+    let mut hash = twox_hash::xxhash3_128::Hasher::new();
+    plain.chunks(1 << 18).for_each(|block| hash.write(block));
+    black_box(hash.finish_128());
 }
 
 /// Through a FIFO's worth of a reader, so that members make no difference.

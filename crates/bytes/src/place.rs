@@ -16,7 +16,7 @@ const SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
 /// What is at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct PlaceInfo {
     /// Its kind.
     pub kind: PlaceKind,
     /// Its size in bytes; `None` for a folder, or if a web server does not say it.
@@ -43,7 +43,7 @@ pub struct ListedObject {
     /// Its path below the folder.
     pub name: PathBuf,
     /// What is known about it.
-    pub found: Found,
+    pub found: PlaceInfo,
 }
 
 /// The scheme of a URL, and what follows it.
@@ -104,8 +104,8 @@ pub fn is_folder(path: &Path) -> bool {
 ///
 /// # Errors
 /// `NotFound` and others of the system or the store.
-pub fn find(path: &Path) -> io::Result<Found> {
-    const FOLDER: Found = Found { kind: PlaceKind::Folder, bytes: None, version: None };
+pub fn find(path: &Path) -> io::Result<PlaceInfo> {
+    const FOLDER: PlaceInfo = PlaceInfo { kind: PlaceKind::Folder, bytes: None, version: None };
     if is_url(path) {
         return if is_folder(path) { Ok(FOLDER) } else { remote::stat(&url_text(path)?, &Stop::default()) };
     }
@@ -115,7 +115,7 @@ pub fn find(path: &Path) -> io::Result<Found> {
     }
     let kind = if found.is_file() { PlaceKind::File } else { PlaceKind::Special };
     let changed = found.modified().ok().map(nanoseconds);
-    Ok(Found { kind, bytes: Some(found.len()), version: changed.map(|time| time.to_string()) })
+    Ok(PlaceInfo { kind, bytes: Some(found.len()), version: changed.map(|time| time.to_string()) })
 }
 
 /// Nanoseconds since 1970; 0 before.

@@ -41,7 +41,7 @@ pub struct FileOptions {
     /// Another file of the same folder takes its place after this one, in [`Complete::put_all_in_place`], which syncs
     /// the folder for both.
     pub is_part: bool,
-    /// Whether [`Finished::hash`] is wanted: it costs about 50 us per MB.
+    /// Whether [`Finished::hash`] is wanted.
     pub hash: bool,
 }
 

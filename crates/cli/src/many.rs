@@ -18,15 +18,17 @@ pub fn find(
 ) -> Result<Vec<Source>> {
     check_streams(inputs)?;
     let found = many::find(inputs, &options, wanted)?;
-    if !found.is_empty() {
-        return Ok(found);
-    }
-    let shown: Vec<_> = inputs.iter().map(|input| format!("`{}`", input.display())).collect();
+    if found.is_empty() { Err(none_found(inputs, args)) } else { Ok(found) }
+}
+
+/// The error for inputs without a file to be processed.
+pub fn none_found(inputs: &[PathBuf], args: &FindArgs) -> Error {
+    let shown: Vec<_> = inputs.iter().map(|input| format!("`{}`", place::shown(input))).collect();
     let error = Error::new(ErrorKind::Usage, format!("no files found in {}", shown.join(", ")));
-    Err(match (args.recursive, args.include.is_empty()) {
-        (false, _) => error.with_hint("use --recursive to search subfolders too"),
-        (true, true) => error.with_hint("use --include PATTERN for files without a known extension"),
-        (true, false) => error.with_hint("a pattern with a slash is compared with the path below the folder"),
+    error.with_hint(match (args.recursive, args.include.is_empty()) {
+        (false, _) => "use --recursive to search subfolders too",
+        (true, true) => "use --include PATTERN for files without a known extension",
+        (true, false) => "a pattern with a slash is compared with the path below the folder",
     })
 }
 

@@ -10,8 +10,8 @@ pub fn bytes() -> Option<u64> {
 
 /// The peak of parts of a run, where the system can forget an earlier one: on Linux.
 ///
-/// See <https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html>. Its files stay open, since opening them anew
-/// for each of many small assets took longer than converting some.
+/// See <https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html>. Its files stay open: there are many
+/// small parts.
 pub struct PeakMeter {
     forget: Option<File>,
     status: Option<File>,

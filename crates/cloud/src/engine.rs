@@ -1,6 +1,7 @@
 //! The thread that talks to stores, and the connections it keeps.
 //!
-//! One thread is enough: it moves over 1 GB/s, and all other work is done by the caller's threads. A process made by
+//! One thread is enough for what was measured (300 MB from the loopback in 0.4 s with parsing, bench/python/cloud.py):
+//! all other work is done by the caller's threads. A process made by
 //! `fork` has no such thread, so it gets its own at its first request.
 
 use crate::Check;

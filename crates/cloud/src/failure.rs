@@ -45,7 +45,7 @@ impl Failure {
         };
         let mut failure = Failure::new(kind, reason(error));
         if kind == io::ErrorKind::NotFound {
-            failure.reason = "there is no such object (404)".into();
+            failure.reason = "no such object (404)".into();
         }
         failure
     }

@@ -45,7 +45,7 @@ pub fn list(url: &str, is_recursive: bool, check: &Check) -> io::Result<Vec<List
         .iter()
         .filter_map(|meta| {
             let name = meta.location.as_ref().get(start..).filter(|name| !name.is_empty())?.to_owned();
-            Some(Listed { name, stat: Version::of(meta).into() })
+            Some(Listed { name, stat: Version::from_meta(meta).into() })
         })
         .collect();
     listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));

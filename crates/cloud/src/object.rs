@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::location::Location;
 use crate::store::{Answer, Store, Version};
 use crate::stream::WholeBody;
-use crate::window::{FIRST_BYTES, Found, Window};
+use crate::window::{FIRST_BYTES, Window, WindowRead};
 use bytes::Bytes;
 use std::fmt;
 use std::io::{self, Read};
@@ -71,7 +71,7 @@ pub fn open(url: &str, check: &Check) -> io::Result<Opened> {
         Ok(Answer::Whole(response)) => {
             return Ok(Opened::Stream(Box::new(WholeBody::new(engine, response, check.clone()))));
         }
-        // There is no range of an empty object.
+        // An empty object has no ranges.
         Err(failure) if failure.kind == io::ErrorKind::Other => {
             let head = engine.run(check, async move { (store.head().await, store) })?;
             match head {
@@ -144,9 +144,9 @@ impl Object {
                 Shared::fetch(&self.shared, range);
             }
             match found {
-                Found::Copied(count) => return Ok(count),
-                Found::Failed(failure) => return Err(failure.into_io(&format!("GET from byte {offset} on"))),
-                Found::Pending => {
+                WindowRead::Copied(count) => return Ok(count),
+                WindowRead::Failed(failure) => return Err(failure.into_io(&format!("GET from byte {offset} on"))),
+                WindowRead::Pending => {
                     let waited = self.shared.arrived.wait_timeout(window, STEP);
                     window = waited.unwrap_or_else(PoisonError::into_inner).0;
                     (self.shared.check)()?;

@@ -33,12 +33,12 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    pub(crate) fn of(meta: &ObjectMeta) -> Version {
+    pub(crate) fn from_meta(meta: &ObjectMeta) -> Version {
         let modified = Some(meta.last_modified.to_rfc3339());
         Version { bytes: Some(meta.size), etag: meta.e_tag.as_deref().map(bare), modified }
     }
 
-    fn of_headers(headers: &HeaderMap, bytes: Option<u64>) -> Version {
+    fn from_headers(headers: &HeaderMap, bytes: Option<u64>) -> Version {
         let text = |name| Some(headers.get(name)?.to_str().ok()?.to_owned());
         Version { bytes, etag: text(ETAG).as_deref().map(bare), modified: text(LAST_MODIFIED) }
     }
@@ -98,12 +98,12 @@ impl Store {
     pub(crate) async fn head(&self) -> Result<Version, Failure> {
         match self {
             Store::Bucket(bucket, path) => {
-                bucket.head(path).await.map(|meta| Version::of(&meta)).map_err(|error| Failure::of_store(&error))
+                bucket.head(path).await.map(|meta| Version::from_meta(&meta)).map_err(|error| Failure::of_store(&error))
             }
             Store::Web(client, url) => {
                 let response = repeat(|| send(client.request(Method::HEAD, url))).await?;
                 let length = response.headers().get("content-length").and_then(|it| it.to_str().ok()?.parse().ok());
-                Ok(Version::of_headers(response.headers(), length))
+                Ok(Version::from_headers(response.headers(), length))
             }
         }
     }
@@ -122,7 +122,7 @@ impl Store {
 async fn get_from_bucket(bucket: &dyn ObjectStore, path: &Path, range: Range<u64>) -> Result<Answer, Failure> {
     let options = GetOptions { range: Some(GetRange::Bounded(range)), ..GetOptions::default() };
     let found = bucket.get_opts(path, options).await.map_err(|error| Failure::of_store(&error))?;
-    let version = Version::of(&found.meta);
+    let version = Version::from_meta(&found.meta);
     let bytes = found.bytes().await.map_err(|error| Failure::body(&error))?;
     Ok(Answer::Part(bytes, version))
 }
@@ -137,7 +137,7 @@ async fn get_from_web(client: &reqwest::Client, url: &str, range: Range<u64>) ->
     let Some((start, size)) = sent.filter(|(start, _)| *start == range.start) else {
         return Err(Failure::new(io::ErrorKind::InvalidData, "the server sent another range than requested"));
     };
-    let version = Version::of_headers(response.headers(), Some(size));
+    let version = Version::from_headers(response.headers(), Some(size));
     let bytes = response.bytes().await.map_err(|error| Failure::body(&error))?;
     if bytes.len() as u64 != range.end.min(size).saturating_sub(start) {
         return Err(Failure {

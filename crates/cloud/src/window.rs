@@ -40,21 +40,21 @@ pub(crate) struct Window {
 
 struct Part {
     range: Range<u64>,
-    state: State,
+    state: PartState,
     /// When it was last used.
     used: u64,
     /// How many of its bytes were read.
     taken: u64,
 }
 
-enum State {
+enum PartState {
     Pending,
     Ready(Bytes),
     Failed(Failure),
 }
 
 /// What a reader finds.
-pub(crate) enum Found {
+pub(crate) enum WindowRead {
     /// So many bytes were copied.
     Copied(usize),
     /// They were requested.
@@ -67,27 +67,27 @@ impl Window {
     pub(crate) fn new(size: u64, first: Bytes) -> Window {
         let range = 0..first.len() as u64;
         let ahead = range.end;
-        let part = Part { range, state: State::Ready(first), used: 0, taken: 0 };
+        let part = Part { range, state: PartState::Ready(first), used: 0, taken: 0 };
         Window { size, parts: vec![part], ahead, depth: 1, step: 4 * FIRST_BYTES, alone: None, clock: 0 }
     }
 
     /// Copies bytes from `offset` on; ranges that have to be fetched are added to `wanted`.
-    pub(crate) fn read(&mut self, offset: u64, out: &mut [u8], wanted: &mut Vec<Range<u64>>) -> Found {
+    pub(crate) fn read(&mut self, offset: u64, out: &mut [u8], wanted: &mut Vec<Range<u64>>) -> WindowRead {
         self.clock += 1;
         let Some(index) = self.parts.iter().position(|part| part.range.contains(&offset)) else {
             self.request(offset, out.len() as u64, wanted);
-            return Found::Pending;
+            return WindowRead::Pending;
         };
         let (clock, part) = (self.clock, &mut self.parts[index]);
         part.used = clock;
         match &part.state {
-            State::Pending => Found::Pending,
-            State::Failed(failure) => {
+            PartState::Pending => WindowRead::Pending,
+            PartState::Failed(failure) => {
                 let failure = failure.clone();
                 self.parts.swap_remove(index);
-                Found::Failed(failure)
+                WindowRead::Failed(failure)
             }
-            State::Ready(bytes) => {
+            PartState::Ready(bytes) => {
                 let bytes = &bytes[(offset - part.range.start) as usize..];
                 let count = bytes.len().min(out.len());
                 out[..count].copy_from_slice(&bytes[..count]);
@@ -100,7 +100,7 @@ impl Window {
                 if is_in_order {
                     self.fetch_ahead(wanted);
                 }
-                Found::Copied(count)
+                WindowRead::Copied(count)
             }
         }
     }
@@ -149,19 +149,19 @@ impl Window {
     fn add(&mut self, range: Range<u64>, wanted: &mut Vec<Range<u64>>) {
         if self.parts.len() >= MOST_PARTS {
             // The one that was not used for the longest time, except those that readers wait for.
-            let ready = self.parts.iter().enumerate().filter(|(_, part)| !matches!(part.state, State::Pending));
+            let ready = self.parts.iter().enumerate().filter(|(_, part)| !matches!(part.state, PartState::Pending));
             if let Some((oldest, _)) = ready.min_by_key(|(_, part)| part.used) {
                 self.parts.swap_remove(oldest);
             }
         }
         wanted.push(range.clone());
-        self.parts.push(Part { range, state: State::Pending, used: self.clock, taken: 0 });
+        self.parts.push(Part { range, state: PartState::Pending, used: self.clock, taken: 0 });
     }
 
     /// A part arrived or failed.
     pub(crate) fn arrived(&mut self, range: &Range<u64>, result: Result<Bytes, Failure>) {
         if let Some(part) = self.parts.iter_mut().find(|part| part.range == *range) {
-            part.state = result.map_or_else(State::Failed, State::Ready);
+            part.state = result.map_or_else(PartState::Failed, PartState::Ready);
         }
     }
 }
@@ -178,7 +178,7 @@ mod tests {
         while at < range.end {
             let count = (range.end - at).min(out.len() as u64) as usize;
             let mut wanted = Vec::new();
-            if let Found::Copied(count) = window.read(at, &mut out[..count], &mut wanted) {
+            if let WindowRead::Copied(count) = window.read(at, &mut out[..count], &mut wanted) {
                 assert!(out[..count].iter().enumerate().all(|(i, &byte)| byte == (at + i as u64) as u8));
                 at += count as u64;
             }
@@ -234,9 +234,9 @@ mod tests {
     fn a_failure_is_told_once() {
         let (mut window, mut wanted) = (window(), Vec::new());
         let mut out = [0; 10];
-        assert!(matches!(window.read(SIZE / 2, &mut out, &mut wanted), Found::Pending));
+        assert!(matches!(window.read(SIZE / 2, &mut out, &mut wanted), WindowRead::Pending));
         window.arrived(&wanted[0], Err(Failure::changed()));
-        assert!(matches!(window.read(SIZE / 2, &mut out, &mut wanted), Found::Failed(_)));
-        assert!(matches!(window.read(SIZE / 2, &mut out, &mut wanted), Found::Pending));
+        assert!(matches!(window.read(SIZE / 2, &mut out, &mut wanted), WindowRead::Failed(_)));
+        assert!(matches!(window.read(SIZE / 2, &mut out, &mut wanted), WindowRead::Pending));
     }
 }

@@ -7,7 +7,7 @@ use crate::format::Format;
 use crate::registry::SceneWriter;
 use glob::{MatchOptions, Pattern};
 use polyhaul_bytes::Codec;
-use polyhaul_bytes::place::{self, Found};
+use polyhaul_bytes::place::{self, PlaceInfo};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
@@ -26,7 +26,7 @@ pub struct Source {
     /// Its path below the folder in which it was found; only its name if it was given directly.
     pub name: PathBuf,
     /// What the listing of a store said about it.
-    pub found: Option<Found>,
+    pub found: Option<PlaceInfo>,
 }
 
 /// Which files of folders are found.

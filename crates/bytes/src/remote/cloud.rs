@@ -1,6 +1,6 @@
 //! With the feature `cloud`.
 
-use crate::place::{Found, ListedObject, PlaceKind};
+use crate::place::{ListedObject, PlaceInfo, PlaceKind};
 use crate::stop::Stop;
 use polyhaul_cloud::{Check, Opened, Stat};
 use std::io::{self, Read};
@@ -26,11 +26,11 @@ pub(crate) fn open(url: &str, stop: &Stop) -> io::Result<Remote> {
     })
 }
 
-fn found(stat: Stat) -> Found {
-    Found { kind: PlaceKind::File, bytes: stat.bytes, version: stat.etag.or(stat.modified) }
+fn found(stat: Stat) -> PlaceInfo {
+    PlaceInfo { kind: PlaceKind::File, bytes: stat.bytes, version: stat.etag.or(stat.modified) }
 }
 
-pub(crate) fn stat(url: &str, stop: &Stop) -> io::Result<Found> {
+pub(crate) fn stat(url: &str, stop: &Stop) -> io::Result<PlaceInfo> {
     polyhaul_cloud::stat(url, &check(stop)).map(found)
 }
 

@@ -1,6 +1,6 @@
 //! Without the feature `cloud`: no value of these types exists.
 
-use crate::place::{Found, ListedObject};
+use crate::place::{ListedObject, PlaceInfo};
 use crate::stop::Stop;
 use std::io::{self, Read};
 
@@ -24,7 +24,7 @@ pub(crate) fn open(_: &str, _: &Stop) -> io::Result<Remote> {
     refuse()
 }
 
-pub(crate) fn stat(_: &str, _: &Stop) -> io::Result<Found> {
+pub(crate) fn stat(_: &str, _: &Stop) -> io::Result<PlaceInfo> {
     refuse()
 }
 

@@ -14,7 +14,7 @@ use crate::args::batch::{BatchArgs, BatchCommand, EngineName};
 use crate::convert::many::target_name;
 use crate::convert::write_options;
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, PARTLY, USAGE, console, format, human, manual, words};
+use crate::{DONE, FAILED, PARTLY, USAGE, console, format, human, manual, many, words};
 use clap::parser::ValueSource;
 use polyhaul::options::Progress;
 use polyhaul::place;
@@ -31,12 +31,15 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// From here on, an asset is converted alone, by all threads: it would otherwise be the last one for long.
 const LARGE_BYTES: u64 = 256 << 20;
+/// How many tasks a worker has at a time, at most, and up to how many bytes of sources. All of them fit into a pipe.
+const WORKER_TASKS: usize = 32;
+const WORKER_BYTES: u64 = 4 << 20;
 /// How many tasks an engine has at a time, at most.
 const ENGINE_TASKS: usize = 10_000;
 /// Where the Python package names its interpreter for workers.
 const PYTHON: &str = "POLYHAUL_PYTHON";
 /// Options that change nothing about what is written: all others make a job another one.
-const INDIFFERENT: [&str; 26] = [
+const INDIFFERENT: [&str; 24] = [
     "inputs",
     "output",
     "job",
@@ -61,8 +64,6 @@ const INDIFFERENT: [&str; 26] = [
     "warnings",
     "no_progress",
     "color",
-    "trace",
-    "report",
 ];
 
 /// What a run did.
@@ -128,7 +129,7 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     let Some(to) = args.style.to else {
         return Err(usage("the output format is missing", "use --to FORMAT, or `to` in the job file"));
     };
-    if crate::many::is_no_folder(output) {
+    if many::is_no_folder(output) {
         return Err(usage(format!("`{}` is not a folder", place::shown(output)), "-o names the folder of the outputs"));
     }
     // All options are checked before anything is read.
@@ -136,10 +137,11 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     session.read_options(&args.style.read)?;
     write_options(session, &args.style, Path::new(""), to)?;
     let mut plan = plan(args, output, to)?;
-    let found = plan.resume(output, &job_of_words())?;
-    if found.lines > 0 && session.talks() {
-        let file = found.first.as_deref().map(human::path).unwrap_or_default();
-        let lines = human::plural(found.lines, "damaged line");
+    let job = job_of_words();
+    let damage = plan.resume(output, &job)?;
+    if damage.lines > 0 && session.talks() {
+        let file = damage.first.as_deref().map(human::path).unwrap_or_default();
+        let lines = human::plural(damage.lines, "damaged line");
         console::note(&format!("warning: {file}: {lines} left out; their assets are converted again\n"));
     }
     let wanted = |asset: &Asset| {
@@ -157,27 +159,21 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     if args.dry_run {
         return Ok(list(session, args, &plan, &numbers, details));
     }
-    let ended = if numbers.is_empty() { Ok(()) } else { work(session, args, &plan, &numbers, &mut details) };
+    let ended = if numbers.is_empty() { Ok(()) } else { work(session, args, (&plan, &job), &numbers, &mut details) };
     Ok(finish(session, details, ended.err()))
 }
 
-/// The assets, whose outputs must differ.
+/// The assets, whose outputs must differ, and be none of them.
 fn plan(args: &BatchArgs, output: &Path, to: Format) -> Result<Plan> {
     let find = args.find.options()?.with_exclude(output);
     let options = PlanOptions::default().with_find(find).with_shard(args.engine.shard);
-    for input in args.inputs.iter().filter(|input| !place::is_folder(input)) {
-        place::find(input).map_err(|error| Error::io("opening", &place::shown(input), error))?;
-    }
     let plan = Plan::find(&args.inputs, &options, |from| from.converts_to(to))?;
     if plan.assets.is_empty() && args.engine.shard.is_none() {
-        let shown: Vec<_> = args.inputs.iter().map(|input| format!("`{}`", place::shown(input))).collect();
-        return Err(usage(
-            format!("no files found in {}", shown.join(", ")),
-            "use --recursive to search subfolders too",
-        ));
+        return Err(many::none_found(&args.inputs, &args.find));
     }
     let names = plan.check_names(|asset| output_path(args, asset), "would be written to the same file");
     names.map_err(|error| error.with_hint("use --full-names, which keeps the inputs' extensions"))?;
+    plan.check_sources(output, |asset| output_path(args, asset))?;
     Ok(plan)
 }
 
@@ -208,9 +204,15 @@ fn list(session: &Session, args: &BatchArgs, plan: &Plan, numbers: &[usize], det
 }
 
 /// Has the assets of these numbers converted, and logs what becomes of them.
-fn work(session: &Session, args: &BatchArgs, plan: &Plan, numbers: &[usize], details: &mut BatchDetails) -> Result<()> {
+fn work(
+    session: &Session,
+    args: &BatchArgs,
+    (plan, job): (&Plan, &str),
+    numbers: &[usize],
+    details: &mut BatchDetails,
+) -> Result<()> {
     let output = args.output.as_deref().unwrap_or(Path::new("."));
-    let threads = session.run_options().worker_threads();
+    let session_threads = session.run_options().worker_threads();
     let is_large = |number: &&usize| plan.assets[**number].bytes.is_some_and(|bytes| bytes >= LARGE_BYTES);
     let (large, small): (Vec<_>, Vec<_>) = match args.engine.engine {
         EngineName::Local => numbers.iter().partition(is_large),
@@ -222,10 +224,7 @@ fn work(session: &Session, args: &BatchArgs, plan: &Plan, numbers: &[usize], det
     let (total, mut done_count) = (numbers.len() as u64, 0);
     let mut done = |mut rows: Vec<DoneRow>| {
         rows.retain(|row| !row.error().is_some_and(worker::is_cancelled));
-        for row in &mut rows {
-            if let DoneRow::Made(row) = row {
-                complete(row);
-            }
+        for row in &rows {
             match row.error() {
                 None => details.converted += 1,
                 Some(_) => details.failed += 1,
@@ -242,13 +241,12 @@ fn work(session: &Session, args: &BatchArgs, plan: &Plan, numbers: &[usize], det
         log.append(&rows)
     };
     let mut ended = Ok(());
-    for (numbers, threads) in [(small, 1), (large, threads)] {
-        let workers = if threads > 1 { 1 } else { args.engine.workers.map_or(session_workers(session), usize::from) };
+    for (numbers, threads) in [(small, 1), (large, session_threads)] {
+        let workers = if threads > 1 { 1 } else { args.engine.workers.map_or(session_threads, usize::from) };
         let mut tasks = numbers.into_iter().filter_map(|&number| {
             let path = output_path(args, &plan.assets[number]).ok()?;
-            let task = Task { threads, ..plan.task(number, &path, output) };
-            let timeout = args.engine.asset_timeout.map(f64::from);
-            Some(Task { memory: args.engine.asset_memory, timeout, ..task })
+            let (memory, timeout) = (args.engine.asset_memory, args.engine.asset_timeout.map(f64::from));
+            Some(Task { threads, options: job.to_owned(), memory, timeout, ..plan.task(number, &path, output) })
         });
         let mut pool = pool(args, workers);
         ended = pool.run(&mut tasks, &session.signals().cancel(), &mut done);
@@ -262,21 +260,6 @@ fn work(session: &Session, args: &BatchArgs, plan: &Plan, numbers: &[usize], det
         write_manifest(output)?;
     }
     ended
-}
-
-/// How many workers there are unless a number is given.
-fn session_workers(session: &Session) -> usize {
-    session.run_options().worker_threads()
-}
-
-/// The rest of a row that no worker made.
-fn complete(row: &mut Row) {
-    row.options = job_of_words();
-    if let Ok(found) = place::find(Path::new(&row.source)) {
-        row.source_version = found.version.unwrap_or_default();
-        row.source_bytes = found.bytes.unwrap_or(row.source_bytes);
-    }
-    row.source = place::shown(Path::new(&row.source));
 }
 
 /// The workers, on this machine or behind an engine.
@@ -293,14 +276,15 @@ fn pool(args: &BatchArgs, workers: usize) -> Pool {
             // What follows is what agents are started with, on whatever machine.
             arguments.push("--".into());
             arguments.append(&mut command.arguments);
-            let limits = Limits { workers: 1, tasks: ENGINE_TASKS, is_engine: true, ..local_limits() };
+            let limits = Limits { workers: 1, tasks: ENGINE_TASKS, bytes: u64::MAX, is_engine: true, ..local_limits() };
             Pool::new(WorkerCommand { program: python.into(), arguments }, limits)
         }
     }
 }
 
 fn local_limits() -> Limits {
-    Limits { workers: 1, tasks: 64, is_engine: false, memory_code: worker::MEMORY_CODE, usage_code: USAGE.into() }
+    let (memory_code, usage_code) = (worker::MEMORY_CODE, USAGE.into());
+    Limits { workers: 1, tasks: WORKER_TASKS, bytes: WORKER_BYTES, is_engine: false, memory_code, usage_code }
 }
 
 /// This command as a worker: with the same options.
@@ -345,10 +329,7 @@ fn run_agent(session: &Session, args: &BatchArgs) -> Result<()> {
 fn line_of(row: DoneRow) -> String {
     match row {
         DoneRow::Line(_, text) => text,
-        DoneRow::Made(mut row) => {
-            complete(&mut row);
-            serde_json::to_string(&row).unwrap_or_default()
-        }
+        DoneRow::Made(row) => serde_json::to_string(&row).unwrap_or_default(),
     }
 }
 

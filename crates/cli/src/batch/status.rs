@@ -20,7 +20,7 @@ pub fn run(session: &Session, args: &StatusArgs) -> u8 {
 }
 
 fn status(session: &Session, args: &StatusArgs) -> Result<Summary> {
-    let summary = Summary::of_library(&args.output, args.thumbnails)?;
+    let summary = Summary::read(&args.output, args.thumbnails)?;
     if summary.attempts == 0 {
         return Err(no_log(&args.output));
     }

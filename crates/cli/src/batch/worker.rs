@@ -2,7 +2,6 @@
 //!
 //! It is a process of its own, so that an asset that crashes it, or takes all memory, is that asset's matter alone.
 
-use super::job_of_words;
 use crate::args::batch::BatchArgs;
 use crate::convert::write_options;
 use crate::format;
@@ -11,25 +10,22 @@ use crate::session::Session;
 use polyhaul::options::RunOptions;
 use polyhaul::place;
 use polyhaul::preview::{PreviewOptions, preview};
-use polyhaul::report::Verdict;
+use polyhaul::report::{FileWritten, Verdict};
 use polyhaul::textures::{TextureOptions, import_texture};
 use polyhaul::trace::{Detail, Trace};
-use polyhaul::{Error, ErrorKind, Format, Reader, Report, Result, Source, WriteOptions, Writer};
+use polyhaul::{Error, ErrorKind, Format, Reader, Report, Result, WriteOptions, Writer};
 use polyhaul_batch::{Row, RowError, RowOutput, Task};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use xxhash_rust::xxh3::Xxh3Default;
 
 /// The exit code of a worker that needed more memory than its task allowed.
 pub const MEMORY_CODE: i32 = 86;
-/// Smaller assets take too short to say what limited them, and recording them takes a tenth of that.
+/// Smaller assets take too short to say what limited them.
 const JUDGED_BYTES: u64 = 256 << 10;
 /// How often memory is looked at.
 const WATCH: Duration = Duration::from_millis(10);
-/// Bytes of a file that are hashed at a time.
-const BLOCK_BYTES: usize = 1 << 20;
 
 /// Works until there are no more tasks.
 pub fn run(session: &Session, args: &BatchArgs) -> Result<()> {
@@ -40,7 +36,7 @@ pub fn run(session: &Session, args: &BatchArgs) -> Result<()> {
         std::thread::Builder::new().spawn(move || watch_memory(&watched)).map_err(failed)?;
     }
     let name = format!("{}:{}", host_name(), std::process::id());
-    let mut worker = Worker { session, args, name, options: job_of_words(), folder: None, peak: PeakMeter::new() };
+    let mut worker = Worker { session, args, name, folder: None, peak: PeakMeter::new() };
     let work = |task: &Task| {
         limit.store(task.memory.unwrap_or(u64::MAX), Ordering::Relaxed);
         let row = worker.attempt(task);
@@ -67,8 +63,6 @@ struct Worker<'a> {
     args: &'a BatchArgs,
     /// What rows call it.
     name: String,
-    /// The hash of the options.
-    options: String,
     /// The folder that was created last.
     folder: Option<PathBuf>,
     peak: PeakMeter,
@@ -76,28 +70,15 @@ struct Worker<'a> {
 
 impl Worker<'_> {
     fn attempt(&mut self, task: &Task) -> Row {
-        let source = Path::new(&task.source);
-        let found = place::find(source).ok();
         self.peak.reset();
         let (started, clock) = (polyhaul_batch::now(), Instant::now());
         let trace = (task.bytes >= JUDGED_BYTES).then(|| Trace::new(Detail::default()));
         let run = self.session.run_options().with_threads(Some(task.threads)).with_trace(trace.clone());
         let result = self.convert(task, &run);
-        let mut row = Row {
-            id: task.id,
-            asset: task.asset.clone(),
-            attempt: task.attempt,
-            source: place::shown(source),
-            source_bytes: found.as_ref().and_then(|found| found.bytes).unwrap_or(task.bytes),
-            source_version: found.and_then(|found| found.version).unwrap_or_default(),
-            options: self.options.clone(),
-            started,
-            peak_bytes: self.peak.bytes(),
-            worker: self.name.clone(),
-            ..Row::default()
-        };
-        match result.and_then(|report| Ok((outputs(task, &report)?, report))) {
-            Ok((outputs, report)) => {
+        let (peak_bytes, worker) = (self.peak.bytes(), self.name.clone());
+        let mut row = Row { started, peak_bytes, worker, ..Row::new(task) };
+        match result {
+            Ok(report) => {
                 // Without the machine's best rates, whose lookup costs more than a small asset.
                 let verdict = trace.map(|trace| Verdict::from_recording(&trace.recording(), &report.facts(), None));
                 row.verdict = verdict.filter(Verdict::is_telling).map(|verdict| verdict.limit);
@@ -106,7 +87,7 @@ impl Worker<'_> {
                 for phase in &report.phases {
                     *row.phases.entry(phase.name.to_owned()).or_default() += phase.elapsed.as_secs_f64();
                 }
-                row.outputs = outputs;
+                row.outputs = outputs(task, &report);
             }
             Err(error) => row.error = Some(row_error(&error)),
         }
@@ -125,7 +106,8 @@ impl Worker<'_> {
         let _hold = session.signals().hold()?;
         let is_texture = Format::of_path(&source).is_some_and(Format::is_texture);
         let mut report = if to.is_texture() && !is_texture {
-            let options = TextureOptions::default().with_format(Some(to)).with_durable(args.style.durable);
+            let options =
+                TextureOptions::default().with_format(Some(to)).with_durable(args.style.durable).with_hash(true);
             let options = options.with_strict(session.everywhere.strict).with_run(run.clone());
             import_texture(&source, &output, &options)?.report
         } else {
@@ -174,29 +156,14 @@ fn picture_path(output: &Path) -> PathBuf {
 }
 
 /// The outputs below the folder of all outputs.
-fn outputs(task: &Task, report: &Report) -> Result<Vec<RowOutput>> {
+fn outputs(task: &Task, report: &Report) -> Vec<RowOutput> {
     let folder = place::public(Path::new(&task.folder));
-    let one = |file: &polyhaul::report::FileWritten| {
+    let one = |file: &FileWritten| {
         let path = Path::new(&file.path);
         let below = path.strip_prefix(&folder).unwrap_or(path).to_string_lossy().replace('\\', "/");
-        let hash = file.hash.map_or_else(|| hash_file(path), Ok)?;
-        Ok(RowOutput { path: below, bytes: file.bytes, hash: format!("{hash:032x}") })
+        RowOutput { path: below, bytes: file.bytes, hash: format!("{:032x}", file.hash.unwrap_or_default()) }
     };
     report.files.iter().map(one).collect()
-}
-
-/// The hash of a file that was written without one.
-fn hash_file(path: &Path) -> Result<u128> {
-    let failed = |error| Error::io("reading", &place::shown(path), error);
-    let source = Source::open(path).map_err(failed)?;
-    let (mut hash, mut block) = (Xxh3Default::new(), vec![0; BLOCK_BYTES]);
-    loop {
-        let count = source.read_next(&mut block).map_err(failed)?;
-        hash.update(&block[..count]);
-        if count < block.len() {
-            return Ok(hash.digest128());
-        }
-    }
 }
 
 /// What this machine calls itself.

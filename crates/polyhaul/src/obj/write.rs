@@ -5,7 +5,7 @@ use crate::mesh_job::{Looks, MeshJob};
 use crate::options::WriteOptions;
 use crate::outputs::{Written, compression_of, file_of, moved, name_of, open, put_in_place};
 use crate::references::{Need, Relinker};
-use polyhaul_bytes::place::{self, Found};
+use polyhaul_bytes::place::{self, PlaceInfo};
 use polyhaul_bytes::{Codec, FileOptions, Sink, Source};
 use polyhaul_insight::Moved;
 use polyhaul_mesh::{mtl, obj};
@@ -201,7 +201,7 @@ fn is_plain(name: &str) -> bool {
 /// Whether `path` may be written: there is no file, or one with the same bytes.
 fn is_free(path: &Path, bytes: &[u8]) -> bool {
     if place::is_url(path) {
-        let is_same = |found: Found| found.bytes == Some(bytes.len() as u64) && holds(path, bytes).unwrap_or(false);
+        let is_same = |found: PlaceInfo| found.bytes == Some(bytes.len() as u64) && holds(path, bytes).unwrap_or(false);
         return place::find(path).map_or(true, is_same);
     }
     match std::fs::symlink_metadata(path) {

@@ -54,6 +54,8 @@ polyhaul_model::options! {
         pub image: ImageWriteOptions = ImageWriteOptions::default(), with_image;
         /// Whether to make the write durable; see [`WriteOptions::durable`].
         pub durable: bool = false, with_durable;
+        /// Whether to hash what is written; see [`WriteOptions::hash`].
+        pub hash: bool = false, with_hash;
         /// The format of what is read; found by name and content when `None`.
         pub from: Option<Format> = None, with_from;
         /// Limits on the images.
@@ -122,8 +124,8 @@ fn import(input: Input, output: Output, options: &TextureOptions) -> Result<Impo
     let (texture, warnings) = made?;
     warnings.refuse_losses(options.strict)?;
     report.warnings.extend(warnings);
-    let TextureOptions { format, image, durable, .. } = *options;
-    let mut write = WriteOptions { format, image, durable, ..WriteOptions::default() };
+    let TextureOptions { format, image, durable, hash, .. } = *options;
+    let mut write = WriteOptions { format, image, durable, hash, ..WriteOptions::default() };
     write.run = options.run.clone().with_progress(None);
     // A container with its own compression is not compressed again.
     write.compression = crate::options::Compression::None;

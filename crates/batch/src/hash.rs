@@ -1,0 +1,36 @@
+//! Hashes in the place of names: a million names in a map would fill memory.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A map whose keys are hashes already.
+pub(crate) type ByHash<V> = HashMap<u64, V, BuildHasherDefault<SameHash>>;
+
+/// What stands for a name.
+pub(crate) fn name_hash(name: &str) -> u64 {
+    xxh3_64(name.as_bytes())
+}
+
+/// An attempt's own number: a log that was joined twice has it twice.
+pub(crate) fn attempt_hash(asset: &str, started: f64) -> u64 {
+    name_hash(asset) ^ started.to_bits().rotate_left(17)
+}
+
+/// Takes a hash as it is.
+#[derive(Default)]
+pub(crate) struct SameHash(u64);
+
+impl Hasher for SameHash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64(bytes);
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
