@@ -37,7 +37,7 @@ def _agent(words: tuple[str, ...]) -> subprocess.Popen[str]:
     key = (os.getpid(), words)
     agent = _agents.get(key)
     if agent is None or agent.poll() is not None:
-        # The arguments name the module: `-m polyhaul ...`.
+        # The arguments name the module: `-P -m polyhaul ...`.
         command = [sys.executable, *words]
         environment = os.environ | {"POLYHAUL_PYTHON": sys.executable}
         pipe = subprocess.PIPE

@@ -88,7 +88,7 @@ def batch(
     """
     inputs = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     words = ["batch", "--json", "--to", to, *_words(options), "--output", os.fspath(output), "--", *(os.fspath(path) for path in inputs)]
-    done = subprocess.run([sys.executable, "-m", "polyhaul", *words], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-P", "-m", "polyhaul", *words], capture_output=True, text=True)
     try:
         result: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
@@ -108,7 +108,7 @@ def read_manifest(output: str | os.PathLike[str], summary: dict[str, Any] | None
     Raises:
         polyhaul.Error: if there is no log of a batch.
     """
-    words = [sys.executable, "-m", "polyhaul", "batch", "rows", os.fspath(output)]
+    words = [sys.executable, "-P", "-m", "polyhaul", "batch", "rows", os.fspath(output)]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:
         raise Error(done.stderr.strip())

@@ -41,11 +41,12 @@ pub(crate) fn ray(tally: &mut Tally) -> Outcome {
     let place = Place {
         folder: python::target().join("ray"),
         requirements: source.join("requirements-ray.txt"),
-        source: source.clone(),
+        // Ray's workers import from this folder: the package's sources must not lie in it.
+        source: source.join("cluster"),
     };
     let version = "import sys; sys.exit(sys.version_info < (3, 11))";
     let install = |place: &Place| python::wheel().is_some_and(|wheel| place.install_only(&wheel));
-    step(&place, version, "Ray", install, tally, &["cluster"])
+    step(&place, version, "Ray", install, tally, &[])
 }
 
 fn step(

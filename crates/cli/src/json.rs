@@ -131,7 +131,7 @@ pub fn codec(report: &Report) -> Option<String> {
     report.codec.map(|codec| codec.to_string())
 }
 
-fn line(value: &impl Serialize) -> String {
+pub fn line(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
     // In strings, escaping an active character preserves its meaning, and it occurs nowhere else.
     if text.contains(is_active) {

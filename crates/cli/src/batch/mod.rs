@@ -14,7 +14,7 @@ use crate::args::batch::{BatchArgs, BatchCommand, EngineName};
 use crate::convert::many::target_name;
 use crate::convert::write_options;
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, PARTLY, USAGE, console, format, human, manual, many, words};
+use crate::{DONE, FAILED, PARTLY, USAGE, console, format, human, json, manual, many, words};
 use clap::parser::ValueSource;
 use polyhaul::options::Progress;
 use polyhaul::place;
@@ -36,6 +36,8 @@ const WORKER_TASKS: usize = 32;
 const WORKER_BYTES: u64 = 4 << 20;
 /// How many tasks an engine has at a time, at most.
 const ENGINE_TASKS: usize = 10_000;
+/// Bytes of rows that are printed at a time.
+const PRINTED_BYTES: usize = 1 << 20;
 /// Where the Python package names its interpreter for workers.
 const PYTHON: &str = "POLYHAUL_PYTHON";
 /// Options that change nothing about what is written: all others make a job another one.
@@ -269,7 +271,7 @@ fn pool(args: &BatchArgs, workers: usize) -> Pool {
         EngineName::Ray => {
             let mut command = command_of("--agent");
             let python = std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
-            let mut arguments: Vec<OsString> = ["-m", "polyhaul._ray_engine"].map(OsString::from).to_vec();
+            let mut arguments: Vec<OsString> = ["-P", "-m", "polyhaul._ray_engine"].map(OsString::from).to_vec();
             if let Some(address) = &args.engine.address {
                 arguments.extend(["--address".into(), address.into()]);
             }
@@ -295,7 +297,7 @@ fn command_of(role: &str) -> WorkerCommand {
     arguments.insert(at, role.into());
     match std::env::var_os(PYTHON) {
         Some(python) => {
-            arguments.splice(0..0, ["-m", "polyhaul"].map(OsString::from));
+            arguments.splice(0..0, ["-P", "-m", "polyhaul"].map(OsString::from));
             WorkerCommand { program: python.into(), arguments }
         }
         None => WorkerCommand { program: std::env::current_exe().unwrap_or_else(|_| "polyhaul".into()), arguments },
@@ -381,11 +383,18 @@ fn finish(session: &Session, details: BatchDetails, error: Option<Error>) -> u8 
 
 /// Prints all rows as JSON.
 fn print_rows(session: &Session, output: &Path) -> u8 {
+    let mut text = String::new();
     let printed = polyhaul_batch::each_row(output, &mut |status, row| {
-        let line = serde_json::to_string(&StatusRow { status, row }).unwrap_or_default() + "\n";
-        // The reader may have seen enough.
-        if console::bytes(line.as_bytes()) { Ok(()) } else { Err(Error::cancelled()) }
+        text.push_str(&json::line(&StatusRow { status, row }));
+        // An error ends the reading if nobody can be told.
+        if text.len() < PRINTED_BYTES || console::bytes(std::mem::take(&mut text).as_bytes()) {
+            return Ok(());
+        }
+        Err(Error::cancelled())
     });
+    if !console::bytes(text.as_bytes()) {
+        return FAILED;
+    }
     match printed {
         Ok(0) => session.fail("batch", &status::no_log(output), JsonTo::Stderr),
         Ok(_) => session.end(DONE),

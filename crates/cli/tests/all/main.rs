@@ -1,5 +1,6 @@
 //! The command as users run it: a file for each part.
 
+mod batch;
 mod common;
 mod compressed;
 mod images;
