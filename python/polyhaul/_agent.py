@@ -1,6 +1,6 @@
-"""A worker process of ``polyhaul batch``, kept by a process of another engine: tasks in, rows out.
+"""A ``polyhaul batch --agent`` process, kept by a process of another engine: tasks in, rows out.
 
-It is an agent, with a worker of its own, which survives whatever an asset does to that.
+The agent runs a worker process of its own, so it survives if an asset crashes the worker.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _agents: dict[tuple[int, tuple[str, ...]], subprocess.Popen[str]] = {}
 
 
 def convert_assets(words: list[str], tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Converts assets, and returns a row for each. ``words`` are the arguments of the command.
+    """Converts assets and returns a row for each. ``words`` are the arguments of the command.
 
-    The agent of this process is started with the first call, and ends with the process.
+    The first call starts the agent of this process; it ends with the process.
     """
     agent = _agent(tuple(words))
     assert agent.stdin is not None and agent.stdout is not None

@@ -1,4 +1,4 @@
-"""Libraries of assets: :func:`batch` runs the command ``polyhaul batch``; :class:`Manifest` has its results."""
+"""Libraries of assets: :func:`batch` runs the command ``polyhaul batch``; :class:`Manifest` holds the results."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ._errors import Error
 
 
 class Manifest:
-    """What was done with a library: one row per asset and attempt.
+    """The results for a library: one row per asset and attempt.
 
     A row is a dict with ``asset``, ``attempt``, ``status`` (``done``, ``failed`` or ``replaced`` by a later success),
     ``source``, ``source_version``, ``source_bytes``, ``options``, ``outputs`` (dicts of ``path``, ``bytes``, ``hash``),
     ``started`` and ``seconds``, ``phases``, ``verdict``, ``peak_bytes``, ``warnings``, ``error`` (a dict of ``kind``,
     ``message``, ``file``, ``line``, ``column``, ``offset``, or None), ``worker``.
 
-    The same rows are in a Parquet file at ``path``, for pandas, polars, DuckDB and others.
+    The same rows are in the Parquet file at ``path``, for pandas, polars, DuckDB and other tools.
     """
 
     def __init__(self, rows: list[dict[str, Any]], path: str, summary: dict[str, Any]) -> None:
         self.rows = rows
-        #: Where the Parquet file is.
+        #: The path or URL of the Parquet file.
         self.path = path
-        #: How many assets there are, and how many this run converted, skipped and failed at.
+        #: The number of assets, and how many of them this run converted, skipped and failed to convert.
         self.summary = summary
 
     def __len__(self) -> int:
@@ -41,12 +41,12 @@ class Manifest:
 
     @property
     def done(self) -> list[dict[str, Any]]:
-        """The last success of each asset."""
+        """The row of the last success of each asset."""
         return [row for row in self.rows if row["status"] == "done"]
 
     @property
     def failed(self) -> list[dict[str, Any]]:
-        """The last attempt at each asset that has not succeeded."""
+        """The row of the last attempt at each asset whose last attempt failed."""
         last = {row["asset"]: row for row in self.rows}
         return [row for row in last.values() if row["status"] == "failed"]
 
@@ -67,14 +67,14 @@ def batch(
 ) -> Manifest:
     """Converts a library of assets, as the command ``polyhaul batch`` does.
 
-    What is done already is skipped, so a run that was stopped goes on where it was. A failed asset is a row, not an
-    exception.
+    Assets that are already done are skipped, so a run that was stopped resumes where it was. A failed asset is a row,
+    not an exception.
 
     Args:
-        sources: files, folders or URLs; those of folders end in a slash.
-        output: the folder or URL of the outputs.
-        to: the format of the outputs.
-        check: whether failed assets raise :class:`polyhaul.Error` in the end.
+        sources: files, folders or URLs; a URL that ends with a slash is a folder.
+        output: the output folder or URL.
+        to: the output format.
+        check: whether to raise :class:`polyhaul.Error` at the end if assets failed.
         options: the long options of the command, with underscores: ``recursive=True``, ``workers=8``,
             ``retry_failed=True``, ``force=True``, ``asset_memory="4GB"``, ``asset_timeout=60``, ``engine="ray"``,
             ``address="auto"``, ``shard="1/4"``, ``include=["*.obj"]``, ``triangulate=True``, ...
@@ -103,10 +103,10 @@ def batch(
 
 
 def read_manifest(output: str | os.PathLike[str], summary: dict[str, Any] | None = None) -> Manifest:
-    """What was done with the library whose outputs are in ``output``.
+    """Reads the rows of the library whose outputs are in ``output``.
 
     Raises:
-        polyhaul.Error: if there is no log of a batch.
+        polyhaul.Error: if there is no log of a batch run.
     """
     words = [sys.executable, "-P", "-m", "polyhaul", "batch", "rows", os.fspath(output)]
     done = subprocess.run(words, capture_output=True, text=True)
@@ -119,7 +119,7 @@ def read_manifest(output: str | os.PathLike[str], summary: dict[str, Any] | None
 
 
 def _words(options: dict[str, Any]) -> list[str]:
-    """Options as words of the command."""
+    """Converts options to command-line arguments."""
     words = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")

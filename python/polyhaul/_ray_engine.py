@@ -1,12 +1,12 @@
-"""The engine behind ``polyhaul batch --engine ray``: tasks from standard input, rows to standard output.
+"""The engine of ``polyhaul batch --engine ray``: reads tasks from standard input, writes rows to standard output.
 
-Each Ray task gets some assets: many small ones or one large one. Its process keeps an agent, ``polyhaul batch --agent``,
-which converts them in a worker of its own, so that an asset that crashes it is a row here as well as on one machine. Ray
-does what it is good at: places tasks by CPU and memory, starts nodes, and repeats tasks whose node was lost. Repeating is
-harmless: outputs appear when they are complete, and this process passes on one row per asset.
+Each Ray task gets many small assets or one large one. Its process keeps an agent, ``polyhaul batch --agent``, which
+converts them in a worker process of its own, so an asset that crashes the worker becomes a row, as on one machine. Ray
+schedules tasks by CPU and memory, starts nodes, and retries tasks whose node was lost. Retrying is harmless: outputs
+appear only when complete, and this process writes one row per asset.
 
-Ray Data plans memory per operation of a pipeline; assets differ by five orders of magnitude. So the engine uses Ray's
-tasks, and :func:`polyhaul.ray.map_assets` is there for pipelines of Ray Data.
+Ray Data plans memory per operation of a pipeline, but asset sizes differ by five orders of magnitude. The engine
+therefore uses Ray tasks; for Ray Data pipelines, there is :func:`polyhaul.ray.map_assets`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import IO, Any
 
 from ._agent import convert_assets
 
-#: Assets of one Ray task together: at most so many bytes, and so many assets.
+#: A Ray task gets no more assets once it has this many bytes or assets.
 BUNDLE_BYTES = 32 << 20
 BUNDLE_ASSETS = 64
-#: Memory that a task is expected to need, by the size of its largest source, besides what its process has anyway.
+#: The memory hint of a task: the base, plus this many bytes per byte of its largest source.
 MEMORY_PER_BYTE = 4
 BASE_MEMORY = 200 << 20
 
@@ -55,19 +55,19 @@ def main() -> None:
 
 
 def _own_output() -> IO[str]:
-    """Standard output for rows alone: whatever else prints goes to standard error."""
+    """Reserves standard output for rows: all other output goes to standard error."""
     rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return rows
 
 
 def run(lines: IO[str], words: list[str]) -> Iterator[Row]:
-    """The rows of all tasks in ``lines``, as they come."""
+    """Yields the rows of all tasks in ``lines`` as they finish."""
     import ray
 
     tasks: SimpleQueue[Task | None] = SimpleQueue()
     threading.Thread(target=_read, args=(lines, tasks), daemon=True).start()
-    # A lost node costs its tasks nothing but time, however often that happens.
+    # If nodes are lost, retry their tasks any number of times.
     remote = ray.remote(num_cpus=1, max_retries=-1)(convert_assets)
     pending: dict[Any, list[Task]] = {}
     is_open = True
@@ -85,7 +85,7 @@ def run(lines: IO[str], words: list[str]) -> Iterator[Row]:
 
 
 def _rows(reference: Any, bundle: list[Task]) -> list[Row]:
-    """The rows of a Ray task; if it failed as a whole, one error for each of its assets."""
+    """Returns the rows of a Ray task; if it failed as a whole, a failed row for each of its assets."""
     import ray
 
     try:
@@ -96,7 +96,7 @@ def _rows(reference: Any, bundle: list[Task]) -> list[Row]:
 
 
 def _failed(task: Task, message: str) -> Row:
-    """The row of an asset that no worker came to. It lacks the hash of the options, so the next run tries again."""
+    """Returns a row for an asset whose Ray task failed. It lacks the hash of the options, so the next run retries."""
     given = {"id": task["id"], "asset": task["asset"], "attempt": task["attempt"], "source": task["source"]}
     known = {"source_version": task["version"], "source_bytes": task["bytes"]}
     return given | known | {"seconds": 0.0, "error": {"kind": "engine", "message": message[:2000]}}
@@ -109,7 +109,7 @@ def _read(lines: IO[str], tasks: SimpleQueue[Task | None]) -> None:
 
 
 def _bundle(tasks: SimpleQueue[Task | None], must_wait: bool) -> tuple[list[Task], bool]:
-    """Tasks for one Ray task, of those that are there, and whether more may come."""
+    """Returns the next available tasks for one Ray task, and whether more may come."""
     bundle: list[Task] = []
     total = 0
     while len(bundle) < BUNDLE_ASSETS and total < BUNDLE_BYTES:

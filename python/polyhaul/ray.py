@@ -1,4 +1,4 @@
-"""Assets in pipelines of Ray Data (``pip install polyhaul[ray]``)."""
+"""Assets in Ray Data pipelines (``pip install polyhaul[ray]``)."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def map_assets(
     read_options: dict[str, Any] | None = None,
     **ray_options: Any,
 ) -> Any:
-    """Reads the asset that each row names, and passes it to ``fn``; errors are data.
+    """Reads the asset of each row and passes it to ``fn``. Errors are returned as data.
 
     Args:
-        ds: a dataset of Ray Data, with a column of paths or URLs.
-        fn: gets a :class:`polyhaul.Scene` and returns values for the row as a dict: numbers, strings, numpy arrays.
+        ds: a Ray dataset with a column of paths or URLs.
+        fn: takes a :class:`polyhaul.Scene` and returns a dict of values for the row: numbers, strings, numpy arrays.
         column: the name of that column.
-        read: what reads, in place of :func:`polyhaul.read`; for tables :func:`polyhaul.read_table`.
+        read: the function to read with. Default: :func:`polyhaul.read`; for tables, use :func:`polyhaul.read_table`.
         read_options: keyword arguments for ``read``.
         ray_options: keyword arguments for ``ds.map``, such as ``memory`` or ``num_cpus``.
 
     Returns:
-        The dataset with the values of ``fn`` and the columns ``error_kind`` and ``error`` (empty if all is well) and
-        ``seconds``. Rows of assets that failed lack the values of ``fn``.
+        The dataset with the values of ``fn`` and the columns ``error_kind`` and ``error`` (empty if there is no error)
+        and ``seconds``. Rows of failed assets lack the values of ``fn``.
 
     Example:
         >>> ds = ray.data.from_items([{"path": "s3://scans/a.ply"}])                        # doctest: +SKIP

@@ -1,23 +1,23 @@
-//! Hashes in the place of names: a million names in a map would fill memory.
+//! Hashes that stand in for names: a map of a million names would take too much memory.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A map whose keys are hashes already.
+/// A map whose keys are already hashes.
 pub(crate) type ByHash<V> = HashMap<u64, V, BuildHasherDefault<SameHash>>;
 
-/// What stands for a name.
+/// The hash of a name.
 pub(crate) fn name_hash(name: &str) -> u64 {
     xxh3_64(name.as_bytes())
 }
 
-/// An attempt's own number: a log that was joined twice has it twice.
+/// Identifies an attempt. A log that was merged twice contains it twice.
 pub(crate) fn attempt_hash(asset: &str, started: f64) -> u64 {
     name_hash(asset) ^ started.to_bits().rotate_left(17)
 }
 
-/// Takes a hash as it is.
+/// A hasher that returns a `u64` key unchanged.
 #[derive(Default)]
 pub(crate) struct SameHash(u64);
 

@@ -1,19 +1,19 @@
-//! Libraries of assets: what is to be done, by whom, and what was done.
+//! Libraries of assets: planning, worker processes, and a record of the results.
 //!
-//! - [`Plan`]: the assets below folders and URLs, and which of them are done already.
-//! - [`Pool`]: worker processes, each converting one [`Task`] at a time. One that crashes, needs too much memory or
-//!   takes too long costs its asset, not the run.
-//! - [`Row`]: what became of one attempt at an asset. Rows are data: errors are, too.
-//! - [`LogWriter`] and [`read_rows`]: the log of rows beside the outputs, append-only and with checksums, which is all
-//!   that a run needs to continue where another one stopped.
+//! - [`Plan`]: the assets in folders and URLs, and which of them are already done.
+//! - [`Pool`]: worker processes, each converting one [`Task`] at a time. If a worker crashes, needs
+//!   too much memory or takes too long, its asset fails, but the run continues.
+//! - [`Row`]: the result of one attempt at an asset. Rows are data, and so are errors.
+//! - [`LogWriter`] and [`read_rows`]: the log of rows next to the outputs, append-only and with checksums. It is all
+//!   that a run needs to resume another one.
 //! - [`write_manifest`]: the same rows as one Parquet file, for people and their tools.
-//! - [`Summary`]: what the rows say in sum.
+//! - [`Summary`]: totals over the rows.
 //!
-//! It never opens an asset, and knows no format: a worker is any program that reads tasks and prints rows, so a cluster
-//! is one, too. The command (`crates/cli`, `batch`) is that program, and makes the text.
+//! This crate never opens an asset and knows no format. A worker is any program that reads tasks and prints rows, so a
+//! cluster can be one too. The command (`crates/cli`, `batch`) is that program, and formats the text.
 //!
-//! The files of a library are in the folder `.polyhaul` of the outputs' folder or URL: `log/` has one file per run, and
-//! `manifest.parquet` is beside it. Several runs may write at the same time, each its own file.
+//! The files of a library are in the folder `.polyhaul` of the output folder or URL: `log/` has one file per run, and
+//! `manifest.parquet` is next to it. Several runs may write at the same time, each to its own file.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -36,7 +36,7 @@ pub use worker::serve;
 
 use std::path::{Path, PathBuf};
 
-/// The folder of a library's own files, in that of its outputs.
+/// The folder of the log and the manifest, inside the output folder.
 pub fn state_folder(outputs: &Path) -> PathBuf {
     outputs.join(".polyhaul")
 }

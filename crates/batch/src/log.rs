@@ -1,11 +1,11 @@
-//! The log: rows as lines of JSON, each behind a checksum, in one file per run.
+//! The log: rows as lines of JSON, each prefixed with a checksum, in one file per run.
 //!
 //! A file is only ever appended to, so a run that is killed loses at most the line it was writing; such a line fails
-//! its checksum and is left out. Objects in stores cannot be appended to: there, a run writes numbered segments, one
-//! each second at most, and joins them at its end. The rows of all files in the order of their names are the library's
-//! history; files of several runs, on one or many machines, never meet.
+//! its checksum and is skipped. Objects in stores cannot be appended to: there, a run writes numbered segments, at most
+//! one per second, and joins them at the end. The rows of all files, in the order of their names, are the library's
+//! history. Several runs, on one machine or many, never write to the same file.
 //!
-//! A line is 16 hexadecimal digits, XXH3 of the JSON (64 bits), a space, the JSON, a line feed.
+//! Format of a line: 16 hexadecimal digits (64-bit XXH3 of the JSON), a space, the JSON, a line feed.
 
 use crate::pool::DoneRow;
 use crate::state_folder;
@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes that are read and written at a time.
+/// Bytes per read and write.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
-/// How often a segment is written, at most.
+/// The minimum time between two segments.
 const SEGMENT: Duration = Duration::from_secs(1);
 /// Hexadecimal digits of a checksum.
 const DIGITS: usize = 16;
@@ -38,7 +38,7 @@ pub struct LogWriter {
 
 enum LogPlace {
     File(File),
-    /// Lines that are not written yet, since when, and the number of the next segment.
+    /// Lines not yet written, the time of the last write, and the number of the next segment.
     Segments {
         pending: Vec<u8>,
         last: Instant,
@@ -47,7 +47,7 @@ enum LogPlace {
 }
 
 impl LogWriter {
-    /// Begins the file of a run whose outputs go to the folder or URL `outputs`.
+    /// Creates the log of a run that writes to the folder or URL `outputs`.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -66,7 +66,8 @@ impl LogWriter {
         Ok(LogWriter { folder, name, place })
     }
 
-    /// Appends rows. In a file they are safe from then on if this process is killed; in a store after a second.
+    /// Appends rows. From then on, rows in a file survive if this process is killed; rows in a store, about a second
+    /// later.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -92,7 +93,7 @@ impl LogWriter {
         }
     }
 
-    /// Writes what has waited for a second. To be called now and then.
+    /// Writes pending rows if the last segment is more than a second old. Call this regularly.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -109,7 +110,7 @@ impl LogWriter {
         }
     }
 
-    /// Ends the file.
+    /// Completes the log: syncs its file, or joins its segments.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -150,20 +151,20 @@ fn remove(path: &Path) -> Result<()> {
     place::remove(path).map_err(|error| io("removing", path, error))
 }
 
-/// What is wrong with a log.
+/// The damaged lines of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
-    /// Lines whose checksum is wrong, except for the last one of a file, which a killed run leaves.
+    /// Lines with a wrong checksum, not counting the last line of a file, which a killed run may leave behind.
     pub lines: u64,
-    /// The file of the first one.
+    /// The file with the first damaged line.
     pub first: Option<PathBuf>,
 }
 
-/// Passes the JSON of all rows of a library to `each`, in the order in which runs began.
+/// Passes the JSON of all rows of a library to `each`, in the order in which the runs started.
 ///
 /// # Errors
-/// Those of `each`, and [`ErrorKind::Io`]. A library without a log has no rows.
+/// Errors of `each`, and [`ErrorKind::Io`]. A library without a log has no rows.
 pub fn read_rows(outputs: &Path, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<Damage> {
     let mut damage = Damage::default();
     for file in log_files(outputs)? {
@@ -191,7 +192,7 @@ fn log_files(outputs: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn read_file(path: &Path, each: &mut dyn FnMut(&str) -> Result<()>, damage: &mut Damage) -> Result<()> {
-    // A broken line is damage as soon as another one follows.
+    // A broken line counts as damage only if another line follows.
     let (mut rest, mut broken) = (Vec::new(), 0);
     each_block(path, &mut |block| {
         let mut block = block;
@@ -236,7 +237,7 @@ impl Damage {
     }
 }
 
-/// Passes on a file block by block, as it is now: a run may be appending to it, so it is no error that it grows.
+/// Passes a file to `each` block by block. A run may be appending to it, so growth is not an error.
 fn each_block(path: &Path, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let failed = |error| io("reading", path, error);
     let source = Source::open(path).map_err(failed)?;
@@ -250,14 +251,14 @@ fn each_block(path: &Path, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<
     }
 }
 
-/// Joins all log files of a library into one. No run may be writing to it.
+/// Joins all log files of a library into one. No run may be active.
 ///
 /// # Errors
-/// [`ErrorKind::Io`]; the files are then as before.
+/// [`ErrorKind::Io`]; no rows are lost.
 pub fn compact_logs(outputs: &Path) -> Result<()> {
     let files = log_files(outputs)?;
     let [first, _, ..] = &files[..] else { return Ok(()) };
-    // It takes the place of the first one, so the order stays.
+    // The joined file replaces the first one, so the order is preserved.
     let failed = |error| io("writing", first, error);
     let mut sink = Sink::file(first, FileOptions::default().with_durable(true)).map_err(failed)?;
     let mut lines = BufWriter::with_capacity(BLOCK_BYTES, &mut sink);

@@ -1,9 +1,9 @@
 //! The manifest: the rows of a library as one Parquet file, one row per asset and attempt.
 //!
-//! An asset has at most one row whose status is `done`: its last success. Earlier ones are `replaced`. Outputs and
-//! warnings are JSON in columns of text, since every tool reads those.
+//! An asset has at most one row whose status is `done`: its last success. Earlier successes are `replaced`. Outputs and
+//! warnings are JSON in text columns, which every tool can read.
 //!
-//! The format: <https://parquet.apache.org/docs/file-format/>.
+//! File format: <https://parquet.apache.org/docs/file-format/>.
 
 use crate::hash::{ByHash, attempt_hash, name_hash};
 use crate::log::{BLOCK_BYTES, io, read_rows};
@@ -54,12 +54,12 @@ const SCHEMA: &str = "message manifest {
     required binary worker (UTF8);
 }";
 
-/// Where the manifest of a library is.
+/// The path of a library's manifest.
 pub fn manifest_path(outputs: &Path) -> PathBuf {
     state_folder(outputs).join("manifest.parquet")
 }
 
-/// Writes the manifest of a library from its log; returns how many rows it has.
+/// Writes the manifest of a library from its log. Returns the number of rows.
 ///
 /// # Errors
 /// [`ErrorKind::Io`]; the old manifest is then kept.
@@ -80,8 +80,8 @@ pub fn write_manifest(outputs: &Path) -> Result<u64> {
     Ok(count)
 }
 
-/// Passes on all rows in groups, each with its status; returns how many rows there are. The log is read twice: the
-/// first time for the last success of each asset.
+/// Passes all rows to `write` in groups, each with its status. Returns the number of rows. The log is read twice: first
+/// to find the last success of each asset.
 fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<u64> {
     let last = last_successes(outputs)?;
     let (mut group, mut count, mut seen) = (Vec::new(), 0, HashSet::new());
@@ -103,11 +103,11 @@ fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> 
     Ok(count)
 }
 
-/// Passes on all rows of a library, each with its status: `done`, `failed`, or `replaced` by a later success. Returns
-/// how many there are.
+/// Passes all rows of a library to `each`, with their status: `done`, `failed`, or `replaced` by a later success.
+/// Returns the number of rows.
 ///
 /// # Errors
-/// Those of `each`, and [`ErrorKind::Io`].
+/// Errors of `each`, and [`ErrorKind::Io`].
 pub fn each_row(outputs: &Path, each: &mut dyn FnMut(&'static str, &Row) -> Result<()>) -> Result<u64> {
     each_group(outputs, &mut |group| group.iter().try_for_each(|(status, row)| each(status, row)))
 }
@@ -194,7 +194,7 @@ fn doubles<W: Write + Send>(
     column::<DoubleType, W>(group, rows.iter().map(|(_, row)| value(row)))
 }
 
-/// Writes the next column: its values, and for an optional one which rows have one.
+/// Writes the next column: its values and, if it is optional, which rows have one.
 fn column<T: parquet::data_type::DataType, W: Write + Send>(
     group: &mut Group<'_, W>,
     values: impl Iterator<Item = Option<T::T>>,

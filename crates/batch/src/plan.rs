@@ -1,8 +1,7 @@
-//! The assets of a library, and what is to be done about each.
+//! The assets of a library, and which of them have to be converted.
 //!
-//! A library may have a million of them, so an asset is small (its name, its size, a fingerprint of its version), and
-//! the log is read line by line against them. Nothing is opened here: files are listed and asked for their size and
-//! time.
+//! A library may have a million assets, so an [`Asset`] is small (a name, a size, a version), and the log is matched
+//! against them line by line. No file is opened here: files are only listed, and their sizes and times looked up.
 
 use crate::hash::{ByHash, name_hash};
 use crate::log::{Damage, io, read_rows};
@@ -14,24 +13,24 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The most threads that look files up.
+/// The maximum number of threads that look up files.
 const MOST_THREADS: usize = 16;
-/// The fewest files for which a thread is worth it.
+/// The minimum number of files per thread.
 const LEAST_SHARE: usize = 1000;
 
-/// A part of a library, by the names of its assets: for one of several machines.
+/// One part of a library, selected by hashing the asset names, for one of several machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which part, from 1 on.
+    /// Which part, starting at 1.
     pub index: u32,
-    /// How many there are.
+    /// The number of parts.
     pub count: u32,
 }
 
 impl FromStr for Shard {
     type Err = String;
 
-    /// From `i/n`.
+    /// Parses `i/n`.
     fn from_str(text: &str) -> std::result::Result<Shard, String> {
         let parts = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
         match parts {
@@ -42,22 +41,22 @@ impl FromStr for Shard {
 }
 
 impl Shard {
-    /// Whether an asset of this name is in this part.
+    /// Whether the asset with this name is in this part.
     pub fn has(self, name: &str) -> bool {
         name_hash(name) % u64::from(self.count) == u64::from(self.index - 1)
     }
 }
 
-/// What the log says about an asset.
+/// The state of an asset according to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssetState {
-    /// Nothing yet.
+    /// No attempt so far.
     New,
-    /// It was converted with these options, and source and outputs are as they were.
+    /// It was converted with these options, and its source and outputs are unchanged.
     Done,
-    /// It failed with these options, and the source is as it was.
+    /// It failed with these options, and its source is unchanged.
     Failed,
-    /// It was converted, and the source, the options or the outputs are others now.
+    /// It was converted, but its source, options or outputs have changed since.
     Changed,
 }
 
@@ -66,14 +65,14 @@ pub enum AssetState {
 pub struct Asset {
     /// Its path below the folder in which it was found.
     pub name: Box<Path>,
-    /// Its size in bytes, if it is known.
+    /// Its size in bytes, if known.
     pub bytes: Option<u64>,
-    /// What the log says.
+    /// Its state according to the log.
     pub state: AssetState,
-    /// How many attempts were made.
+    /// The number of attempts so far.
     pub attempts: u32,
     root: u32,
-    /// A tag or a time that changes with the content; empty if it is unknown.
+    /// An ETag or modification time that changes with the content; empty if unknown.
     version: Box<str>,
 }
 
@@ -85,13 +84,13 @@ impl Asset {
     }
 }
 
-/// Which assets are planned.
+/// Which assets to include in a [`Plan`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// Which files of folders. Default: those of known formats, without subfolders.
+    /// Which files in folders to include. Default: files of known formats, without subfolders.
     pub find: FindOptions,
-    /// Which part of them. Default: all.
+    /// Which part of them to include. Default: all.
     pub shard: Option<Shard>,
 }
 
@@ -110,17 +109,17 @@ impl PlanOptions {
 /// The assets of a library.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// All of them, in the order in which they were found.
+    /// All assets, in the order in which they were found.
     pub assets: Vec<Asset>,
-    /// What they were found in, or what was given itself.
+    /// The inputs: folders in which assets were found, or single files.
     roots: Vec<PathBuf>,
 }
 
 impl Plan {
-    /// Lists the assets that `inputs` are or have.
+    /// Lists the assets among `inputs` and in the folders among them.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] if a folder cannot be listed or a file is not there; [`ErrorKind::Usage`] if two assets have
+    /// [`ErrorKind::Io`] if a folder cannot be listed or a file does not exist; [`ErrorKind::Usage`] if two assets have
     /// the same name.
     pub fn find(inputs: &[PathBuf], options: &PlanOptions, is_wanted: impl Fn(Format) -> bool) -> Result<Plan> {
         let mut plan = Plan::default();
@@ -136,17 +135,17 @@ impl Plan {
             plan.assets.extend(sources.into_iter().map(|source| Asset::new(root, source)));
             plan.roots.push(input.clone());
         }
-        // Below one folder, names differ by themselves.
+        // Names in a single folder always differ.
         if plan.roots.len() > 1 {
             plan.check_names(|asset| Ok(asset.name.to_path_buf()), "have the same name")?;
         }
         Ok(plan)
     }
 
-    /// Checks that no two assets have the same of something.
+    /// Checks that `of` returns a different path for each asset; `what` completes the message "A and B ...".
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`], naming the first two that have.
+    /// [`ErrorKind::Usage`], naming the first two assets that collide.
     pub fn check_names(&self, of: impl Fn(&Asset) -> Result<PathBuf>, what: &str) -> Result<()> {
         let ignores_case = cfg!(any(windows, target_os = "macos"));
         let numbers = self.numbers(|asset| {
@@ -159,11 +158,11 @@ impl Plan {
         Err(Error::new(ErrorKind::Usage, format!("{one} and {two} {what}")))
     }
 
-    /// Checks that no output is an asset, given the folder or URL of all outputs and that of each: a run would write
-    /// what the next one reads.
+    /// Checks that no output is an asset; otherwise a run would overwrite the inputs of the next one. `outputs` is the
+    /// output folder or URL, and `of` returns the output of each asset.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`], naming the first one that is.
+    /// [`ErrorKind::Usage`], naming the first output that is an asset.
     pub fn check_sources(&self, outputs: &Path, of: impl Fn(&Asset) -> Result<PathBuf>) -> Result<()> {
         let Ok(outputs) = place::real(outputs) else { return Ok(()) };
         let reals = self.roots.iter().filter_map(|root| place::real(root).ok());
@@ -182,7 +181,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The hashes of the assets' names, or what stands for them, and their numbers, in order.
+    /// The hashes of the names that `name` returns, each with the number of its asset, sorted by hash.
     fn numbers(&self, name: impl Fn(&Asset) -> Result<String>) -> Result<Vec<(u64, u32)>> {
         let one = |(number, asset)| Ok((name_hash(&name(asset)?), number as u32));
         let mut numbers = self.assets.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
@@ -190,14 +189,13 @@ impl Plan {
         Ok(numbers)
     }
 
-    /// Where an asset is read from.
+    /// The path or URL of an asset.
     pub fn source(&self, asset: &Asset) -> PathBuf {
         let root = &self.roots[asset.root as usize];
         if place::is_folder(root) { root.join(&asset.name) } else { root.clone() }
     }
 
-    /// Reads the log, and notes what it says about each asset, for outputs in the folder or URL `outputs` and options
-    /// of this hash.
+    /// Sets the state of each asset from the log in the output folder or URL `outputs`, given the hash of the options.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -240,8 +238,8 @@ impl Plan {
     }
 }
 
-/// Asks for the sizes and versions that the listing did not have, with several threads. What cannot be asked fails when
-/// it is opened, as a row.
+/// Looks up sizes and versions that are missing from the listing, using several threads. A file that cannot be looked
+/// up fails later, when a worker opens it, and gets a row.
 fn look_up(sources: &mut [Source]) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let share = sources.len().div_ceil(threads).max(LEAST_SHARE);
@@ -259,12 +257,12 @@ fn look_up(sources: &mut [Source]) {
 /// The outputs that exist.
 struct Outputs<'a> {
     folder: &'a Path,
-    /// The objects below a URL and their sizes, once they were asked for.
+    /// The objects below the URL and their sizes; `None` until they are needed.
     listed: Option<HashMap<String, Option<u64>>>,
 }
 
 impl Outputs<'_> {
-    /// Whether all of them are there in their sizes.
+    /// Whether all of these outputs exist and have the expected sizes.
     fn have(&mut self, wanted: &[OutputHeader<'_>]) -> Result<bool> {
         if place::is_url(self.folder) && self.listed.is_none() {
             let listed = place::list_objects(self.folder, true);
@@ -279,19 +277,19 @@ impl Outputs<'_> {
     }
 }
 
-/// A name as the log has it: with slashes.
+/// A name as written in the log: with slashes.
 fn key(name: &Path) -> String {
     let text = name.to_string_lossy();
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
 }
 
-/// A path as text that a worker opens, wherever it runs. Names that are not UTF-8 are not found by it, and become rows
-/// with that error.
+/// An absolute path as text, for a worker to open wherever it runs. A worker cannot find names that are not UTF-8; they
+/// become failed rows.
 fn path_text(path: &Path) -> String {
     place::absolute(path).to_string_lossy().into_owned()
 }
 
-/// A row that was written by something else.
+/// The error for a row with a valid checksum but invalid content, which another program must have written.
 pub(crate) fn invalid_row(error: serde_json::Error) -> Error {
-    Error::new(ErrorKind::Malformed, format!("the log has a row that is not valid: {error}"))
+    Error::new(ErrorKind::Malformed, format!("invalid row in the log: {error}"))
 }

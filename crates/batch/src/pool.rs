@@ -1,8 +1,8 @@
-//! Worker processes: started, fed, watched, and replaced when they die.
+//! Worker processes: starting them, feeding them, watching them, and replacing those that die.
 //!
-//! A worker gets its next task while it works on the one before, so it never waits for this process. It works in order;
-//! so the task that it was given first is to blame when it dies or takes too long, and the others go to its successor.
-//! An engine is a worker that has many tasks at once and finishes them in any order; it must not die.
+//! A worker gets its next tasks while it is still working, so it never waits for this process. It works through them in
+//! order, so when it dies or takes too long, its oldest task is to blame, and the others go to the next worker. An
+//! engine is a worker that has many tasks at once and finishes them in any order; if it dies, the run fails.
 
 use crate::row::{Row, RowError, RowNote, Task};
 use polyhaul::options::Cancel;
@@ -16,21 +16,21 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often deadlines and cancellation are looked at.
+/// How often deadlines and cancellation are checked.
 const STEP: Duration = Duration::from_millis(50);
-/// How long cancelled workers may take to clean up.
+/// How long workers may take to clean up after a cancellation.
 const GRACE: Duration = Duration::from_secs(3);
-/// Settings of glibc's allocator: up to 64 MB that were freed are kept for the next asset, where giving them back and
-/// fetching them again would cost page faults.
+/// Settings of glibc's allocator: keep up to 64 MB of freed memory for the next asset, because returning it to the
+/// system and getting it back would cost page faults.
 const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_TRIM_THRESHOLD_", "67108864"), ("MALLOC_MMAP_THRESHOLD_", "33554432")];
-/// How long rows may wait for others.
+/// How long to wait after each group of rows, so that more can accumulate.
 const PAUSE: Duration = Duration::from_millis(1);
-/// The most bytes of rows that are taken at a time.
+/// The maximum number of bytes of rows read at a time.
 const LISTEN_BYTES: usize = 64 << 10;
-/// How much of a dead worker's last words is kept, in bytes.
+/// How many bytes of a worker's standard error are kept for the message if it dies.
 const LAST_WORDS_BYTES: usize = 2000;
 
-/// How a worker is started.
+/// The command that starts a worker.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
     /// The program.
@@ -39,13 +39,13 @@ pub struct WorkerCommand {
     pub arguments: Vec<OsString>,
 }
 
-/// A row that is there: its line as a worker wrote it, which goes to the log unchanged, or one made for a worker that
-/// died.
+/// A finished row: either the line that a worker wrote, which goes to the log unchanged, or a row created for a worker
+/// that died.
 #[derive(Debug)]
 pub enum DoneRow {
-    /// A worker's.
+    /// Written by a worker.
     Line(RowNote, String),
-    /// This process's.
+    /// Created by this process.
     Made(Box<Row>),
 }
 
@@ -72,7 +72,7 @@ impl DoneRow {
         }
     }
 
-    /// The asset's name, and how long it took in seconds.
+    /// The asset's name, and the duration in seconds.
     pub fn asset(&self) -> (&str, f64) {
         match self {
             DoneRow::Line(note, _) => (&note.asset, note.seconds),
@@ -81,32 +81,32 @@ impl DoneRow {
     }
 }
 
-/// What a pool's workers are like.
+/// How many workers a pool has, how many tasks they get, and their exit codes.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How many there are.
+    /// The number of workers.
     pub workers: usize,
-    /// How many tasks each has at a time, at most.
+    /// The maximum number of tasks per worker at a time.
     pub tasks: usize,
-    /// Up to how many bytes of sources a worker has more than two tasks, so that it does not sit on work that others
-    /// could do.
+    /// A worker gets more than two tasks only while their sources have fewer bytes than this in total, so that it does
+    /// not hold on to work that others could do.
     pub bytes: u64,
     /// Whether it is an engine.
     pub is_engine: bool,
     /// The exit code of a worker that needed more memory than its task allowed.
     pub memory_code: i32,
-    /// The exit code of a worker that cannot be started with these arguments: the run's end.
+    /// The exit code of a worker that rejects its arguments, which ends the run.
     pub usage_code: i32,
 }
 
 impl Limits {
-    /// Whether a worker that has so many tasks, and so many bytes of sources, may have one more.
+    /// Whether a worker with this many tasks and bytes of sources may get another task.
     fn has_room(&self, tasks: usize, bytes: u64) -> bool {
         tasks < self.tasks && (tasks < 2 || bytes < self.bytes)
     }
 }
 
-/// Worker processes.
+/// A pool of worker processes.
 pub struct Pool {
     command: WorkerCommand,
     limits: Limits,
@@ -117,25 +117,25 @@ pub struct Pool {
 }
 
 struct Worker {
-    /// Which process it is, of all that were started.
+    /// Counts the processes that the pool has started.
     number: u64,
     child: Child,
-    /// `None` once it gets nothing more.
+    /// `None` once it gets no more tasks.
     tasks: Option<ChildStdin>,
-    /// The first one is being worked on.
+    /// The worker is currently working on the first one.
     outstanding: VecDeque<Task>,
-    /// The sizes of their sources, in sum.
+    /// The total size of their sources.
     bytes: u64,
-    /// Since when.
+    /// When it started the first one.
     since: Instant,
-    /// The task for which it was ended, because that took too long.
+    /// The task that exceeded its timeout, for which the worker was killed.
     late: Option<u64>,
     last_words: Option<JoinHandle<String>>,
 }
 
 enum Event {
     Rows(u64, Vec<DoneRow>),
-    /// It printed something else.
+    /// A line that is not a row.
     Noise(String),
     End(u64),
 }
@@ -147,12 +147,12 @@ impl Pool {
         Pool { command, limits, workers: Vec::new(), events, sender, started: 0 }
     }
 
-    /// Has tasks done until `tasks` has no more for now, and all are done; workers stay. Passes their rows to `done` as
-    /// they come. A cancelled run ends its workers; their tasks have no rows.
+    /// Runs tasks until `tasks` returns `None` and all of them are done. The workers keep running. Passes rows to
+    /// `done` as they arrive. Cancellation ends the workers; their tasks get no rows.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] if workers cannot be started, or an engine died; [`ErrorKind::Cancelled`]; those of `done`,
-    /// which is called with no rows, too, several times a second.
+    /// [`ErrorKind::Io`] if workers cannot be started or an engine died; [`ErrorKind::Usage`] if a worker rejects its
+    /// arguments; [`ErrorKind::Cancelled`]; errors of `done`, which is also called several times a second without rows.
     pub fn run(
         &mut self,
         tasks: &mut dyn Iterator<Item = Task>,
@@ -193,13 +193,13 @@ impl Pool {
         }
     }
 
-    /// Gives each worker as many tasks as it may have.
+    /// Fills up the tasks of each worker.
     fn feed(&mut self, again: &mut VecDeque<Task>, tasks: &mut dyn Iterator<Item = Task>) -> Result<()> {
         self.workers.retain_mut(|worker| !worker.died_idle());
         for number in 0..self.limits.workers {
             let worker = self.workers.get(number);
             let (have, mut bytes) = worker.map_or((0, 0), |worker| (worker.outstanding.len(), worker.bytes));
-            // Small assets cost one message for several.
+            // Send tasks in bundles, to save messages when assets are small.
             if have > 2 && (have > self.limits.tasks / 2 || bytes > self.limits.bytes / 2) {
                 continue;
             }
@@ -242,7 +242,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Rows arrived: those of tasks that the worker had.
+    /// Handles rows that arrived; returns those of the worker's outstanding tasks.
     fn finished(&mut self, number: u64, mut rows: Vec<DoneRow>) -> Vec<DoneRow> {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.number == number) else { return Vec::new() };
         rows.retain(|row| {
@@ -255,7 +255,7 @@ impl Pool {
         rows
     }
 
-    /// A worker died: its first task has failed, the others are done again.
+    /// Handles the end of a worker: its first task has failed, the others are repeated.
     fn ended(&mut self, number: u64, again: &mut VecDeque<Task>) -> Result<Vec<DoneRow>> {
         let Some(place) = self.workers.iter().position(|worker| worker.number == number) else { return Ok(Vec::new()) };
         let mut worker = self.workers.remove(place);
@@ -270,7 +270,7 @@ impl Pool {
         if code == Some(self.limits.usage_code) {
             return Err(Error::new(ErrorKind::Usage, format!("a worker cannot be started: {words}")));
         }
-        // One that finished its task while it was ended for it, or that had none, costs nothing.
+        // If it finished the late task just before it was killed, or had no task, no task is to blame.
         let first = worker.outstanding.front().map(|task| task.id);
         let is_innocent = worker.late.is_some_and(|late| Some(late) != first);
         let blamed = if is_innocent { None } else { worker.outstanding.pop_front() };
@@ -284,26 +284,27 @@ impl Pool {
             Row::failed(&task, "asset-timeout", format!("not finished after {limit} s (--asset-timeout)"))
         } else if code == Some(self.limits.memory_code) {
             let limit = task.memory.unwrap_or(0);
-            Row::failed(&task, "asset-memory", format!("needs more than {limit} bytes of memory (--asset-memory)"))
+            Row::failed(&task, "asset-memory", format!("needed more than {limit} bytes of memory (--asset-memory)"))
         } else {
             Row::failed(&task, "crash", format!("its worker {how}"))
         };
         Ok(vec![DoneRow::Made(Box::new(Row { seconds, started: crate::now() - seconds, ..row }))])
     }
 
-    /// Ends workers whose task takes too long.
+    /// Kills workers whose current task has exceeded its timeout.
     fn end_the_late(&mut self) {
         for worker in &mut self.workers {
             let Some(Task { id, timeout: Some(limit), .. }) = worker.outstanding.front() else { continue };
             if !self.limits.is_engine && worker.late.is_none() && worker.since.elapsed().as_secs_f64() > *limit {
                 worker.late = Some(*id);
-                // If it ended by itself, that shows as well.
+                // An error means that it has already ended, which is handled as well.
                 let _ = worker.child.kill();
             }
         }
     }
 
-    /// Ends all workers: after their input has ended if all is well, and otherwise soon.
+    /// Ends all workers by closing their input and, unless all is well, with a signal. Kills those that do not end in
+    /// time.
     fn end(&mut self, is_well: bool) {
         for worker in &mut self.workers {
             worker.tasks = None;
@@ -328,7 +329,7 @@ impl Pool {
 }
 
 impl Worker {
-    /// Whether it ended without a task, which is nobody's fault: the next task gets another one.
+    /// Whether it ended while it had no task. No task is to blame; the next one starts a new worker.
     fn died_idle(&mut self) -> bool {
         self.outstanding.is_empty() && !matches!(self.child.try_wait(), Ok(None))
     }
@@ -345,22 +346,22 @@ impl Worker {
         self.bytes = bundle.iter().fold(self.bytes, |bytes, task| bytes.saturating_add(task.bytes));
         self.outstanding.extend(bundle);
         if let Some(tasks) = &mut self.tasks {
-            // If it is dead, its end is the next event, and the task is given to another one.
+            // If the worker is dead, its end is the next event, and the task goes to another one.
             let _ = tasks.write_all(&line).and_then(|()| tasks.flush());
         }
         Ok(())
     }
 }
 
-/// Its workers have nothing to do any more, and end with their input.
+/// Closes the input of the workers, which ends them.
 impl Drop for Pool {
     fn drop(&mut self) {
         self.end(true);
     }
 }
 
-/// Passes on what a worker prints: all that is there, at most once a millisecond, since being woken for each row takes
-/// the workers' time when assets are small.
+/// Passes on the rows that a worker prints, at most once per millisecond: for small assets, waking up for each row
+/// would take CPU time from the workers.
 fn listen(number: u64, rows: Option<impl Read>, events: &Sender<Event>) {
     let Some(rows) = rows else { return };
     let mut rows = BufReader::with_capacity(LISTEN_BYTES, rows);
@@ -386,7 +387,7 @@ fn listen(number: u64, rows: Option<impl Read>, events: &Sender<Event>) {
     let _ = events.send(Event::End(number));
 }
 
-/// The end of what a worker writes to standard error, in one line.
+/// Returns the end of a worker's standard error, as one line.
 fn collect(words: Option<impl Read>) -> String {
     let (mut kept, mut block) = (Vec::new(), [0; 4096]);
     let Some(mut words) = words else { return String::new() };
@@ -401,8 +402,8 @@ fn collect(words: Option<impl Read>) -> String {
 fn how_it_ended(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.signal(), status.code()) {
-        (Some(9), _) => "was killed (signal 9), for example by the system because memory ran out".into(),
-        (Some(signal), _) => format!("was ended by signal {signal}"),
+        (Some(9), _) => "was killed (signal 9), possibly because the system ran out of memory".into(),
+        (Some(signal), _) => format!("was terminated by signal {signal}"),
         (None, code) => format!("ended with exit code {}", code.unwrap_or(-1)),
     }
 }
@@ -416,7 +417,7 @@ fn how_it_ended(status: ExitStatus) -> String {
 #[cfg(unix)]
 fn ask_to_end(child: &Child) {
     let Ok(id) = i32::try_from(child.id()) else { return };
-    // SAFETY: a system call without memory. The process is our child and was not waited for, so its number is its own.
+    // SAFETY: the call accesses no memory. The child has not been waited for, so its ID cannot have been reused.
     unsafe { libc::kill(id, libc::SIGTERM) };
 }
 
@@ -431,7 +432,7 @@ fn internal(message: &str) -> Error {
 mod tests {
     use super::*;
 
-    /// A worker that is a line of shell, which has `$id` and `$asset` of each task.
+    /// A pool whose workers are shell scripts, with `$id` and `$asset` of each task.
     fn pool(script: &str, is_engine: bool, tasks: usize, bytes: u64) -> Pool {
         let read = r#"while read -r line; do id=${line#*\"id\":}; id=${id%%,*}; asset=${line#*\"asset\":\"}; asset=${asset%%\"*};"#;
         let arguments = ["-c".into(), format!("{read} {script}; done").into()].to_vec();
@@ -445,7 +446,7 @@ mod tests {
         (0..count).map(|id| Task { id, asset: format!("a{id}"), bytes: 1 << 20, ..Task::default() })
     }
 
-    /// The kinds of all rows by number; an empty one is a success.
+    /// The kind of error of each row by task ID; empty for a success.
     fn run(pool: &mut Pool, tasks: &mut dyn Iterator<Item = Task>) -> Result<Vec<(u64, String)>> {
         let mut rows = Vec::new();
         pool.run(tasks, &Cancel::default(), &mut |done| {
@@ -495,7 +496,7 @@ mod tests {
         assert!(error.to_string().contains("oops"), "{error}");
     }
 
-    /// An engine spreads its tasks itself: whatever their sizes, it has many.
+    /// An engine distributes its tasks itself, so it gets many, whatever their sizes.
     #[test]
     fn an_engine_has_many_large_tasks() {
         let limits = |bytes| Limits { workers: 1, tasks: 100, bytes, is_engine: false, memory_code: 86, usage_code: 2 };

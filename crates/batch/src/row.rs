@@ -1,4 +1,4 @@
-//! Tasks and rows: what a worker gets and what it returns, one JSON object per line each.
+//! Tasks and rows: the input and output of a worker, one JSON object per line.
 
 use polyhaul::place;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use std::path::Path;
 /// One attempt at an asset, to be made by a worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its number in this run; its row has the same.
+    /// Its number in this run, repeated in its row.
     pub id: u64,
     /// The asset's name: its path below the folder it was found in.
     pub asset: String,
@@ -19,64 +19,64 @@ pub struct Task {
     pub output: String,
     /// The folder or URL of all outputs.
     pub folder: String,
-    /// Which attempt this is, from 1 on.
+    /// The number of this attempt, starting at 1.
     pub attempt: u32,
-    /// How many threads may work on it.
+    /// The maximum number of threads.
     pub threads: usize,
-    /// The size of the source in bytes, as it was listed.
+    /// The size of the source in bytes, from the listing.
     pub bytes: u64,
-    /// Its tag or time, as it was listed: a source that changes afterwards is another one for the next run.
+    /// Its ETag or modification time, from the listing. If the source changes later, the next run converts it again.
     pub version: String,
     /// The hash of the options, in hexadecimal digits.
     pub options: String,
-    /// Bytes of memory after which the worker gives up; `None` if it may take what there is.
+    /// The memory limit of the worker in bytes; `None` for no limit.
     pub memory: Option<u64>,
-    /// Seconds after which the worker is ended.
+    /// The time limit in seconds, after which the worker is killed; `None` for no limit.
     pub timeout: Option<f64>,
 }
 
-/// What became of one attempt at an asset.
+/// The result of one attempt at an asset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
-    /// The number of the task, in the run that made it.
+    /// The number of the task in its run.
     pub id: u64,
     /// The asset's name.
     pub asset: String,
-    /// Which attempt it was, from 1 on.
+    /// The number of the attempt, starting at 1.
     pub attempt: u32,
-    /// What was read: a path or a URL, without credentials.
+    /// The path or URL of the source, without credentials.
     pub source: String,
-    /// A tag or a time that changes with the source's content.
+    /// An ETag or modification time that changes with the source's content.
     pub source_version: String,
     /// The size of the source in bytes.
     pub source_bytes: u64,
     /// A hash of the options, in hexadecimal digits.
     pub options: String,
-    /// The files that were written, the asset itself first. Empty if the attempt failed.
+    /// The files written, the converted asset first. Empty if the attempt failed.
     pub outputs: Vec<RowOutput>,
-    /// When it began, in seconds since 1970.
+    /// The start time, in seconds since 1970.
     pub started: f64,
-    /// How long it took, in seconds.
+    /// The duration in seconds.
     pub seconds: f64,
-    /// The same by phase: `read`, `transform`, `write`.
+    /// Seconds by phase: `read`, `transform`, `write`.
     pub phases: BTreeMap<String, f64>,
-    /// What limited it, in words.
+    /// The bottleneck, in words; `None` if unknown.
     pub verdict: Option<String>,
-    /// The most memory that its worker had meanwhile, in bytes; `None` if the system does not say.
+    /// The worker's peak memory during the attempt, in bytes; `None` if the system does not report it.
     pub peak_bytes: Option<u64>,
-    /// How many warnings there were, by kind.
+    /// The number of warnings by kind.
     pub warnings: BTreeMap<String, u64>,
     /// Why it failed; `None` if it succeeded.
     pub error: Option<RowError>,
-    /// Which process did it.
+    /// The process that made the attempt, as `HOST:PID`.
     pub worker: String,
 }
 
-/// A file that was written.
+/// An output file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowOutput {
-    /// Its path below the outputs' folder, with slashes.
+    /// Its path relative to the output folder, with slashes.
     pub path: String,
     /// Its size in bytes.
     pub bytes: u64,
@@ -88,28 +88,29 @@ pub struct RowOutput {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RowError {
-    /// The kind: those of [`polyhaul::ErrorKind`], and `crash`, `asset-memory`, `asset-timeout`.
+    /// The kind: a name of [`polyhaul::ErrorKind`], `crash`, `asset-memory`, `asset-timeout`, or `engine` if a task of
+    /// an engine failed as a whole.
     pub kind: String,
     /// The message.
     pub message: String,
-    /// The file in which it was found.
+    /// The file with the error.
     pub file: Option<String>,
-    /// The line in it, from 1 on.
+    /// The line in that file, starting at 1.
     pub line: Option<u64>,
-    /// The column in that line, from 1 on.
+    /// The column in that line, starting at 1.
     pub column: Option<u64>,
-    /// The place in bytes from the beginning.
+    /// The byte offset in that file.
     pub offset: Option<u64>,
 }
 
 impl Row {
-    /// The row of a task that failed without one of its own.
+    /// Creates a row for a task whose worker failed to write one.
     pub fn failed(task: &Task, kind: &str, message: impl Into<String>) -> Row {
         let error = RowError { kind: kind.into(), message: message.into(), ..RowError::default() };
         Row { error: Some(error), ..Row::new(task) }
     }
 
-    /// What the row of a task has whatever becomes of it.
+    /// Creates a row with the fields that are known before the attempt.
     pub fn new(task: &Task) -> Row {
         Row {
             id: task.id,
@@ -124,7 +125,7 @@ impl Row {
     }
 }
 
-/// The part of a row that a run looks at while it goes on.
+/// The part of a row that a run needs while it is in progress.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RowNote {
     /// See [`Row::id`].
@@ -138,7 +139,7 @@ pub struct RowNote {
 }
 
 impl RowError {
-    /// The message with its place: `chair.obj:7:3: expected 3 numbers`.
+    /// The message with its location: `chair.obj:7:3: expected 3 numbers`.
     pub fn in_words(&self) -> String {
         let mut place = self.file.clone().unwrap_or_default();
         for number in [self.line, self.column].into_iter().flatten() {
@@ -148,7 +149,8 @@ impl RowError {
     }
 }
 
-/// The part of a row that tells what is done, without copies: a million of them are read at every start.
+/// The part of a row that is needed to find finished assets, borrowed from the line: each run may read a million of
+/// them when it starts.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct RowHeader<'a> {
@@ -177,7 +179,7 @@ pub struct RowHeader<'a> {
     pub error: Option<ErrorHeader<'a>>,
 }
 
-/// The part of a [`RowOutput`] that is compared.
+/// The part of a [`RowOutput`] that is needed to check that the output still exists.
 #[derive(Debug, Deserialize)]
 pub struct OutputHeader<'a> {
     /// See [`RowOutput::path`].
@@ -187,7 +189,7 @@ pub struct OutputHeader<'a> {
     pub bytes: u64,
 }
 
-/// The part of a [`RowError`] that is counted.
+/// The part of a [`RowError`] that is needed for counting.
 #[derive(Debug, Deserialize)]
 pub struct ErrorHeader<'a> {
     /// See [`RowError::kind`].

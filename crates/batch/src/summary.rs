@@ -1,4 +1,4 @@
-//! What the rows of a library say in sum. The text about it is made elsewhere.
+//! Totals over the rows of a library, without any formatting.
 
 use crate::hash::{ByHash, attempt_hash, name_hash};
 use crate::log::read_rows;
@@ -9,14 +9,14 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-/// How many of the slowest assets are named.
+/// How many of the slowest assets to list.
 const SLOWEST: usize = 10;
-/// How many failed assets of each kind are named.
+/// How many failed assets of each kind to list.
 const EXAMPLES: usize = 20;
-/// How many intervals the time of the runs is divided into.
+/// The number of intervals for [`Summary::rates`].
 const INTERVALS: usize = 60;
 
-/// What the rows of a library say in sum.
+/// Totals over the rows of a library.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
@@ -26,32 +26,32 @@ pub struct Summary {
     pub failed: u64,
     /// Attempts at all assets.
     pub attempts: u64,
-    /// Bytes read by successful attempts.
+    /// Bytes read by the last attempts that succeeded.
     pub bytes_in: u64,
-    /// Bytes written by them.
+    /// Bytes written by the last attempts that succeeded.
     pub bytes_out: u64,
-    /// Seconds of work, over all workers.
+    /// Seconds of work, summed over all workers.
     pub worker_seconds: f64,
-    /// When the first attempt began and the last one ended, in seconds since 1970.
+    /// When the first attempt started and the last one ended, in seconds since 1970.
     pub span: Option<(f64, f64)>,
-    /// The assets that took longest.
+    /// The assets that took longest, slowest first.
     pub slowest: Vec<SlowAsset>,
-    /// Why the last attempts failed, sorted by frequency.
+    /// Assets whose last attempt failed, grouped by kind of error, the most frequent kind first.
     pub errors: Vec<ErrorGroup>,
-    /// Warnings of successful attempts, by kind.
+    /// The number of warnings of successful attempts, by kind.
     pub warnings: BTreeMap<String, u64>,
-    /// What limited successful attempts, by how many.
+    /// The number of successful attempts by bottleneck.
     pub verdicts: BTreeMap<String, u64>,
-    /// Bytes read per second, over equal parts of the time from the first attempt to the last.
+    /// Bytes read per second, in equal intervals of [`Summary::span`].
     pub rates: Vec<f64>,
-    /// Outputs that are pictures, for thumbnails.
+    /// Paths of output pictures, for thumbnails.
     #[serde(skip)]
     pub pictures: Vec<String>,
-    /// Lines of the log that are damaged.
+    /// The number of damaged lines in the log.
     pub damaged_lines: u64,
 }
 
-/// An asset that took long.
+/// A slow asset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SlowAsset {
     /// Its name.
@@ -62,20 +62,20 @@ pub struct SlowAsset {
     pub bytes: u64,
 }
 
-/// Assets that failed for the same kind of reason.
+/// Assets that failed with the same kind of error.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ErrorGroup {
-    /// The kind.
+    /// The kind of error.
     pub kind: String,
-    /// How many there are.
+    /// The number of assets.
     pub count: u64,
-    /// Some of them: the asset, and the message with its place.
+    /// Some of the assets, each with its message and location.
     pub examples: Vec<(String, String)>,
 }
 
 /// The last attempt at an asset.
 struct Last {
-    /// The kind of its error, as a number, from 1 on; 0 if it succeeded.
+    /// The kind of its error as a number starting at 1; 0 if it succeeded.
     kind: u32,
     bytes_in: u64,
     bytes_out: u64,
@@ -152,7 +152,7 @@ impl Summary {
         self.errors.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.kind.cmp(&b.kind)));
     }
 
-    /// Sums what was read by when it was done.
+    /// Adds up the bytes of each interval. An asset counts in the interval in which it was finished.
     fn add_rates(&mut self, ends: &[(f64, u64)]) {
         let Some((start, end)) = self.span.filter(|(start, end)| end > start) else { return };
         let step = (end - start) / INTERVALS as f64;
@@ -175,7 +175,7 @@ impl Last {
             kinds.push(ErrorGroup { kind: error.kind.clone(), count: 0, examples: Vec::new() });
         }
         let examples = &mut kinds[number].examples;
-        // Some of them may succeed later.
+        // Keep spares: some of these assets may succeed later.
         if examples.len() < 4 * EXAMPLES {
             examples.push((row.asset.clone(), error.in_words()));
         }

@@ -3,10 +3,10 @@
 use crate::row::{Row, Task};
 use std::io::{self, BufRead, Write};
 
-/// Works on the tasks of `input`, one after the other, and writes their rows to `output`, until the input ends.
+/// Reads tasks from `input`, runs them one at a time, and writes their rows to `output`, until the input ends.
 ///
 /// # Errors
-/// Errors of the pipes; `InvalidData` for a line that is no task.
+/// Errors of reading and writing; `InvalidData` for a line that is not a task.
 ///
 /// ```
 /// use polyhaul_batch::{Row, Task, serve};

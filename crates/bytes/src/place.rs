@@ -1,8 +1,8 @@
-//! Places: paths of the file system and URLs, asked the same questions.
+//! Places: paths in the file system and URLs, with the same operations for both.
 //!
-//! A URL is a path that begins with `s3://`, `gs://`, `az://`, `http://` or `https://`; `Path::join`, `parent` and
+//! A URL is a path that starts with `s3://`, `gs://`, `az://`, `http://` or `https://`; `Path::join`, `parent` and
 //! `file_name` work on it. It has no links, so the real path of a URL is its text without `.` and `..`. It is a folder
-//! if it ends in a slash or has nothing after its bucket. Opening and writing are in `source` and `sink`.
+//! if it ends with a slash or has nothing after its bucket. `source` and `sink` open and write places.
 
 use crate::remote;
 use crate::stop::Stop;
@@ -13,19 +13,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
 
-/// What is at a place.
+/// Information about a file, object or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlaceInfo {
     /// Its kind.
     pub kind: PlaceKind,
-    /// Its size in bytes; `None` for a folder, or if a web server does not say it.
+    /// Its size in bytes; `None` for a folder, or if a web server does not report it.
     pub bytes: Option<u64>,
-    /// What changes with its content: a tag, or the time of the last change.
+    /// An ETag or modification time that changes with the content.
     pub version: Option<String>,
 }
 
-/// Kinds of what is at a place.
+/// The kind of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceKind {
     /// A regular file or an object.
@@ -40,19 +40,19 @@ pub enum PlaceKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListedObject {
-    /// Its path below the folder.
+    /// Its path relative to the folder.
     pub name: PathBuf,
-    /// What is known about it.
+    /// Its kind, size and version.
     pub found: PlaceInfo,
 }
 
-/// The scheme of a URL, and what follows it.
+/// Splits a URL into its scheme and the rest.
 fn split(path: &Path) -> Option<(&str, &str)> {
     let (scheme, rest) = path.to_str()?.split_once("://")?;
     SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)).then_some((scheme, rest))
 }
 
-/// Whether a path is a URL of a kind that can be opened.
+/// Whether a path is a URL with a supported scheme.
 ///
 /// ```
 /// use polyhaul_bytes::place::is_url;
@@ -63,23 +63,23 @@ pub fn is_url(path: &Path) -> bool {
     split(path).is_some()
 }
 
-/// Refuses what looks like a URL of another kind, unless a folder has that name.
+/// Rejects URLs with other schemes, unless a folder of that name exists.
 pub(crate) fn check_scheme(path: &Path) -> io::Result<()> {
     let Some((scheme, _)) = path.to_str().and_then(|text| text.split_once("://")) else { return Ok(()) };
     let is_name = scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if is_name && !Path::new(&format!("{scheme}:")).exists() {
-        let message = format!("URLs of {scheme}:// are not supported: use s3, gs, az, http or https");
+        let message = format!("{scheme}:// URLs are not supported: use s3, gs, az, http or https");
         return Err(io::Error::new(io::ErrorKind::Unsupported, message));
     }
     Ok(())
 }
 
-/// The path as messages show it: a web address without user information, query and fragment, which may be secret.
+/// The path for messages: web addresses without user information, query and fragment, which may contain secrets.
 pub fn shown(path: &Path) -> String {
     public(path).display().to_string()
 }
 
-/// The path without anything secret.
+/// The path without secrets: see [`shown`].
 pub fn public(path: &Path) -> PathBuf {
     match split(path) {
         Some((scheme, rest)) if scheme.len() >= "http".len() => {
@@ -92,7 +92,7 @@ pub fn public(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a path is a folder: a URL is asked nothing.
+/// Whether a path is a folder. For a URL, this depends only on its text.
 pub fn is_folder(path: &Path) -> bool {
     match split(path) {
         Some((_, rest)) => rest.ends_with('/') || !rest.contains('/'),
@@ -100,10 +100,10 @@ pub fn is_folder(path: &Path) -> bool {
     }
 }
 
-/// What is at a place; links are followed.
+/// Looks up a place, following links.
 ///
 /// # Errors
-/// `NotFound` and others of the system or the store.
+/// `NotFound`; errors of the system or the store.
 pub fn find(path: &Path) -> io::Result<PlaceInfo> {
     const FOLDER: PlaceInfo = PlaceInfo { kind: PlaceKind::Folder, bytes: None, version: None };
     if is_url(path) {
@@ -123,7 +123,7 @@ fn nanoseconds(time: SystemTime) -> u128 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos())
 }
 
-/// Whether there is a regular file or an object.
+/// Whether a path is a regular file or an object.
 pub fn is_file(path: &Path) -> bool {
     find(path).is_ok_and(|found| found.kind == PlaceKind::File)
 }
@@ -131,20 +131,20 @@ pub fn is_file(path: &Path) -> bool {
 /// The path without links, `.` and `..`. A URL need not exist.
 ///
 /// # Errors
-/// Errors of the system; `InvalidInput` for a URL that leads above its bucket.
+/// Errors of the system; `InvalidInput` for a URL that goes above its bucket.
 pub fn real(path: &Path) -> io::Result<PathBuf> {
     if !is_url(path) {
         return path.canonicalize();
     }
-    cleaned(path).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it leads above its bucket"))
+    cleaned(path).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the URL goes above its bucket"))
 }
 
-/// The absolute path; a URL is one.
+/// The absolute path. URLs are already absolute.
 pub fn absolute(path: &Path) -> PathBuf {
     if is_url(path) { path.to_path_buf() } else { std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()) }
 }
 
-/// A path without `.` and `..`; `None` if it leads above its beginning.
+/// A path without `.` and `..`; `None` if it goes above its start.
 pub fn cleaned(path: &Path) -> Option<PathBuf> {
     let (root, rest) = match split(path) {
         Some((scheme, rest)) => {
@@ -170,7 +170,7 @@ pub fn cleaned(path: &Path) -> Option<PathBuf> {
     Some(clean)
 }
 
-/// The objects below a URL that is a folder, ordered by name; those in subfolders if `is_recursive`.
+/// Lists the objects in a folder URL, sorted by name. Includes subfolders if `is_recursive`.
 ///
 /// # Errors
 /// `Unsupported` for web servers and without the feature `cloud`; errors of the store.
@@ -178,7 +178,7 @@ pub fn list_objects(folder: &Path, is_recursive: bool) -> io::Result<Vec<ListedO
     remote::list(&url_text(folder)?, is_recursive, &Stop::default())
 }
 
-/// Removes a file or an object; one that is not there is no error.
+/// Removes a file or an object. It is not an error if it does not exist.
 ///
 /// # Errors
 /// `Unsupported` for web servers and without the feature `cloud`; errors of the system or the store.
@@ -188,7 +188,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// A URL as text; on Windows, joining paths adds backslashes to it.
+/// A URL as text, with slashes: on Windows, joining paths adds backslashes.
 pub(crate) fn url_text(path: &Path) -> io::Result<String> {
     let text: OsString = path.into();
     let text = text.into_string().map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "the URL is not UTF-8"))?;

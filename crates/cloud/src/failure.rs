@@ -1,11 +1,11 @@
-//! Failures of requests, in words that name the request and hide credentials.
+//! Failed requests: messages that name the request and hide credentials.
 
 use object_store::Error as StoreError;
 use reqwest::StatusCode;
 use std::error::Error;
 use std::io;
 
-/// The longest part of a server's answer in a message, in bytes.
+/// The maximum length of a reason, in bytes.
 const LONGEST_REASON_BYTES: usize = 200;
 
 /// Why a request failed.
@@ -13,27 +13,27 @@ const LONGEST_REASON_BYTES: usize = 200;
 pub(crate) struct Failure {
     pub(crate) kind: io::ErrorKind,
     pub(crate) reason: String,
-    /// Whether the same request may succeed later.
+    /// Whether the same request may succeed if repeated.
     pub(crate) is_temporary: bool,
 }
 
 impl Failure {
-    /// One that will not go away.
+    /// A permanent failure.
     pub(crate) fn new(kind: io::ErrorKind, reason: impl Into<String>) -> Failure {
         Failure { kind, reason: reason.into(), is_temporary: false }
     }
 
-    /// The object is another one than at the first request.
+    /// The object has changed since the first request.
     pub(crate) fn changed() -> Failure {
         Failure::new(io::ErrorKind::InvalidData, "the object changed while it was being read")
     }
 
-    /// A body that ended too early, or whose connection broke.
+    /// A body was cut short, or the connection broke.
     pub(crate) fn body(error: &dyn Error) -> Failure {
         Failure { kind: io::ErrorKind::UnexpectedEof, reason: reason(error), is_temporary: true }
     }
 
-    /// A failed request to a bucket, which was repeated already.
+    /// A failed request to a bucket, which `object_store` has already retried.
     pub(crate) fn of_store(error: &StoreError) -> Failure {
         let kind = match error {
             StoreError::NotFound { .. } => io::ErrorKind::NotFound,
@@ -50,7 +50,8 @@ impl Failure {
         failure
     }
 
-    /// The same of a request whose answer has a body, which may have been cut off: that was not repeated.
+    /// Like [`Failure::of_store`], for a request whose response has a body: `object_store` does not retry if the body
+    /// is cut short.
     pub(crate) fn of_answer(error: &StoreError) -> Failure {
         let failure = Failure::of_store(error);
         Failure { is_temporary: failure.kind == io::ErrorKind::Other, ..failure }
@@ -63,7 +64,7 @@ impl Failure {
         Failure { kind, reason: reason(error), is_temporary }
     }
 
-    /// An answer of a web server that is no success.
+    /// An unsuccessful status from a web server.
     pub(crate) fn of_status(status: StatusCode) -> Failure {
         let kind = match status {
             StatusCode::NOT_FOUND | StatusCode::GONE => io::ErrorKind::NotFound,
@@ -72,10 +73,10 @@ impl Failure {
         };
         let is_temporary =
             status.is_server_error() || [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT].contains(&status);
-        Failure { kind, reason: format!("the server answered {status}"), is_temporary }
+        Failure { kind, reason: format!("the server responded with {status}"), is_temporary }
     }
 
-    /// As an error of `request`, such as `GET bytes 0-99`. The name of the object is put before it by others.
+    /// Converts to an error of `request`, such as `GET`. The caller adds the name of the object.
     pub(crate) fn into_io(self, request: &str) -> io::Error {
         let hint = match self.kind {
             io::ErrorKind::PermissionDenied => {
@@ -88,7 +89,7 @@ impl Failure {
     }
 }
 
-/// What went wrong, in one line and without what may be secret.
+/// The error and its causes on one line, without secrets.
 fn reason(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -99,15 +100,15 @@ fn reason(error: &dyn Error) -> String {
         }
         cause = inner.source();
     }
-    // The libraries write all their settings before the server's answer.
+    // The libraries print all their settings before the server's response.
     if let Some(at) = text.rfind("status code: ") {
         let answer = &text[at + "status code: ".len()..];
-        text = format!("the server answered {answer}");
+        text = format!("the server responded with {answer}");
     }
     scrubbed(&text)
 }
 
-/// One line, without the user information and the query of the URLs in it, shortened.
+/// Joins the text into one line, removes user information and queries from URLs, and shortens it.
 fn scrubbed(text: &str) -> String {
     let mut clean = String::new();
     for word in text.split_whitespace() {

@@ -1,15 +1,15 @@
 //! Objects in stores, by URL: `s3://bucket/key`, `gs://bucket/key`, `az://container/key`, `http(s)://host/path`.
 //!
-//! - [`open`]: an [`Object`], whose ranges several threads read while the next ones are fetched.
-//! - [`Upload`]: an object that appears when it is complete, or not at all.
-//! - [`stat`], [`list`], [`remove`]: what is there.
+//! - [`open`]: an [`Object`] that several threads can read while the next ranges are fetched.
+//! - [`Upload`]: writes an object that becomes visible only when complete.
+//! - [`stat`], [`list`], [`remove`]: look up, list and remove objects.
 //!
-//! It never interprets the bytes, and never shows a credential: messages name objects without user information and
-//! query. It is the one part of polyhaul that uses `async` code, on one thread of its own that starts with the first
-//! request and lives as long as the process (`engine.rs`); callers wait for it and stay interruptible through
-//! [`Check`]. Where a URL leads is decided in `location.rs`, with which credentials in `settings.rs`.
+//! This crate never interprets the bytes and never shows a credential: messages name objects without user information
+//! and query. It is the only part of polyhaul with `async` code, which runs on one thread that starts with the first
+//! request and lives as long as the process (`engine.rs`). Callers block, and stay interruptible through [`Check`].
+//! `location.rs` parses URLs; `settings.rs` finds credentials.
 //!
-//! Requests are repeated with growing pauses when a server is overloaded, a connection breaks or a body ends too early.
+//! Requests are retried with exponential backoff if a server is overloaded, a connection breaks or a body is cut short.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -31,5 +31,5 @@ pub use upload::Upload;
 use std::io;
 use std::sync::Arc;
 
-/// Called several times a second while a request is waited for; an error ends the wait.
+/// Called several times a second while waiting for a request; an error ends the wait.
 pub type Check = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;

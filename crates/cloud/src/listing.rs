@@ -12,20 +12,20 @@ use std::io;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// Its name below the URL.
+    /// Its name relative to the URL.
     pub name: String,
-    /// What the store says about it.
+    /// Its size and version.
     pub stat: Stat,
 }
 
-/// The objects below a URL, as if it were a folder, ordered by name; those in subfolders if `is_recursive`.
+/// Lists the objects below a URL as if it were a folder, sorted by name. Includes subfolders if `is_recursive`.
 ///
 /// # Errors
 /// `Unsupported` for web servers; as for [`open`](crate::open).
 pub fn list(url: &str, is_recursive: bool, check: &Check) -> io::Result<Vec<Listed>> {
     let (engine, store) = connect(url, check)?;
     let Store::Bucket(bucket, prefix) = store else {
-        return Err(io::Error::new(io::ErrorKind::Unsupported, "web servers have no folders that can be listed"));
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "cannot list folders on web servers"));
     };
     let found = engine.run(check, async move {
         let some = Some(&prefix).filter(|prefix| !prefix.as_ref().is_empty());

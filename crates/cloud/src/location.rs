@@ -1,7 +1,7 @@
-//! Where a URL leads: the kind of store, the bucket, the key.
+//! The parts of a URL: the kind of store, the bucket, the key.
 //!
-//! Keys of `s3`, `gs` and `az` are taken literally, as by the stores' own tools: `?`, `#` and `%` are part of a name.
-//! Paths of `http` are percent-encoded where they have to be.
+//! Keys of `s3`, `gs` and `az` are literal, as in the stores' own tools: `?`, `#` and `%` are part of the name. Paths
+//! of `http` are percent-encoded where necessary.
 
 use std::io;
 
@@ -14,23 +14,23 @@ pub(crate) enum StoreKind {
     Web,
 }
 
-/// A place in a store.
+/// A location in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
     pub(crate) kind: StoreKind,
     /// The bucket or container; for the web, the whole URL.
     pub(crate) bucket: String,
-    /// The name in it, without `.`, `..` and empty parts.
+    /// The name in the bucket, without `.`, `..` and empty parts.
     pub(crate) key: String,
 }
 
 impl Location {
-    /// Splits a URL.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// `InvalidInput` if it has no bucket or leads above it, or the scheme is unknown.
+    /// `InvalidInput` if the URL has no bucket or goes above it, or if the scheme is unknown.
     pub(crate) fn parse(url: &str) -> io::Result<Location> {
-        let Some((scheme, rest)) = url.split_once("://") else { return invalid("it is not a URL") };
+        let Some((scheme, rest)) = url.split_once("://") else { return invalid("not a URL") };
         let kind = match scheme.to_ascii_lowercase().as_str() {
             "s3" => StoreKind::S3,
             "gs" => StoreKind::Google,
@@ -39,18 +39,18 @@ impl Location {
                 let key = rest.split_once('/').map_or("", |(_, path)| path).to_owned();
                 return Ok(Location { kind: StoreKind::Web, bucket: url.to_owned(), key });
             }
-            _ => return invalid("its scheme is not one of s3, gs, az, http and https"),
+            _ => return invalid("unknown URL scheme: expected s3, gs, az, http or https"),
         };
         let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
         if bucket.is_empty() {
-            return invalid("it has no bucket: expected, for example, s3://bucket/name.obj");
+            return invalid("the URL has no bucket: expected, for example, s3://bucket/name.obj");
         }
         let mut parts = Vec::new();
         for part in path.split('/') {
             match part {
                 "" | "." => {}
                 ".." if parts.pop().is_some() => {}
-                ".." => return invalid("it leads above its bucket"),
+                ".." => return invalid("the URL goes above its bucket"),
                 part => parts.push(part),
             }
         }

@@ -1,4 +1,4 @@
-//! An object that is read: opened by its first bytes, then fetched a few parts ahead of its readers.
+//! Reading an object: opening it fetches its first bytes; later parts are fetched ahead of the readers.
 
 use crate::Check;
 use crate::engine::{Engine, STEP, engine};
@@ -13,23 +13,23 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What [`open`] finds.
+/// The result of [`open`].
 pub enum Opened {
-    /// An object that is read at any offset.
+    /// An object that can be read at any offset.
     Object(Object),
-    /// A server without ranges: a stream.
+    /// A stream, from a server that does not support ranges.
     Stream(Box<dyn Read + Send>),
 }
 
-/// What a store says about an object.
+/// The size and version of an object, as reported by its store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stat {
-    /// Its size in bytes, if the server says it.
+    /// Its size in bytes, if the server reports it.
     pub bytes: Option<u64>,
-    /// Its tag, which changes with its content.
+    /// Its ETag, which changes with its content.
     pub etag: Option<String>,
-    /// When it was last changed, in the server's words.
+    /// When it was last modified, as text: RFC 3339 for buckets, the header's value for web servers.
     pub modified: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl From<Version> for Stat {
     }
 }
 
-/// An object of known size. Cloning gives another handle on the same one.
+/// An object of known size. Clones are handles to the same object.
 #[derive(Clone)]
 pub struct Object {
     shared: Arc<Shared>,
@@ -51,7 +51,7 @@ struct Shared {
     version: Version,
     size: u64,
     window: Mutex<Window>,
-    /// A part arrived.
+    /// Signaled when a part arrives.
     arrived: Condvar,
     check: Check,
 }
@@ -59,7 +59,7 @@ struct Shared {
 /// Opens an object with its first request, which also fetches the first 256 KiB.
 ///
 /// # Errors
-/// `NotFound`, `PermissionDenied`, `InvalidInput` for a URL that leads nowhere, `TimedOut`; whatever `check` returns.
+/// `NotFound`, `PermissionDenied`, `TimedOut`; `InvalidInput` for an invalid URL; errors of `check`.
 pub fn open(url: &str, check: &Check) -> io::Result<Opened> {
     let (engine, store) = connect(url, check)?;
     let first = {
@@ -71,7 +71,7 @@ pub fn open(url: &str, check: &Check) -> io::Result<Opened> {
         Ok(Answer::Whole(response)) => {
             return Ok(Opened::Stream(Box::new(WholeBody::new(engine, response, check.clone()))));
         }
-        // An empty object has no ranges.
+        // A range request for an empty object fails.
         Err(failure) if failure.kind == io::ErrorKind::Other => {
             let head = engine.run(check, async move { (store.head().await, store) })?;
             match head {
@@ -86,7 +86,7 @@ pub fn open(url: &str, check: &Check) -> io::Result<Opened> {
     Ok(Opened::Object(Object::new(engine, store, bytes, version, check)))
 }
 
-/// What a store says about an object, without reading it.
+/// Looks up the size and version of an object without reading it.
 ///
 /// # Errors
 /// As for [`open`].
@@ -111,20 +111,21 @@ impl Object {
     }
 
     /// Its size in bytes.
-    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[allow(clippy::len_without_is_empty, reason = "no caller needs it")]
     pub fn len(&self) -> u64 {
         self.shared.size
     }
 
-    /// What the store said about it.
+    /// Its size and version when it was opened.
     pub fn stat(&self) -> Stat {
         self.shared.version.clone().into()
     }
 
-    /// Reads at `offset` until `out` is full or the end is met; any number of threads at the same time.
+    /// Reads at `offset` until `out` is full or the object ends. Any number of threads may read at the same time.
     ///
     /// # Errors
-    /// If a request failed for good; `InvalidData` if the object was replaced since it was opened.
+    /// If a request failed after all retries; `InvalidData` if the object has changed since it was opened; errors of
+    /// the check given to [`open`].
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         let left = self.shared.size.saturating_sub(offset);
         let count = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
@@ -145,7 +146,7 @@ impl Object {
             }
             match found {
                 WindowRead::Copied(count) => return Ok(count),
-                WindowRead::Failed(failure) => return Err(failure.into_io(&format!("GET from byte {offset} on"))),
+                WindowRead::Failed(failure) => return Err(failure.into_io(&format!("GET from byte {offset}"))),
                 WindowRead::Pending => {
                     let waited = self.shared.arrived.wait_timeout(window, STEP);
                     window = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -161,7 +162,7 @@ impl Shared {
         self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fetches a part in the background. Its result finds nobody if the object was dropped.
+    /// Fetches a part in the background. The result is discarded if the object has been dropped.
     fn fetch(this: &Arc<Shared>, range: Range<u64>) {
         let (shared, store) = (Arc::downgrade(this), this.store.clone());
         let _ = this.engine.start(async move {

@@ -1,11 +1,12 @@
-//! Credentials, endpoints, timeouts and retries: from the standard environment variables and files.
+//! Credentials, endpoints, timeouts and retries, from the standard environment variables and files.
 //!
 //! S3: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`,
 //! `AWS_SKIP_SIGNATURE`; otherwise the profile `AWS_PROFILE` of `~/.aws/credentials` and `~/.aws/config`; otherwise the
-//! role of the machine, container or pod. Google: `GOOGLE_APPLICATION_CREDENTIALS` and the default credentials of its
-//! tools. Azure: `AZURE_STORAGE_ACCOUNT_NAME` and a key, a token or a managed identity. Values stay here.
+//! role of the machine, container or pod. Google: `GOOGLE_APPLICATION_CREDENTIALS` or the application default
+//! credentials. Azure: `AZURE_STORAGE_ACCOUNT_NAME` and a key, a token or a managed identity. The values never leave
+//! this module.
 //!
-//! The format of the files: <https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html>.
+//! File format: <https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html>.
 
 use crate::location::{Location, StoreKind};
 use object_store::aws::{AmazonS3Builder, resolve_bucket_region};
@@ -18,15 +19,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a connection may take.
+/// The time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long a server may stay silent, unless `POLYHAUL_NETWORK_TIMEOUT` has another number of seconds.
+/// How long a server may be silent, unless `POLYHAUL_NETWORK_TIMEOUT` sets another number of seconds.
 const SILENCE_SECONDS: u64 = 60;
-/// How long a request may take as a whole.
+/// The time limit for a whole request.
 const WHOLE: Duration = Duration::from_secs(600);
-/// How often a request is repeated.
+/// The maximum number of retries of a request.
 pub(crate) const RETRIES: u32 = 5;
-/// The first pause before a repetition; each one is twice as long as the one before.
+/// The pause before the first retry; each later pause is twice as long.
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 fn silence() -> Duration {
@@ -74,7 +75,7 @@ async fn s3(bucket: &str) -> Result<AmazonS3Builder> {
         from_environment.or_else(|| profile.get(key))
     };
     let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retries());
-    // Some stores lack the request that removes many objects; nothing here removes many.
+    // Some stores do not support bulk deletion, and nothing here needs it.
     builder = builder.with_disable_bulk_delete(true);
     if env::var_os("AWS_ACCESS_KEY_ID").is_none()
         && let (Some(id), Some(secret)) = (profile.get("aws_access_key_id"), profile.get("aws_secret_access_key"))
@@ -88,7 +89,7 @@ async fn s3(bucket: &str) -> Result<AmazonS3Builder> {
     let region = setting(&["AWS_REGION", "AWS_DEFAULT_REGION"], "region");
     let mut client = options();
     if let Some(endpoint) = &endpoint {
-        // Whoever names an endpoint without encryption wants it.
+        // A plain HTTP endpoint is a deliberate choice.
         client = client.with_allow_http(endpoint.starts_with("http://"));
         builder = builder.with_endpoint(endpoint);
     }
@@ -105,7 +106,7 @@ async fn s3(bucket: &str) -> Result<AmazonS3Builder> {
 struct Profile(HashMap<String, String>);
 
 impl Profile {
-    /// The one in use: empty if there is none.
+    /// Loads the selected profile; empty if there is none.
     fn load() -> Profile {
         let name = env::var("AWS_PROFILE").or_else(|_| env::var("AWS_DEFAULT_PROFILE"));
         let name = name.unwrap_or_else(|_| "default".into());
@@ -116,7 +117,7 @@ impl Profile {
             std::fs::read_to_string(path).ok()
         };
         let mut profile = Profile::default();
-        // Credentials win over the configuration.
+        // The credentials file takes precedence over the configuration file.
         for text in [file("AWS_CONFIG_FILE", "config"), file("AWS_SHARED_CREDENTIALS_FILE", "credentials")] {
             profile.add(&text.unwrap_or_default(), &name);
         }
@@ -127,7 +128,7 @@ impl Profile {
     fn add(&mut self, text: &str, name: &str) {
         let mut is_inside = false;
         for line in text.lines() {
-            // What is indented belongs to a setting above it, such as `s3 =`.
+            // Indented lines belong to the setting above, such as `s3 =`.
             let is_nested = line.starts_with([' ', '\t']);
             let line = line.trim();
             if let Some(section) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {

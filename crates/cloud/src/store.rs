@@ -1,6 +1,6 @@
-//! One object of a store: requests, their repetition, and what an answer says about the object.
+//! One object in a store: requests, retries, and the version of the object in a response.
 //!
-//! It knows no windows and no callers that wait: see `object` and `engine`.
+//! Windows and blocking callers are handled in `object` and `engine`.
 
 use crate::Check;
 use crate::engine::Engine;
@@ -17,14 +17,14 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// An object, or the place of one.
+/// The location of an object that may not exist yet.
 #[derive(Clone)]
 pub(crate) enum Store {
     Bucket(Arc<dyn ObjectStore>, Path),
     Web(reqwest::Client, String),
 }
 
-/// What distinguishes an object from a later one of the same name.
+/// Distinguishes an object from a later one with the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) bytes: Option<u64>,
@@ -50,21 +50,21 @@ impl Version {
     }
 }
 
-/// A tag without quotes: some stores leave them out in listings.
+/// An ETag without quotes, because some stores omit them in listings.
 fn bare(tag: &str) -> String {
     tag.trim_matches('"').to_owned()
 }
 
-/// What a request for a range yields.
+/// The response to a range request.
 pub(crate) enum Answer {
-    /// Bytes of the range: all of them, or those up to the object's end.
+    /// The bytes of the range, up to the end of the object.
     Part(Bytes, Version),
-    /// The server knows no ranges, and sends everything.
+    /// The server does not support ranges and sends the whole object.
     Whole(Response),
 }
 
 impl Store {
-    /// The object at `location`; its bucket is connected to once per process.
+    /// The object at `location`. The connection to its bucket is set up once per process.
     pub(crate) fn at(location: &Location, engine: &Arc<Engine>, check: &Check) -> io::Result<Store> {
         if location.kind == StoreKind::Web {
             return Ok(Store::Web(engine.client.clone(), location.bucket.clone()));
@@ -83,7 +83,7 @@ impl Store {
         Ok(Store::Bucket(bucket, path))
     }
 
-    /// A range of the object.
+    /// Fetches a range of the object.
     pub(crate) async fn get(&self, range: Range<u64>) -> Result<Answer, Failure> {
         repeat(|| async {
             match self {
@@ -94,7 +94,7 @@ impl Store {
         .await
     }
 
-    /// What there is, without its bytes.
+    /// Looks up the version without the content.
     pub(crate) async fn head(&self) -> Result<Version, Failure> {
         match self {
             Store::Bucket(bucket, path) => {
@@ -135,7 +135,7 @@ async fn get_from_web(client: &reqwest::Client, url: &str, range: Range<u64>) ->
     }
     let sent = response.headers().get(CONTENT_RANGE).and_then(|it| it.to_str().ok()).and_then(content_range);
     let Some((start, size)) = sent.filter(|(start, _)| *start == range.start) else {
-        return Err(Failure::new(io::ErrorKind::InvalidData, "the server sent another range than requested"));
+        return Err(Failure::new(io::ErrorKind::InvalidData, "the server sent a different range than requested"));
     };
     let version = Version::from_headers(response.headers(), Some(size));
     let bytes = response.bytes().await.map_err(|error| Failure::body(&error))?;
@@ -148,19 +148,19 @@ async fn get_from_web(client: &reqwest::Client, url: &str, range: Range<u64>) ->
     Ok(Answer::Part(bytes, version))
 }
 
-/// Start and total size of `bytes 0-99/1234` (RFC 9110, section 14.4).
+/// The start and the total size in `bytes 0-99/1234` (RFC 9110, section 14.4).
 fn content_range(text: &str) -> Option<(u64, u64)> {
     let (range, size) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     Some((range.split_once('-')?.0.parse().ok()?, size.parse().ok()?))
 }
 
-/// Sends a request; answers that are no success are failures.
+/// Sends a request. An unsuccessful status is a failure.
 async fn send(request: reqwest::RequestBuilder) -> Result<Response, Failure> {
     let response = request.send().await.map_err(|error| Failure::of_web(&error))?;
     if response.status().is_success() { Ok(response) } else { Err(Failure::of_status(response.status())) }
 }
 
-/// Repeats what fails for a reason that may pass, with growing pauses.
+/// Retries temporary failures with exponential backoff.
 pub(crate) async fn repeat<T, F: Future<Output = Result<T, Failure>>>(request: impl Fn() -> F) -> Result<T, Failure> {
     let mut pause = FIRST_PAUSE;
     for _ in 0..RETRIES {
@@ -178,7 +178,7 @@ pub(crate) async fn repeat<T, F: Future<Output = Result<T, Failure>>>(request: i
     })
 }
 
-/// Up to half a pause, so that many clients do not come back at the same time.
+/// Up to half a pause, so that many clients do not retry at the same time.
 fn jitter(pause: Duration) -> Duration {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     pause.mul_f64(f64::from(now.subsec_nanos() % 1000) / 2000.0)

@@ -1,4 +1,4 @@
-//! The body of an answer that cannot be read in ranges.
+//! The body of a response from a server that does not support ranges.
 
 use crate::Check;
 use crate::engine::Engine;
@@ -8,10 +8,10 @@ use reqwest::Response;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// Bytes that are taken from the connection at a time, at least.
+/// The minimum number of bytes to take from the connection at a time.
 const STEP_BYTES: usize = 1 << 20;
 
-/// A body, read from front to back. The system's buffers fill while nobody reads.
+/// A body, read sequentially. Between reads, only the system's socket buffers fill.
 pub(crate) struct WholeBody {
     engine: Arc<Engine>,
     /// `None` at the end.

@@ -1,7 +1,7 @@
-//! An object that is written: in parts that are sent while later ones are made, and visible only when complete.
+//! Writing an object: parts are sent while later ones are produced, and the object is visible only when complete.
 //!
-//! Up to [`PART_BYTES`] are sent in one request. A process that is killed leaves an unfinished upload behind, invisible
-//! and billed by some stores until their rules remove it.
+//! Objects of up to [`PART_BYTES`] are sent in one request. If the process is killed, an unfinished upload is left
+//! behind. It is invisible, but some stores bill for it until their lifecycle rules remove it.
 
 use crate::Check;
 use crate::engine::{Engine, Running};
@@ -16,15 +16,15 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The size of a part. S3 allows 10,000 of them, and some stores want them equal.
+/// The size of a part. Some stores require parts of equal size.
 const PART_BYTES: usize = 8 << 20;
-/// The most parts on their way.
+/// The maximum number of parts in flight.
 const MOST_PARTS: usize = 4;
-/// The most parts of an object.
+/// The maximum number of parts of an object (a limit of S3).
 const PART_COUNT: usize = 10_000;
-/// The largest object for a web server, which knows no parts: it waits in memory.
+/// The maximum size of an object for a web server. There are no parts, so it is held in memory.
 const WEB_BYTES: usize = 64 << 20;
-/// How long dropping an unfinished upload waits for the store to forget it.
+/// How long to wait for a store to abort an upload that is dropped.
 const ABORT: Duration = Duration::from_secs(10);
 
 /// An object that is being written. Dropping it abandons the object.
@@ -32,19 +32,19 @@ pub struct Upload {
     engine: Arc<Engine>,
     store: Store,
     check: Check,
-    /// What was not sent yet.
+    /// Bytes not yet sent.
     buffer: Vec<u8>,
-    /// Once there is more than one part.
+    /// `None` until the first part is sent.
     parts: Option<Box<dyn MultipartUpload>>,
     count: usize,
     on_their_way: VecDeque<Running<Result<(), object_store::Error>>>,
 }
 
 impl Upload {
-    /// Begins an object; nothing is sent yet.
+    /// Prepares an upload; nothing is sent yet.
     ///
     /// # Errors
-    /// `InvalidInput` for a URL that leads nowhere; errors of credentials.
+    /// `InvalidInput` for an invalid URL; errors in the credentials.
     pub fn create(url: &str, check: &Check) -> io::Result<Upload> {
         let (engine, store) = connect(url, check)?;
         let (parts, check) = (None, check.clone());
@@ -54,13 +54,13 @@ impl Upload {
     /// Takes all of `bytes`.
     ///
     /// # Errors
-    /// If a part could not be sent; whatever the check returns. The upload can then only be dropped.
+    /// If a part could not be sent; errors of the check. The upload can then only be dropped.
     pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         if let Store::Web(..) = self.store {
             if self.buffer.len() + bytes.len() > WEB_BYTES {
                 let limit = WEB_BYTES >> 20;
                 let message = format!(
-                    "a web server takes an output in one request, here at most {limit} MiB: write to \
+                    "outputs to web servers are limited to {limit} MiB, because they are sent in one request: write to \
                     s3://, gs:// or az:// instead"
                 );
                 return Err(io::Error::new(io::ErrorKind::Unsupported, message));
@@ -71,7 +71,7 @@ impl Upload {
             let count = bytes.len().min(PART_BYTES - self.buffer.len());
             extend(&mut self.buffer, &bytes[..count])?;
             bytes = &bytes[count..];
-            // The last part is sent with the end, so an object of exactly one part needs one request.
+            // Keep the last part until the end, so that an object of exactly one part needs only one request.
             if self.buffer.len() == PART_BYTES && !bytes.is_empty() {
                 self.send_part()?;
             }
@@ -87,7 +87,7 @@ impl Upload {
         self.count += 1;
         if self.count > PART_COUNT {
             self.parts = Some(parts);
-            let message = format!("an object has at most {} GB", PART_COUNT * PART_BYTES / 1_000_000_000);
+            let message = format!("an object can have at most {} GB", PART_COUNT * PART_BYTES / 1_000_000_000);
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
         let part = parts.put_part(std::mem::take(&mut self.buffer).into());
@@ -104,7 +104,7 @@ impl Upload {
         let begin = async move {
             repeat(|| async { bucket.put_multipart(&path).await.map_err(|error| Failure::of_answer(&error)) }).await
         };
-        self.engine.run(&self.check, begin)?.map_err(|failure| failure.into_io("POST to begin an upload"))
+        self.engine.run(&self.check, begin)?.map_err(|failure| failure.into_io("POST to start an upload"))
     }
 
     fn wait_for_part(&mut self) -> io::Result<()> {
@@ -129,7 +129,7 @@ impl Upload {
     /// Makes the object visible, after [`Upload::complete`].
     ///
     /// # Errors
-    /// If the store refused; the object is then what it was before, unless its answer was lost on the way.
+    /// If the store refused. The old object is then unchanged, unless the request succeeded and the response was lost.
     pub fn put_in_place(mut self) -> io::Result<()> {
         match self.parts.take() {
             Some(mut parts) => {
@@ -151,12 +151,12 @@ impl Upload {
 impl Drop for Upload {
     fn drop(&mut self) {
         let Some(mut parts) = self.parts.take() else { return };
-        // A part that arrives after the abort would stay.
+        // A part that arrives after the abort would be left behind.
         self.on_their_way.clear();
         let end = Instant::now() + ABORT;
         let is_late = move || Instant::now() >= end;
         let check: Check = Arc::new(move || if is_late() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) });
-        // There is nobody to tell; stores have rules that remove unfinished uploads.
+        // An error cannot be reported here; lifecycle rules of the store remove unfinished uploads.
         let _ = self.engine.run(&check, async move { parts.abort().await });
     }
 }

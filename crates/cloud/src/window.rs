@@ -1,39 +1,39 @@
-//! Which parts of an object are fetched, and when: pure bookkeeping, without requests.
+//! Decides which parts of an object to fetch, and when. It only does the bookkeeping and sends no requests.
 //!
-//! Readers ask for offsets in roughly rising order, from several threads. As long as they do, the parts after the last
-//! one are fetched ahead: one at first, twice as many with each part that was used up, [`DEPTH`] at most; the parts
-//! grow the same way. An offset elsewhere is fetched alone, so that looking at a few places of a large object (the
+//! Several threads usually read at roughly increasing offsets. As long as they do, the following parts are fetched
+//! ahead: one at first, then twice as many after each part that was fully read, up to [`DEPTH`]. The size of the parts
+//! grows the same way. Any other offset is fetched on its own, so that reading a few places of a large object (the
 //! directory of an archive, samples of a mesh) costs little.
 
 use crate::failure::Failure;
 use bytes::Bytes;
 use std::ops::Range;
 
-/// The most parts that are fetched ahead.
+/// The maximum number of parts fetched ahead.
 const DEPTH: usize = 8;
-/// The most parts that are kept: those, and some at other places.
+/// The maximum number of parts kept: those fetched ahead, and a few at other offsets.
 const MOST_PARTS: usize = DEPTH + 2;
 /// The first part, fetched when the object is opened.
 pub(crate) const FIRST_BYTES: u64 = 256 << 10;
-/// The largest part: large enough that the time to its first byte matters little, and memory stays at 40 MiB.
+/// The maximum size of a part: large enough that latency matters little, small enough to keep memory at 40 MiB.
 const LARGEST_BYTES: u64 = 4 << 20;
-/// How far a reader may be ahead of what was requested and still count as one that reads in order, besides what may be
-/// fetched ahead: a chunk or two of other threads.
+/// How far a reader may be ahead of the requested parts and still count as reading in order, on top of the bytes that
+/// may be fetched ahead: a chunk or two of other threads.
 const LEAP_BYTES: u64 = 1 << 20;
-/// Single places are fetched in multiples of this.
+/// Parts fetched out of order start at multiples of this.
 const BLOCK_BYTES: u64 = 64 << 10;
 
 /// The parts of one object.
 pub(crate) struct Window {
     size: u64,
     parts: Vec<Part>,
-    /// The end of what was requested in order.
+    /// The end of the parts requested in order.
     ahead: u64,
-    /// How many parts may be ahead.
+    /// How many parts to fetch ahead.
     depth: usize,
-    /// The size of the next one.
+    /// The size of the next part fetched ahead.
     step: u64,
-    /// The end of the last part that was fetched alone.
+    /// The end of the last part fetched out of order.
     alone: Option<u64>,
     clock: u64,
 }
@@ -43,7 +43,7 @@ struct Part {
     state: PartState,
     /// When it was last used.
     used: u64,
-    /// How many of its bytes were read.
+    /// The number of bytes read from it.
     taken: u64,
 }
 
@@ -53,17 +53,17 @@ enum PartState {
     Failed(Failure),
 }
 
-/// What a reader finds.
+/// The result of a read.
 pub(crate) enum WindowRead {
-    /// So many bytes were copied.
+    /// The number of bytes copied.
     Copied(usize),
-    /// They were requested.
+    /// The bytes have been requested.
     Pending,
     Failed(Failure),
 }
 
 impl Window {
-    /// Of an object of `size` bytes, whose first ones are there.
+    /// The window of an object of `size` bytes, given its first bytes.
     pub(crate) fn new(size: u64, first: Bytes) -> Window {
         let range = 0..first.len() as u64;
         let ahead = range.end;
@@ -71,7 +71,7 @@ impl Window {
         Window { size, parts: vec![part], ahead, depth: 1, step: 4 * FIRST_BYTES, alone: None, clock: 0 }
     }
 
-    /// Copies bytes from `offset` on; ranges that have to be fetched are added to `wanted`.
+    /// Copies bytes starting at `offset`. Adds ranges that have to be fetched to `wanted`.
     pub(crate) fn read(&mut self, offset: u64, out: &mut [u8], wanted: &mut Vec<Range<u64>>) -> WindowRead {
         self.clock += 1;
         let Some(index) = self.parts.iter().position(|part| part.range.contains(&offset)) else {
@@ -105,10 +105,10 @@ impl Window {
         }
     }
 
-    /// Requests the part at `offset`, for a reader that wants so many bytes.
+    /// Requests the part at `offset`, for a read of `bytes` bytes.
     fn request(&mut self, offset: u64, bytes: u64, wanted: &mut Vec<Range<u64>>) {
         if self.alone == Some(offset) {
-            // A second part at the end of one that was fetched alone: someone reads in order from there.
+            // This read continues a part that was fetched on its own, so a reader now reads in order from here.
             (self.ahead, self.alone, self.depth) = (offset, None, 1);
         }
         let leap = LEAP_BYTES + self.depth as u64 * self.step;
@@ -120,7 +120,7 @@ impl Window {
         }
         let start = offset - offset % BLOCK_BYTES;
         let end = (offset + bytes.clamp(FIRST_BYTES, LARGEST_BYTES)).min(self.size);
-        // Not what is there or on its way.
+        // Leave out parts that are present or in flight.
         let next = self.parts.iter().map(|part| part.range.start).filter(|&other| other > offset).min();
         let before = self.parts.iter().map(|part| part.range.end).filter(|&other| other <= offset).max();
         let range = start.max(before.unwrap_or(0))..end.min(next.unwrap_or(u64::MAX));
@@ -134,7 +134,7 @@ impl Window {
         }
     }
 
-    /// The parts that were requested in order and that nobody has read from.
+    /// The number of parts that were requested in order and have not been read from.
     fn unread(&self) -> usize {
         self.parts.iter().filter(|part| part.taken == 0 && part.range.end <= self.ahead).count()
     }
@@ -148,7 +148,7 @@ impl Window {
 
     fn add(&mut self, range: Range<u64>, wanted: &mut Vec<Range<u64>>) {
         if self.parts.len() >= MOST_PARTS {
-            // The one that was not used for the longest time, except those that readers wait for.
+            // Evict the least recently used part, except those still in flight.
             let ready = self.parts.iter().enumerate().filter(|(_, part)| !matches!(part.state, PartState::Pending));
             if let Some((oldest, _)) = ready.min_by_key(|(_, part)| part.used) {
                 self.parts.swap_remove(oldest);
@@ -158,7 +158,7 @@ impl Window {
         self.parts.push(Part { range, state: PartState::Pending, used: self.clock, taken: 0 });
     }
 
-    /// A part arrived or failed.
+    /// Stores a part that arrived or failed.
     pub(crate) fn arrived(&mut self, range: &Range<u64>, result: Result<Bytes, Failure>) {
         if let Some(part) = self.parts.iter_mut().find(|part| part.range == *range) {
             part.state = result.map_or_else(PartState::Failed, PartState::Ready);
@@ -172,7 +172,7 @@ mod tests {
 
     const SIZE: u64 = 100 << 20;
 
-    /// Reads a range as a reader does, with requests that are answered at once; returns the bytes requested.
+    /// Reads a range with requests that are answered immediately; returns the number of bytes requested.
     fn read(window: &mut Window, range: Range<u64>) -> u64 {
         let (mut at, mut requested, mut out) = (range.start, 0, vec![0; 1 << 20]);
         while at < range.end {

@@ -1,4 +1,4 @@
-//! With the feature `cloud`.
+//! Remote objects in builds with the feature `cloud`.
 
 use crate::place::{ListedObject, PlaceInfo, PlaceKind};
 use crate::stop::Stop;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 pub(crate) use polyhaul_cloud::Object as RemoteObject;
 
-/// What a URL leads to.
+/// An opened URL.
 pub(crate) enum Remote {
     Object(RemoteObject),
     Stream(Box<dyn Read + Send>),
@@ -43,7 +43,7 @@ pub(crate) fn remove(url: &str, stop: &Stop) -> io::Result<()> {
     polyhaul_cloud::remove(url, &check(stop))
 }
 
-/// An object that is written.
+/// An object being written.
 pub(crate) struct RemoteUpload(polyhaul_cloud::Upload);
 
 impl RemoteUpload {

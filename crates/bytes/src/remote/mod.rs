@@ -1,6 +1,6 @@
-//! Objects in stores, if this build can open them: the border to the crate `polyhaul-cloud`.
+//! Objects in stores: the boundary to the crate `polyhaul-cloud`.
 //!
-//! Without the feature `cloud` there are no such objects, and every attempt is an error that says so.
+//! Without the feature `cloud`, every operation returns an error that says so.
 
 #[cfg(feature = "cloud")]
 mod cloud;

@@ -1,4 +1,4 @@
-//! Without the feature `cloud`: no value of these types exists.
+//! Remote objects in builds without the feature `cloud`: values of these types cannot exist.
 
 use crate::place::{ListedObject, PlaceInfo};
 use crate::stop::Stop;
@@ -15,8 +15,8 @@ pub(crate) enum RemoteObject {}
 pub(crate) enum RemoteUpload {}
 
 fn refuse<T>() -> io::Result<T> {
-    let message = "this build cannot open URLs: build it with the feature `cloud` (cargo build --features cloud), or \
-        install a released command or Python package, which have it";
+    let message = "this build does not support URLs: build it with `--features cloud`, or install a released command \
+        or Python package";
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }
 

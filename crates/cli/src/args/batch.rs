@@ -1,4 +1,4 @@
-//! The options of `polyhaul batch`. How assets are read and written is shared with `convert`.
+//! The options of `polyhaul batch`. Options for reading and writing are shared with `convert`.
 
 use super::StyleArgs;
 use super::many::FindArgs;
@@ -16,33 +16,33 @@ polyhaul batch [OPTIONS] <IN>... -o <OUT>
        polyhaul batch rows <OUT>
        polyhaul batch merge <OUT>")]
 #[command(after_help = "\
-Each asset is converted by a worker process. A run can be stopped at any time: the next one skips what is
-done, as long as the source, the options and the outputs are unchanged. Assets that fail are skipped, too,
-unless --retry-failed is given. OUT/.polyhaul has the log and the manifest (manifest.parquet).
+Each asset is converted by a worker process. A run can be stopped at any time. The next run skips assets
+that are done, as long as their source, options and outputs are unchanged. It also skips assets that failed,
+unless --retry-failed is given. OUT/.polyhaul contains the log and the manifest (manifest.parquet).
 
 Examples:
   polyhaul batch library -o out --to ply --recursive
   polyhaul batch s3://scans/raw/ -o s3://scans/ply/ --to ply --recursive
   polyhaul batch library -o out --job job.toml            options in a file: to = \"ply\"
-  polyhaul batch library -o out --to ply --retry-failed   once the failed sources are mended
+  polyhaul batch library -o out --to ply --retry-failed   after fixing the failed sources
   polyhaul batch library -o out --to ply --shard 3/16     on the third of 16 machines
   polyhaul batch library -o out --to ply --engine ray     on a Ray cluster
   polyhaul batch status out --html report.html")]
 pub struct BatchArgs {
-    /// What to do with a library, other than converting it.
+    /// Other operations on a library.
     #[command(subcommand)]
     pub command: Option<BatchCommand>,
-    /// Input files, folders, or URLs; those of folders end in a slash
+    /// Input files, folders or URLs; a URL that ends with a slash is a folder
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::AnyPath)]
     pub inputs: Vec<PathBuf>,
-    /// Output folder or URL; subfolders are kept
+    /// Output folder or URL; the subfolders of the inputs are kept
     #[arg(short, long, value_name = "OUT", required = true, value_hint = ValueHint::DirPath)]
     pub output: Option<PathBuf>,
-    /// Read options from a TOML file: the names of long options, such as `to = "ply"` or `triangulate = true`
-    // The words of the file take its place before arguments are parsed.
+    /// Read options from a TOML file whose keys are long options, such as `to = "ply"` or `triangulate = true`
+    // The options replace `--job FILE` before arguments are parsed.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub job: Option<PathBuf>,
-    /// Convert assets again whose last attempt failed
+    /// Retry assets whose last attempt failed
     #[arg(long)]
     pub retry_failed: bool,
     /// Convert all assets again
@@ -61,10 +61,10 @@ pub struct BatchArgs {
     /// How the work is done.
     #[command(flatten)]
     pub engine: EngineArgs,
-    /// Which files of folders.
+    /// Which files in folders to convert.
     #[command(flatten)]
     pub find: FindArgs,
-    /// How to read and write.
+    /// How to read and write assets.
     #[command(flatten)]
     pub style: StyleArgs,
 }
@@ -73,28 +73,28 @@ pub struct BatchArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workers")]
 pub struct EngineArgs {
-    /// Number of worker processes [default: that of --threads]
+    /// Number of worker processes [default: the number of threads]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
-    /// End the worker of an asset that needs more memory than this, such as 4GB (Linux)
+    /// Fail assets that need more memory than this, such as 4GB (Linux)
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub asset_memory: Option<u64>,
-    /// End the worker of an asset that takes longer than this many seconds
+    /// Fail assets that take longer than this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub asset_timeout: Option<u32>,
     /// Where workers run
     #[arg(long, value_name = "NAME", value_enum, default_value = "local")]
     pub engine: EngineName,
-    /// Address of the Ray cluster [default: that of RAY_ADDRESS, or a new one on this machine]
+    /// Address of the Ray cluster [default: RAY_ADDRESS, or a new cluster on this machine]
     #[arg(long, value_name = "ADDRESS")]
     pub address: Option<String>,
-    /// Convert only one of N parts of the library, such as 2/8; run `polyhaul batch merge OUT` after all parts
+    /// Convert only part I of N, such as 2/8; run `polyhaul batch merge OUT` when all parts are done
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
-    /// Be a worker: tasks come from standard input, rows go to standard output.
+    /// Run as a worker: read tasks from standard input, write rows to standard output.
     #[arg(long, hide = true)]
     pub worker: bool,
-    /// Be a worker that survives what its assets do to it: it has workers of its own.
+    /// Run as a worker that starts worker processes of its own, and so survives crashes.
     #[arg(long, hide = true, conflicts_with = "worker")]
     pub agent: bool,
 }
@@ -102,18 +102,18 @@ pub struct EngineArgs {
 /// Where workers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineName {
-    /// Processes of this machine
+    /// Processes on this machine
     Local,
     /// A Ray cluster (pip install polyhaul[ray])
     Ray,
 }
 
-/// What to do with a library, other than converting it.
+/// Other operations on a library.
 #[derive(Debug, Subcommand)]
 pub enum BatchCommand {
-    /// Show what was done, how fast, and what failed
+    /// Show progress, throughput and failures
     Status(StatusArgs),
-    /// Print what was done, one JSON object for each asset and attempt
+    /// Print one JSON object for each asset and attempt
     Rows(RowsArgs),
     /// Join the logs of all shards and write the manifest
     Merge(MergeArgs),
@@ -128,7 +128,7 @@ pub struct StatusArgs {
     /// Also write an HTML page
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// Show up to this many pictures on the page, of those that --preview made
+    /// Include up to this many pictures made by --preview in the page
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100", default_value_t = 0,
           requires = "html", hide_default_value = true)]
     pub thumbnails: usize,

@@ -1,8 +1,8 @@
-//! Job files: TOML whose keys are the names of long options of `polyhaul batch`.
+//! Job files: TOML whose keys are the long options of `polyhaul batch`.
 //!
-//! `to = "ply"` stands for `--to=ply`, `triangulate = true` for `--triangulate`, an array for an option that is
-//! repeated. Underscores may stand for dashes, and tables only group. The words take the place of `--job FILE` before
-//! arguments are parsed, so workers, on whatever machine, get them without the file.
+//! `to = "ply"` stands for `--to=ply`, `triangulate = true` for `--triangulate`, and an array for a repeated option.
+//! Underscores may replace dashes, and tables only group options. The options replace `--job FILE` before arguments are
+//! parsed, so workers on any machine get them without the file.
 
 use polyhaul::error::{Diagnostic, Place};
 use polyhaul::{Error, ErrorKind, Result};
@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use toml::{Table, Value};
 
-/// The words of a command line with the options of its job file; an error comes with the words as they are.
+/// Replaces `--job FILE` in a command line with the options of the file. An error returns the original words too.
 pub fn with_job(words: Vec<OsString>) -> std::result::Result<Vec<OsString>, (Vec<OsString>, Error)> {
     if !words.iter().any(|word| word == "batch") {
         return Ok(words);
@@ -20,7 +20,7 @@ pub fn with_job(words: Vec<OsString>) -> std::result::Result<Vec<OsString>, (Vec
     let (file, end) = match equals(&words[at]) {
         Some(file) => (file, at + 1),
         None if at + 1 < words.len() => (words[at + 1].clone(), at + 2),
-        // The parser of arguments has a message for that.
+        // The argument parser reports the missing value.
         None => return Ok(words),
     };
     match options(Path::new(&file)) {
@@ -65,7 +65,7 @@ fn one(name: &str, value: &Value, shown: &str, words: &mut Vec<OsString>) -> Res
         Value::String(text) => format!("--{name}={text}"),
         Value::Integer(number) => format!("--{name}={number}"),
         Value::Float(number) => format!("--{name}={number}"),
-        _ => return Err(Error::new(ErrorKind::Usage, format!("{shown}: `{name}` has a value that no option takes"))),
+        _ => return Err(Error::new(ErrorKind::Usage, format!("{shown}: `{name}` has a value of an unsupported type"))),
     };
     words.push(word.into());
     Ok(())
@@ -98,6 +98,6 @@ mod tests {
     fn errors_have_their_place() {
         assert!(words("to = 'ply'\n=\n").unwrap_err().contains(".toml:2"));
         assert!(words("worker = true\n").unwrap_err().contains("cannot be set in a job file"));
-        assert!(words("to = 1979-05-27\n").unwrap_err().contains("no option takes"));
+        assert!(words("to = 1979-05-27\n").unwrap_err().contains("unsupported type"));
     }
 }

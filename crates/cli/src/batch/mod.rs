@@ -1,7 +1,7 @@
 //! `polyhaul batch IN... -o OUT`: a library of assets.
 //!
-//! What is to be done, the workers and the log are in `polyhaul-batch`; a worker's work is in [`worker`], job files in
-//! `job`, what `batch status` prints in `status` and its page in `page`.
+//! The plan, the worker pool and the log are in `polyhaul-batch`. [`worker`] converts assets, `job` reads job files,
+//! `status` prints `batch status`, and `page` writes its HTML page.
 
 mod job;
 mod page;
@@ -29,18 +29,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// From here on, an asset is converted alone, by all threads: it would otherwise be the last one for long.
+/// Assets of at least this size are converted one at a time with all threads. On a single thread, they would keep the
+/// run waiting at its end.
 const LARGE_BYTES: u64 = 256 << 20;
-/// How many tasks a worker has at a time, at most, and up to how many bytes of sources. All of them fit into a pipe.
+/// The maximum number of tasks of a worker at a time, and the total size of their sources. The tasks fit into a pipe.
 const WORKER_TASKS: usize = 32;
 const WORKER_BYTES: u64 = 4 << 20;
-/// How many tasks an engine has at a time, at most.
+/// The maximum number of tasks of an engine at a time.
 const ENGINE_TASKS: usize = 10_000;
-/// Bytes of rows that are printed at a time.
+/// Bytes of rows to print at a time.
 const PRINTED_BYTES: usize = 1 << 20;
-/// Where the Python package names its interpreter for workers.
+/// The variable in which the Python package passes its interpreter, for starting workers.
 const PYTHON: &str = "POLYHAUL_PYTHON";
-/// Options that change nothing about what is written: all others make a job another one.
+/// Options that do not affect the outputs. If any other option changes, assets are converted again.
 const INDIFFERENT: [&str; 24] = [
     "inputs",
     "output",
@@ -68,11 +69,11 @@ const INDIFFERENT: [&str; 24] = [
     "color",
 ];
 
-/// What a run did.
+/// The result of a run.
 #[derive(Serialize)]
 struct BatchDetails {
     assets: usize,
-    /// Assets that were done already, and those that failed before and were not tried again.
+    /// Assets that were already done, and assets that failed before and were not retried.
     skipped: usize,
     skipped_failed: usize,
     converted: u64,
@@ -98,7 +99,7 @@ pub fn run(session: &Session, args: &BatchArgs) -> u8 {
     result.unwrap_or_else(|error| session.fail("batch", &error, JsonTo::Stdout))
 }
 
-/// A hash of the options that change what is written, in hexadecimal digits.
+/// A hash of the options that affect the outputs, in hexadecimal digits.
 fn job_of_words() -> String {
     let mut command = manual::command();
     let words = std::iter::once(OsString::from("polyhaul")).chain(words().cloned());
@@ -107,7 +108,7 @@ fn job_of_words() -> String {
     if let Some((name, matches)) = matches.as_ref().ok().and_then(|matches| matches.subcommand())
         && let Some(command) = command.find_subcommand(name)
     {
-        // Groups of options are among the names that were matched, too.
+        // The matches also contain the names of option groups.
         let names = command.get_arguments().map(|argument| argument.get_id().as_str());
         for name in names.filter(|name| !INDIFFERENT.contains(name)) {
             if matches.value_source(name) == Some(ValueSource::CommandLine)
@@ -125,16 +126,16 @@ fn usage(message: impl Into<String>, hint: &str) -> Error {
     Error::new(ErrorKind::Usage, message.into()).with_hint(hint)
 }
 
-/// Finds out what is to be done, and has it done.
+/// Plans and runs the conversion of a library.
 fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     let output = args.output.as_deref().unwrap_or(Path::new("."));
     let Some(to) = args.style.to else {
         return Err(usage("the output format is missing", "use --to FORMAT, or `to` in the job file"));
     };
     if many::is_no_folder(output) {
-        return Err(usage(format!("`{}` is not a folder", place::shown(output)), "-o names the folder of the outputs"));
+        return Err(usage(format!("`{}` is not a folder", place::shown(output)), "-o takes the output folder"));
     }
-    // All options are checked before anything is read.
+    // Check all options before reading anything.
     format::of_output(output, Some(to))?;
     session.read_options(&args.style.read)?;
     write_options(session, &args.style, Path::new(""), to)?;
@@ -144,7 +145,7 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     if damage.lines > 0 && session.talks() {
         let file = damage.first.as_deref().map(human::path).unwrap_or_default();
         let lines = human::plural(damage.lines, "damaged line");
-        console::note(&format!("warning: {file}: {lines} left out; their assets are converted again\n"));
+        console::note(&format!("warning: {file}: skipped {lines}; their assets will be converted again\n"));
     }
     let wanted = |asset: &Asset| {
         args.force
@@ -165,7 +166,7 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     Ok(finish(session, details, ended.err()))
 }
 
-/// The assets, whose outputs must differ, and be none of them.
+/// Lists the assets and checks that their outputs differ from each other and from all inputs.
 fn plan(args: &BatchArgs, output: &Path, to: Format) -> Result<Plan> {
     let find = args.find.options()?.with_exclude(output);
     let options = PlanOptions::default().with_find(find).with_shard(args.engine.shard);
@@ -179,7 +180,7 @@ fn plan(args: &BatchArgs, output: &Path, to: Format) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Where an asset is written to.
+/// The output path of an asset.
 fn output_path(args: &BatchArgs, asset: &Asset) -> Result<PathBuf> {
     let to = args.style.to.unwrap_or(Format::Obj);
     let compression = args.style.compression()?;
@@ -205,7 +206,7 @@ fn list(session: &Session, args: &BatchArgs, plan: &Plan, numbers: &[usize], det
     session.finish("batch", Some(details), &Report::default(), (DONE, None), JsonTo::Stdout)
 }
 
-/// Has the assets of these numbers converted, and logs what becomes of them.
+/// Converts the assets with these numbers and logs the results.
 fn work(
     session: &Session,
     args: &BatchArgs,
@@ -264,7 +265,7 @@ fn work(
     ended
 }
 
-/// The workers, on this machine or behind an engine.
+/// Creates the pool of workers, on this machine or in an engine.
 fn pool(args: &BatchArgs, workers: usize) -> Pool {
     match args.engine.engine {
         EngineName::Local => Pool::new(command_of("--worker"), Limits { workers, ..local_limits() }),
@@ -275,7 +276,7 @@ fn pool(args: &BatchArgs, workers: usize) -> Pool {
             if let Some(address) = &args.engine.address {
                 arguments.extend(["--address".into(), address.into()]);
             }
-            // What follows is what agents are started with, on whatever machine.
+            // The rest is the command line of the agents, on any machine.
             arguments.push("--".into());
             arguments.append(&mut command.arguments);
             let limits = Limits { workers: 1, tasks: ENGINE_TASKS, bytes: u64::MAX, is_engine: true, ..local_limits() };
@@ -289,7 +290,7 @@ fn local_limits() -> Limits {
     Limits { workers: 1, tasks: WORKER_TASKS, bytes: WORKER_BYTES, is_engine: false, memory_code, usage_code }
 }
 
-/// This command as a worker: with the same options.
+/// This command as a worker, with the same options.
 fn command_of(role: &str) -> WorkerCommand {
     let skipped = |word: &OsString| word == "--agent" || word == "--json";
     let mut arguments: Vec<OsString> = words().filter(|word| !skipped(word)).cloned().collect();
@@ -304,12 +305,12 @@ fn command_of(role: &str) -> WorkerCommand {
     }
 }
 
-/// A worker with workers of its own.
+/// Runs as an agent: a worker that passes its tasks to worker processes of its own.
 fn run_agent(session: &Session, args: &BatchArgs) -> Result<()> {
     let workers = args.engine.workers.map_or(1, usize::from);
     let mut pool = Pool::new(command_of("--worker"), Limits { workers, ..local_limits() });
     let failed = |error| Error::io("working", "standard input", error);
-    // Whoever gives tasks may wait for their rows before there are more.
+    // The sender of the tasks may wait for their rows before it sends more, so do not block for more tasks.
     let (sender, tasks) = std::sync::mpsc::channel::<Task>();
     let listen = move || {
         let lines = std::io::stdin().lines().map_while(std::result::Result::ok);
@@ -352,7 +353,7 @@ fn show(session: &Session, row: &DoneRow) {
     }
 }
 
-/// Prints the line and the object, and returns the exit code.
+/// Prints the summary line and the JSON object, and returns the exit code.
 fn finish(session: &Session, details: BatchDetails, error: Option<Error>) -> u8 {
     let BatchDetails { skipped, skipped_failed, converted, failed, .. } = details;
     if session.talks() {
@@ -386,7 +387,7 @@ fn print_rows(session: &Session, output: &Path) -> u8 {
     let mut text = String::new();
     let printed = polyhaul_batch::each_row(output, &mut |status, row| {
         text.push_str(&json::line(&StatusRow { status, row }));
-        // An error ends the reading if nobody can be told.
+        // If standard output is closed, stop reading.
         if text.len() < PRINTED_BYTES || console::bytes(std::mem::take(&mut text).as_bytes()) {
             return Ok(());
         }
@@ -403,7 +404,7 @@ fn print_rows(session: &Session, output: &Path) -> u8 {
     }
 }
 
-/// A row as it is printed.
+/// A row with its status, for printing.
 #[derive(Serialize)]
 struct StatusRow<'r> {
     status: &'static str,
@@ -416,7 +417,7 @@ struct MergeDetails {
     rows: u64,
 }
 
-/// Joins the logs of a library, and writes its manifest.
+/// Joins the logs of a library and writes its manifest.
 fn merge_logs(session: &Session, output: &Path) -> u8 {
     match compact_logs(output).and_then(|()| write_manifest(output)) {
         Ok(rows) => {

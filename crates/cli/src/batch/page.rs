@@ -1,4 +1,4 @@
-//! The page about a library: one HTML file without anything to load.
+//! The report page of a library: a single, self-contained HTML file.
 
 use crate::human;
 use polyhaul::Source;
@@ -7,7 +7,7 @@ use polyhaul_batch::{ErrorGroup, Summary};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The largest picture that is put on the page, in bytes.
+/// The maximum size of an embedded picture, in bytes.
 const PICTURE_BYTES: u64 = 200_000;
 
 const STYLE: &str = "\
@@ -21,7 +21,7 @@ table { border-collapse: collapse; width: 100% } td, th { text-align: left; padd
 svg { width: 100%; height: 9rem } rect { fill: var(--bar) } summary { cursor: pointer }
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: .8rem } figure { margin: 0 } img { width: 100% } figcaption { font-size: .8rem; overflow-wrap: anywhere }";
 
-/// The page.
+/// Formats the page.
 pub fn page(outputs: &Path, summary: &Summary) -> String {
     let title = format!("Library {}", escape(&human::path(outputs)));
     let mut text = format!(
@@ -46,7 +46,7 @@ fn sums(summary: &Summary) -> String {
         (human::count(summary.failed), "failed", failed),
         (human::bytes(summary.bytes_in), "read", ""),
         (human::bytes(summary.bytes_out), "written", ""),
-        (human::seconds(seconds), "from first to last", ""),
+        (human::seconds(seconds), "first to last attempt", ""),
         (human::rate(summary.bytes_in, seconds), "read", ""),
     ];
     let item = |(value, what, class): &(String, &str, &str)| {
@@ -55,7 +55,7 @@ fn sums(summary: &Summary) -> String {
     format!("<div class=\"sums\">{}</div>\n", items.iter().map(item).collect::<String>())
 }
 
-/// A bar for each part of the time.
+/// A bar for each time interval.
 fn rates(summary: &Summary) -> String {
     let top = summary.rates.iter().copied().fold(0.0, f64::max);
     if top <= 0.0 {
@@ -74,8 +74,8 @@ fn rates(summary: &Summary) -> String {
     let (width, top) = (summary.rates.len() * 10, human::rate(top as u64, 1.0));
     format!(
         "<h2>Throughput</h2>\n<svg viewBox=\"0 0 {width} 100\" preserveAspectRatio=\"none\" role=\"img\" \
-         aria-label=\"Bytes read per second over time\">{bars}</svg>\n<p>Highest: {top}, from the first attempt to the \
-         last.</p>\n"
+         aria-label=\"Bytes read per second over time\">{bars}</svg>\n<p>Peak: {top}. The bars span the time from \
+         the first attempt to the last.</p>\n"
     )
 }
 
@@ -132,7 +132,7 @@ fn pictures(outputs: &Path, names: &[String]) -> String {
     format!("<h2>Pictures</h2>\n<div class=\"pictures\">{figures}</div>\n")
 }
 
-/// A file of few bytes; `None` if it is gone or larger.
+/// Reads a small file; `None` if it is missing or too large.
 fn small_file(path: &Path) -> Option<Vec<u8>> {
     let bytes = place::find(path).ok()?.bytes.filter(|&bytes| bytes <= PICTURE_BYTES)?;
     let mut data = vec![0; bytes as usize];
@@ -140,7 +140,7 @@ fn small_file(path: &Path) -> Option<Vec<u8>> {
     (count == data.len()).then_some(data)
 }
 
-/// RFC 4648, section 4.
+/// Base64 (RFC 4648, section 4).
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

@@ -1,4 +1,4 @@
-//! `polyhaul batch status OUT`: what was done with a library, how fast, and what failed.
+//! `polyhaul batch status OUT`: progress, throughput and failures of a library.
 
 use super::page;
 use crate::args::batch::StatusArgs;
@@ -9,7 +9,7 @@ use polyhaul_batch::Summary;
 use std::fmt::Write;
 use std::path::Path;
 
-/// How many failed assets of a kind the text names.
+/// How many examples to print: failed assets per kind, and slowest assets.
 const EXAMPLES: usize = 3;
 
 pub fn run(session: &Session, args: &StatusArgs) -> u8 {
@@ -33,13 +33,13 @@ fn status(session: &Session, args: &StatusArgs) -> Result<Summary> {
     Ok(summary)
 }
 
-/// The error for a folder that no batch wrote to.
+/// The error for a folder without a log.
 pub fn no_log(output: &Path) -> Error {
-    let message = format!("`{}` has no log of a batch", human::path(output));
-    Error::new(ErrorKind::Usage, message).with_hint("name the folder that was given as -o")
+    let message = format!("`{}` has no log of a batch run", human::path(output));
+    Error::new(ErrorKind::Usage, message).with_hint("use the output folder of the run (-o)")
 }
 
-/// The summary for people.
+/// Formats the summary as text.
 fn text(summary: &Summary) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String| _ = writeln!(text, "{name:<14}{value}");
@@ -50,9 +50,9 @@ fn text(summary: &Summary) -> String {
     line("written", human::bytes(summary.bytes_out));
     if let Some((start, end)) = summary.span {
         let rate = human::rate(summary.bytes_in, end - start);
-        line("time", format!("{} from first to last, {rate}", human::seconds(end - start)));
+        line("time", format!("{} from first to last attempt, {rate}", human::seconds(end - start)));
     }
-    line("work", human::seconds(summary.worker_seconds));
+    line("worker time", human::seconds(summary.worker_seconds));
     for (limit, count) in &summary.verdicts {
         line("limited by", format!("{limit}: {}", human::plural(*count, "asset")));
     }

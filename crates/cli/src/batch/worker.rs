@@ -1,6 +1,6 @@
-//! A worker: converts the assets that it is told to, one at a time, and says what became of each.
+//! A worker: converts assets one at a time and writes a row for each.
 //!
-//! It is a process of its own, so that an asset that crashes it, or takes all memory, is that asset's matter alone.
+//! It is a separate process, so an asset that crashes it or uses all memory does not affect other assets.
 
 use crate::args::batch::BatchArgs;
 use crate::convert::write_options;
@@ -22,9 +22,9 @@ use std::time::{Duration, Instant};
 
 /// The exit code of a worker that needed more memory than its task allowed.
 pub const MEMORY_CODE: i32 = 86;
-/// Smaller assets take too short to say what limited them.
+/// Smaller assets finish too quickly to determine their bottleneck.
 const JUDGED_BYTES: u64 = 256 << 10;
-/// How often memory is looked at.
+/// How often memory is checked.
 const WATCH: Duration = Duration::from_millis(10);
 
 /// Works until there are no more tasks.
@@ -46,7 +46,7 @@ pub fn run(session: &Session, args: &BatchArgs) -> Result<()> {
     polyhaul_batch::serve(std::io::stdin().lock(), std::io::stdout().lock(), work).map_err(failed)
 }
 
-/// Ends the process once it has more memory than it may.
+/// Exits the process once it uses more memory than the limit.
 fn watch_memory(limit: &AtomicU64) {
     loop {
         if peak::resident_bytes().is_some_and(|bytes| bytes > limit.load(Ordering::Relaxed)) {
@@ -57,11 +57,11 @@ fn watch_memory(limit: &AtomicU64) {
     }
 }
 
-/// What a worker has for all its tasks.
+/// The state of a worker across its tasks.
 struct Worker<'a> {
     session: &'a Session,
     args: &'a BatchArgs,
-    /// What rows call it.
+    /// Its name in rows: `HOST:PID`.
     name: String,
     /// The folder that was created last.
     folder: Option<PathBuf>,
@@ -79,7 +79,7 @@ impl Worker<'_> {
         let mut row = Row { started, peak_bytes, worker, ..Row::new(task) };
         match result {
             Ok(report) => {
-                // Without the machine's best rates, whose lookup costs more than a small asset.
+                // Skip the machine's best rates: looking them up costs more than converting a small asset.
                 let verdict = trace.map(|trace| Verdict::from_recording(&trace.recording(), &report.facts(), None));
                 row.verdict = verdict.filter(Verdict::is_telling).map(|verdict| verdict.limit);
                 row.warnings =
@@ -95,7 +95,7 @@ impl Worker<'_> {
         row
     }
 
-    /// Converts one asset, and draws it if that is wanted.
+    /// Converts one asset, and draws its preview if requested.
     fn convert(&mut self, task: &Task, run: &RunOptions) -> Result<Report> {
         let (session, args) = (self.session, self.args);
         let (source, output) = (PathBuf::from(&task.source), PathBuf::from(&task.output));
@@ -123,7 +123,7 @@ impl Worker<'_> {
         Ok(report)
     }
 
-    /// Creates the folder of an output, unless it is that of the last one.
+    /// Creates the folder of an output, unless it is the same as for the last output.
     fn create_folder(&mut self, output: &Path) -> Result<()> {
         let Some(folder) = output.parent().filter(|folder| !place::is_url(folder)) else { return Ok(()) };
         if self.folder.as_deref() != Some(folder) {
@@ -148,14 +148,14 @@ fn row_error(error: &Error) -> RowError {
     }
 }
 
-/// Where the picture of an output goes.
+/// The path of an output's picture.
 fn picture_path(output: &Path) -> PathBuf {
     let mut path = output.to_path_buf().into_os_string();
     path.push(".png");
     path.into()
 }
 
-/// The outputs below the folder of all outputs.
+/// The outputs, with paths relative to the output folder.
 fn outputs(task: &Task, report: &Report) -> Vec<RowOutput> {
     let folder = place::public(Path::new(&task.folder));
     let one = |file: &FileWritten| {
@@ -166,13 +166,13 @@ fn outputs(task: &Task, report: &Report) -> Vec<RowOutput> {
     report.files.iter().map(one).collect()
 }
 
-/// What this machine calls itself.
+/// The host name; empty if unknown.
 fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|name| name.trim().to_owned());
     name.or_else(|| std::env::var("COMPUTERNAME").ok()).or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default()
 }
 
-/// Whether an attempt ended because the run did: it is no row.
+/// Whether an attempt ended because the run was cancelled. Such attempts are not logged.
 pub fn is_cancelled(error: &RowError) -> bool {
     error.kind == ErrorKind::Cancelled.name()
 }

@@ -51,7 +51,7 @@ fn urls_need_a_feature() {
         assert!(ran.stderr.contains("--features cloud"), "{ran:?}");
     }
     let ran = run(&["info", "sftp://host/a.obj"]).expect(1);
-    assert!(ran.stderr.contains("URLs of sftp:// are not supported"), "{ran:?}");
+    assert!(ran.stderr.contains("sftp:// URLs are not supported"), "{ran:?}");
     // What may be secret is not shown.
     let ran = run(&["info", "https://me:hidden@host/a.obj?signature=hidden"]).expect(1);
     assert!(!ran.stderr.contains("hidden"), "{ran:?}");
