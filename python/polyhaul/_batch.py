@@ -98,7 +98,8 @@ def batch(
         raise Error(": ".join(part for part in [error["file"], error["message"]] if part))
     manifest = read_manifest(output, result)
     if check and manifest.failed:
-        raise Error(f"{len(manifest.failed)} assets failed; the first: {manifest.failed[0]['error']['message']}")
+        count, first = len(manifest.failed), manifest.failed[0]["error"]["message"]
+        raise Error(f"{count} {'asset' if count == 1 else 'assets'} failed; the first: {first}")
     return manifest
 
 

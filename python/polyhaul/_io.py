@@ -68,7 +68,7 @@ def read(
     Other Python threads run meanwhile, and Ctrl-C works. Exceptions of callbacks and file objects are raised unchanged.
 
     Args:
-        source: a path, a URL (with fsspec), bytes (any buffer: it is not copied, and must not change meanwhile), or a
+        source: a path, a URL, bytes (any buffer: it is not copied, and must not change meanwhile), or a
             file object in binary mode, which is read from its current position in calls of at least 64 KiB, on this
             thread. Compressed data (gzip, zstd, lz4) is detected.
         format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name or the content. Data
@@ -143,7 +143,7 @@ def write(
 
     Args:
         scene: the scene or mesh to write. Only arrays that the options change are copied.
-        target: a path, a URL (with fsspec), or a file object in binary mode. The material library (``.mtl``) is written
+        target: a path, a URL, or a file object in binary mode. The material library (``.mtl``) is written
             next to a path; otherwise it is only referred to by name.
         format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name.
         threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.

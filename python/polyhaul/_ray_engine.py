@@ -16,6 +16,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from queue import Empty, SimpleQueue
 from typing import IO, Any
@@ -27,7 +28,7 @@ BUNDLE_BYTES = 32 << 20
 BUNDLE_ASSETS = 64
 #: The memory hint of a task: the base, plus this many bytes per byte of its largest source.
 MEMORY_PER_BYTE = 4
-BASE_MEMORY = 200 << 20
+BASE_MEMORY = 200_000_000
 
 Task = dict[str, Any]
 Row = dict[str, Any]
@@ -99,7 +100,7 @@ def _failed(task: Task, message: str) -> Row:
     """Returns a row for an asset whose Ray task failed. It lacks the hash of the options, so the next run retries."""
     given = {"id": task["id"], "asset": task["asset"], "attempt": task["attempt"], "source": task["source"]}
     known = {"source_version": task["version"], "source_bytes": task["bytes"]}
-    return given | known | {"seconds": 0.0, "error": {"kind": "engine", "message": message[:2000]}}
+    return given | known | {"seconds": 0.0, "started": time.time(), "error": {"kind": "engine", "message": message[:2000]}}
 
 
 def _read(lines: IO[str], tasks: SimpleQueue[Task | None]) -> None:

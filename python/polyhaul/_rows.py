@@ -68,7 +68,7 @@ def savetxt(
     negative; text (``str``) is, as UTF-8.
 
     Args:
-        fname: a path, a URL (with fsspec), or a file object, in binary or in text mode.
+        fname: a path, a URL, or a file object, in binary or in text mode.
         X: an array of one or two dimensions, or a structured array of one dimension: bools, integers, floats, text.
         fmt: one conversion for all columns, a sequence with one for each, or a template with all of them. They are
             ``%d %i %u %f %F %e %E %g %G %s`` with flags (``- + space 0 #``), width and precision, and ``%%``. Floats

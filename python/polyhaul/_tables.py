@@ -231,7 +231,7 @@ def write_tables(
 
     Args:
         tables: the result of :func:`polyhaul.read_tables`, tables with names, or a dict of them.
-        target: a path, a URL (with fsspec), or a file object in binary mode.
+        target: a path, a URL, or a file object in binary mode.
         comments: the comments of the file; by default those that ``tables`` were read with.
         infos: the same for remarks about the object (``obj_info``).
 
@@ -293,7 +293,7 @@ def loadtxt(
                [3. , 4.5]])
 
     Args:
-        fname: a path, a URL (with fsspec), bytes, a file object in binary or text mode, or lines; compressed or not.
+        fname: a path, a URL, bytes, a file object in binary or text mode, or lines; compressed or not.
         dtype: integers or floats of 8 to 64 bits, or a structured type of these.
         comments: the prefix of comments, one string; ``None`` for no comments.
         delimiter: the delimiter of values, one character; ``None`` for any whitespace.

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// The maximum number of threads that look up files.
-const MOST_THREADS: usize = 16;
+const MAX_THREADS: usize = 16;
 /// The minimum number of files per thread.
-const LEAST_SHARE: usize = 1000;
+const MIN_SHARE: usize = 1000;
 
 /// One part of a library, selected by hashing the asset names, for one of several machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,8 +241,8 @@ impl Plan {
 /// Looks up sizes and versions that are missing from the listing, using several threads. A file that cannot be looked
 /// up fails later, when a worker opens it, and gets a row.
 fn look_up(sources: &mut [Source]) {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-    let share = sources.len().div_ceil(threads).max(LEAST_SHARE);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let share = sources.len().div_ceil(threads).max(MIN_SHARE);
     std::thread::scope(|scope| {
         for sources in sources.chunks_mut(share) {
             scope.spawn(|| {

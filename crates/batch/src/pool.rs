@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// The maximum number of bytes of rows read at a time.
 const LISTEN_BYTES: usize = 64 << 10;
 /// How many bytes of a worker's standard error are kept for the message if it dies.
-const LAST_WORDS_BYTES: usize = 2000;
+const STDERR_BYTES: usize = 2000;
 
 /// The command that starts a worker.
 #[derive(Clone, Debug)]
@@ -130,7 +130,7 @@ struct Worker {
     since: Instant,
     /// The task that exceeded its timeout, for which the worker was killed.
     late: Option<u64>,
-    last_words: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<String>>,
 }
 
 enum Event {
@@ -189,7 +189,7 @@ impl Pool {
             if cancel.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            self.end_the_late();
+            self.kill_late_workers();
         }
     }
 
@@ -235,10 +235,10 @@ impl Pool {
         let (number, sender) = (self.started, self.sender.clone());
         let (rows, words) = (child.stdout.take(), child.stderr.take());
         std::thread::Builder::new().spawn(move || listen(number, rows, &sender)).map_err(failed)?;
-        let last_words = std::thread::Builder::new().spawn(move || collect(words)).map_err(failed)?;
+        let stderr = std::thread::Builder::new().spawn(move || collect(words)).map_err(failed)?;
         let (tasks, since) = (child.stdin.take(), Instant::now());
-        let (outstanding, last_words) = (VecDeque::new(), Some(last_words));
-        self.workers.push(Worker { number, child, tasks, outstanding, bytes: 0, since, late: None, last_words });
+        let (outstanding, stderr) = (VecDeque::new(), Some(stderr));
+        self.workers.push(Worker { number, child, tasks, outstanding, bytes: 0, since, late: None, stderr });
         Ok(())
     }
 
@@ -260,7 +260,7 @@ impl Pool {
         let Some(place) = self.workers.iter().position(|worker| worker.number == number) else { return Ok(Vec::new()) };
         let mut worker = self.workers.remove(place);
         let status = worker.child.wait();
-        let words = worker.last_words.take().and_then(|words| words.join().ok()).unwrap_or_default();
+        let words = worker.stderr.take().and_then(|words| words.join().ok()).unwrap_or_default();
         let how = status.as_ref().map_or_else(ToString::to_string, |status| how_it_ended(*status));
         let how = if words.is_empty() { how } else { format!("{how}: {words}") };
         if self.limits.is_engine {
@@ -292,7 +292,7 @@ impl Pool {
     }
 
     /// Kills workers whose current task has exceeded its timeout.
-    fn end_the_late(&mut self) {
+    fn kill_late_workers(&mut self) {
         for worker in &mut self.workers {
             let Some(Task { id, timeout: Some(limit), .. }) = worker.outstanding.front() else { continue };
             if !self.limits.is_engine && worker.late.is_none() && worker.since.elapsed().as_secs_f64() > *limit {
@@ -393,7 +393,7 @@ fn collect(words: Option<impl Read>) -> String {
     let Some(mut words) = words else { return String::new() };
     while let Ok(count @ 1..) = words.read(&mut block) {
         kept.extend_from_slice(&block[..count]);
-        kept.drain(..kept.len().saturating_sub(LAST_WORDS_BYTES));
+        kept.drain(..kept.len().saturating_sub(STDERR_BYTES));
     }
     String::from_utf8_lossy(&kept).split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -86,14 +86,14 @@ impl Summary {
     ///
     /// # Errors
     /// [`polyhaul::ErrorKind::Io`].
-    pub fn read(outputs: &Path, most_pictures: usize) -> Result<Summary> {
+    pub fn read(outputs: &Path, max_pictures: usize) -> Result<Summary> {
         let (mut sum, mut kinds) = (Summary::default(), Vec::new());
         let (mut last, mut seen, mut times) = (ByHash::<Last>::default(), HashSet::new(), Vec::new());
         let damage = read_rows(outputs, &mut |json| {
             let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
             if seen.insert(attempt_hash(&row.asset, row.started)) {
                 times.push((row.started + row.seconds, row.source_bytes));
-                sum.add(&row, most_pictures);
+                sum.add(&row, max_pictures);
                 last.insert(name_hash(&row.asset), Last::from_row(&row, &mut kinds));
             }
             Ok(())
@@ -104,7 +104,7 @@ impl Summary {
         Ok(sum)
     }
 
-    fn add(&mut self, row: &Row, most_pictures: usize) {
+    fn add(&mut self, row: &Row, max_pictures: usize) {
         self.attempts += 1;
         self.worker_seconds += row.seconds;
         let (start, end) = self.span.unwrap_or((row.started, row.started));
@@ -119,7 +119,7 @@ impl Summary {
             *self.verdicts.entry(verdict.clone()).or_default() += 1;
         }
         let pictures = row.outputs.iter().filter(|output| output.path.ends_with(".png"));
-        let room = most_pictures.saturating_sub(self.pictures.len());
+        let room = max_pictures.saturating_sub(self.pictures.len());
         self.pictures.extend(pictures.take(room).map(|output| output.path.clone()));
         if self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(|slow| slow.seconds < row.seconds) {
             let slow = SlowAsset { asset: row.asset.clone(), seconds: row.seconds, bytes: row.source_bytes };

@@ -105,4 +105,18 @@ mod tests {
         assert!(super::bytes().unwrap() > 100_000);
         assert!(super::usage().unwrap() > 100_000);
     }
+
+    /// The meter sees memory that a part touched, and forgets that of an earlier one.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn parts_have_peaks_of_their_own() {
+        const LARGE: usize = 64 << 20;
+        let mut meter = super::PeakMeter::new();
+        let before = meter.bytes().unwrap();
+        drop(std::hint::black_box(vec![1_u8; LARGE]));
+        let during = meter.bytes().unwrap();
+        assert!(during >= before + LARGE as u64 / 2, "{before} {during}");
+        meter.reset();
+        assert!(meter.bytes().unwrap() <= during - LARGE as u64 / 2);
+    }
 }

@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 /// The size of a part. Some stores require parts of equal size.
 const PART_BYTES: usize = 8 << 20;
 /// The maximum number of parts in flight.
-const MOST_PARTS: usize = 4;
+const MAX_PARTS: usize = 4;
 /// The maximum number of parts of an object (a limit of S3).
 const PART_COUNT: usize = 10_000;
 /// The maximum size of an object for a web server. There are no parts, so it is held in memory.
-const WEB_BYTES: usize = 64 << 20;
+const MAX_WEB_BYTES: usize = 64_000_000;
 /// How long to wait for a store to abort an upload that is dropped.
 const ABORT: Duration = Duration::from_secs(10);
 
@@ -57,10 +57,10 @@ impl Upload {
     /// If a part could not be sent; errors of the check. The upload can then only be dropped.
     pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         if let Store::Web(..) = self.store {
-            if self.buffer.len() + bytes.len() > WEB_BYTES {
-                let limit = WEB_BYTES >> 20;
+            if self.buffer.len() + bytes.len() > MAX_WEB_BYTES {
+                let limit = MAX_WEB_BYTES / 1_000_000;
                 let message = format!(
-                    "outputs to web servers are limited to {limit} MiB, because they are sent in one request: write to \
+                    "outputs to web servers are limited to {limit} MB, because they are sent in one request: write to \
                     s3://, gs:// or az:// instead"
                 );
                 return Err(io::Error::new(io::ErrorKind::Unsupported, message));
@@ -93,7 +93,7 @@ impl Upload {
         let part = parts.put_part(std::mem::take(&mut self.buffer).into());
         self.parts = Some(parts);
         self.on_their_way.push_back(self.engine.start(part));
-        while self.on_their_way.len() > MOST_PARTS {
+        while self.on_their_way.len() > MAX_PARTS {
             self.wait_for_part()?;
         }
         Ok(())

@@ -12,10 +12,10 @@ use std::ops::Range;
 /// The maximum number of parts fetched ahead.
 const DEPTH: usize = 8;
 /// The maximum number of parts kept: those fetched ahead, and a few at other offsets.
-const MOST_PARTS: usize = DEPTH + 2;
+const MAX_PARTS: usize = DEPTH + 2;
 /// The first part, fetched when the object is opened.
 pub(crate) const FIRST_BYTES: u64 = 256 << 10;
-/// The maximum size of a part: large enough that latency matters little, small enough to keep memory at 40 MiB.
+/// The maximum size of a part: large enough that latency matters little, small enough to keep memory at 42 MB.
 const LARGEST_BYTES: u64 = 4 << 20;
 /// How far a reader may be ahead of the requested parts and still count as reading in order, on top of the bytes that
 /// may be fetched ahead: a chunk or two of other threads.
@@ -147,7 +147,7 @@ impl Window {
     }
 
     fn add(&mut self, range: Range<u64>, wanted: &mut Vec<Range<u64>>) {
-        if self.parts.len() >= MOST_PARTS {
+        if self.parts.len() >= MAX_PARTS {
             // Evict the least recently used part, except those still in flight.
             let ready = self.parts.iter().enumerate().filter(|(_, part)| !matches!(part.state, PartState::Pending));
             if let Some((oldest, _)) = ready.min_by_key(|(_, part)| part.used) {

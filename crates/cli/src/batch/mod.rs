@@ -31,7 +31,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Assets of at least this size are converted one at a time with all threads. On a single thread, they would keep the
 /// run waiting at its end.
-const LARGE_BYTES: u64 = 256 << 20;
+const LARGE_BYTES: u64 = 256_000_000;
 /// The maximum number of tasks of a worker at a time, and the total size of their sources. The tasks fit into a pipe.
 const WORKER_TASKS: usize = 32;
 const WORKER_BYTES: u64 = 4 << 20;
@@ -42,7 +42,7 @@ const PRINTED_BYTES: usize = 1 << 20;
 /// The variable in which the Python package passes its interpreter, for starting workers.
 const PYTHON: &str = "POLYHAUL_PYTHON";
 /// Options that do not affect the outputs. If any other option changes, assets are converted again.
-const INDIFFERENT: [&str; 24] = [
+const EXECUTION_OPTIONS: [&str; 24] = [
     "inputs",
     "output",
     "job",
@@ -110,7 +110,7 @@ fn job_of_words() -> String {
     {
         // The matches also contain the names of option groups.
         let names = command.get_arguments().map(|argument| argument.get_id().as_str());
-        for name in names.filter(|name| !INDIFFERENT.contains(name)) {
+        for name in names.filter(|name| !EXECUTION_OPTIONS.contains(name)) {
             if matches.value_source(name) == Some(ValueSource::CommandLine)
                 && let Ok(Some(values)) = matches.try_get_raw(name)
             {

@@ -1,4 +1,4 @@
-//! Libraries of assets, and URLs in a command that cannot open them. More is tested in Python, with stores and clusters.
+//! Libraries of assets, and URLs in a command that cannot open them. Stores and clusters are tested in Python.
 
 use crate::common::{Folder, command, run};
 
