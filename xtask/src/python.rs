@@ -80,9 +80,7 @@ impl Place {
             return true;
         }
         let mut command = root::cargo();
-        // The profile of the wheel, so that what both need is built once.
-        command.current_dir(&self.source).args(["clippy", "--quiet", "--profile", "quick", "--target-dir"]);
-        command.arg(self.folder.join("build"));
+        command.current_dir(&self.source).env("CARGO_TARGET_DIR", target()).args(["clippy", "--quiet"]);
         root::runs(command.args(["--", "-D", "warnings"]))
     }
 
@@ -110,8 +108,9 @@ impl Place {
         // An old wheel would also be installed.
         let _ = fs::remove_dir_all(&wheels);
         let mut build = self.module("maturin");
-        build.args(["build", "--quiet", "--profile", "quick", "--compatibility", "linux", "--out"]).arg(&wheels);
-        build.env("CARGO_TARGET_DIR", self.folder.join("build"));
+        build.args(["build", "--quiet", "--compatibility", "linux", "--out"]).arg(&wheels);
+        // The workspace's folder, settings and versions: its dependencies are there already.
+        build.env("CARGO_TARGET_DIR", target());
         if !root::runs(&mut build) {
             return false;
         }
