@@ -2,7 +2,7 @@
 
 use polyhaul::model::Scalar;
 use polyhaul::options::{
-    Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Dialect, Digits, ImageReadOptions,
+    Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Dialect, Digits, GltfWriteOptions, ImageReadOptions,
     ImageWriteOptions, Instances, Limits, MissingValue, ObjWriteOptions, OnError, PbrtMeshes, PbrtWriteOptions,
     Placement, PlyEncoding, PlyWriteOptions, PngLevel, RunOptions, Smoothing, StlReadOptions, StlWriteOptions,
     TableHeader, TableReadOptions, TableWriteOptions, Throttle,
@@ -258,6 +258,7 @@ impl Write {
             .with_obj(self.obj.options()?)
             .with_ply(self.ply()?)
             .with_stl(self.stl()?)
+            .with_gltf(GltfWriteOptions::default().placed(self.placement()?))
             .with_table(self.table(self.placement()?))
             .with_pbrt(self.pbrt.style()?)
             .with_image(self.image.as_ref().map_or_else(|| Ok(ImageWriteOptions::default()), Pixels::style)?))

@@ -58,6 +58,8 @@ pub const PH_FORMAT_DDS: ph_format = 18;
 pub const PH_FORMAT_KTX2: ph_format = 19;
 /// OFF, the object file format of Geomview.
 pub const PH_FORMAT_OFF: ph_format = 20;
+/// glTF 2.0, as .glb or, by the name of the output, as .gltf.
+pub const PH_FORMAT_GLB: ph_format = 21;
 
 /// The formats in the order of their numbers, which never change: that of the registry, which grows at its end.
 const FORMATS: &[Format] = &Format::ALL;
@@ -534,6 +536,7 @@ fn place(options: &mut WriteOptions, given: &ph_write_options) -> Result<()> {
         placement.global_scale = scale;
     }
     options.ply.placement.export_triangulated_mesh = given.triangulate != 0;
+    options.gltf = options.gltf.placed(options.stl.placement);
     Ok(())
 }
 
@@ -567,8 +570,9 @@ mod tests {
         assert!(Format::ALL.iter().all(|format| FORMATS.contains(format)));
         assert_eq!((format(PH_FORMAT_AUTO).ok(), format(PH_FORMAT_OBJ).ok()), (Some(None), Some(Some(Format::Obj))));
         assert_eq!(format(PH_FORMAT_OFF).ok(), Some(Some(Format::Off)));
-        assert_eq!(FORMATS.len() as u32, PH_FORMAT_OFF);
-        assert!(format(PH_FORMAT_OFF + 1).is_err());
+        assert_eq!(format(PH_FORMAT_GLB).ok(), Some(Some(Format::Glb)));
+        assert_eq!(FORMATS.len() as u32, PH_FORMAT_GLB);
+        assert!(format(PH_FORMAT_GLB + 1).is_err());
     }
 
     #[test]

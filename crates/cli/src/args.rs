@@ -654,7 +654,7 @@ impl ReadArgs {
 }
 
 impl ByteArgs {
-    /// Applies the arguments to the library's options for PLY, STL and images.
+    /// Applies the arguments to the library's options for PLY, STL, glTF and images.
     fn apply(&self, scene: &SceneArgs, options: &mut WriteOptions) -> Result<()> {
         let encoding = match (self.ascii, self.big_endian) {
             (true, _) => PlyEncoding::Ascii,
@@ -672,6 +672,7 @@ impl ByteArgs {
             .with_float_colors(self.float_colors);
         options.stl =
             StlWriteOptions::default().with_placement(placement).with_ascii(self.ascii).with_digits(options.stl.digits);
+        options.gltf = options.gltf.placed(placement);
         let (png_level, exr_float) = (self.png_level.into(), self.exr_float);
         let style = options.image.with_tga_rle(self.rle).with_png_level(png_level).with_exr_float(exr_float);
         options.image = style.with_jpeg_quality(self.quality);

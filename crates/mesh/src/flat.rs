@@ -261,8 +261,9 @@ fn too_few() -> Error {
     Error::new(ErrorKind::Usage, "the mesh has more faces than values for them")
 }
 
-/// The values of runs for some faces, and for how many of them each holds. Before the first run that is [`NONE`].
-fn spans(runs: &[Run], faces: Range<usize>) -> impl Iterator<Item = (u32, usize)> {
+/// Returns the values of runs for some faces, and for how many of them each holds. Before the first run that is
+/// [`NONE`].
+pub fn spans(runs: &[Run], faces: Range<usize>) -> impl Iterator<Item = (u32, usize)> {
     let first = runs.partition_point(|run| run.at.faces as usize <= faces.start);
     let before = first.checked_sub(1).map_or(NONE, |last| runs[last].value);
     let rest = runs[first..].iter().map(|run| (run.value, run.at.faces as usize));

@@ -57,6 +57,21 @@ impl Frame {
         [0, 1, 2].map(|i| (turned[i] + self.shift[i]) * self.scale)
     }
 
+    /// A normal of the object in the file, of any length.
+    #[inline]
+    pub fn direction(&self, normal: [f32; 3]) -> [f32; 3] {
+        times(&self.normal_rows, normal)
+    }
+
+    /// The matrix that [`Frame::position`] multiplies by; rows.
+    pub fn matrix(&self) -> [[f32; 4]; 4] {
+        let row = |row: usize| {
+            let [a, b, c] = self.rows[row];
+            [a, b, c, self.shift[row]].map(|entry| entry * self.scale)
+        };
+        [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]]
+    }
+
     /// Whether no entry that normals meet is larger.
     #[inline]
     pub(crate) fn is_within(&self, limit: f32) -> bool {

@@ -45,6 +45,8 @@ mod flat;
 #[path = "no_pbrt.rs"]
 mod flat;
 mod format;
+#[cfg(feature = "gltf")]
+mod gltf;
 mod image_job;
 mod images;
 mod input;

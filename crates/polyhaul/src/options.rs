@@ -2,6 +2,8 @@
 
 use polyhaul_bytes::FileOptions;
 pub use polyhaul_bytes::{Codec, Throttle};
+#[cfg(feature = "gltf")]
+pub use polyhaul_gltf::GltfWriteOptions;
 pub use polyhaul_image::options::{ImageReadOptions, ImageWriteOptions, PngLevel};
 pub use polyhaul_mesh::options::{
     ColumnName, ColumnTypes, Delimiter, Dialect, Digits, MissingValue, ObjWriteOptions, Placement, PlyEncoding,
@@ -136,6 +138,9 @@ polyhaul_model::options! {
         pub ply: PlyWriteOptions = PlyWriteOptions::default(), with_ply;
         /// Options for writing STL.
         pub stl: StlWriteOptions = StlWriteOptions::default(), with_stl;
+        /// Options for writing glTF.
+        #[cfg(feature = "gltf")]
+        pub gltf: GltfWriteOptions = GltfWriteOptions::default(), with_gltf;
         /// Options for writing numeric tables.
         pub table: TableWriteOptions = TableWriteOptions::default(), with_table;
         /// Options for writing pbrt scenes.

@@ -19,7 +19,7 @@ pub use images::{bmp, dds, exr, hdr, jpeg, ktx2, png, psd, tga};
 pub use numbers::numbers;
 pub use obj::{complete, mtl, obj};
 pub use pbrt::pbrt;
-pub use scans::{off, ply, stl};
+pub use scans::{gltf, off, ply, stl};
 pub use tables::table;
 pub use trial::Effort;
 
@@ -29,7 +29,7 @@ use polyhaul::{Error, ErrorKind};
 pub type Body = fn(&[u8], Effort);
 
 /// The fuzz target that reads each format, and its body. A format that is added must be written down here.
-pub const TARGETS: [(&str, &str, Body); 20] = [
+pub const TARGETS: [(&str, &str, Body); 21] = [
     ("obj", "obj", obj),
     ("ply", "ply", ply),
     ("stl", "stl", stl),
@@ -50,6 +50,7 @@ pub const TARGETS: [(&str, &str, Body); 20] = [
     ("dds", "dds", dds),
     ("ktx2", "ktx2", ktx2),
     ("off", "off", off),
+    ("glb", "gltf", gltf),
 ];
 
 /// No input may cause these.

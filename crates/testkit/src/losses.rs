@@ -7,10 +7,16 @@ use polyhaul::Report;
 use polyhaul::diff::Difference;
 use polyhaul::model::{Image, Samples};
 
+/// Formats of tables.
+const TABLES: [&str; 6] = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
+
 /// The attributes that a file of the second format cannot store of one of the first; `None` for pairs that cannot be
 /// converted at all.
 pub fn lost(from: &str, to: &str) -> Option<&'static str> {
-    let tables = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
+    if [from, to].contains(&"glb") {
+        return lost_of_gltf(from, to);
+    }
+    let tables = TABLES;
     Some(match (from, to) {
         ("obj", "obj") => "alpha",
         ("obj", "ply") => {
@@ -78,6 +84,38 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
     })
 }
 
+/// The same for glTF on either side.
+fn lost_of_gltf(from: &str, to: &str) -> Option<&'static str> {
+    let tables = TABLES;
+    Some(match (from, to) {
+        ("glb", "glb") => "normals, colors, columns, names",
+        ("glb", "obj") => "alpha, columns, names, material definitions, normals, positions",
+        ("glb", "ply" | "off") => "normals, columns, names, materials, material definitions, points, colors, alpha",
+        ("glb", "stl") => {
+            "faces, vertices, normals, uvs, colors, alpha, columns, names, materials, material definitions, lines, points"
+        }
+        ("glb", "pbrt") => {
+            "faces, vertices, normals, colors, alpha, columns, names, materials, material definitions, lines, points"
+        }
+        ("glb", _) => {
+            "faces, vertices, normals, uvs, colors, alpha, columns, names, column names, materials, material definitions, \
+             lines, points"
+        }
+        ("obj", "glb") => {
+            "faces, vertices, normals, colors, alpha, materials, material definitions, groups, smoothing, names, points, \
+             curves, weights, uv depths"
+        }
+        ("ply", "glb") => "faces, vertices, normals, uvs, colors, alpha, columns, tables",
+        ("stl", "glb") => "columns, normals",
+        ("off", "glb") => "faces, vertices, normals, uvs, colors, alpha",
+        ("pbrt", "glb") => {
+            "lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions, normals"
+        }
+        (from, "glb") if tables.contains(&from) => "columns, column names, normals, colors, alpha",
+        _ => return None,
+    })
+}
+
 /// What a target adds because its scenes require it: STL has a normal for each face, PLY and OFF zeros if some corners
 /// have no normal or uv, pbrt a camera, a light, film, a name for each shape and zeros if some corners have no uv;
 /// columns of points get names.
@@ -85,6 +123,7 @@ pub fn added(from: &str, to: &str) -> &'static [&'static str] {
     match (from, to) {
         (_, "pbrt") => &["lights", "cameras", "settings", "names", "uvs"],
         (_, "stl") => &["normals"],
+        (_, "glb") => &["normals", "uvs"],
         (_, "ply") => &["normals", "uvs", "column names"],
         (_, "off") => &["normals", "uvs"],
         (_, "xyz" | "pts") => &["column names"],

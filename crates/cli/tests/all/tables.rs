@@ -116,9 +116,11 @@ fn content_tells_the_format_of_standard_input() {
 #[test]
 fn content_that_says_nothing_is_refused() {
     let folder = Folder::new("tables-nothing");
-    for (text, why) in
-        [("", "the input is empty"), ("\n# a\n", "only blank lines and comments"), ("hello world\n", "ply, npy, stl")]
-    {
+    for (text, why) in [
+        ("", "the input is empty"),
+        ("\n# a\n", "only blank lines and comments"),
+        ("hello world\n", "ply, npy, glb, stl"),
+    ] {
         let from_stdin = run_with(&["info", "-"], text.as_bytes()).expect(2);
         assert!(
             from_stdin.stderr.contains("cannot infer the format") && from_stdin.stderr.contains(why),

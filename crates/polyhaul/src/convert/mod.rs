@@ -122,8 +122,9 @@ mod tests {
                     assert_eq!(shape(from, to, &write), ContentShape::Image);
                     continue;
                 }
-                let [is_mesh, to_mesh] =
-                    [from, to].map(|format| matches!(format, Format::Obj | Format::Stl | Format::Pbrt | Format::Off));
+                let [is_mesh, to_mesh] = [from, to].map(|format| {
+                    matches!(format, Format::Obj | Format::Stl | Format::Pbrt | Format::Off | Format::Glb)
+                });
                 assert_eq!(shape(from, to, &write) == ContentShape::Scene, is_mesh || to_mesh, "{from:?} {to:?}");
             }
         }

@@ -305,6 +305,21 @@ formats! {
             ..NO_WRITERS
         },
     }
+    /// glTF 2.0, as .glb or as .gltf.
+    Glb = row("glb", FormatKind::Scene), "gltf" {
+        other_names: &["gltf"],
+        looks: Looks::Signature(Strength::Strong, |head| polyhaul_gltf::looks_like_glb(head.bytes)),
+        read: Readers { scene: Some(crate::gltf::read), ..NO_READERS },
+        write: Writers {
+            scene: Some(SceneWriter::Meshes(MeshWriter {
+                placement: |scene, options| options.gltf.placement.with_export_triangulated_mesh(has_polygons(scene)),
+                only_triangles: true,
+                triangulate: |scene, _, run| triangulate_scene(scene, run),
+                write: crate::gltf::write,
+            })),
+            ..NO_WRITERS
+        },
+    }
 }
 
 /// A row that cannot do anything.

@@ -5,6 +5,7 @@ mod convert;
 mod damaged;
 mod dialect;
 mod evaluated;
+mod gltf;
 mod hostile;
 mod huge;
 mod images;

@@ -1,4 +1,4 @@
-//! Properties of any bytes taken as PLY, STL or OFF.
+//! Properties of any bytes taken as PLY, STL, OFF or glTF.
 
 use super::no_fault;
 use super::trial::{Effort, RETURN_SHARE, Trial};
@@ -117,6 +117,33 @@ pub fn off(data: &[u8], effort: Effort) {
             }
         }
     }
+}
+
+/// Reads a glTF file, with the same result in every way; it must be valid, and its elements survive being written,
+/// unless glTF has no such numbers.
+pub fn gltf(data: &[u8], effort: Effort) {
+    let mut trial = Trial::new(data, "fuzz.glb", effort);
+    let options = trial.options();
+    let text = |result: &Result<Loaded<Scene>, Error>| (outcome(result), whole(result));
+    let result = trial.read(&options, |input, options| Reader::new(input()).options(options).scene(), text);
+    result.as_ref().err().into_iter().for_each(no_fault);
+    let Ok(Loaded { value: scene, .. }) = &result else { return };
+    assert_eq!(broken_rule(scene), None);
+    if !trial.draws(RETURN_SHARE) {
+        return;
+    }
+    let bytes = match try_named(scene, "x.glb", &trial.write_options().with_format(Some(Format::Glb))) {
+        Ok(bytes) => bytes,
+        Err(error) => return assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}"),
+    };
+    let input = Input::Memory(bytes, "x.glb".into());
+    let back = Reader::new(input).options(&trial.plain_options()).scene().expect("what is written is read").value;
+    assert_eq!(broken_rule(&back), None);
+    let faces = |scene: &Scene| {
+        let shown = scene.objects.iter().map(|object| scene.meshes[object.mesh].faces.len());
+        shown.sum::<usize>()
+    };
+    assert_eq!(faces(&back), faces(scene));
 }
 
 const ENCODINGS: [PlyEncoding; 3] = [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian];

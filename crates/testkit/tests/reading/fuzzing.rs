@@ -18,7 +18,7 @@ const LARGEST_SEED_BYTES: u64 = 4000;
 
 /// The test files of one kind, those of the size that shows most.
 fn seeds(extension: &str) -> Vec<Vec<u8>> {
-    let own = ["ply", "stl", "off", "pbrt", "tga", "hdr", "bmp", "psd", "dds", "ktx2", "png", "jpg", "exr"];
+    let own = ["ply", "stl", "off", "glb", "pbrt", "tga", "hdr", "bmp", "psd", "dds", "ktx2", "png", "jpg", "exr"];
     let folder = if own.contains(&extension) { extension } else { "obj" };
     let files = samples(folder, extension).into_iter();
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
@@ -113,6 +113,13 @@ fn off() {
     let mut seeds = seeds("off");
     seeds.extend((0..20).map(|_| off_text(&mut random, 12)));
     run(fuzz::off, shaken(seeds, 4000));
+}
+
+#[test]
+fn gltf() {
+    let mut seeds = seeds("glb");
+    seeds.extend(samples("glb", "gltf").iter().map(|file| file.bytes()));
+    run(fuzz::gltf, shaken(seeds, 4000));
 }
 
 #[test]

@@ -236,7 +236,16 @@ fn more_warnings_than_are_kept_are_the_same_for_any_chunk() {
 #[test]
 fn warnings_of_all_formats_are_the_same_for_any_chunk() {
     let mut wrong = Vec::new();
-    let all = [("ply", "ply"), ("stl", "stl"), ("off", "off"), ("pbrt", "pbrt"), ("table", "csv"), ("table", "xyz")];
+    let all = [
+        ("ply", "ply"),
+        ("stl", "stl"),
+        ("off", "off"),
+        ("glb", "glb"),
+        ("glb", "gltf"),
+        ("pbrt", "pbrt"),
+        ("table", "csv"),
+        ("table", "xyz"),
+    ];
     for (folder, extension) in all {
         for kind in ["good", "bad"] {
             for file in samples(&format!("{folder}/{kind}"), extension).iter().filter(|file| file.size < 20_000) {

@@ -1,0 +1,147 @@
+//! The parts of a file: the JSON, and where the binary chunk of a `.glb` is.
+//!
+//! Nothing here parses JSON. A binary chunk is read now only if it cannot be read at any place later.
+
+use crate::buffers::{Binary, Windows};
+use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
+use crate::json::Whole;
+use crate::log::{malformed, over_limit, unsupported};
+use polyhaul_model::error::{Result, fault};
+use polyhaul_model::limits::Limits;
+use polyhaul_pipeline::bytes::Bytes;
+use std::sync::Arc;
+
+/// The parts of a file.
+pub(crate) struct Chunks<'a> {
+    pub(crate) json: Vec<u8>,
+    pub(crate) whole: Whole,
+    pub(crate) binary: Binary<'a>,
+}
+
+/// Finds the parts of a file, `.glb` or `.gltf`.
+pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks<'a>> {
+    let mut head = [0; HEADER_BYTES];
+    let count = bytes.read(0, &mut head)?;
+    if !head[..count].starts_with(MAGIC) {
+        let json = whole_json(bytes, &head[..count], limits)?;
+        return Ok(Chunks { json, whole: Whole::File, binary: Binary::Missing });
+    }
+    let file: Arc<str> = bytes.name().into();
+    if count < HEADER_BYTES {
+        return Err(fault(&file, count as u64, "unexpected end of the file in its header"));
+    }
+    let number = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    if number(4) != VERSION {
+        return Err(unsupported(format!("version {} of .glb is not supported", number(4))));
+    }
+    let reader = ChunkReader { bytes, file, end: u64::from(number(8)), limits };
+    reader.read()
+}
+
+/// All bytes of a `.gltf`, of which `head` were read.
+fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>> {
+    let limit = limits.line_bytes;
+    let most = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(1);
+    let begin = if bytes.in_order() { head.len() } else { 0 };
+    let most = bytes.len().and_then(|len| usize::try_from(len).ok()).map_or(most, |len| most.min(len.max(1)));
+    let mut json = Vec::new();
+    if head.len() == HEADER_BYTES {
+        bytes.read_as_claimed(begin as u64, most, &mut json)?;
+    }
+    if begin > 0 || json.is_empty() {
+        json.try_reserve(head.len())?;
+        json.splice(0..0, head.iter().copied());
+    }
+    if json.len() as u64 > limit {
+        return Err(over_limit("the JSON is too long", limit, "line_bytes"));
+    }
+    Ok(json)
+}
+
+struct ChunkReader<'a, 'l> {
+    bytes: &'a Bytes<'a>,
+    file: Arc<str>,
+    /// The length of the file by its header.
+    end: u64,
+    limits: &'l Limits,
+}
+
+impl<'a> ChunkReader<'a, '_> {
+    fn read(&self) -> Result<Chunks<'a>> {
+        let offset = HEADER_BYTES as u64;
+        let (kind, len) = self.header(offset)?.ok_or_else(|| fault(&self.file, offset, "the file has no chunks"))?;
+        if kind != *JSON {
+            return Err(fault(&self.file, offset, "the first chunk is not JSON"));
+        }
+        if len > self.limits.line_bytes {
+            return Err(over_limit("the JSON is too long", self.limits.line_bytes, "line_bytes"));
+        }
+        let begin = offset + CHUNK_HEADER_BYTES as u64;
+        let mut json = self.take(begin, len)?;
+        // Some writers pad with zeros in place of spaces.
+        json.truncate(json.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
+        let binary = self.binary(begin + len.next_multiple_of(4), begin + len)?;
+        Ok(Chunks { json, whole: Whole::Chunk(begin), binary })
+    }
+
+    /// The chunk at `offset`, if it is the binary one.
+    fn binary(&self, offset: u64, end: u64) -> Result<Binary<'a>> {
+        if offset > self.end {
+            return Ok(Binary::Missing);
+        }
+        // Chunks are aligned, but a writer may have left out the padding.
+        let mut padding = [0; 4];
+        let padding = &mut padding[..(offset - end) as usize];
+        if !padding.is_empty() && self.bytes.read(end, padding)? < padding.len() {
+            return Ok(Binary::Missing);
+        }
+        let Some((kind, len)) = self.header(offset)? else { return Ok(Binary::Missing) };
+        if kind != *BINARY {
+            return Ok(Binary::Missing);
+        }
+        let begin = offset + CHUNK_HEADER_BYTES as u64;
+        if self.bytes.in_order() || !self.bytes.is_backed() {
+            return self.take(begin, len).map(|bytes| Binary::Whole(Arc::new(bytes)));
+        }
+        if let Some(size) = self.bytes.len().filter(|&size| begin + len > size) {
+            return Err(self.cut(begin, len, size));
+        }
+        Ok(Binary::Placed(Windows::new(self.bytes, begin, len)))
+    }
+
+    /// The type and the size of the chunk at `offset`; `None` at the end.
+    fn header(&self, offset: u64) -> Result<Option<([u8; 4], u64)>> {
+        if offset == self.end {
+            return Ok(None);
+        }
+        let mut header = [0; CHUNK_HEADER_BYTES];
+        let count = self.bytes.read(offset, &mut header)?;
+        if count < CHUNK_HEADER_BYTES {
+            return Err(fault(&self.file, offset + count as u64, "unexpected end of the file in a chunk's header"));
+        }
+        let [a, b, c, d, kind @ ..] = header;
+        let len = u64::from(u32::from_le_bytes([a, b, c, d]));
+        let end = offset + CHUNK_HEADER_BYTES as u64 + len;
+        if end > self.end {
+            let message = format!("a chunk of {len} bytes exceeds the file's length of {} bytes", self.end);
+            return Err(fault(&self.file, offset, message));
+        }
+        Ok(Some((kind, len)))
+    }
+
+    /// Reads the content of a chunk.
+    fn take(&self, begin: u64, len: u64) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let count = usize::try_from(len).map_err(|_| malformed("a chunk is too large"))?;
+        self.bytes.read_as_claimed(begin, count, &mut bytes)?;
+        if bytes.len() < count {
+            return Err(self.cut(begin, len, begin + bytes.len() as u64));
+        }
+        Ok(bytes)
+    }
+
+    fn cut(&self, begin: u64, len: u64, size: u64) -> polyhaul_model::error::Error {
+        let message = format!("unexpected end of the file in a chunk of {len} bytes that begins at byte {begin}");
+        fault(&self.file, size, message)
+    }
+}

@@ -1,0 +1,26 @@
+//! The container `.glb`: a header, a chunk of JSON, and a chunk of binary values.
+//!
+//! Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#binary-gltf-layout>.
+
+/// The first bytes of a file.
+pub(crate) const MAGIC: &[u8; 4] = b"glTF";
+/// The version of the container.
+pub(crate) const VERSION: u32 = 2;
+/// The size of the header: magic, version, length of the file.
+pub(crate) const HEADER_BYTES: usize = 12;
+/// The size of a chunk's header: length, type.
+pub(crate) const CHUNK_HEADER_BYTES: usize = 8;
+/// The type of the first chunk.
+pub(crate) const JSON: &[u8; 4] = b"JSON";
+/// The type of the second chunk.
+pub(crate) const BINARY: &[u8; 4] = b"BIN\0";
+
+/// Returns whether bytes are the beginning of a `.glb` file.
+///
+/// ```
+/// assert!(polyhaul_gltf::looks_like_glb(b"glTF\x02\0\0\0\x14\0\0\0"));
+/// assert!(!polyhaul_gltf::looks_like_glb(b"glTF"));
+/// ```
+pub fn looks_like_glb(head: &[u8]) -> bool {
+    head.len() >= HEADER_BYTES && head.starts_with(MAGIC) && head[4..8] == VERSION.to_le_bytes()
+}

@@ -1,0 +1,249 @@
+//! The JSON of a glTF file, as types: what polyhaul reads or writes of it, under the names of the specification.
+//!
+//! Properties that are not here are ignored by the reader. Nothing is checked beyond types: an index may lead nowhere.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The component types of accessors, by their numbers in files.
+pub(crate) mod component {
+    pub(crate) const BYTE: u32 = 5120;
+    pub(crate) const UNSIGNED_BYTE: u32 = 5121;
+    pub(crate) const SHORT: u32 = 5122;
+    pub(crate) const UNSIGNED_SHORT: u32 = 5123;
+    pub(crate) const UNSIGNED_INT: u32 = 5125;
+    pub(crate) const FLOAT: u32 = 5126;
+}
+
+/// The topologies of primitives, by their numbers in files.
+pub(crate) mod mode {
+    pub(crate) const POINTS: u32 = 0;
+    pub(crate) const LINES: u32 = 1;
+    pub(crate) const LINE_LOOP: u32 = 2;
+    pub(crate) const LINE_STRIP: u32 = 3;
+    pub(crate) const TRIANGLES: u32 = 4;
+    pub(crate) const TRIANGLE_STRIP: u32 = 5;
+    pub(crate) const TRIANGLE_FAN: u32 = 6;
+}
+
+/// Properties in an object named `extensions` or `extras`.
+pub(crate) type Extensions = BTreeMap<String, Value>;
+
+/// A value that is counted, and not kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Skipped;
+
+impl<'de> Deserialize<'de> for Skipped {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Skipped, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Skipped)
+    }
+}
+
+impl Serialize for Skipped {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
+    }
+}
+
+macro_rules! objects {
+    ($($(#[$docs:meta])+ $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty,)+ })+) => {$(
+        $(#[$docs])+
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        pub(crate) struct $name {
+            $(
+                $(#[$attribute])*
+                #[serde(skip_serializing_if = "is_default")]
+                pub(crate) $field: $type,
+            )+
+        }
+    )+};
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+objects! {
+    /// The whole document.
+    Document {
+        asset: Asset,
+        extensions_used: Vec<String>,
+        extensions_required: Vec<String>,
+        scene: Option<usize>,
+        scenes: Vec<SceneNodes>,
+        nodes: Vec<Node>,
+        meshes: Vec<GltfMesh>,
+        accessors: Vec<Accessor>,
+        buffer_views: Vec<BufferView>,
+        buffers: Vec<Buffer>,
+        materials: Vec<GltfMaterial>,
+        textures: Vec<GltfTexture>,
+        images: Vec<GltfImage>,
+        samplers: Vec<Sampler>,
+        skins: Vec<Skipped>,
+        animations: Vec<Skipped>,
+        cameras: Vec<Skipped>,
+        extensions: Extensions,
+    }
+    /// The version of the format, and who wrote the file.
+    Asset {
+        version: String,
+        min_version: Option<String>,
+        generator: Option<String>,
+        copyright: Option<String>,
+    }
+    /// The roots of a hierarchy.
+    SceneNodes {
+        name: Option<String>,
+        nodes: Vec<usize>,
+    }
+    /// A node of the hierarchy: a transform, and what it applies to.
+    Node {
+        name: Option<String>,
+        children: Vec<usize>,
+        mesh: Option<usize>,
+        skin: Option<usize>,
+        /// Column-major.
+        matrix: Option<[f32; 16]>,
+        translation: Option<[f32; 3]>,
+        /// x, y, z, w.
+        rotation: Option<[f32; 4]>,
+        scale: Option<[f32; 3]>,
+        extensions: Extensions,
+    }
+    /// Primitives that belong together.
+    GltfMesh {
+        name: Option<String>,
+        primitives: Vec<Primitive>,
+        weights: Vec<f32>,
+    }
+    /// Triangles, lines or points of one material.
+    Primitive {
+        /// Accessors by semantic: `POSITION`, `NORMAL`, `TEXCOORD_0`, `COLOR_0`, `_NAME`.
+        attributes: BTreeMap<String, usize>,
+        indices: Option<usize>,
+        material: Option<usize>,
+        /// [`mode::TRIANGLES`] if missing.
+        mode: Option<u32>,
+        targets: Vec<Skipped>,
+        extensions: Extensions,
+    }
+    /// A typed view of a part of a buffer.
+    Accessor {
+        name: Option<String>,
+        buffer_view: Option<usize>,
+        byte_offset: u64,
+        component_type: u32,
+        normalized: bool,
+        count: u64,
+        /// `SCALAR`, `VEC2`, `VEC3`, `VEC4`, `MAT2`, `MAT3`, `MAT4`.
+        #[serde(rename = "type")]
+        kind: String,
+        min: Vec<f32>,
+        max: Vec<f32>,
+        sparse: Option<Sparse>,
+    }
+    /// Values that replace some of an accessor.
+    Sparse {
+        count: u64,
+        indices: SparseIndices,
+        values: SparseValues,
+    }
+    /// Which values are replaced, in ascending order.
+    SparseIndices {
+        buffer_view: Option<usize>,
+        byte_offset: u64,
+        component_type: u32,
+    }
+    /// Their replacements.
+    SparseValues {
+        buffer_view: Option<usize>,
+        byte_offset: u64,
+    }
+    /// A part of a buffer.
+    BufferView {
+        name: Option<String>,
+        buffer: Option<usize>,
+        byte_offset: u64,
+        byte_length: u64,
+        byte_stride: Option<u64>,
+        target: Option<u32>,
+        extensions: Extensions,
+    }
+    /// Bytes: those of a URI, or the second chunk of a `.glb`.
+    Buffer {
+        name: Option<String>,
+        uri: Option<String>,
+        byte_length: u64,
+        extensions: Extensions,
+    }
+    /// A material; a factor that is missing has the specification's default.
+    GltfMaterial {
+        name: Option<String>,
+        pbr_metallic_roughness: Option<MetallicRoughness>,
+        normal_texture: Option<TextureInfo>,
+        occlusion_texture: Option<TextureInfo>,
+        emissive_texture: Option<TextureInfo>,
+        emissive_factor: Option<[f32; 3]>,
+        /// `OPAQUE`, `MASK`, `BLEND`.
+        alpha_mode: Option<String>,
+        alpha_cutoff: Option<f32>,
+        double_sided: bool,
+        extensions: Extensions,
+    }
+    /// The core model of materials.
+    MetallicRoughness {
+        base_color_factor: Option<[f32; 4]>,
+        base_color_texture: Option<TextureInfo>,
+        metallic_factor: Option<f32>,
+        roughness_factor: Option<f32>,
+        metallic_roughness_texture: Option<TextureInfo>,
+    }
+    /// A use of a texture.
+    TextureInfo {
+        index: Option<usize>,
+        tex_coord: usize,
+        /// Of normal textures.
+        scale: Option<f32>,
+        /// Of occlusion textures.
+        strength: Option<f32>,
+        extensions: Extensions,
+    }
+    /// An image and how it is sampled.
+    GltfTexture {
+        sampler: Option<usize>,
+        source: Option<usize>,
+        name: Option<String>,
+        extensions: Extensions,
+    }
+    /// An image: a URI or a view.
+    GltfImage {
+        name: Option<String>,
+        uri: Option<String>,
+        mime_type: Option<String>,
+        buffer_view: Option<usize>,
+    }
+    /// How textures are sampled.
+    Sampler {
+        mag_filter: Option<u32>,
+        min_filter: Option<u32>,
+        wrap_s: Option<u32>,
+        wrap_t: Option<u32>,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_left_out_and_zero_indices_stay() {
+        let view = BufferView { buffer: Some(0), byte_length: 12, ..BufferView::default() };
+        assert_eq!(serde_json::to_string(&view).unwrap(), r#"{"buffer":0,"byteLength":12}"#);
+        let text = r#"{"asset":{"version":"2.0"},"skins":[{"joints":[1,2]},[]],"unknown":{"a":[]}}"#;
+        let document: Document = serde_json::from_str(text).unwrap();
+        assert_eq!((document.asset.version.as_str(), document.skins.len()), ("2.0", 2));
+    }
+}

@@ -1,0 +1,368 @@
+//! Which vertices and triangles a mesh becomes in glTF, where each object has vertices of its own with one index per
+//! corner.
+//!
+//! A mesh is welded once. Its vertices are numbered by the first corners that use them, so those of an object follow
+//! one another; the few that it shares with objects before it are repeated. Nothing is copied: a block of vertices is a
+//! range and a short list. Bytes are made in [`crate::pages`].
+
+use polyhaul_mesh::domains::index_attributes;
+use polyhaul_mesh::flat::spans;
+use polyhaul_mesh::weld::{Welded, weld};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Counts, Mesh, NONE};
+use polyhaul_pipeline::options::RunOptions;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// A mesh with one index per corner, and its sections.
+pub(crate) struct GltfGeometry<'a> {
+    /// With an index stream for uvs and normals.
+    pub(crate) mesh: Cow<'a, Mesh>,
+    pub(crate) welded: Welded,
+    /// Normals in place of those that are missing or have no direction, by vertex.
+    pub(crate) repaired: HashMap<u32, [f32; 3]>,
+    pub(crate) sections: Vec<Section>,
+}
+
+/// The part of a mesh that an object is.
+#[derive(Debug, Default)]
+pub(crate) struct Section {
+    /// By material, in the order of their first triangles.
+    pub(crate) triangles: Vec<MaterialTriangles>,
+    /// The vertices of the triangles.
+    pub(crate) vertices: VertexBlock,
+    /// Segments, and their vertices.
+    pub(crate) lines: Option<(Vec<[u32; 2]>, VertexBlock)>,
+    /// The vertices of points.
+    pub(crate) points: Option<VertexBlock>,
+}
+
+/// The triangles of one material.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct MaterialTriangles {
+    /// A material of the scene, or a slot of an evaluated object; [`NONE`] for none.
+    pub(crate) material: u32,
+    /// Which faces, in order.
+    pub(crate) faces: Vec<Range<usize>>,
+}
+
+/// Vertices that follow one another in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum VertexBlock {
+    /// Welded vertices: a range, then some before it in ascending order.
+    Welded(Range<u32>, Vec<u32>),
+    /// Positions by index.
+    Listed(Vec<u32>),
+    /// Positions that follow one another.
+    Positions(Range<u32>),
+}
+
+impl Default for VertexBlock {
+    fn default() -> Self {
+        VertexBlock::Positions(0..0)
+    }
+}
+
+impl MaterialTriangles {
+    pub(crate) fn count(&self) -> usize {
+        self.faces.iter().map(ExactSizeIterator::len).sum()
+    }
+}
+
+impl VertexBlock {
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            VertexBlock::Welded(own, others) => own.len() + others.len(),
+            VertexBlock::Listed(positions) => positions.len(),
+            VertexBlock::Positions(range) => range.len(),
+        }
+    }
+
+    /// Whether vertices have uvs and normals by the weld.
+    pub(crate) fn is_welded(&self) -> bool {
+        matches!(self, VertexBlock::Welded(..))
+    }
+
+    /// The welded vertex, or the position, of vertex `number`, which the block has.
+    #[inline]
+    pub(crate) fn source(&self, number: usize) -> u32 {
+        match self {
+            VertexBlock::Welded(own, others) => match number.checked_sub(own.len()) {
+                None => own.start + number as u32,
+                Some(number) => others[number],
+            },
+            VertexBlock::Listed(positions) => positions[number],
+            VertexBlock::Positions(range) => range.start + number as u32,
+        }
+    }
+
+    /// The number in the block of a welded vertex that it has.
+    #[inline]
+    pub(crate) fn number(&self, vertex: u32) -> u32 {
+        match self {
+            VertexBlock::Welded(own, others) if vertex < own.start => {
+                (own.len() + others.partition_point(|&other| other < vertex)) as u32
+            }
+            VertexBlock::Welded(own, _) => vertex - own.start,
+            _ => vertex,
+        }
+    }
+}
+
+impl<'a> GltfGeometry<'a> {
+    /// Plans the sections `cuts` of a mesh of triangles; `is_evaluated` is whether faces have slots.
+    pub(crate) fn new(
+        mesh: &'a Mesh,
+        cuts: &[(Counts, Counts)],
+        is_evaluated: bool,
+        run: &RunOptions,
+    ) -> Result<GltfGeometry<'a>> {
+        let mut mesh = Cow::Borrowed(mesh);
+        if mesh.is_evaluated() {
+            index_attributes(mesh.to_mut())?;
+        }
+        let welded = weld(&mesh, run)?;
+        let repaired = repaired_normals(&mesh, &welded)?;
+        let mut sections = Vec::new();
+        sections.try_reserve_exact(cuts.len())?;
+        sections.resize_with(cuts.len(), Section::default);
+        let mut order: Vec<usize> = (0..cuts.len()).collect();
+        order.sort_by_key(|&cut| cuts[cut].0.faces);
+        let mut next = 0;
+        for cut in order {
+            let (start, end) = cuts[cut];
+            let faces = start.faces as usize..end.faces as usize;
+            let vertices = welded_block(&welded.corner_vertices[3 * faces.start..3 * faces.end], next)?;
+            if let VertexBlock::Welded(own, _) = &vertices {
+                next = next.max(own.end);
+            }
+            let triangles = triangles(&mesh, faces, is_evaluated)?;
+            let (lines, points) = (lines(&mesh, start, end)?, points(&mesh, start, end)?);
+            sections[cut] = Section { triangles, vertices, lines, points };
+        }
+        Ok(GltfGeometry { mesh, welded, repaired, sections })
+    }
+}
+
+/// The vertices of some corners, of which those before `start` belong to earlier sections.
+fn welded_block(corners: &[u32], start: u32) -> Result<VertexBlock> {
+    let (mut end, mut others) = (start, Vec::new());
+    for &vertex in corners {
+        if vertex >= start {
+            end = end.max(vertex + 1);
+        } else {
+            try_push(&mut others, vertex, "the plan")?;
+        }
+    }
+    others.sort_unstable();
+    others.dedup();
+    Ok(VertexBlock::Welded(start..end, others))
+}
+
+/// The faces of each material.
+fn triangles(mesh: &Mesh, faces: Range<usize>, is_evaluated: bool) -> Result<Vec<MaterialTriangles>> {
+    let (mut all, mut numbers): (Vec<MaterialTriangles>, HashMap<u32, usize>) = Default::default();
+    let mut add = |material: u32, faces: Range<usize>| -> Result<()> {
+        let next = all.len();
+        let number = *numbers.entry(material).or_insert(next);
+        if number == next {
+            try_push(&mut all, MaterialTriangles { material, faces: Vec::new() }, "the plan")?;
+        }
+        let ranges = &mut all[number].faces;
+        match ranges.last_mut() {
+            Some(last) if last.end == faces.start => last.end = faces.end,
+            _ => try_push(ranges, faces, "the plan")?,
+        }
+        Ok(())
+    };
+    let mut start = faces.start;
+    if !is_evaluated {
+        for (material, count) in spans(&mesh.material_runs, faces) {
+            add(material, start..start + count)?;
+            start += count;
+        }
+    } else if mesh.face_materials.is_empty() {
+        if !faces.is_empty() {
+            add(0, faces)?;
+        }
+    } else {
+        let slots = mesh.face_materials.get(faces).ok_or_else(|| wrong("has more faces than material slots"))?;
+        for same in slots.chunk_by(|a, b| a == b) {
+            add(u32::try_from(same[0]).unwrap_or(NONE), start..start + same.len())?;
+            start += same.len();
+        }
+    }
+    Ok(all)
+}
+
+/// The segments of polylines.
+fn lines(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<(Vec<[u32; 2]>, VertexBlock)>> {
+    let (mut segments, mut used) = (Vec::new(), Vec::new());
+    for line in start.lines as usize..end.lines as usize {
+        let corners = &mesh.lines.corner_positions[mesh.lines.corners(line)];
+        check(corners, mesh)?;
+        for pair in corners.windows(2) {
+            try_push(&mut segments, [pair[0], pair[1]], "the plan")?;
+        }
+    }
+    if segments.is_empty() {
+        return Ok(None);
+    }
+    used.try_reserve_exact(2 * segments.len())?;
+    used.extend_from_slice(segments.as_flattened());
+    used.sort_unstable();
+    used.dedup();
+    for corner in segments.as_flattened_mut() {
+        *corner = used.partition_point(|position| position < corner) as u32;
+    }
+    Ok(Some((segments, VertexBlock::Listed(used))))
+}
+
+/// The points of a section; all positions of a mesh that has nothing else.
+fn points(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<VertexBlock>> {
+    if mesh.faces.is_empty() && mesh.lines.is_empty() && mesh.points.is_empty() && mesh.curves.is_empty() {
+        let range = start.positions..end.positions;
+        return Ok((!range.is_empty()).then_some(VertexBlock::Positions(range)));
+    }
+    let points = &mesh.points[start.points as usize..end.points as usize];
+    if points.is_empty() {
+        return Ok(None);
+    }
+    check(points, mesh)?;
+    Ok(Some(VertexBlock::Listed(polyhaul_model::error::try_copy(points, "the plan")?)))
+}
+
+fn check(positions: &[u32], mesh: &Mesh) -> Result<()> {
+    match positions.iter().find(|&&position| position as usize >= mesh.positions.len()) {
+        Some(position) => Err(wrong(&format!("refers to position {position}, which it does not have"))),
+        None => Ok(()),
+    }
+}
+
+fn wrong(what: &str) -> Error {
+    Error::new(ErrorKind::Usage, format!("a mesh {what}"))
+}
+
+/// Whether a normal has a direction.
+pub(crate) fn is_direction(normal: [f32; 3]) -> bool {
+    let length: f64 = normal.iter().map(|&part| f64::from(part) * f64::from(part)).sum();
+    length > 0.0 && length.is_finite()
+}
+
+/// A vector of unit length; up if it has no direction.
+pub(crate) fn unit(vector: [f64; 3]) -> [f32; 3] {
+    let length = vector.iter().map(|part| part * part).sum::<f64>().sqrt();
+    if length > 0.0 && length.is_finite() { vector.map(|part| (part / length) as f32) } else { [0.0, 1.0, 0.0] }
+}
+
+/// Normals by the triangles around them, weighted by area, for vertices that lack one while others have one.
+fn repaired_normals(mesh: &Mesh, welded: &Welded) -> Result<HashMap<u32, [f32; 3]>> {
+    let mut sums: HashMap<u32, [f64; 3]> = HashMap::new();
+    for (vertex, &normal) in welded.vertex_normals.iter().enumerate() {
+        if !mesh.normals.get(normal as usize).is_some_and(|&normal| is_direction(normal)) {
+            sums.try_reserve(1).map_err(|_| Error::memory("normals"))?;
+            sums.insert(vertex as u32, [0.0; 3]);
+        }
+    }
+    if sums.is_empty() {
+        return Ok(HashMap::new());
+    }
+    for triangle in welded.corner_vertices.as_chunks::<3>().0 {
+        if triangle.iter().any(|vertex| sums.contains_key(vertex)) {
+            let normal = area_normal(triangle.map(|vertex| position(mesh, welded.vertex_positions[vertex as usize])));
+            for vertex in triangle {
+                if let Some(sum) = sums.get_mut(vertex) {
+                    *sum = [0, 1, 2].map(|axis| sum[axis] + normal[axis]);
+                }
+            }
+        }
+    }
+    Ok(sums.into_iter().map(|(vertex, sum)| (vertex, unit(sum))).collect())
+}
+
+fn position(mesh: &Mesh, index: u32) -> [f64; 3] {
+    mesh.positions.get(index as usize).copied().unwrap_or_default().map(f64::from)
+}
+
+/// The normal of a triangle, twice as long as it is large.
+fn area_normal([a, b, c]: [[f64; 3]; 3]) -> [f64; 3] {
+    let minus = |a: [f64; 3], b: [f64; 3]| [0, 1, 2].map(|axis| a[axis] - b[axis]);
+    let (u, v) = (minus(b, a), minus(c, a));
+    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_model::{Elements, Run};
+
+    fn mesh(corners: &[u32]) -> Mesh {
+        let offsets: Vec<u32> = (0..=corners.len() as u32 / 3).map(|face| 3 * face).collect();
+        let faces =
+            Elements { offsets: offsets.into(), corner_positions: corners.to_vec().into(), ..Elements::default() };
+        let positions: Vec<[f32; 3]> = (0..8).map(|i| [i as f32, (i * i) as f32, 0.0]).collect();
+        Mesh { positions: positions.into(), faces, ..Mesh::default() }
+    }
+
+    fn at(faces: u32) -> Counts {
+        Counts { faces, ..Counts::default() }
+    }
+
+    #[test]
+    fn objects_have_vertices_of_their_own() {
+        let mesh = mesh(&[7, 6, 5, 5, 4, 3, 7, 3, 2]);
+        let cuts = [(at(1), at(3)), (at(0), at(1))];
+        let geometry = GltfGeometry::new(&mesh, &cuts, false, &RunOptions::default()).unwrap();
+        let [second, first] = &geometry.sections[..] else { panic!() };
+        assert_eq!(first.vertices, VertexBlock::Welded(0..3, vec![]));
+        assert_eq!(second.vertices, VertexBlock::Welded(3..6, vec![0, 2]));
+        let numbers: Vec<_> =
+            geometry.welded.corner_vertices[3..].iter().map(|&vertex| second.vertices.number(vertex)).collect();
+        assert_eq!(numbers, [4, 0, 1, 3, 1, 2]);
+        let positions: Vec<_> = numbers
+            .iter()
+            .map(|&number| geometry.welded.vertex_positions[second.vertices.source(number as usize) as usize])
+            .collect();
+        assert_eq!(positions, [5, 4, 3, 7, 3, 2]);
+    }
+
+    #[test]
+    fn faces_are_sorted_by_material() {
+        let run = |faces: u32, value: u32| Run { at: at(faces), value };
+        let mesh = Mesh { material_runs: vec![run(0, 5), run(1, 2), run(2, 5)], ..mesh(&[0; 12]) };
+        let found = triangles(&mesh, 0..4, false).unwrap();
+        let wanted = [(5, &[0..1, 2..4][..]), (2, std::slice::from_ref(&(1..2)))];
+        assert_eq!(found, wanted.map(|(material, faces)| MaterialTriangles { material, faces: faces.to_vec() }));
+        assert_eq!(found[0].count(), 3);
+    }
+
+    #[test]
+    fn missing_normals_follow_the_triangles() {
+        let mut mesh = Mesh {
+            positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].into(),
+            normals: vec![[0.0, 0.0, -2.0], [0.0; 3]].into(),
+            ..mesh(&[0, 1, 2])
+        };
+        mesh.faces.corner_normals = vec![0, 1, NONE].into();
+        let geometry = GltfGeometry::new(&mesh, &[(at(0), at(1))], false, &RunOptions::default()).unwrap();
+        let mut repaired: Vec<_> = geometry.repaired.into_iter().collect();
+        repaired.sort_by_key(|(vertex, _)| *vertex);
+        assert_eq!(repaired, [(1, [0.0, 0.0, 1.0]), (2, [0.0, 0.0, 1.0])]);
+    }
+
+    #[test]
+    fn segments_share_their_vertices() {
+        let mut mesh = mesh(&[]);
+        mesh.lines = Elements {
+            offsets: vec![0, 3, 5].into(),
+            corner_positions: vec![6, 2, 4, 2, 6].into(),
+            ..Elements::default()
+        };
+        let (segments, vertices) = lines(&mesh, Counts::default(), mesh.counts()).unwrap().unwrap();
+        assert_eq!(segments, [[2, 0], [0, 1], [0, 2]]);
+        assert_eq!(vertices, VertexBlock::Listed(vec![2, 4, 6]));
+        mesh.lines.corner_positions = vec![6, 2, 8, 2, 6].into();
+        assert!(lines(&mesh, Counts::default(), mesh.counts()).is_err());
+    }
+}

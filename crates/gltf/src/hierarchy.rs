@@ -1,0 +1,225 @@
+//! The hierarchy of nodes: which are in the scene, and where.
+//!
+//! Nodes refer to children by index, and a hostile file can make circles, share children, or nest a million levels.
+//! All nodes are checked once; then the scene is walked from its roots with a stack of its own, not the thread's.
+
+use crate::document::{Document, Node};
+use crate::log::malformed;
+use polyhaul_model::error::{Error, Result, try_push};
+
+/// A matrix that multiplies column vectors from the left, by rows.
+pub(crate) type Matrix = [[f64; 4]; 4];
+
+/// The matrix that changes nothing.
+pub(crate) const IDENTITY: Matrix =
+    [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+
+/// Calls `visit` with each node of the scene and its place, parents first and in the order of the file.
+pub(crate) fn walk(document: &Document, mut visit: impl FnMut(usize, &Matrix) -> Result<()>) -> Result<()> {
+    let parents = parents(document)?;
+    check_circles(document, &parents)?;
+    let mut stack: Vec<(usize, Matrix)> = Vec::new();
+    for root in roots(document, &parents)? {
+        try_push(&mut stack, (root, IDENTITY), "nodes")?;
+        while let Some((index, parent)) = stack.pop() {
+            let node = &document.nodes[index];
+            let world = multiply(&parent, &local(node));
+            visit(index, &world)?;
+            stack.try_reserve(node.children.len()).map_err(|_| Error::memory("nodes"))?;
+            stack.extend(node.children.iter().rev().map(|&child| (child, world)));
+        }
+    }
+    Ok(())
+}
+
+/// No parent.
+const NO_PARENT: usize = usize::MAX;
+
+/// The parent of each node.
+fn parents(document: &Document) -> Result<Vec<usize>> {
+    let nodes = &document.nodes;
+    let mut parents = Vec::new();
+    parents.try_reserve_exact(nodes.len()).map_err(|_| Error::memory("nodes"))?;
+    parents.resize(nodes.len(), NO_PARENT);
+    for (index, node) in nodes.iter().enumerate() {
+        for &child in &node.children {
+            let parent = parents.get_mut(child);
+            let parent =
+                parent.ok_or_else(|| malformed(format!("nodes[{index}].children: nodes[{child}] does not exist")))?;
+            if *parent != NO_PARENT {
+                return Err(malformed(format!("nodes[{child}] is a child of nodes[{parent}] and of nodes[{index}]")));
+            }
+            *parent = index;
+        }
+    }
+    Ok(parents)
+}
+
+/// Checks that every node is below one without a parent. Each has at most one parent, so what is not is in a circle or
+/// below one.
+fn check_circles(document: &Document, parents: &[usize]) -> Result<()> {
+    let mut is_below = Vec::new();
+    is_below.try_reserve_exact(parents.len()).map_err(|_| Error::memory("nodes"))?;
+    is_below.extend(parents.iter().map(|&parent| parent == NO_PARENT));
+    let mut stack: Vec<usize> = Vec::new();
+    stack.try_reserve_exact(parents.len()).map_err(|_| Error::memory("nodes"))?;
+    stack.extend((0..parents.len()).filter(|&index| is_below[index]));
+    while let Some(index) = stack.pop() {
+        for &child in &document.nodes[index].children {
+            is_below[child] = true;
+            stack.push(child);
+        }
+    }
+    match is_below.iter().position(|is_below| !is_below) {
+        Some(index) => Err(malformed(format!("nodes[{index}] is below itself, or below such a node"))),
+        None => Ok(()),
+    }
+}
+
+/// The roots of the default scene, or of a file without scenes.
+fn roots(document: &Document, parents: &[usize]) -> Result<Vec<usize>> {
+    let mut roots = Vec::new();
+    if document.scenes.is_empty() && document.scene.is_none() {
+        roots.try_reserve_exact(parents.len()).map_err(|_| Error::memory("nodes"))?;
+        roots.extend((0..parents.len()).filter(|&index| parents[index] == NO_PARENT));
+        return Ok(roots);
+    }
+    let number = document.scene.unwrap_or(0);
+    let scene = document.scenes.get(number).ok_or_else(|| malformed(format!("scenes[{number}] does not exist")))?;
+    let mut is_root = Vec::new();
+    is_root.try_reserve_exact(parents.len()).map_err(|_| Error::memory("nodes"))?;
+    is_root.resize(parents.len(), false);
+    for &index in &scene.nodes {
+        let path = format!("scenes[{number}].nodes");
+        match (parents.get(index), is_root.get_mut(index)) {
+            (Some(&NO_PARENT), Some(is_root)) if !*is_root => *is_root = true,
+            (Some(&NO_PARENT), _) => return Err(malformed(format!("{path}: nodes[{index}] occurs twice"))),
+            (Some(parent), _) => {
+                return Err(malformed(format!("{path}: nodes[{index}] is a child of nodes[{parent}]")));
+            }
+            (None, _) => return Err(malformed(format!("{path}: nodes[{index}] does not exist"))),
+        }
+        try_push(&mut roots, index, "nodes")?;
+    }
+    Ok(roots)
+}
+
+/// The matrix of a node in its parent's space.
+fn local(node: &Node) -> Matrix {
+    if let Some(matrix) = node.matrix {
+        return std::array::from_fn(|row| std::array::from_fn(|column| f64::from(matrix[4 * column + row])));
+    }
+    let translation = node.translation.unwrap_or([0.0; 3]);
+    placed(translation, node.rotation.unwrap_or([0.0, 0.0, 0.0, 1.0]), node.scale.unwrap_or([1.0; 3]))
+}
+
+/// The matrix that scales, then rotates by a quaternion (x, y, z, w), then moves.
+pub(crate) fn placed(translation: [f32; 3], rotation: [f32; 4], scale: [f32; 3]) -> Matrix {
+    let [x, y, z, w] = rotation.map(f64::from);
+    let (scale, translation) = (scale.map(f64::from), translation.map(f64::from));
+    let rows = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+    ];
+    let mut matrix = IDENTITY;
+    for (row, values) in rows.iter().enumerate() {
+        for column in 0..3 {
+            matrix[row][column] = values[column] * scale[column];
+        }
+        matrix[row][3] = translation[row];
+    }
+    matrix
+}
+
+/// `a` after `b`. An identity leaves the other one exactly as it is.
+pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
+    if *a == IDENTITY {
+        return *b;
+    }
+    std::array::from_fn(|row| std::array::from_fn(|column| (0..4).map(|at| a[row][at] * b[at][column]).sum()))
+}
+
+/// The matrix as the model holds it.
+pub(crate) fn rounded(matrix: &Matrix) -> [[f32; 4]; 4] {
+    matrix.map(|row| row.map(|value| value as f32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn walked(json: Value) -> Result<Vec<(usize, [[f32; 4]; 4])>> {
+        let document: Document = serde_json::from_value(json).unwrap();
+        let mut found = Vec::new();
+        walk(&document, |index, world| {
+            found.push((index, rounded(world)));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn places_are_combined_in_order() {
+        let quarter = std::f32::consts::FRAC_1_SQRT_2;
+        let found = walked(json!({"scenes": [{"nodes": [2, 0]}], "nodes": [
+            {"translation": [1, 2, 3], "children": [1, 3]},
+            {"scale": [2, 3, 4], "rotation": [0, 0, quarter, quarter]},
+            {"matrix": [1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0, 10, 11, 12, 1]}, {}, {}]}));
+        let found = found.unwrap();
+        assert_eq!(found.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [2, 0, 1, 3]);
+        assert_eq!(
+            found[0].1,
+            [[1.0, 4.0, 7.0, 10.0], [2.0, 5.0, 8.0, 11.0], [3.0, 6.0, 9.0, 12.0], [0.0, 0.0, 0.0, 1.0]]
+        );
+        let wanted = [[0.0, -3.0, 0.0, 1.0], [2.0, 0.0, 0.0, 2.0], [0.0, 0.0, 4.0, 3.0], [0.0, 0.0, 0.0, 1.0]];
+        for (row, wanted) in found[2].1.iter().zip(wanted) {
+            assert!(row.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-6), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_scenes_has_all_roots() {
+        let found = walked(json!({"nodes": [{"children": [1]}, {}, {}]})).unwrap();
+        assert_eq!(found.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_chain_of_many_nodes_is_no_recursion() {
+        let mut document = Document::default();
+        let count = 300_000;
+        document.nodes = (1..=count).map(|child| Node { children: vec![child], ..Node::default() }).collect();
+        document.nodes.push(Node::default());
+        let mut visited = 0;
+        walk(&document, |_, _| {
+            visited += 1;
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(visited, count + 1);
+    }
+
+    #[test]
+    fn circles_and_shared_children_are_errors() {
+        let cases = [
+            (json!({"nodes": [{"children": [0]}]}), "below itself"),
+            (json!({"nodes": [{"children": [1]}, {"children": [0]}, {}]}), "nodes[0] is below itself"),
+            (
+                json!({"nodes": [{"children": [1]}, {}, {"children": [1]}]}),
+                "nodes[1] is a child of nodes[0] and of nodes[2]",
+            ),
+            (json!({"nodes": [{"children": [1, 1]}, {}]}), "nodes[1] is a child"),
+            (json!({"nodes": [{"children": [7]}]}), "nodes[7] does not exist"),
+            (json!({"scenes": [{"nodes": [1]}], "nodes": [{}]}), "scenes[0].nodes: nodes[1] does not exist"),
+            (json!({"scenes": [{"nodes": [0, 0]}], "nodes": [{}]}), "occurs twice"),
+            (json!({"scenes": [{"nodes": [1]}], "nodes": [{"children": [1]}, {}]}), "is a child of nodes[0]"),
+            (json!({"scene": 1, "scenes": [{"nodes": [0]}], "nodes": [{}]}), "scenes[1] does not exist"),
+            (json!({"scene": 0, "nodes": [{}]}), "scenes[0] does not exist"),
+        ];
+        for (json, message) in cases {
+            let error = walked(json.clone()).unwrap_err().to_string();
+            assert!(error.contains(message), "{json}: {error}");
+        }
+    }
+}

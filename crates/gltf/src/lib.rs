@@ -1,0 +1,40 @@
+//! glTF 2.0: meshes with one index per corner, a hierarchy of nodes, and metallic-roughness materials.
+//!
+//! A file is JSON that describes buffers of binary values: `.glb` holds both, `.gltf` is the JSON with its buffers
+//! beside it or in it. Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html>.
+//!
+//! The JSON, as types, is in `document`; the container in `container`. Writing: `plan` (which vertices and indices),
+//! `looks` (materials), `writer` (pages of bytes). Reading: `accessors` (values), `reader` (the scene), `materials`.
+//! Nothing here opens a file: buffers and images come from the caller.
+
+mod accessors;
+mod budget;
+mod buffers;
+mod chunks;
+mod color;
+mod container;
+mod document;
+mod geometry;
+mod hierarchy;
+mod instances;
+mod json;
+mod log;
+mod looks;
+mod losses;
+mod materials;
+mod meshes;
+mod options;
+mod pages;
+mod plan;
+mod primitives;
+mod reader;
+mod streams;
+mod uri;
+mod writer;
+
+pub use buffers::OpenFile;
+pub use container::looks_like_glb;
+pub use looks::{GltfImages, ImageData, shows};
+pub use options::GltfWriteOptions;
+pub use reader::{GltfFound, read};
+pub use writer::{GltfFile, GltfJob};

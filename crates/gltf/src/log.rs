@@ -1,0 +1,138 @@
+//! Complaints of the reader: errors and warnings, with the name of the file.
+//!
+//! Messages name the JSON property that they are about (`accessors[3].bufferView`). What was lost is counted by kind,
+//! with one message for the first loss of each. Nothing here knows what is in a file.
+
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
+use polyhaul_model::limits::FaultPolicy;
+use polyhaul_model::warnings::Warnings;
+use std::sync::Arc;
+
+/// The error of data that breaks the rules of glTF.
+pub(crate) fn malformed(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Malformed, message)
+}
+
+/// The error of data that needs a feature that is not supported.
+pub(crate) fn unsupported(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Unsupported, message)
+}
+
+/// The error of data that exceeds the limit `name`, which the message states.
+pub(crate) fn over_limit(message: &str, limit: u64, name: &str) -> Error {
+    let message = format!("{message} (limit {limit}, {name})");
+    Error::new(ErrorKind::Limit, message).with_hint(limit_hint(name))
+}
+
+/// The warnings of a file.
+pub(crate) struct Log {
+    file: Arc<str>,
+    pub(crate) faults: FaultPolicy,
+    warnings: Warnings,
+    losses: Vec<Loss>,
+}
+
+/// Data of one kind that the model cannot represent.
+struct Loss {
+    code: &'static str,
+    count: u64,
+    first: Diagnostic,
+}
+
+impl Log {
+    pub(crate) fn new(file: &str, faults: FaultPolicy) -> Log {
+        Log { file: file.into(), faults, warnings: Warnings::default(), losses: Vec::new() }
+    }
+
+    /// Warns about something repaired; with `strict`, that is an error.
+    pub(crate) fn note(&mut self, code: &'static str, message: String) -> Result<()> {
+        let diagnostic = self.diagnostic(message);
+        self.warnings.note(self.faults, code, diagnostic)
+    }
+
+    /// Skips a broken part with a warning if the caller asked to continue; otherwise, the error is returned.
+    pub(crate) fn skip(&mut self, code: &'static str, error: Error) -> Result<()> {
+        if error.kind() != ErrorKind::Malformed || self.faults.raises() {
+            return Err(error);
+        }
+        let diagnostic = self.diagnostic(error.diagnostic().message.clone());
+        self.warnings.broken(self.faults, code, diagnostic)
+    }
+
+    /// Counts valid data that the model cannot represent.
+    pub(crate) fn lose(&mut self, code: &'static str, count: u64, message: impl FnOnce() -> String) -> Result<()> {
+        self.lose_about(code, count, message, None)
+    }
+
+    /// The same, about a named thing.
+    pub(crate) fn lose_about(
+        &mut self,
+        code: &'static str,
+        count: u64,
+        message: impl FnOnce() -> String,
+        subject: Option<&str>,
+    ) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        if let Some(loss) = self.losses.iter_mut().find(|loss| loss.code == code) {
+            loss.count = loss.count.saturating_add(count);
+            return Ok(());
+        }
+        let said = self.diagnostic(message());
+        let first = subject.map_or_else(|| said.clone(), |subject| said.clone().about(subject));
+        try_push(&mut self.losses, Loss { code, count, first }, "warnings")
+    }
+
+    /// All warnings, the losses last.
+    pub(crate) fn finish(mut self) -> Result<Warnings> {
+        for Loss { code, count, first } in self.losses {
+            self.warnings.note_dropped(self.faults, code, count, first)?;
+        }
+        Ok(self.warnings)
+    }
+
+    fn diagnostic(&self, message: String) -> Diagnostic {
+        Diagnostic { place: self.place(), ..Diagnostic::new(message) }
+    }
+
+    fn place(&self) -> Place {
+        Place { file: self.file.clone(), ..Place::default() }
+    }
+}
+
+/// The same error with the name of the file, unless it has one.
+pub(crate) fn located(error: Error, file: &str) -> Error {
+    let is_ours =
+        matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Limit | ErrorKind::Io);
+    if !is_ours || !error.place().file.is_empty() || error.io_error().is_some() {
+        return error;
+    }
+    let place = Place { file: file.into(), ..error.place().clone() };
+    Diagnostic { place, ..error.diagnostic().clone() }.into_error(error.kind())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_counted_by_kind_and_errors_get_a_place() {
+        let mut log = Log::new("a.glb", FaultPolicy::default());
+        log.lose("left-out-skins", 2, || "first".into()).unwrap();
+        log.lose("left-out-skins", 3, || "second".into()).unwrap();
+        log.lose("left-out-cameras", 0, || "none".into()).unwrap();
+        let warnings = log.finish().unwrap();
+        assert_eq!((warnings.total(), warnings.kept()[0].diagnostic.to_string()), (5, "a.glb: first".into()));
+        assert_eq!(located(malformed("x"), "a.glb").to_string(), "a.glb: x");
+        let error = located(over_limit("too many", 5, "objects"), "a.glb");
+        assert!(error.diagnostic().hint.is_some() && error.to_string() == "a.glb: too many (limit 5, objects)");
+    }
+
+    #[test]
+    fn a_strict_reader_keeps_no_losses() {
+        let mut log = Log::new("a.glb", FaultPolicy { strict: true, ..FaultPolicy::default() });
+        log.lose("left-out-skins", 1, || "skins".into()).unwrap();
+        assert_eq!(log.finish().unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+}

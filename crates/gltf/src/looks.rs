@@ -1,0 +1,382 @@
+//! Materials of MTL as metallic-roughness materials.
+//!
+//! | MTL | glTF |
+//! | --- | --- |
+//! | `Kd` | `baseColorFactor`; white if there is a `map_Kd`, as renderers of MTL have it |
+//! | `map_Kd` | `baseColorTexture` |
+//! | `d`, `Tr` | the alpha of `baseColorFactor`, and `alphaMode` BLEND if it is below 1 |
+//! | `map_d` of the same file as `map_Kd` | `alphaMode` BLEND |
+//! | `Pm` | `metallicFactor` (0) |
+//! | `Pr` | `roughnessFactor`; else 1 - sqrt(`Ns` / 1000), as Blender relates them; else 1 |
+//! | `map_Pr`, `map_Pm` of the same file | `metallicRoughnessTexture` |
+//! | `Ke`, `map_Ke` | `emissiveFactor`, `emissiveTexture`; values above 1 by KHR_materials_emissive_strength |
+//! | `norm`, `map_Bump` | `normalTexture`, scaled by `-bm` |
+//! | `Ni` | KHR_materials_ior |
+//! | `Pc`, `Pcr` | KHR_materials_clearcoat |
+//! | `Ps` | KHR_materials_sheen |
+//! | `aniso`, `anisor` | KHR_materials_anisotropy |
+//! | `-o`, `-s` | KHR_texture_transform |
+//! | `-clamp` | a sampler that clamps |
+//!
+//! Images are PNG and JPEG, the formats that glTF has: in the file, or referred to. [`left_out`] counts all else.
+
+use crate::document::{Extensions, GltfImage, GltfMaterial, GltfTexture, MetallicRoughness, Sampler, TextureInfo};
+use polyhaul_model::{Color, MapKind, Material, TextureMap};
+use serde_json::json;
+use std::collections::HashMap;
+
+/// Clamps to the edge.
+pub(crate) const CLAMP_TO_EDGE: u32 = 33071;
+/// The index of refraction of materials that do not say.
+const USUAL_IOR: f32 = 1.5;
+
+/// Images that a file holds.
+#[derive(Clone, Debug, Default)]
+pub struct GltfImages {
+    /// The images.
+    pub images: Vec<ImageData>,
+    /// Which of them a map of a material shows: by the numbers of the material and of the map in it.
+    pub uses: HashMap<(usize, usize), usize>,
+}
+
+/// A PNG or JPEG file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageData {
+    /// All of it.
+    pub bytes: Vec<u8>,
+    /// `image/png` or `image/jpeg`.
+    pub mime_type: &'static str,
+}
+
+/// Returns whether materials of glTF have maps of a kind.
+pub fn shows(kind: MapKind) -> bool {
+    use MapKind::{Bump, Diffuse, Emission, Metallic, Normal, Opacity, Roughness};
+    matches!(kind, Diffuse | Opacity | Roughness | Metallic | Normal | Bump | Emission)
+}
+
+/// Where an image is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum ImageSource {
+    Embedded(usize),
+    Uri(String),
+}
+
+/// The images of a material.
+#[derive(Clone, Copy)]
+struct MaterialImages<'a> {
+    material: &'a Material,
+    number: usize,
+    images: &'a GltfImages,
+}
+
+impl<'a> MaterialImages<'a> {
+    /// The first map of a kind, if glTF can hold or refer to its image, and where that is.
+    fn usable(self, kind: MapKind) -> Option<(&'a TextureMap, ImageSource)> {
+        let mut maps = self.material.maps.iter().enumerate().filter(|(_, map)| map.kind == kind);
+        maps.find_map(|(number, map)| match self.images.uses.get(&(self.number, number)) {
+            Some(&image) => Some((map, ImageSource::Embedded(image))),
+            None => is_image(&map.file).then(|| (map, ImageSource::Uri(uri(&map.file)))),
+        })
+    }
+
+    /// Whether two maps show the same image.
+    fn are_same(self, one: MapKind, other: MapKind) -> bool {
+        self.usable(one).zip(self.usable(other)).is_some_and(|((_, one), (_, other))| one == other)
+    }
+}
+
+/// The materials of a document, and what they refer to.
+#[derive(Default)]
+pub(crate) struct Looks {
+    pub(crate) materials: Vec<GltfMaterial>,
+    pub(crate) textures: Vec<GltfTexture>,
+    pub(crate) images: Vec<GltfImage>,
+    pub(crate) samplers: Vec<Sampler>,
+    /// The names of the extensions in use, in alphabetical order.
+    pub(crate) extensions: Vec<String>,
+}
+
+/// Converts materials, which keep their numbers.
+pub(crate) fn looks(materials: &[Material], images: &GltfImages) -> Looks {
+    let mut builder = LooksBuilder::new(images);
+    for (number, material) in materials.iter().enumerate() {
+        let converted = builder.material(MaterialImages { material, number, images });
+        builder.looks.materials.push(converted);
+    }
+    let mut extensions: Vec<String> = builder.used.into_iter().map(str::to_owned).collect();
+    extensions.sort_unstable();
+    extensions.dedup();
+    Looks { extensions, ..builder.looks }
+}
+
+struct LooksBuilder<'a> {
+    embedded: &'a GltfImages,
+    looks: Looks,
+    used: Vec<&'static str>,
+    images: HashMap<ImageSource, usize>,
+    /// Textures by image and whether they clamp.
+    textures: HashMap<(usize, bool), usize>,
+}
+
+impl GltfMaterial {
+    /// The same material without textures.
+    pub(crate) fn without_textures(&self) -> GltfMaterial {
+        let pbr = self.pbr_metallic_roughness.clone().map(|pbr| MetallicRoughness {
+            base_color_texture: None,
+            metallic_roughness_texture: None,
+            ..pbr
+        });
+        let (normal_texture, occlusion_texture, emissive_texture) = (None, None, None);
+        GltfMaterial {
+            pbr_metallic_roughness: pbr,
+            normal_texture,
+            occlusion_texture,
+            emissive_texture,
+            ..self.clone()
+        }
+    }
+}
+
+impl<'a> LooksBuilder<'a> {
+    fn new(embedded: &'a GltfImages) -> LooksBuilder<'a> {
+        let (looks, used, images, textures) = Default::default();
+        LooksBuilder { embedded, looks, used, images, textures }
+    }
+
+    fn material(&mut self, own: MaterialImages<'_>) -> GltfMaterial {
+        let material = own.material;
+        let map = |kind: MapKind| own.usable(kind);
+        let base = map(MapKind::Diffuse);
+        let [red, green, blue] = match &base {
+            Some(_) => [1.0; 3],
+            None => material.diffuse.as_ref().and_then(rgb).unwrap_or([1.0; 3]).map(unit_interval),
+        };
+        let opacity = unit_interval(material.opacity.unwrap_or(1.0));
+        let is_cut = own.are_same(MapKind::Opacity, MapKind::Diffuse);
+        let metallic_map = map(MapKind::Roughness).filter(|_| own.are_same(MapKind::Roughness, MapKind::Metallic));
+        let by_shininess = material.shininess.map(|exponent| 1.0 - (exponent.clamp(0.0, 1000.0) / 1000.0).sqrt());
+        let roughness = unit_interval(material.roughness.or(by_shininess).unwrap_or(1.0));
+        let metallic = unit_interval(material.metallic.unwrap_or(0.0));
+        let factor = if metallic_map.is_some() { [1.0; 2] } else { [metallic, roughness] };
+        let pbr = MetallicRoughness {
+            base_color_factor: Some([red, green, blue, opacity]).filter(|&factor| factor != [1.0; 4]),
+            base_color_texture: base.map(|map| self.texture(map)),
+            metallic_factor: Some(factor[0]).filter(|&factor| factor != 1.0),
+            roughness_factor: Some(factor[1]).filter(|&factor| factor != 1.0),
+            metallic_roughness_texture: metallic_map.map(|map| self.texture(map)),
+        };
+        let normal_map = map(MapKind::Normal).or_else(|| map(MapKind::Bump));
+        let mut converted = GltfMaterial {
+            name: Some(material.name.clone()).filter(|name| !name.is_empty()),
+            pbr_metallic_roughness: Some(pbr),
+            normal_texture: normal_map.map(|map| TextureInfo {
+                scale: map.0.bump_multiplier.filter(|&scale| scale != 1.0 && scale.is_finite()),
+                ..self.texture(map)
+            }),
+            emissive_texture: map(MapKind::Emission).map(|map| self.texture(map)),
+            alpha_mode: (opacity < 1.0 || is_cut).then(|| "BLEND".into()),
+            double_sided: true,
+            ..GltfMaterial::default()
+        };
+        self.emission(material, &mut converted);
+        self.extensions(material, &mut converted.extensions);
+        converted
+    }
+
+    fn emission(&mut self, material: &Material, converted: &mut GltfMaterial) {
+        let missing = if converted.emissive_texture.is_some() { [1.0; 3] } else { [0.0; 3] };
+        let own = material.emission.as_ref().and_then(rgb).map(|color| color.map(|part| part.max(0.0)));
+        let color = own.filter(|color| *color != [0.0; 3]).unwrap_or(missing);
+        let strength = color.into_iter().fold(1.0, f32::max);
+        converted.emissive_factor = Some(color.map(|part| part / strength)).filter(|factor| *factor != [0.0; 3]);
+        if strength > 1.0 {
+            self.extend(
+                &mut converted.extensions,
+                "KHR_materials_emissive_strength",
+                json!({"emissiveStrength": short(strength)}),
+            );
+        }
+    }
+
+    fn extensions(&mut self, material: &Material, extensions: &mut Extensions) {
+        if let Some(ior) = material.refraction_index.filter(|&ior| ior >= 1.0 && ior != USUAL_IOR) {
+            self.extend(extensions, "KHR_materials_ior", json!({"ior": short(ior)}));
+        }
+        if let Some(factor) = material.clearcoat.map(unit_interval).filter(|&factor| factor > 0.0) {
+            let roughness = unit_interval(material.clearcoat_roughness.unwrap_or(0.0));
+            let value = json!({"clearcoatFactor": short(factor), "clearcoatRoughnessFactor": short(roughness)});
+            self.extend(extensions, "KHR_materials_clearcoat", value);
+        }
+        if let Some(sheen) = material.sheen.map(unit_interval).filter(|&factor| factor > 0.0) {
+            self.extend(extensions, "KHR_materials_sheen", json!({"sheenColorFactor": vec![short(sheen); 3]}));
+        }
+        if let Some(strength) = material.anisotropy.map(unit_interval).filter(|&strength| strength > 0.0) {
+            let turns = material.anisotropy_rotation.filter(|turns| turns.is_finite()).unwrap_or(0.0);
+            let rotation = turns * std::f32::consts::TAU;
+            let value = json!({"anisotropyStrength": short(strength), "anisotropyRotation": short(rotation)});
+            self.extend(extensions, "KHR_materials_anisotropy", value);
+        }
+    }
+
+    fn extend(&mut self, extensions: &mut Extensions, name: &'static str, value: serde_json::Value) {
+        extensions.insert(name.into(), value);
+        self.used.push(name);
+    }
+
+    /// A use of a map.
+    fn texture(&mut self, (map, source): (&TextureMap, ImageSource)) -> TextureInfo {
+        let next = self.looks.images.len();
+        let image = *self.images.entry(source.clone()).or_insert(next);
+        if image == next {
+            // The view of an embedded image is known once all bytes before it are.
+            self.looks.images.push(match source {
+                ImageSource::Uri(uri) => GltfImage { uri: Some(uri), ..GltfImage::default() },
+                ImageSource::Embedded(number) => {
+                    let mime_type = Some(self.embedded.images[number].mime_type.to_owned());
+                    GltfImage { buffer_view: Some(number), mime_type, ..GltfImage::default() }
+                }
+            });
+        }
+        let clamps = map.clamp == Some(true);
+        let next = self.looks.textures.len();
+        let index = *self.textures.entry((image, clamps)).or_insert(next);
+        if index == next {
+            let sampler = clamps.then(|| self.sampler());
+            self.looks.textures.push(GltfTexture { sampler, source: Some(image), ..GltfTexture::default() });
+        }
+        let mut info = TextureInfo { index: Some(index), ..TextureInfo::default() };
+        let [u, v] = map.offset.map_or([0.0; 2], |[u, v, _]| [u, v]);
+        let [scale_u, scale_v] = map.scale.map_or([1.0; 2], |[u, v, _]| [u, v]);
+        if ([u, v], [scale_u, scale_v]) != ([0.0; 2], [1.0; 2]) {
+            // The image begins at the lower left in MTL, and at the upper left in glTF.
+            let value =
+                json!({"offset": [short(u), short(1.0 - scale_v - v)], "scale": [short(scale_u), short(scale_v)]});
+            self.extend(&mut info.extensions, "KHR_texture_transform", value);
+        }
+        info
+    }
+
+    fn sampler(&mut self) -> usize {
+        if self.looks.samplers.is_empty() {
+            let (wrap_s, wrap_t) = (Some(CLAMP_TO_EDGE), Some(CLAMP_TO_EDGE));
+            self.looks.samplers.push(Sampler { wrap_s, wrap_t, ..Sampler::default() });
+        }
+        0
+    }
+}
+
+/// Whether glTF has images of this kind.
+fn is_image(file: &str) -> bool {
+    let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    extension.is_some_and(|extension| ["png", "jpg", "jpeg"].contains(&&*extension))
+}
+
+fn rgb(color: &Color) -> Option<[f32; 3]> {
+    match color {
+        Color::Rgb(color) => Some(*color),
+        _ => None,
+    }
+}
+
+fn unit_interval(value: f32) -> f32 {
+    if value.is_nan() { 1.0 } else { value.clamp(0.0, 1.0) }
+}
+
+/// The number that is written with the fewest digits.
+fn short(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::from(value))
+}
+
+/// A file name as a URI. Source: RFC 3986, sections 2.1 and 3.3.
+pub(crate) fn uri(file: &str) -> String {
+    let mut uri = String::new();
+    for byte in file.replace('\\', "/").bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(byte as char),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+/// How many properties of materials, and how many texture maps, have no place in glTF.
+pub(crate) fn left_out(materials: &[Material], images: &GltfImages) -> [u64; 2] {
+    let properties = |material: &Material| {
+        let color = |color: &Option<Color>| u64::from(color.as_ref().is_some_and(|color| rgb(color) != Some([0.0; 3])));
+        let other = [&material.diffuse, &material.emission]
+            .map(|it| u64::from(it.as_ref().is_some_and(|it| rgb(it).is_none())));
+        color(&material.specular)
+            + color(&material.transmission)
+            + other.iter().sum::<u64>()
+            + u64::from(material.halo)
+            + u64::from(material.sharpness.is_some())
+            + material.other.len() as u64
+    };
+    let maps = |(number, material): (usize, &Material)| {
+        let own = MaterialImages { material, number, images };
+        let is_kept = |map: &&TextureMap| own.usable(map.kind).is_some_and(|(first, _)| std::ptr::eq(first, *map));
+        let kept = material.maps.iter().filter(|map| is_kept(map) && has_place(own, map.kind)).count();
+        (material.maps.len() - kept) as u64
+    };
+    [materials.iter().map(properties).sum(), materials.iter().enumerate().map(maps).sum()]
+}
+
+/// Whether a map whose image glTF has is a property there.
+fn has_place(own: MaterialImages<'_>, kind: MapKind) -> bool {
+    match kind {
+        MapKind::Diffuse | MapKind::Emission | MapKind::Normal => true,
+        MapKind::Bump => own.usable(MapKind::Normal).is_none(),
+        MapKind::Opacity => own.are_same(MapKind::Opacity, MapKind::Diffuse),
+        MapKind::Roughness | MapKind::Metallic => own.are_same(MapKind::Roughness, MapKind::Metallic),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(kind: MapKind, file: &str) -> TextureMap {
+        TextureMap { kind, file: file.into(), ..TextureMap::default() }
+    }
+
+    #[test]
+    fn mtl_becomes_metallic_roughness() {
+        let material = Material {
+            name: "steel".into(),
+            diffuse: Some(Color::Rgb([0.5, 0.25, 0.125])),
+            emission: Some(Color::Rgb([4.0, 2.0, 0.0])),
+            opacity: Some(0.5),
+            shininess: Some(250.0),
+            refraction_index: Some(1.45),
+            maps: vec![map(MapKind::Bump, "a b.png"), map(MapKind::Specular, "s.png"), map(MapKind::Opacity, "o.tga")],
+            ..Material::default()
+        };
+        let looks = looks(std::slice::from_ref(&material), &GltfImages::default());
+        let found = &looks.materials[0];
+        let pbr = found.pbr_metallic_roughness.as_ref().unwrap();
+        assert_eq!(pbr.base_color_factor, Some([0.5, 0.25, 0.125, 0.5]));
+        assert_eq!((pbr.metallic_factor, pbr.roughness_factor), (Some(0.0), Some(0.5)));
+        assert_eq!((found.emissive_factor, found.alpha_mode.as_deref()), (Some([1.0, 0.5, 0.0]), Some("BLEND")));
+        assert_eq!(looks.images[0].uri.as_deref(), Some("a%20b.png"));
+        assert_eq!(looks.extensions, ["KHR_materials_emissive_strength", "KHR_materials_ior"]);
+        assert_eq!(left_out(&[material], &GltfImages::default()), [0, 2]);
+    }
+
+    #[test]
+    fn textures_are_shared_and_transformed() {
+        let clamped = TextureMap {
+            clamp: Some(true),
+            offset: Some([0.25, 0.5, 0.0]),
+            scale: Some([2.0, 4.0, 1.0]),
+            ..map(MapKind::Emission, "c.jpg")
+        };
+        let maps = vec![map(MapKind::Diffuse, "c.jpg"), map(MapKind::Opacity, "c.jpg"), clamped];
+        let looks = looks(&[Material { maps, ..Material::default() }], &GltfImages::default());
+        let found = &looks.materials[0];
+        assert_eq!((looks.images.len(), looks.textures.len(), looks.samplers.len()), (1, 2, 1));
+        assert_eq!(found.alpha_mode.as_deref(), Some("BLEND"));
+        let transform = &found.emissive_texture.as_ref().unwrap().extensions["KHR_texture_transform"];
+        assert_eq!(*transform, json!({"offset": [0.25, -3.5], "scale": [2.0, 4.0]}));
+    }
+}

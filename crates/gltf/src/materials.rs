@@ -1,0 +1,365 @@
+//! Materials of glTF to those of MTL with its PBR extensions.
+//!
+//! A factor that is missing gets the default of the specification. Textures become maps by the name of their image.
+//! What has no place in the model is counted. Nothing here opens an image.
+
+use crate::document::{Document, Extensions, GltfMaterial, TextureInfo};
+use crate::log::{Log, malformed, over_limit};
+use crate::uri::{Target, target};
+use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_model::limits::Limits;
+use polyhaul_model::{Color, MapKind, Material, TextureMap, names};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// The number of clamping in files.
+const CLAMP_TO_EDGE: u32 = 33071;
+/// The number of repeating, the default.
+const REPEAT: u32 = 10497;
+
+/// The materials of a file.
+pub(crate) fn materials(document: &Document, limits: &Limits, log: &mut Log) -> Result<Vec<Material>> {
+    let mut found = Vec::new();
+    found.try_reserve_exact(document.materials.len()).map_err(|_| Error::memory("materials"))?;
+    let mut names = DistinctNames::default();
+    for (index, gltf) in document.materials.iter().enumerate() {
+        let name = gltf.name.as_deref().filter(|name| !name.is_empty());
+        let name = names.distinct(name.map_or_else(|| format!("Material_{index}"), str::to_owned))?;
+        check_name(&name, limits)?;
+        let mut looks = Looks { document, limits, log, index, material: Material { name, ..Material::default() } };
+        looks.read(gltf)?;
+        found.push(looks.material);
+    }
+    Ok(found)
+}
+
+/// Refuses a name that is too long.
+pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
+    if name.len() as u64 > limits.name_bytes {
+        return Err(over_limit(&format!("name of {} bytes", name.len()), limits.name_bytes, "name_bytes"));
+    }
+    Ok(())
+}
+
+/// Makes names distinct, since other formats refer to materials by name.
+#[derive(Default)]
+struct DistinctNames {
+    taken: HashSet<String>,
+    /// The next number of each name that was taken.
+    next: HashMap<String, u64>,
+}
+
+impl DistinctNames {
+    fn distinct(&mut self, name: String) -> Result<String> {
+        self.taken.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        if self.taken.insert(name.clone()) {
+            return Ok(name);
+        }
+        self.next.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        let number = self.next.entry(name.clone()).or_default();
+        loop {
+            *number += 1;
+            let other = format!("{name}.{number:03}");
+            if self.taken.insert(other.clone()) {
+                return Ok(other);
+            }
+        }
+    }
+}
+
+/// An extension of a material, with the fields of all that are read; those of others stay empty.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct MaterialExtension {
+    emissive_strength: Option<f32>,
+    ior: Option<f32>,
+    clearcoat_factor: f32,
+    clearcoat_roughness_factor: f32,
+    clearcoat_texture: Option<TextureInfo>,
+    clearcoat_roughness_texture: Option<TextureInfo>,
+    clearcoat_normal_texture: Option<TextureInfo>,
+    sheen_color_factor: [f32; 3],
+    sheen_color_texture: Option<TextureInfo>,
+    sheen_roughness_texture: Option<TextureInfo>,
+    anisotropy_strength: f32,
+    anisotropy_rotation: f32,
+    anisotropy_texture: Option<TextureInfo>,
+}
+
+/// `KHR_texture_transform`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct TextureTransform {
+    offset: Option<[f32; 2]>,
+    rotation: f32,
+    scale: Option<[f32; 2]>,
+    tex_coord: Option<usize>,
+}
+
+/// An extension as `T`, if it is there.
+pub(crate) fn extension<T: for<'de> Deserialize<'de>>(from: &Extensions, name: &str, path: &str) -> Result<Option<T>> {
+    let Some(value) = from.get(name) else { return Ok(None) };
+    let read = T::deserialize(value);
+    read.map(Some).map_err(|error| malformed(format!("{path}.extensions.{name}: {}", names::shown(&error.to_string()))))
+}
+
+/// A material that is being read.
+struct Looks<'d, 'l> {
+    document: &'d Document,
+    limits: &'d Limits,
+    log: &'l mut Log,
+    index: usize,
+    material: Material,
+}
+
+impl Looks<'_, '_> {
+    fn read(&mut self, gltf: &GltfMaterial) -> Result<()> {
+        let pbr = gltf.pbr_metallic_roughness.clone().unwrap_or_default();
+        let [r, g, b, alpha] = pbr.base_color_factor.unwrap_or([1.0; 4]);
+        let is_opaque = gltf.alpha_mode.as_deref().is_none_or(|mode| mode == "OPAQUE");
+        let emission = gltf.emissive_factor.unwrap_or([0.0; 3]);
+        let strength = self.extension(gltf, "KHR_materials_emissive_strength")?.and_then(|own| own.emissive_strength);
+        let strength = strength.unwrap_or(1.0);
+        self.material.diffuse = Some(Color::Rgb([r, g, b]));
+        self.material.opacity = (!is_opaque).then_some(alpha);
+        self.material.metallic = Some(pbr.metallic_factor.unwrap_or(1.0));
+        self.material.roughness = Some(pbr.roughness_factor.unwrap_or(1.0));
+        self.material.emission = Some(Color::Rgb(emission.map(|value| value * strength)));
+        self.map(MapKind::Diffuse, pbr.base_color_texture.as_ref(), None)?;
+        if !is_opaque && let Some(map) = self.material.maps.last() {
+            // The alpha of the same image.
+            let map = TextureMap { kind: MapKind::Opacity, channel: Some('m'), ..map.clone() };
+            try_push(&mut self.material.maps, map, "materials")?;
+        }
+        self.map(MapKind::Roughness, pbr.metallic_roughness_texture.as_ref(), Some('g'))?;
+        self.map(MapKind::Metallic, pbr.metallic_roughness_texture.as_ref(), Some('b'))?;
+        self.map(MapKind::Normal, gltf.normal_texture.as_ref(), None)?;
+        self.map(MapKind::Emission, gltf.emissive_texture.as_ref(), None)?;
+        self.lose_texture(gltf.occlusion_texture.as_ref(), "left-out-occlusion-maps", "occlusion map")?;
+        self.coats(gltf)
+    }
+
+    /// The extensions of materials.
+    fn coats(&mut self, gltf: &GltfMaterial) -> Result<()> {
+        if let Some(own) = self.extension(gltf, "KHR_materials_ior")? {
+            self.material.refraction_index = Some(own.ior.unwrap_or(1.5));
+        }
+        if let Some(own) = self.extension(gltf, "KHR_materials_clearcoat")? {
+            self.material.clearcoat = Some(own.clearcoat_factor);
+            self.material.clearcoat_roughness = Some(own.clearcoat_roughness_factor);
+            self.map(MapKind::Clearcoat, own.clearcoat_texture.as_ref(), Some('r'))?;
+            self.map(MapKind::ClearcoatRoughness, own.clearcoat_roughness_texture.as_ref(), Some('g'))?;
+            self.lose_texture(own.clearcoat_normal_texture.as_ref(), "left-out-maps", "clearcoat normal map")?;
+        }
+        if let Some(own) = self.extension(gltf, "KHR_materials_sheen")? {
+            // MTL has one number for the color.
+            self.material.sheen = Some(own.sheen_color_factor.into_iter().fold(0.0, f32::max));
+            self.map(MapKind::Sheen, own.sheen_color_texture.as_ref(), None)?;
+            self.lose_texture(own.sheen_roughness_texture.as_ref(), "left-out-maps", "sheen roughness map")?;
+        }
+        if let Some(own) = self.extension(gltf, "KHR_materials_anisotropy")? {
+            self.material.anisotropy = Some(own.anisotropy_strength);
+            // Turns in place of radians, as in Blender.
+            self.material.anisotropy_rotation = Some(own.anisotropy_rotation / std::f32::consts::TAU);
+            self.lose_texture(own.anisotropy_texture.as_ref(), "left-out-maps", "anisotropy map")?;
+        }
+        Ok(())
+    }
+
+    fn extension(&self, gltf: &GltfMaterial, name: &str) -> Result<Option<MaterialExtension>> {
+        extension(&gltf.extensions, name, &format!("materials[{}]", self.index))
+    }
+
+    /// Adds a map for a texture.
+    fn map(&mut self, kind: MapKind, info: Option<&TextureInfo>, channel: Option<char>) -> Result<()> {
+        let Some(info) = info else { return Ok(()) };
+        let Some(file) = self.file(info)? else { return Ok(()) };
+        let path = format!("materials[{}]", self.index);
+        let transform: Option<TextureTransform> = extension(&info.extensions, "KHR_texture_transform", &path)?;
+        let transform = transform.unwrap_or_default();
+        let coordinates = transform.tex_coord.unwrap_or(info.tex_coord) as u64;
+        self.lose("left-out-texture-coordinates", coordinates != 0, "a texture uses other than the first uvs")?;
+        self.lose("left-out-texture-rotations", transform.rotation != 0.0, "the rotation of a texture was dropped")?;
+        let mut map = TextureMap { kind, file, channel, clamp: self.clamp(info)?, ..TextureMap::default() };
+        if transform.offset.is_some() || transform.scale.is_some() {
+            // The model's v is 1 - v: 1 - (scale (1 - v) + offset) = scale v + (1 - scale - offset).
+            let ([offset_u, offset_v], [u, v]) =
+                (transform.offset.unwrap_or_default(), transform.scale.unwrap_or([1.0; 2]));
+            map.offset = Some([offset_u, 1.0 - v - offset_v, 0.0]);
+            map.scale = transform.scale.map(|_| [u, v, 1.0]);
+        }
+        map.bump_multiplier = info.scale.filter(|&scale| kind == MapKind::Normal && scale != 1.0);
+        try_push(&mut self.material.maps, map, "materials")
+    }
+
+    /// The file of a texture; `None` if its image is in the file itself.
+    fn file(&mut self, info: &TextureInfo) -> Result<Option<String>> {
+        let path = format!("materials[{}]", self.index);
+        let index = info.index.ok_or_else(|| malformed(format!("{path}: a texture has no index")))?;
+        let Some(texture) = self.document.textures.get(index) else {
+            return Err(malformed(format!("{path}: textures[{index}] does not exist")));
+        };
+        // The image of an extension replaces one of the core, which is for programs without the extension.
+        let sources = texture.extensions.values().filter_map(|value| value.get("source").and_then(Value::as_u64));
+        let other = sources.filter_map(|source| usize::try_from(source).ok()).next();
+        let Some(source) = texture.source.or(other) else {
+            self.lose("left-out-images", true, "a texture has no image")?;
+            return Ok(None);
+        };
+        let Some(image) = self.document.images.get(source) else {
+            return Err(malformed(format!("textures[{index}]: images[{source}] does not exist")));
+        };
+        let file = match image.uri.as_deref().map(target).transpose()? {
+            Some(Target::File(name)) => {
+                check_name(&name, self.limits)?;
+                Some(name)
+            }
+            _ => None,
+        };
+        self.lose("left-out-images", file.is_none(), "an image inside the file was dropped")?;
+        Ok(file)
+    }
+
+    /// Whether the texture is clamped; a file may say so for one direction alone.
+    fn clamp(&mut self, info: &TextureInfo) -> Result<Option<bool>> {
+        let texture = info.index.and_then(|index| self.document.textures.get(index));
+        let Some(index) = texture.and_then(|texture| texture.sampler) else { return Ok(None) };
+        let Some(sampler) = self.document.samplers.get(index) else {
+            return Err(malformed(format!("materials[{}]: samplers[{index}] does not exist", self.index)));
+        };
+        let modes = [sampler.wrap_s, sampler.wrap_t].map(|mode| mode.unwrap_or(REPEAT));
+        self.lose(
+            "left-out-wrap-modes",
+            modes[0] != modes[1] || !matches!(modes[0], CLAMP_TO_EDGE | REPEAT),
+            "a texture is mirrored, or clamped in one direction",
+        )?;
+        Ok((modes == [CLAMP_TO_EDGE; 2]).then_some(true))
+    }
+
+    fn lose_texture(&mut self, info: Option<&TextureInfo>, code: &'static str, what: &str) -> Result<()> {
+        self.lose(code, info.is_some(), &format!("the {what} was dropped"))
+    }
+
+    fn lose(&mut self, code: &'static str, is_lost: bool, what: &str) -> Result<()> {
+        let name = &self.material.name;
+        let message = || format!("material `{}`: {what}", names::shown(name));
+        self.log.lose_about(code, u64::from(is_lost), message, Some(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_model::error::ErrorKind;
+    use polyhaul_model::limits::FaultPolicy;
+    use serde_json::json;
+
+    fn read(json: Value) -> Result<(Vec<Material>, Vec<String>)> {
+        let document: Document = serde_json::from_value(json).unwrap();
+        let mut log = Log::new("", FaultPolicy::default());
+        let found = materials(&document, &Limits::default(), &mut log)?;
+        let warnings = log.finish()?;
+        Ok((found, warnings.counts().iter().map(|(code, count)| format!("{code} {count}")).collect()))
+    }
+
+    #[test]
+    fn factors_have_the_defaults_of_the_specification() {
+        let (found, warnings) = read(json!({"materials": [{}, {"name": "a", "alphaMode": "BLEND",
+            "pbrMetallicRoughness":
+                {"baseColorFactor": [0.1, 0.2, 0.3, 0.4], "metallicFactor": 0, "roughnessFactor": 0.5},
+            "emissiveFactor": [1, 0.5, 0], "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 4},
+            "KHR_materials_ior": {"ior": 1.3}, "KHR_materials_clearcoat": {"clearcoatFactor": 0.7},
+            "KHR_materials_sheen": {"sheenColorFactor": [0.1, 0.9, 0.2]},
+            "KHR_materials_anisotropy": {"anisotropyStrength": 0.6}}}]}))
+        .unwrap();
+        let plain = Material {
+            name: "Material_0".into(),
+            diffuse: Some(Color::Rgb([1.0; 3])),
+            emission: Some(Color::Rgb([0.0; 3])),
+            metallic: Some(1.0),
+            roughness: Some(1.0),
+            ..Material::default()
+        };
+        assert_eq!((&found[0], warnings.len()), (&plain, 0));
+        let other = &found[1];
+        assert_eq!((other.opacity, other.metallic, other.roughness), (Some(0.4), Some(0.0), Some(0.5)));
+        assert_eq!(other.emission, Some(Color::Rgb([4.0, 2.0, 0.0])));
+        assert_eq!((other.refraction_index, other.clearcoat, other.sheen), (Some(1.3), Some(0.7), Some(0.9)));
+        assert_eq!((other.clearcoat_roughness, other.anisotropy), (Some(0.0), Some(0.6)));
+    }
+
+    #[test]
+    fn textures_become_maps() {
+        let (found, warnings) = read(json!({"images": [{"uri": "a%20b.png"}, {"uri": "data:image/png;base64,"}],
+            "textures": [{"source": 0, "sampler": 0}, {"source": 1},
+                {"extensions": {"EXT_texture_webp": {"source": 0}}}],
+            "samplers": [{"wrapS": 33071, "wrapT": 33071}],
+            "materials": [{"pbrMetallicRoughness": {"metallicRoughnessTexture": {"index": 0},
+                "baseColorTexture": {"index": 0, "extensions": {"KHR_texture_transform":
+                    {"offset": [0.1, 0.25], "scale": [2, 3], "rotation": 1}}}},
+                "normalTexture": {"index": 2, "scale": 0.5, "texCoord": 1}, "emissiveTexture": {"index": 1},
+                "occlusionTexture": {"index": 0}}]}))
+        .unwrap();
+        let maps = &found[0].maps;
+        let kinds: Vec<_> = maps.iter().map(|map| (map.kind, map.channel)).collect();
+        let wanted = [
+            (MapKind::Diffuse, None),
+            (MapKind::Roughness, Some('g')),
+            (MapKind::Metallic, Some('b')),
+            (MapKind::Normal, None),
+        ];
+        assert_eq!(kinds, wanted);
+        assert!(maps.iter().all(|map| map.file == "a b.png"));
+        assert_eq!((maps[0].offset, maps[0].scale), (Some([0.1, -2.25, 0.0]), Some([2.0, 3.0, 1.0])));
+        assert_eq!((maps[0].clamp, maps[3].clamp, maps[3].bump_multiplier), (Some(true), None, Some(0.5)));
+        let wanted = [
+            "left-out-images 1",
+            "left-out-occlusion-maps 1",
+            "left-out-texture-coordinates 1",
+            "left-out-texture-rotations 1",
+        ];
+        assert_eq!(warnings, wanted);
+    }
+
+    #[test]
+    fn transparency_is_the_alpha_of_the_same_image() {
+        let (found, _) = read(json!({"images": [{"uri": "a.png"}], "textures": [{"source": 0}], "materials": [
+            {"alphaMode": "MASK", "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}]}))
+        .unwrap();
+        let kinds: Vec<_> = found[0].maps.iter().map(|map| (map.kind, map.channel, &*map.file)).collect();
+        assert_eq!(kinds, [(MapKind::Diffuse, None, "a.png"), (MapKind::Opacity, Some('m'), "a.png")]);
+        assert_eq!(found[0].opacity, Some(1.0));
+    }
+
+    #[test]
+    fn names_become_distinct() {
+        let names = ["a", "a", "a.001", "a"].map(|name| json!({"name": name}));
+        let (found, _) = read(json!({"materials": names})).unwrap();
+        let names: Vec<_> = found.iter().map(|material| &*material.name).collect();
+        assert_eq!(names, ["a", "a.001", "a.001.001", "a.002"]);
+    }
+
+    #[test]
+    fn broken_references_are_errors() {
+        let textured =
+            |info: Value, textures: Value| json!({"materials": [{"normalTexture": info}], "textures": textures});
+        let cases = [
+            textured(json!({}), json!([])),
+            textured(json!({"index": 1}), json!([{}])),
+            textured(json!({"index": 0}), json!([{"source": 3}])),
+            json!({"materials": [{"extensions": {"KHR_materials_ior": {"ior": "x"}}}]}),
+            json!({"materials": [{"extensions": {"KHR_materials_ior": 1.5}}]}),
+            json!({"images": [{"uri": "a"}], "textures": [{"source": 0, "sampler": 0}],
+                "materials": [{"normalTexture": {"index": 0}}]}),
+            json!({"images": [{"uri": "a"}], "textures": [{"source": 0}], "materials": [{"normalTexture": {"index": 0,
+                "extensions": {"KHR_texture_transform": {"offset": [1]}}}}]}),
+        ];
+        for json in cases {
+            let error = read(json.clone()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Malformed, "{json}: {error}");
+        }
+        let (found, warnings) = read(textured(json!({"index": 0}), json!([{}]))).unwrap();
+        assert!(found[0].maps.is_empty() && warnings == ["left-out-images 1"]);
+    }
+}

@@ -1,0 +1,338 @@
+//! The binary part of a file, in pages: vertices and indices to little-endian bytes.
+//!
+//! What there is to write, and in which order, was decided in [`crate::plan`].
+
+use crate::color::linear;
+use crate::geometry::{GltfGeometry, Section, VertexBlock, is_direction, unit};
+use crate::looks::GltfImages;
+use polyhaul_mesh::frame::Frame;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Bounds, Values, with_values};
+use polyhaul_pipeline::arrays::PIECE;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_pipeline::write::Pages;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// About how many bytes a page has.
+pub(crate) const PAGE_BYTES: usize = 512 << 10;
+
+/// Values of one kind that follow one another in the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    /// Which geometry, and which section of it.
+    pub(crate) geometry: usize,
+    pub(crate) section: usize,
+    pub(crate) content: Content,
+    /// The number of values.
+    pub(crate) count: usize,
+}
+
+/// The values of a span.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// Positions, moved by a frame that no node can hold.
+    Positions(Block, Option<Frame>),
+    Normals(Block, Option<Frame>),
+    Uvs,
+    /// Linear colors, with or without alpha.
+    Colors(Block, bool),
+    /// A vertex column.
+    Column(Block, usize),
+    /// Pairs of vertices.
+    Segments,
+    /// The triangles of a material.
+    Triangles(TriangleIndices),
+    /// Bytes between values.
+    Zeros,
+    /// The bytes of an image, and zeros up to a multiple of four.
+    Image(usize),
+}
+
+/// The indices of triangles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TriangleIndices {
+    /// Which material of the section.
+    pub(crate) group: usize,
+    /// Whether they have 32 bits, and not 16.
+    pub(crate) is_wide: bool,
+    /// Whether triangles are turned around.
+    pub(crate) is_mirrored: bool,
+}
+
+/// The vertices of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Block {
+    Triangles,
+    Lines,
+    Points,
+}
+
+impl Content {
+    /// The size of a value.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Content::Positions(..) | Content::Normals(..) | Content::Colors(_, false) => 12,
+            Content::Colors(_, true) => 16,
+            Content::Uvs | Content::Segments => 8,
+            Content::Column(..) => 4,
+            Content::Zeros | Content::Image(_) => 1,
+            Content::Triangles(indices) => {
+                if indices.is_wide {
+                    12
+                } else {
+                    6
+                }
+            }
+        }
+    }
+}
+
+impl Section {
+    /// The vertices of a block; none if the section has no such elements.
+    pub(crate) fn block(&self, block: Block) -> &VertexBlock {
+        const NOTHING: &VertexBlock = &VertexBlock::Positions(0..0);
+        match block {
+            Block::Triangles => &self.vertices,
+            Block::Lines => self.lines.as_ref().map_or(NOTHING, |(_, vertices)| vertices),
+            Block::Points => self.points.as_ref().unwrap_or(NOTHING),
+        }
+    }
+}
+
+impl GltfGeometry<'_> {
+    /// The index of a vertex's position.
+    #[inline]
+    fn position_index(&self, block: &VertexBlock, number: usize) -> usize {
+        let source = block.source(number) as usize;
+        if block.is_welded() { self.welded.vertex_positions[source] as usize } else { source }
+    }
+
+    #[inline]
+    fn position(&self, block: &VertexBlock, frame: Option<&Frame>, number: usize) -> [f32; 3] {
+        let position = self.mesh.positions[self.position_index(block, number)];
+        frame.map_or(position, |frame| frame.position(position))
+    }
+
+    #[inline]
+    fn normal(&self, block: &VertexBlock, frame: Option<&Frame>, number: usize) -> [f32; 3] {
+        let source = block.source(number);
+        let index = if block.is_welded() { self.welded.vertex_normals[source as usize] } else { source };
+        let given = self.mesh.normals.get(index as usize).copied().filter(|&normal| is_direction(normal));
+        let own = given.or_else(|| self.repaired.get(&source).copied()).unwrap_or_default();
+        unit(frame.map_or(own, |frame| frame.direction(own)).map(f64::from))
+    }
+
+    /// From the lower left corner in the model, from the upper left one in glTF.
+    #[inline]
+    fn uv(&self, block: &VertexBlock, number: usize) -> [f32; 2] {
+        let uv = self.welded.vertex_uvs[block.source(number) as usize];
+        self.mesh.uvs.get(uv as usize).map_or([0.0; 2], |&[u, v]| [u, 1.0 - v])
+    }
+
+    /// White where there is none.
+    #[inline]
+    fn color(&self, block: &VertexBlock, number: usize) -> [f32; 4] {
+        let [red, green, blue, alpha] = self.mesh.colors[self.position_index(block, number)];
+        let part = |value: f32| if value.is_nan() { 1.0 } else { linear(value) };
+        [part(red), part(green), part(blue), if alpha.is_nan() { 1.0 } else { alpha.clamp(0.0, 1.0) }]
+    }
+
+    /// The box around the positions of a block.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for the first position that is not finite: glTF has no such numbers.
+    pub(crate) fn bounds(&self, block: &VertexBlock, frame: Option<&Frame>, run: &RunOptions) -> Result<Bounds> {
+        let whole: Mutex<Option<Bounds>> = Mutex::default();
+        let count = block.count();
+        let pieces = (0..count).step_by(PIECE).map(|start| start..count.min(start + PIECE));
+        let work = |(): &mut (), piece: Range<usize>| {
+            let mut bounds: Option<Bounds> = None;
+            for number in piece {
+                let position = self.position(block, frame, number);
+                if !position.iter().all(|part| part.is_finite()) {
+                    let message = format!(
+                        "glTF cannot store position {}: its coordinates are not finite",
+                        self.position_index(block, number)
+                    );
+                    return Err(Error::new(ErrorKind::Unsupported, message));
+                }
+                let own = Bounds { min: position, max: position };
+                bounds = Some(bounds.map_or(own, |bounds| bounds.union(own)));
+            }
+            let mut whole = whole.lock().unwrap_or_else(PoisonError::into_inner);
+            *whole = whole.into_iter().chain(bounds).reduce(Bounds::union);
+            Ok(())
+        };
+        try_for_each_item(run.worker_threads(), &run.cancel, pieces, || (), work)?;
+        let whole = whole.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(whole.unwrap_or(Bounds { min: [0.0; 3], max: [0.0; 3] }))
+    }
+
+    /// The first uv of a block that is not finite.
+    pub(crate) fn infinite_uv(&self, block: &VertexBlock) -> Option<usize> {
+        (0..block.count()).find(|&number| !self.uv(block, number).iter().all(|part| part.is_finite()))
+    }
+}
+
+/// All pages.
+pub(crate) struct GltfPages<'a> {
+    geometries: &'a [GltfGeometry<'a>],
+    images: &'a GltfImages,
+    spans: &'a [Span],
+    /// Where each page begins: a span, and a value in it.
+    starts: Vec<(usize, usize)>,
+}
+
+/// A page in the making.
+#[derive(Default)]
+pub(crate) struct GltfPageSlot {
+    number: usize,
+    bytes: Vec<u8>,
+}
+
+impl<'a> GltfPages<'a> {
+    pub(crate) fn new(
+        geometries: &'a [GltfGeometry<'a>],
+        images: &'a GltfImages,
+        spans: &'a [Span],
+    ) -> Result<GltfPages<'a>> {
+        let (mut starts, mut room) = (Vec::new(), 0);
+        for (number, span) in spans.iter().enumerate() {
+            let (size, mut done) = (span.content.bytes(), 0);
+            while done < span.count {
+                if room < size {
+                    try_push(&mut starts, (number, done), "the plan")?;
+                    room = PAGE_BYTES;
+                }
+                let now = (room / size).min(span.count - done);
+                done += now;
+                room -= now * size;
+            }
+        }
+        Ok(GltfPages { geometries, images, spans, starts })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    fn emit(&self, span: &Span, range: Range<usize>, bytes: &mut Vec<u8>) {
+        if let Content::Zeros = span.content {
+            return bytes.resize(bytes.len() + range.len(), 0);
+        }
+        if let Content::Image(number) = span.content {
+            let own = &self.images.images[number].bytes;
+            bytes.extend_from_slice(&own[range.start.min(own.len())..range.end.min(own.len())]);
+            bytes.resize(bytes.len() + range.end.saturating_sub(own.len().max(range.start)), 0);
+            return;
+        }
+        let geometry = &self.geometries[span.geometry];
+        let section = &geometry.sections[span.section];
+        match &span.content {
+            Content::Positions(block, frame) => {
+                let (block, frame) = (section.block(*block), frame.as_ref());
+                range.for_each(|number| floats(bytes, geometry.position(block, frame, number)));
+            }
+            Content::Normals(block, frame) => {
+                let (block, frame) = (section.block(*block), frame.as_ref());
+                range.for_each(|number| floats(bytes, geometry.normal(block, frame, number)));
+            }
+            Content::Uvs => range.for_each(|number| floats(bytes, geometry.uv(&section.vertices, number))),
+            Content::Colors(block, true) => {
+                range.for_each(|number| floats(bytes, geometry.color(section.block(*block), number)));
+            }
+            Content::Colors(block, false) => range.for_each(|number| {
+                let [red, green, blue, _] = geometry.color(section.block(*block), number);
+                floats(bytes, [red, green, blue]);
+            }),
+            Content::Column(block, column) => {
+                let block = section.block(*block);
+                let values = &geometry.mesh.vertex_columns[*column].values;
+                range.for_each(|number| floats(bytes, [as_float(values, geometry.position_index(block, number))]));
+            }
+            Content::Segments => {
+                let segments = section.lines.as_ref().map_or(&[][..], |(segments, _)| segments);
+                segments[range].as_flattened().iter().for_each(|corner| bytes.extend_from_slice(&corner.to_le_bytes()));
+            }
+            Content::Triangles(indices) => triangles(geometry, section, *indices, range, bytes),
+            Content::Zeros | Content::Image(_) => {}
+        }
+    }
+}
+
+/// A value as glTF stores it.
+#[inline]
+#[allow(clippy::unnecessary_cast, reason = "one of the types is f32")]
+pub(crate) fn as_float(values: &Values, place: usize) -> f32 {
+    with_values!(values, values => values[place] as f32)
+}
+
+#[inline]
+fn floats<const N: usize>(bytes: &mut Vec<u8>, values: [f32; N]) {
+    bytes.extend_from_slice(values.map(f32::to_le_bytes).as_flattened());
+}
+
+/// Emits triangles `range` of those of a material.
+fn triangles(
+    geometry: &GltfGeometry<'_>,
+    section: &Section,
+    indices: TriangleIndices,
+    range: Range<usize>,
+    bytes: &mut Vec<u8>,
+) {
+    let mut before = 0;
+    for faces in &section.triangles[indices.group].faces {
+        let own = range.start.max(before)..range.end.min(before + faces.len());
+        let shift = faces.start.wrapping_sub(before);
+        before += faces.len();
+        if own.is_empty() {
+            continue;
+        }
+        let corners = 3 * own.start.wrapping_add(shift)..3 * own.end.wrapping_add(shift);
+        for triangle in geometry.welded.corner_vertices[corners].as_chunks::<3>().0 {
+            let [a, mut b, mut c] = triangle.map(|vertex| section.vertices.number(vertex));
+            if indices.is_mirrored {
+                std::mem::swap(&mut b, &mut c);
+            }
+            if indices.is_wide {
+                bytes.extend_from_slice([a, b, c].map(u32::to_le_bytes).as_flattened());
+            } else {
+                bytes.extend_from_slice([a, b, c].map(|index| (index as u16).to_le_bytes()).as_flattened());
+            }
+        }
+    }
+}
+
+impl Pages for GltfPages<'_> {
+    type Slot = GltfPageSlot;
+    type State = ();
+
+    fn slot(&self) -> Result<GltfPageSlot> {
+        Ok(GltfPageSlot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut GltfPageSlot) -> Result<bool> {
+        slot.number = usize::try_from(number).unwrap_or(usize::MAX);
+        Ok(slot.number < self.starts.len())
+    }
+
+    fn format(&self, slot: &mut GltfPageSlot) -> Result<()> {
+        slot.bytes.clear();
+        slot.bytes.try_reserve_exact(PAGE_BYTES)?;
+        let end_of_all = (self.spans.len(), 0);
+        let (start, end) = (self.starts[slot.number], self.starts.get(slot.number + 1).copied().unwrap_or(end_of_all));
+        for number in start.0..=end.0.min(self.spans.len().saturating_sub(1)) {
+            let span = &self.spans[number];
+            let from = if number == start.0 { start.1 } else { 0 };
+            let to = if number == end.0 { end.1 } else { span.count };
+            self.emit(span, from..to, &mut slot.bytes);
+        }
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a GltfPageSlot) -> &'a [u8] {
+        &slot.bytes
+    }
+}

@@ -1,0 +1,130 @@
+//! The topology of primitives: triangles, strips and fans to faces; segments, loops and strips to polylines; points.
+//!
+//! Source: section 3.7.2.1 of the specification. Nothing here reads attributes or materials.
+
+use crate::document::mode;
+use crate::log::over_limit;
+use polyhaul_model::Elements;
+use polyhaul_model::error::{Error, Result};
+
+/// What a primitive consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Points,
+    /// Segments, each of two vertices.
+    Lines,
+    /// One polyline.
+    Strip {
+        is_closed: bool,
+    },
+    Triangles,
+    TriangleStrip,
+    TriangleFan,
+}
+
+impl Shape {
+    /// The shape with this number in files.
+    pub(crate) fn of(number: u32) -> Option<Shape> {
+        Some(match number {
+            mode::POINTS => Shape::Points,
+            mode::LINES => Shape::Lines,
+            mode::LINE_LOOP => Shape::Strip { is_closed: true },
+            mode::LINE_STRIP => Shape::Strip { is_closed: false },
+            mode::TRIANGLES => Shape::Triangles,
+            mode::TRIANGLE_STRIP => Shape::TriangleStrip,
+            mode::TRIANGLE_FAN => Shape::TriangleFan,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn has_faces(self) -> bool {
+        matches!(self, Shape::Triangles | Shape::TriangleStrip | Shape::TriangleFan)
+    }
+
+    /// How many of `count` indices are of no element.
+    pub(crate) fn excess(self, count: usize) -> usize {
+        match self {
+            Shape::Points => 0,
+            Shape::Lines => count % 2,
+            Shape::Triangles => count % 3,
+            Shape::Strip { .. } if count < 2 => count,
+            Shape::TriangleStrip | Shape::TriangleFan if count < 3 => count,
+            _ => 0,
+        }
+    }
+}
+
+/// The corners of the triangles of a strip or fan. Triangles that use a vertex twice join strips and are no faces.
+pub(crate) fn triangles(shape: Shape, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
+    let most = vertices.len().saturating_sub(2).saturating_mul(3);
+    out.try_reserve(most).map_err(|_| Error::memory("faces"))?;
+    let first = vertices.first().copied().unwrap_or(0);
+    for (number, three) in vertices.windows(3).enumerate() {
+        let [a, b, c] = match (shape, three) {
+            (Shape::TriangleFan, &[_, b, c]) => [b, c, first],
+            (_, &[a, b, c]) if number % 2 == 0 => [a, b, c],
+            (_, &[a, b, c]) => [a, c, b],
+            _ => continue,
+        };
+        if a != b && b != c && c != a {
+            out.extend([a, b, c]);
+        }
+    }
+    Ok(())
+}
+
+/// Appends the ends of `count` more elements of `size` corners each.
+pub(crate) fn append_ends(elements: &mut Elements, count: usize, size: usize, limit: u64) -> Result<()> {
+    let offsets = elements.offsets.to_mut()?;
+    offsets.try_reserve(count.saturating_add(1)).map_err(|_| Error::memory("elements"))?;
+    if count == 0 {
+        return Ok(());
+    }
+    if offsets.is_empty() {
+        offsets.push(0);
+    }
+    let start = offsets.last().copied().unwrap_or(0);
+    if u64::from(start) + count as u64 * size as u64 > limit {
+        return Err(over_limit("too many corners of faces or lines", limit, "elements"));
+    }
+    offsets.extend((1..=count as u32).map(|number| start + number * size as u32));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn corners(shape: Shape, vertices: &[u32]) -> Vec<u32> {
+        let mut out = Vec::new();
+        triangles(shape, vertices, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn strips_and_fans_keep_their_winding() {
+        assert_eq!(corners(Shape::TriangleStrip, &[0, 1, 2, 3, 4]), [0, 1, 2, 1, 3, 2, 2, 3, 4]);
+        assert_eq!(corners(Shape::TriangleFan, &[9, 1, 2, 3]), [1, 2, 9, 2, 3, 9]);
+        // Two strips, joined by repeated vertices.
+        assert_eq!(corners(Shape::TriangleStrip, &[0, 1, 2, 2, 5, 5, 6, 7]), [0, 1, 2, 5, 7, 6]);
+        for count in 0..3 {
+            assert!(corners(Shape::TriangleStrip, &[0, 1, 2][..count]).is_empty());
+        }
+    }
+
+    #[test]
+    fn excess_and_ends() {
+        let excess = |shape: Shape| [0, 1, 2, 3, 4].map(|count| shape.excess(count));
+        assert_eq!(excess(Shape::Triangles), [0, 1, 2, 0, 1]);
+        assert_eq!(excess(Shape::Lines), [0, 1, 0, 1, 0]);
+        assert_eq!(excess(Shape::Strip { is_closed: true }), [0, 1, 0, 0, 0]);
+        assert_eq!(excess(Shape::TriangleFan), [0, 1, 2, 0, 0]);
+        let mut elements = Elements::default();
+        append_ends(&mut elements, 0, 3, 100).unwrap();
+        assert!(elements.offsets.is_empty());
+        append_ends(&mut elements, 2, 3, 100).unwrap();
+        append_ends(&mut elements, 1, 4, 10).unwrap();
+        assert_eq!(elements.offsets, [0, 3, 6, 10]);
+        assert!(append_ends(&mut elements, 1, 1, 10).is_err());
+    }
+}

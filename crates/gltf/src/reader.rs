@@ -1,0 +1,240 @@
+//! A glTF file to a scene: parses the JSON, reads the meshes that nodes use, and makes an object of each such node.
+//!
+//! How polyhaul interprets a file where the model differs from glTF:
+//!
+//! - A mesh of glTF is one mesh, and a node with a mesh is an object with a transform; nodes share meshes. The scene is
+//!   the default one, or the first; what only other scenes have is dropped with a warning.
+//! - v is flipped: 1 - v. Colors of vertices are converted from linear to sRGB, as in OBJ and PLY; their alpha stays.
+//! - Other uvs and colors and the attributes of applications are columns of vertices, with the values of the file.
+//! - Names of materials are made distinct. Images inside the file are dropped with a warning, and so are tangents,
+//!   skins, morph targets, animations, cameras and lights.
+//! - Values are read even if they are not aligned, with a warning.
+//!
+//! The parts: `chunks`, `json`, `buffers`, `accessors` (values), `meshes`, `streams`, `primitives`, `hierarchy`,
+//! `instances`, `materials`. Nothing here opens a file.
+
+use crate::accessors::Values;
+use crate::buffers::{Buffers, OpenFile};
+use crate::chunks::{Chunks, chunks};
+use crate::document::{Document, Node};
+use crate::hierarchy::{IDENTITY, Matrix, rounded, walk};
+use crate::json;
+use crate::log::{Log, located, malformed, over_limit};
+use crate::materials::{check_name, materials};
+use crate::meshes::{FoundMesh, MeshReader};
+use crate::{hierarchy, instances};
+use polyhaul_model::error::{Error, Result, try_copy, try_push, try_string};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Object, Scene, names};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::Extent;
+use serde_json::Value;
+
+/// The result of reading.
+#[derive(Debug)]
+pub struct GltfFound {
+    /// The objects of the default scene with their meshes, and all materials.
+    pub scene: Scene,
+    /// Dropped and unusual parts of the file.
+    pub warnings: Warnings,
+    /// The number of threads that worked.
+    pub threads: usize,
+}
+
+/// Reads a `.glb` or `.gltf` file. `open_file` reads the buffers that are files of their own: it gets the name, without
+/// percent-encoding, and the most bytes that are needed.
+///
+/// # Errors
+/// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if the file breaks the rules of glTF,
+/// [`Unsupported`](polyhaul_model::error::ErrorKind::Unsupported) if it requires an unknown extension,
+/// [`Limit`](polyhaul_model::error::ErrorKind::Limit) if the options' limits are exceeded, and errors of `open_file`.
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions, open_file: &mut OpenFile<'_>) -> Result<GltfFound> {
+    let name = bytes.name();
+    let mut log = Log::new(name, options.faults);
+    let found = read_scene(&bytes, options, open_file, &mut log).map_err(|error| located(error, name))?;
+    bytes.finish(&options.run.cancel)?;
+    bytes.check_end(Extent::Whole, &options.run.cancel)?;
+    Ok(GltfFound { scene: found, warnings: log.finish()?, threads: 1 })
+}
+
+fn read_scene(bytes: &Bytes<'_>, options: &ParseOptions, open_file: &mut OpenFile<'_>, log: &mut Log) -> Result<Scene> {
+    let Chunks { json, whole, binary } = chunks(bytes, &options.limits)?;
+    let document = json::parse(&json, bytes.name(), whole, &options.limits)?;
+    drop(json);
+    json::check_extensions(&document)?;
+    note_unread(&document, log)?;
+    let materials = materials(&document, &options.limits, log)?;
+    let buffers = Buffers::new(&document.buffers, binary, open_file)?;
+    let mut values = Values::new(&document, buffers, options.limits, &options.run.cancel);
+    let placed = place(&mut values, log)?;
+    let mut scene = Scene { materials, ..Scene::default() };
+    scene.comments.extend(document.asset.copyright.as_deref().map(try_string).transpose()?);
+    let mut builder = SceneBuilder { scene, values, log, options, indices: Vec::new() };
+    builder.read_meshes(&placed, bytes.len())?;
+    builder.add_objects(placed)?;
+    Ok(builder.scene)
+}
+
+/// A use of a mesh.
+struct Placed {
+    /// `None` if the file has no nodes.
+    node: Option<usize>,
+    mesh: usize,
+    world: Matrix,
+    /// The number among the instances of the node.
+    instance: Option<usize>,
+}
+
+/// Where the scene has meshes.
+fn place(values: &mut Values<'_, '_>, log: &mut Log) -> Result<Vec<Placed>> {
+    let document = values.document;
+    let mut placed = Vec::new();
+    if document.nodes.is_empty() {
+        hierarchy::walk(document, |_, _| Ok(()))?;
+        for mesh in 0..document.meshes.len() {
+            push(&mut placed, Placed { node: None, mesh, world: IDENTITY, instance: None }, values.limits.objects)?;
+        }
+        return Ok(placed);
+    }
+    let mut reached = 0;
+    walk(document, |index, world| {
+        let node = &document.nodes[index];
+        let Some(mesh) = node.mesh else { return Ok(()) };
+        if mesh >= document.meshes.len() {
+            return Err(malformed(format!("nodes[{index}]: meshes[{mesh}] does not exist")));
+        }
+        reached += 1;
+        let Some(places) = instances::places(values, log, index, node, world)? else {
+            let one = Placed { node: Some(index), mesh, world: *world, instance: None };
+            return push(&mut placed, one, values.limits.objects.max(values.limits.instanced_objects));
+        };
+        for (instance, world) in places.into_iter().enumerate() {
+            let one = Placed { node: Some(index), mesh, world, instance: Some(instance) };
+            push(&mut placed, one, values.limits.instanced_objects)?;
+        }
+        Ok(())
+    })?;
+    if reached as u64 > values.limits.objects {
+        return Err(over_limit(&format!("{reached} nodes with meshes"), values.limits.objects, "objects"));
+    }
+    let with_mesh = document.nodes.iter().filter(|node| node.mesh.is_some()).count();
+    let lost = (with_mesh - reached) as u64;
+    log.lose("left-out-nodes", lost, || format!("{lost} nodes with meshes are not in the default scene"))?;
+    Ok(placed)
+}
+
+fn push(placed: &mut Vec<Placed>, one: Placed, limit: u64) -> Result<()> {
+    if placed.len() as u64 >= limit {
+        return Err(over_limit("too many objects", limit, "objects"));
+    }
+    try_push(placed, one, "objects")
+}
+
+/// Counts what is not read at all.
+fn note_unread(document: &Document, log: &mut Log) -> Result<()> {
+    let lights = document.extensions.get("KHR_lights_punctual").and_then(|own| own.get("lights"));
+    let lights = lights.and_then(Value::as_array).map_or(0, Vec::len);
+    let kinds = [
+        ("left-out-skins", "skins", document.skins.len()),
+        ("left-out-animations", "animations", document.animations.len()),
+        ("left-out-cameras", "cameras", document.cameras.len()),
+        ("left-out-lights", "lights", lights),
+    ];
+    for (code, what, count) in kinds {
+        log.lose(code, count as u64, || format!("{count} {what} were dropped"))?;
+    }
+    for name in json::unread_extensions(document) {
+        let message = || format!("the extension `{}` was ignored", names::shown(name));
+        log.lose_about("left-out-extensions", 1, message, Some(name))?;
+    }
+    Ok(())
+}
+
+/// A scene that grows.
+struct SceneBuilder<'l, 'o, 'a, 'f> {
+    scene: Scene,
+    values: Values<'a, 'f>,
+    log: &'l mut Log,
+    options: &'o ParseOptions,
+    /// The mesh of the model and the material slots, by mesh of the file.
+    indices: Vec<Option<UsedMesh>>,
+}
+
+/// A mesh that was read.
+struct UsedMesh {
+    index: usize,
+    slots: Vec<Option<usize>>,
+}
+
+impl SceneBuilder<'_, '_, '_, '_> {
+    /// Reads the meshes that are used, in the order of the file.
+    fn read_meshes(&mut self, placed: &[Placed], size: Option<u64>) -> Result<()> {
+        let count = self.values.document.meshes.len();
+        let mut is_used = Vec::new();
+        is_used.try_reserve_exact(count)?;
+        is_used.resize(count, false);
+        placed.iter().for_each(|placed| is_used[placed.mesh] = true);
+        self.indices.try_reserve_exact(count)?;
+        let mut lost = 0;
+        for (index, is_used) in is_used.into_iter().enumerate() {
+            if !is_used {
+                lost += 1;
+                self.indices.push(None);
+                continue;
+            }
+            let FoundMesh { mesh, slots } = MeshReader { values: &mut self.values, log: self.log }.read(index)?;
+            self.indices.push(Some(UsedMesh { index: self.scene.meshes.len(), slots }));
+            try_push(&mut self.scene.meshes, mesh, "meshes")?;
+            if let Some(progress) = &self.options.run.progress {
+                let done = self.values.budget.used();
+                progress.tell(size.map_or(done, |size| done.min(size)), size);
+            }
+        }
+        self.log.lose("left-out-meshes", lost, || format!("{lost} meshes are not in the default scene"))
+    }
+
+    fn add_objects(&mut self, placed: Vec<Placed>) -> Result<()> {
+        self.scene.objects.try_reserve_exact(placed.len()).map_err(|_| Error::memory("objects"))?;
+        for Placed { node, mesh, world, instance } in placed {
+            let document = self.values.document;
+            let Some(used) = self.indices.get(mesh).and_then(Option::as_ref) else { continue };
+            let mesh_name = document.meshes[mesh].name.as_deref().unwrap_or_default();
+            let name = object_name(node.map(|node| (node, &document.nodes[node])), (mesh, mesh_name), instance)?;
+            check_name(&name, &self.values.limits)?;
+            check_name(mesh_name, &self.values.limits)?;
+            // Many objects may have the same long names and slots.
+            let bytes = name.len() + mesh_name.len() + size_of_val(&*used.slots);
+            self.values.budget.charge(bytes as u64)?;
+            self.scene.objects.push(Object {
+                name,
+                mesh_name: try_string(mesh_name)?,
+                mesh: used.index,
+                end: self.scene.meshes[used.index].counts(),
+                transform: Some(rounded(&world)),
+                materials: Some(try_copy(&used.slots, "material slots")?),
+                ..Object::default()
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The name of an object: that of the node, or else of the mesh. Instances are numbered.
+fn object_name(
+    node: Option<(usize, &Node)>,
+    (mesh, mesh_name): (usize, &str),
+    instance: Option<usize>,
+) -> Result<String> {
+    let own = node.and_then(|(_, node)| node.name.as_deref()).filter(|name| !name.is_empty());
+    let base = match (own, mesh_name, node) {
+        (Some(name), ..) => try_string(name)?,
+        (None, "", Some((index, _))) => format!("Node_{index}"),
+        (None, "", None) => format!("Mesh_{mesh}"),
+        (None, name, _) => try_string(name)?,
+    };
+    Ok(match instance {
+        Some(instance) => format!("{base}_{instance}"),
+        None => base,
+    })
+}

@@ -1,0 +1,151 @@
+//! URIs in glTF files: percent-encoded names of files, and data in place of a file.
+//!
+//! Nothing here opens a file or decides which may be opened.
+
+use crate::log::malformed;
+use polyhaul_model::error::{Error, Result, try_string};
+
+/// What a URI stands for.
+pub(crate) enum Target<'a> {
+    /// The bytes of a `data:` URI: its part after the comma, and whether that is base64.
+    Data(&'a str, bool),
+    /// A file: the decoded name.
+    File(String),
+}
+
+/// What `uri` stands for.
+pub(crate) fn target(uri: &str) -> Result<Target<'_>> {
+    let is_data = uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+    if !is_data {
+        return decode_name(uri).map(Target::File);
+    }
+    let (kind, data) = uri[5..].split_once(',').ok_or_else(|| malformed("data URI without a comma"))?;
+    let is_base64 = kind.rsplit(';').next().is_some_and(|last| last.eq_ignore_ascii_case("base64"));
+    Ok(Target::Data(data, is_base64))
+}
+
+/// The bytes of the data in a URI.
+pub(crate) fn decode_data(data: &str, is_base64: bool) -> Result<Vec<u8>> {
+    if is_base64 { decode_base64(data.as_bytes()) } else { decode_percent(data.as_bytes()) }
+}
+
+/// A name without percent-encoding. One that would not be UTF-8 stays as it is.
+fn decode_name(uri: &str) -> Result<String> {
+    if !uri.contains('%') {
+        return try_string(uri);
+    }
+    String::from_utf8(decode_percent(uri.as_bytes())?).or_else(|_| try_string(uri))
+}
+
+/// Bytes without percent-encoding; a `%` without two digits stands for itself.
+fn decode_percent(text: &[u8]) -> Result<Vec<u8>> {
+    let digit = |byte: Option<&u8>| byte.and_then(|&byte| char::from(byte).to_digit(16));
+    let mut out = Vec::new();
+    out.try_reserve_exact(text.len())?;
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        match (byte, digit(text.get(at + 1)), digit(text.get(at + 2))) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((16 * high + low) as u8);
+                at += 3;
+            }
+            _ => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// No digit.
+const INVALID: u8 = 255;
+
+/// The value of each digit.
+const DIGITS: [u8; 256] = {
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut digits = [INVALID; 256];
+    let mut value = 0;
+    while value < 64 {
+        digits[alphabet[value] as usize] = value as u8;
+        value += 1;
+    }
+    digits
+};
+
+/// The bytes of base64 with the usual alphabet; the padding may be missing.
+pub(crate) fn decode_base64(text: &[u8]) -> Result<Vec<u8>> {
+    let body = text.strip_suffix(b"==").or_else(|| text.strip_suffix(b"=")).unwrap_or(text);
+    let padding = text.len() - body.len();
+    if body.len() % 4 == 1 || (padding > 0 && !text.len().is_multiple_of(4)) {
+        return Err(malformed(format!("base64 of {} digits is cut off", text.len())));
+    }
+    let mut out = Vec::new();
+    out.try_reserve_exact(body.len() / 4 * 3 + 2)?;
+    let (groups, rest) = body.as_chunks::<4>();
+    for (number, group) in groups.iter().enumerate() {
+        let digits = group.map(|byte| DIGITS[usize::from(byte)]);
+        if digits.contains(&INVALID) {
+            return Err(bad_digit(&body[4 * number..], 4 * number));
+        }
+        out.extend_from_slice(&bytes_of(digits));
+    }
+    if rest.is_empty() {
+        return Ok(out);
+    }
+    let mut digits = [0; 4];
+    for (digit, &byte) in digits.iter_mut().zip(rest) {
+        *digit = DIGITS[usize::from(byte)];
+        if *digit == INVALID {
+            return Err(bad_digit(rest, body.len() - rest.len()));
+        }
+    }
+    out.extend_from_slice(&bytes_of(digits)[..rest.len() - 1]);
+    Ok(out)
+}
+
+/// The three bytes that four digits are.
+fn bytes_of([a, b, c, d]: [u8; 4]) -> [u8; 3] {
+    [a << 2 | b >> 4, b << 4 | c >> 2, c << 6 | d]
+}
+
+/// The error about the first invalid digit of `text`, which begins at digit `begin`.
+fn bad_digit(text: &[u8], begin: usize) -> Error {
+    let at = text.iter().position(|&byte| DIGITS[usize::from(byte)] == INVALID).unwrap_or(0);
+    malformed(format!("invalid base64 digit at position {}", begin + at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_strict_except_for_padding() {
+        let decoded = |text: &str| decode_base64(text.as_bytes()).map_err(|error| error.to_string());
+        for (text, bytes) in [("", ""), ("Zg==", "f"), ("Zg", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg", "foob")]
+        {
+            assert_eq!(decoded(text).unwrap(), bytes.as_bytes(), "{text}");
+        }
+        assert_eq!(decoded("/+8A").unwrap(), [255, 239, 0]);
+        for text in ["Z", "Zm9vY", "Zg=", "=", "==", "Zm 9", "Zm9v\n", "Zm-_", "Z===", "Zg==Zg=="] {
+            assert!(decoded(text).is_err(), "{text}");
+        }
+        assert_eq!(decoded("Zm9vZm!v").unwrap_err(), "invalid base64 digit at position 6");
+    }
+
+    #[test]
+    fn names_and_data() {
+        let name = |uri: &str| match target(uri).unwrap() {
+            Target::File(name) => name,
+            Target::Data(data, is_base64) => format!("{data} {is_base64}"),
+        };
+        assert_eq!(name("a%20b.bin"), "a b.bin");
+        assert_eq!(name("100%.bin"), "100%.bin");
+        assert_eq!(name("%ff.bin"), "%ff.bin");
+        assert_eq!(name("data:application/octet-stream;base64,AAAA"), "AAAA true");
+        assert_eq!(name("DATA:,a%00"), "a%00 false");
+        assert_eq!(name("data"), "data");
+        assert!(target("data:base64").is_err());
+        assert_eq!(decode_data("a%00b%", false).unwrap(), b"a\0b%");
+    }
+}

@@ -1,0 +1,110 @@
+//! Writing: a scene to a `.glb` file, or to a `.gltf` file and its buffer.
+
+use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
+use crate::looks::GltfImages;
+use crate::losses;
+use crate::pages::{GltfPages, PAGE_BYTES};
+use crate::plan::{GltfPlan, plan};
+use polyhaul_mesh::parts::Part;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Material, Scene};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::write::Writing;
+
+/// A scene to write as glTF.
+pub struct GltfJob<'a> {
+    /// The scene that the parts belong to; its faces are triangles.
+    pub scene: &'a Scene,
+    /// Its objects.
+    pub parts: &'a [Part<'a>],
+    /// For each mesh, whether it is evaluated.
+    pub evaluated: &'a [bool],
+    /// Its materials, whose files are named as from the output.
+    pub materials: &'a [Material],
+    /// Those of their images that the file will hold.
+    pub images: &'a GltfImages,
+    /// The output's name in messages.
+    pub output: &'a str,
+    /// Options for running the job.
+    pub run: &'a RunOptions,
+    /// Whether a loss is an error, which comes before the first byte.
+    pub strict: bool,
+}
+
+/// A scene as glTF: what it will be, before anything is written.
+pub struct GltfFile<'a> {
+    plan: GltfPlan<'a>,
+}
+
+impl<'a> GltfFile<'a> {
+    /// Plans the file of a scene.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for coordinates that are not finite; [`ErrorKind::Usage`] for indices out of range;
+    /// losses if they are refused; [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
+    pub fn new(job: &GltfJob<'a>, warnings: &mut Warnings) -> Result<GltfFile<'a>> {
+        let plan = plan(job)?;
+        losses::note(job, &plan, warnings)?;
+        warnings.refuse_losses(job.strict)?;
+        Ok(GltfFile { plan })
+    }
+
+    /// The size of the binary part.
+    pub fn binary_bytes(&self) -> u64 {
+        self.plan.bytes
+    }
+
+    /// Writes the JSON and the binary part as `.glb`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] if the file is larger than 4 GiB; those of the output.
+    pub fn write_glb(&self, writing: &mut Writing<'_, '_>) -> Result<()> {
+        let mut json = self.json(None)?;
+        json.resize(json.len().next_multiple_of(4), b' ');
+        let binary = self.plan.bytes.next_multiple_of(4);
+        let chunks = if binary == 0 { CHUNK_HEADER_BYTES } else { 2 * CHUNK_HEADER_BYTES };
+        let total = (HEADER_BYTES + chunks + json.len()) as u64 + binary;
+        let total = u32::try_from(total).map_err(|_| {
+            let message = format!("a .glb file cannot have more than 4 GiB, and this one would have {total} bytes");
+            Error::new(ErrorKind::Limit, message).with_hint("write a .gltf file, whose buffer is a file of its own")
+        })?;
+        let mut head = Vec::new();
+        head.try_reserve_exact(HEADER_BYTES + chunks + json.len())?;
+        head.extend_from_slice(MAGIC);
+        head.extend_from_slice(&VERSION.to_le_bytes());
+        head.extend_from_slice(&total.to_le_bytes());
+        head.extend_from_slice(&(json.len() as u32).to_le_bytes());
+        head.extend_from_slice(JSON);
+        head.append(&mut json);
+        if binary > 0 {
+            head.extend_from_slice(&(binary as u32).to_le_bytes());
+            head.extend_from_slice(BINARY);
+        }
+        writing.announce(u64::from(total));
+        writing.begin(head);
+        self.write_binary(writing)?;
+        writing.end(vec![0; (binary - self.plan.bytes) as usize])
+    }
+
+    /// Writes the binary part: the buffer of a `.gltf` file.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn write_binary(&self, writing: &mut Writing<'_, '_>) -> Result<()> {
+        let pages = GltfPages::new(&self.plan.geometries, self.plan.images, &self.plan.spans)?;
+        writing.pages(&pages, &mut (), pages.count() as u64, PAGE_BYTES)
+    }
+
+    /// The JSON, with the URI of its buffer unless that is the chunk after it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn json(&self, buffer: Option<&str>) -> Result<Vec<u8>> {
+        let mut document = self.plan.document.clone();
+        if let (Some(uri), Some(first)) = (buffer, document.buffers.first_mut()) {
+            first.uri = Some(crate::looks::uri(uri));
+        }
+        serde_json::to_vec(&document).map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+    }
+}

@@ -1,0 +1,274 @@
+//! Files that are broken or hostile: each is an error of the right kind, never a panic, and takes little memory.
+
+use polyhaul_bytes::Source;
+use polyhaul_gltf::{GltfFound, read};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::limits::Limits;
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn read_with(source: Source<'static>, limits: Limits) -> Result<GltfFound> {
+    let options = ParseOptions { limits, ..ParseOptions::default() };
+    let mut files = |name: &str, _: u64| match name {
+        "three.bin" => Ok(Arc::new(vec![1, 2, 3])),
+        _ => Err(Error::new(ErrorKind::Io, format!("no file {name}"))),
+    };
+    read(Bytes::new(&source, None), &options, &mut files)
+}
+
+/// Reads bytes from memory and as a stream; both give the same.
+fn read_bytes(bytes: &[u8]) -> Result<GltfFound> {
+    let limits = Limits::default().with_included_bytes(1 << 20);
+    let placed = read_with(Source::named_memory(bytes.to_vec(), "x.glb"), limits);
+    let stream = read_with(Source::reader(Box::new(std::io::Cursor::new(bytes.to_vec())), "x.glb"), limits);
+    match (&placed, &stream) {
+        (Ok(a), Ok(b)) => assert_eq!((&a.scene, &a.warnings), (&b.scene, &b.warnings)),
+        (Err(a), Err(b)) => assert_eq!((a.kind(), a.to_string()), (b.kind(), b.to_string())),
+        _ => panic!("{placed:?} {stream:?}"),
+    }
+    placed
+}
+
+fn chunk(kind: &[u8; 4], content: &[u8], padding: u8) -> Vec<u8> {
+    let len = content.len().next_multiple_of(4);
+    let mut bytes = (len as u32).to_le_bytes().to_vec();
+    bytes.extend(kind);
+    bytes.extend(content);
+    bytes.resize(8 + len, padding);
+    bytes
+}
+
+fn glb(chunks: &[Vec<u8>]) -> Vec<u8> {
+    let all = chunks.concat();
+    let mut bytes = b"glTF\x02\0\0\0".to_vec();
+    bytes.extend((12 + all.len() as u32).to_le_bytes());
+    bytes.extend(all);
+    bytes
+}
+
+/// A file with a triangle: 36 bytes of positions and 3 of indices.
+fn triangle() -> Value {
+    json!({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0, "name": "node"}],
+        "meshes": [{"name": "mesh", "primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"},
+            {"bufferView": 1, "componentType": 5121, "count": 3, "type": "SCALAR"}],
+        "bufferViews": [{"buffer": 0, "byteLength": 36}, {"buffer": 0, "byteOffset": 36, "byteLength": 3}],
+        "buffers": [{"byteLength": 39}]})
+}
+
+fn binary() -> Vec<u8> {
+    let numbers = [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+    let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    bytes.extend([0, 1, 2]);
+    bytes
+}
+
+fn with_binary(json: &Value) -> Vec<u8> {
+    glb(&[chunk(b"JSON", json.to_string().as_bytes(), b' '), chunk(b"BIN\0", &binary(), 0)])
+}
+
+#[test]
+fn the_unbroken_file_is_read() {
+    let found = read_bytes(&with_binary(&triangle())).unwrap();
+    let scene = &found.scene;
+    assert_eq!((found.warnings.total(), scene.meshes.len(), scene.objects.len()), (0, 1, 1));
+    assert_eq!(scene.meshes[0].positions, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
+    assert_eq!(scene.meshes[0].faces.corner_positions, [0, 1, 2]);
+    let object = &scene.objects[0];
+    assert_eq!((&*object.name, &*object.mesh_name, object.mesh), ("node", "mesh", 0));
+    assert!(object.transform.is_some() && object.materials == Some(vec![]) && object.end.faces == 1);
+    // Zeros as padding, another chunk, and bytes after the end.
+    let mut json = triangle().to_string().into_bytes();
+    json.resize(json.len().next_multiple_of(4), 0);
+    let mut other = glb(&[chunk(b"JSON", &json, 0), chunk(b"BIN\0", &binary(), 0), chunk(b"ABCD", b"1234", 0)]);
+    other.extend(b"and more");
+    assert_eq!(read_bytes(&other).unwrap().scene, found.scene);
+}
+
+/// The file with a change: the path of a value, and its new value.
+fn changed(path: &str, value: Value) -> Vec<u8> {
+    let mut json = triangle();
+    *json.pointer_mut(path).unwrap_or_else(|| panic!("{path}")) = value;
+    with_binary(&json)
+}
+
+#[test]
+fn broken_values_are_malformed() {
+    let huge = json!(u64::MAX);
+    let cases = [
+        ("/scene", json!(1)),
+        ("/scene", json!(-1)),
+        ("/scenes/0/nodes", json!([0, 0])),
+        ("/scenes/0/nodes", json!([1])),
+        ("/nodes", json!([{"children": [0], "mesh": 0}])),
+        ("/nodes", json!([{"children": [1], "mesh": 0}, {"children": [0]}])),
+        ("/nodes", json!([{"children": [1, 2]}, {"children": [2]}, {}])),
+        ("/nodes/0/mesh", json!(1)),
+        ("/nodes/0/mesh", huge.clone()),
+        ("/nodes/0", json!({"matrix": [1, 2, 3]})),
+        ("/meshes/0/primitives/0/mode", json!(7)),
+        ("/meshes/0/primitives/0/attributes/POSITION", json!(1)),
+        ("/meshes/0/primitives/0/attributes/POSITION", huge.clone()),
+        ("/meshes/0/primitives/0/indices", json!(0)),
+        ("/meshes/0/primitives/0/indices", huge.clone()),
+        ("/meshes/0/primitives/0/attributes", json!({"POSITION": 0, "NORMAL": 1})),
+        ("/meshes/0/primitives/0/material", json!(0)),
+        ("/accessors/0/count", json!(4)),
+        ("/accessors/0/byteOffset", json!(4)),
+        ("/accessors/0/byteOffset", huge.clone()),
+        ("/accessors/0/bufferView", json!(2)),
+        ("/accessors/0/componentType", json!(5130)),
+        ("/accessors/0/type", json!("VEC9")),
+        ("/accessors/0/sparse", json!({"count": 1})),
+        ("/bufferViews/0/byteLength", huge.clone()),
+        ("/bufferViews/0/byteOffset", huge.clone()),
+        ("/bufferViews/0/byteStride", json!(1)),
+        ("/bufferViews/0/byteStride", huge.clone()),
+        ("/bufferViews/0/buffer", json!(1)),
+        ("/buffers/0/byteLength", json!(41)),
+        ("/buffers/0/uri", json!("three.bin")),
+        ("/buffers/0/uri", json!("data:;base64,!")),
+        ("/buffers/0/uri", json!("data:;base64,AAAA")),
+        ("/buffers/0/uri", json!("data:")),
+    ];
+    for (path, value) in cases {
+        let mut json = triangle();
+        match json.pointer_mut(path) {
+            Some(place) => *place = value.clone(),
+            None => {
+                let (owner, name) = path.rsplit_once('/').unwrap();
+                json.pointer_mut(owner).unwrap()[name] = value.clone();
+            }
+        }
+        let error = read_bytes(&with_binary(&json)).expect_err(path);
+        assert_eq!(error.kind(), ErrorKind::Malformed, "{path} {value}: {error}");
+        assert!(error.to_string().starts_with("x.glb: "), "{error}");
+    }
+}
+
+#[test]
+fn what_asks_for_too_much_exceeds_a_limit() {
+    let count =
+        |count: u64| json!([{"componentType": 5126, "count": count, "type": "VEC3"}, triangle()["accessors"][1]]);
+    for asked in [100_000, 100_000_000, 4_000_000_000, 1_000_000_000_000, u64::MAX] {
+        let error = read_bytes(&changed("/accessors", count(asked))).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{asked}: {error}");
+    }
+    // Many meshes of the same values.
+    let primitive = json!({"attributes": {"POSITION": 0}, "indices": 1});
+    let meshes: Vec<Value> = (0..40_000).map(|_| json!({"primitives": [primitive]})).collect();
+    let mut json = triangle();
+    json["nodes"] = (0..40_000).map(|mesh| json!({"mesh": mesh})).collect();
+    json["scenes"][0]["nodes"] = (0..40_000).collect();
+    json["meshes"] = json!(meshes);
+    assert_eq!(read_bytes(&with_binary(&json)).unwrap_err().kind(), ErrorKind::Limit);
+    let few = Limits::default().with_objects(3);
+    let error = read_with(Source::memory(with_binary(&json)), few).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    let short = Limits::default().with_line_bytes(100);
+    for bytes in [with_binary(&triangle()), triangle().to_string().into_bytes()] {
+        assert_eq!(read_with(Source::memory(bytes), short).unwrap_err().kind(), ErrorKind::Limit);
+    }
+    let instancing =
+        json!([{"mesh": 0, "extensions": {"EXT_mesh_gpu_instancing": {"attributes": {"TRANSLATION": 0}}}}]);
+    let bytes = changed("/nodes", instancing);
+    assert_eq!(read_with(Source::memory(bytes.clone()), Limits::default()).unwrap().scene.objects.len(), 3);
+    let limits = Limits::default().with_instanced_objects(2);
+    assert_eq!(read_with(Source::memory(bytes), limits).unwrap_err().kind(), ErrorKind::Limit);
+    let limits = Limits::default().with_name_bytes(3);
+    assert_eq!(read_with(Source::memory(with_binary(&triangle())), limits).unwrap_err().kind(), ErrorKind::Limit);
+}
+
+#[test]
+fn what_is_not_supported_is_named() {
+    for name in [
+        "KHR_draco_mesh_compression",
+        "EXT_meshopt_compression",
+        "KHR_meshopt_compression",
+        "KHR_texture_basisu",
+        "MY_own",
+    ] {
+        let mut json = triangle();
+        json["extensionsRequired"] = json!([name]);
+        let error = read_bytes(&with_binary(&json)).unwrap_err();
+        assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains(name), "{error}");
+    }
+    let mut bytes = with_binary(&triangle());
+    bytes[4] = 1;
+    assert_eq!(read_bytes(&bytes).unwrap_err().kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn files_that_end_anywhere_are_errors() {
+    let whole = with_binary(&triangle());
+    for len in 0..whole.len() {
+        let error = read_bytes(&whole[..len]).expect_err("cut");
+        assert_eq!(error.kind(), ErrorKind::Malformed, "{len}: {error}");
+    }
+}
+
+#[test]
+fn no_change_of_a_byte_panics() {
+    let whole = with_binary(&triangle());
+    for at in 0..whole.len() {
+        for value in [0, 1, 0x22, b'9', b'-', b'{', 0x7f, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[at] = value;
+            let _either = read_bytes(&bytes);
+        }
+    }
+}
+
+#[test]
+fn broken_containers() {
+    let json = triangle().to_string();
+    let cases = [
+        glb(&[]),
+        glb(&[chunk(b"BIN\0", &binary(), 0)]),
+        glb(&[chunk(b"JSON", b"", b' ')]),
+        glb(&[chunk(b"JSON", b"{}", b' ')]),
+        glb(&[chunk(b"JSON", json.as_bytes(), b' ')]),
+        glb(&[chunk(b"JSON", json.as_bytes(), b' '), chunk(b"BIN\0", b"", 0)]),
+        glb(&[chunk(b"JSON", json.as_bytes(), b' '), chunk(b"ABCD", b"", 0), chunk(b"BIN\0", &binary(), 0)]),
+        b"glTF".to_vec(),
+        b"{\"asset\":".to_vec(),
+        b"".to_vec(),
+        vec![0xff; 100],
+        "[".repeat(200_000).into_bytes(),
+        format!("{{\"asset\":{{\"version\":\"2.0\"}},\"extras\":{}", "[".repeat(200_000)).into_bytes(),
+    ];
+    for (number, bytes) in cases.iter().enumerate() {
+        let error = read_bytes(bytes).expect_err("broken");
+        assert_eq!(error.kind(), ErrorKind::Malformed, "{number}: {error}");
+    }
+    let mut long = with_binary(&triangle());
+    long[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
+    let _either = read_bytes(&long);
+    long[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert_eq!(read_bytes(&long).unwrap_err().kind(), ErrorKind::Malformed);
+}
+
+#[test]
+fn a_gltf_file_has_its_data_inside_or_beside() {
+    let mut json = triangle();
+    json["buffers"] = json!([{"byteLength": 39,
+        "uri": "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAAAAEC"}]);
+    let found = read_bytes(json.to_string().as_bytes()).unwrap();
+    assert_eq!(found.scene, read_bytes(&with_binary(&triangle())).unwrap().scene);
+    json["buffers"][0]["uri"] = json!("missing%20file.bin");
+    let error = read_bytes(json.to_string().as_bytes()).unwrap_err();
+    assert!(error.kind() == ErrorKind::Io && error.to_string().contains("missing file.bin"), "{error}");
+}
+
+#[test]
+fn a_chain_of_nodes_is_no_recursion() {
+    let count = 200_000;
+    let mut json = triangle();
+    let mut nodes: Vec<Value> = (1..count).map(|child| json!({"children": [child]})).collect();
+    nodes.push(json!({"mesh": 0, "translation": [1, 2, 3]}));
+    json["nodes"] = json!(nodes);
+    let found = read_bytes(&with_binary(&json)).unwrap();
+    assert_eq!(found.scene.objects[0].transform.unwrap()[1][3], 2.0);
+}

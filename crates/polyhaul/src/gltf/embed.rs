@@ -1,0 +1,127 @@
+//! Images of materials as they lie in a `.glb` file: PNG and JPEG files as they are, others as PNG.
+//!
+//! They are found and opened under the rules for files that a scene refers to. An image that is not found stays a
+//! reference, about which the relinking warns; so does one in an archive.
+
+use crate::format::Format;
+use crate::images;
+use crate::input::Output;
+use crate::open::Near;
+use crate::options::{ReadOptions, WriteOptions};
+use crate::resolve::Resolver;
+use polyhaul_gltf::{GltfImages, ImageData};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{FolderPlace, Material, SourceFolder, TextureMap};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How PNG and JPEG files begin.
+const SIGNATURES: [(&[u8], &str); 2] = [(b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xFF\xD8\xFF", "image/jpeg")];
+
+/// Reads the images of `materials`, and clears their names there: they are references no more.
+pub(crate) fn embed(
+    materials: &mut [Material],
+    scene: &SourceFolder,
+    options: &WriteOptions,
+    warnings: &mut Warnings,
+) -> Result<GltfImages> {
+    let mut images = GltfImages::default();
+    let mut known: HashMap<(PathBuf, String), Option<usize>> = HashMap::new();
+    for (number, material) in materials.iter_mut().enumerate() {
+        let folder = material.folder.or(scene).clone();
+        let Some(place) = folder.place().filter(|place| !place.in_archive) else { continue };
+        for (map_number, map) in material.maps.iter_mut().enumerate().filter(|(_, map)| polyhaul_gltf::shows(map.kind))
+        {
+            let key = (place.library.clone().unwrap_or_else(|| place.scene.clone()), map.file.clone());
+            let image = match known.get(&key) {
+                Some(&image) => image,
+                None => {
+                    let image = match load(place, map, options, warnings)? {
+                        Some(data) => {
+                            try_push(&mut images.images, data, "images")?;
+                            Some(images.images.len() - 1)
+                        }
+                        None => None,
+                    };
+                    known.insert(key, image);
+                    image
+                }
+            };
+            if let Some(image) = image {
+                images.uses.insert((number, map_number), image);
+                map.file.clear();
+            }
+        }
+    }
+    Ok(images)
+}
+
+/// The file of a map; `None` if it cannot be read.
+fn load(
+    place: &FolderPlace,
+    map: &TextureMap,
+    options: &WriteOptions,
+    warnings: &mut Warnings,
+) -> Result<Option<ImageData>> {
+    let reading = ReadOptions::default().with_run(options.run.clone()).with_allow_outside(place.allow_outside);
+    let below = place.library.as_deref().and_then(|library| library.strip_prefix(&place.scene).ok());
+    let beside = below.map(|folder| folder.join(&map.file)).and_then(|name| name.to_str().map(str::to_owned));
+    let near = Near::File(place.scene.join("scene"));
+    for name in beside.iter().map(String::as_str).chain([&*map.file]) {
+        let Ok(found) = Resolver::beside(&near, &reading).find(name) else { continue };
+        return match read(&near, name, found.origin, &reading, options, warnings) {
+            Ok(data) => Ok(Some(data)),
+            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Memory) => Err(error),
+            Err(error) => {
+                let message = format!("texture not embedded: {error}");
+                warnings.push("left-out-textures", Diagnostic::new(message));
+                Ok(None)
+            }
+        };
+    }
+    Ok(None)
+}
+
+fn read(
+    near: &Near,
+    name: &str,
+    origin: crate::resolve::Origin,
+    reading: &ReadOptions,
+    options: &WriteOptions,
+    warnings: &mut Warnings,
+) -> Result<ImageData> {
+    let file = Resolver::beside(near, reading).read(origin, "glb", warnings)?;
+    let known = SIGNATURES.into_iter().find(|(signature, _)| file.bytes.starts_with(signature));
+    if let Some((_, mime_type)) = known {
+        return Ok(ImageData { bytes: file.bytes, mime_type });
+    }
+    let image = images::load_near(near, name, reading)?.value;
+    let bytes = Arc::new(Mutex::new(Vec::new()));
+    let writing = WriteOptions::default().with_format(Some(Format::Png)).with_run(options.run.clone());
+    let report = images::save(&image, Output::Writer(Box::new(Bytes(bytes.clone())), name.to_owned()), &writing)?;
+    warnings.extend(report.warnings);
+    let bytes = std::mem::take(&mut *bytes.lock().unwrap_or_else(PoisonError::into_inner));
+    if bytes.is_empty() {
+        return Err(Error::new(ErrorKind::Internal, "an image became no bytes"));
+    }
+    Ok(ImageData { bytes, mime_type: "image/png" })
+}
+
+/// A file in memory.
+struct Bytes(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Bytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.try_reserve(bytes.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        all.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

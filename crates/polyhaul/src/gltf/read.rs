@@ -1,0 +1,154 @@
+//! Reading glTF and the buffers that are files of their own.
+//!
+//! The meaning of the bytes is up to `polyhaul-gltf`; the file that a name refers to, and whether it may be opened, is
+//! up to `resolve`. Like the meshes of pbrt scenes, buffers may be larger than other files that a scene refers to: no
+//! more is read than the scene says that there is.
+
+use crate::options::ReadOptions;
+use crate::read_job::ReadJob;
+use crate::resolve::{Origin, Resolver};
+use polyhaul_insight::Moved;
+use polyhaul_model::Scene;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::read::Extent;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Reads the scene, and the buffers that it names.
+pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
+    let mut buffers = BufferFiles::new(Resolver::beside(job.near, job.options), job.options);
+    let found = polyhaul_gltf::read(job.bytes(), &job.parse_options(), &mut |name, most| buffers.read(name, most))?;
+    let BufferFiles { moved, warnings, .. } = buffers;
+    job.note(found.threads, found.warnings);
+    job.report.warnings.extend(warnings);
+    moved.into_iter().for_each(|moved| job.report.note_read(moved));
+    Ok(found.scene)
+}
+
+/// The files of buffers, each of which is read once.
+struct BufferFiles<'o> {
+    resolver: Resolver<'o>,
+    options: &'o ReadOptions,
+    /// The content of each file, which may have many names.
+    known: HashMap<PathBuf, Arc<Vec<u8>>>,
+    /// How often a file was requested.
+    count: u64,
+    moved: Vec<Moved>,
+    warnings: Warnings,
+}
+
+impl<'o> BufferFiles<'o> {
+    fn new(resolver: Resolver<'o>, options: &'o ReadOptions) -> BufferFiles<'o> {
+        let (known, warnings) = (HashMap::new(), Warnings::default());
+        BufferFiles { resolver, options, known, count: 0, moved: Vec::new(), warnings }
+    }
+
+    /// The first bytes of the file `name`, at most so many.
+    fn read(&mut self, name: &str, most: u64) -> Result<Arc<Vec<u8>>> {
+        let limits = &self.options.limits;
+        if name.len() as u64 > limits.name_bytes {
+            let message = format!("name is longer than the limit of {} bytes (name_bytes)", limits.name_bytes);
+            return Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("name_bytes")));
+        }
+        if self.count >= limits.files {
+            let message = format!("scene refers to more than the limit of {} files (files)", limits.files);
+            return Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("files")));
+        }
+        self.count += 1;
+        let found = self.resolver.find(name).map_err(|error| unread(name, error))?;
+        if let Some(bytes) = found.real.as_ref().and_then(|real| self.known.get(real)) {
+            return Ok(bytes.clone());
+        }
+        let bytes = Arc::new(self.open(found.origin, most).map_err(|error| unread(name, error))?);
+        if let Some(real) = found.real {
+            self.known.try_reserve(1).map_err(|_| Error::memory("names"))?;
+            self.known.insert(real, bytes.clone());
+        }
+        Ok(bytes)
+    }
+
+    fn open(&mut self, origin: Origin, most: u64) -> Result<Vec<u8>> {
+        let (opened, _) = self.resolver.open(origin)?;
+        let plain = opened.plain(self.options)?;
+        let source = Bytes::new(plain.source(), plain.garbage());
+        let mut bytes = Vec::new();
+        let most = most.min(plain.source().len().unwrap_or(u64::MAX));
+        source.read_as_claimed(0, usize::try_from(most).unwrap_or(usize::MAX), &mut bytes)?;
+        source.check_end(Extent::Begin, &self.options.run.cancel)?;
+        plain.note_name(self.options, &mut self.warnings)?;
+        plain.note_garbage(&mut self.warnings);
+        try_push(&mut self.moved, plain.moved("bin"), "files")?;
+        Ok(bytes)
+    }
+}
+
+/// The error about a buffer that cannot be read.
+fn unread(name: &str, error: Error) -> Error {
+    use ErrorKind::{Cancelled, Host, Limit, Memory};
+    if matches!(error.kind(), Limit | Memory | Host | Cancelled) {
+        return error;
+    }
+    let why = match error.io_error() {
+        Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
+        _ => error.diagnostic().message.clone(),
+    };
+    let message = format!("cannot read the buffer `{}`: {why}", names::shown(name));
+    let hint = error.diagnostic().hint.clone();
+    Diagnostic { hint, ..Diagnostic::new(message) }.about(name).into_error(error.kind())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open::Near;
+
+    /// Calls `test` with the buffers beside a scene.
+    fn with(folder: &str, options: &ReadOptions, test: impl FnOnce(&mut BufferFiles<'_>)) {
+        let folder = std::env::temp_dir().join(format!("polyhaul-gltf-{folder}-{}", std::process::id()));
+        let inner = folder.join("in");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::write(inner.join("a b.bin"), [1; 40]).unwrap();
+        std::fs::write(folder.join("out.bin"), [1; 36]).unwrap();
+        let near = Near::File(inner.join("x.gltf"));
+        test(&mut BufferFiles::new(Resolver::beside(&near, options), options));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    fn failed(buffers: &mut BufferFiles<'_>, name: &str) -> (ErrorKind, String) {
+        let error = buffers.read(name, 1).unwrap_err();
+        (error.kind(), error.to_string())
+    }
+
+    #[test]
+    fn buffers_are_found_beside_the_scene_and_read_once() {
+        with("beside", &ReadOptions::default(), |buffers| {
+            let bytes = buffers.read("a b.bin", 36).unwrap();
+            assert_eq!(*bytes, [1; 36]);
+            assert!(Arc::ptr_eq(&bytes, &buffers.read("./a b.bin", 36).unwrap()));
+            assert_eq!((buffers.moved.len(), buffers.warnings.total()), (1, 0));
+        });
+        with("longer", &ReadOptions::default(), |buffers| {
+            assert_eq!(*buffers.read("a b.bin", u64::MAX).unwrap(), [1; 40]);
+        });
+    }
+
+    #[test]
+    fn buffers_that_may_not_be_read_are_errors() {
+        with("failing", &ReadOptions::default(), |buffers| {
+            let (kind, message) = failed(buffers, "b.bin");
+            assert!(kind == ErrorKind::Io && message.starts_with("cannot read the buffer `b.bin`: "), "{message}");
+            let (kind, message) = failed(buffers, "../out.bin");
+            assert!(kind == ErrorKind::Unsupported && message.contains("outside the scene's folder"), "{message}");
+            assert_eq!(failed(buffers, &"x".repeat(70_000)).0, ErrorKind::Limit);
+        });
+        let options = ReadOptions::default().with_limits(polyhaul_model::limits::Limits::default().with_files(1));
+        with("limited", &options, |buffers| {
+            assert!(buffers.read("a b.bin", 1).is_ok());
+            assert_eq!(failed(buffers, "a b.bin").0, ErrorKind::Limit);
+        });
+    }
+}

@@ -1,0 +1,94 @@
+//! Writing glTF: one `.glb` file, or a `.gltf` file and its buffer next to it.
+
+use super::embed::embed;
+use crate::input::Output;
+use crate::mesh_job::MeshJob;
+use crate::options::WriteOptions;
+use crate::outputs::{Written, compression_of, file_of, moved, name_of, open, put_in_place, write_with};
+use polyhaul_bytes::{Codec, Sink};
+use polyhaul_gltf::{GltfFile, GltfImages, GltfJob};
+use polyhaul_insight::Moved;
+use polyhaul_mesh::parts::parts;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_pipeline::write::Writing;
+use std::path::{Path, PathBuf};
+
+/// Writes the scene.
+pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
+    let MeshJob { scene, looks, placement, output, mut links, options, report, .. } = job;
+    let buffer = buffer_beside(&output, options)?;
+    if let Some(name) = buffer.as_deref().and_then(Path::file_name) {
+        links.reserve(&name.to_string_lossy());
+    }
+    let mut materials = looks.materials.clone().into_owned();
+    let embeds = buffer.is_none() && options.gltf.embed_images;
+    let images = if embeds {
+        embed(&mut materials, &scene.folder, options, &mut report.warnings)?
+    } else {
+        GltfImages::default()
+    };
+    let materials = links.materials(&materials, &scene.folder)?;
+    let copies = links.finish(&mut report.warnings)?;
+    let objects = scene.listed_objects()?;
+    let evaluated = scene.evaluated_meshes(&objects)?;
+    let parts = parts(scene, &objects, &evaluated, placement)?;
+    let name = name_of(&output).into_owned();
+    let job = GltfJob {
+        scene,
+        parts: &parts,
+        evaluated: &evaluated,
+        materials: &materials,
+        images: &images,
+        output: &name,
+        run: &options.run,
+        strict: options.strict,
+    };
+    let file = GltfFile::new(&job, &mut report.warnings)?;
+    let Some(buffer) = buffer else {
+        return write_with(copies, output, Some("glb"), options, report, |writing, _, _| file.write_glb(writing));
+    };
+    let mut files = copies;
+    let uri = buffer.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let json = file.json(Some(&uri))?;
+    if file.binary_bytes() > 0 {
+        let (sink, name) = open(Output::Path(buffer), options.file_options().with_part(true), &options.run)?;
+        let mut writing = Writing::new(sink, None, &options.run)?;
+        file.write_binary(&mut writing)?;
+        report.threads = writing.threads();
+        let moved = moved(&writing, Some("glb"), None, options);
+        let complete = writing.finish()?.complete().map_err(|error| Error::io("writing", &name, error))?;
+        try_push(&mut files, Written::new(name, complete, moved), "the plan")?;
+    }
+    try_push(&mut files, write_json(output, &name, &json, options)?, "the plan")?;
+    put_in_place(files, report)
+}
+
+/// Writes the JSON, which takes its place after the buffer.
+fn write_json(output: Output, name: &str, json: &[u8], options: &WriteOptions) -> Result<Written> {
+    let (mut sink, _): (Sink<'_>, _) = open(output, options.file_options(), &options.run)?;
+    let failed = |error| Error::io("writing", name, error);
+    sink.write_all(json).map_err(failed)?;
+    let complete = sink.complete().map_err(failed)?;
+    let mut moved = Moved::default().durable(options.durable);
+    (moved.format, moved.plain_bytes) = (Some("glb"), json.len() as u64);
+    Ok(Written::new(name.to_owned(), complete, moved))
+}
+
+/// The file of the buffer, if the output is a `.gltf` file.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] for one that would be compressed: no reader looks for such a buffer.
+fn buffer_beside(output: &Output, options: &WriteOptions) -> Result<Option<PathBuf>> {
+    let Some(path) = file_of(output) else { return Ok(None) };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
+    let is_gltf = Path::new(plain).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gltf"));
+    if !is_gltf {
+        return Ok(None);
+    }
+    if plain.len() < name.len() || compression_of(output, options)?.is_some() {
+        let error = Error::new(ErrorKind::Usage, ".gltf files cannot be compressed, because others read their buffer");
+        return Err(error.with_hint("write a .glb file, which can be"));
+    }
+    Ok(Some(path.with_extension("bin")))
+}

@@ -1,0 +1,126 @@
+//! Tests of glTF: what is written is read again with the same triangles, and what glTF cannot hold is said.
+
+use polyhaul::model::{Domain, Elements, Mesh, Object, Scene};
+use polyhaul::ops::SceneOps;
+use polyhaul::options::RunOptions;
+use polyhaul::{Format, Input, Loaded, ReadOptions, Reader, WriteOptions, Writer};
+use polyhaul_testkit::corpus::{Folder, samples};
+use polyhaul_testkit::output::bytes;
+
+fn written(threads: usize) -> WriteOptions {
+    let run = RunOptions::default().with_threads(Some(threads));
+    WriteOptions::default().with_format(Some(Format::Glb)).with_run(run)
+}
+
+fn load(bytes: Vec<u8>) -> Loaded<Scene> {
+    Reader::new(Input::Memory(bytes, "x.glb".into())).scene().unwrap()
+}
+
+/// The positions of all triangles, object by object, where they are in the scene.
+fn triangles(scene: &Scene) -> Vec<[f32; 3]> {
+    let mut all = Vec::new();
+    let objects = scene.listed_objects().unwrap();
+    for object in objects.iter() {
+        let mesh = &scene.meshes[object.mesh];
+        let faces = object.start.faces as usize..object.end.faces as usize;
+        let corners = &mesh.faces.corner_positions[3 * faces.start..3 * faces.end];
+        let [x, y, z, _] =
+            object.transform.unwrap_or([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0; 4]]);
+        all.extend(corners.iter().map(|&corner| {
+            let [a, b, c] = mesh.positions[corner as usize];
+            [x, y, z].map(|row| row[0] * a + row[1] * b + row[2] * c + row[3])
+        }));
+    }
+    all
+}
+
+/// Sorted, since triangles are written by material.
+fn sorted(scene: &Scene) -> Vec<[[u32; 3]; 3]> {
+    let mut all: Vec<_> =
+        triangles(scene).as_chunks::<3>().0.iter().map(|t| t.map(|p| p.map(|it| (it + 0.0).to_bits()))).collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn triangles_survive() {
+    let (mut count, files) = (0, samples("obj/good", "obj"));
+    for file in files.iter().filter(|file| file.size < 1 << 20) {
+        let mut scene = Reader::new(Input::Memory(file.bytes(), "x.obj".into())).scene().unwrap().value;
+        let Ok(_) = Writer::new(polyhaul_output()).options(&written(1)).scene(&scene) else { continue };
+        let found = bytes(&scene, &written(1));
+        assert_eq!(found, bytes(&scene, &written(7)), "{}", file.name);
+        scene.triangulate().unwrap();
+        assert_eq!(sorted(&load(found).value), sorted(&scene), "{}", file.name);
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
+}
+
+fn polyhaul_output() -> polyhaul::Output {
+    polyhaul::Output::Writer(Box::new(std::io::sink()), "x.glb".into())
+}
+
+fn triangle() -> Mesh {
+    let faces = Elements { offsets: [0, 3].into(), corner_positions: [0, 1, 2].into(), ..Elements::default() };
+    Mesh { positions: [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]].into(), faces, ..Mesh::default() }
+}
+
+#[test]
+fn attributes_survive() {
+    let mut mesh = triangle();
+    (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0]; 3].into(), Domain::Vertex);
+    (mesh.uvs, mesh.uv_domain) = ([[0.25, 0.75], [0.0, 0.0], [1.0, 0.5]].into(), Domain::Vertex);
+    mesh.colors = [[1.0, 0.2, 0.0, 0.5]; 3].into();
+    let found = load(bytes(&Scene { meshes: vec![mesh.clone()], ..Scene::default() }, &written(1)));
+    assert!(found.report.warnings.is_empty(), "{:?}", found.report.warnings);
+    let own = &found.value.meshes[0];
+    assert_eq!((&own.positions, &own.normals, &own.uvs), (&mesh.positions, &mesh.normals, &mesh.uvs));
+    assert_eq!((&own.colors, own.uv_domain), (&mesh.colors, Domain::Vertex));
+}
+
+#[test]
+fn objects_share_their_mesh_and_odd_transforms_are_applied() {
+    let mesh = triangle();
+    let end = mesh.counts();
+    let object =
+        |name: &str, transform| Object { name: name.into(), end, transform: Some(transform), ..Object::default() };
+    let moved = [[2.0, 0.0, 0.0, 5.0], [0.0, 2.0, 0.0, 0.0], [0.0, 0.0, -2.0, 1.0], [0.0, 0.0, 0.0, 1.0]];
+    let sheared = [[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    let objects = vec![object("a", moved), object("b", moved), object("c", sheared)];
+    let scene = Scene { meshes: vec![mesh], objects, ..Scene::default() };
+    let found = load(bytes(&scene, &written(1))).value;
+    assert_eq!((found.meshes.len(), found.objects.len()), (2, 3));
+    assert_eq!(triangles(&found), triangles(&scene));
+    assert_eq!(found.objects[1].name, "b");
+}
+
+#[test]
+fn what_is_not_finite_is_refused() {
+    let mut mesh = triangle();
+    mesh.positions = [[0.0; 3], [f32::NAN, 0.0, 0.0], [0.0, 2.0, 0.0]].into();
+    let scene = Scene { meshes: vec![mesh], ..Scene::default() };
+    let error = Writer::new(polyhaul_output()).options(&written(1)).scene(&scene).unwrap_err();
+    assert!(error.to_string().contains("position 1"), "{error}");
+}
+
+#[test]
+fn files_hold_or_name_their_images() {
+    let folder = Folder::new("gltf-images").unwrap();
+    // An image of one blue pixel.
+    let tga = [&[0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 24, 0][..], &[255, 0, 0]].concat();
+    folder.file("a.tga", tga).unwrap();
+    folder.file("a.mtl", "newmtl m\nmap_Kd a.tga\n").unwrap();
+    let text = "mtllib a.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nf 1/1 2/1 3/1\n";
+    let scene = polyhaul::read(folder.file("a.obj", text).unwrap()).unwrap();
+    let [glb, gltf] = ["a.glb", "a.gltf"].map(|name| folder.join(name));
+    polyhaul::write(&scene, &glb).unwrap();
+    let file = std::fs::read(&glb).unwrap();
+    assert!(file.windows(8).any(|part| part == b"\x89PNG\r\n\x1a\n") && file.len() % 4 == 0);
+    polyhaul::write(&scene, &gltf).unwrap();
+    assert!(folder.text("a.gltf").contains("\"uri\":\"a.bin\"") && folder.join("a.bin").exists());
+    let read = polyhaul::read(&gltf).unwrap();
+    assert_eq!(sorted(&read), sorted(&scene));
+    let options = ReadOptions::default();
+    assert_eq!(Reader::new(&glb).options(&options).scene().unwrap().value.materials[0].name, "m");
+}
