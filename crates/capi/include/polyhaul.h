@@ -1395,6 +1395,11 @@ typedef struct ph_table {
 #define PH_FORMAT_OFF 20
 
 /**
+ * glTF 2.0, as .glb or, by the name of the output, as .gltf.
+ */
+#define PH_FORMAT_GLB 21
+
+/**
  * Along x.
  */
 #define PH_AXIS_X 1

@@ -23,6 +23,10 @@ pub(crate) struct GltfGeometry<'a> {
     /// Normals in place of those that are missing or have no direction, by vertex.
     pub(crate) repaired: HashMap<u32, [f32; 3]>,
     pub(crate) sections: Vec<Section>,
+    /// Whether a color is not opaque.
+    pub(crate) has_alpha: bool,
+    /// Whether positions that are points have normals.
+    pub(crate) has_point_normals: bool,
 }
 
 /// The part of a mesh that an object is.
@@ -141,7 +145,12 @@ impl<'a> GltfGeometry<'a> {
             let (lines, points) = (lines(&mesh, start, end)?, points(&mesh, start, end)?);
             sections[cut] = Section { triangles, vertices, lines, points };
         }
-        Ok(GltfGeometry { mesh, welded, repaired, sections })
+        // Once for all sections, of which there may be many.
+        let has_alpha = mesh.colors.iter().any(|color| color[3] < 1.0);
+        let has_point_normals = mesh.faces.is_empty()
+            && mesh.normals.len() == mesh.positions.len()
+            && mesh.normals.iter().all(|&normal| is_direction(normal));
+        Ok(GltfGeometry { mesh, welded, repaired, sections, has_alpha, has_point_normals })
     }
 }
 

@@ -132,6 +132,8 @@ impl Looks<'_, '_> {
             let map = TextureMap { kind: MapKind::Opacity, channel: Some('m'), ..map.clone() };
             try_push(&mut self.material.maps, map, "materials")?;
         }
+        let is_mask = gltf.alpha_mode.as_deref() == Some("MASK");
+        self.lose("left-out-alpha-cutoffs", is_mask, "the cutoff of alpha was dropped")?;
         self.map(MapKind::Roughness, pbr.metallic_roughness_texture.as_ref(), Some('g'))?;
         self.map(MapKind::Metallic, pbr.metallic_roughness_texture.as_ref(), Some('b'))?;
         self.map(MapKind::Normal, gltf.normal_texture.as_ref(), None)?;

@@ -8,7 +8,7 @@ use crate::document::{
     Accessor, Asset, Buffer, BufferView, Document, GltfMaterial, GltfMesh, Node, Primitive, SceneNodes,
 };
 use crate::document::{component, mode};
-use crate::geometry::{GltfGeometry, VertexBlock, is_direction};
+use crate::geometry::{GltfGeometry, VertexBlock};
 use crate::looks::{self, GltfImages, Looks};
 use crate::pages::{Block, Content, Span, TriangleIndices, as_float};
 use crate::writer::GltfJob;
@@ -145,6 +145,7 @@ fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<Secti
     let mut all = Vec::new();
     for (mesh, (cuts, &is_evaluated)) in job.scene.meshes.iter().zip(cuts.iter().zip(job.evaluated)) {
         let has_slots = is_evaluated && mesh.material_runs.is_empty();
+        mesh.vertex_columns.iter().filter(|column| column_attribute(column).is_some()).try_for_each(check_finite)?;
         try_push(&mut all, GltfGeometry::new(mesh, cuts, has_slots, job.run)?, "the plan")?;
     }
     Ok((all, places))
@@ -181,12 +182,15 @@ impl<'a> Builder<'a, '_> {
                 *material = material.map(|number| bare_material(&mut self.document.materials, &mut self.bare, number));
             }
         }
+        let of = &self.accessors[accessors];
+        if of.groups.is_empty() && of.lines.is_none() && of.points.is_none() {
+            return Ok(None);
+        }
         let next = self.document.meshes.len();
         let number = *self.meshes.entry((accessors, materials.clone())).or_insert(next);
         if number < next {
             return Ok(Some(number));
         }
-        let of = &self.accessors[accessors];
         let primitive = |attributes: &BTreeMap<String, usize>, indices, topology| Primitive {
             attributes: attributes.clone(),
             indices,
@@ -199,11 +203,7 @@ impl<'a> Builder<'a, '_> {
         });
         let lines = of.lines.iter().map(|(attributes, indices)| primitive(attributes, Some(*indices), mode::LINES));
         let points = of.points.iter().map(|attributes| primitive(attributes, None, mode::POINTS));
-        let primitives: Vec<_> = triangles.chain(lines).chain(points).collect();
-        if primitives.is_empty() {
-            self.meshes.retain(|_, mesh| *mesh != next);
-            return Ok(None);
-        }
+        let primitives = triangles.chain(lines).chain(points).collect();
         let name = named(&part.object.mesh_name).or_else(|| named(&part.object.name));
         try_push(&mut self.document.meshes, GltfMesh { name, primitives, ..GltfMesh::default() }, "the plan")?;
         Ok(Some(number))
@@ -279,14 +279,13 @@ impl<'a> Builder<'a, '_> {
             wanted.push(("TEXCOORD_0".into(), View::Uvs, Content::Uvs, accessor("VEC2")));
         }
         if !own.mesh.colors.is_empty() {
-            let has_alpha = own.mesh.colors.iter().any(|color| color[3] < 1.0);
+            let has_alpha = own.has_alpha;
             let view = if has_alpha { View::Colors } else { View::OpaqueColors };
             let accessor = accessor(if has_alpha { "VEC4" } else { "VEC3" });
             wanted.push(("COLOR_0".into(), view, Content::Colors(block, has_alpha), accessor));
         }
         for (number, column) in own.mesh.vertex_columns.iter().enumerate() {
             if let Some(name) = column_attribute(column) {
-                check_finite(column)?;
                 wanted.push((name, View::Columns, Content::Column(block, number), accessor("SCALAR")));
             }
         }
@@ -391,10 +390,7 @@ pub(crate) fn has_normals(geometry: &GltfGeometry<'_>, vertices: &VertexBlock) -
     match vertices {
         VertexBlock::Welded(..) => !geometry.welded.vertex_normals.is_empty(),
         VertexBlock::Listed(_) => false,
-        VertexBlock::Positions(_) => {
-            let normals = &geometry.mesh.normals;
-            normals.len() == geometry.mesh.positions.len() && normals.iter().all(|&normal| is_direction(normal))
-        }
+        VertexBlock::Positions(_) => geometry.has_point_normals,
     }
 }
 
