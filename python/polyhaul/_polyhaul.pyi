@@ -9,6 +9,7 @@ from polyhaul._errors import Error
 
 __all__ = [
     "Array",
+    "CAN_OPEN_URLS",
     "NativeMesh",
     "NativeProfile",
     "NativeRender",
