@@ -23,7 +23,7 @@ pub(crate) enum Component {
 }
 
 impl Component {
-    fn of(number: u32) -> Option<Component> {
+    fn from_number(number: u32) -> Option<Component> {
         Some(match number {
             component::BYTE => Component::I8,
             component::UNSIGNED_BYTE => Component::U8,
@@ -118,7 +118,7 @@ impl<'a, 'f> Values<'a, 'f> {
         let document = self.document;
         let accessor = document.accessors.get(index);
         let accessor = accessor.ok_or_else(|| malformed(format!("{user}: accessors[{index}] does not exist")))?;
-        let component = Component::of(accessor.component_type).ok_or_else(|| {
+        let component = Component::from_number(accessor.component_type).ok_or_else(|| {
             malformed(format!("accessors[{index}]: unknown componentType {}", accessor.component_type))
         })?;
         let width = width(&accessor.kind).filter(|width| widths.contains(width)).ok_or_else(|| {
@@ -217,7 +217,7 @@ impl<'a, 'f> Values<'a, 'f> {
             return Err(malformed(format!("{path}: {count} of {} elements", layout.count)));
         }
         let (indices, values) = (&sparse.indices, &sparse.values);
-        let index = Component::of(indices.component_type).filter(|index| index.is_index());
+        let index = Component::from_number(indices.component_type).filter(|index| index.is_index());
         let index = index.ok_or_else(|| malformed(format!("{path}.indices: invalid componentType")))?;
         let missing = || malformed(format!("{path} has no bufferView"));
         let view = indices.buffer_view.ok_or_else(missing)?;

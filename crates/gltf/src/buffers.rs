@@ -12,8 +12,8 @@ use polyhaul_pipeline::bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Reads the first bytes of a file that a scene names: its name, and the most bytes that are needed. A file that has
-/// two names should be the same memory each time.
+/// Reads the first bytes of a file that a scene names: its name, and the maximum number of bytes needed. A file that
+/// has two names should be the same memory each time.
 pub type OpenFile<'f> = dyn FnMut(&str, u64) -> Result<Arc<Vec<u8>>> + 'f;
 
 /// The most bytes that are requested at once.

@@ -77,7 +77,7 @@ impl<'a> ChunkReader<'a, '_> {
             return Err(over_limit("the JSON is too long", self.limits.line_bytes, "line_bytes"));
         }
         let begin = offset + CHUNK_HEADER_BYTES as u64;
-        let mut json = self.take(begin, len)?;
+        let mut json = self.read_range(begin, len)?;
         // Some writers pad with zeros in place of spaces.
         json.truncate(json.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
         let binary = self.binary(begin + len.next_multiple_of(4), begin + len)?;
@@ -101,7 +101,7 @@ impl<'a> ChunkReader<'a, '_> {
         }
         let begin = offset + CHUNK_HEADER_BYTES as u64;
         if self.bytes.in_order() || !self.bytes.is_backed() {
-            return self.take(begin, len).map(|bytes| Binary::Whole(Arc::new(bytes)));
+            return self.read_range(begin, len).map(|bytes| Binary::Whole(Arc::new(bytes)));
         }
         if let Some(size) = self.bytes.len().filter(|&size| begin + len > size) {
             return Err(self.cut(begin, len, size));
@@ -130,7 +130,7 @@ impl<'a> ChunkReader<'a, '_> {
     }
 
     /// Reads the content of a chunk.
-    fn take(&self, begin: u64, len: u64) -> Result<Vec<u8>> {
+    fn read_range(&self, begin: u64, len: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let count = usize::try_from(len).map_err(|_| malformed("a chunk is too large"))?;
         self.bytes.read_as_claimed(begin, count, &mut bytes)?;

@@ -1,7 +1,8 @@
 //! Colors of vertices: linear in glTF, and as on a screen (sRGB) in the model, like those of OBJ and PLY files.
 //!
-//! Source: IEC 61966-2-1.
+//! The curves are those of images.
 
+use polyhaul_image::samples::{srgb_code, srgb_light};
 use std::sync::LazyLock;
 
 /// The linear values of bytes, of which most colors are made.
@@ -14,16 +15,20 @@ pub(crate) fn linear(value: f32) -> f32 {
 }
 
 fn exact_linear(value: f32) -> f32 {
-    let value = f64::from(value);
-    (if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }) as f32
+    srgb_light(f64::from(value)) as f32
 }
 
 /// The sRGB value of a linear value; both from 0 to 1. A value that a byte became is that of the byte again.
 pub(crate) fn screen(value: f32) -> f32 {
     let value = f64::from(value.clamp(0.0, 1.0));
-    let exact = if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
+    let exact = srgb_code(value);
     let byte = ((exact * 255.0).round() / 255.0) as f32;
     if linear(byte) == value as f32 { byte } else { exact as f32 }
+}
+
+/// Whether a color is stored as it is: each value is there, and from 0 to 1.
+pub(crate) fn is_in_range(color: &[f32; 4]) -> bool {
+    color.iter().all(|value| (0.0..=1.0).contains(value))
 }
 
 #[cfg(test)]

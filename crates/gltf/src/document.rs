@@ -27,6 +27,9 @@ pub(crate) mod mode {
     pub(crate) const TRIANGLE_FAN: u32 = 6;
 }
 
+/// The wrapping mode of samplers that clamps.
+pub(crate) const CLAMP_TO_EDGE: u32 = 33071;
+
 /// Properties in an object named `extensions` or `extras`.
 pub(crate) type Extensions = BTreeMap<String, Value>;
 

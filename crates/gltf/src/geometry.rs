@@ -23,6 +23,8 @@ pub(crate) struct GltfGeometry<'a> {
     /// Normals in place of those that are missing or have no direction, by vertex.
     pub(crate) repaired: HashMap<u32, [f32; 3]>,
     pub(crate) sections: Vec<Section>,
+    /// Whether materials of triangles are slots of objects, and not materials of the scene.
+    pub(crate) has_slots: bool,
     /// Whether a color is not opaque.
     pub(crate) has_alpha: bool,
     /// Whether positions that are points have normals.
@@ -115,11 +117,11 @@ impl VertexBlock {
 }
 
 impl<'a> GltfGeometry<'a> {
-    /// Plans the sections `cuts` of a mesh of triangles; `is_evaluated` is whether faces have slots.
+    /// Plans the sections `cuts` of a mesh of triangles; `has_slots` is whether materials are slots.
     pub(crate) fn new(
         mesh: &'a Mesh,
         cuts: &[(Counts, Counts)],
-        is_evaluated: bool,
+        has_slots: bool,
         run: &RunOptions,
     ) -> Result<GltfGeometry<'a>> {
         let mut mesh = Cow::Borrowed(mesh);
@@ -141,7 +143,7 @@ impl<'a> GltfGeometry<'a> {
             if let VertexBlock::Welded(own, _) = &vertices {
                 next = next.max(own.end);
             }
-            let triangles = triangles(&mesh, faces, is_evaluated)?;
+            let triangles = triangles(&mesh, faces, has_slots)?;
             let (lines, points) = (lines(&mesh, start, end)?, points(&mesh, start, end)?);
             sections[cut] = Section { triangles, vertices, lines, points };
         }
@@ -150,7 +152,7 @@ impl<'a> GltfGeometry<'a> {
         let has_point_normals = mesh.faces.is_empty()
             && mesh.normals.len() == mesh.positions.len()
             && mesh.normals.iter().all(|&normal| is_direction(normal));
-        Ok(GltfGeometry { mesh, welded, repaired, sections, has_alpha, has_point_normals })
+        Ok(GltfGeometry { mesh, welded, repaired, sections, has_slots, has_alpha, has_point_normals })
     }
 }
 
@@ -170,7 +172,7 @@ fn welded_block(corners: &[u32], start: u32) -> Result<VertexBlock> {
 }
 
 /// The faces of each material.
-fn triangles(mesh: &Mesh, faces: Range<usize>, is_evaluated: bool) -> Result<Vec<MaterialTriangles>> {
+fn triangles(mesh: &Mesh, faces: Range<usize>, has_slots: bool) -> Result<Vec<MaterialTriangles>> {
     let (mut all, mut numbers): (Vec<MaterialTriangles>, HashMap<u32, usize>) = Default::default();
     let mut add = |material: u32, faces: Range<usize>| -> Result<()> {
         let next = all.len();
@@ -186,7 +188,7 @@ fn triangles(mesh: &Mesh, faces: Range<usize>, is_evaluated: bool) -> Result<Vec
         Ok(())
     };
     let mut start = faces.start;
-    if !is_evaluated {
+    if !has_slots {
         for (material, count) in spans(&mesh.material_runs, faces) {
             add(material, start..start + count)?;
             start += count;

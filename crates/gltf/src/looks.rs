@@ -20,13 +20,14 @@
 //!
 //! Images are PNG and JPEG, the formats that glTF has: in the file, or referred to. [`left_out`] counts all else.
 
-use crate::document::{Extensions, GltfImage, GltfMaterial, GltfTexture, MetallicRoughness, Sampler, TextureInfo};
+use crate::document::{
+    CLAMP_TO_EDGE, Extensions, GltfImage, GltfMaterial, GltfTexture, MetallicRoughness, Sampler, TextureInfo,
+};
+use crate::uri::encode_name;
 use polyhaul_model::{Color, MapKind, Material, TextureMap};
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Clamps to the edge.
-pub(crate) const CLAMP_TO_EDGE: u32 = 33071;
 /// The index of refraction of materials that do not say.
 const USUAL_IOR: f32 = 1.5;
 
@@ -75,7 +76,7 @@ impl<'a> MaterialImages<'a> {
         let mut maps = self.material.maps.iter().enumerate().filter(|(_, map)| map.kind == kind);
         maps.find_map(|(number, map)| match self.images.uses.get(&(self.number, number)) {
             Some(&image) => Some((map, ImageSource::Embedded(image))),
-            None => is_image(&map.file).then(|| (map, ImageSource::Uri(uri(&map.file)))),
+            None => is_image(&map.file).then(|| (map, ImageSource::Uri(encode_name(&map.file)))),
         })
     }
 
@@ -285,18 +286,6 @@ fn unit_interval(value: f32) -> f32 {
 /// The number that is written with the fewest digits.
 fn short(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
-}
-
-/// A file name as a URI. Source: RFC 3986, sections 2.1 and 3.3.
-pub(crate) fn uri(file: &str) -> String {
-    let mut uri = String::new();
-    for byte in file.replace('\\', "/").bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(byte as char),
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
 }
 
 /// How many properties of materials, and how many texture maps, have no place in glTF.

@@ -1,27 +1,31 @@
 //! What glTF cannot store of a scene, counted.
 
+use crate::color::is_in_range;
+use crate::geometry::is_direction;
 use crate::looks;
-use crate::plan::{GltfPlan, column_attribute, has_normals};
+use crate::plan::{GltfPlan, columns_left_out, has_normals};
 use crate::writer::GltfJob;
-use polyhaul_mesh::parts::{homes, note_left_out};
+use polyhaul_mesh::parts::{homes, note_left_out, unused_vertices};
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Column, Mesh, Scalar};
-use polyhaul_pipeline::arrays::zeroed;
+use polyhaul_model::{Column, Material, Mesh, Scalar};
+use std::collections::HashSet;
 
 /// Warns about everything that the file will lack.
 pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnings) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let mut loose = 0;
     for part in homes(job.parts) {
-        loose += loose_positions(part.mesh)?;
+        loose += loose_positions(part.mesh, job.run.worker_threads())?;
     }
     let [properties, maps] = looks::left_out(job.materials, job.images);
-    let lists = |mesh: &Mesh| mesh.vertex_columns.iter().filter(|column| column_attribute(column).is_none()).count();
     let others = [
         ("left-out-vertices", "vertices not used by an element", loose),
         ("left-out-material-properties", "properties of materials", properties),
         ("left-out-textures", "texture maps", maps),
+        ("left-out-objects", "objects without elements, which readers skip", {
+            plan.document.nodes.iter().filter(|node| node.mesh.is_none()).count() as u64
+        }),
         ("left-out-groups", "face groups", sum(&|mesh| mesh.groups.len())),
         ("left-out-smoothing", "smoothing", sum(&|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
         ("left-out-sharp-edges", "sharp edges", sum(&|mesh| mesh.sharp_edges.len())),
@@ -35,7 +39,11 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
             sum(&|mesh| if mesh.faces.is_empty() { mesh.uvs.len() } else { 0 }),
         ),
         ("left-out-normals", "normals of lines and points", bare_normals(plan)),
-        ("left-out-columns", "face columns and lists", sum(&|mesh| mesh.face_columns.len() + lists(mesh))),
+        (
+            "left-out-columns",
+            "face columns, lists and columns of the same name",
+            sum(&|mesh| mesh.face_columns.len() + columns_left_out(mesh)),
+        ),
         ("left-out-tables", "tables", job.scene.tables.len() as u64),
         ("left-out-remarks", "remarks", (job.scene.infos.len() + job.scene.comments.len()) as u64),
     ];
@@ -44,14 +52,44 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         let place = Place { file: job.output.into(), ..Place::default() };
         (code, count, Diagnostic { place, ..Diagnostic::new(format!("{count} {what}")) })
     };
+    let colors = sum(&|mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count());
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
     for (code, count, diagnostic) in [
         changed("changed-normals", plan.repaired_normals, "normals without a direction were computed from the faces"),
+        changed("changed-normals", sum(&scaled_normals), "normals were scaled to unit length"),
+        changed(
+            "changed-colors",
+            colors,
+            "vertex colors were missing, or not from 0 to 1: they became white, or were cut",
+        ),
+        changed(
+            "changed-materials",
+            job.materials.len() as u64,
+            "materials were converted to metallic-roughness materials",
+        ),
+        changed(
+            "changed-names",
+            odd_names(job.materials),
+            "names of materials are empty or repeated: readers change them",
+        ),
         changed("changed-columns", rounded, "vertex columns were rounded to 32-bit floats, which glTF has"),
     ] {
         warnings.push_many(code, count, diagnostic);
     }
     Ok(())
+}
+
+/// How many normals have a direction and another length than 1, beyond the rounding of four digits.
+fn scaled_normals(mesh: &Mesh) -> usize {
+    let square = |normal: &[f32; 3]| normal.iter().map(|part| part * part).sum::<f32>();
+    let is_scaled = |normal: &&[f32; 3]| is_direction(**normal) && (square(normal) - 1.0).abs() > 1e-3;
+    mesh.normals.iter().filter(is_scaled).count()
+}
+
+/// How many materials have no name, or that of an earlier one.
+fn odd_names(materials: &[Material]) -> u64 {
+    let mut known = HashSet::from([""]);
+    materials.iter().filter(|material| !known.insert(&material.name)).count() as u64
 }
 
 /// How many normals belong to no triangle.
@@ -79,18 +117,10 @@ fn is_rounded(column: &Column) -> bool {
 }
 
 /// How many positions no face, line or point uses, unless there are positions alone.
-fn loose_positions(mesh: &Mesh) -> Result<u64> {
+fn loose_positions(mesh: &Mesh, threads: usize) -> Result<u64> {
     if mesh.faces.is_empty() && mesh.lines.is_empty() && mesh.points.is_empty() && mesh.curves.is_empty() {
         return Ok(0);
     }
-    let mut used: Vec<u64> = zeroed(mesh.positions.len().div_ceil(64), "the plan")?;
-    for &position in
-        mesh.faces.corner_positions.iter().chain(mesh.lines.corner_positions.iter()).chain(mesh.points.iter())
-    {
-        if let Some(word) = used.get_mut(position as usize / 64) {
-            *word |= 1 << (position % 64);
-        }
-    }
-    let count: u64 = used.iter().map(|word| u64::from(word.count_ones())).sum();
-    Ok((mesh.positions.len() as u64).saturating_sub(count))
+    let lists: [&[u32]; 3] = [&mesh.faces.corner_positions, &mesh.lines.corner_positions, &mesh.points];
+    unused_vertices(mesh, &lists, threads)
 }

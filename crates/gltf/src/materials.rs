@@ -3,7 +3,7 @@
 //! A factor that is missing gets the default of the specification. Textures become maps by the name of their image.
 //! What has no place in the model is counted. Nothing here opens an image.
 
-use crate::document::{Document, Extensions, GltfMaterial, TextureInfo};
+use crate::document::{CLAMP_TO_EDGE, Document, Extensions, GltfMaterial, TextureInfo};
 use crate::log::{Log, malformed, over_limit};
 use crate::uri::{Target, target};
 use polyhaul_model::error::{Error, Result, try_push};
@@ -13,8 +13,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// The number of clamping in files.
-const CLAMP_TO_EDGE: u32 = 33071;
 /// The number of repeating, the default.
 const REPEAT: u32 = 10497;
 
@@ -133,6 +131,7 @@ impl Looks<'_, '_> {
             try_push(&mut self.material.maps, map, "materials")?;
         }
         let is_mask = gltf.alpha_mode.as_deref() == Some("MASK");
+        self.lose("left-out-culling", !gltf.double_sided, "back faces were hidden; it is double-sided now")?;
         self.lose("left-out-alpha-cutoffs", is_mask, "the cutoff of alpha was dropped")?;
         self.map(MapKind::Roughness, pbr.metallic_roughness_texture.as_ref(), Some('g'))?;
         self.map(MapKind::Metallic, pbr.metallic_roughness_texture.as_ref(), Some('b'))?;
@@ -283,7 +282,7 @@ mod tests {
             roughness: Some(1.0),
             ..Material::default()
         };
-        assert_eq!((&found[0], warnings.len()), (&plain, 0));
+        assert_eq!((&found[0], &*warnings), (&plain, &["left-out-culling 2".to_owned()][..]));
         let other = &found[1];
         assert_eq!((other.opacity, other.metallic, other.roughness), (Some(0.4), Some(0.0), Some(0.5)));
         assert_eq!(other.emission, Some(Color::Rgb([4.0, 2.0, 0.0])));
@@ -316,6 +315,7 @@ mod tests {
         assert_eq!((maps[0].offset, maps[0].scale), (Some([0.1, -2.25, 0.0]), Some([2.0, 3.0, 1.0])));
         assert_eq!((maps[0].clamp, maps[3].clamp, maps[3].bump_multiplier), (Some(true), None, Some(0.5)));
         let wanted = [
+            "left-out-culling 1",
             "left-out-images 1",
             "left-out-occlusion-maps 1",
             "left-out-texture-coordinates 1",
@@ -362,6 +362,6 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Malformed, "{json}: {error}");
         }
         let (found, warnings) = read(textured(json!({"index": 0}), json!([{}]))).unwrap();
-        assert!(found[0].maps.is_empty() && warnings == ["left-out-images 1"]);
+        assert!(found[0].maps.is_empty() && warnings == ["left-out-culling 1", "left-out-images 1"]);
     }
 }

@@ -108,7 +108,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
     /// The shape of a primitive; `None` if it has nothing to show.
     fn check(&mut self, primitive: &Primitive, path: &str) -> Result<Option<Shape>> {
         let number = primitive.mode.unwrap_or(mode::TRIANGLES);
-        let shape = Shape::of(number).ok_or_else(|| malformed(format!("{path}: unknown mode {number}")))?;
+        let shape = Shape::from_mode(number).ok_or_else(|| malformed(format!("{path}: unknown mode {number}")))?;
         if let Some(material) = primitive.material.filter(|&index| index >= self.values.document.materials.len()) {
             return Err(malformed(format!("{path}: materials[{material}] does not exist")));
         }

@@ -240,13 +240,16 @@ impl<'a> GltfPages<'a> {
                 range.for_each(|number| floats(bytes, geometry.normal(block, frame, number)));
             }
             Content::Uvs => range.for_each(|number| floats(bytes, geometry.uv(&section.vertices, number))),
-            Content::Colors(block, true) => {
-                range.for_each(|number| floats(bytes, geometry.color(section.block(*block), number)));
+            Content::Colors(block, has_alpha) => {
+                let block = section.block(*block);
+                for number in range {
+                    let [red, green, blue, alpha] = geometry.color(block, number);
+                    floats(bytes, [red, green, blue]);
+                    if *has_alpha {
+                        floats(bytes, [alpha]);
+                    }
+                }
             }
-            Content::Colors(block, false) => range.for_each(|number| {
-                let [red, green, blue, _] = geometry.color(section.block(*block), number);
-                floats(bytes, [red, green, blue]);
-            }),
             Content::Column(block, column) => {
                 let block = section.block(*block);
                 let values = &geometry.mesh.vertex_columns[*column].values;

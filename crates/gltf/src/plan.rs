@@ -15,8 +15,8 @@ use crate::writer::GltfJob;
 use polyhaul_mesh::frame::Frame;
 use polyhaul_mesh::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::{Column, Counts, NONE};
-use std::collections::{BTreeMap, HashMap};
+use polyhaul_model::{Column, Counts, Mesh, NONE};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Kinds of values, each of which has a view; in this order in the file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,7 +168,7 @@ impl<'a> Builder<'a, '_> {
 
     /// The mesh of an object; `None` if it has no elements.
     fn mesh(&mut self, accessors: usize, (geometry, section): SectionPlace, part: &Part<'_>) -> Result<Option<usize>> {
-        let has_slots = self.job.evaluated[geometry] && part.mesh.material_runs.is_empty();
+        let has_slots = self.geometries[geometry].has_slots;
         let groups = &self.geometries[geometry].sections[section].triangles;
         let material = |material: u32| match (has_slots, &part.object.materials) {
             (true, Some(slots)) => slots.get(material as usize).copied().flatten(),
@@ -285,7 +285,8 @@ impl<'a> Builder<'a, '_> {
             wanted.push(("COLOR_0".into(), view, Content::Colors(block, has_alpha), accessor));
         }
         for (number, column) in own.mesh.vertex_columns.iter().enumerate() {
-            if let Some(name) = column_attribute(column) {
+            let name = column_attribute(column).filter(|name| !wanted.iter().any(|(known, ..)| known == name));
+            if let Some(name) = name {
                 wanted.push((name, View::Columns, Content::Column(block, number), accessor("SCALAR")));
             }
         }
@@ -396,8 +397,13 @@ pub(crate) fn has_normals(geometry: &GltfGeometry<'_>, vertices: &VertexBlock) -
 
 /// The attribute that holds a column: `_NAME` for numbers. Lists have none.
 pub(crate) fn column_attribute(column: &Column) -> Option<String> {
-    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' };
-    column.offsets.is_none().then(|| std::iter::once('_').chain(column.name.chars().map(letter)).collect())
+    column.offsets.is_none().then(|| format!("_{}", column.name))
+}
+
+/// How many columns of a mesh have no attribute: lists, and those whose name another one has.
+pub(crate) fn columns_left_out(mesh: &Mesh) -> usize {
+    let kept: HashSet<_> = mesh.vertex_columns.iter().filter_map(column_attribute).collect();
+    mesh.vertex_columns.len() - kept.len()
 }
 
 fn check_finite(column: &Column) -> Result<()> {

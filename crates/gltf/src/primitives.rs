@@ -24,7 +24,7 @@ pub(crate) enum Shape {
 
 impl Shape {
     /// The shape with this number in files.
-    pub(crate) fn of(number: u32) -> Option<Shape> {
+    pub(crate) fn from_mode(number: u32) -> Option<Shape> {
         Some(match number {
             mode::POINTS => Shape::Points,
             mode::LINES => Shape::Lines,

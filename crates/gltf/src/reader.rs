@@ -8,6 +8,7 @@
 //! - Other uvs and colors and the attributes of applications are columns of vertices, with the values of the file.
 //! - Names of materials are made distinct. Images inside the file are dropped with a warning, and so are tangents,
 //!   skins, morph targets, animations, cameras and lights.
+//! - Objects of nodes and meshes without a name have none.
 //! - Values are read even if they are not aligned, with a warning.
 //!
 //! The parts: `chunks`, `json`, `buffers`, `accessors` (values), `meshes`, `streams`, `primitives`, `hierarchy`,
@@ -25,7 +26,7 @@ use crate::meshes::{FoundMesh, MeshReader};
 use crate::{hierarchy, instances};
 use polyhaul_model::error::{Error, Result, try_copy, try_push, try_string};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Object, Scene, names};
+use polyhaul_model::{Object, ObjectKind, Scene, names};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
@@ -43,7 +44,7 @@ pub struct GltfFound {
 }
 
 /// Reads a `.glb` or `.gltf` file. `open_file` reads the buffers that are files of their own: it gets the name, without
-/// percent-encoding, and the most bytes that are needed.
+/// percent-encoding, and the maximum number of bytes needed.
 ///
 /// # Errors
 /// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if the file breaks the rules of glTF,
@@ -200,14 +201,16 @@ impl SceneBuilder<'_, '_, '_, '_> {
             let document = self.values.document;
             let Some(used) = self.indices.get(mesh).and_then(Option::as_ref) else { continue };
             let mesh_name = document.meshes[mesh].name.as_deref().unwrap_or_default();
-            let name = object_name(node.map(|node| (node, &document.nodes[node])), (mesh, mesh_name), instance)?;
+            let name = object_name(node.map(|node| &document.nodes[node]), mesh_name, instance)?;
             check_name(&name, &self.values.limits)?;
             check_name(mesh_name, &self.values.limits)?;
             // Many objects may have the same long names and slots.
             let bytes = name.len() + mesh_name.len() + size_of_val(&*used.slots);
             self.values.budget.charge(bytes as u64)?;
+            let kind = if name.is_empty() { ObjectKind::Unnamed } else { ObjectKind::Object };
             self.scene.objects.push(Object {
                 name,
+                kind,
                 mesh_name: try_string(mesh_name)?,
                 mesh: used.index,
                 end: self.scene.meshes[used.index].counts(),
@@ -221,18 +224,9 @@ impl SceneBuilder<'_, '_, '_, '_> {
 }
 
 /// The name of an object: that of the node, or else of the mesh. Instances are numbered.
-fn object_name(
-    node: Option<(usize, &Node)>,
-    (mesh, mesh_name): (usize, &str),
-    instance: Option<usize>,
-) -> Result<String> {
-    let own = node.and_then(|(_, node)| node.name.as_deref()).filter(|name| !name.is_empty());
-    let base = match (own, mesh_name, node) {
-        (Some(name), ..) => try_string(name)?,
-        (None, "", Some((index, _))) => format!("Node_{index}"),
-        (None, "", None) => format!("Mesh_{mesh}"),
-        (None, name, _) => try_string(name)?,
-    };
+fn object_name(node: Option<&Node>, mesh_name: &str, instance: Option<usize>) -> Result<String> {
+    let own = node.and_then(|node| node.name.as_deref()).filter(|name| !name.is_empty());
+    let base = try_string(own.unwrap_or(mesh_name))?;
     Ok(match instance {
         Some(instance) => format!("{base}_{instance}"),
         None => base,

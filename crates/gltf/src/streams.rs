@@ -149,9 +149,17 @@ impl Streams<'_, '_, '_, '_> {
                 Some(layout) => self.values.floats(&layout.as_normalized(), &mut colors, |color: [f32; 4]| color)?,
                 None => self.pad(set, &mut colors, [f32::NAN; 4])?,
             }
+            self.note_cut(&colors[first..])?;
             to_screen(&mut colors[first..]);
         }
         Ok(colors.into())
+    }
+
+    /// Counts colors that are brighter than the model's.
+    fn note_cut(&mut self, colors: &[[f32; 4]]) -> Result<()> {
+        let is_cut = |color: &&[f32; 4]| color[..3].iter().any(|value| *value < 0.0 || *value > 1.0);
+        let count = colors.iter().filter(is_cut).count() as u64;
+        self.log.lose("clamped-color", count, || "vertex colors were cut to values from 0 to 1".into())
     }
 
     /// Appends `value` for each vertex of a set.

@@ -37,6 +37,18 @@ fn decode_name(uri: &str) -> Result<String> {
     String::from_utf8(decode_percent(uri.as_bytes())?).or_else(|_| try_string(uri))
 }
 
+/// A file name as a URI. Source: RFC 3986, sections 2.1 and 3.3.
+pub(crate) fn encode_name(file: &str) -> String {
+    let mut uri = String::new();
+    for byte in file.replace('\\', "/").bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(byte as char),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
 /// Bytes without percent-encoding; a `%` without two digits stands for itself.
 fn decode_percent(text: &[u8]) -> Result<Vec<u8>> {
     let digit = |byte: Option<&u8>| byte.and_then(|&byte| char::from(byte).to_digit(16));

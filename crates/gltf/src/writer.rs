@@ -5,6 +5,7 @@ use crate::looks::GltfImages;
 use crate::losses;
 use crate::pages::{GltfPages, PAGE_BYTES};
 use crate::plan::{GltfPlan, plan};
+use crate::uri::encode_name;
 use polyhaul_mesh::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
@@ -59,7 +60,7 @@ impl<'a> GltfFile<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Limit`] if the file is larger than 4 GiB; those of the output.
-    pub fn write_glb(&self, writing: &mut Writing<'_, '_>) -> Result<()> {
+    pub fn write_glb(&mut self, writing: &mut Writing<'_, '_>) -> Result<()> {
         let mut json = self.json(None)?;
         json.resize(json.len().next_multiple_of(4), b' ');
         let binary = self.plan.bytes.next_multiple_of(4);
@@ -100,11 +101,11 @@ impl<'a> GltfFile<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
-    pub fn json(&self, buffer: Option<&str>) -> Result<Vec<u8>> {
-        let mut document = self.plan.document.clone();
-        if let (Some(uri), Some(first)) = (buffer, document.buffers.first_mut()) {
-            first.uri = Some(crate::looks::uri(uri));
+    pub fn json(&mut self, buffer: Option<&str>) -> Result<Vec<u8>> {
+        let document = &mut self.plan.document;
+        if let Some(first) = document.buffers.first_mut() {
+            first.uri = buffer.map(encode_name);
         }
-        serde_json::to_vec(&document).map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+        serde_json::to_vec(document).map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
     }
 }

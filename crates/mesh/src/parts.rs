@@ -123,6 +123,11 @@ pub fn note_left_out(
 
 /// Returns how many vertices belong to no face.
 pub fn loose_vertices(mesh: &Mesh, threads: usize) -> Result<u64> {
+    unused_vertices(mesh, &[&mesh.faces.corner_positions], threads)
+}
+
+/// Returns how many vertices are in none of some lists of them.
+pub fn unused_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<u64> {
     let mut used: Vec<u32> = zeroed(mesh.positions.len().div_ceil(32), "the plan")?;
     let bits = as_atomics(&mut used);
     let mark = |(): &mut (), corners: &[u32]| {
@@ -134,7 +139,7 @@ pub fn loose_vertices(mesh: &Mesh, threads: usize) -> Result<u64> {
             }
         }
     };
-    for_each_item(threads, mesh.faces.corner_positions.chunks(PIECE), || (), mark);
+    for_each_item(threads, lists.iter().flat_map(|list| list.chunks(PIECE)), || (), mark);
     let count: u64 = used.iter().map(|word| u64::from(word.count_ones())).sum();
     Ok((mesh.positions.len() as u64).saturating_sub(count))
 }

@@ -8,6 +8,7 @@ mod data;
 use crate::format::Format;
 use crate::input::{Input, Output};
 use crate::options::{ReadOptions, WriteOptions};
+use crate::outputs::write_to_memory;
 use crate::report::Report;
 use polyhaul_bytes::{Codec, DecompressLimits, Encoder, MEMBER_BYTES, Source, decompressed};
 use polyhaul_insight::measure::{Bench, Kernels};
@@ -15,8 +16,8 @@ use polyhaul_insight::{Ceilings, Kernel, Unpacking};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Image, Scene, Table};
 use polyhaul_pipeline::options::RunOptions;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::sync::Arc;
 
 /// The number of figures here: as many as `NAMES` of the tests has, plus decompressing another kind of data.
 pub(crate) const FIGURES: u64 = 21 + CODECS.len() as u64;
@@ -192,27 +193,7 @@ fn nowhere() -> Output {
 
 /// The file that `save` writes.
 fn saved(save: impl FnOnce(Output) -> Result<Report>) -> Result<Bytes> {
-    let collected = Collected::default();
-    save(Output::Writer(Box::new(collected.clone()), "memory".into()))?;
-    let bytes = std::mem::take(&mut *collected.0.lock().unwrap_or_else(PoisonError::into_inner));
-    Ok(Arc::new(bytes))
-}
-
-/// A writer whose bytes can be had when it is gone.
-#[derive(Clone, Default)]
-struct Collected(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Collected {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.try_reserve(bytes.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        all.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    Ok(Arc::new(write_to_memory("memory", save)?.0))
 }
 
 #[cfg(test)]

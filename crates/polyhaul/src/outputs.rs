@@ -17,6 +17,7 @@ use polyhaul_pipeline::write::{Compression, Writing};
 use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A file that is complete and not in its place yet.
 pub(crate) struct Written {
@@ -192,4 +193,29 @@ pub(crate) fn write_with(
     let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
     try_push(&mut files, Written::new(name, file, moved), "the plan")?;
     put_in_place(files, report)
+}
+
+/// The bytes that `write` writes to an output of this name, and its result.
+pub(crate) fn write_to_memory<T>(name: &str, write: impl FnOnce(Output) -> Result<T>) -> Result<(Vec<u8>, T)> {
+    let collected = Collected::default();
+    let result = write(Output::Writer(Box::new(collected.clone()), name.into()))?;
+    let bytes = std::mem::take(&mut *collected.0.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok((bytes, result))
+}
+
+/// A writer whose bytes can be had when it is gone.
+#[derive(Clone, Default)]
+struct Collected(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Collected {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.try_reserve(bytes.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        all.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

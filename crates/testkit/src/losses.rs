@@ -109,7 +109,8 @@ fn lost_of_gltf(from: &str, to: &str) -> Option<&'static str> {
         ("stl", "glb") => "columns, normals",
         ("off", "glb") => "faces, vertices, normals, uvs, colors, alpha",
         ("pbrt", "glb") => {
-            "lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions, normals"
+            "faces, lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions, \
+             normals"
         }
         (from, "glb") if tables.contains(&from) => "columns, column names, normals, colors, alpha",
         _ => return None,
@@ -123,7 +124,7 @@ pub fn added(from: &str, to: &str) -> &'static [&'static str] {
     match (from, to) {
         (_, "pbrt") => &["lights", "cameras", "settings", "names", "uvs"],
         (_, "stl") => &["normals"],
-        (_, "glb") => &["normals", "uvs"],
+        (_, "glb") => &["normals", "uvs", "vertices", "points"],
         (_, "ply") => &["normals", "uvs", "column names"],
         (_, "off") => &["normals", "uvs"],
         (_, "xyz" | "pts") => &["column names"],
@@ -137,9 +138,14 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
         "faces" => &["left-out-faces", "changed-faces"],
         "vertices" => &["left-out-vertices", "left-out-faces", "left-out-lines"],
         "positions" => &["changed-numbers"],
-        "normals" => {
-            &["left-out-normals", "changed-numbers", "left-out-columns", "left-out-vertices", "left-out-faces"]
-        }
+        "normals" => &[
+            "left-out-normals",
+            "changed-normals",
+            "changed-numbers",
+            "left-out-columns",
+            "left-out-vertices",
+            "left-out-faces",
+        ],
         "uvs" => &["left-out-uvs"],
         "colors" => &["left-out-colors", "changed-colors", "clamped-color", "missing-color", "left-out-vertices"],
         "alpha" => &["left-out-alpha", "left-out-colors", "changed-colors", "clamped-color", "missing-color"],
@@ -147,13 +153,20 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
         "material definitions" => &["left-out-materials", "changed-materials", "changed-names"],
         "groups" => &["left-out-groups"],
         "smoothing" => &["left-out-smoothing"],
-        "names" => &["left-out-names", "changed-names"],
+        "names" => &["left-out-names", "left-out-objects", "changed-names"],
         "lines" => &["left-out-lines"],
         "points" => &["left-out-points"],
         "curves" => &["left-out-curves"],
         "weights" => &["left-out-weights"],
         "uv depths" => &["left-out-uv-depths"],
-        "columns" => &["left-out-columns", "left-out-names", "changed-names", "changed-colors", "clamped-color"],
+        "columns" => &[
+            "left-out-columns",
+            "changed-columns",
+            "left-out-names",
+            "changed-names",
+            "changed-colors",
+            "clamped-color",
+        ],
         "column names" => &["left-out-names", "changed-names"],
         "tables" => &["left-out-tables", "left-out-faces", "left-out-lines"],
         "lights" => &["left-out-lights"],

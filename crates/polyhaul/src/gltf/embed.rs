@@ -5,18 +5,17 @@
 
 use crate::format::Format;
 use crate::images;
-use crate::input::Output;
+use crate::input::Input;
 use crate::open::Near;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::resolve::Resolver;
+use crate::outputs::write_to_memory;
+use crate::resolve::{Read, Resolver};
 use polyhaul_gltf::{GltfImages, ImageData};
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
+use polyhaul_model::error::{Diagnostic, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{FolderPlace, Material, SourceFolder, TextureMap};
 use std::collections::HashMap;
-use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// How PNG and JPEG files begin.
 const SIGNATURES: [(&[u8], &str); 2] = [(b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xFF\xD8\xFF", "image/jpeg")];
@@ -71,8 +70,10 @@ fn load(
     let beside = below.map(|folder| folder.join(&map.file)).and_then(|name| name.to_str().map(str::to_owned));
     let near = Near::File(place.scene.join("scene"));
     for name in beside.iter().map(String::as_str).chain([&*map.file]) {
-        let Ok(found) = Resolver::beside(&near, &reading).find(name) else { continue };
-        return match read(&near, name, found.origin, &reading, options, warnings) {
+        let mut resolver = Resolver::beside(&near, &reading);
+        let Ok(found) = resolver.find(name) else { continue };
+        let file = resolver.read(found.origin, "glb", warnings);
+        return match file.and_then(|file| image_data(file, options, warnings)) {
             Ok(data) => Ok(Some(data)),
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Memory) => Err(error),
             Err(error) => {
@@ -85,43 +86,16 @@ fn load(
     Ok(None)
 }
 
-fn read(
-    near: &Near,
-    name: &str,
-    origin: crate::resolve::Origin,
-    reading: &ReadOptions,
-    options: &WriteOptions,
-    warnings: &mut Warnings,
-) -> Result<ImageData> {
-    let file = Resolver::beside(near, reading).read(origin, "glb", warnings)?;
+/// The image in a file: as it is, or as PNG.
+fn image_data(file: Read, options: &WriteOptions, warnings: &mut Warnings) -> Result<ImageData> {
     let known = SIGNATURES.into_iter().find(|(signature, _)| file.bytes.starts_with(signature));
     if let Some((_, mime_type)) = known {
         return Ok(ImageData { bytes: file.bytes, mime_type });
     }
-    let image = images::load_near(near, name, reading)?.value;
-    let bytes = Arc::new(Mutex::new(Vec::new()));
+    let reading = ReadOptions::default().with_run(options.run.clone());
+    let image = images::load(Input::Memory(file.bytes, file.name.clone()), &reading)?.value;
     let writing = WriteOptions::default().with_format(Some(Format::Png)).with_run(options.run.clone());
-    let report = images::save(&image, Output::Writer(Box::new(Bytes(bytes.clone())), name.to_owned()), &writing)?;
+    let (bytes, report) = write_to_memory(&file.name, |output| images::save(&image, output, &writing))?;
     warnings.extend(report.warnings);
-    let bytes = std::mem::take(&mut *bytes.lock().unwrap_or_else(PoisonError::into_inner));
-    if bytes.is_empty() {
-        return Err(Error::new(ErrorKind::Internal, "an image became no bytes"));
-    }
     Ok(ImageData { bytes, mime_type: "image/png" })
-}
-
-/// A file in memory.
-struct Bytes(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Bytes {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.try_reserve(bytes.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        all.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

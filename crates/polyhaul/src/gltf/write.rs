@@ -43,7 +43,7 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
         run: &options.run,
         strict: options.strict,
     };
-    let file = GltfFile::new(&job, &mut report.warnings)?;
+    let mut file = GltfFile::new(&job, &mut report.warnings)?;
     let Some(buffer) = buffer else {
         return write_with(copies, output, Some("glb"), options, report, |writing, _, _| file.write_glb(writing));
     };

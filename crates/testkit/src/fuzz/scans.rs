@@ -62,16 +62,12 @@ pub fn stl(data: &[u8], effort: Effort) {
     }
     let mut options = trial.options();
     options.stl.weld = trial.random.once_in(2);
-    let text = |result: &Result<Loaded<Scene>, Error>| (outcome(result), whole(result));
-    let result = trial.read(&options, |input, options| Reader::new(input()).options(options).scene(), text);
-    result.as_ref().err().into_iter().for_each(no_fault);
-    let Ok(loaded) = result else { return };
-    assert_eq!(broken_rule(&loaded.value), None);
+    let Some(scene) = valid_scene(&mut trial, &options) else { return };
     if !trial.draws(RETURN_SHARE) {
         return;
     }
     if !options.stl.weld {
-        return triangles_come_back(&trial, &loaded.value);
+        return triangles_come_back(&trial, &scene);
     }
     options.stl.weld = false;
     if let Ok(loaded) = Reader::new(trial.memory()).options(&options).scene() {
@@ -79,16 +75,22 @@ pub fn stl(data: &[u8], effort: Effort) {
     }
 }
 
+/// The scene of a file, read in every way with the same result; it must be valid.
+fn valid_scene(trial: &mut Trial<'_>, options: &ReadOptions) -> Option<Scene> {
+    let text = |result: &Result<Loaded<Scene>, Error>| (outcome(result), whole(result));
+    let result = trial.read(options, |input, options| Reader::new(input()).options(options).scene(), text);
+    result.as_ref().err().into_iter().for_each(no_fault);
+    let scene = result.ok()?.value;
+    assert_eq!(broken_rule(&scene), None);
+    Some(scene)
+}
+
 /// Reads an OFF file, with the same result in every way; it must be valid, and survive being written, except for
 /// rounded colors.
 pub fn off(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.off", effort);
     let options = trial.options();
-    let text = |result: &Result<Loaded<Scene>, Error>| (outcome(result), whole(result));
-    let result = trial.read(&options, |input, options| Reader::new(input()).options(options).scene(), text);
-    result.as_ref().err().into_iter().for_each(no_fault);
-    let Ok(Loaded { value: scene, .. }) = &result else { return };
-    assert_eq!(broken_rule(scene), None);
+    let Some(scene) = &valid_scene(&mut trial, &options) else { return };
     if !trial.draws(RETURN_SHARE) {
         return;
     }
@@ -124,11 +126,7 @@ pub fn off(data: &[u8], effort: Effort) {
 pub fn gltf(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.glb", effort);
     let options = trial.options();
-    let text = |result: &Result<Loaded<Scene>, Error>| (outcome(result), whole(result));
-    let result = trial.read(&options, |input, options| Reader::new(input()).options(options).scene(), text);
-    result.as_ref().err().into_iter().for_each(no_fault);
-    let Ok(Loaded { value: scene, .. }) = &result else { return };
-    assert_eq!(broken_rule(scene), None);
+    let Some(scene) = &valid_scene(&mut trial, &options) else { return };
     if !trial.draws(RETURN_SHARE) {
         return;
     }

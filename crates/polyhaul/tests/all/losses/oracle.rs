@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// The formats of scenes and tables. A format that is added must be written down in the test kit, in `losses`.
-const FORMATS: [&str; 11] = ["obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy", "off"];
+const FORMATS: [&str; 12] = ["obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy", "off", "glb"];
 /// Larger files take longer and show no more.
 const MOST_BYTES: u64 = 20_000;
 
