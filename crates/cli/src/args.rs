@@ -126,9 +126,13 @@ pub struct Everywhere {
     #[arg(short = 'j', long, global = true, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Memory for buffers, in addition to the data itself, such as 64MB, 1.5GB or 512KiB
-    #[arg(long, global = true, value_name = "SIZE", default_value = "64MiB", value_parser = values::size)]
-    pub memory_limit: u64,
+    /// Memory to use, such as 256MB, 1.5GB or 512KiB
+    ///
+    /// For `convert` of a single file, this is the memory of the whole process: what does not fit is moved to a temporary
+    /// file [default: three quarters of the memory that is free]. For other subcommands, it is the memory for buffers, in
+    /// addition to the data itself [default: 64MiB].
+    #[arg(long, global = true, value_name = "SIZE", value_parser = values::size)]
+    pub memory_limit: Option<u64>,
     /// Treat warnings as errors, when reading and when writing
     #[arg(long, global = true)]
     pub strict: bool,

@@ -80,7 +80,9 @@ impl What {
                 let render = scene.render.as_ref().map(|render| Shown::from_render(render));
                 What::Scene { contents: Contents::from_scene(scene), render }
             }
-            Content::Tables(tables) => What::Tables { tables: tables.iter().map(ConvertRows::from_table).collect() },
+            Content::Tables(tables) | Content::Rows(tables) => {
+                What::Tables { tables: tables.iter().map(ConvertRows::from_table).collect() }
+            }
             Content::Image(image) => What::Image { image: Pixels::from_image(&ImageSummary::from_image(image)) },
             _ => What::Tables { tables: Vec::new() },
         }

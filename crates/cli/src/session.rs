@@ -21,6 +21,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
+/// Memory for buffers, unless chosen otherwise.
+const BUFFER_BYTES: u64 = 64 << 20;
+
 /// One run of the command.
 pub struct Session {
     /// The options that every subcommand takes.
@@ -98,7 +101,7 @@ impl Session {
     pub fn run_options(&self) -> RunOptions {
         RunOptions::default()
             .with_threads(self.everywhere.threads.map(usize::from))
-            .with_memory_limit(self.everywhere.memory_limit)
+            .with_memory_limit(self.everywhere.memory_limit.unwrap_or(BUFFER_BYTES))
             .with_cancel(self.signals.cancel())
             .with_trace(Some(self.trace.clone()))
             .with_read_throttle(self.throttles.read.clone())
@@ -175,13 +178,19 @@ impl Session {
         let (reading, writing) = (self.bar("reading", from, 1), self.bar("writing", to, 0));
         let (mut read, mut write) = (read.clone(), write.clone());
         (read.run.progress, write.run.progress) = (reading.callback(), writing.callback());
-        let mut hold = None;
+        // What does not fit is moved to disk, which is slower, but not as slow as a system without memory.
+        read.run.total_memory = self.everywhere.memory_limit.or_else(free_memory);
+        // A file may be written while it is read, and reading it does not hang.
+        let is_file = std::fs::metadata(from).is_ok_and(|found| found.is_file());
+        let mut hold = if is_file { self.signals.hold_output(to)? } else { None };
         let writer = Writer::new(output).options(&write);
         let result = Reader::new(input).options(&read).convert_with(writer, |content, report| {
             drop(reading);
             before(content, report);
             // While a file is open, signals wait.
-            hold = self.signals.hold_output(to)?;
+            if hold.is_none() {
+                hold = self.signals.hold_output(to)?;
+            }
             Ok(())
         });
         drop(hold);
@@ -224,7 +233,11 @@ impl Session {
         let phases: Vec<_> = report.phases.iter().map(time).collect();
         let peak = peak::bytes().map_or(String::new(), |peak| format!("; peak memory {}", human::bytes(peak)));
         let threads = human::plural(report.threads as u64, "thread");
-        console::note(&format!("time: {}; {threads}{peak}\n", phases.join(", ")));
+        let moved = match report.spilled_bytes {
+            0 => String::new(),
+            bytes => format!("; {} moved to disk", human::bytes(bytes)),
+        };
+        console::note(&format!("time: {}; {threads}{peak}{moved}\n", phases.join(", ")));
     }
 
     /// The recording of the run's jobs so far.
@@ -340,4 +353,12 @@ impl Session {
 /// Whether any job did something that there can be a verdict on.
 fn moved(report: &Report) -> bool {
     report.bytes_in + report.bytes_out > 0
+}
+
+/// Three quarters of the memory that is free, where the system tells.
+fn free_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024 / 4 * 3)
 }

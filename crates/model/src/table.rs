@@ -153,6 +153,22 @@ impl Values {
         }
     }
 
+    /// No numbers of a type.
+    pub fn empty(scalar: Scalar) -> Values {
+        match scalar {
+            Scalar::I8 => Values::I8(Array::default()),
+            Scalar::U8 => Values::U8(Array::default()),
+            Scalar::I16 => Values::I16(Array::default()),
+            Scalar::U16 => Values::U16(Array::default()),
+            Scalar::I32 => Values::I32(Array::default()),
+            Scalar::U32 => Values::U32(Array::default()),
+            Scalar::I64 => Values::I64(Array::default()),
+            Scalar::U64 => Values::U64(Array::default()),
+            Scalar::F32 => Values::F32(Array::default()),
+            Scalar::F64 => Values::F64(Array::default()),
+        }
+    }
+
     /// The number of values.
     pub fn len(&self) -> usize {
         with_values!(self, array => array.len())

@@ -1,9 +1,10 @@
-//! A mesh that is used while it is read, in place of a model.
+//! Meshes and tables that are used while they are read, in place of a model.
 //!
 //! A format that can do so hands over its chunks as [`MeshPiece`]s once they are parsed, and forgets them: memory does
 //! not grow with the file, apart from positions that later faces refer to. A consumer that needs the
 //! file's order restores it from [`MeshPiece::first_face`].
 
+use polyhaul_model::Table;
 use polyhaul_model::error::Result;
 
 /// What is known of a mesh before its first piece.
@@ -59,4 +60,21 @@ pub trait MeshConsumer: Sync {
     /// # Errors
     /// Any; it ends the reading.
     fn take(&self, piece: &MeshPiece<'_>) -> Result<()>;
+}
+
+/// Takes tables part by part, in the order of the file.
+pub trait TableConsumer {
+    /// Called once, before the first part, with tables that have the number of rows and the columns that they will have,
+    /// but no values. The lists in a column are told by those of the first row. Returns `false` if the file is to be
+    /// read as a whole instead.
+    ///
+    /// # Errors
+    /// Any; it ends the reading.
+    fn begin(&mut self, tables: Vec<Table>, remarks: [Vec<String>; 2]) -> Result<bool>;
+
+    /// Takes the next rows of table `number`.
+    ///
+    /// # Errors
+    /// Any; it ends the reading.
+    fn take(&mut self, number: usize, part: Table) -> Result<()>;
 }

@@ -42,6 +42,11 @@ polyhaul_model::options! {
         /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input
         /// that needs a window of more than this is refused.
         pub memory_limit: u64 = 64 << 20, with_memory_limit;
+        /// Memory of a whole conversion, in bytes: what does not fit is moved to temporary files beside the output. By
+        /// default, nothing is moved. It takes effect on Linux, in programs whose global allocator is
+        /// `polyhaul_spill::SpillAllocator`, as in the command and the Python package. For a conversion, set it in the
+        /// options for reading.
+        pub total_memory: Option<u64> = None, with_total_memory;
         /// Approximate bytes of text per chunk; if `None`, a measured default. No result depends on it. In compressed
         /// files with many members, each member is a chunk.
         pub chunk_bytes: Option<usize> = None, with_chunk_bytes;

@@ -78,6 +78,7 @@ mod resolve;
 pub mod rows;
 mod save;
 mod table_job;
+mod table_parts;
 mod tables;
 #[cfg(feature = "textures")]
 pub mod textures;

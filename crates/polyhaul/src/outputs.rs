@@ -175,24 +175,55 @@ pub(crate) fn write_to(
 
 /// The same; other files, which it refers to, are put in place before it.
 pub(crate) fn write_with(
-    mut files: Vec<Written>,
+    files: Vec<Written>,
     output: Output,
     format: Option<&'static str>,
     options: &WriteOptions,
     report: &mut Report,
     write: impl FnOnce(&mut Writing<'_, '_>, &str, &mut Warnings) -> Result<()>,
 ) -> Result<()> {
-    report.warnings.refuse_losses(options.strict)?;
-    let compression = compression_of(&output, options)?;
-    let (sink, name) = open(output, options.file_options(), &options.run)?;
-    let mut writing = Writing::new(sink, compression, &options.run)?;
-    write(&mut writing, &name, &mut report.warnings)?;
-    report.warnings.refuse_losses(options.strict)?;
-    report.threads = writing.threads();
-    let moved = moved(&writing, format, compression, options);
-    let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
-    try_push(&mut files, Written::new(name, file, moved), "the plan")?;
-    put_in_place(files, report)
+    let mut opening = Opening::new(files, output, format, options, report)?;
+    write(&mut opening.writing, &opening.name, &mut report.warnings)?;
+    opening.finish(report)
+}
+
+/// An output that is open.
+pub(crate) struct Opening<'o> {
+    pub(crate) writing: Writing<'static, 'o>,
+    name: String,
+    /// Other files, which are put in place before it.
+    files: Vec<Written>,
+    format: Option<&'static str>,
+    compression: Option<Compression>,
+    options: &'o WriteOptions,
+}
+
+impl<'o> Opening<'o> {
+    /// Opens it, unless there are losses in the report that are not allowed.
+    pub(crate) fn new(
+        files: Vec<Written>,
+        output: Output,
+        format: Option<&'static str>,
+        options: &'o WriteOptions,
+        report: &Report,
+    ) -> Result<Opening<'o>> {
+        report.warnings.refuse_losses(options.strict)?;
+        let compression = compression_of(&output, options)?;
+        let (sink, name) = open(output, options.file_options(), &options.run)?;
+        let writing = Writing::new(sink, compression, &options.run)?;
+        Ok(Opening { writing, name, files, format, compression, options })
+    }
+
+    /// Puts it in place.
+    pub(crate) fn finish(self, report: &mut Report) -> Result<()> {
+        let Opening { writing, name, mut files, format, compression, options } = self;
+        report.warnings.refuse_losses(options.strict)?;
+        report.threads = writing.threads();
+        let moved = moved(&writing, format, compression, options);
+        let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
+        try_push(&mut files, Written::new(name, file, moved), "the plan")?;
+        put_in_place(files, report)
+    }
 }
 
 /// The bytes that `write` writes to an output of this name, and its result.

@@ -15,6 +15,7 @@ use crate::options::WriteOptions;
 use crate::read_job::ReadJob;
 use crate::report::Report;
 use crate::table_job::TablesJob;
+use crate::table_parts::{PartsJob, TableParts};
 use formats::ROWS;
 use polyhaul_bytes::Codec;
 use polyhaul_image::samples::SampleType;
@@ -22,7 +23,7 @@ use polyhaul_mesh::options::Placement;
 use polyhaul_mesh::table::TableFormat;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Scene, Texture};
-use polyhaul_pipeline::consumer::MeshConsumer;
+use polyhaul_pipeline::consumer::{MeshConsumer, TableConsumer};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
 use std::borrow::Cow;
@@ -100,12 +101,17 @@ impl Strength {
 /// Reads a mesh piece by piece; `false` if this file must be read as a scene.
 pub(crate) type PiecesReader = fn(&mut ReadJob<'_>, &dyn MeshConsumer) -> Result<bool>;
 
+/// Reads tables part by part, of about so many bytes; `false` if this file must be read as a whole.
+pub(crate) type PartsReader = fn(&mut ReadJob<'_>, usize, &mut dyn TableConsumer) -> Result<bool>;
+
 /// How a format is read, for each kind of content that it has.
 pub(crate) struct Readers {
     pub(crate) scene: Option<fn(&mut ReadJob<'_>) -> Result<Scene>>,
     /// Reads a mesh piece by piece.
     pub(crate) pieces: Option<PiecesReader>,
     pub(crate) tables: Option<fn(&mut ReadJob<'_>) -> Result<Tables>>,
+    /// Reads tables part by part.
+    pub(crate) parts: Option<PartsReader>,
     pub(crate) image: Option<fn(&mut ReadJob<'_>) -> Result<Image>>,
     pub(crate) texture: Option<fn(&mut ReadJob<'_>) -> Result<Texture>>,
     /// Whether layers and parts of an image can be chosen.
@@ -151,6 +157,8 @@ pub(crate) struct TablesWriter {
     /// Whether the options request something that only a mesh has.
     pub(crate) wants_mesh: fn(&WriteOptions) -> bool,
     pub(crate) write: fn(TablesJob<'_>) -> Result<()>,
+    /// Begins a file that is written part by part.
+    pub(crate) begin_parts: for<'o> fn(PartsJob<'_, 'o>) -> Result<TableParts<'o>>,
 }
 
 /// Writes images.
@@ -171,6 +179,7 @@ const NO_READERS: Readers = Readers {
     scene: None,
     pieces: None,
     tables: None,
+    parts: None,
     image: None,
     texture: None,
     has_layers: false,

@@ -35,6 +35,9 @@ pub struct Report {
     pub copied_files: u64,
     /// The total size of those copies, in bytes.
     pub copied_bytes: u64,
+    /// The largest size of arrays that were moved to disk because they did not fit in memory, in bytes: of conversions
+    /// with [`RunOptions::total_memory`](crate::options::RunOptions::total_memory).
+    pub spilled_bytes: u64,
     /// Time by phase, in order; `read` and `write` are among the names.
     pub phases: Vec<Phase>,
     /// The time from the start until a whole picture was in memory, with a sample for each pixel at least: of previews.

@@ -8,7 +8,7 @@ use crate::input::Output;
 use crate::loaded::Tables;
 use crate::mesh_job::MeshJob;
 use crate::options::WriteOptions;
-use crate::outputs::{name_of, write_with};
+use crate::outputs::{Written, name_of, write_with};
 use crate::read_job::ReadJob;
 use crate::references::Relinker;
 use crate::report::Report;
@@ -90,13 +90,23 @@ pub(crate) fn no_tables(how: &str) -> Error {
 /// Writes tables as the elements of a PLY file.
 #[cfg(feature = "ply")]
 pub(crate) fn write_elements(job: TablesJob<'_>) -> Result<()> {
-    let TablesJob { tables, folder, comments, infos, format, output, mut links, options, report } = job;
+    let TablesJob { tables, folder, comments, infos, format, output, links, options, report } = job;
     ply::note_remarks([comments, infos], &name_of(&output), &mut report.warnings);
-    let comments = links.comments(comments, folder)?;
-    let copies = links.finish(&mut report.warnings)?;
+    let (comments, copies) = begin_remarks(comments, folder, links, report)?;
     write_with(copies, output, Some(format.name()), options, report, |writing, _, _| {
         ply::write_tables(tables, [&comments, infos], &options.ply, &options.run, writing)
     })
+}
+
+/// The comments as they are written, and the files that they name and that go with the output.
+pub(crate) fn begin_remarks<'c>(
+    comments: &'c [String],
+    folder: &SourceFolder,
+    mut links: Relinker<'_>,
+    report: &mut Report,
+) -> Result<(Cow<'c, [String]>, Vec<Written>)> {
+    let comments = links.comments(comments, folder)?;
+    Ok((comments, links.finish(&mut report.warnings)?))
 }
 
 /// Writes a table of numbers.
@@ -133,12 +143,18 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
     write_rows(&points.rows, (&comments, &scene.folder), RowsTarget { kind, output, links, options, report })
 }
 
-fn table_kind(format: Format) -> Result<TableFormat> {
+pub(crate) fn table_kind(format: Format) -> Result<TableFormat> {
     format.table().ok_or_else(|| no_tables("have them"))
 }
 
 /// Warns about what a table of numbers cannot store of a table, its columns and its names.
-fn note_losses(table: &Table, rows: &Rows<'_>, format: TableFormat, options: &WriteOptions, output: &str) -> Warnings {
+pub(crate) fn note_losses(
+    table: &Table,
+    rows: &Rows<'_>,
+    format: TableFormat,
+    options: &WriteOptions,
+    output: &str,
+) -> Warnings {
     let mut warnings = Warnings::default();
     let named = table.columns.iter().filter(|column| !column.name.is_empty()).count() as u64;
     let has_header = table::has_header(&rows.names, format, &options.table);
@@ -178,7 +194,23 @@ struct RowsTarget<'a> {
 }
 
 fn write_rows(rows: &Rows<'_>, (comments, folder): (&[String], &SourceFolder), target: RowsTarget<'_>) -> Result<()> {
-    let RowsTarget { kind, output, mut links, options, report } = target;
+    let RowsTarget { kind, output, links, options, report } = target;
+    let comments = note_row_remarks(comments, kind, options, &name_of(&output), report);
+    let (comments, copies) = begin_remarks(comments, folder, links, report)?;
+    write_with(copies, output, Some(kind.name()), options, report, |writing, _, _| match kind {
+        TableFormat::Npy => table::npy::write(rows, &options.run, writing),
+        _ => table::write(rows, &comments, kind, &options.table, &options.run, writing),
+    })
+}
+
+/// The comments that a table of numbers can have; notes what is lost.
+pub(crate) fn note_row_remarks<'c>(
+    comments: &'c [String],
+    kind: TableFormat,
+    options: &WriteOptions,
+    name: &str,
+    report: &mut Report,
+) -> &'c [String] {
     let has_comments = !matches!(kind, TableFormat::Pts | TableFormat::Npy);
     let is_written = has_comments && !options.table.comment.is_empty();
     let kinds = [
@@ -189,11 +221,6 @@ fn write_rows(rows: &Rows<'_>, (comments, folder): (&[String], &SourceFolder), t
             if is_written { names::changed_remarks(comments) } else { 0 },
         ),
     ];
-    note_left_out(kind.name(), kinds, &name_of(&output), &mut report.warnings);
-    let comments = if has_comments { links.comments(comments, folder)? } else { Cow::default() };
-    let copies = links.finish(&mut report.warnings)?;
-    write_with(copies, output, Some(kind.name()), options, report, |writing, _, _| match kind {
-        TableFormat::Npy => table::npy::write(rows, &options.run, writing),
-        _ => table::write(rows, &comments, kind, &options.table, &options.run, writing),
-    })
+    note_left_out(kind.name(), kinds, name, &mut report.warnings);
+    if has_comments { comments } else { &[] }
 }

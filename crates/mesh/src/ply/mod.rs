@@ -30,6 +30,7 @@ mod binary;
 mod header;
 mod layout;
 mod lines;
+mod parts;
 mod pieces;
 mod reader;
 mod repair;
@@ -45,10 +46,11 @@ mod words;
 mod writer;
 
 pub use header::{PlyHeader, Property};
+pub use parts::parts;
 pub use pieces::{PlyPiecesRead, pieces};
 pub use reader::tables;
 pub use scene::scene;
-pub use writer::{note_remarks, write_scene, write_tables};
+pub use writer::{PlyTableParts, note_remarks, write_scene, write_tables};
 
 /// Whether bytes begin as PLY files do.
 pub fn looks_like_ply(head: &[u8]) -> bool {

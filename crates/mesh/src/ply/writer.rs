@@ -25,7 +25,7 @@ use std::ops::Range;
 use text::PlyKind;
 
 pub use scene::write as write_scene;
-pub use tables::write as write_tables;
+pub use tables::{PlyTableParts, write as write_tables};
 
 /// About how many bytes a page has: one `write` call each.
 const PAGE_BYTES: usize = 512 << 10;
@@ -94,10 +94,19 @@ fn write(
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    let header = header(elements, remarks, options.encoding)?;
+    writing.begin(header(elements, remarks, options.encoding)?);
+    write_rows(elements, options, run, writing)
+}
+
+/// Writes the rows of elements.
+fn write_rows(
+    elements: &[PlyElement<'_>],
+    options: &PlyWriteOptions,
+    run: &RunOptions,
+    writing: &mut Writing<'_, '_>,
+) -> Result<()> {
     let pages = PlyPages::new(elements, options, run)?;
-    writing.announce(header.len() as u64 + pages.about_bytes());
-    writing.begin(header);
+    writing.announce(pages.about_bytes());
     writing.pages(&pages, &mut (), pages.cost / pages.page_cost + 1, pages.slot_bytes())
 }
 

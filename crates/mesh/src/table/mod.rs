@@ -34,7 +34,7 @@ pub use columns::Layout;
 pub use points::Points;
 pub use reader::read;
 pub use scene::{name_points, scene_of_table, unrestored_names};
-pub use writer::{Rows, has_header, write};
+pub use writer::{Rows, has_header, write, write_more};
 
 /// A format of tables of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

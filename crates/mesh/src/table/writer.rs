@@ -234,6 +234,29 @@ pub fn write(
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
+    let lines = plan(rows, format, style, run)?;
+    writing.begin(lines.head(comments, format)?);
+    lines.write(writing)
+}
+
+/// Writes more rows after those of [`write`], of the same columns.
+pub fn write_more(
+    rows: &Rows<'_>,
+    format: TableFormat,
+    style: &TableWriteOptions,
+    run: &RunOptions,
+    writing: &mut Writing<'_, '_>,
+) -> Result<()> {
+    plan(rows, format, style, run)?.write(writing)
+}
+
+/// How rows become pages.
+fn plan<'a>(
+    rows: &'a Rows<'a>,
+    format: TableFormat,
+    style: &'a TableWriteOptions,
+    run: &RunOptions,
+) -> Result<TablePages<'a>> {
     let count = rows.names.len();
     let mut digits = Vec::new();
     digits.try_reserve_exact(count)?;
@@ -268,10 +291,16 @@ pub fn write(
         pages += block.row_count.div_ceil(page_rows) as u64;
     }
     try_push(&mut first_pages, pages, "the plan")?;
-    let lines = TablePages { rows, digits, style, delimiter, has_header, page_rows, first_pages, same_digits };
-    writing.begin(lines.head(comments, format)?);
-    writing.announce((row_bytes as u64).saturating_mul(rows.row_count()));
-    writing.pages(&lines, &mut (), pages, SLOT_FACTOR * page_rows.saturating_mul(row_bytes) + (64 << 10))
+    Ok(TablePages { rows, digits, style, delimiter, has_header, page_rows, first_pages, same_digits })
+}
+
+impl TablePages<'_> {
+    fn write(&self, writing: &mut Writing<'_, '_>) -> Result<()> {
+        let row_bytes = VALUE_BYTES * self.rows.names.len().max(1);
+        let pages = self.first_pages.last().copied().unwrap_or(0);
+        writing.announce((row_bytes as u64).saturating_mul(self.rows.row_count()));
+        writing.pages(self, &mut (), pages, SLOT_FACTOR * self.page_rows.saturating_mul(row_bytes) + (64 << 10))
+    }
 }
 
 /// Whether the names of columns are written: csv and tsv have them where any column has one.

@@ -6,6 +6,8 @@
 //! [`shape`]. Reading and writing are in `load`, `save` and `tables`.
 
 mod fit;
+mod memory;
+mod stream;
 
 use crate::format::Format;
 use crate::input::{Input, Output};
@@ -18,7 +20,8 @@ use crate::report::Report;
 use crate::save;
 use crate::save::format_of;
 use crate::{images, tables};
-use polyhaul_model::error::Result;
+use memory::Memory;
+use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, Scene, Table};
 use std::borrow::Cow;
@@ -31,6 +34,8 @@ pub enum Content<'a> {
     Scene(&'a Scene),
     /// Tables, as they will be written, in output order.
     Tables(&'a [Table]),
+    /// Tables that were written while they were read: their numbers of rows and their columns, without values.
+    Rows(&'a [Table]),
     /// An image.
     Image(&'a Image),
 }
@@ -53,7 +58,8 @@ impl Converted {
     }
 }
 
-/// Reads an input and writes it. Before anything is written, `before` receives what was read; its error ends the job.
+/// Reads an input and writes it. Before the output is put in place, `before` receives what was read; its error ends the
+/// job.
 pub(crate) fn convert(
     input: Input,
     output: Output,
@@ -61,10 +67,33 @@ pub(crate) fn convert(
     write: &WriteOptions,
     before: impl FnOnce(Content<'_>, &Report) -> Result<()>,
 ) -> Result<Converted> {
+    let memory = Memory::begin(&read.run, &output);
+    let (mut read, mut write) = (read.clone(), write.clone());
+    read.run.memory_limit = memory.buffer_bytes();
+    write.run.memory_limit = write.run.memory_limit.min(memory.buffer_bytes());
+    let mut before = Some(before);
+    let mut tell = |content: Content<'_>, report: &Report| match before.take() {
+        Some(before) => before(content, report),
+        None => Ok(()),
+    };
+    let mut done = convert_by(input, output, (&read, &write), &mut tell).map_err(|error| memory.explain(error))?;
+    memory.note(&mut done.reading);
+    Ok(done)
+}
+
+fn convert_by(
+    input: Input,
+    output: Output,
+    (read, write): (&ReadOptions, &WriteOptions),
+    before: &mut stream::Before<'_>,
+) -> Result<Converted> {
     let to = format_of(&output, write)?;
     // Nothing is read for an output that cannot be written.
     outputs::check_compression(&output, write)?;
     let input = Opened::new(input, read)?;
+    if let Some(done) = stream::stream(&input, &output, (to, read, write), before)? {
+        return Ok(done);
+    }
     let (found, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;
     let Read { content, format: from, .. } = found;
     let writing = match content {
@@ -78,12 +107,7 @@ pub(crate) fn convert(
             before(Content::Image(&image), &reading)?;
             images::save(&image, output, write)?
         }
-        Loaded::Texture(_) => {
-            return Err(polyhaul_model::error::Error::new(
-                polyhaul_model::error::ErrorKind::Internal,
-                "an image was read as a texture",
-            ));
-        }
+        Loaded::Texture(_) => return Err(Error::new(ErrorKind::Internal, "an image was read as a texture")),
         Loaded::Tables(found) => {
             let name = outputs::name_of(&output).into_owned();
             let mut losses = Warnings::default();

@@ -11,7 +11,7 @@ use crate::format::Format;
 use crate::image_job::{self, Held};
 use crate::mesh_job::{Comments, has_polygons};
 use crate::options::WriteOptions;
-use crate::table_job;
+use crate::{table_job, table_parts};
 use polyhaul_image as image;
 use polyhaul_mesh as mesh;
 use polyhaul_mesh::options::{Dialect, Placement};
@@ -72,6 +72,13 @@ formats! {
                 Ok(true)
             }),
             tables: Some(table_job::read_elements),
+            parts: Some(|job, bytes, consumer| {
+                let Some(read) = mesh::ply::parts(job.feed(), &job.parse_options(), bytes, consumer)? else {
+                    return Ok(false);
+                };
+                job.note(read.threads, read.warnings);
+                Ok(true)
+            }),
             ..NO_READERS
         },
         write: Writers {
@@ -88,7 +95,11 @@ formats! {
                 },
                 write: |job| job.write_parts(|options| &options.ply, Comments::NameFiles, mesh::ply::write_scene),
             })),
-            tables: Some(TablesWriter { wants_mesh: |options| options.ply.wants_mesh(), write: table_job::write_elements }),
+            tables: Some(TablesWriter {
+                wants_mesh: |options| options.ply.wants_mesh(),
+                write: table_job::write_elements,
+                begin_parts: table_parts::begin_elements,
+            }),
             ..NO_WRITERS
         },
     }
@@ -351,7 +362,11 @@ const TABLE_WRITERS: Writers = Writers {
         triangulate: |scene, _, run| triangulate_scene(scene, run),
         write: table_job::write_points,
     })),
-    tables: Some(TablesWriter { wants_mesh: moves_points, write: table_job::write }),
+    tables: Some(TablesWriter {
+        wants_mesh: moves_points,
+        write: table_job::write,
+        begin_parts: table_parts::begin_rows,
+    }),
     ..NO_WRITERS
 };
 

@@ -24,6 +24,7 @@ mod references;
 mod registry;
 mod repack;
 mod stl;
+mod streaming;
 mod table;
 mod textures;
 mod write;

@@ -2,7 +2,7 @@
 
 use super::fields::{Pick, Picked, PlyField, PlyFieldsRows};
 use super::text::PlyKind;
-use super::{PlyElement, PlyProperty, Remarks};
+use super::{PlyElement, PlyProperty, Remarks, header};
 use crate::options::PlyWriteOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Scalar, Table, Values};
@@ -24,17 +24,67 @@ pub fn write(
 pub(super) fn elements(tables: &[Table]) -> Result<Vec<PlyElement<'_>>> {
     let mut elements = Vec::new();
     for table in tables {
-        let (mut properties, mut fields) = (Vec::new(), Vec::new());
-        for column in &table.columns {
-            let kind = PlyNeed::from_column(column)?.kind();
-            try_push(&mut properties, PlyProperty { name: column.name.as_str().into(), kind }, "the plan")?;
-            try_push(&mut fields, field(column, 0..table.row_count, kind.count), "the plan")?;
-        }
-        let mut pieces = Vec::new();
-        try_push(&mut pieces, PlyFieldsRows::new(table.row_count, fields), "the plan")?;
-        try_push(&mut elements, PlyElement::new(&table.name, properties, pieces)?, "the plan")?;
+        try_push(&mut elements, element(table, &kinds(table)?)?, "the plan")?;
     }
     Ok(elements)
+}
+
+/// The types of a table's columns in a file.
+fn kinds(table: &Table) -> Result<Vec<PlyKind>> {
+    let mut kinds = Vec::new();
+    for column in &table.columns {
+        try_push(&mut kinds, PlyNeed::from_column(column)?.kind(), "the plan")?;
+    }
+    Ok(kinds)
+}
+
+/// The element that is a table, with properties of these types.
+fn element<'a>(table: &'a Table, kinds: &[PlyKind]) -> Result<PlyElement<'a>> {
+    let (mut properties, mut fields) = (Vec::new(), Vec::new());
+    for (column, &kind) in table.columns.iter().zip(kinds) {
+        try_push(&mut properties, PlyProperty { name: column.name.as_str().into(), kind }, "the plan")?;
+        try_push(&mut fields, field(column, 0..table.row_count, kind.count), "the plan")?;
+    }
+    let mut pieces = Vec::new();
+    try_push(&mut pieces, PlyFieldsRows::new(table.row_count, fields), "the plan")?;
+    PlyElement::new(&table.name, properties, pieces)
+}
+
+/// Tables that are written part by part.
+pub struct PlyTableParts<'o> {
+    /// The types of each table's properties.
+    kinds: Vec<Vec<PlyKind>>,
+    options: &'o PlyWriteOptions,
+}
+
+impl<'o> PlyTableParts<'o> {
+    /// Begins a file with tables of which only the number of rows, the columns and the first lists are known.
+    pub fn begin(
+        tables: &[Table],
+        [comments, infos]: [&[String]; 2],
+        options: &'o PlyWriteOptions,
+        writing: &mut Writing<'_, '_>,
+    ) -> Result<PlyTableParts<'o>> {
+        let mut all = Vec::new();
+        for table in tables {
+            try_push(&mut all, kinds(table)?, "the plan")?;
+        }
+        writing.begin(header(&elements(tables)?, &Remarks { comments, infos }, options.encoding)?);
+        Ok(PlyTableParts { kinds: all, options })
+    }
+
+    /// Writes the next rows of table `number`; `false` if a list of them is longer than the header says.
+    pub fn write(&self, number: usize, part: &Table, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<bool> {
+        let (own, Some(all)) = (kinds(part)?, self.kinds.get(number)) else { return Ok(false) };
+        let fits = |(own, all): (&PlyKind, &PlyKind)| {
+            own.scalar == all.scalar && own.count.map(Scalar::bytes) <= all.count.map(Scalar::bytes)
+        };
+        if own.len() != all.len() || !own.iter().zip(all).all(fits) {
+            return Ok(false);
+        }
+        super::write_rows(&[element(part, all)?], self.options, run, writing)?;
+        Ok(true)
+    }
 }
 
 /// Rows of a column as they are.

@@ -13,7 +13,7 @@ mod reader;
 mod writer;
 
 pub use reader::read;
-pub use writer::{is_uniform, write};
+pub use writer::{is_uniform, write, write_first, write_more};
 
 /// Whether bytes begin as npy files do.
 pub fn looks_like_npy(head: &[u8]) -> bool {

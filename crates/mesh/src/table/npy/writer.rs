@@ -37,13 +37,24 @@ struct NpyPageSlot {
 
 /// Writes rows as an array of numpy.
 pub fn write(rows: &Rows<'_>, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
+    write_first(rows, rows.row_count(), run, writing)
+}
+
+/// Writes the first rows of `total`; [`write_more`] writes the others.
+pub fn write_first(rows: &Rows<'_>, total: u64, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
+    let lanes = rows.blocks.first().map_or(&[][..], |block| &block.lanes);
+    writing.begin(head(rows, total, lanes)?);
+    write_more(rows, run, writing)
+}
+
+/// Writes more rows, of the same columns.
+pub fn write_more(rows: &Rows<'_>, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let lanes = rows.blocks.first().map_or(&[][..], |block| &block.lanes);
     let (mut offsets, mut row_bytes) = (Vec::new(), 0);
     for lane in lanes {
         try_push(&mut offsets, row_bytes, "columns")?;
         row_bytes += type_of(lane.numbers).1;
     }
-    writing.begin(head(rows, lanes)?);
     let page_rows = (run.chunk_bytes.unwrap_or(PAGE_BYTES) / row_bytes.max(1)).max(1);
     let (mut first_pages, mut pages) = (Vec::new(), 0);
     for block in &rows.blocks {
@@ -80,7 +91,7 @@ fn type_of(numbers: TableWriterNumbers<'_>) -> (&'static str, usize) {
 }
 
 /// Everything before the data.
-fn head(rows: &Rows<'_>, lanes: &[TableWriterLane<'_>]) -> Result<Vec<u8>> {
+fn head(rows: &Rows<'_>, row_count: u64, lanes: &[TableWriterLane<'_>]) -> Result<Vec<u8>> {
     let first = lanes.first().map_or("<f8", |lane| type_of(lane.numbers).0);
     let is_uniform = is_uniform(rows);
     let mut text = NpyText::default();
@@ -91,8 +102,8 @@ fn head(rows: &Rows<'_>, lanes: &[TableWriterLane<'_>]) -> Result<Vec<u8>> {
         fields(rows, lanes, &mut text)?
     }
     let shape = match lanes.len() {
-        width if is_uniform && width != 1 => format!("({}, {width})", rows.row_count()),
-        _ => format!("({},)", rows.row_count()),
+        width if is_uniform && width != 1 => format!("({row_count}, {width})"),
+        _ => format!("({row_count},)"),
     };
     [", 'fortran_order': False, 'shape': ", &shape, ", }"].iter().try_for_each(|part| text.push(part))?;
     let NpyText(text) = text;

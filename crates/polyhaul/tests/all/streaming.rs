@@ -1,0 +1,168 @@
+//! Conversions part by part give the bytes and the warnings of those as a whole, or are given up for them.
+
+use polyhaul::model::{Column, Table, Values};
+use polyhaul::options::{ColumnName, Compression, OnError, PlyEncoding};
+use polyhaul::{Content, Error, Format, ReadOptions, Reader, Report, WriteOptions, Writer};
+use polyhaul_bytes::Codec;
+use polyhaul_testkit::corpus::Folder;
+use std::path::Path;
+
+/// Memory for buffers with which files of a megabyte are streamed, and with which they are not.
+const LITTLE: u64 = 1 << 20;
+const PLENTY: u64 = 64 << 20;
+
+/// How a conversion went: the bytes, the warnings, and whether it was streamed.
+type Outcome = Result<(Vec<u8>, Vec<(&'static str, u64)>, bool), String>;
+
+fn convert(from: &Path, to: &Path, memory: u64, read: &ReadOptions, write: &WriteOptions) -> Outcome {
+    let (mut read, mut write) = (read.clone(), write.clone());
+    (read.run.memory_limit, write.run.memory_limit) = (memory, memory);
+    let mut is_streamed = false;
+    let shown = |error: Error| format!("{:?} {error}", error.kind());
+    let writer = Writer::new(to).options(&write);
+    let done = Reader::new(from)
+        .options(&read)
+        .convert_with(writer, |content, _| {
+            is_streamed = matches!(content, Content::Rows(_));
+            Ok(())
+        })
+        .map_err(shown)?;
+    let report: Report = done.report();
+    let counts = report.warnings.counts().iter().map(|(code, count)| (*code, *count)).collect();
+    let bytes = std::fs::read(to).unwrap();
+    assert_eq!(report.bytes_out, bytes.len() as u64);
+    Ok((bytes, counts, is_streamed))
+}
+
+/// Converts both ways; returns whether the little memory made it a stream.
+#[track_caller]
+fn same(folder: &Folder, from: &Path, name: &str, read: &ReadOptions, write: &WriteOptions) -> bool {
+    let whole = convert(from, &folder.join(&format!("whole-{name}")), PLENTY, read, write);
+    let parts = convert(from, &folder.join(&format!("parts-{name}")), LITTLE, read, write);
+    match (whole, parts) {
+        (Ok((whole, whole_warnings, false)), Ok((parts, part_warnings, is_streamed))) => {
+            assert!(whole == parts, "{name}: other bytes");
+            assert_eq!(whole_warnings, part_warnings, "{name}");
+            is_streamed
+        }
+        (Err(whole), Err(parts)) => {
+            assert_eq!(whole, parts.replace("parts-", "whole-"), "{name}");
+            false
+        }
+        (whole, parts) => panic!("{name}: {:?} but {:?}", whole.map(|it| it.1), parts.map(|it| it.1)),
+    }
+}
+
+/// Vertices with numbers of several types, and faces; `lengths` are those of their lists, over and over.
+fn mesh(rows: usize, lengths: &[usize]) -> Vec<Table> {
+    let column = |name: &str, values: Values| Column { name: name.into(), values, offsets: None };
+    let floats = |step: f32| Values::F32((0..rows).map(|row| (row as f32 * step).sin()).collect());
+    let columns = vec![
+        column("x", floats(0.1)),
+        column("y", floats(0.7)),
+        column("z", floats(1.3)),
+        column("red", Values::U8((0..rows).map(|row| row as u8).collect())),
+        column("time", Values::F64((0..rows).map(|row| row as f64 / 3.0).collect())),
+        column("mark", Values::I16((0..rows).map(|row| (row % 1000) as i16 - 500).collect())),
+    ];
+    let vertices = Table { name: "vertex".into(), row_count: rows, columns };
+    let (mut offsets, mut corners) = (vec![0], Vec::new());
+    for &length in lengths.iter().cycle().take(rows) {
+        let first = 7 * corners.len();
+        corners.extend((first..first + length).map(|corner| (corner % rows) as u32));
+        offsets.push(corners.len() as u32);
+    }
+    let lists =
+        Column { name: "vertex_indices".into(), values: Values::U32(corners.into()), offsets: Some(offsets.into()) };
+    let flags = column("flags", Values::U8((0..rows).map(|row| row as u8 / 2).collect()));
+    let faces = Table { name: "face".into(), row_count: rows, columns: vec![lists, flags] };
+    vec![vertices, faces]
+}
+
+fn write_mesh(folder: &Folder, name: &str, tables: &[Table], encoding: PlyEncoding) -> std::path::PathBuf {
+    let path = folder.join(name);
+    let mut options = WriteOptions::default();
+    options.ply.encoding = encoding;
+    let remarks = [vec!["by a test".to_owned()], vec!["scanner 7".to_owned()]];
+    Writer::new(&path).options(&options).tables_with(tables, &remarks[0], &remarks[1]).unwrap();
+    path
+}
+
+#[test]
+fn every_target_has_the_same_bytes() {
+    let folder = Folder::new("streaming-targets").unwrap();
+    for (number, lengths) in [&[3][..], &[3, 4, 5, 0]].into_iter().enumerate() {
+        let from = write_mesh(&folder, &format!("{number}.ply"), &mesh(40_000, lengths), PlyEncoding::LittleEndian);
+        for encoding in [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian] {
+            let mut write = WriteOptions::default();
+            write.ply.encoding = encoding;
+            assert!(same(&folder, &from, "a.ply", &ReadOptions::default(), &write), "{encoding:?} {lengths:?}");
+        }
+        for name in ["a.csv", "a.tsv", "a.txt", "a.npy", "a.csv.zst"] {
+            assert!(
+                same(&folder, &from, name, &ReadOptions::default(), &WriteOptions::default()),
+                "{name} {lengths:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn elements_columns_and_codecs_are_those_asked_for() {
+    let folder = Folder::new("streaming-options").unwrap();
+    let from = write_mesh(&folder, "in.ply", &mesh(40_000, &[3]), PlyEncoding::BigEndian);
+    let mut read = ReadOptions::default();
+    read.table.element = Some("vertex".into());
+    read.table.columns = Some(vec![ColumnName::Name("mark".into()), ColumnName::Index(0)]);
+    let write = WriteOptions::default();
+    for name in ["a.ply", "a.csv", "a.npy"] {
+        assert!(same(&folder, &from, name, &read, &write), "{name}");
+    }
+    read.table.columns = Some(vec![ColumnName::Name("missing".into())]);
+    assert!(!same(&folder, &from, "a.csv", &read, &write));
+    read.table = polyhaul::options::TableReadOptions::default();
+    read.table.element = Some("face".into());
+    // Lists cannot be rows of numbers.
+    assert!(!same(&folder, &from, "a.csv", &read, &write));
+    read.table.columns = Some(vec![ColumnName::Name("flags".into())]);
+    assert!(same(&folder, &from, "a.csv", &read, &write));
+    let packed = write.clone().with_compression(Compression::By(Codec::Gzip, None));
+    assert!(same(&folder, &from, "a.ply", &ReadOptions::default(), &packed));
+}
+
+#[test]
+fn what_is_unusual_is_read_as_a_whole() {
+    let folder = Folder::new("streaming-unusual").unwrap();
+    let (read, write) = (ReadOptions::default(), WriteOptions::default());
+    // A list that is longer than the type that the first ones need can count.
+    let mut tables = mesh(40_000, &[3]);
+    tables[1] = mesh(40_000, &[3; 39_999].into_iter().chain([300]).collect::<Vec<_>>()).remove(1);
+    let longer = write_mesh(&folder, "longer.ply", &tables, PlyEncoding::LittleEndian);
+    assert!(!same(&folder, &longer, "a.ply", &read, &write));
+
+    let good = std::fs::read(write_mesh(&folder, "good.ply", &mesh(40_000, &[3]), PlyEncoding::LittleEndian)).unwrap();
+    let cut = folder.file("cut.ply", &good[..good.len() - 9]).unwrap();
+    assert!(!same(&folder, &cut, "a.ply", &read, &write));
+    let more = folder.file("more.ply", [&good[..], b"more"].concat()).unwrap();
+    assert!(!same(&folder, &more, "a.ply", &read, &write));
+    assert!(!same(&folder, &more, "a.ply", &read.clone().with_on_error(OnError::Warn), &write));
+    assert!(!same(&folder, &more, "a.ply", &read.clone().with_strict(true), &write));
+    // Nobody sees a file that was begun.
+    assert!(folder.names().iter().all(|name| !name.contains("tmp")), "{:?}", folder.names());
+}
+
+#[test]
+fn an_error_of_the_caller_leaves_the_old_file() {
+    let folder = Folder::new("streaming-before").unwrap();
+    let from = write_mesh(&folder, "in.ply", &mesh(40_000, &[3]), PlyEncoding::LittleEndian);
+    let to = folder.file("out.csv", "old").unwrap();
+    let mut read = ReadOptions::default();
+    read.run.memory_limit = LITTLE;
+    let refused = Reader::new(&from)
+        .options(&read)
+        .convert_with(Writer::new(&to).format(Format::Csv), |_, _| Err(Error::cancelled()))
+        .unwrap_err();
+    assert_eq!(refused.kind(), Error::cancelled().kind());
+    assert_eq!(folder.text("out.csv"), "old");
+    assert_eq!(folder.names().len(), 2);
+}

@@ -1,0 +1,46 @@
+//! Systems where arrays stay in memory.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io;
+use std::path::Path;
+
+#[derive(Debug)]
+pub struct Spill;
+
+impl Spill {
+    pub fn begin(_folder: &Path, _memory: u64) -> io::Result<Option<Spill>> {
+        Ok(None)
+    }
+
+    pub fn peak_bytes(&self) -> u64 {
+        0
+    }
+
+    pub fn is_disk_full(&self) -> bool {
+        false
+    }
+}
+
+/// Nothing is.
+pub fn is_large(_bytes: usize) -> bool {
+    false
+}
+
+pub fn alloc(layout: Layout, _zeroed: bool) -> *mut u8 {
+    // SAFETY: never called with a layout of size 0, since nothing is large.
+    unsafe { System.alloc_zeroed(layout) }
+}
+
+/// # Safety
+/// As for [`GlobalAlloc::dealloc`].
+pub unsafe fn dealloc(start: *mut u8, layout: Layout) {
+    // SAFETY: the caller's contract.
+    unsafe { System.dealloc(start, layout) }
+}
+
+/// # Safety
+/// As for [`GlobalAlloc::realloc`].
+pub unsafe fn realloc(start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+    // SAFETY: the caller's contract.
+    unsafe { System.realloc(start, layout, bytes) }
+}
