@@ -27,7 +27,12 @@ mod streams;
 mod tables;
 mod textures;
 
+use polyhaul_spill::SpillAllocator;
 use pyo3::prelude::*;
+
+/// Lets conversions move arrays to disk that do not fit in memory.
+#[global_allocator]
+static ALLOCATOR: SpillAllocator = SpillAllocator;
 
 /// Native code of polyhaul. Use the package `polyhaul`; this module may change at any time.
 #[pymodule]

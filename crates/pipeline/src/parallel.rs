@@ -32,6 +32,7 @@ pub fn for_each_item<I, S>(
         let mut scratch = scratch();
         while let Some(item) = next() {
             work(&mut scratch, item);
+            polyhaul_spill::relieve();
         }
     });
 }

@@ -214,6 +214,7 @@ impl<J: Job> Shared<'_, J> {
     fn work(&self, Ready { stage, place, number, mut slot }: Ready<J::Slot>) {
         let span = trace::step(None, self.job.phase(stage), number);
         let result = self.job.work(stage, &mut slot);
+        polyhaul_spill::relieve();
         drop(span);
         let mut line = self.lock();
         line.busy -= 1;

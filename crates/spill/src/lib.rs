@@ -23,6 +23,12 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
 use std::path::Path;
 
+/// Keeps the process below the limit of a [`Spill`]: to be called between pieces of work of about a millisecond or less.
+/// Without a `Spill` it does nothing.
+pub fn relieve() {
+    system::relieve();
+}
+
 /// The system's allocator, except for large arrays while a [`Spill`] exists.
 ///
 /// ```
@@ -49,7 +55,7 @@ pub struct SpillAllocator;
 pub struct Spill(system::Spill);
 
 impl Spill {
-    /// Moves large arrays to files in `folder` once they would not fit into `memory` bytes. `None` on systems that
+    /// Moves large arrays to files in `folder` once the process would grow by more than `memory` bytes. `None` on systems that
     /// cannot, and in programs without the allocator.
     ///
     /// # Errors

@@ -44,3 +44,5 @@ pub unsafe fn realloc(start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
     // SAFETY: the caller's contract.
     unsafe { System.realloc(start, layout, bytes) }
 }
+
+pub fn relieve() {}

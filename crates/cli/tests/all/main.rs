@@ -6,6 +6,7 @@ mod compressed;
 mod images;
 mod limits;
 mod many;
+mod memory;
 mod names;
 mod pbrt;
 mod ply;

@@ -30,6 +30,17 @@ static FOLDER: AtomicI32 = AtomicI32::new(-1);
 static IS_DISK_FULL: AtomicBool = AtomicBool::new(false);
 static ARRAYS: Mutex<Arrays> = Mutex::new(Arrays::new());
 
+pub use warden::relieve;
+
+/// Whether there is a `Spill`.
+fn is_active() -> bool {
+    FOLDER.load(Relaxed) >= 0
+}
+
+fn try_mapped() -> Option<MutexGuard<'static, Arrays>> {
+    ARRAYS.try_lock().ok()
+}
+
 fn mapped() -> MutexGuard<'static, Arrays> {
     ARRAYS.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use super::{BIG, blender};
 use crate::common::{BROKEN, Folder, Ran, SOUND, run, run_with};
 use serde_json::Value;
 
-const SHARED: [&str; 12] = [
+const SHARED: [&str; 13] = [
     "command",
     "bytes_in",
     "plain_bytes_in",
@@ -14,6 +14,7 @@ const SHARED: [&str; 12] = [
     "seconds",
     "phases",
     "peak_bytes",
+    "spilled_bytes",
     "threads",
     "warnings",
     "verdict",
