@@ -217,7 +217,8 @@ def convert(
     """Reads a scene and writes it, without creating Python objects for it.
 
     The arguments are those of :func:`read` and :func:`write`; ``strict`` is for both, and ``progress`` goes from 0 to
-    the end twice.
+    the end twice. ``memory_limit`` is the memory of the whole conversion: on Linux, what does not fit is moved to
+    temporary files beside the target. Without it, the arrays stay in memory.
 
     Returns:
         The report of both, with the warnings of both.

@@ -115,6 +115,8 @@ class Report:
     phases: Mapping[str, float]
     #: What was repaired, skipped or is missing.
     warnings: Warnings
+    #: Of a conversion with ``memory_limit``, the bytes of arrays that were moved to disk because they did not fit (Linux).
+    spilled_bytes: int = 0
     #: Of a preview, the seconds until a whole picture was in memory, with a sample for each pixel at least.
     first_pixel: float | None = None
 
@@ -144,6 +146,7 @@ def report_from_plain(plain: Mapping[str, Any]) -> Report:
         threads=plain["threads"],
         phases=plain["phases"],
         warnings=Warnings(kept, plain["counts"]),
+        spilled_bytes=plain["spilled_bytes"],
         first_pixel=plain["first_pixel"],
     )
 

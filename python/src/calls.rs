@@ -98,14 +98,17 @@ pub(crate) fn convert<'py>(
     target: Target,
     writing: Write,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let total_memory = options.memory_limit();
     let mut writing = writing.options()?;
     let done = reading(py, source, options, progress, move |job, input, options| {
         job.rule(&mut writing.run);
         let (output, is_file) = target.open(job);
         // While it only reads, it can be abandoned.
         let before = |_: Content<'_>, _: &Report| if is_file { job.hold() } else { Ok(()) };
+        let mut options = options.clone();
+        options.run.total_memory = total_memory;
         let report = polyhaul::Reader::new(input)
-            .options(options)
+            .options(&options)
             .convert_with(polyhaul::Writer::new(output).options(&writing), before)?
             .report();
         job.complete(report.bytes_out);

@@ -187,6 +187,11 @@ impl Run {
 }
 
 impl Read {
+    /// The memory limit, if one was given.
+    pub(crate) fn memory_limit(&self) -> Option<u64> {
+        self.run.memory_limit
+    }
+
     /// In the library's form, without the resolver, which needs a job.
     pub(crate) fn options(&self) -> PyResult<ReadOptions> {
         let [

@@ -30,6 +30,7 @@ pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
         let plain = |it: &Moved| (it.format, it.codec.map(|codec| codec.to_string()), it.bytes, it.plain_bytes);
         fields.set_item(name, list.iter().map(plain).collect::<Vec<_>>())?;
     }
+    fields.set_item("spilled_bytes", report.spilled_bytes)?;
     fields.set_item("threads", report.threads)?;
     fields.set_item("first_pixel", report.first_pixel.map(|time| time.as_secs_f64()))?;
     fields.set_item("phases", phases)?;
