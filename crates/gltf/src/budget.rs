@@ -39,11 +39,6 @@ impl Budget {
     pub(crate) fn charge_each(&mut self, count: usize, bytes: usize) -> Result<()> {
         self.charge((count as u64).saturating_mul(bytes as u64))
     }
-
-    /// The bytes that were read until now.
-    pub(crate) fn used(&self) -> u64 {
-        self.used
-    }
 }
 
 #[cfg(test)]

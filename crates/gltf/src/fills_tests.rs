@@ -1,0 +1,1 @@
+//! Tests of reading many accessors at once.
