@@ -8,9 +8,13 @@ use crate::buffers::{Buffers, Home};
 use crate::document::{Accessor, Document, component};
 use crate::fills::{Fill, FillJob};
 use crate::log::{Log, malformed, over_limit};
-use polyhaul_model::error::Result;
+use crate::meshopt::MeshoptView;
+use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::limits::Limits;
+use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 
 /// The type of a component.
@@ -109,6 +113,8 @@ pub(crate) struct Values<'a, 'f> {
     size: Option<u64>,
     /// How many bytes were read.
     done: AtomicU64,
+    /// The compressed views that are needed, and are not decoded yet.
+    compressed: BTreeMap<usize, MeshoptView>,
     /// The most threads that worked.
     pub(crate) threads: usize,
 }
@@ -119,7 +125,7 @@ pub(crate) const ANY: &[usize] = &[1, 2, 3, 4];
 impl<'a, 'f> Values<'a, 'f> {
     pub(crate) fn new(document: &'a Document, buffers: Buffers<'a, 'f>, limits: Limits, run: &'a RunOptions) -> Self {
         let (budget, done) = (Budget::new(&limits), AtomicU64::new(0));
-        Values { document, budget, limits, buffers, run, size: None, done, threads: 1 }
+        Values { document, budget, limits, buffers, run, size: None, done, compressed: BTreeMap::new(), threads: 1 }
     }
 
     /// The same, for a file of this size.
@@ -195,8 +201,8 @@ impl<'a, 'f> Values<'a, 'f> {
             let excess = format!("{end} of {} bytes", view.byte_length);
             return Err(malformed(format!("{path}: byteOffset + byteLength exceeds bufferViews[{index}] ({excess})")));
         }
-        let home = self.open_view(index)?;
-        let start = view.byte_offset + offset;
+        let (home, begin) = self.open_view(index)?;
+        let start = begin + offset;
         let alignment = component.bytes() as u64;
         if !start.is_multiple_of(alignment) || !stride.is_multiple_of(alignment) {
             log.note("misaligned-accessor", format!("{path} is not aligned to {alignment} bytes"))?;
@@ -204,25 +210,39 @@ impl<'a, 'f> Values<'a, 'f> {
         Ok(Span { home, start, stride: stride as usize, count })
     }
 
-    /// Opens the buffer of a view that lies in it.
-    fn open_view(&mut self, index: usize) -> Result<Home> {
+    /// Opens the buffer of a view that lies in it; returns where its content begins.
+    fn open_view(&mut self, index: usize) -> Result<(Home, u64)> {
         let view = &self.document.buffer_views[index];
-        let buffer = view.buffer.unwrap_or(usize::MAX);
-        let Some(owner) = self.document.buffers.get(buffer) else {
-            return Err(malformed(match view.buffer {
+        if let Some(own) = MeshoptView::of(view, index)? {
+            if !self.compressed.contains_key(&index) {
+                self.open_range(index, Some(own.buffer), own.offset, own.len)?;
+                self.budget.charge_decoded(own.content_bytes() as u64)?;
+                self.compressed.insert(index, own);
+            }
+            return Ok((Home::View(index), 0));
+        }
+        let buffer = self.open_range(index, view.buffer, view.byte_offset, view.byte_length)?;
+        Ok((Home::Buffer(buffer), view.byte_offset))
+    }
+
+    /// Opens a buffer that has these bytes of a view.
+    fn open_range(&mut self, index: usize, buffer: Option<usize>, offset: u64, len: u64) -> Result<usize> {
+        let number = buffer.unwrap_or(usize::MAX);
+        let Some(owner) = self.document.buffers.get(number) else {
+            return Err(malformed(match buffer {
                 Some(buffer) => format!("bufferViews[{index}]: buffers[{buffer}] does not exist"),
                 None => format!("bufferViews[{index}] has no buffer"),
             }));
         };
-        let end = u128::from(view.byte_offset) + u128::from(view.byte_length);
+        let end = u128::from(offset) + u128::from(len);
         if end > u128::from(owner.byte_length) {
             let excess = format!("{end} of {} bytes", owner.byte_length);
-            let message = format!("bufferViews[{index}]: byteOffset + byteLength exceeds buffers[{buffer}] ({excess})");
+            let message = format!("bufferViews[{index}]: byteOffset + byteLength exceeds buffers[{number}] ({excess})");
             return Err(malformed(message));
         }
-        let added = self.buffers.open(buffer)?;
+        let added = self.buffers.open(number)?;
         self.budget.add(added);
-        Ok(Home::Buffer(buffer))
+        Ok(number)
     }
 
     fn sparse(&mut self, layout: &Layout, accessor: &Accessor, log: &mut Log) -> Result<Option<SparseSpan>> {
@@ -248,8 +268,43 @@ impl<'a, 'f> Values<'a, 'f> {
 
     /// Reads the values of many accessors into their places, with the threads of the job.
     pub(crate) fn fill(&mut self, fills: &mut [Fill<'_>]) -> Result<()> {
+        self.decode()?;
         let job = FillJob { buffers: &self.buffers.opened, run: self.run, size: self.size, done: &self.done };
         self.threads = self.threads.max(job.fill(fills)?);
+        Ok(())
+    }
+
+    /// Decodes the compressed views that are needed.
+    fn decode(&mut self) -> Result<()> {
+        let mut views = Vec::new();
+        for (index, view) in std::mem::take(&mut self.compressed) {
+            if self.buffers.opened.views.contains_key(&index) {
+                continue;
+            }
+            let bytes = zeroed(view.len as usize, "a compressed view")?;
+            try_push(&mut views, (index, view, bytes), "views")?;
+        }
+        let mut fills = Vec::new();
+        for (_, view, bytes) in &mut views {
+            let span = Span { home: Home::Buffer(view.buffer), start: view.offset, stride: 1, count: bytes.len() };
+            try_push(&mut fills, Fill::bytes(span, bytes), "views")?;
+        }
+        let job = FillJob { buffers: &self.buffers.opened, run: self.run, size: self.size, done: &self.done };
+        job.fill(&mut fills)?;
+        drop(fills);
+        let threads = self.run.worker_threads().min(views.len()).max(1);
+        try_for_each_item(
+            threads,
+            &self.run.cancel,
+            views.iter_mut(),
+            || (),
+            |(), (index, view, bytes)| {
+                *bytes = view.decode(bytes, *index)?;
+                Ok(())
+            },
+        )?;
+        self.threads = self.threads.max(threads);
+        self.buffers.opened.views.extend(views.into_iter().map(|(index, _, bytes)| (index, bytes)));
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ const BATCHES_PER_THREAD: usize = 4;
 
 /// Values to read, and their place.
 pub(crate) struct Fill<'m> {
-    /// `None` if they are in no file.
+    /// `None` if they are in no file, or bytes.
     layout: Option<Layout>,
     place: Place<'m>,
     /// See [`Fill::floats`] and [`Fill::indices`].
@@ -53,6 +53,10 @@ enum Place<'m> {
         first: u32,
         step: u32,
     },
+    Bytes {
+        values: &'m mut [u8],
+        span: Span,
+    },
 }
 
 impl<'m> Fill<'m> {
@@ -74,6 +78,11 @@ impl<'m> Fill<'m> {
     /// `first`, `first + step` and so on.
     pub(crate) fn steps(values: &'m mut [u32], first: u32, step: u32) -> Fill<'m> {
         Fill { layout: None, place: Place::Steps { values, first, step }, found: None }
+    }
+
+    /// Bytes as they are.
+    pub(crate) fn bytes(span: Span, values: &'m mut [u8]) -> Fill<'m> {
+        Fill { layout: None, place: Place::Bytes { values, span }, found: None }
     }
 
     /// Cuts it into pieces.
@@ -99,7 +108,7 @@ impl<'m> Fill<'m> {
                     add(number, values.len(), Place::Indices { values, base: *base })?;
                 }
             }
-            Place::Steps { .. } => {}
+            Place::Steps { .. } | Place::Bytes { .. } => {}
         }
         Ok(())
     }
@@ -128,6 +137,15 @@ impl<'m> Fill<'m> {
                     let span = Span { home: Home::Nowhere, start, stride: size, count };
                     let first = first.wrapping_add(step.wrapping_mul((number * PIECE_BYTES / size) as u32));
                     let place = Place::Steps { values, first, step: *step };
+                    try_push(pieces, Piece { span, form, place, found: None }, "values")?;
+                }
+            }
+            Place::Bytes { values, span } => {
+                let form = Form { component: Component::U8, is_normalized: false, width: 1 };
+                for (number, values) in values.chunks_mut(PIECE_BYTES).enumerate() {
+                    let start = span.start + (number * PIECE_BYTES) as u64;
+                    let span = Span { start, count: values.len(), ..*span };
+                    let place = Place::Bytes { values, span };
                     try_push(pieces, Piece { span, form, place, found: None }, "values")?;
                 }
             }
@@ -174,6 +192,9 @@ impl Piece<'_> {
                 if let (Some(end), Some(most)) = (self.found, most) {
                     end.fetch_max(u64::from(most) + 1, Relaxed);
                 }
+            }
+            Place::Bytes { values, .. } => {
+                values.iter_mut().zip(bytes).for_each(|(value, byte)| *value = *byte);
             }
             Place::Steps { values, first, step } => {
                 for (value, number) in values.iter_mut().zip(0_u32..) {
@@ -326,7 +347,7 @@ impl Change {
                     end.store(u64::from(most) + 1, Relaxed);
                 }
             }
-            Place::Steps { .. } => {}
+            Place::Steps { .. } | Place::Bytes { .. } => {}
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ mod looks;
 mod losses;
 mod materials;
 mod meshes;
+mod meshopt;
 mod options;
 mod pages;
 mod plan;
