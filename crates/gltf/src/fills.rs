@@ -316,9 +316,10 @@ impl Change {
         let places = Layout { component: sparse.index, width: 1, ..part(sparse.indices) };
         let values = part(sparse.values);
         try_push(reads, Fill::indices(&places, &mut self.places, 0, None), "sparse values")?;
-        let fill = match self.floats.is_empty() {
-            true => Fill::indices(&values, &mut self.indices, 0, None),
-            false => Fill::floats(&values, &mut self.floats, self.shape, None),
+        let fill = if self.floats.is_empty() {
+            Fill::indices(&values, &mut self.indices, 0, None)
+        } else {
+            Fill::floats(&values, &mut self.floats, self.shape, None)
         };
         try_push(reads, fill, "sparse values")
     }
