@@ -1,7 +1,7 @@
 //! Typed values in buffers: what an accessor says, checked.
 //!
-//! Every offset, stride and count is checked against the buffer, and every value charged to the budget, before a byte is
-//! read or a value allocated. The values are read in `fills`. What they mean is not known here.
+//! Every offset, stride and count is checked against the buffer, and every value charged to the budget, before a byte
+//! is read or a value allocated. The values are read in `fills`. What they mean is not known here.
 
 use crate::budget::Budget;
 use crate::buffers::{Buffers, Home};
@@ -133,8 +133,8 @@ impl<'a, 'f> Values<'a, 'f> {
         Values { size, ..self }
     }
 
-    /// Checks an accessor that `user` refers to, whose elements have one of `widths` components, and charges its values,
-    /// which can be read once.
+    /// Checks an accessor that `user` refers to, whose elements have one of `widths` components, and charges its
+    /// values, which can be read once.
     pub(crate) fn layout(&mut self, index: usize, user: &str, widths: &[usize], log: &mut Log) -> Result<Layout> {
         let document = self.document;
         let accessor = document.accessors.get(index);

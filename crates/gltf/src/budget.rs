@@ -1,8 +1,8 @@
 //! A bound on what a file makes of its bytes: a few bytes of JSON can ask for the same values again and again.
 //!
 //! Every value that is read is charged. Each byte of the buffers is free once; beyond this, twice the buffers or
-//! [`Limits::included_bytes`] may be read again, or be made of nothing. Compressed views may become 16 times the buffers,
-//! or that limit. So time and memory grow with the file alone.
+//! [`Limits::included_bytes`] may be read again, or be made of nothing. Compressed views may become 16 times the
+//! buffers, or that limit. So time and memory grow with the file alone.
 
 use crate::log::over_limit;
 use polyhaul_model::error::Result;

@@ -11,8 +11,9 @@
 //! - Objects of nodes and meshes without a name have none.
 //! - Values are read even if they are not aligned, with a warning.
 //!
-//! The parts: `chunks`, `json`, `buffers`, `accessors` (values), `meshes`, `streams`, `primitives`, `hierarchy`,
-//! `instances`, `materials`. Nothing here opens a file.
+//! The parts: `chunks`, `json`, `buffers`, `meshopt` (compressed views), `accessors` (checked), `fills` and `convert`
+//! (their values), `meshes`, `streams`, `primitives`, `hierarchy`, `instances`, `materials`. Everything is checked
+//! before any value is read; then all are read in parallel. Nothing here opens a file.
 
 use crate::accessors::Values;
 use crate::buffers::{Buffers, OpenFile};
