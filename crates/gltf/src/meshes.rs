@@ -67,18 +67,19 @@ impl<'a> MeshReader<'_, 'a, '_> {
     /// Reads some meshes.
     pub(crate) fn read(&mut self, wanted: &[usize]) -> Result<Vec<FoundMesh>> {
         let (mut drafts, mut found) = (Vec::new(), Vec::new());
+        drafts.try_reserve_exact(wanted.len()).map_err(|_| Error::memory("meshes"))?;
+        found.try_reserve_exact(wanted.len()).map_err(|_| Error::memory("meshes"))?;
         for &index in wanted {
             let gltf = self.values.document.meshes.get(index);
             let gltf = gltf.ok_or_else(|| malformed(format!("meshes[{index}] does not exist")))?;
-            let draft = self.plan(gltf, index)?.draft(self.most_elements())?;
-            try_push(&mut drafts, draft, "meshes")?;
+            drafts.push(self.plan(gltf, index)?.draft(self.most_elements())?);
         }
         let mut fills = Vec::new();
         drafts.iter_mut().try_for_each(|draft| draft.add_fills(&mut fills))?;
         self.values.fill(&mut fills)?;
         drop(fills);
         for draft in drafts {
-            try_push(&mut found, self.finish(draft)?, "meshes")?;
+            found.push(self.finish(draft)?);
         }
         Ok(found)
     }

@@ -34,6 +34,9 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
 use serde_json::Value;
 
+/// How many meshes are read together: enough to keep all threads busy, few enough that their plans stay in the cache.
+const MESHES_AT_ONCE: usize = 512;
+
 /// The result of reading.
 #[derive(Debug)]
 pub struct GltfFound {
@@ -195,10 +198,13 @@ impl SceneBuilder<'_, '_, '_> {
         wanted.extend((0..count).filter(|&index| is_used[index]));
         self.indices.try_reserve_exact(count)?;
         self.indices.resize_with(count, || None);
-        let found = MeshReader { values: &mut self.values, log: self.log }.read(&wanted)?;
-        for (&index, FoundMesh { mesh, slots }) in wanted.iter().zip(found) {
-            self.indices[index] = Some(UsedMesh { index: self.scene.meshes.len(), slots });
-            try_push(&mut self.scene.meshes, mesh, "meshes")?;
+        self.scene.meshes.try_reserve_exact(wanted.len()).map_err(|_| Error::memory("meshes"))?;
+        for some in wanted.chunks(MESHES_AT_ONCE) {
+            let found = MeshReader { values: &mut self.values, log: self.log }.read(some)?;
+            for (&index, FoundMesh { mesh, slots }) in some.iter().zip(found) {
+                self.indices[index] = Some(UsedMesh { index: self.scene.meshes.len(), slots });
+                self.scene.meshes.push(mesh);
+            }
         }
         let lost = (count - wanted.len()) as u64;
         self.log.lose("left-out-meshes", lost, || format!("{lost} meshes are not in the default scene"))
