@@ -1,15 +1,21 @@
-//! Typed values out of buffers: what an accessor says, checked, and its values as floats or indices.
+//! Typed values in buffers: what an accessor says, checked.
 //!
-//! Every offset, stride and count is checked against the buffer before a byte is read or a value allocated. Components
-//! of all types are read, tight or with a stride, sparse or of zeros only. What the values mean is not known here.
+//! Every offset, stride and count is checked against the buffer, and every value charged to the budget, before a byte
+//! is read or a value allocated. The values are read in `fills`. What they mean is not known here.
 
 use crate::budget::Budget;
-use crate::buffers::{Buffers, PIECE_BYTES};
+use crate::buffers::{Buffers, Home};
 use crate::document::{Accessor, Document, component};
+use crate::fills::{Fill, FillJob};
 use crate::log::{Log, malformed, over_limit};
-use polyhaul_model::error::{Error, Result};
+use crate::meshopt::MeshoptView;
+use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::limits::Limits;
-use polyhaul_pipeline::options::Cancel;
+use polyhaul_pipeline::arrays::zeroed;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
 
 /// The type of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,26 +50,26 @@ impl Component {
     }
 
     /// Whether it can be an index.
-    fn is_index(self) -> bool {
+    pub(crate) fn is_index(self) -> bool {
         matches!(self, Component::U8 | Component::U16 | Component::U32)
     }
 }
 
 /// Elements in a buffer, all of which it has.
 #[derive(Clone, Copy, Debug)]
-struct Span {
-    buffer: usize,
-    start: u64,
-    stride: usize,
-    count: usize,
+pub(crate) struct Span {
+    pub(crate) home: Home,
+    pub(crate) start: u64,
+    pub(crate) stride: usize,
+    pub(crate) count: usize,
 }
 
 /// Elements that replace others.
 #[derive(Clone, Copy, Debug)]
-struct SparseSpan {
-    indices: Span,
-    index: Component,
-    values: Span,
+pub(crate) struct SparseSpan {
+    pub(crate) indices: Span,
+    pub(crate) index: Component,
+    pub(crate) values: Span,
 }
 
 /// An accessor that was checked.
@@ -76,12 +82,12 @@ pub(crate) struct Layout {
     pub(crate) width: usize,
     pub(crate) normalized: bool,
     /// `None` for zeros.
-    span: Option<Span>,
-    sparse: Option<SparseSpan>,
+    pub(crate) span: Option<Span>,
+    pub(crate) sparse: Option<SparseSpan>,
 }
 
 impl Layout {
-    fn element_bytes(&self) -> usize {
+    pub(crate) fn element_bytes(&self) -> usize {
         self.width * self.component.bytes()
     }
 
@@ -102,18 +108,33 @@ pub(crate) struct Values<'a, 'f> {
     pub(crate) budget: Budget,
     pub(crate) limits: Limits,
     buffers: Buffers<'a, 'f>,
-    cancel: &'a Cancel,
+    pub(crate) run: &'a RunOptions,
+    /// The size of the file, for progress.
+    size: Option<u64>,
+    /// How many bytes were read.
+    done: AtomicU64,
+    /// The compressed views that are needed, and are not decoded yet.
+    compressed: BTreeMap<usize, MeshoptView>,
+    /// The most threads that worked.
+    pub(crate) threads: usize,
 }
 
 /// Which components are allowed, for [`Values::layout`].
 pub(crate) const ANY: &[usize] = &[1, 2, 3, 4];
 
 impl<'a, 'f> Values<'a, 'f> {
-    pub(crate) fn new(document: &'a Document, buffers: Buffers<'a, 'f>, limits: Limits, cancel: &'a Cancel) -> Self {
-        Values { document, budget: Budget::new(&limits), limits, buffers, cancel }
+    pub(crate) fn new(document: &'a Document, buffers: Buffers<'a, 'f>, limits: Limits, run: &'a RunOptions) -> Self {
+        let (budget, done) = (Budget::new(&limits), AtomicU64::new(0));
+        Values { document, budget, limits, buffers, run, size: None, done, compressed: BTreeMap::new(), threads: 1 }
     }
 
-    /// Checks an accessor that `user` refers to, whose elements have one of `widths` components.
+    /// The same, for a file of this size.
+    pub(crate) fn sized(self, size: Option<u64>) -> Self {
+        Values { size, ..self }
+    }
+
+    /// Checks an accessor that `user` refers to, whose elements have one of `widths` components, and charges its
+    /// values, which can be read once.
     pub(crate) fn layout(&mut self, index: usize, user: &str, widths: &[usize], log: &mut Log) -> Result<Layout> {
         let document = self.document;
         let accessor = document.accessors.get(index);
@@ -138,6 +159,7 @@ impl<'a, 'f> Values<'a, 'f> {
             let path = format!("accessors[{index}]");
             let at = (&*path, view, accessor.byte_offset);
             layout.span = Some(self.span(at, count, layout.element_bytes(), component, log)?);
+            self.budget.charge_each(count, layout.element_bytes())?;
         } else {
             // Nothing else bounds their number, and room may be made for all values of a mesh at once.
             self.budget.charge_each(count, width * size_of::<f32>())?;
@@ -179,34 +201,48 @@ impl<'a, 'f> Values<'a, 'f> {
             let excess = format!("{end} of {} bytes", view.byte_length);
             return Err(malformed(format!("{path}: byteOffset + byteLength exceeds bufferViews[{index}] ({excess})")));
         }
-        let buffer = self.open_view(index)?;
-        let start = view.byte_offset + offset;
+        let (home, begin) = self.open_view(index)?;
+        let start = begin + offset;
         let alignment = component.bytes() as u64;
         if !start.is_multiple_of(alignment) || !stride.is_multiple_of(alignment) {
             log.note("misaligned-accessor", format!("{path} is not aligned to {alignment} bytes"))?;
         }
-        Ok(Span { buffer, start, stride: stride as usize, count })
+        Ok(Span { home, start, stride: stride as usize, count })
     }
 
-    /// Opens the buffer of a view that lies in it.
-    fn open_view(&mut self, index: usize) -> Result<usize> {
+    /// Opens the buffer of a view that lies in it; returns where its content begins.
+    fn open_view(&mut self, index: usize) -> Result<(Home, u64)> {
         let view = &self.document.buffer_views[index];
-        let buffer = view.buffer.unwrap_or(usize::MAX);
-        let Some(owner) = self.document.buffers.get(buffer) else {
-            return Err(malformed(match view.buffer {
+        if let Some(own) = MeshoptView::of(view, index)? {
+            if !self.compressed.contains_key(&index) {
+                self.open_range(index, Some(own.buffer), own.offset, own.len)?;
+                self.budget.charge_decoded(own.content_bytes() as u64)?;
+                self.compressed.insert(index, own);
+            }
+            return Ok((Home::View(index), 0));
+        }
+        let buffer = self.open_range(index, view.buffer, view.byte_offset, view.byte_length)?;
+        Ok((Home::Buffer(buffer), view.byte_offset))
+    }
+
+    /// Opens a buffer that has these bytes of a view.
+    fn open_range(&mut self, index: usize, buffer: Option<usize>, offset: u64, len: u64) -> Result<usize> {
+        let number = buffer.unwrap_or(usize::MAX);
+        let Some(owner) = self.document.buffers.get(number) else {
+            return Err(malformed(match buffer {
                 Some(buffer) => format!("bufferViews[{index}]: buffers[{buffer}] does not exist"),
                 None => format!("bufferViews[{index}] has no buffer"),
             }));
         };
-        let end = u128::from(view.byte_offset) + u128::from(view.byte_length);
+        let end = u128::from(offset) + u128::from(len);
         if end > u128::from(owner.byte_length) {
             let excess = format!("{end} of {} bytes", owner.byte_length);
-            let message = format!("bufferViews[{index}]: byteOffset + byteLength exceeds buffers[{buffer}] ({excess})");
+            let message = format!("bufferViews[{index}]: byteOffset + byteLength exceeds buffers[{number}] ({excess})");
             return Err(malformed(message));
         }
-        let added = self.buffers.open(buffer)?;
+        let added = self.buffers.open(number)?;
         self.budget.add(added);
-        Ok(buffer)
+        Ok(number)
     }
 
     fn sparse(&mut self, layout: &Layout, accessor: &Accessor, log: &mut Log) -> Result<Option<SparseSpan>> {
@@ -226,116 +262,49 @@ impl<'a, 'f> Values<'a, 'f> {
         let view = values.buffer_view.ok_or_else(missing)?;
         let at = (&*path, view, values.byte_offset);
         let values = self.span(at, count, layout.element_bytes(), layout.component, log)?;
+        self.budget.charge_each(count, index.bytes() + layout.element_bytes())?;
         Ok(Some(SparseSpan { indices, index, values }))
     }
 
-    /// Appends the elements as floats, normalized if the accessor says so; `finish` makes a value of each.
-    pub(crate) fn floats<const N: usize, T: Clone>(
-        &mut self,
-        layout: &Layout,
-        out: &mut Vec<T>,
-        finish: impl Fn([f32; N]) -> T,
-    ) -> Result<()> {
-        if layout.width != N {
-            return Err(malformed(format!("accessors[{}]: expected {N} components", layout.accessor)));
-        }
-        self.begin(layout, out)?;
-        let (first, kind) = (out.len(), (layout.component, layout.normalized));
-        match layout.span {
-            Some(span) => {
-                let element = layout.element_bytes();
-                self.each_piece(&span, element, |piece, count| {
-                    append_floats(kind, piece, (span.stride, count), out, &finish);
-                })?;
-            }
-            None => out.resize(first + layout.count, finish([0.0; N])),
-        }
-        let Some(sparse) = layout.sparse else { return Ok(()) };
-        let places = self.sparse_places(layout, &sparse)?;
-        let mut values = Vec::new();
-        values.try_reserve_exact(places.len())?;
-        let stride = sparse.values.stride;
-        self.each_piece(&sparse.values, layout.element_bytes(), |piece, count| {
-            append_floats(kind, piece, (stride, count), &mut values, &finish);
-        })?;
-        for (place, value) in places.into_iter().zip(values) {
-            out[first + place as usize] = value;
-        }
+    /// Reads the values of many accessors into their places, with the threads of the job.
+    pub(crate) fn fill(&mut self, fills: &mut [Fill<'_>]) -> Result<()> {
+        self.decode()?;
+        let job = FillJob { buffers: &self.buffers.opened, run: self.run, size: self.size, done: &self.done };
+        self.threads = self.threads.max(job.fill(fills)?);
         Ok(())
     }
 
-    /// Appends the elements as indices, each `base` more than in the file; returns the largest in the file.
-    pub(crate) fn indices(&mut self, layout: &Layout, base: u32, out: &mut Vec<u32>) -> Result<Option<u32>> {
-        if layout.width != 1 || !layout.component.is_index() {
-            let path = format!("accessors[{}]", layout.accessor);
-            return Err(malformed(format!("{path}: indices must be unsigned integers of type `SCALAR`")));
-        }
-        self.begin(layout, out)?;
-        let (first, element) = (out.len(), layout.element_bytes());
-        match layout.span {
-            Some(span) => self.each_piece(&span, element, |piece, count| {
-                append_indices(layout.component, piece, (span.stride, count), out);
-            })?,
-            None => out.resize(first + layout.count, 0),
-        }
-        if let Some(sparse) = layout.sparse {
-            let places = self.sparse_places(layout, &sparse)?;
-            let mut values = Vec::new();
-            values.try_reserve_exact(places.len())?;
-            self.each_piece(&sparse.values, element, |piece, count| {
-                append_indices(layout.component, piece, (sparse.values.stride, count), &mut values);
-            })?;
-            for (place, value) in places.into_iter().zip(values) {
-                out[first + place as usize] = value;
+    /// Decodes the compressed views that are needed.
+    fn decode(&mut self) -> Result<()> {
+        let mut views = Vec::new();
+        for (index, view) in std::mem::take(&mut self.compressed) {
+            if self.buffers.opened.views.contains_key(&index) {
+                continue;
             }
+            let bytes = zeroed(view.len as usize, "a compressed view")?;
+            try_push(&mut views, (index, view, bytes), "views")?;
         }
-        let most = out[first..].iter().copied().max();
-        out[first..].iter_mut().for_each(|index| *index = index.wrapping_add(base));
-        Ok(most)
-    }
-
-    /// Charges the elements and makes room for them.
-    fn begin<T>(&mut self, layout: &Layout, out: &mut Vec<T>) -> Result<()> {
-        if self.cancel.is_cancelled() {
-            return Err(Error::cancelled());
+        let mut fills = Vec::new();
+        for (_, view, bytes) in &mut views {
+            let span = Span { home: Home::Buffer(view.buffer), start: view.offset, stride: 1, count: bytes.len() };
+            try_push(&mut fills, Fill::bytes(span, bytes), "views")?;
         }
-        if !layout.is_zero() {
-            self.budget.charge_each(layout.count, layout.element_bytes())?;
-        }
-        out.try_reserve(layout.count).map_err(|_| Error::memory("values of an accessor"))
-    }
-
-    /// The elements that are replaced, in ascending order.
-    fn sparse_places(&mut self, layout: &Layout, sparse: &SparseSpan) -> Result<Vec<u32>> {
-        let SparseSpan { indices, index, values } = sparse;
-        self.budget.charge_each(indices.count, index.bytes())?;
-        self.budget.charge_each(values.count, layout.element_bytes())?;
-        let mut places = Vec::new();
-        places.try_reserve_exact(indices.count).map_err(|_| Error::memory("indices of an accessor"))?;
-        self.each_piece(indices, index.bytes(), |piece, count| {
-            append_indices(*index, piece, (indices.stride, count), &mut places);
-        })?;
-        let is_ascending = places.is_sorted_by(|a, b| a < b);
-        if is_ascending && places.last().is_none_or(|&last| (last as usize) < layout.count) {
-            return Ok(places);
-        }
-        let path = format!("accessors[{}].sparse.indices", layout.accessor);
-        Err(malformed(format!("{path} are not ascending, or not below {}", layout.count)))
-    }
-
-    /// Calls `take` with the bytes of a few elements at a time, and how many they are.
-    fn each_piece(&mut self, span: &Span, element: usize, mut take: impl FnMut(&[u8], usize)) -> Result<()> {
-        let most = ((PIECE_BYTES - element) / span.stride + 1).max(1);
-        let mut done = 0;
-        while done < span.count {
-            if self.cancel.is_cancelled() {
-                return Err(Error::cancelled());
-            }
-            let count = most.min(span.count - done);
-            let start = span.start + done as u64 * span.stride as u64;
-            take(self.buffers.piece(span.buffer, start, (count - 1) * span.stride + element)?, count);
-            done += count;
-        }
+        let job = FillJob { buffers: &self.buffers.opened, run: self.run, size: self.size, done: &self.done };
+        job.fill(&mut fills)?;
+        drop(fills);
+        let threads = self.run.worker_threads().min(views.len()).max(1);
+        try_for_each_item(
+            threads,
+            &self.run.cancel,
+            views.iter_mut(),
+            || (),
+            |(), (index, view, bytes)| {
+                *bytes = view.decode(bytes, *index)?;
+                Ok(())
+            },
+        )?;
+        self.threads = self.threads.max(threads);
+        self.buffers.opened.views.extend(views.into_iter().map(|(index, _, bytes)| (index, bytes)));
         Ok(())
     }
 }
@@ -354,62 +323,6 @@ pub(crate) fn width(kind: &str) -> Option<usize> {
 /// The type as messages show it.
 fn shown_kind(accessor: &Accessor) -> String {
     polyhaul_model::names::shown(&accessor.kind).into_owned()
-}
-
-/// Appends values made of `B` bytes for each component of elements of `N` components.
-#[inline(always)]
-fn append<const B: usize, const N: usize, V, T>(
-    piece: &[u8],
-    (stride, count): (usize, usize),
-    out: &mut Vec<T>,
-    number: impl Fn([u8; B]) -> V,
-    finish: impl Fn([V; N]) -> T,
-) {
-    let element = |bytes: &[u8]| {
-        let (components, _) = bytes.as_chunks::<B>();
-        finish(std::array::from_fn(|at| number(components[at])))
-    };
-    if stride == N * B {
-        out.extend(piece.chunks_exact(N * B).map(element));
-    } else {
-        out.extend((0..count).map(|at| element(&piece[at * stride..][..N * B])));
-    }
-}
-
-/// Appends elements as floats. Source: the table of normalized integers in section 3.6.2.2.
-fn append_floats<const N: usize, T>(
-    kind: (Component, bool),
-    piece: &[u8],
-    size: (usize, usize),
-    out: &mut Vec<T>,
-    finish: impl Fn([f32; N]) -> T,
-) {
-    let i8 = |[byte]: [u8; 1]| f32::from(byte as i8);
-    let u8 = |[byte]: [u8; 1]| f32::from(byte);
-    let i16 = |bytes| f32::from(i16::from_le_bytes(bytes));
-    let u16 = |bytes| f32::from(u16::from_le_bytes(bytes));
-    match kind {
-        (Component::F32, _) => append(piece, size, out, f32::from_le_bytes, finish),
-        (Component::U32, _) => append(piece, size, out, |bytes| u32::from_le_bytes(bytes) as f32, finish),
-        (Component::I8, false) => append(piece, size, out, i8, finish),
-        (Component::U8, false) => append(piece, size, out, u8, finish),
-        (Component::I16, false) => append(piece, size, out, i16, finish),
-        (Component::U16, false) => append(piece, size, out, u16, finish),
-        (Component::I8, true) => append(piece, size, out, |bytes| (i8(bytes) / 127.0).max(-1.0), finish),
-        (Component::U8, true) => append(piece, size, out, |bytes| u8(bytes) / 255.0, finish),
-        (Component::I16, true) => append(piece, size, out, |bytes| (i16(bytes) / 32767.0).max(-1.0), finish),
-        (Component::U16, true) => append(piece, size, out, |bytes| u16(bytes) / 65535.0, finish),
-    }
-}
-
-/// Appends indices, which are of unsigned types.
-fn append_indices(component: Component, piece: &[u8], size: (usize, usize), out: &mut Vec<u32>) {
-    let first = |[index]: [u32; 1]| index;
-    match component.bytes() {
-        1 => append(piece, size, out, |[byte]: [u8; 1]| u32::from(byte), first),
-        2 => append(piece, size, out, |bytes| u32::from(u16::from_le_bytes(bytes)), first),
-        _ => append(piece, size, out, u32::from_le_bytes, first),
-    }
 }
 
 #[cfg(test)]

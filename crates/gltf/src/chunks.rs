@@ -2,7 +2,7 @@
 //!
 //! Nothing here parses JSON. A binary chunk is read now only if it cannot be read at any place later.
 
-use crate::buffers::{Binary, Windows};
+use crate::buffers::Binary;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
 use crate::json::Whole;
 use crate::log::{malformed, over_limit, unsupported};
@@ -106,7 +106,7 @@ impl<'a> ChunkReader<'a, '_> {
         if let Some(size) = self.bytes.len().filter(|&size| begin + len > size) {
             return Err(self.cut(begin, len, size));
         }
-        Ok(Binary::Placed(Windows::new(self.bytes, begin, len)))
+        Ok(Binary::Placed { bytes: self.bytes, offset: begin, len })
     }
 
     /// The type and the size of the chunk at `offset`; `None` at the end.

@@ -16,14 +16,20 @@ const OBJECTS_PER_OBJECT: u64 = 8;
 const VALUES_PER_OBJECT: u64 = 64;
 
 /// Extensions without which a file cannot be read, and with which it can.
-const READ: [&str; 4] =
-    ["KHR_mesh_quantization", "KHR_texture_transform", "EXT_mesh_gpu_instancing", "EXT_texture_webp"];
+const READ: [&str; 6] = [
+    "KHR_mesh_quantization",
+    "KHR_texture_transform",
+    "EXT_mesh_gpu_instancing",
+    "EXT_texture_webp",
+    "EXT_meshopt_compression",
+    "KHR_meshopt_compression",
+];
 
 /// Extensions that can be required although their data is dropped: the scene is the same without.
 const HARMLESS: [&str; 2] = ["KHR_lights_punctual", "KHR_xmp_json_ld"];
 
 /// Extensions that are read, or of which something else warns.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 8] = [
     "KHR_materials_emissive_strength",
     "KHR_materials_ior",
     "KHR_materials_clearcoat",
@@ -31,10 +37,6 @@ const KNOWN: [&str; 12] = [
     "KHR_materials_anisotropy",
     "KHR_texture_basisu",
     "KHR_draco_mesh_compression",
-    "EXT_meshopt_compression",
-    "KHR_meshopt_compression",
-    "KHR_mesh_quantization",
-    "KHR_texture_transform",
     "KHR_lights_punctual",
 ];
 
@@ -160,7 +162,7 @@ mod tests {
         }
         assert!(failed("{\"asset\":{\"version\":\"2.1\",\"minVersion\":\"2.1\"}}").to_string().contains("version 2.1"));
         let needs = |name: &str| format!("{{\"asset\":{{\"version\":\"2.0\"}},\"extensionsRequired\":[\"{name}\"]}}");
-        for name in ["KHR_draco_mesh_compression", "KHR_texture_basisu", "EXT_meshopt_compression", "X"] {
+        for name in ["KHR_draco_mesh_compression", "KHR_texture_basisu", "X"] {
             let error = failed(&needs(name));
             assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains(name));
         }

@@ -4,8 +4,8 @@
 //! beside it or in it. Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html>.
 //!
 //! The JSON, as types, is in `document`; the container in `container`. Writing: `plan` (which vertices and indices),
-//! `looks` (materials), `writer` (pages of bytes). Reading: `accessors` (values), `reader` (the scene), `materials`.
-//! Nothing here opens a file: buffers and images come from the caller.
+//! `looks` (materials), `writer` (pages of bytes). Reading: `reader` (the scene), `accessors` and `fills` (values),
+//! `materials`. Nothing here opens a file: buffers and images come from the caller.
 
 mod accessors;
 mod budget;
@@ -13,7 +13,9 @@ mod buffers;
 mod chunks;
 mod color;
 mod container;
+mod convert;
 mod document;
+mod fills;
 mod geometry;
 mod hierarchy;
 mod instances;
@@ -23,6 +25,7 @@ mod looks;
 mod losses;
 mod materials;
 mod meshes;
+mod meshopt;
 mod options;
 mod pages;
 mod plan;

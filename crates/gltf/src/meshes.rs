@@ -4,12 +4,15 @@
 
 use crate::accessors::{Component, Layout, Values};
 use crate::document::{GltfMesh, Primitive, mode};
+use crate::fills::Fill;
 use crate::log::{Log, malformed, over_limit, unsupported};
 use crate::primitives::{Shape, append_ends, triangles};
-use crate::streams::{Starts, Streams, VertexSet};
+use crate::streams::{Starts, StreamPlanner, Streams, VertexSet};
 use polyhaul_model::error::{Error, Result, try_push};
-use polyhaul_model::{Array, Mesh, NONE};
+use polyhaul_model::{Array, Elements, Mesh, NONE};
+use polyhaul_pipeline::arrays::zeroed;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A mesh that was read.
 #[derive(Debug, Default)]
@@ -20,23 +23,38 @@ pub(crate) struct FoundMesh {
 }
 
 /// A primitive of a mesh.
-struct Part<'a> {
-    primitive: &'a Primitive,
+struct Part {
     path: String,
     shape: Shape,
     /// Which vertices.
     set: usize,
     slot: usize,
+    /// `None` for vertices in their order.
+    indices: Option<Layout>,
+    /// The number of indices.
+    count: usize,
+    /// The largest index plus 1, once they are read.
+    end: AtomicU64,
 }
 
 /// The primitives of a mesh, checked.
 #[derive(Default)]
 struct MeshPlan<'a> {
     sets: Vec<VertexSet<'a>>,
-    parts: Vec<Part<'a>>,
+    streams: Streams,
+    parts: Vec<Part>,
     slots: Vec<Option<usize>>,
     /// The number of vertices.
     total: usize,
+}
+
+/// A mesh with room for its values.
+struct MeshDraft<'a> {
+    plan: MeshPlan<'a>,
+    mesh: Mesh,
+    faces: Elements,
+    /// The indices of each part; none if all are triangles, whose indices are the corners of `faces`.
+    lists: Vec<Vec<u32>>,
 }
 
 /// Reads meshes.
@@ -46,28 +64,66 @@ pub(crate) struct MeshReader<'v, 'a, 'f> {
 }
 
 impl<'a> MeshReader<'_, 'a, '_> {
-    /// Reads one mesh.
-    pub(crate) fn read(&mut self, index: usize) -> Result<FoundMesh> {
-        let document = self.values.document;
-        let Some(gltf) = document.meshes.get(index) else {
-            return Err(malformed(format!("meshes[{index}] does not exist")));
-        };
-        let plan = self.plan(gltf, index)?;
-        let mut mesh = Mesh::default();
-        let (sets, total) = (&plan.sets, plan.total);
-        let (uvs, normals) = Streams { values: self.values, log: self.log, sets, total }.fill(&mut mesh)?;
-        let mut builder = MeshBuilder { mesh, uvs, normals, face_slots: Vec::new() };
-        for part in &plan.parts {
-            self.add(part, &plan, &mut builder)?;
+    /// Reads some meshes.
+    pub(crate) fn read(&mut self, wanted: &[usize]) -> Result<Vec<FoundMesh>> {
+        let (mut drafts, mut found) = (Vec::new(), Vec::new());
+        drafts.try_reserve_exact(wanted.len()).map_err(|_| Error::memory("meshes"))?;
+        found.try_reserve_exact(wanted.len()).map_err(|_| Error::memory("meshes"))?;
+        for &index in wanted {
+            let gltf = self.values.document.meshes.get(index);
+            let gltf = gltf.ok_or_else(|| malformed(format!("meshes[{index}] does not exist")))?;
+            drafts.push(self.plan(gltf, index)?.draft(self.most_elements())?);
+        }
+        let mut fills = Vec::new();
+        drafts.iter_mut().try_for_each(|draft| draft.add_fills(&mut fills))?;
+        self.values.fill(&mut fills)?;
+        drop(fills);
+        for draft in drafts {
+            found.push(self.finish(draft)?);
+        }
+        Ok(found)
+    }
+
+    /// Makes a mesh of what was read.
+    fn finish(&mut self, draft: MeshDraft<'_>) -> Result<FoundMesh> {
+        let MeshDraft { plan, mesh, faces, lists } = draft;
+        let mesh = Mesh { faces, ..mesh };
+        let cut = plan.streams.cut.load(Relaxed);
+        self.log.lose("clamped-color", cut, || "vertex colors were cut to values from 0 to 1".into())?;
+        let (uvs, normals) = plan.streams.starts()?;
+        let mut builder = MeshBuilder { mesh, uvs, normals, face_slots: Vec::new(), limit: self.most_elements() };
+        if plan.is_direct() {
+            let mut is_broken = Vec::new();
+            for part in &plan.parts {
+                try_push(&mut is_broken, !self.check_end(part, &plan)?, "primitives")?;
+            }
+            builder.add_direct(&plan, &is_broken)?;
+        } else {
+            for (part, vertices) in plan.parts.iter().zip(lists) {
+                if self.check_end(part, &plan)? {
+                    self.add(part, &plan, vertices, &mut builder)?;
+                }
+            }
         }
         let mesh = builder.finish(plan.slots.len() > 1);
         let is_plain = plan.slots == [None];
         Ok(FoundMesh { mesh, slots: if is_plain { Vec::new() } else { plan.slots } })
     }
 
+    /// Whether all indices of a part are those of vertices.
+    fn check_end(&mut self, part: &Part, plan: &MeshPlan<'_>) -> Result<bool> {
+        let (end, count) = (part.end.load(Relaxed), plan.sets[part.set].positions.count);
+        if end <= count as u64 {
+            return Ok(true);
+        }
+        let message = format!("{}.indices: index {} is out of range ({count} vertices)", part.path, end - 1);
+        self.log.skip("broken-primitive", malformed(message))?;
+        Ok(false)
+    }
+
     /// Checks the primitives of a mesh, and finds those that share vertices.
     fn plan(&mut self, gltf: &'a GltfMesh, index: usize) -> Result<MeshPlan<'a>> {
-        let mut plan = MeshPlan::default();
+        let (mut plan, mut found) = (MeshPlan::default(), Vec::new());
         let mut known: HashMap<&BTreeMap<String, usize>, usize> = HashMap::new();
         let mut slots: HashMap<Option<usize>, usize> = HashMap::new();
         for (number, primitive) in gltf.primitives.iter().enumerate() {
@@ -94,9 +150,35 @@ impl<'a> MeshReader<'_, 'a, '_> {
                     plan.slots.len() - 1
                 }
             };
-            try_push(&mut plan.parts, Part { primitive, path, shape, set, slot }, "primitives")?;
+            let part = Part { path, shape, set, slot, indices: None, count: 0, end: AtomicU64::new(0) };
+            try_push(&mut found, (part, primitive), "primitives")?;
+        }
+        plan.streams = StreamPlanner { values: self.values, log: self.log, sets: &plan.sets }.plan()?;
+        for (mut part, primitive) in found {
+            let count = plan.sets[part.set].positions.count;
+            match self.check_indices(primitive, &mut part, count) {
+                Ok(()) => try_push(&mut plan.parts, part, "primitives")?,
+                Err(error) => self.log.skip("broken-primitive", error)?,
+            }
         }
         Ok(plan)
+    }
+
+    /// Checks the indices of a primitive with so many vertices.
+    fn check_indices(&mut self, primitive: &Primitive, part: &mut Part, count: usize) -> Result<()> {
+        let Some(index) = primitive.indices else {
+            // Several primitives may share vertices without indices.
+            part.count = count;
+            return self.values.budget.charge_each(count, size_of::<u32>());
+        };
+        let user = format!("{}.indices", part.path);
+        let layout = self.values.layout(index, &user, &[1], self.log)?;
+        if !layout.component.is_index() {
+            return Err(malformed(format!("{user}: accessors[{index}] is not of unsigned integers")));
+        }
+        refuse_draco(primitive, &layout, &part.path)?;
+        (part.indices, part.count) = (Some(layout), layout.count);
+        Ok(())
     }
 
     /// Morph targets are dropped.
@@ -139,60 +221,79 @@ impl<'a> MeshReader<'_, 'a, '_> {
     }
 
     /// Adds the elements of a primitive.
-    fn add(&mut self, part: &Part<'_>, plan: &MeshPlan<'_>, builder: &mut MeshBuilder) -> Result<()> {
-        let set = &plan.sets[part.set];
-        let mut vertices = Vec::new();
-        // The corners of most faces are indices as they are, so these are read to where they belong.
-        let is_direct = part.shape == Shape::Triangles;
-        if is_direct {
-            vertices = std::mem::take(&mut builder.mesh.faces.corner_positions).into_vec()?;
-        }
-        let begin = vertices.len();
-        let read = self.vertices(part, set, &mut vertices);
-        if let Err(error) = read {
-            vertices.truncate(begin);
-            if is_direct {
-                builder.mesh.faces.corner_positions = vertices.into();
-            }
-            return self.log.skip("broken-primitive", error);
-        }
-        let excess = part.shape.excess(vertices.len() - begin);
+    fn add(
+        &mut self,
+        part: &Part,
+        plan: &MeshPlan<'_>,
+        mut vertices: Vec<u32>,
+        builder: &mut MeshBuilder,
+    ) -> Result<()> {
+        let excess = part.shape.excess(vertices.len());
         vertices.truncate(vertices.len() - excess);
-        let limit = self.most_elements();
         if part.shape.has_faces() {
-            builder.add_faces(part, set.base, vertices, begin, limit)?;
+            builder.add_faces(part, plan.sets[part.set].base, &vertices)?;
         } else {
             if part.slot != 0 && plan.slots[part.slot].is_some() {
                 let message = || format!("{}: the material of lines or points was dropped", part.path);
                 self.log.lose("left-out-materials", 1, message)?;
             }
-            builder.add_others(part, set.base, vertices, limit)?;
+            builder.add_others(part, plan.sets[part.set].base, vertices)?;
         }
         if excess > 0 {
             self.log.note("extra-value", format!("{}: the last {excess} vertices are of no element", part.path))?;
         }
         Ok(())
     }
+}
 
-    /// Appends the vertices of a primitive in the order of its elements.
-    fn vertices(&mut self, part: &Part<'_>, set: &VertexSet<'_>, out: &mut Vec<u32>) -> Result<()> {
-        let count = set.positions.count as u32;
-        let Some(index) = part.primitive.indices else {
-            // Several primitives may share vertices without indices.
-            self.values.budget.charge_each(set.positions.count, size_of::<u32>())?;
-            out.try_reserve(set.positions.count).map_err(|_| Error::memory("indices"))?;
-            out.extend(set.base..set.base + count);
-            return Ok(());
-        };
-        let user = format!("{}.indices", part.path);
-        let layout = self.values.layout(index, &user, &[1], self.log)?;
-        refuse_draco(part.primitive, &layout, &part.path)?;
-        match self.values.indices(&layout, set.base, out)? {
-            Some(most) if most >= count => {
-                Err(malformed(format!("{user}: index {most} is out of range ({count} vertices)")))
-            }
-            _ => Ok(()),
+impl<'a> MeshPlan<'a> {
+    /// Whether all indices are corners of triangles as they are.
+    fn is_direct(&self) -> bool {
+        let is_whole = |part: &Part| part.shape == Shape::Triangles && part.count.is_multiple_of(3);
+        self.parts.iter().all(is_whole)
+    }
+
+    /// Makes room for all values.
+    fn draft(self, limit: u64) -> Result<MeshDraft<'a>> {
+        let (mut mesh, mut faces, mut lists) = (Mesh::default(), Elements::default(), Vec::new());
+        self.streams.make_room(&self.sets, self.total, &mut mesh)?;
+        let corners: usize = self.parts.iter().map(|part| part.count).sum();
+        if corners as u64 > limit {
+            return Err(over_limit("too many corners of faces or lines", limit, "elements"));
         }
+        if !self.is_direct() {
+            for part in &self.parts {
+                try_push(&mut lists, zeroed(part.count, "indices")?, "primitives")?;
+            }
+        } else if corners > 0 {
+            faces.corner_positions = zeroed(corners, "corners")?.into();
+            faces.offsets = zeroed(corners / 3 + 1, "faces")?.into();
+        }
+        Ok(MeshDraft { plan: self, mesh, faces, lists })
+    }
+}
+
+impl MeshDraft<'_> {
+    /// Adds what is to be read.
+    fn add_fills<'m>(&'m mut self, fills: &mut Vec<Fill<'m>>) -> Result<()> {
+        let MeshDraft { plan, mesh, faces, lists } = self;
+        plan.streams.add_fills(&plan.sets, mesh, fills)?;
+        try_push(fills, Fill::steps(faces.offsets.to_mut()?, 0, 3), "faces")?;
+        let mut corners = &mut faces.corner_positions.to_mut()?[..];
+        let mut lists = lists.iter_mut();
+        for part in &plan.parts {
+            let base = plan.sets[part.set].base;
+            let own = match lists.next() {
+                Some(list) => list,
+                None => corners.split_off_mut(..part.count).unwrap_or_default(),
+            };
+            let fill = match &part.indices {
+                Some(layout) => Fill::indices(layout, own, base, Some(&part.end)),
+                None => Fill::steps(own, base, 1),
+            };
+            try_push(fills, fill, "primitives")?;
+        }
+        Ok(())
     }
 }
 
@@ -212,6 +313,8 @@ struct MeshBuilder {
     normals: Starts,
     /// The slot of each face.
     face_slots: Vec<i32>,
+    /// The most elements.
+    limit: u64,
 }
 
 impl MeshBuilder {
@@ -229,35 +332,53 @@ impl MeshBuilder {
         self.mesh
     }
 
-    /// Adds faces, whose corners are in the mesh's own array if they were read directly.
-    fn add_faces(&mut self, part: &Part<'_>, base: u32, vertices: Vec<u32>, begin: usize, limit: u64) -> Result<()> {
+    /// Adds what belongs to the corners of triangles that are in the mesh already, but for those of broken parts.
+    fn add_direct(&mut self, plan: &MeshPlan<'_>, is_broken: &[bool]) -> Result<()> {
         let faces = &mut self.mesh.faces;
-        let (corners, begin) = if part.shape == Shape::Triangles {
-            (vertices, begin)
-        } else {
-            let mut corners = std::mem::take(&mut faces.corner_positions).into_vec()?;
-            let begin = corners.len();
-            triangles(part.shape, &vertices, &mut corners)?;
-            (corners, begin)
-        };
-        let count = (corners.len() - begin) / 3;
-        append_ends(faces, count, 3, limit)?;
-        self.uvs.append(part.set, base, &corners[begin..], faces.corner_uvs.to_mut()?)?;
-        self.normals.append(part.set, base, &corners[begin..], faces.corner_normals.to_mut()?)?;
+        let mut corners = std::mem::take(&mut faces.corner_positions).into_vec()?;
+        let mut begin = 0;
+        for (part, is_broken) in plan.parts.iter().zip(is_broken) {
+            if *is_broken {
+                corners.drain(begin..begin + part.count);
+                continue;
+            }
+            let own = &corners[begin..begin + part.count];
+            begin += part.count;
+            let base = plan.sets[part.set].base;
+            self.uvs.append(part.set, base, own, faces.corner_uvs.to_mut()?)?;
+            self.normals.append(part.set, base, own, faces.corner_normals.to_mut()?)?;
+            if plan.slots.len() > 1 {
+                add_slots(&mut self.face_slots, part, part.count / 3)?;
+            }
+        }
+        let count = if corners.is_empty() { 0 } else { corners.len() / 3 + 1 };
+        faces.offsets.to_mut()?.truncate(count);
         faces.corner_positions = corners.into();
-        self.face_slots.try_reserve(count)?;
-        self.face_slots.resize(self.face_slots.len() + count, i32::try_from(part.slot).unwrap_or(i32::MAX));
         Ok(())
     }
 
+    /// Adds faces.
+    fn add_faces(&mut self, part: &Part, base: u32, vertices: &[u32]) -> Result<()> {
+        let faces = &mut self.mesh.faces;
+        let mut corners = std::mem::take(&mut faces.corner_positions).into_vec()?;
+        let begin = corners.len();
+        triangles(part.shape, vertices, &mut corners)?;
+        let count = (corners.len() - begin) / 3;
+        append_ends(faces, count, 3, self.limit)?;
+        self.uvs.append(part.set, base, &corners[begin..], faces.corner_uvs.to_mut()?)?;
+        self.normals.append(part.set, base, &corners[begin..], faces.corner_normals.to_mut()?)?;
+        faces.corner_positions = corners.into();
+        add_slots(&mut self.face_slots, part, count)
+    }
+
     /// Adds lines or points.
-    fn add_others(&mut self, part: &Part<'_>, base: u32, mut vertices: Vec<u32>, limit: u64) -> Result<()> {
+    fn add_others(&mut self, part: &Part, base: u32, mut vertices: Vec<u32>) -> Result<()> {
         if part.shape == Shape::Points {
             let points = self.mesh.points.to_mut()?;
             points.try_reserve(vertices.len())?;
             points.append(&mut vertices);
-            if points.len() as u64 > limit {
-                return Err(over_limit("too many points in a mesh", limit, "elements"));
+            if points.len() as u64 > self.limit {
+                return Err(over_limit("too many points in a mesh", self.limit, "elements"));
             }
             return Ok(());
         }
@@ -270,13 +391,20 @@ impl MeshBuilder {
             Shape::Lines => (vertices.len() / 2, 2),
             _ => (usize::from(!vertices.is_empty()), vertices.len()),
         };
-        append_ends(lines, count, size, limit)?;
+        append_ends(lines, count, size, self.limit)?;
         self.uvs.append(part.set, base, &vertices, lines.corner_uvs.to_mut()?)?;
         let corners = lines.corner_positions.to_mut()?;
         corners.try_reserve(vertices.len())?;
         corners.append(&mut vertices);
         Ok(())
     }
+}
+
+/// Adds the slot of a part, for so many faces.
+fn add_slots(slots: &mut Vec<i32>, part: &Part, count: usize) -> Result<()> {
+    slots.try_reserve(count)?;
+    slots.resize(slots.len() + count, i32::try_from(part.slot).unwrap_or(i32::MAX));
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use polyhaul_model::Domain;
 use polyhaul_model::error::ErrorKind;
 use polyhaul_model::limits::{FaultPolicy, Limits, OnError};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_pipeline::options::Cancel;
+use polyhaul_pipeline::options::RunOptions;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -51,10 +51,10 @@ impl Maker {
         let document: Document = serde_json::from_value(json).unwrap();
         let mut none = |_: &str, _: u64| Err(malformed("no file"));
         let buffers = Buffers::new(&document.buffers, Binary::Whole(Arc::new(self.bytes.clone())), &mut none)?;
-        let cancel = Cancel::default();
-        let mut values = Values::new(&document, buffers, Limits::default().with_included_bytes(1 << 20), &cancel);
+        let run = RunOptions::default();
+        let mut values = Values::new(&document, buffers, Limits::default().with_included_bytes(1 << 20), &run);
         let mut log = Log::new("", faults);
-        let found = MeshReader { values: &mut values, log: &mut log }.read(0)?;
+        let found = MeshReader { values: &mut values, log: &mut log }.read(&[0])?.remove(0);
         Ok((found, log.finish()?))
     }
 

@@ -11,19 +11,21 @@
 //! - Objects of nodes and meshes without a name have none.
 //! - Values are read even if they are not aligned, with a warning.
 //!
-//! The parts: `chunks`, `json`, `buffers`, `accessors` (values), `meshes`, `streams`, `primitives`, `hierarchy`,
-//! `instances`, `materials`. Nothing here opens a file.
+//! The parts: `chunks`, `json`, `buffers`, `meshopt` (compressed views), `accessors` (checked), `fills` and `convert`
+//! (their values), `meshes`, `streams`, `primitives`, `hierarchy`, `instances`, `materials`. Everything is checked
+//! before any value is read; then all are read in parallel. Nothing here opens a file.
 
 use crate::accessors::Values;
 use crate::buffers::{Buffers, OpenFile};
 use crate::chunks::{Chunks, chunks};
 use crate::document::{Document, Node};
+use crate::hierarchy;
 use crate::hierarchy::{IDENTITY, Matrix, rounded, walk};
+use crate::instances::Instances;
 use crate::json;
 use crate::log::{Log, located, malformed, over_limit};
 use crate::materials::{check_name, materials};
 use crate::meshes::{FoundMesh, MeshReader};
-use crate::{hierarchy, instances};
 use polyhaul_model::error::{Error, Result, try_copy, try_push, try_string};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Object, ObjectKind, Scene, names};
@@ -31,6 +33,9 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
 use serde_json::Value;
+
+/// How many meshes are read together: enough to keep all threads busy, few enough that their plans stay in the cache.
+const MESHES_AT_ONCE: usize = 512;
 
 /// The result of reading.
 #[derive(Debug)]
@@ -53,13 +58,19 @@ pub struct GltfFound {
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, open_file: &mut OpenFile<'_>) -> Result<GltfFound> {
     let name = bytes.name();
     let mut log = Log::new(name, options.faults);
-    let found = read_scene(&bytes, options, open_file, &mut log).map_err(|error| located(error, name))?;
+    let (scene, threads) = read_scene(&bytes, options, open_file, &mut log).map_err(|error| located(error, name))?;
     bytes.finish(&options.run.cancel)?;
     bytes.check_end(Extent::Whole, &options.run.cancel)?;
-    Ok(GltfFound { scene: found, warnings: log.finish()?, threads: 1 })
+    Ok(GltfFound { scene, warnings: log.finish()?, threads })
 }
 
-fn read_scene(bytes: &Bytes<'_>, options: &ParseOptions, open_file: &mut OpenFile<'_>, log: &mut Log) -> Result<Scene> {
+/// The scene, and the number of threads.
+fn read_scene(
+    bytes: &Bytes<'_>,
+    options: &ParseOptions,
+    open_file: &mut OpenFile<'_>,
+    log: &mut Log,
+) -> Result<(Scene, usize)> {
     let Chunks { json, whole, binary } = chunks(bytes, &options.limits)?;
     let document = json::parse(&json, bytes.name(), whole, &options.limits)?;
     drop(json);
@@ -67,14 +78,14 @@ fn read_scene(bytes: &Bytes<'_>, options: &ParseOptions, open_file: &mut OpenFil
     note_unread(&document, log)?;
     let materials = materials(&document, &options.limits, log)?;
     let buffers = Buffers::new(&document.buffers, binary, open_file)?;
-    let mut values = Values::new(&document, buffers, options.limits, &options.run.cancel);
+    let mut values = Values::new(&document, buffers, options.limits, &options.run).sized(bytes.len());
     let placed = place(&mut values, log)?;
     let mut scene = Scene { materials, ..Scene::default() };
     scene.comments.extend(document.asset.copyright.as_deref().map(try_string).transpose()?);
-    let mut builder = SceneBuilder { scene, values, log, options, indices: Vec::new() };
-    builder.read_meshes(&placed, bytes.len())?;
+    let mut builder = SceneBuilder { scene, values, log, indices: Vec::new() };
+    builder.read_meshes(&placed)?;
     builder.add_objects(placed)?;
-    Ok(builder.scene)
+    Ok((builder.scene, builder.values.threads))
 }
 
 /// A use of a mesh.
@@ -98,24 +109,32 @@ fn place(values: &mut Values<'_, '_>, log: &mut Log) -> Result<Vec<Placed>> {
         }
         return Ok(placed);
     }
-    let mut reached = 0;
+    let mut found = Vec::new();
     walk(document, |index, world| {
         let node = &document.nodes[index];
         let Some(mesh) = node.mesh else { return Ok(()) };
         if mesh >= document.meshes.len() {
             return Err(malformed(format!("nodes[{index}]: meshes[{mesh}] does not exist")));
         }
-        reached += 1;
-        let Some(places) = instances::places(values, log, index, node, world)? else {
-            let one = Placed { node: Some(index), mesh, world: *world, instance: None };
-            return push(&mut placed, one, values.limits.objects.max(values.limits.instanced_objects));
-        };
-        for (instance, world) in places.into_iter().enumerate() {
-            let one = Placed { node: Some(index), mesh, world, instance: Some(instance) };
-            push(&mut placed, one, values.limits.instanced_objects)?;
-        }
-        Ok(())
+        let instances = Instances::plan(values, log, index, node)?;
+        let one = Placed { node: Some(index), mesh, world: *world, instance: None };
+        try_push(&mut found, (one, instances), "nodes")
     })?;
+    let mut fills = Vec::new();
+    found.iter_mut().flat_map(|(_, instances)| instances).try_for_each(|own| own.add_fills(&mut fills))?;
+    values.fill(&mut fills)?;
+    drop(fills);
+    let reached = found.len();
+    for (one, instances) in found {
+        let Some(instances) = instances else {
+            push(&mut placed, one, values.limits.objects.max(values.limits.instanced_objects))?;
+            continue;
+        };
+        for instance in 0..instances.count {
+            let world = instances.place(instance, &one.world);
+            push(&mut placed, Placed { world, instance: Some(instance), ..one }, values.limits.instanced_objects)?;
+        }
+    }
     if reached as u64 > values.limits.objects {
         return Err(over_limit(&format!("{reached} nodes with meshes"), values.limits.objects, "objects"));
     }
@@ -153,11 +172,10 @@ fn note_unread(document: &Document, log: &mut Log) -> Result<()> {
 }
 
 /// A scene that grows.
-struct SceneBuilder<'l, 'o, 'a, 'f> {
+struct SceneBuilder<'l, 'a, 'f> {
     scene: Scene,
     values: Values<'a, 'f>,
     log: &'l mut Log,
-    options: &'o ParseOptions,
     /// The mesh of the model and the material slots, by mesh of the file.
     indices: Vec<Option<UsedMesh>>,
 }
@@ -168,30 +186,27 @@ struct UsedMesh {
     slots: Vec<Option<usize>>,
 }
 
-impl SceneBuilder<'_, '_, '_, '_> {
+impl SceneBuilder<'_, '_, '_> {
     /// Reads the meshes that are used, in the order of the file.
-    fn read_meshes(&mut self, placed: &[Placed], size: Option<u64>) -> Result<()> {
+    fn read_meshes(&mut self, placed: &[Placed]) -> Result<()> {
         let count = self.values.document.meshes.len();
-        let mut is_used = Vec::new();
+        let (mut is_used, mut wanted) = (Vec::new(), Vec::new());
         is_used.try_reserve_exact(count)?;
         is_used.resize(count, false);
         placed.iter().for_each(|placed| is_used[placed.mesh] = true);
+        wanted.try_reserve_exact(count)?;
+        wanted.extend((0..count).filter(|&index| is_used[index]));
         self.indices.try_reserve_exact(count)?;
-        let mut lost = 0;
-        for (index, is_used) in is_used.into_iter().enumerate() {
-            if !is_used {
-                lost += 1;
-                self.indices.push(None);
-                continue;
-            }
-            let FoundMesh { mesh, slots } = MeshReader { values: &mut self.values, log: self.log }.read(index)?;
-            self.indices.push(Some(UsedMesh { index: self.scene.meshes.len(), slots }));
-            try_push(&mut self.scene.meshes, mesh, "meshes")?;
-            if let Some(progress) = &self.options.run.progress {
-                let done = self.values.budget.used();
-                progress.tell(size.map_or(done, |size| done.min(size)), size);
+        self.indices.resize_with(count, || None);
+        self.scene.meshes.try_reserve_exact(wanted.len()).map_err(|_| Error::memory("meshes"))?;
+        for some in wanted.chunks(MESHES_AT_ONCE) {
+            let found = MeshReader { values: &mut self.values, log: self.log }.read(some)?;
+            for (&index, FoundMesh { mesh, slots }) in some.iter().zip(found) {
+                self.indices[index] = Some(UsedMesh { index: self.scene.meshes.len(), slots });
+                self.scene.meshes.push(mesh);
             }
         }
+        let lost = (count - wanted.len()) as u64;
         self.log.lose("left-out-meshes", lost, || format!("{lost} meshes are not in the default scene"))
     }
 

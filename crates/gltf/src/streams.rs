@@ -3,12 +3,15 @@
 //! Primitives that have the same attributes share their vertices. A normal or uv that only some primitives have gets an
 //! index stream, and other values that are missing are NaN. Nothing here knows faces.
 
-use crate::accessors::{Component, Layout, Values, width};
-use crate::color::screen;
+use crate::accessors::{ANY, Component, Layout, Values, width};
+use crate::convert::Finish;
+use crate::fills::Fill;
 use crate::log::{Log, malformed, over_limit};
 use polyhaul_model::error::{Error, Result, try_push, try_string};
-use polyhaul_model::{Array, Column, Domain, Mesh, NONE, Values as ColumnValues};
+use polyhaul_model::{Column, Domain, Mesh, NONE, Values as ColumnValues};
+use polyhaul_pipeline::arrays::zeroed;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicU64;
 
 /// The vertices of one or more primitives.
 pub(crate) struct VertexSet<'a> {
@@ -53,43 +56,192 @@ impl Starts {
     }
 }
 
-/// Reads the attributes of the vertex sets of a mesh.
-pub(crate) struct Streams<'s, 'v, 'a, 'f> {
+/// The attributes of a mesh, checked: by attribute, the accessor of each vertex set that has it.
+#[derive(Default)]
+pub(crate) struct Streams {
+    uvs: Layouts,
+    normals: Layouts,
+    colors: Layouts,
+    columns: Vec<ColumnPlan>,
+    /// How many colors were cut to the range of the model.
+    pub(crate) cut: AtomicU64,
+}
+
+/// The accessor of each vertex set; none at all if no set has the attribute.
+type Layouts = Vec<Option<Layout>>;
+
+/// An attribute that becomes a column.
+struct ColumnPlan {
+    name: String,
+    layouts: Layouts,
+    /// Whether there is a list of numbers per vertex, rather than one number.
+    has_lists: bool,
+}
+
+impl Streams {
+    /// Where uvs and normals begin.
+    pub(crate) fn starts(&self) -> Result<(Starts, Starts)> {
+        Ok((starts(&self.uvs)?, starts(&self.normals)?))
+    }
+
+    /// Makes room for the values of all sets, which have `total` vertices.
+    pub(crate) fn make_room(&self, sets: &[VertexSet<'_>], total: usize, mesh: &mut Mesh) -> Result<()> {
+        mesh.positions = zeroed(total, "positions")?.into();
+        (mesh.uvs, mesh.uv_domain) = (zeroed(sum(&self.uvs), "uvs")?.into(), domain(&self.uvs));
+        (mesh.normals, mesh.normal_domain) = (zeroed(sum(&self.normals), "normals")?.into(), domain(&self.normals));
+        mesh.colors = zeroed(if self.colors.is_empty() { 0 } else { total }, "colors")?.into();
+        for column in &self.columns {
+            let offsets = if column.has_lists { Some(column.offsets(sets, total)?) } else { None };
+            let count = offsets.as_ref().map_or(total, |offsets| offsets.last().map_or(0, |&last| last as usize));
+            let values = ColumnValues::F32(zeroed(count, "columns")?.into());
+            let column = Column { name: try_string(&column.name)?, values, offsets: offsets.map(Into::into) };
+            try_push(&mut mesh.vertex_columns, column, "columns")?;
+        }
+        Ok(())
+    }
+
+    /// Adds the values of all attributes, which belong to the room that was made in `mesh`.
+    pub(crate) fn add_fills<'m>(
+        &'m self,
+        sets: &[VertexSet<'_>],
+        mesh: &'m mut Mesh,
+        fills: &mut Vec<Fill<'m>>,
+    ) -> Result<()> {
+        let Mesh { positions, uvs, normals, colors, vertex_columns, .. } = mesh;
+        let mut adder = Adder { sets, fills, cut: &self.cut };
+        let all = sets.iter().map(|set| Some(&set.positions));
+        adder.add(all, positions.to_mut()?.as_flattened_mut(), (Some(3), Finish::Keep), false)?;
+        // The origin of uvs is the upper left corner of an image.
+        adder.add(each(&self.uvs), uvs.to_mut()?.as_flattened_mut(), (Some(2), Finish::FlipV), false)?;
+        adder.add(each(&self.normals), normals.to_mut()?.as_flattened_mut(), (Some(3), Finish::Keep), false)?;
+        adder.add(each(&self.colors), colors.to_mut()?.as_flattened_mut(), (Some(4), Finish::Screen), true)?;
+        for (plan, column) in self.columns.iter().zip(vertex_columns) {
+            let ColumnValues::F32(values) = &mut column.values else { continue };
+            let width = if plan.has_lists { None } else { Some(1) };
+            adder.add(each(&plan.layouts), values.to_mut()?, (width, Finish::Keep), !plan.has_lists)?;
+        }
+        Ok(())
+    }
+}
+
+impl ColumnPlan {
+    /// Where the list of each vertex ends; lists are empty where the attribute is missing.
+    fn offsets(&self, sets: &[VertexSet<'_>], total: usize) -> Result<Vec<u32>> {
+        let mut offsets: Vec<u32> = Vec::new();
+        offsets.try_reserve_exact(total.saturating_add(1)).map_err(|_| Error::memory("columns"))?;
+        offsets.push(0);
+        for (set, layout) in sets.iter().zip(&self.layouts) {
+            let width = layout.map_or(0, |layout| layout.width as u32);
+            let (count, start) = (set.positions.count, offsets.last().copied().unwrap_or(0));
+            if u64::from(start) + count as u64 * u64::from(width) >= u64::from(NONE) {
+                let limit = u64::from(NONE) - 1;
+                return Err(over_limit("too many values of an attribute", limit, "elements"));
+            }
+            offsets.extend((1..=count as u32).map(|row| start + row * width));
+        }
+        Ok(offsets)
+    }
+}
+
+fn each(layouts: &Layouts) -> impl Iterator<Item = Option<&Layout>> {
+    layouts.iter().map(Option::as_ref)
+}
+
+/// The number of values.
+fn sum(layouts: &Layouts) -> usize {
+    layouts.iter().flatten().map(|layout| layout.count).sum()
+}
+
+/// Whether each vertex has a value.
+fn domain(layouts: &Layouts) -> Domain {
+    match layouts.iter().all(Option::is_some) {
+        _ if layouts.is_empty() => Domain::default(),
+        true => Domain::Vertex,
+        false => Domain::Indexed,
+    }
+}
+
+fn starts(layouts: &Layouts) -> Result<Starts> {
+    let mut found = Starts { domain: domain(layouts), starts: Vec::new() };
+    if found.domain == Domain::Indexed {
+        let mut start = 0;
+        for layout in layouts {
+            try_push(&mut found.starts, layout.map(|_| start), "primitives")?;
+            start += layout.map_or(0, |layout| layout.count as u32);
+        }
+    }
+    Ok(found)
+}
+
+/// Adds the values of attributes.
+struct Adder<'m, 's> {
+    sets: &'s [VertexSet<'s>],
+    fills: &'s mut Vec<Fill<'m>>,
+    cut: &'m AtomicU64,
+}
+
+impl<'m> Adder<'m, '_> {
+    /// Adds an attribute with elements of a width, or of that in the file. Sets without it have NaN, or no values.
+    fn add<'l>(
+        &mut self,
+        layouts: impl Iterator<Item = Option<&'l Layout>>,
+        mut values: &'m mut [f32],
+        (width, finish): (Option<usize>, Finish),
+        is_padded: bool,
+    ) -> Result<()> {
+        for (set, layout) in self.sets.iter().zip(layouts) {
+            let width = width.or(layout.map(|layout| layout.width)).unwrap_or(0);
+            let count = if layout.is_some() || is_padded { set.positions.count * width } else { 0 };
+            let part = values.split_off_mut(..count).unwrap_or_default();
+            match layout {
+                Some(layout) => {
+                    try_push(self.fills, Fill::floats(layout, part, (width, finish), Some(self.cut)), "attributes")?;
+                }
+                None => part.fill(f32::NAN),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks the attributes of the vertex sets of a mesh.
+pub(crate) struct StreamPlanner<'s, 'v, 'a, 'f> {
     pub(crate) values: &'v mut Values<'a, 'f>,
     pub(crate) log: &'v mut Log,
     pub(crate) sets: &'s [VertexSet<'a>],
-    /// The number of vertices.
-    pub(crate) total: usize,
 }
 
-impl Streams<'_, '_, '_, '_> {
-    /// Fills the arrays of a mesh; returns where uvs and normals begin.
-    pub(crate) fn fill(&mut self, mesh: &mut Mesh) -> Result<(Starts, Starts)> {
-        let mut positions = Vec::new();
-        positions.try_reserve_exact(self.total).map_err(|_| Error::memory("positions"))?;
-        for set in self.sets {
-            self.values.floats(&set.positions, &mut positions, |position: [f32; 3]| position)?;
-        }
-        mesh.positions = positions.into();
-        // The origin of uvs is the upper left corner of an image.
-        let (uvs, uv_starts) = self.stream("TEXCOORD_0", |[u, v]: [f32; 2]| [u, 1.0 - v])?;
-        let (normals, normal_starts) = self.stream("NORMAL", |normal: [f32; 3]| normal)?;
-        (mesh.uvs, mesh.uv_domain) = (uvs, uv_starts.domain);
-        (mesh.normals, mesh.normal_domain) = (normals, normal_starts.domain);
-        mesh.colors = self.colors()?;
-        self.columns(mesh)?;
+impl StreamPlanner<'_, '_, '_, '_> {
+    pub(crate) fn plan(&mut self) -> Result<Streams> {
+        let uvs = self.layouts("TEXCOORD_0", &[2], 0)?;
+        let normals = self.layouts("NORMAL", &[3], 0)?;
+        // Integers are normalized even where the accessor does not say so.
+        let mut colors = self.layouts("COLOR_0", &[3, 4], size_of::<[f32; 4]>())?;
+        colors.iter_mut().flatten().for_each(|layout| *layout = layout.as_normalized());
+        let columns = self.columns()?;
         self.losses()?;
-        Ok((uv_starts, normal_starts))
+        Ok(Streams { uvs, normals, colors, columns, cut: AtomicU64::new(0) })
     }
 
-    /// The number of sets that have an attribute.
-    fn owners(&self, name: &str) -> usize {
-        self.sets.iter().filter(|set| set.attributes.contains_key(name)).count()
+    /// The checked accessors of an attribute; sets without it are charged for `missing` bytes per vertex.
+    fn layouts(&mut self, name: &str, widths: &[usize], missing: usize) -> Result<Layouts> {
+        let mut layouts = Vec::new();
+        if !self.sets.iter().any(|set| set.attributes.contains_key(name)) {
+            return Ok(layouts);
+        }
+        layouts.try_reserve_exact(self.sets.len()).map_err(|_| Error::memory("attributes"))?;
+        for set in self.sets {
+            let layout = self.layout(set, name, widths)?;
+            if layout.is_none() {
+                self.values.budget.charge_each(set.positions.count, missing)?;
+            }
+            layouts.push(layout);
+        }
+        Ok(layouts)
     }
 
     /// The checked accessor of an attribute of a set, if it has it.
-    fn layout(&mut self, set: usize, name: &str, widths: &[usize]) -> Result<Option<Layout>> {
-        let set = &self.sets[set];
+    fn layout(&mut self, set: &VertexSet<'_>, name: &str, widths: &[usize]) -> Result<Option<Layout>> {
         let Some(&index) = set.attributes.get(name) else { return Ok(None) };
         let user = format!("{}.attributes.{}", set.path, polyhaul_model::names::shown(name));
         let layout = self.values.layout(index, &user, widths, self.log)?;
@@ -103,76 +255,8 @@ impl Streams<'_, '_, '_, '_> {
         Err(malformed(format!("{user}: accessors[{index}] has {counts}")))
     }
 
-    /// The values of an attribute that may be missing.
-    fn stream<const N: usize>(
-        &mut self,
-        name: &str,
-        finish: impl Fn([f32; N]) -> [f32; N],
-    ) -> Result<(Array<[f32; N]>, Starts)> {
-        let owners = self.owners(name);
-        if owners == 0 {
-            return Ok((Array::default(), Starts::default()));
-        }
-        let is_whole = owners == self.sets.len();
-        let mut values = Vec::new();
-        if is_whole {
-            values.try_reserve_exact(self.total).map_err(|_| Error::memory("attributes"))?;
-        }
-        let mut starts = Vec::new();
-        for set in 0..self.sets.len() {
-            let start = values.len() as u32;
-            let layout = self.layout(set, name, &[N])?;
-            if let Some(layout) = &layout {
-                self.values.floats(layout, &mut values, &finish)?;
-            }
-            if !is_whole {
-                try_push(&mut starts, layout.map(|_| start), "primitives")?;
-            }
-        }
-        let domain = if is_whole { Domain::Vertex } else { Domain::Indexed };
-        Ok((values.into(), Starts { domain, starts }))
-    }
-
-    /// The first colors, as on a screen. Integers are normalized even where the accessor does not say so.
-    fn colors(&mut self) -> Result<Array<[f32; 4]>> {
-        let mut colors: Vec<[f32; 4]> = Vec::new();
-        if self.owners("COLOR_0") == 0 {
-            return Ok(Array::default());
-        }
-        colors.try_reserve_exact(self.total).map_err(|_| Error::memory("colors"))?;
-        for set in 0..self.sets.len() {
-            let first = colors.len();
-            match self.layout(set, "COLOR_0", &[3, 4])? {
-                Some(layout) if layout.width == 3 => {
-                    self.values.floats(&layout.as_normalized(), &mut colors, |[r, g, b]: [f32; 3]| [r, g, b, 1.0])?;
-                }
-                Some(layout) => self.values.floats(&layout.as_normalized(), &mut colors, |color: [f32; 4]| color)?,
-                None => self.pad(set, &mut colors, [f32::NAN; 4])?,
-            }
-            self.note_cut(&colors[first..])?;
-            to_screen(&mut colors[first..]);
-        }
-        Ok(colors.into())
-    }
-
-    /// Counts colors that are brighter than the model's.
-    fn note_cut(&mut self, colors: &[[f32; 4]]) -> Result<()> {
-        let is_cut = |color: &&[f32; 4]| color[..3].iter().any(|value| *value < 0.0 || *value > 1.0);
-        let count = colors.iter().filter(is_cut).count() as u64;
-        self.log.lose("clamped-color", count, || "vertex colors were cut to values from 0 to 1".into())
-    }
-
-    /// Appends `value` for each vertex of a set.
-    fn pad<T: Clone>(&mut self, set: usize, out: &mut Vec<T>, value: T) -> Result<()> {
-        let count = self.sets[set].positions.count;
-        self.values.budget.charge_each(count, size_of::<T>())?;
-        out.try_reserve(count)?;
-        out.resize(out.len() + count, value);
-        Ok(())
-    }
-
     /// Other uvs, other colors, and the attributes of applications.
-    fn columns(&mut self, mesh: &mut Mesh) -> Result<()> {
+    fn columns(&mut self) -> Result<Vec<ColumnPlan>> {
         let names: BTreeSet<&str> = self
             .sets
             .iter()
@@ -184,82 +268,34 @@ impl Streams<'_, '_, '_, '_> {
         if names.len() as u64 > limit {
             return Err(over_limit(&format!("{} attributes", names.len()), limit, "columns"));
         }
+        let mut columns = Vec::new();
         for name in names {
-            let mut has_lists = false;
-            let mut is_readable = true;
-            for set in self.sets {
-                let Some(&index) = set.attributes.get(name) else { continue };
-                let Some(accessor) = self.values.document.accessors.get(index) else { continue };
-                has_lists |= accessor.kind != "SCALAR";
-                let is_wide = accessor.component_type == crate::document::component::UNSIGNED_INT;
-                is_readable &= width(&accessor.kind).is_some() && !is_wide;
-            }
-            if !is_readable {
+            let Some(has_lists) = self.has_lists(name) else {
                 let shown = polyhaul_model::names::shown(name);
                 let message = || format!("the attribute `{shown}` of matrices or of 32-bit integers was dropped");
                 self.log.lose_about("left-out-attributes", 1, message, Some(name))?;
                 continue;
-            }
-            let column = if has_lists { self.lists(name)? } else { self.numbers(name)? };
-            let name = try_string(name.strip_prefix('_').unwrap_or(name))?;
-            try_push(&mut mesh.vertex_columns, Column { name, ..column }, "columns")?;
-        }
-        Ok(())
-    }
-
-    /// A column with a number per vertex.
-    fn numbers(&mut self, name: &str) -> Result<Column> {
-        let mut numbers = Vec::new();
-        for set in 0..self.sets.len() {
-            match self.layout(set, name, &[1])? {
-                Some(layout) => self.values.floats(&layout, &mut numbers, |[number]: [f32; 1]| number)?,
-                None => self.pad(set, &mut numbers, f32::NAN)?,
-            }
-        }
-        Ok(Column { values: ColumnValues::F32(numbers.into()), ..Column::default() })
-    }
-
-    /// A column with a list per vertex, which is empty where the attribute is missing.
-    fn lists(&mut self, name: &str) -> Result<Column> {
-        let mut numbers: Vec<f32> = Vec::new();
-        let mut offsets: Vec<u32> = Vec::new();
-        try_push(&mut offsets, 0, "columns")?;
-        for set in 0..self.sets.len() {
-            let width = match self.layout(set, name, crate::accessors::ANY)? {
-                Some(layout) => {
-                    self.append_flat(&layout, &mut numbers)?;
-                    layout.width as u32
-                }
-                None => 0,
             };
-            let count = self.sets[set].positions.count;
-            self.values.budget.charge_each(if width == 0 { count } else { 0 }, size_of::<u32>())?;
-            offsets.try_reserve(count)?;
-            let start = offsets.last().copied().unwrap_or(0);
-            if u64::from(start) + count as u64 * u64::from(width) >= u64::from(NONE) {
-                let limit = u64::from(NONE) - 1;
-                return Err(over_limit("too many values of an attribute", limit, "elements"));
+            let layouts = self.layouts(name, if has_lists { ANY } else { &[1] }, size_of::<f32>())?;
+            let name = try_string(name.strip_prefix('_').unwrap_or(name))?;
+            try_push(&mut columns, ColumnPlan { name, layouts, has_lists }, "columns")?;
+        }
+        Ok(columns)
+    }
+
+    /// Whether an attribute has more than a number per vertex; `None` if it cannot be a column.
+    fn has_lists(&self, name: &str) -> Option<bool> {
+        let mut has_lists = false;
+        for set in self.sets {
+            let accessor = set.attributes.get(name).and_then(|&index| self.values.document.accessors.get(index));
+            let Some(accessor) = accessor else { continue };
+            has_lists |= accessor.kind != "SCALAR";
+            let is_wide = accessor.component_type == crate::document::component::UNSIGNED_INT;
+            if width(&accessor.kind).is_none() || is_wide {
+                return None;
             }
-            offsets.extend((1..=count as u32).map(|row| start + row * width));
         }
-        Ok(Column { values: ColumnValues::F32(numbers.into()), offsets: Some(offsets.into()), ..Column::default() })
-    }
-
-    fn append_flat(&mut self, layout: &Layout, out: &mut Vec<f32>) -> Result<()> {
-        match layout.width {
-            1 => self.append_rows::<1>(layout, out),
-            2 => self.append_rows::<2>(layout, out),
-            3 => self.append_rows::<3>(layout, out),
-            _ => self.append_rows::<4>(layout, out),
-        }
-    }
-
-    fn append_rows<const N: usize>(&mut self, layout: &Layout, out: &mut Vec<f32>) -> Result<()> {
-        let mut rows: Vec<[f32; N]> = Vec::new();
-        self.values.floats(layout, &mut rows, |row: [f32; N]| row)?;
-        out.try_reserve(rows.as_flattened().len())?;
-        out.extend_from_slice(rows.as_flattened());
-        Ok(())
+        Some(has_lists)
     }
 
     /// Counts what the model has no place for.
@@ -286,16 +322,4 @@ impl Streams<'_, '_, '_, '_> {
 fn is_column(name: &str) -> bool {
     let is_later = |prefix| name.strip_prefix(prefix).is_some_and(|number| number != "0");
     name.starts_with('_') || is_later("TEXCOORD_") || is_later("COLOR_")
-}
-
-/// Linear colors to those on a screen; neighbors often have the same.
-fn to_screen(colors: &mut [[f32; 4]]) {
-    let (mut last, mut shown) = ([0.0; 3], [0.0; 3]);
-    for color in colors {
-        let [r, g, b, alpha] = *color;
-        if [r, g, b] != last {
-            (last, shown) = ([r, g, b], [r, g, b].map(screen));
-        }
-        *color = [shown[0], shown[1], shown[2], alpha];
-    }
 }

@@ -47,7 +47,7 @@ crate::options! {
         /// The maximum decompressed bytes that repeated Includes and Imports of the same files may add to a pbrt scene
         /// (default 256 MiB). The effective limit is at least the total size of the scene's distinct files. In glTF,
         /// the bytes that are read more than once, or that are not in the file; at least twice the size of its
-        /// buffers.
+        /// buffers. Also what compressed views of glTF become; at least 16 times that size.
         pub included_bytes: u64 = 256 << 20, with_included_bytes;
         /// The maximum number of vertices, and of faces, after expanding instances for a format that does not support
         /// them (default 1,000,000,000). Meshes that are not repeated do not count.

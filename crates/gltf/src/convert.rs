@@ -1,0 +1,133 @@
+//! Bytes of accessors to floats and indices: components of all types, tight or with a stride.
+//!
+//! Tight values are one loop over components, which compilers make vectors of. Nothing here reads or checks anything:
+//! values without bytes stay as they are.
+
+use crate::accessors::Component;
+use crate::color::screen;
+use crate::fills::Form;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What is done to values that were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Finish {
+    Keep,
+    /// v of uvs becomes 1 - v.
+    FlipV,
+    /// Linear colors with alpha become those of a screen.
+    Screen,
+}
+
+impl Finish {
+    /// Changes values in place; adds the number of colors that are cut to `cut`.
+    pub(crate) fn apply(self, values: &mut [f32], cut: &AtomicU64) {
+        match self {
+            Finish::Keep => {}
+            Finish::FlipV => values.as_chunks_mut().0.iter_mut().for_each(|[_, v]| *v = 1.0 - *v),
+            Finish::Screen => {
+                let (colors, _) = values.as_chunks_mut::<4>();
+                let is_cut = |color: &&mut [f32; 4]| color[..3].iter().any(|value| *value < 0.0 || *value > 1.0);
+                cut.fetch_add(colors.iter_mut().filter(is_cut).count() as u64, Relaxed);
+                to_screen(colors);
+            }
+        }
+    }
+}
+
+/// Linear colors to those on a screen; neighbors often have the same.
+fn to_screen(colors: &mut [[f32; 4]]) {
+    let (mut last, mut shown) = ([0.0; 3], [0.0; 3]);
+    for color in colors {
+        let [r, g, b, alpha] = *color;
+        if [r, g, b] != last {
+            (last, shown) = ([r, g, b], [r, g, b].map(screen));
+        }
+        *color = [shown[0], shown[1], shown[2], alpha];
+    }
+}
+
+/// Elements as `width` floats each; components that the file does not have are 1. Source: the table of normalized
+/// integers in section 3.6.2.2.
+pub(crate) fn floats(form: Form, bytes: &[u8], stride: usize, values: &mut [f32], width: usize) {
+    let shape = Shape { stride, widths: (form.width, width) };
+    let i8 = |[byte]: [u8; 1]| f32::from(byte as i8);
+    let u8 = |[byte]: [u8; 1]| f32::from(byte);
+    let i16 = |bytes| f32::from(i16::from_le_bytes(bytes));
+    let u16 = |bytes| f32::from(u16::from_le_bytes(bytes));
+    match (form.component, form.is_normalized) {
+        (Component::F32, _) => spread(shape, bytes, values, 1.0, f32::from_le_bytes),
+        (Component::U32, _) => spread(shape, bytes, values, 1.0, |bytes| u32::from_le_bytes(bytes) as f32),
+        (Component::I8, false) => spread(shape, bytes, values, 1.0, i8),
+        (Component::U8, false) => spread(shape, bytes, values, 1.0, u8),
+        (Component::I16, false) => spread(shape, bytes, values, 1.0, i16),
+        (Component::U16, false) => spread(shape, bytes, values, 1.0, u16),
+        (Component::I8, true) => spread(shape, bytes, values, 1.0, |bytes| (i8(bytes) / 127.0).max(-1.0)),
+        (Component::U8, true) => spread(shape, bytes, values, 1.0, |bytes| u8(bytes) / 255.0),
+        (Component::I16, true) => spread(shape, bytes, values, 1.0, |bytes| (i16(bytes) / 32767.0).max(-1.0)),
+        (Component::U16, true) => spread(shape, bytes, values, 1.0, |bytes| u16(bytes) / 65535.0),
+    }
+}
+
+/// Unsigned integers as indices, each `base` more than in the file; returns the largest in the file.
+pub(crate) fn indices(form: Component, bytes: &[u8], stride: usize, values: &mut [u32], base: u32) -> Option<u32> {
+    let shape = Shape { stride, widths: (1, 1) };
+    match form.bytes() {
+        1 => spread(shape, bytes, values, 0, |[byte]: [u8; 1]| u32::from(byte)),
+        2 => spread(shape, bytes, values, 0, |bytes| u32::from(u16::from_le_bytes(bytes))),
+        _ => spread(shape, bytes, values, 0, u32::from_le_bytes),
+    }
+    let most = values.iter().copied().max();
+    if base > 0 {
+        values.iter_mut().for_each(|value| *value = value.wrapping_add(base));
+    }
+    most
+}
+
+/// How elements lie in bytes and in values.
+#[derive(Clone, Copy)]
+struct Shape {
+    stride: usize,
+    /// The number of components of an element: in the file, and in the values.
+    widths: (usize, usize),
+}
+
+/// Makes a value of each component, which has `B` bytes.
+#[inline(always)]
+fn spread<const B: usize, V: Copy>(
+    shape: Shape,
+    bytes: &[u8],
+    values: &mut [V],
+    missing: V,
+    number: impl Fn([u8; B]) -> V,
+) {
+    let (from, to) = shape.widths;
+    if from == to && shape.stride == from * B {
+        let (components, _) = bytes.as_chunks::<B>();
+        values.iter_mut().zip(components).for_each(|(value, component)| *value = number(*component));
+        return;
+    }
+    match (from, to) {
+        (1, _) => rows::<B, 1, 1, V>(shape.stride, bytes, values, missing, number),
+        (2, _) => rows::<B, 2, 2, V>(shape.stride, bytes, values, missing, number),
+        (3, 4) => rows::<B, 3, 4, V>(shape.stride, bytes, values, missing, number),
+        (3, _) => rows::<B, 3, 3, V>(shape.stride, bytes, values, missing, number),
+        _ => rows::<B, 4, 4, V>(shape.stride, bytes, values, missing, number),
+    }
+}
+
+/// Makes `M` values of each element, which has `N` components.
+#[inline(always)]
+fn rows<const B: usize, const N: usize, const M: usize, V: Copy>(
+    stride: usize,
+    bytes: &[u8],
+    values: &mut [V],
+    missing: V,
+    number: impl Fn([u8; B]) -> V,
+) {
+    let (rows, _) = values.as_chunks_mut::<M>();
+    for (row, element) in rows.iter_mut().zip(bytes.chunks(stride)) {
+        if let Some(components) = element.as_chunks::<B>().0.first_chunk::<N>() {
+            *row = std::array::from_fn(|at| components.get(at).map_or(missing, |component| number(*component)));
+        }
+    }
+}

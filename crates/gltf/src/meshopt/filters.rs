@@ -1,0 +1,119 @@
+//! Filters: what decoded attributes stand for. See appendix B of the extension.
+//!
+//! Values outside of the ranges in the extension become anything, as it says, but the same on all machines.
+
+/// A filter by its name in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filter {
+    None,
+    /// Unit vectors as points on an octahedron.
+    Octahedral,
+    /// Unit quaternions without their largest component.
+    Quaternion,
+    /// Floats as exponent and mantissa.
+    Exponential,
+    /// Colors as luma and chroma.
+    Color,
+}
+
+impl Filter {
+    pub(super) fn from_name(name: &str) -> Option<Filter> {
+        Some(match name {
+            "NONE" => Filter::None,
+            "OCTAHEDRAL" => Filter::Octahedral,
+            "QUATERNION" => Filter::Quaternion,
+            "EXPONENTIAL" => Filter::Exponential,
+            "COLOR" => Filter::Color,
+            _ => return None,
+        })
+    }
+
+    /// Whether elements can have this size, a multiple of 4.
+    pub(super) fn has_stride(self, stride: u64) -> bool {
+        match self {
+            Filter::None | Filter::Exponential => true,
+            Filter::Octahedral | Filter::Color => matches!(stride, 4 | 8),
+            Filter::Quaternion => stride == 8,
+        }
+    }
+
+    /// Changes elements in place.
+    pub(super) fn apply(self, elements: &mut [u8], stride: usize) {
+        match (self, stride) {
+            (Filter::None, _) => {}
+            (Filter::Octahedral, 4) => each_of_bytes(elements, |[x, y, one, rest]| {
+                let [x, y, one] = [x, y, one].map(|byte| f32::from(byte as i8));
+                let [x, y, z] = octahedral([x, y, one]).map(|value| (value * 127.0).round() as i8 as u8);
+                [x, y, z, rest]
+            }),
+            (Filter::Octahedral, _) => each_of_shorts(elements, |[x, y, one, rest]| {
+                let [x, y, one] = [x, y, one].map(|short| f32::from(short as i16));
+                let [x, y, z] = octahedral([x, y, one]).map(|value| (value * 32767.0).round() as i16 as u16);
+                [x, y, z, rest]
+            }),
+            (Filter::Quaternion, _) => each_of_shorts(elements, quaternion),
+            (Filter::Exponential, _) => {
+                let (words, _) = elements.as_chunks_mut();
+                words.iter_mut().for_each(|word| *word = exponential(i32::from_le_bytes(*word)).to_le_bytes());
+            }
+            (Filter::Color, 4) => each_of_bytes(elements, |[y, orange, green, alpha]| {
+                let chroma = [orange, green].map(|byte| i32::from(byte as i8));
+                color(i32::from(y), chroma, u32::from(alpha), 255.0).map(|value| value as u8)
+            }),
+            (Filter::Color, _) => each_of_shorts(elements, |[y, orange, green, alpha]| {
+                let chroma = [orange, green].map(|short| i32::from(short as i16));
+                color(i32::from(y), chroma, u32::from(alpha), 65535.0).map(|value| value as u16)
+            }),
+        }
+    }
+}
+
+fn each_of_bytes(elements: &mut [u8], change: impl Fn([u8; 4]) -> [u8; 4]) {
+    elements.as_chunks_mut().0.iter_mut().for_each(|element| *element = change(*element));
+}
+
+fn each_of_shorts(elements: &mut [u8], change: impl Fn([u16; 4]) -> [u16; 4]) {
+    for element in elements.as_chunks_mut::<8>().0 {
+        let shorts = std::array::from_fn(|at| u16::from_le_bytes([element[2 * at], element[2 * at + 1]]));
+        for (bytes, short) in element.as_chunks_mut::<2>().0.iter_mut().zip(change(shorts)) {
+            *bytes = short.to_le_bytes();
+        }
+    }
+}
+
+/// The unit vector of a point on the octahedron, whose coordinates are multiples of 1 / `one`.
+fn octahedral([x, y, one]: [f32; 3]) -> [f32; 3] {
+    let (x, y) = (x / one, y / one);
+    let z = 1.0 - x.abs() - y.abs();
+    let fold = z.min(0.0);
+    let (x, y) = (x - fold.copysign(x), y - fold.copysign(y));
+    let length = (x * x + y * y + z * z).sqrt();
+    [x / length, y / length, z / length]
+}
+
+fn quaternion([x, y, z, last]: [u16; 4]) -> [u16; 4] {
+    let one = f32::from((last | 3) as i16);
+    let [x, y, z] = [x, y, z].map(|part| f32::from(part as i16) / one * std::f32::consts::FRAC_1_SQRT_2);
+    let w = (1.0 - x * x - y * y - z * z).max(0.0).sqrt();
+    let mut out = [0; 4];
+    for (at, value) in [w, x, y, z].into_iter().enumerate() {
+        out[(usize::from(last & 3) + at) % 4] = (value * 32767.0).round() as i16 as u16;
+    }
+    out
+}
+
+/// The highest 8 bits are the exponent, the others the mantissa.
+fn exponential(value: i32) -> f32 {
+    // In 64 bits, every power and every product is exact.
+    let power = f64::from_bits(((1023 + i64::from(value >> 24)) as u64) << 52);
+    (f64::from((value << 8) >> 8) * power) as f32
+}
+
+/// Red, green, blue, alpha. The highest bit of `alpha` tells how many bits all have.
+fn color(y: i32, [orange, green]: [i32; 2], alpha: u32, most: f32) -> [f32; 4] {
+    let all = (1_u32 << (32 - alpha.leading_zeros())) - 1;
+    let opacity = alpha & (all >> 1);
+    let opacity = (opacity << 1 | opacity & 1) as i32;
+    let scale = most / all as f32;
+    [y + orange - green, y + green, y - orange - green, opacity].map(|value| (value as f32 * scale).round())
+}

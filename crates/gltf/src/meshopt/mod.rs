@@ -1,0 +1,164 @@
+//! Compressed buffer views: `EXT_meshopt_compression` and `KHR_meshopt_compression`.
+//!
+//! A view is compressed as a whole, with the size of its content in the JSON. `attributes` decodes elements of bytes,
+//! `triangles` and `sequence` indices; `filters` changes decoded attributes in place. Nothing here reads a buffer or
+//! limits sizes: that is up to `accessors`. Source:
+//! <https://github.com/KhronosGroup/glTF/blob/main/extensions/2.0/Khronos/KHR_meshopt_compression/README.md>.
+
+mod attributes;
+mod filters;
+mod sequence;
+mod triangles;
+
+use crate::document::BufferView;
+use crate::log::{malformed, unsupported};
+use crate::materials::extension;
+use filters::Filter;
+use polyhaul_model::error::Result;
+use polyhaul_model::names;
+use polyhaul_pipeline::arrays::zeroed;
+use serde::Deserialize;
+
+/// The names of the extension, which has the same content under both.
+pub(crate) const NAMES: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
+
+/// The content of the extension.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct MeshoptExtension {
+    buffer: Option<usize>,
+    byte_offset: u64,
+    byte_length: u64,
+    byte_stride: u64,
+    count: u64,
+    mode: String,
+    filter: Option<String>,
+}
+
+/// How elements are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Attributes,
+    Triangles,
+    Indices,
+}
+
+/// A compressed view, checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MeshoptView {
+    /// The buffer with the compressed bytes, and their place.
+    pub(crate) buffer: usize,
+    pub(crate) offset: u64,
+    pub(crate) len: u64,
+    stride: usize,
+    count: usize,
+    mode: Mode,
+    filter: Filter,
+}
+
+impl MeshoptView {
+    /// The compressed content of `bufferViews[index]`; `None` if it is not compressed.
+    pub(crate) fn of(view: &BufferView, index: usize) -> Result<Option<MeshoptView>> {
+        let path = format!("bufferViews[{index}]");
+        for name in NAMES {
+            if let Some(own) = extension::<MeshoptExtension>(&view.extensions, name, &path)? {
+                return own.check(view, &format!("{path}.extensions.{name}")).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The size of the content.
+    pub(crate) fn content_bytes(&self) -> usize {
+        self.stride * self.count
+    }
+
+    /// Decodes the compressed bytes; `index` is that of the view.
+    pub(crate) fn decode(&self, bytes: &[u8], index: usize) -> Result<Vec<u8>> {
+        let mut out = zeroed(self.content_bytes(), "a compressed view")?;
+        let decoded = match (self.mode, self.stride) {
+            (Mode::Attributes, stride) => attributes::decode(bytes, stride, &mut out),
+            (Mode::Triangles, 2) => triangles::decode(bytes, &mut out, |index| (index as u16).to_le_bytes()),
+            (Mode::Triangles, _) => triangles::decode(bytes, &mut out, u32::to_le_bytes),
+            (Mode::Indices, 2) => sequence::decode(bytes, &mut out, |index| (index as u16).to_le_bytes()),
+            (Mode::Indices, _) => sequence::decode(bytes, &mut out, u32::to_le_bytes),
+        };
+        decoded.map_err(|fault| malformed(format!("bufferViews[{index}]: invalid meshopt data: {fault}")))?;
+        self.filter.apply(&mut out, self.stride);
+        Ok(out)
+    }
+}
+
+impl MeshoptExtension {
+    /// The view, if its numbers fit together.
+    fn check(&self, view: &BufferView, path: &str) -> Result<MeshoptView> {
+        let mode = match &*self.mode {
+            "ATTRIBUTES" => Mode::Attributes,
+            "TRIANGLES" => Mode::Triangles,
+            "INDICES" => Mode::Indices,
+            other => return Err(unsupported(format!("{path}: unknown mode `{}`", names::shown(other)))),
+        };
+        let name = self.filter.as_deref().unwrap_or("NONE");
+        let filter = Filter::from_name(name)
+            .ok_or_else(|| unsupported(format!("{path}: unknown filter `{}`", names::shown(name))))?;
+        let stride = self.byte_stride;
+        let is_valid = match mode {
+            Mode::Attributes => stride.is_multiple_of(4) && (4..=256).contains(&stride) && filter.has_stride(stride),
+            _ => matches!(stride, 2 | 4) && filter == Filter::None,
+        };
+        if !is_valid {
+            return Err(malformed(format!("{path}: byteStride {stride} is invalid for this mode and filter")));
+        }
+        if mode == Mode::Triangles && !self.count.is_multiple_of(3) {
+            return Err(malformed(format!("{path}: {} indices are not triangles", self.count)));
+        }
+        if u128::from(stride) * u128::from(self.count) != u128::from(view.byte_length) {
+            let sizes = format!("{} bytes for {} elements of {stride} bytes", view.byte_length, self.count);
+            return Err(malformed(format!("{path}: byteLength of the view is {sizes}")));
+        }
+        let too_large = || malformed(format!("{path}: too many elements"));
+        usize::try_from(view.byte_length).map_err(|_| too_large())?;
+        let count = usize::try_from(self.count).map_err(|_| too_large())?;
+        let buffer = self.buffer.ok_or_else(|| malformed(format!("{path} has no buffer")))?;
+        let (offset, len) = (self.byte_offset, self.byte_length);
+        Ok(MeshoptView { buffer, offset, len, stride: stride as usize, count, mode, filter })
+    }
+}
+
+/// What is wrong with compressed data.
+type Fault = &'static str;
+
+/// The result of decoding.
+type Decoded<T> = std::result::Result<T, Fault>;
+
+/// The data ends before its last element.
+const CUT: Fault = "unexpected end";
+
+/// There is data after the last element.
+const EXTRA: Fault = "extra bytes";
+
+/// Takes the first `count` bytes.
+fn take<'b>(bytes: &mut &'b [u8], count: usize) -> Decoded<&'b [u8]> {
+    bytes.split_off(..count).ok_or(CUT)
+}
+
+/// Takes a number of up to 32 bits, 7 in each byte, the lowest first.
+fn take_varint(bytes: &mut &[u8]) -> Decoded<u32> {
+    let mut value = 0;
+    for shift in (0..35).step_by(7) {
+        let &byte = bytes.split_off_first().ok_or(CUT)?;
+        value |= u32::from(byte & 127) << shift;
+        if byte < 128 {
+            return Ok(value);
+        }
+    }
+    Err("a number has more than 5 bytes")
+}
+
+/// A signed number whose lowest bit is the sign.
+fn unfolded(value: u32) -> u32 {
+    if value & 1 == 0 { value >> 1 } else { !(value >> 1) }
+}
+
+#[cfg(test)]
+mod tests;
