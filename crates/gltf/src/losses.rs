@@ -26,6 +26,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-objects", "objects without elements, which readers skip", {
             plan.document.nodes.iter().filter(|node| node.mesh.is_none()).count() as u64
         }),
+        ("left-out-names", "different names of instances", plan.changes.names),
         ("left-out-groups", "face groups", sum(&|mesh| mesh.groups.len())),
         ("left-out-smoothing", "smoothing", sum(&|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
         ("left-out-sharp-edges", "sharp edges", sum(&|mesh| mesh.sharp_edges.len())),
@@ -54,8 +55,13 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     };
     let colors = sum(&|mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count());
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
+    let changes = &plan.changes;
     for (code, count, diagnostic) in [
-        changed("changed-normals", plan.repaired_normals, "normals without a direction were computed from the faces"),
+        changed(
+            "changed-normals",
+            changes.repaired_normals,
+            "normals without a direction were computed from the faces",
+        ),
         changed("changed-normals", sum(&scaled_normals), "normals were scaled to unit length"),
         changed(
             "changed-colors",
@@ -73,6 +79,19 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
             "names of materials are empty or repeated: readers change them",
         ),
         changed("changed-columns", rounded, "vertex columns were rounded to 32-bit floats, which glTF has"),
+        changed(
+            "changed-transforms",
+            changes.transforms,
+            "transforms of instances were changed slightly: they are not exactly a translation, a rotation and a scale",
+        ),
+        changed(
+            "changed-positions",
+            changes.positions,
+            &format!("positions were quantized: they changed by at most {:.2e}", changes.position_error),
+        ),
+        changed("changed-normals", changes.normals, "normals were quantized: they turned by at most 0.4 degrees"),
+        changed("changed-uvs", changes.uvs, "uvs were quantized: they changed by at most 1/131070"),
+        changed("changed-colors", changes.colors, "vertex colors were quantized: they changed by at most 1/131070"),
     ] {
         warnings.push_many(code, count, diagnostic);
     }
@@ -98,7 +117,12 @@ fn bare_normals(plan: &GltfPlan<'_>) -> u64 {
         let blocks = geometry.sections.iter().filter_map(|section| section.points.as_ref());
         geometry.mesh.faces.is_empty() && !blocks.into_iter().all(|block| has_normals(geometry, block))
     };
-    plan.geometries.iter().filter(|geometry| has(geometry)).map(|geometry| geometry.mesh.normals.len() as u64).sum()
+    plan.data
+        .geometries
+        .iter()
+        .filter(|geometry| has(geometry))
+        .map(|geometry| geometry.mesh.normals.len() as u64)
+        .sum()
 }
 
 /// Whether values of a column may be more precise than glTF's.

@@ -40,6 +40,7 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
         materials: &materials,
         images: &images,
         output: &name,
+        options: &options.gltf,
         run: &options.run,
         strict: options.strict,
     };
