@@ -29,6 +29,13 @@ struct Group<'n> {
     is_numbered: bool,
 }
 
+impl Group<'_> {
+    /// Whether a name has the next number, if there were numbers up to now.
+    fn continues_with(&self, name: &str) -> bool {
+        self.is_numbered && numbered(name).is_some_and(|(_, number)| number == self.count)
+    }
+}
+
 /// The objects that share nodes.
 #[derive(Debug, Default)]
 struct Grouping<'n> {
@@ -74,10 +81,7 @@ impl<'n> Grouping<'n> {
     fn add_named(&mut self, mesh: usize, name: &'n str) -> Result<usize> {
         let fits = |grouping: &Self, key: (usize, &'n str, bool)| {
             let group = grouping.known.get(&key).map(|&group| &grouping.groups[group]);
-            group.is_some_and(|group| match key.2 {
-                false => group.is_same,
-                true => group.is_numbered && numbered(name).is_some_and(|(_, number)| number == group.count),
-            })
+            group.is_some_and(|group| if key.2 { group.continues_with(name) } else { group.is_same })
         };
         let same = (mesh, name, false);
         if fits(self, same) {
@@ -102,7 +106,7 @@ impl<'n> Grouping<'n> {
         if let Some(&number) = keys.first().and_then(|key| self.known.get(key)) {
             let group = &mut self.groups[number];
             group.is_same &= name == group.first;
-            group.is_numbered &= numbered(name).is_some_and(|(_, own)| own == group.count);
+            group.is_numbered = group.continues_with(name);
             group.count += 1;
             return Ok(number);
         }

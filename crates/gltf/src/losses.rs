@@ -3,7 +3,7 @@
 use crate::color::is_in_range;
 use crate::geometry::is_direction;
 use crate::looks;
-use crate::plan::{GltfPlan, columns_left_out, has_normals};
+use crate::plan::{Changes, GltfPlan, columns_left_out, has_normals};
 use crate::writer::GltfJob;
 use polyhaul_mesh::parts::{homes, note_left_out, unused_vertices};
 use polyhaul_model::error::{Diagnostic, Place, Result};
@@ -49,53 +49,44 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-remarks", "remarks", (job.scene.infos.len() + job.scene.comments.len()) as u64),
     ];
     note_left_out("glTF", others, job.output, warnings);
-    let changed = |code, count: u64, what: &str| {
-        let place = Place { file: job.output.into(), ..Place::default() };
-        (code, count, Diagnostic { place, ..Diagnostic::new(format!("{count} {what}")) })
-    };
     let colors = sum(&|mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count());
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
-    let changes = &plan.changes;
-    for (code, count, diagnostic) in [
-        changed(
-            "changed-normals",
-            changes.repaired_normals,
-            "normals without a direction were computed from the faces",
-        ),
-        changed("changed-normals", sum(&scaled_normals), "normals were scaled to unit length"),
-        changed(
-            "changed-colors",
-            colors,
-            "vertex colors were missing, or not from 0 to 1: they became white, or were cut",
-        ),
-        changed(
-            "changed-materials",
-            job.materials.len() as u64,
-            "materials were converted to metallic-roughness materials",
-        ),
-        changed(
-            "changed-names",
-            odd_names(job.materials),
-            "names of materials are empty or repeated: readers change them",
-        ),
-        changed("changed-columns", rounded, "vertex columns were rounded to 32-bit floats, which glTF has"),
-        changed(
+    let (materials, names) = (job.materials.len() as u64, odd_names(job.materials));
+    for (code, count, what) in [
+        ("changed-normals", sum(&scaled_normals), "normals were scaled to unit length"),
+        ("changed-colors", colors, "vertex colors were missing, or not from 0 to 1: they became white, or were cut"),
+        ("changed-materials", materials, "materials were converted to metallic-roughness materials"),
+        ("changed-names", names, "names of materials are empty or repeated: readers change them"),
+        ("changed-columns", rounded, "vertex columns were rounded to 32-bit floats, which glTF has"),
+    ] {
+        note_changed(job, code, count, what, warnings);
+    }
+    note_changes(job, &plan.changes, warnings);
+    Ok(())
+}
+
+/// Warns about values that the plan changes.
+fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
+    let positions = format!("positions were quantized: coordinates changed by at most {:.1e}", changes.position_error);
+    for (code, count, what) in [
+        ("changed-normals", changes.repaired_normals, "normals without a direction were computed from the faces"),
+        (
             "changed-transforms",
             changes.transforms,
-            "transforms of instances were changed slightly: they are not exactly a translation, a rotation and a scale",
+            "transforms of instances were changed: they are not exactly a translation, a rotation and a scale",
         ),
-        changed(
-            "changed-positions",
-            changes.positions,
-            &format!("positions were quantized: they changed by at most {:.2e}", changes.position_error),
-        ),
-        changed("changed-normals", changes.normals, "normals were quantized: they turned by at most 0.4 degrees"),
-        changed("changed-uvs", changes.uvs, "uvs were quantized: they changed by at most 1/131070"),
-        changed("changed-colors", changes.colors, "vertex colors were quantized: they changed by at most 1/131070"),
+        ("changed-positions", changes.positions, &positions),
+        ("changed-normals", changes.normals, "normals were quantized: they turned by at most 0.4 degrees"),
+        ("changed-uvs", changes.uvs, "uvs were quantized: they changed by at most 8e-6"),
+        ("changed-colors", changes.colors, "vertex colors were quantized: linear values changed by at most 8e-6"),
     ] {
-        warnings.push_many(code, count, diagnostic);
+        note_changed(job, code, count, what, warnings);
     }
-    Ok(())
+}
+
+fn note_changed(job: &GltfJob<'_>, code: &'static str, count: u64, what: &str, warnings: &mut Warnings) {
+    let place = Place { file: job.output.into(), ..Place::default() };
+    warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(format!("{count} {what}")) });
 }
 
 /// How many normals have a direction and another length than 1, beyond the rounding of four digits.
