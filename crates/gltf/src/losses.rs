@@ -5,7 +5,7 @@ use crate::geometry::is_direction;
 use crate::looks;
 use crate::plan::{Changes, GltfPlan, columns_left_out, has_normals};
 use crate::writer::GltfJob;
-use polyhaul_mesh::parts::{homes, note_left_out, unused_vertices};
+use polyhaul_mesh::parts::{note_left_out, unused_vertices};
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Material, Mesh, Scalar};
@@ -13,10 +13,13 @@ use std::collections::HashSet;
 
 /// Warns about everything that the file will lack.
 pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnings) -> Result<()> {
-    let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
+    // Each once, however many objects show it.
+    let mut known = HashSet::new();
+    let meshes: Vec<_> = job.parts.iter().filter(|part| known.insert(part.object.mesh)).map(|part| part.mesh).collect();
+    let sum = |count: &dyn Fn(&Mesh) -> usize| meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
     let mut loose = 0;
-    for part in homes(job.parts) {
-        loose += loose_positions(part.mesh, job.run.worker_threads())?;
+    for mesh in &meshes {
+        loose += loose_positions(mesh, job.run.worker_threads())?;
     }
     let [properties, maps] = looks::left_out(job.materials, job.images);
     let others = [

@@ -179,7 +179,7 @@ impl<'a> Builder<'a, '_> {
     fn matrix(&self, part: &Part<'_>, shown: Shown) -> Option<Matrix> {
         let own = part.frame.filter(|_| !shown.is_moved).map(|frame| frame.matrix());
         match self.accessors[shown.accessors].lattice {
-            Some(lattice) => Some(lattice.placed(own)),
+            Some(lattice) => Some(lattice.placed(own)).filter(|matrix| *matrix != IDENTITY),
             None => own,
         }
     }
