@@ -1,7 +1,7 @@
 //! The document of a scene, and the spans of its binary part.
 //!
-//! Objects become nodes. Objects with the same mesh share its vertices and indices; objects that are sections of one
-//! mesh have vertices of their own. Every value is checked here, so that the bytes, which are made later, need no
+//! Objects become nodes, or instances of one. Objects with the same mesh share its vertices and indices; objects that are
+//! sections of one mesh have vertices of their own. Every value is checked here, so that the bytes, which are made later, need no
 //! second look. Materials are in [`crate::looks`], and what is left out is counted in [`crate::losses`].
 
 use crate::document::{Accessor, Asset, Document, GltfMaterial, GltfMesh, Node, Primitive, SceneNodes};
@@ -191,7 +191,9 @@ impl<'a> Builder<'a, '_> {
         let mut node = Node { mesh: shown[first].mesh, ..Node::default() };
         if objects.len() < MIN_INSTANCES {
             node.name = named(&job.parts[first].object.name);
-            node.matrix = self.matrix(&job.parts[first], shown[first]).map(column_major);
+            let matrix = self.matrix(&job.parts[first], shown[first]);
+            check_matrix(matrix.as_ref(), &job.parts[first].object.name)?;
+            node.matrix = matrix.map(column_major);
         } else {
             let (name, lost) = instancing::common_name(objects.iter().map(|&own| &*job.parts[own].object.name));
             self.changes.names += lost;
@@ -490,6 +492,15 @@ pub(crate) fn column_attribute(column: &Column) -> Option<String> {
 pub(crate) fn columns_left_out(mesh: &Mesh) -> usize {
     let kept: HashSet<_> = mesh.vertex_columns.iter().filter_map(column_attribute).collect();
     mesh.vertex_columns.len() - kept.len()
+}
+
+/// An error for a transform that overflows: quantized positions have their size in it.
+fn check_matrix(matrix: Option<&Matrix>, name: &str) -> Result<()> {
+    if matrix.is_none_or(|matrix| matrix.as_flattened().iter().all(|entry| entry.is_finite())) {
+        return Ok(());
+    }
+    let message = format!("glTF cannot store the transform of object `{name}`: it is not finite");
+    Err(Error::new(ErrorKind::Unsupported, message))
 }
 
 fn check_finite(column: &Column) -> Result<()> {

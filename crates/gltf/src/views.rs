@@ -1,7 +1,7 @@
 //! Views of buffers: values of one kind lie together, so that all of a view have one stride.
 //!
-//! A view that will be compressed is decoded as a whole, by one thread. So those end after some values; the others hold
-//! all values of their kind.
+//! A view that will be compressed is encoded and decoded as a whole, by one thread. So those end after some values; the
+//! others hold all values of their kind. What the values are is in [`crate::pages`].
 
 use crate::document::{Buffer, BufferView, Document};
 use crate::looks::GltfImages;
@@ -102,7 +102,7 @@ pub(crate) struct Views {
     full: u64,
 }
 
-/// Where the binary part has what.
+/// Where values lie in the binary part.
 pub(crate) struct Layout {
     /// In the order of the file.
     pub(crate) spans: Vec<Span>,

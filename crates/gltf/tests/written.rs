@@ -255,6 +255,16 @@ fn bounds_of_quantized_positions_are_exact() {
 }
 
 #[test]
+fn transforms_that_overflow_are_refused() {
+    let mut mesh = grid(1);
+    mesh.positions = mesh.positions.iter().map(|&[x, y, z]| [1e30 * x, 1e30 * y, 1e30 * z]).collect::<Vec<_>>().into();
+    let scene = placed(&mesh, &[("huge", turned(0.0, 1e15, 0.0))]);
+    let options = GltfWriteOptions::default().with_quantize(true);
+    let error = try_write(&scene, options, 1, &mut Vec::new()).unwrap_err();
+    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("object `huge`"), "{error}");
+}
+
+#[test]
 fn uvs_outside_of_the_unit_square_stay_floats() {
     let mut mesh = grid(2);
     mesh.uvs = mesh.uvs.iter().map(|&[u, v]| [u + 0.01, v]).collect::<Vec<_>>().into();
