@@ -22,7 +22,7 @@ AxisName: TypeAlias = Literal[
 FormatName: TypeAlias = Literal[
     "obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy",
     "tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2",
-    "off",
+    "off", "glb",
 ]
 
 #: How a file is compressed.
@@ -110,6 +110,13 @@ class WriteOptions(ObjOptions, total=False):
     """The minimum number of vertices of a mesh that goes into a PLY file, with ``meshes="ply"`` (0)."""
     parts: int
     """Approximate number of files for shapes and instances, imported by the main file, pbrt (1)."""
+    instances: Literal["gpu", "nodes"]
+    """How objects that share a mesh are written, glTF: as instances, without their names, or as a node each. By default,
+    they are instances if no name is lost by that."""
+    quantize: bool
+    """Store positions, uvs and colors in 16 bits and normals in 8 bits, glTF (False)."""
+    meshopt: bool
+    """Compress vertices and indices with meshopt, glTF (False)."""
 
 
 class ImageOptions(TypedDict, total=False):
@@ -252,6 +259,7 @@ def write_options(
         "copy_assets": bool(written.get("copy_assets")),
         "obj": obj_options(written),
         "bytes": _byte_options(written),
+        "gltf": _gltf_options(written),
         "pbrt": _pbrt_options(written),
         "table": table,
         "image": image,
@@ -368,6 +376,14 @@ def _byte_options(written: WriteOptions) -> dict[str, Any]:
     plain["turns"] = "forward_axis" in written or "up_axis" in written
     plain["digits"] = None if isinstance(digits, Mapping) else _digit(digits)
     return plain
+
+
+def _gltf_options(written: WriteOptions) -> dict[str, Any]:
+    """How glTF is written."""
+    instances = written.get("instances")
+    if instances not in (None, "gpu", "nodes"):
+        raise ValueError(f'instances is {instances!r}; expected "gpu" or "nodes"')
+    return {"instances": instances} | {name: bool(written.get(name)) for name in ("quantize", "meshopt")}
 
 
 def _pbrt_options(written: WriteOptions) -> dict[str, Any]:

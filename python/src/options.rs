@@ -2,7 +2,7 @@
 
 use polyhaul::model::Scalar;
 use polyhaul::options::{
-    Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Dialect, Digits, GltfWriteOptions,
+    Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Dialect, Digits, GltfInstances, GltfWriteOptions,
     ImageReadOptions, ImageWriteOptions, Instances, Limits, MissingValue, ObjWriteOptions, OnError, PbrtMeshes,
     PbrtWriteOptions, Placement, PlyEncoding, PlyWriteOptions, PngLevel, RunOptions, Smoothing, StlReadOptions,
     StlWriteOptions, TableHeader, TableReadOptions, TableWriteOptions, Throttle,
@@ -57,6 +57,7 @@ pub(crate) struct Write {
     copy_assets: bool,
     obj: Obj,
     bytes: Bytes,
+    gltf: Gltf,
     pbrt: Pbrt,
     /// How the text of a table is written; `None` for the defaults.
     table: Option<Style>,
@@ -76,6 +77,16 @@ struct Bytes {
     /// Whether files follow Blender's habits.
     is_blenders: bool,
     digits: Option<u8>,
+}
+
+/// How glTF is written.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Gltf {
+    /// `gpu` or `nodes`; `None` for the default.
+    instances: Option<String>,
+    quantize: bool,
+    meshopt: bool,
 }
 
 /// How pbrt is written.
@@ -263,7 +274,7 @@ impl Write {
             .with_obj(self.obj.options()?)
             .with_ply(self.ply()?)
             .with_stl(self.stl()?)
-            .with_gltf(GltfWriteOptions::default().placed(self.placement()?))
+            .with_gltf(self.gltf.style()?.placed(self.placement()?))
             .with_table(self.table(self.placement()?))
             .with_pbrt(self.pbrt.style()?)
             .with_image(self.image.as_ref().map_or_else(|| Ok(ImageWriteOptions::default()), Pixels::style)?))
@@ -310,6 +321,19 @@ impl Write {
             .with_global_scale(self.obj.global_scale)
             .with_export_triangulated_mesh(self.obj.export_triangulated_mesh)
             .with_dialect(if self.bytes.is_blenders { Dialect::Blender } else { Dialect::Common }))
+    }
+}
+
+impl Gltf {
+    fn style(&self) -> PyResult<GltfWriteOptions> {
+        let instances = match self.instances.as_deref() {
+            None => GltfInstances::Auto,
+            Some("gpu") => GltfInstances::Gpu,
+            Some("nodes") => GltfInstances::Nodes,
+            Some(name) => return Err(PyValueError::new_err(format!("unknown value {name:?} of instances"))),
+        };
+        let options = GltfWriteOptions::default().with_instances(instances);
+        Ok(options.with_quantize(self.quantize).with_meshopt(self.meshopt))
     }
 }
 

@@ -261,3 +261,16 @@ def test_references_are_found_from_the_new_place(tmp_path: Path) -> None:
     assert "map_Kd wood.png\n" in (tmp_path / "t/copied.mtl").read_text()
     assert (tmp_path / "t/wood.png").read_text() == "pixels"
     assert scene.materials["wood"] == polyhaul.Material("wood", maps=[polyhaul.TextureMap("diffuse", "wood.png", keyword="map_Kd")])
+
+
+def test_options_of_gltf(tmp_path: Path) -> None:
+    text = "v 0 0 0\nv 1 0 0\nv 0 0.7 0.3\nf 1 2 3\n"
+    scene = polyhaul.read(io.BytesIO(text.encode()), format="obj")
+    plain, small = tmp_path / "plain.glb", tmp_path / "small.glb"
+    polyhaul.write(scene, plain)
+    report = polyhaul.write(scene, small, quantize=True, meshopt=True, instances="nodes")
+    assert b"KHR_mesh_quantization" in small.read_bytes() and b"EXT_meshopt_compression" in small.read_bytes()
+    assert b"KHR_mesh_quantization" not in plain.read_bytes()
+    assert report.warnings.counts["changed-positions"] == 3
+    with pytest.raises(ValueError, match="instances is 'all'"):
+        polyhaul.write(scene, plain, instances="all")  # type: ignore[typeddict-item]

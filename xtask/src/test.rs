@@ -159,7 +159,8 @@ fn clippy() -> Outcome {
 
 /// The library builds with single formats, and reading OBJ requires no image library.
 fn features() -> Outcome {
-    let alone = ["", "obj", "ply", "stl", "off", "table", "pbrt", "gltf", "tga", "png", "exr", "dds", "cloud"];
+    let alone =
+        ["", "obj", "ply", "stl", "off", "table", "pbrt", "gltf", "tga", "png", "exr", "dds", "cloud", "meshopt"];
     let library = ["-p", "polyhaul", "--no-default-features", "--features"];
     let builds = |features: &&str| root::runs(root::cargo().arg("check").args(library).arg(features));
     if !alone.iter().all(builds) {

@@ -593,6 +593,11 @@ typedef uint32_t ph_digits;
 typedef uint32_t ph_axis;
 
 /**
+ * How glTF stores objects that share a mesh.
+ */
+typedef uint8_t ph_gltf_instances;
+
+/**
  * How to write. All zeros, except for `struct_size`, are the defaults; so is a null pointer to it.
  */
 typedef struct ph_write_options {
@@ -709,9 +714,22 @@ typedef struct ph_write_options {
      */
     uint8_t copy_assets;
     /**
+     * glTF: how objects that share a mesh are stored.
+     */
+    ph_gltf_instances gltf_instances;
+    /**
+     * glTF: positions, uvs and colors in 16 bits, normals in 8 bits.
+     */
+    uint8_t gltf_quantize;
+    /**
+     * glTF: compress vertices and indices; needs a library that was built with the feature `meshopt`
+     * (PH_ERROR_UNSUPPORTED).
+     */
+    uint8_t gltf_meshopt;
+    /**
      * Zeros.
      */
-    uint8_t reserved[6];
+    uint8_t reserved[3];
 } ph_write_options;
 
 /**
@@ -1453,6 +1471,21 @@ typedef struct ph_table {
  * lz4; it has one level.
  */
 #define PH_COMPRESSION_LZ4 4
+
+/**
+ * As instances if no name is lost by that, else as nodes.
+ */
+#define PH_GLTF_INSTANCES_AUTO 0
+
+/**
+ * As instances, whatever their names are.
+ */
+#define PH_GLTF_INSTANCES_GPU 1
+
+/**
+ * As a node each.
+ */
+#define PH_GLTF_INSTANCES_NODES 2
 
 /**
  * The fewest digits that read back as the same number.

@@ -5,8 +5,8 @@ use crate::error::{guard, ph_status};
 use crate::raw::{self, Record, handle, usage};
 use crate::source::ph_input;
 use polyhaul::options::{
-    Axes, Axis, Cancel, Codec, Compression, Digits, ImageReadOptions, Limits, OnError, PlyEncoding, ReadOptions,
-    RunOptions, Throttle, WriteOptions,
+    Axes, Axis, Cancel, Codec, Compression, Digits, GltfInstances, ImageReadOptions, Limits, OnError, PlyEncoding,
+    ReadOptions, RunOptions, Throttle, WriteOptions,
 };
 use polyhaul::{Error, Format, Result};
 use std::ffi::{c_char, c_void};
@@ -95,6 +95,16 @@ pub const PH_COMPRESSION_GZIP: ph_compression = 2;
 pub const PH_COMPRESSION_ZSTD: ph_compression = 3;
 /// lz4; it has one level.
 pub const PH_COMPRESSION_LZ4: ph_compression = 4;
+
+/// How glTF stores objects that share a mesh.
+pub type ph_gltf_instances = u8;
+
+/// As instances if no name is lost by that, else as nodes.
+pub const PH_GLTF_INSTANCES_AUTO: ph_gltf_instances = 0;
+/// As instances, whatever their names are.
+pub const PH_GLTF_INSTANCES_GPU: ph_gltf_instances = 1;
+/// As a node each.
+pub const PH_GLTF_INSTANCES_NODES: ph_gltf_instances = 2;
 
 /// How numbers become text: 0 for the format's default, PH_DIGITS_SHORTEST, or PH_DIGITS_FIXED plus 0 to 12.
 pub type ph_digits = u32;
@@ -292,8 +302,15 @@ pub struct ph_write_options {
     /// copies. No existing file is replaced; files outside the asset's folder are copied only if it was read with
     /// `allow_outside`.
     pub copy_assets: u8,
+    /// glTF: how objects that share a mesh are stored.
+    pub gltf_instances: ph_gltf_instances,
+    /// glTF: positions, uvs and colors in 16 bits, normals in 8 bits.
+    pub gltf_quantize: u8,
+    /// glTF: compress vertices and indices; needs a library that was built with the feature `meshopt`
+    /// (PH_ERROR_UNSUPPORTED).
+    pub gltf_meshopt: u8,
     /// Zeros.
-    pub reserved: [u8; 6],
+    pub reserved: [u8; 3],
 }
 
 // SAFETY: `repr(C)`, `struct_size` first, then numbers, pointers, and functions as `Option`, of which null is `None`:
@@ -517,6 +534,8 @@ pub(crate) unsafe fn write(given: *const ph_write_options) -> Result<WriteOption
         (options.ply.encoding, options.stl.ascii) = (PlyEncoding::Ascii, true);
     }
     options.image.tga_rle = given.tga_rle != 0;
+    options.gltf.instances = gltf_instances(given.gltf_instances)?;
+    (options.gltf.quantize, options.gltf.meshopt) = (given.gltf_quantize != 0, given.gltf_meshopt != 0);
     options.run.write_throttle = throttle(given.bytes_per_second, given.latency_ns);
     Ok(options)
 }
@@ -538,6 +557,15 @@ fn place(options: &mut WriteOptions, given: &ph_write_options) -> Result<()> {
     options.ply.placement.export_triangulated_mesh = given.triangulate != 0;
     options.gltf = options.gltf.placed(options.stl.placement);
     Ok(())
+}
+
+fn gltf_instances(instances: ph_gltf_instances) -> Result<GltfInstances> {
+    match instances {
+        PH_GLTF_INSTANCES_AUTO => Ok(GltfInstances::Auto),
+        PH_GLTF_INSTANCES_GPU => Ok(GltfInstances::Gpu),
+        PH_GLTF_INSTANCES_NODES => Ok(GltfInstances::Nodes),
+        other => Err(usage(format!("{other} is not a use of instances (PH_GLTF_INSTANCES_)"))),
+    }
 }
 
 fn compression(codec: ph_compression, level: i32) -> Result<Compression> {

@@ -5,6 +5,7 @@
 
 pub mod batch;
 pub mod diff;
+mod gltf;
 pub mod layers;
 pub mod limits;
 pub mod many;
@@ -317,7 +318,8 @@ impl StyleArgs {
     pub fn formats(&self, input: &Path, to: Format) -> Result<WriteOptions> {
         let mut options = WriteOptions::default()
             .with_copy_assets(self.scene.copy_assets)
-            .with_instances(pbrt::InstanceUse::option(self.scene.instances))
+            .with_instances(gltf::InstanceUse::option(self.scene.instances))
+            .with_gltf(self.gltf.style(to, self.scene.instances)?)
             .with_pbrt(self.pbrt.style(to, (self.read.lazy, self.read.from.or_else(|| Format::of_path(input))))?);
         if let Some(digits) = self.scene.digits {
             options = options.with_digits(digits.0);
@@ -392,6 +394,9 @@ pub struct StyleArgs {
     /// How tables are written.
     #[command(flatten)]
     pub table: tables::TableStyleArgs,
+    /// How glTF is written.
+    #[command(flatten)]
+    pub gltf: gltf::GltfArgs,
     /// How pbrt is written.
     #[command(flatten)]
     pub pbrt: pbrt::PbrtArgs,
@@ -429,9 +434,10 @@ pub struct SceneArgs {
     /// Triangulate faces; STL always does
     #[arg(long)]
     pub triangulate: bool,
-    /// How to write the instances of a pbrt scene [default: kept in pbrt, flattened in other formats]
+    /// How to write the instances of a pbrt scene, and objects that share a mesh [default: instances in pbrt and glTF,
+    /// flattened in other formats]
     #[arg(long, value_name = "HOW", value_enum)]
-    pub instances: Option<pbrt::InstanceUse>,
+    pub instances: Option<gltf::InstanceUse>,
     /// Decimal places of all numbers: 0 to 12, or `shortest` for the fewest digits that read back exactly [default: 6
     /// for OBJ positions and uvs, 4 for OBJ normals and colors, shortest for other formats]
     #[arg(long, value_name = "N", value_parser = values::places(), hide_possible_values = true)]

@@ -4,7 +4,8 @@
 //! beside it or in it. Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html>.
 //!
 //! The JSON, as types, is in `document`; the container in `container`. Writing: `plan` (which vertices and indices),
-//! `looks` (materials), `writer` (pages of bytes). Reading: `reader` (the scene), `accessors` and `fills` (values),
+//! `looks` (materials), `instancing` (nodes of many objects), `views` (where values lie), `pages` and `compress` (their
+//! bytes), `writer` (the file). Reading: `reader` (the scene), `accessors` and `fills` (values), `meshopt`,
 //! `materials`. Nothing here opens a file: buffers and images come from the caller.
 
 mod accessors;
@@ -12,6 +13,7 @@ mod budget;
 mod buffers;
 mod chunks;
 mod color;
+mod compress;
 mod container;
 mod convert;
 mod document;
@@ -19,6 +21,7 @@ mod fills;
 mod geometry;
 mod hierarchy;
 mod instances;
+mod instancing;
 mod json;
 mod log;
 mod looks;
@@ -30,14 +33,17 @@ mod options;
 mod pages;
 mod plan;
 mod primitives;
+mod quantize;
 mod reader;
 mod streams;
+mod transforms;
 mod uri;
+mod views;
 mod writer;
 
 pub use buffers::OpenFile;
 pub use container::looks_like_glb;
 pub use looks::{GltfImages, ImageData, shows};
-pub use options::GltfWriteOptions;
+pub use options::{GltfInstances, GltfWriteOptions};
 pub use reader::{GltfFound, read};
 pub use writer::{GltfFile, GltfJob};

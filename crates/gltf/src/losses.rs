@@ -3,9 +3,9 @@
 use crate::color::is_in_range;
 use crate::geometry::is_direction;
 use crate::looks;
-use crate::plan::{GltfPlan, columns_left_out, has_normals};
+use crate::plan::{Changes, GltfPlan, columns_left_out, has_normals};
 use crate::writer::GltfJob;
-use polyhaul_mesh::parts::{homes, note_left_out, unused_vertices};
+use polyhaul_mesh::parts::{note_left_out, unused_vertices};
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Material, Mesh, Scalar};
@@ -13,10 +13,13 @@ use std::collections::HashSet;
 
 /// Warns about everything that the file will lack.
 pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnings) -> Result<()> {
-    let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
+    // Each once, however many objects show it.
+    let mut known = HashSet::new();
+    let meshes: Vec<_> = job.parts.iter().filter(|part| known.insert(part.object.mesh)).map(|part| part.mesh).collect();
+    let sum = |count: &dyn Fn(&Mesh) -> usize| meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
     let mut loose = 0;
-    for part in homes(job.parts) {
-        loose += loose_positions(part.mesh, job.run.worker_threads())?;
+    for mesh in &meshes {
+        loose += loose_positions(mesh, job.run.worker_threads())?;
     }
     let [properties, maps] = looks::left_out(job.materials, job.images);
     let others = [
@@ -26,6 +29,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-objects", "objects without elements, which readers skip", {
             plan.document.nodes.iter().filter(|node| node.mesh.is_none()).count() as u64
         }),
+        ("left-out-names", "different names of instances", plan.changes.names),
         ("left-out-groups", "face groups", sum(&|mesh| mesh.groups.len())),
         ("left-out-smoothing", "smoothing", sum(&|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
         ("left-out-sharp-edges", "sharp edges", sum(&|mesh| mesh.sharp_edges.len())),
@@ -48,35 +52,44 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-remarks", "remarks", (job.scene.infos.len() + job.scene.comments.len()) as u64),
     ];
     note_left_out("glTF", others, job.output, warnings);
-    let changed = |code, count: u64, what: &str| {
-        let place = Place { file: job.output.into(), ..Place::default() };
-        (code, count, Diagnostic { place, ..Diagnostic::new(format!("{count} {what}")) })
-    };
     let colors = sum(&|mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count());
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
-    for (code, count, diagnostic) in [
-        changed("changed-normals", plan.repaired_normals, "normals without a direction were computed from the faces"),
-        changed("changed-normals", sum(&scaled_normals), "normals were scaled to unit length"),
-        changed(
-            "changed-colors",
-            colors,
-            "vertex colors were missing, or not from 0 to 1: they became white, or were cut",
-        ),
-        changed(
-            "changed-materials",
-            job.materials.len() as u64,
-            "materials were converted to metallic-roughness materials",
-        ),
-        changed(
-            "changed-names",
-            odd_names(job.materials),
-            "names of materials are empty or repeated: readers change them",
-        ),
-        changed("changed-columns", rounded, "vertex columns were rounded to 32-bit floats, which glTF has"),
+    let (materials, names) = (job.materials.len() as u64, odd_names(job.materials));
+    for (code, count, what) in [
+        ("changed-normals", sum(&scaled_normals), "normals were scaled to unit length"),
+        ("changed-colors", colors, "vertex colors were missing, or not from 0 to 1: they became white, or were cut"),
+        ("changed-materials", materials, "materials were converted to metallic-roughness materials"),
+        ("changed-names", names, "names of materials are empty or repeated: readers change them"),
+        ("changed-columns", rounded, "vertex columns were rounded to 32-bit floats, which glTF has"),
     ] {
-        warnings.push_many(code, count, diagnostic);
+        note_changed(job, code, count, what, warnings);
     }
+    note_changes(job, &plan.changes, warnings);
     Ok(())
+}
+
+/// Warns about values that the plan changes.
+fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
+    let positions = format!("positions were quantized: coordinates changed by at most {:.1e}", changes.position_error);
+    for (code, count, what) in [
+        ("changed-normals", changes.repaired_normals, "normals without a direction were computed from the faces"),
+        (
+            "changed-transforms",
+            changes.transforms,
+            "transforms of instances were changed: they are not exactly a translation, a rotation and a scale",
+        ),
+        ("changed-positions", changes.positions, &positions),
+        ("changed-normals", changes.normals, "normals were quantized: they turned by at most 0.4 degrees"),
+        ("changed-uvs", changes.uvs, "uvs were quantized: they changed by at most 8e-6"),
+        ("changed-colors", changes.colors, "vertex colors were quantized: linear values changed by at most 8e-6"),
+    ] {
+        note_changed(job, code, count, what, warnings);
+    }
+}
+
+fn note_changed(job: &GltfJob<'_>, code: &'static str, count: u64, what: &str, warnings: &mut Warnings) {
+    let place = Place { file: job.output.into(), ..Place::default() };
+    warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(format!("{count} {what}")) });
 }
 
 /// How many normals have a direction and another length than 1, beyond the rounding of four digits.
@@ -98,7 +111,12 @@ fn bare_normals(plan: &GltfPlan<'_>) -> u64 {
         let blocks = geometry.sections.iter().filter_map(|section| section.points.as_ref());
         geometry.mesh.faces.is_empty() && !blocks.into_iter().all(|block| has_normals(geometry, block))
     };
-    plan.geometries.iter().filter(|geometry| has(geometry)).map(|geometry| geometry.mesh.normals.len() as u64).sum()
+    plan.data
+        .geometries
+        .iter()
+        .filter(|geometry| has(geometry))
+        .map(|geometry| geometry.mesh.normals.len() as u64)
+        .sum()
 }
 
 /// Whether values of a column may be more precise than glTF's.

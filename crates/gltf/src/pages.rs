@@ -5,6 +5,9 @@
 use crate::color::linear;
 use crate::geometry::{GltfGeometry, Section, VertexBlock, is_direction, unit};
 use crate::looks::GltfImages;
+use crate::quantize::{Lattice, normal_code, unit_code};
+use crate::transforms::InstancePlace;
+use crate::views::ViewKind;
 use polyhaul_mesh::frame::Frame;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Values, with_values};
@@ -32,22 +35,36 @@ pub(crate) struct Span {
 /// The values of a span.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    /// Positions, moved by a frame that no node can hold.
-    Positions(Block, Option<Frame>),
-    Normals(Block, Option<Frame>),
-    Uvs,
-    /// Linear colors, with or without alpha.
-    Colors(Block, bool),
+    /// Positions, moved by a frame that no node can hold; as codes if there is a lattice.
+    Positions { block: Block, frame: Option<Frame>, lattice: Option<Lattice> },
+    /// Normals; in bytes if they are quantized.
+    Normals { block: Block, frame: Option<Frame>, is_quantized: bool },
+    /// Uvs; in 16 bits if they are quantized.
+    Uvs { is_quantized: bool },
+    /// Linear colors, with or without alpha; in 16 bits if they are quantized.
+    Colors { block: Block, has_alpha: bool, is_quantized: bool },
     /// A vertex column.
     Column(Block, usize),
+    /// Values of instances: of which node, and which values.
+    Instances(usize, InstanceValue),
     /// Pairs of vertices.
     Segments,
     /// The triangles of a material.
     Triangles(TriangleIndices),
     /// Bytes between values.
     Zeros,
-    /// The bytes of an image, and zeros up to a multiple of four.
+    /// The bytes of an image.
     Image(usize),
+    /// The bytes of a compressed view.
+    Compressed(usize),
+}
+
+/// What instances have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InstanceValue {
+    Translation,
+    Rotation,
+    Scale,
 }
 
 /// The indices of triangles.
@@ -70,22 +87,39 @@ pub(crate) enum Block {
 }
 
 impl Content {
-    /// The size of a value.
-    pub(crate) fn bytes(&self) -> usize {
+    /// Which views have such values; bytes are in none.
+    pub(crate) fn kind(&self) -> ViewKind {
         match self {
-            Content::Positions(..) | Content::Normals(..) | Content::Colors(_, false) => 12,
-            Content::Colors(_, true) => 16,
-            Content::Uvs | Content::Segments => 8,
-            Content::Column(..) => 4,
-            Content::Zeros | Content::Image(_) => 1,
-            Content::Triangles(indices) => {
-                if indices.is_wide {
-                    12
-                } else {
-                    6
-                }
+            Content::Positions { lattice: None, .. } => ViewKind::Positions,
+            Content::Positions { .. } => ViewKind::ShortPositions,
+            Content::Normals { is_quantized: false, .. } => ViewKind::Normals,
+            Content::Normals { .. } => ViewKind::ByteNormals,
+            Content::Uvs { is_quantized: false } => ViewKind::Uvs,
+            Content::Uvs { .. } => ViewKind::ShortUvs,
+            Content::Colors { is_quantized: true, .. } => ViewKind::ShortColors,
+            Content::Colors { has_alpha: true, .. } => ViewKind::Colors,
+            Content::Colors { .. } => ViewKind::OpaqueColors,
+            Content::Column(..) => ViewKind::Columns,
+            Content::Instances(_, InstanceValue::Translation) => ViewKind::Translations,
+            Content::Instances(_, InstanceValue::Rotation) => ViewKind::Rotations,
+            Content::Instances(_, InstanceValue::Scale) => ViewKind::Scales,
+            Content::Segments => ViewKind::Segments,
+            Content::Triangles(indices) if indices.is_wide => ViewKind::Indices,
+            Content::Triangles(_) | Content::Zeros | Content::Image(_) | Content::Compressed(_) => {
+                ViewKind::ShortIndices
             }
         }
+    }
+
+    /// The size of a value: of a vertex, of the corners of a segment or a triangle, or of a byte.
+    pub(crate) fn bytes(&self) -> usize {
+        let parts = match self {
+            Content::Zeros | Content::Image(_) | Content::Compressed(_) => return 1,
+            Content::Segments => 2,
+            Content::Triangles(_) => 3,
+            _ => 1,
+        };
+        parts * self.kind().stride() as usize
     }
 }
 
@@ -170,16 +204,37 @@ impl GltfGeometry<'_> {
         Ok(whole.unwrap_or(Bounds { min: [0.0; 3], max: [0.0; 3] }))
     }
 
-    /// The first uv of a block that is not finite.
-    pub(crate) fn infinite_uv(&self, block: &VertexBlock) -> Option<usize> {
-        (0..block.count()).find(|&number| !self.uv(block, number).iter().all(|part| part.is_finite()))
+    /// Whether all uvs of a block are from 0 to 1.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for the first uv that is not finite.
+    pub(crate) fn has_unit_uvs(&self, block: &VertexBlock) -> Result<bool> {
+        let mut are_units = true;
+        for number in 0..block.count() {
+            let uv = self.uv(block, number);
+            if !uv.iter().all(|part| part.is_finite()) {
+                let message = format!("glTF cannot store the uv of vertex {number}: it is not finite");
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+            are_units &= uv.iter().all(|part| (0.0..=1.0).contains(part));
+        }
+        Ok(are_units)
     }
+}
+
+/// What the bytes are made of.
+pub(crate) struct GltfData<'a> {
+    pub(crate) geometries: Vec<GltfGeometry<'a>>,
+    /// The instances of each node that has some.
+    pub(crate) instances: Vec<Vec<InstancePlace>>,
+    pub(crate) images: &'a GltfImages,
 }
 
 /// All pages.
 pub(crate) struct GltfPages<'a> {
-    geometries: &'a [GltfGeometry<'a>],
-    images: &'a GltfImages,
+    data: &'a GltfData<'a>,
+    /// The bytes of compressed views.
+    compressed: &'a [Vec<u8>],
     spans: &'a [Span],
     /// Where each page begins: a span, and a value in it.
     starts: Vec<(usize, usize)>,
@@ -193,11 +248,7 @@ pub(crate) struct GltfPageSlot {
 }
 
 impl<'a> GltfPages<'a> {
-    pub(crate) fn new(
-        geometries: &'a [GltfGeometry<'a>],
-        images: &'a GltfImages,
-        spans: &'a [Span],
-    ) -> Result<GltfPages<'a>> {
+    pub(crate) fn new(data: &'a GltfData<'a>, compressed: &'a [Vec<u8>], spans: &'a [Span]) -> Result<GltfPages<'a>> {
         let (mut starts, mut room) = (Vec::new(), 0);
         for (number, span) in spans.iter().enumerate() {
             let (size, mut done) = (span.content.bytes(), 0);
@@ -211,43 +262,56 @@ impl<'a> GltfPages<'a> {
                 room -= now * size;
             }
         }
-        Ok(GltfPages { geometries, images, spans, starts })
+        Ok(GltfPages { data, compressed, spans, starts })
     }
 
     pub(crate) fn count(&self) -> usize {
         self.starts.len()
     }
+}
 
-    fn emit(&self, span: &Span, range: Range<usize>, bytes: &mut Vec<u8>) {
-        if let Content::Zeros = span.content {
-            return bytes.resize(bytes.len() + range.len(), 0);
-        }
-        if let Content::Image(number) = span.content {
-            let own = &self.images.images[number].bytes;
-            bytes.extend_from_slice(&own[range.start.min(own.len())..range.end.min(own.len())]);
-            bytes.resize(bytes.len() + range.end.saturating_sub(own.len().max(range.start)), 0);
-            return;
+impl GltfData<'_> {
+    /// Appends values `range` of a span, which are not of a compressed view.
+    pub(crate) fn emit(&self, span: &Span, range: Range<usize>, bytes: &mut Vec<u8>) {
+        match span.content {
+            Content::Zeros => return bytes.resize(bytes.len() + range.len(), 0),
+            Content::Image(number) => return bytes.extend_from_slice(&self.images.images[number].bytes[range]),
+            Content::Instances(node, value) => return instances(&self.instances[node][range], value, bytes),
+            _ => {}
         }
         let geometry = &self.geometries[span.geometry];
         let section = &geometry.sections[span.section];
         match &span.content {
-            Content::Positions(block, frame) => {
+            Content::Positions { block, frame, lattice } => {
                 let (block, frame) = (section.block(*block), frame.as_ref());
-                range.for_each(|number| floats(bytes, geometry.position(block, frame, number)));
+                let positions = range.map(|number| geometry.position(block, frame, number));
+                match lattice {
+                    None => positions.for_each(|position| floats(bytes, position)),
+                    Some(lattice) => positions.for_each(|position| {
+                        let [x, y, z] = lattice.code(position);
+                        bytes.extend_from_slice([x, y, z, 0].map(i16::to_le_bytes).as_flattened());
+                    }),
+                }
             }
-            Content::Normals(block, frame) => {
+            Content::Normals { block, frame, is_quantized } => {
                 let (block, frame) = (section.block(*block), frame.as_ref());
-                range.for_each(|number| floats(bytes, geometry.normal(block, frame, number)));
+                let normals = range.map(|number| geometry.normal(block, frame, number));
+                if *is_quantized {
+                    normals.for_each(|normal| bytes.extend_from_slice(&normal_code(normal).map(|code| code as u8)));
+                } else {
+                    normals.for_each(|normal| floats(bytes, normal));
+                }
             }
-            Content::Uvs => range.for_each(|number| floats(bytes, geometry.uv(&section.vertices, number))),
-            Content::Colors(block, has_alpha) => {
-                let block = section.block(*block);
-                for number in range {
-                    let [red, green, blue, alpha] = geometry.color(block, number);
-                    floats(bytes, [red, green, blue]);
-                    if *has_alpha {
-                        floats(bytes, [alpha]);
-                    }
+            Content::Uvs { is_quantized } => {
+                let uvs = range.map(|number| geometry.uv(&section.vertices, number));
+                if *is_quantized { uvs.for_each(|uv| codes(bytes, uv)) } else { uvs.for_each(|uv| floats(bytes, uv)) }
+            }
+            Content::Colors { block, has_alpha, is_quantized } => {
+                let colors = range.map(|number| geometry.color(section.block(*block), number));
+                match (is_quantized, has_alpha) {
+                    (true, _) => colors.for_each(|color| codes(bytes, color)),
+                    (false, true) => colors.for_each(|color| floats(bytes, color)),
+                    (false, false) => colors.for_each(|[red, green, blue, _]| floats(bytes, [red, green, blue])),
                 }
             }
             Content::Column(block, column) => {
@@ -260,7 +324,7 @@ impl<'a> GltfPages<'a> {
                 segments[range].as_flattened().iter().for_each(|corner| bytes.extend_from_slice(&corner.to_le_bytes()));
             }
             Content::Triangles(indices) => triangles(geometry, section, *indices, range, bytes),
-            Content::Zeros | Content::Image(_) => {}
+            Content::Instances(..) | Content::Zeros | Content::Image(_) | Content::Compressed(_) => {}
         }
     }
 }
@@ -275,6 +339,20 @@ pub(crate) fn as_float(values: &Values, place: usize) -> f32 {
 #[inline]
 fn floats<const N: usize>(bytes: &mut Vec<u8>, values: [f32; N]) {
     bytes.extend_from_slice(values.map(f32::to_le_bytes).as_flattened());
+}
+
+/// Values from 0 to 1, in 16 bits.
+#[inline]
+fn codes<const N: usize>(bytes: &mut Vec<u8>, values: [f32; N]) {
+    bytes.extend_from_slice(values.map(|value| unit_code(value).to_le_bytes()).as_flattened());
+}
+
+fn instances(places: &[InstancePlace], value: InstanceValue, bytes: &mut Vec<u8>) {
+    match value {
+        InstanceValue::Translation => places.iter().for_each(|place| floats(bytes, place.translation)),
+        InstanceValue::Rotation => places.iter().for_each(|place| floats(bytes, place.rotation)),
+        InstanceValue::Scale => places.iter().for_each(|place| floats(bytes, place.scale)),
+    }
 }
 
 /// Emits triangles `range` of those of a material.
@@ -330,7 +408,10 @@ impl Pages for GltfPages<'_> {
             let span = &self.spans[number];
             let from = if number == start.0 { start.1 } else { 0 };
             let to = if number == end.0 { end.1 } else { span.count };
-            self.emit(span, from..to, &mut slot.bytes);
+            match span.content {
+                Content::Compressed(number) => slot.bytes.extend_from_slice(&self.compressed[number][from..to]),
+                _ => self.data.emit(span, from..to, &mut slot.bytes),
+            }
         }
         Ok(())
     }

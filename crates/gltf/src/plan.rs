@@ -1,76 +1,57 @@
 //! The document of a scene, and the spans of its binary part.
 //!
-//! Objects become nodes. Objects with the same mesh share its vertices and indices; objects that are sections of one
-//! mesh have vertices of their own. Every value is checked here, so that the bytes, which are made later, need no
+//! Objects become nodes, or instances of one. Objects with the same mesh share its vertices and indices; objects that are
+//! sections of one mesh have vertices of their own. Every value is checked here, so that the bytes, which are made later, need no
 //! second look. Materials are in [`crate::looks`], and what is left out is counted in [`crate::losses`].
 
-use crate::document::{
-    Accessor, Asset, Buffer, BufferView, Document, GltfMaterial, GltfMesh, Node, Primitive, SceneNodes,
-};
+use crate::document::{Accessor, Asset, Document, GltfMaterial, GltfMesh, Node, Primitive, SceneNodes};
 use crate::document::{component, mode};
 use crate::geometry::{GltfGeometry, VertexBlock};
-use crate::looks::{self, GltfImages, Looks};
-use crate::pages::{Block, Content, Span, TriangleIndices, as_float};
+use crate::instances;
+use crate::instancing::{self, ATTRIBUTES, Candidate};
+use crate::looks::{self, Looks};
+use crate::pages::{Block, Content, GltfData, InstanceValue, Span, TriangleIndices, as_float};
+use crate::quantize::{self, Lattice};
+use crate::transforms::{IDENTITY, InstancePlace, Matrix, UNROTATED, column_major, is_decomposable};
+use crate::views::{MESHOPT, View, Views};
 use crate::writer::GltfJob;
 use polyhaul_mesh::frame::Frame;
 use polyhaul_mesh::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::{Column, Counts, Mesh, NONE};
+use polyhaul_model::{Bounds, Column, Counts, Mesh, NONE};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Kinds of values, each of which has a view; in this order in the file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum View {
-    Positions,
-    Normals,
-    Uvs,
-    Colors,
-    OpaqueColors,
-    Columns,
-    Indices,
-    ShortIndices,
-}
-
-const VIEWS: [View; 8] = [
-    View::Positions,
-    View::Normals,
-    View::Uvs,
-    View::Colors,
-    View::OpaqueColors,
-    View::Columns,
-    View::Indices,
-    View::ShortIndices,
-];
-/// The targets of views.
-const VERTICES: u32 = 34962;
-const INDICES: u32 = 34963;
 /// The most vertices that indices of 16 bits tell apart: the largest index means something else to some programs.
 const SHORT_VERTICES: usize = 65_535;
-
-impl View {
-    /// The bytes from one value of vertices to the next.
-    fn stride(self) -> Option<u64> {
-        match self {
-            View::Positions | View::Normals | View::OpaqueColors => Some(12),
-            View::Uvs => Some(8),
-            View::Colors => Some(16),
-            View::Columns => Some(4),
-            View::Indices | View::ShortIndices => None,
-        }
-    }
-}
+/// The fewest objects that become instances.
+const MIN_INSTANCES: usize = 2;
 
 /// A scene as glTF, before its bytes are made.
 pub(crate) struct GltfPlan<'a> {
+    /// Its views have no places yet.
     pub(crate) document: Document,
-    pub(crate) geometries: Vec<GltfGeometry<'a>>,
-    pub(crate) images: &'a GltfImages,
-    /// In the order of the file.
-    pub(crate) spans: Vec<Span>,
-    /// The size of the binary part.
-    pub(crate) bytes: u64,
-    /// How many normals were missing or had no direction.
+    pub(crate) data: GltfData<'a>,
+    pub(crate) views: Vec<View>,
+    /// What will differ from the scene.
+    pub(crate) changes: Changes,
+}
+
+/// What is not stored as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Changes {
+    /// Normals that were missing or had no direction.
     pub(crate) repaired_normals: u64,
+    /// Names of objects that became instances.
+    pub(crate) names: u64,
+    /// Transforms that are no translation, rotation and scale but for rounding.
+    pub(crate) transforms: u64,
+    /// Values with fewer bits.
+    pub(crate) positions: u64,
+    pub(crate) normals: u64,
+    pub(crate) uvs: u64,
+    pub(crate) colors: u64,
+    /// The most that a coordinate of a position changes.
+    pub(crate) position_error: f64,
 }
 
 /// What the accessors of a section are; shared by the objects that show it.
@@ -80,14 +61,34 @@ struct SectionAccessors {
     groups: Vec<usize>,
     lines: Option<(BTreeMap<String, usize>, usize)>,
     points: Option<BTreeMap<String, usize>>,
+    /// Around the positions of all, if they are quantized.
+    lattice: Option<Lattice>,
+}
+
+/// What an object shows.
+#[derive(Clone, Copy)]
+struct Shown {
+    accessors: usize,
+    /// `None` if it has no elements.
+    mesh: Option<usize>,
+    /// Whether its positions are in the file as its transform moves them.
+    is_moved: bool,
+}
+
+/// How values become those of the file.
+#[derive(Clone, Copy)]
+struct Coding {
+    block: Block,
+    frame: Option<Frame>,
+    lattice: Option<Lattice>,
 }
 
 struct Builder<'a, 'j> {
     job: &'j GltfJob<'a>,
     document: Document,
-    geometries: Vec<GltfGeometry<'a>>,
-    spans: Vec<Vec<Span>>,
-    sizes: [u64; VIEWS.len()],
+    data: GltfData<'a>,
+    views: Views,
+    changes: Changes,
     /// Accessors by geometry, section, and the object whose frame moves it.
     sections: HashMap<(usize, usize, Option<usize>), usize>,
     accessors: Vec<SectionAccessors>,
@@ -108,14 +109,11 @@ pub(crate) fn plan<'a>(job: &GltfJob<'a>) -> Result<GltfPlan<'a>> {
     };
     let document =
         Document { asset, materials, textures, images, samplers, extensions_used: extensions, ..Document::default() };
-    let mut spans = Vec::new();
-    spans.resize_with(VIEWS.len(), Vec::new);
-    let (sections, accessors, bare, meshes) = Default::default();
-    let mut builder =
-        Builder { job, document, geometries, spans, sizes: [0; VIEWS.len()], sections, accessors, bare, meshes };
-    for (object, (part, place)) in job.parts.iter().zip(places).enumerate() {
-        builder.add_node(object, part, place)?;
-    }
+    let data = GltfData { geometries, instances: Vec::new(), images: job.images };
+    let views = Views::new(job.options.meshopt);
+    let (changes, sections, accessors, bare, meshes) = Default::default();
+    let mut builder = Builder { job, document, data, views, changes, sections, accessors, bare, meshes };
+    builder.add_nodes(&places)?;
     builder.finish()
 }
 
@@ -152,24 +150,93 @@ fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<Secti
 }
 
 impl<'a> Builder<'a, '_> {
-    fn add_node(&mut self, object: usize, part: &Part<'a>, place: SectionPlace) -> Result<()> {
-        let matrix = part.frame.map(|frame| frame.matrix());
-        let baked = part.frame.filter(|_| matrix.is_some_and(|matrix| !is_decomposable(&matrix)));
-        let accessors = self.section(place, baked.map(|frame| (object, frame)))?;
-        let mesh = self.mesh(accessors, place, part)?;
-        let node = Node {
-            name: named(&part.object.name),
-            mesh,
-            matrix: matrix.filter(|_| baked.is_none()).map(column_major),
-            ..Node::default()
-        };
+    /// Adds the nodes of all objects.
+    fn add_nodes(&mut self, places: &[SectionPlace]) -> Result<()> {
+        let mut shown = Vec::new();
+        shown.try_reserve_exact(places.len())?;
+        for (object, (part, &place)) in self.job.parts.iter().zip(places).enumerate() {
+            let frame = part.frame.filter(|frame| !is_decomposable(&frame.matrix()));
+            let accessors = self.section(place, frame.map(|frame| (object, frame)))?;
+            let mesh = self.mesh(accessors, place, part)?;
+            shown.push(Shown { accessors, mesh, is_moved: frame.is_some() });
+        }
+        let candidates = self.job.parts.iter().zip(&shown).map(|(part, shown)| {
+            let is_instance = |_: &usize| InstancePlace::of(&self.matrix(part, *shown).unwrap_or(IDENTITY)).is_some();
+            Candidate { name: &part.object.name, mesh: shown.mesh.filter(is_instance) }
+        });
+        let nodes = instancing::assign(candidates, self.job.options.instances)?;
+        let mut objects = Vec::new();
+        objects.try_reserve_exact(nodes.len())?;
+        objects.extend(0..nodes.len());
+        objects.sort_by_key(|&object| nodes[object]);
+        for own in objects.chunk_by(|&a, &b| nodes[a] == nodes[b]) {
+            self.add_node(own, &shown)?;
+        }
+        Ok(())
+    }
+
+    /// The transform of an object's node.
+    fn matrix(&self, part: &Part<'_>, shown: Shown) -> Option<Matrix> {
+        let own = part.frame.filter(|_| !shown.is_moved).map(|frame| frame.matrix());
+        match self.accessors[shown.accessors].lattice {
+            Some(lattice) => Some(lattice.placed(own)).filter(|matrix| *matrix != IDENTITY),
+            None => own,
+        }
+    }
+
+    /// Adds the node of an object, or of several that show the same mesh.
+    fn add_node(&mut self, objects: &[usize], shown: &[Shown]) -> Result<()> {
+        let job = self.job;
+        let first = objects[0];
+        let mut node = Node { mesh: shown[first].mesh, ..Node::default() };
+        if objects.len() < MIN_INSTANCES {
+            node.name = named(&job.parts[first].object.name);
+            let matrix = self.matrix(&job.parts[first], shown[first]);
+            check_matrix(matrix.as_ref(), &job.parts[first].object.name)?;
+            node.matrix = matrix.map(column_major);
+        } else {
+            let (name, lost) = instancing::common_name(objects.iter().map(|&own| &*job.parts[own].object.name));
+            self.changes.names += lost;
+            node.name = named(name);
+            let attributes = self.instances(objects, shown)?;
+            node.extensions.insert(instances::NAME.into(), serde_json::json!({ "attributes": attributes }));
+        }
         try_push(&mut self.document.nodes, node, "the plan")
+    }
+
+    /// The attributes of instances.
+    fn instances(&mut self, objects: &[usize], shown: &[Shown]) -> Result<BTreeMap<&'static str, usize>> {
+        let mut places = Vec::new();
+        places.try_reserve_exact(objects.len())?;
+        for &object in objects {
+            let matrix = self.matrix(&self.job.parts[object], shown[object]).unwrap_or(IDENTITY);
+            let place = InstancePlace::of(&matrix).ok_or_else(|| wrong("an instance has no place"))?;
+            self.changes.transforms += u64::from(place.differs(&matrix));
+            places.push(place);
+        }
+        let [are_turned, are_scaled] = [
+            places.iter().any(|place| place.rotation != UNROTATED),
+            places.iter().any(|place| place.scale != [1.0; 3]),
+        ];
+        let (node, count) = (self.data.instances.len(), places.len());
+        try_push(&mut self.data.instances, places, "the plan")?;
+        let values = [
+            (InstanceValue::Translation, "VEC3", true),
+            (InstanceValue::Rotation, "VEC4", are_turned),
+            (InstanceValue::Scale, "VEC3", are_scaled),
+        ];
+        let mut attributes = BTreeMap::new();
+        for (name, (value, kind, _)) in ATTRIBUTES.into_iter().zip(values).filter(|(_, (.., is_used))| *is_used) {
+            let span = Span { geometry: 0, section: 0, content: Content::Instances(node, value), count };
+            attributes.insert(name, self.add(span, Accessor { kind: kind.into(), ..floats(count) })?);
+        }
+        Ok(attributes)
     }
 
     /// The mesh of an object; `None` if it has no elements.
     fn mesh(&mut self, accessors: usize, (geometry, section): SectionPlace, part: &Part<'_>) -> Result<Option<usize>> {
-        let has_slots = self.geometries[geometry].has_slots;
-        let groups = &self.geometries[geometry].sections[section].triangles;
+        let has_slots = self.data.geometries[geometry].has_slots;
+        let groups = &self.data.geometries[geometry].sections[section].triangles;
         let material = |material: u32| match (has_slots, &part.object.materials) {
             (true, Some(slots)) => slots.get(material as usize).copied().flatten(),
             (true, None) => None,
@@ -216,152 +283,173 @@ impl<'a> Builder<'a, '_> {
             return Ok(known);
         }
         let frame = moved.map(|(_, frame)| frame);
-        let own = &self.geometries[geometry].sections[section];
-        let counts: Vec<_> = own.triangles.iter().map(|group| group.count()).collect();
-        let (vertices, segments) = (own.vertices.count(), own.lines.as_ref().map(|(segments, _)| segments.len()));
-        let has_points = own.points.is_some();
         let place = (geometry, section);
-        let triangles =
-            if counts.is_empty() { BTreeMap::new() } else { self.attributes(place, Block::Triangles, frame)? };
-        let mut groups = Vec::new();
-        for (group, count) in counts.into_iter().enumerate() {
-            let (is_wide, is_mirrored) = (vertices > SHORT_VERTICES, frame.is_some_and(|frame| frame.is_mirrored));
-            let content = Content::Triangles(TriangleIndices { group, is_wide, is_mirrored });
-            let view = if is_wide { View::Indices } else { View::ShortIndices };
-            let component_type = if is_wide { component::UNSIGNED_INT } else { component::UNSIGNED_SHORT };
-            let accessor = Accessor { component_type, count: 3 * count as u64, ..scalar() };
-            try_push(&mut groups, self.add(view, Span { geometry, section, content, count }, accessor)?, "the plan")?;
-        }
-        let lines = match segments {
-            Some(count) => {
-                let attributes = self.attributes(place, Block::Lines, frame)?;
-                let accessor =
-                    Accessor { component_type: component::UNSIGNED_INT, count: 2 * count as u64, ..scalar() };
-                let span = Span { geometry, section, content: Content::Segments, count };
-                Some((attributes, self.add(View::Indices, span, accessor)?))
-            }
-            None => None,
-        };
-        let points = if has_points { Some(self.attributes(place, Block::Points, frame)?) } else { None };
+        let bounds = self.bounds(place, frame)?;
+        let all = bounds.iter().flatten().copied().reduce(Bounds::union);
+        let lattice = all.filter(|_| self.job.options.quantize).map(Lattice::around);
+        let coding = |block| Coding { block, frame, lattice };
+        let triangles = self.attributes(place, coding(Block::Triangles), bounds[0])?;
+        let groups = self.triangles(place, frame)?;
+        let lines = self.attributes(place, coding(Block::Lines), bounds[1])?;
+        let lines = self.segments(place)?.map(|indices| (lines, indices));
+        let points = self.attributes(place, coding(Block::Points), bounds[2])?;
+        let points = bounds[2].map(|_| points);
         let number = self.accessors.len();
-        try_push(&mut self.accessors, SectionAccessors { triangles, groups, lines, points }, "the plan")?;
+        let own = SectionAccessors { triangles, groups, lines, points, lattice };
+        try_push(&mut self.accessors, own, "the plan")?;
         self.sections.insert(key, number);
         Ok(number)
     }
 
-    /// The attributes of a block's vertices.
+    /// The boxes of triangles, lines and points, if there are some.
+    fn bounds(&self, (geometry, section): SectionPlace, frame: Option<Frame>) -> Result<[Option<Bounds>; 3]> {
+        let own = &self.data.geometries[geometry];
+        let mut all = [None; 3];
+        for (bounds, block) in all.iter_mut().zip([Block::Triangles, Block::Lines, Block::Points]) {
+            let vertices = own.sections[section].block(block);
+            if vertices.count() > 0 {
+                *bounds = Some(own.bounds(vertices, frame.as_ref(), self.job.run)?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The indices of each material of a section.
+    fn triangles(&mut self, (geometry, section): SectionPlace, frame: Option<Frame>) -> Result<Vec<usize>> {
+        let own = &self.data.geometries[geometry].sections[section];
+        let is_wide = own.vertices.count() > SHORT_VERTICES;
+        let is_mirrored = frame.is_some_and(|frame| frame.is_mirrored);
+        let component_type = if is_wide { component::UNSIGNED_INT } else { component::UNSIGNED_SHORT };
+        let counts: Vec<_> = own.triangles.iter().map(|group| group.count()).collect();
+        let mut groups = Vec::new();
+        for (group, count) in counts.into_iter().enumerate() {
+            let content = Content::Triangles(TriangleIndices { group, is_wide, is_mirrored });
+            let accessor = Accessor { component_type, count: 3 * count as u64, ..scalar() };
+            try_push(&mut groups, self.add(Span { geometry, section, content, count }, accessor)?, "the plan")?;
+        }
+        Ok(groups)
+    }
+
+    /// The indices of the segments of a section, if it has some.
+    fn segments(&mut self, (geometry, section): SectionPlace) -> Result<Option<usize>> {
+        let Some((segments, _)) = &self.data.geometries[geometry].sections[section].lines else { return Ok(None) };
+        let count = segments.len();
+        let accessor = Accessor { component_type: component::UNSIGNED_INT, count: 2 * count as u64, ..scalar() };
+        self.add(Span { geometry, section, content: Content::Segments, count }, accessor).map(Some)
+    }
+
+    /// The attributes of the vertices in a box; none if there are no vertices.
     fn attributes(
         &mut self,
         (geometry, section): SectionPlace,
-        block: Block,
-        frame: Option<Frame>,
+        coding: Coding,
+        bounds: Option<Bounds>,
     ) -> Result<BTreeMap<String, usize>> {
-        let own = &self.geometries[geometry];
+        let Some(bounds) = bounds else { return Ok(BTreeMap::new()) };
+        let Coding { block, frame, lattice } = coding;
+        let own = &self.data.geometries[geometry];
         let vertices = own.sections[section].block(block);
-        let bounds = own.bounds(vertices, frame.as_ref(), self.job.run)?;
-        let count = vertices.count();
-        let accessor = |kind: &str| Accessor {
-            component_type: component::FLOAT,
-            kind: kind.into(),
-            count: count as u64,
-            ..Accessor::default()
-        };
-        let positions = Accessor { min: bounds.min.to_vec(), max: bounds.max.to_vec(), ..accessor("VEC3") };
-        let mut wanted = vec![("POSITION".to_owned(), View::Positions, Content::Positions(block, frame), positions)];
+        let (count, is_quantized) = (vertices.count(), lattice.is_some());
+        let mut wanted = vec![(
+            "POSITION".to_owned(),
+            Content::Positions { block, frame, lattice },
+            positions(bounds, lattice, count),
+        )];
+        let coded = |component_type| Accessor { component_type, normalized: true, ..floats(count) };
         if has_normals(own, vertices) {
-            wanted.push(("NORMAL".into(), View::Normals, Content::Normals(block, frame), accessor("VEC3")));
+            let accessor = if is_quantized { coded(component::BYTE) } else { floats(count) };
+            let accessor = Accessor { kind: "VEC3".into(), ..accessor };
+            wanted.push(("NORMAL".into(), Content::Normals { block, frame, is_quantized }, accessor));
         }
         if vertices.is_welded() && !own.welded.vertex_uvs.is_empty() {
-            if let Some(number) = own.infinite_uv(vertices) {
-                let message = format!("glTF cannot store the uv of vertex {number}: it is not finite");
-                return Err(Error::new(ErrorKind::Unsupported, message));
-            }
-            wanted.push(("TEXCOORD_0".into(), View::Uvs, Content::Uvs, accessor("VEC2")));
+            let is_quantized = own.has_unit_uvs(vertices)? && is_quantized;
+            let accessor = if is_quantized { coded(component::UNSIGNED_SHORT) } else { floats(count) };
+            let accessor = Accessor { kind: "VEC2".into(), ..accessor };
+            wanted.push(("TEXCOORD_0".into(), Content::Uvs { is_quantized }, accessor));
         }
         if !own.mesh.colors.is_empty() {
             let has_alpha = own.has_alpha;
-            let view = if has_alpha { View::Colors } else { View::OpaqueColors };
-            let accessor = accessor(if has_alpha { "VEC4" } else { "VEC3" });
-            wanted.push(("COLOR_0".into(), view, Content::Colors(block, has_alpha), accessor));
+            let accessor = if is_quantized { coded(component::UNSIGNED_SHORT) } else { floats(count) };
+            let accessor = Accessor { kind: if has_alpha { "VEC4" } else { "VEC3" }.into(), ..accessor };
+            wanted.push(("COLOR_0".into(), Content::Colors { block, has_alpha, is_quantized }, accessor));
         }
         for (number, column) in own.mesh.vertex_columns.iter().enumerate() {
             let name = column_attribute(column).filter(|name| !wanted.iter().any(|(known, ..)| known == name));
             if let Some(name) = name {
-                wanted.push((name, View::Columns, Content::Column(block, number), accessor("SCALAR")));
+                let accessor = Accessor { component_type: component::FLOAT, ..scalar() };
+                wanted.push((name, Content::Column(block, number), Accessor { count: count as u64, ..accessor }));
             }
         }
         let mut attributes = BTreeMap::new();
-        for (name, view, content, accessor) in wanted {
-            let number = self.add(view, Span { geometry, section, content, count }, accessor)?;
-            attributes.insert(name, number);
+        for (name, content, accessor) in wanted {
+            self.changes.note(&content, count);
+            attributes.insert(name, self.add(Span { geometry, section, content, count }, accessor)?);
         }
         Ok(attributes)
     }
 
     /// Appends a span to a view, and the accessor of its values.
-    fn add(&mut self, view: View, span: Span, accessor: Accessor) -> Result<usize> {
+    fn add(&mut self, span: Span, accessor: Accessor) -> Result<usize> {
         let number = self.document.accessors.len();
-        let size = &mut self.sizes[view as usize];
-        let accessor = Accessor { buffer_view: Some(view as usize), byte_offset: *size, ..accessor };
-        *size += span.content.bytes() as u64 * span.count as u64;
+        let (view, byte_offset) = self.views.add(span)?;
+        let accessor = Accessor { buffer_view: Some(view), byte_offset, ..accessor };
         try_push(&mut self.document.accessors, accessor, "the plan")?;
-        try_push(&mut self.spans[view as usize], span, "the plan")?;
         Ok(number)
     }
 
     fn finish(mut self) -> Result<GltfPlan<'a>> {
-        let (mut offset, mut numbers) = (0, [None; VIEWS.len()]);
-        for view in VIEWS.into_iter().filter(|&view| self.sizes[view as usize] > 0) {
-            numbers[view as usize] = Some(self.document.buffer_views.len());
-            let (byte_length, byte_stride) = (self.sizes[view as usize], view.stride());
-            let target = Some(if byte_stride.is_some() { VERTICES } else { INDICES });
-            let own = BufferView {
-                buffer: Some(0),
-                byte_offset: offset,
-                byte_length,
-                byte_stride,
-                target,
-                ..BufferView::default()
-            };
-            self.document.buffer_views.push(own);
-            offset += byte_length;
-        }
-        for accessor in &mut self.document.accessors {
-            accessor.buffer_view = accessor.buffer_view.and_then(|view| numbers[view]);
-        }
-        let mut spans: Vec<Span> = self.spans.into_iter().flatten().collect();
-        offset = add_images(self.job.images, &mut self.document, &mut spans, offset);
-        if offset > 0 {
-            self.document.buffers = vec![Buffer { byte_length: offset, ..Buffer::default() }];
-        }
+        let views = self.views.finish(&mut self.document)?;
+        let used = [
+            (instances::NAME, !self.data.instances.is_empty()),
+            (quantize::NAME, self.accessors.iter().any(|own| own.lattice.is_some())),
+            (MESHOPT, self.job.options.meshopt && !views.is_empty()),
+        ];
+        // Readers without them would show other meshes, or one instance of many.
+        let required: Vec<_> =
+            used.iter().filter(|(_, is_used)| *is_used).map(|(name, _)| (*name).to_owned()).collect();
+        self.document.extensions_used.extend_from_slice(&required);
+        self.document.extensions_used.sort_unstable();
+        self.document.extensions_required = required;
         let nodes = (0..self.document.nodes.len()).collect();
         self.document.scenes = vec![SceneNodes { nodes, ..SceneNodes::default() }];
         self.document.scene = Some(0);
-        let repaired_normals = self.geometries.iter().map(|geometry| geometry.repaired.len() as u64).sum();
-        let (document, geometries, images) = (self.document, self.geometries, self.job.images);
-        Ok(GltfPlan { document, geometries, images, spans, bytes: offset, repaired_normals })
+        let repaired = self.data.geometries.iter().map(|geometry| geometry.repaired.len() as u64).sum();
+        let changes = Changes { repaired_normals: repaired, ..self.changes };
+        Ok(GltfPlan { document: self.document, data: self.data, views, changes })
     }
 }
 
-/// Appends the images that the document has, each with a view; returns the new end.
-fn add_images(images: &GltfImages, document: &mut Document, spans: &mut Vec<Span>, mut offset: u64) -> u64 {
-    // What is before may end in indices of 16 bits.
-    let mut padding = offset.next_multiple_of(4) - offset;
-    for image in &mut document.images {
-        let Some(number) = image.buffer_view else { continue };
-        if padding > 0 {
-            spans.push(Span { geometry: 0, section: 0, content: Content::Zeros, count: padding as usize });
-            offset += std::mem::take(&mut padding);
-        }
-        let byte_length = images.images[number].bytes.len() as u64;
-        image.buffer_view = Some(document.buffer_views.len());
-        let view = BufferView { buffer: Some(0), byte_offset: offset, byte_length, ..BufferView::default() };
-        document.buffer_views.push(view);
-        let count = byte_length.next_multiple_of(4);
-        spans.push(Span { geometry: 0, section: 0, content: Content::Image(number), count: count as usize });
-        offset += count;
+impl Changes {
+    /// Counts values with fewer bits.
+    fn note(&mut self, content: &Content, count: usize) {
+        let place = match content {
+            Content::Positions { lattice: Some(lattice), .. } => {
+                self.position_error = self.position_error.max(lattice.error());
+                &mut self.positions
+            }
+            Content::Normals { is_quantized: true, .. } => &mut self.normals,
+            Content::Uvs { is_quantized: true } => &mut self.uvs,
+            Content::Colors { is_quantized: true, .. } => &mut self.colors,
+            _ => return,
+        };
+        *place += count as u64;
     }
-    offset
+}
+
+/// The accessor of positions in a box.
+fn positions(bounds: Bounds, lattice: Option<Lattice>, count: usize) -> Accessor {
+    let Some(lattice) = lattice else {
+        let (min, max) = (bounds.min.to_vec(), bounds.max.to_vec());
+        return Accessor { kind: "VEC3".into(), min, max, ..floats(count) };
+    };
+    let [min, max] = [bounds.min, bounds.max].map(|corner| lattice.code(corner).map(f32::from).to_vec());
+    let component_type = component::SHORT;
+    Accessor { kind: "VEC3".into(), component_type, normalized: true, min, max, ..floats(count) }
+}
+
+/// An accessor of floats, or of other components.
+fn floats(count: usize) -> Accessor {
+    Accessor { component_type: component::FLOAT, count: count as u64, ..Accessor::default() }
 }
 
 /// The number of a material without textures, for triangles without uvs: the same if it has none.
@@ -406,6 +494,15 @@ pub(crate) fn columns_left_out(mesh: &Mesh) -> usize {
     mesh.vertex_columns.len() - kept.len()
 }
 
+/// An error for a transform that overflows: quantized positions have their size in it.
+fn check_matrix(matrix: Option<&Matrix>, name: &str) -> Result<()> {
+    if matrix.is_none_or(|matrix| matrix.as_flattened().iter().all(|entry| entry.is_finite())) {
+        return Ok(());
+    }
+    let message = format!("glTF cannot store the transform of object `{name}`: it is not finite");
+    Err(Error::new(ErrorKind::Unsupported, message))
+}
+
 fn check_finite(column: &Column) -> Result<()> {
     let place = (0..column.values.len()).find(|&place| !as_float(&column.values, place).is_finite());
     let Some(place) = place else { return Ok(()) };
@@ -413,17 +510,6 @@ fn check_finite(column: &Column) -> Result<()> {
     Err(Error::new(ErrorKind::Unsupported, message))
 }
 
-/// Whether a matrix is a translation, a rotation and a scale, which is all that nodes may have.
-fn is_decomposable(matrix: &[[f32; 4]; 4]) -> bool {
-    let column = |column: usize| [0, 1, 2].map(|row| f64::from(matrix[row][column]));
-    let dot = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let columns = [column(0), column(1), column(2)];
-    let lengths = columns.map(|own| dot(own, own).sqrt());
-    let is_square = |a: usize, b: usize| dot(columns[a], columns[b]).abs() <= 1e-5 * lengths[a] * lengths[b];
-    let is_finite = matrix.as_flattened().iter().all(|entry| entry.is_finite());
-    is_finite && lengths.iter().all(|&length| length > 1e-12) && is_square(0, 1) && is_square(0, 2) && is_square(1, 2)
-}
-
-fn column_major(matrix: [[f32; 4]; 4]) -> [f32; 16] {
-    std::array::from_fn(|entry| matrix[entry % 4][entry / 4])
+fn wrong(what: &str) -> Error {
+    Error::new(ErrorKind::Internal, what)
 }

@@ -1,11 +1,15 @@
 //! Writing: a scene to a `.glb` file, or to a `.gltf` file and its buffer.
 
+use crate::compress::compress;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
+use crate::document::Document;
 use crate::looks::GltfImages;
 use crate::losses;
-use crate::pages::{GltfPages, PAGE_BYTES};
+use crate::options::GltfWriteOptions;
+use crate::pages::{GltfData, GltfPages, PAGE_BYTES};
 use crate::plan::{GltfPlan, plan};
 use crate::uri::encode_name;
+use crate::views::{Layout, lay_out};
 use polyhaul_mesh::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
@@ -27,6 +31,8 @@ pub struct GltfJob<'a> {
     pub images: &'a GltfImages,
     /// The output's name in messages.
     pub output: &'a str,
+    /// The format's own; its placement is that of the parts.
+    pub options: &'a GltfWriteOptions,
     /// Options for running the job.
     pub run: &'a RunOptions,
     /// Whether a loss is an error, which comes before the first byte.
@@ -35,25 +41,34 @@ pub struct GltfJob<'a> {
 
 /// A scene as glTF: what it will be, before anything is written.
 pub struct GltfFile<'a> {
-    plan: GltfPlan<'a>,
+    document: Document,
+    data: GltfData<'a>,
+    /// The bytes of compressed views.
+    compressed: Vec<Vec<u8>>,
+    layout: Layout,
 }
 
 impl<'a> GltfFile<'a> {
-    /// Plans the file of a scene.
+    /// Plans the file of a scene. Values to compress are compressed here, and kept.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for coordinates that are not finite; [`ErrorKind::Usage`] for indices out of range;
-    /// losses if they are refused; [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
+    /// [`ErrorKind::Unsupported`] for coordinates that are not finite, and for compression that this build lacks;
+    /// [`ErrorKind::Usage`] for indices out of range; losses if they are refused; [`ErrorKind::Memory`];
+    /// [`ErrorKind::Cancelled`].
     pub fn new(job: &GltfJob<'a>, warnings: &mut Warnings) -> Result<GltfFile<'a>> {
         let plan = plan(job)?;
         losses::note(job, &plan, warnings)?;
         warnings.refuse_losses(job.strict)?;
-        Ok(GltfFile { plan })
+        let GltfPlan { mut document, data, mut views, .. } = plan;
+        let is_compressed = job.options.meshopt;
+        let compressed = if is_compressed { compress(&data, &views, job.run)? } else { Vec::new() };
+        let layout = lay_out(&mut document, &mut views, is_compressed.then_some(&compressed), job.images)?;
+        Ok(GltfFile { document, data, compressed, layout })
     }
 
     /// The size of the binary part.
     pub fn binary_bytes(&self) -> u64 {
-        self.plan.bytes
+        self.layout.bytes
     }
 
     /// Writes the JSON and the binary part as `.glb`.
@@ -63,7 +78,7 @@ impl<'a> GltfFile<'a> {
     pub fn write_glb(&mut self, writing: &mut Writing<'_, '_>) -> Result<()> {
         let mut json = self.json(None)?;
         json.resize(json.len().next_multiple_of(4), b' ');
-        let binary = self.plan.bytes.next_multiple_of(4);
+        let binary = self.layout.bytes.next_multiple_of(4);
         let chunks = if binary == 0 { CHUNK_HEADER_BYTES } else { 2 * CHUNK_HEADER_BYTES };
         let total = (HEADER_BYTES + chunks + json.len()) as u64 + binary;
         let total = u32::try_from(total).map_err(|_| {
@@ -85,7 +100,7 @@ impl<'a> GltfFile<'a> {
         writing.announce(u64::from(total));
         writing.begin(head);
         self.write_binary(writing)?;
-        writing.end(vec![0; (binary - self.plan.bytes) as usize])
+        writing.end(vec![0; (binary - self.layout.bytes) as usize])
     }
 
     /// Writes the binary part: the buffer of a `.gltf` file.
@@ -93,7 +108,7 @@ impl<'a> GltfFile<'a> {
     /// # Errors
     /// Those of the output.
     pub fn write_binary(&self, writing: &mut Writing<'_, '_>) -> Result<()> {
-        let pages = GltfPages::new(&self.plan.geometries, self.plan.images, &self.plan.spans)?;
+        let pages = GltfPages::new(&self.data, &self.compressed, &self.layout.spans)?;
         writing.pages(&pages, &mut (), pages.count() as u64, PAGE_BYTES)
     }
 
@@ -102,7 +117,7 @@ impl<'a> GltfFile<'a> {
     /// # Errors
     /// [`ErrorKind::Memory`].
     pub fn json(&mut self, buffer: Option<&str>) -> Result<Vec<u8>> {
-        let document = &mut self.plan.document;
+        let document = &mut self.document;
         if let Some(first) = document.buffers.first_mut() {
             first.uri = buffer.map(encode_name);
         }

@@ -19,7 +19,7 @@ polyhaul_model::options! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Instances {
-    /// As the format allows: pbrt keeps them, for the others each becomes a separate object.
+    /// As the format allows: pbrt and glTF keep them, for the others each becomes a separate object.
     #[default]
     AsFormat,
     /// Each instance becomes separate shapes or objects, at its place.

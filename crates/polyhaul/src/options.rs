@@ -3,7 +3,7 @@
 use polyhaul_bytes::FileOptions;
 pub use polyhaul_bytes::{Codec, Throttle};
 #[cfg(feature = "gltf")]
-pub use polyhaul_gltf::GltfWriteOptions;
+pub use polyhaul_gltf::{GltfInstances, GltfWriteOptions};
 pub use polyhaul_image::options::{ImageReadOptions, ImageWriteOptions, PngLevel};
 pub use polyhaul_mesh::options::{
     ColumnName, ColumnTypes, Delimiter, Dialect, Digits, MissingValue, ObjWriteOptions, Placement, PlyEncoding,

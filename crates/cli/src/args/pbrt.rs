@@ -1,7 +1,7 @@
 //! The options for pbrt scenes, and which of them go together.
 
-use clap::{Args, ValueEnum};
-use polyhaul::options::{Instances, PbrtMeshes, PbrtWriteOptions};
+use clap::Args;
+use polyhaul::options::{PbrtMeshes, PbrtWriteOptions};
 use polyhaul::{Error, ErrorKind, Format, Result};
 use std::str::FromStr;
 
@@ -20,26 +20,6 @@ pub struct PbrtArgs {
     /// Do not indent
     #[arg(long)]
     pub compact: bool,
-}
-
-/// What becomes of instances.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum InstanceUse {
-    /// Make separate shapes or objects of each instance
-    Flatten,
-    /// Write each definition once and drop its instances
-    Once,
-}
-
-impl InstanceUse {
-    /// The library's option.
-    pub fn option(asked: Option<InstanceUse>) -> Instances {
-        match asked {
-            None => Instances::AsFormat,
-            Some(InstanceUse::Flatten) => Instances::Flatten,
-            Some(InstanceUse::Once) => Instances::Once,
-        }
-    }
 }
 
 /// Where the arrays of meshes go.

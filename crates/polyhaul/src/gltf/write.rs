@@ -6,7 +6,7 @@ use crate::mesh_job::MeshJob;
 use crate::options::WriteOptions;
 use crate::outputs::{Written, compression_of, file_of, moved, name_of, open, put_in_place, write_with};
 use polyhaul_bytes::{Codec, Sink};
-use polyhaul_gltf::{GltfFile, GltfImages, GltfJob};
+use polyhaul_gltf::{GltfFile, GltfImages, GltfJob, GltfWriteOptions};
 use polyhaul_insight::Moved;
 use polyhaul_mesh::parts::parts;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -40,6 +40,7 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
         materials: &materials,
         images: &images,
         output: &name,
+        options: &own_options(options),
         run: &options.run,
         strict: options.strict,
     };
@@ -61,6 +62,15 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     }
     try_push(&mut files, write_json(output, &name, &json, options)?, "the plan")?;
     put_in_place(files, report)
+}
+
+/// The options of the format: instances that are to be flattened become nodes.
+fn own_options(options: &WriteOptions) -> GltfWriteOptions {
+    #[cfg(feature = "pbrt")]
+    if options.instances == crate::options::Instances::Flatten {
+        return options.gltf.with_instances(polyhaul_gltf::GltfInstances::Nodes);
+    }
+    options.gltf
 }
 
 /// Writes the JSON, which takes its place after the buffer.

@@ -2,7 +2,7 @@
 
 use polyhaul::model::{Domain, Elements, Mesh, Object, Scene};
 use polyhaul::ops::SceneOps;
-use polyhaul::options::RunOptions;
+use polyhaul::options::{GltfInstances, GltfWriteOptions, Instances, RunOptions};
 use polyhaul::{Format, Input, Loaded, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::output::bytes;
@@ -123,4 +123,22 @@ fn files_hold_or_name_their_images() {
     assert_eq!(sorted(&read), sorted(&scene));
     let options = ReadOptions::default();
     assert_eq!(Reader::new(&glb).options(&options).scene().unwrap().value.materials[0].name, "m");
+}
+
+#[test]
+fn instances_of_pbrt_stay_instances_unless_they_are_flattened() {
+    let shape = "Shape \"trianglemesh\" \"point3 P\" [ 0 0 0 1 0 0 0 1 0 ] \"integer indices\" [ 0 1 2 ]";
+    let place = |x: u32| format!("AttributeBegin\nTranslate {x} 0 0\nObjectInstance \"tree\"\nAttributeEnd\n");
+    let places: String = (0..3).map(place).collect();
+    let text = format!("WorldBegin\nObjectBegin \"tree\"\n{shape}\nObjectEnd\n{places}");
+    let scene = Reader::new(Input::Memory(text.into_bytes(), "x.pbrt".into())).scene().unwrap().value;
+    let is_instanced = |options: &WriteOptions| {
+        let found = bytes(&scene, options);
+        assert_eq!(load(found.clone()).value.objects.len(), 3);
+        found.windows(23).any(|part| part == b"EXT_mesh_gpu_instancing")
+    };
+    assert!(is_instanced(&written(1)));
+    assert!(!is_instanced(&written(1).with_instances(Instances::Flatten)));
+    let nodes = GltfWriteOptions::default().with_instances(GltfInstances::Nodes);
+    assert!(!is_instanced(&written(1).with_gltf(nodes)));
 }

@@ -1,0 +1,78 @@
+//! `EXT_meshopt_compression`: the bytes of views, compressed in parallel. How they lie in the file is in
+//! [`crate::views`].
+
+use crate::pages::GltfData;
+use crate::views::View;
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+
+/// Compresses every view: by the view, and not by the thread, so that the bytes are the same for any number of them.
+pub(crate) fn compress(data: &GltfData<'_>, views: &[View], run: &RunOptions) -> Result<Vec<Vec<u8>>> {
+    let mut compressed = Vec::new();
+    compressed.try_reserve_exact(views.len())?;
+    compressed.resize_with(views.len(), Vec::new);
+    let work = |raw: &mut Vec<u8>, (view, bytes): (&View, &mut Vec<u8>)| {
+        raw.clear();
+        raw.try_reserve_exact(usize::try_from(view.bytes).map_err(|_| Error::memory("values"))?)?;
+        view.spans.iter().for_each(|span| data.emit(span, 0..span.count, raw));
+        *bytes = codec::encode(view.kind, raw)?;
+        bytes.shrink_to_fit();
+        Ok(())
+    };
+    try_for_each_item(run.worker_threads(), &run.cancel, views.iter().zip(&mut compressed), Vec::new, work)?;
+    Ok(compressed)
+}
+
+#[cfg(feature = "meshopt")]
+mod codec {
+    //! Vertices in version 0 of the codec and indices in version 1, as the extension wants.
+
+    use crate::views::{Mode, ViewKind};
+    use polyhaul_model::error::{Error, ErrorKind, Result};
+
+    /// That of the extension.
+    const VERTEX_VERSION: Option<i32> = Some(0);
+    /// Of no effect in version 0.
+    const VERTEX_LEVEL: i32 = 2;
+
+    /// The compressed values of a view.
+    pub(super) fn encode(kind: ViewKind, raw: &[u8]) -> Result<Vec<u8>> {
+        match (kind.mode(), kind.stride()) {
+            (Mode::Attributes, 4) => vertices::<4>(raw),
+            (Mode::Attributes, 8) => vertices::<8>(raw),
+            (Mode::Attributes, 12) => vertices::<12>(raw),
+            (Mode::Attributes, _) => vertices::<16>(raw),
+            (mode, stride) => indices(mode, stride == 4, raw),
+        }
+        .map_err(|error| Error::new(ErrorKind::Internal, format!("meshopt: {error}")))
+    }
+
+    fn vertices<const STRIDE: usize>(raw: &[u8]) -> meshopt::Result<Vec<u8>> {
+        meshopt::encode_vertex_buffer_level(raw.as_chunks::<STRIDE>().0, VERTEX_LEVEL, VERTEX_VERSION)
+    }
+
+    fn indices(mode: Mode, are_wide: bool, raw: &[u8]) -> meshopt::Result<Vec<u8>> {
+        let indices: Vec<u32> = if are_wide {
+            raw.as_chunks().0.iter().map(|&index| u32::from_le_bytes(index)).collect()
+        } else {
+            raw.as_chunks().0.iter().map(|&index| u32::from(u16::from_le_bytes(index))).collect()
+        };
+        let vertices = indices.iter().max().map_or(0, |&index| index as usize + 1);
+        match mode {
+            Mode::Triangles => meshopt::encode_index_buffer(&indices, vertices),
+            _ => meshopt::encode_index_sequence(&indices, vertices),
+        }
+    }
+}
+
+#[cfg(not(feature = "meshopt"))]
+mod codec {
+    use crate::views::ViewKind;
+    use polyhaul_model::error::{Error, ErrorKind, Result};
+
+    pub(super) fn encode(_: ViewKind, _: &[u8]) -> Result<Vec<u8>> {
+        let error = Error::new(ErrorKind::Unsupported, "this build cannot compress glTF with meshopt");
+        Err(error.with_hint("build polyhaul with the feature `meshopt`"))
+    }
+}

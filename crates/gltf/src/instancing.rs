@@ -1,0 +1,161 @@
+//! Which objects become instances of one node (`EXT_mesh_gpu_instancing`), and the name of that node.
+//!
+//! Source: <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_mesh_gpu_instancing>. How it is
+//! read is in [`crate::instances`].
+
+use crate::options::GltfInstances;
+use polyhaul_model::error::{Error, Result, try_push};
+use std::collections::HashMap;
+
+/// The attributes of instances.
+pub(crate) const ATTRIBUTES: [&str; 3] = ["TRANSLATION", "ROTATION", "SCALE"];
+
+/// An object that may be an instance, or not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate<'n> {
+    pub(crate) name: &'n str,
+    /// The number of its mesh; `None` if it must have a node of its own.
+    pub(crate) mesh: Option<usize>,
+}
+
+/// Objects of one node.
+#[derive(Debug)]
+struct Group<'n> {
+    first: &'n str,
+    count: usize,
+    /// Whether all have the same name.
+    is_same: bool,
+    /// Whether their names are those that readers give to instances.
+    is_numbered: bool,
+}
+
+impl Group<'_> {
+    /// Whether a name has the next number, if there were numbers up to now.
+    fn continues_with(&self, name: &str) -> bool {
+        self.is_numbered && numbered(name).is_some_and(|(_, number)| number == self.count)
+    }
+}
+
+/// The objects that share nodes.
+#[derive(Debug, Default)]
+struct Grouping<'n> {
+    groups: Vec<Group<'n>>,
+    /// The last group of a mesh and a name, or the start of numbered names.
+    known: HashMap<(usize, &'n str, bool), usize>,
+}
+
+/// Assigns the objects to nodes; returns the node of each, in the order of their first objects.
+pub(crate) fn assign<'n>(
+    candidates: impl ExactSizeIterator<Item = Candidate<'n>>,
+    instances: GltfInstances,
+) -> Result<Vec<u32>> {
+    let (mut grouping, mut nodes) = (Grouping::default(), Vec::new());
+    nodes.try_reserve_exact(candidates.len())?;
+    for Candidate { name, mesh } in candidates {
+        let node = match (mesh, instances) {
+            (Some(mesh), GltfInstances::Auto) => grouping.add_named(mesh, name)?,
+            (Some(mesh), GltfInstances::Gpu) => grouping.add(&[(mesh, "", false)], name)?,
+            (None, _) | (_, GltfInstances::Nodes) => grouping.add(&[], name)?,
+        };
+        nodes.push(u32::try_from(node).map_err(|_| Error::memory("nodes"))?);
+    }
+    Ok(nodes)
+}
+
+/// The name of a node by those of its instances, and how many names are lost.
+pub(crate) fn common_name<'n>(names: impl Iterator<Item = &'n str> + Clone) -> (&'n str, u64) {
+    let first = names.clone().next().unwrap_or_default();
+    if names.clone().all(|name| name == first) {
+        return (first, 0);
+    }
+    if let Some((base, 0)) = numbered(first)
+        && names.clone().enumerate().all(|(index, name)| numbered(name) == Some((base, index)))
+    {
+        return (base, 0);
+    }
+    ("", names.filter(|name| !name.is_empty()).count() as u64)
+}
+
+impl<'n> Grouping<'n> {
+    /// Adds an object to the group with its name, or to one that its number continues.
+    fn add_named(&mut self, mesh: usize, name: &'n str) -> Result<usize> {
+        let fits = |grouping: &Self, key: (usize, &'n str, bool)| {
+            let group = grouping.known.get(&key).map(|&group| &grouping.groups[group]);
+            group.is_some_and(|group| if key.2 { group.continues_with(name) } else { group.is_same })
+        };
+        let same = (mesh, name, false);
+        if fits(self, same) {
+            return self.add(&[same], name);
+        }
+        match numbered(name) {
+            Some((base, _)) if fits(self, (mesh, base, true)) => self.add(&[(mesh, base, true)], name),
+            Some((base, 0)) => {
+                self.known.remove(&same);
+                self.known.remove(&(mesh, base, true));
+                self.add(&[same, (mesh, base, true)], name)
+            }
+            _ => {
+                self.known.remove(&same);
+                self.add(&[same], name)
+            }
+        }
+    }
+
+    /// Adds an object to the group of the first key, or to a new one with these keys.
+    fn add(&mut self, keys: &[(usize, &'n str, bool)], name: &'n str) -> Result<usize> {
+        if let Some(&number) = keys.first().and_then(|key| self.known.get(key)) {
+            let group = &mut self.groups[number];
+            group.is_same &= name == group.first;
+            group.is_numbered = group.continues_with(name);
+            group.count += 1;
+            return Ok(number);
+        }
+        let number = self.groups.len();
+        let is_numbered = numbered(name).is_some_and(|(_, own)| own == 0);
+        try_push(&mut self.groups, Group { first: name, count: 1, is_same: true, is_numbered }, "the plan")?;
+        self.known.try_reserve(keys.len()).map_err(|_| Error::memory("the plan"))?;
+        self.known.extend(keys.iter().map(|&key| (key, number)));
+        Ok(number)
+    }
+}
+
+/// The name and the number of an instance, as readers call it: `NAME_0`.
+fn numbered(name: &str) -> Option<(&str, usize)> {
+    let (base, digits) = name.rsplit_once('_')?;
+    let is_plain = digits == "0" || !digits.starts_with(['0', '+']);
+    let number = digits.parse().ok().filter(|_| is_plain)?;
+    Some((base, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes(names: &[(&str, usize)], instances: GltfInstances) -> Vec<u32> {
+        let candidates = names.iter().map(|&(name, mesh)| Candidate { name, mesh: (mesh != 9).then_some(mesh) });
+        assign(candidates, instances).unwrap()
+    }
+
+    #[test]
+    fn names_decide_about_nodes() {
+        let trees = [("tree", 0), ("rock", 0), ("tree", 1), ("tree", 0), ("tree", 9), ("", 1), ("", 1)];
+        assert_eq!(nodes(&trees, GltfInstances::Auto), [0, 1, 2, 0, 3, 4, 4]);
+        assert_eq!(nodes(&trees, GltfInstances::Gpu), [0, 0, 1, 0, 2, 1, 1]);
+        assert_eq!(nodes(&trees, GltfInstances::Nodes), [0, 1, 2, 3, 4, 5, 6]);
+        let numbered = ["a_0", "a_1", "a_3", "a_2", "a_0", "a_1", "b_1", "b_2", "c_00", "c_01"].map(|name| (name, 0));
+        assert_eq!(nodes(&numbered, GltfInstances::Auto), [0, 0, 1, 0, 2, 2, 3, 4, 5, 6]);
+        let same = ["a_0", "a_0", "a_1", "a_1", "a_0"].map(|name| (name, 0));
+        assert_eq!(nodes(&same, GltfInstances::Auto), [0, 0, 1, 1, 0]);
+        let mixed = ["a_0", "a_1", "a_0", "a_0", "a_2"].map(|name| (name, 0));
+        assert_eq!(nodes(&mixed, GltfInstances::Auto), [0, 0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn names_of_a_node_are_common_or_lost() {
+        let common = |names: &[&'static str]| common_name(names.iter().copied());
+        assert_eq!(common(&["tree", "tree"]), ("tree", 0));
+        assert_eq!(common(&["tree_0", "tree_1"]), ("tree", 0));
+        assert_eq!(common(&["tree_0", "tree_0"]), ("tree_0", 0));
+        assert_eq!(common(&["tree_0", "bush_1", ""]), ("", 2));
+    }
+}

@@ -1,0 +1,116 @@
+//! `KHR_mesh_quantization`: values in fewer bits.
+//!
+//! Source: <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Khronos/KHR_mesh_quantization>.
+
+use crate::transforms::{IDENTITY, Matrix};
+use polyhaul_model::Bounds;
+
+/// The name of the extension.
+pub(crate) const NAME: &str = "KHR_mesh_quantization";
+
+/// The steps of a half axis in 16 bits, and in 8: the codes of -1 to 1.
+const STEPS: f64 = 32767.0;
+const BYTE_STEPS: f32 = 127.0;
+/// Objects whose box is smaller are not magnified further, so that transforms stay invertible.
+const MIN_SCALE: f32 = 1e-9;
+
+/// A lattice of 16 bits around the positions of an object: position = center + scale * code / 32767.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lattice {
+    center: [f32; 3],
+    /// The same for all axes, so that normals keep their direction.
+    scale: f32,
+}
+
+impl Lattice {
+    /// The finest lattice for positions in a box.
+    pub(crate) fn around(bounds: Bounds) -> Lattice {
+        let Bounds { min, max } = bounds;
+        let center = [0, 1, 2].map(|axis| ((f64::from(min[axis]) + f64::from(max[axis])) / 2.0) as f32);
+        let half = |axis: usize| {
+            let center = f64::from(center[axis]);
+            (f64::from(max[axis]) - center).max(center - f64::from(min[axis]))
+        };
+        let wanted = half(0).max(half(1)).max(half(2));
+        let rounded = wanted as f32;
+        let scale = if f64::from(rounded) < wanted { rounded.next_up() } else { rounded };
+        Lattice { center, scale: scale.max(MIN_SCALE) }
+    }
+
+    /// The code of a position.
+    #[inline]
+    pub(crate) fn code(&self, position: [f32; 3]) -> [i16; 3] {
+        let factor = STEPS / f64::from(self.scale);
+        [0, 1, 2].map(|axis| ((f64::from(position[axis]) - f64::from(self.center[axis])) * factor).round() as i16)
+    }
+
+    /// The most that a coordinate changes.
+    pub(crate) fn error(&self) -> f64 {
+        f64::from(self.scale) / STEPS / 2.0
+    }
+
+    /// The transform of codes, for positions that have a transform.
+    pub(crate) fn placed(&self, matrix: Option<Matrix>) -> Matrix {
+        let matrix = matrix.unwrap_or(IDENTITY);
+        let row = |row: usize| {
+            let [a, b, c, shift] = matrix[row].map(f64::from);
+            let [x, y, z] = self.center.map(f64::from);
+            let scale = f64::from(self.scale);
+            [a * scale, b * scale, c * scale, a * x + b * y + c * z + shift].map(|entry| entry as f32)
+        };
+        [row(0), row(1), row(2), IDENTITY[3]]
+    }
+}
+
+/// A vector of unit length, and a byte that fills up the word.
+#[inline]
+pub(crate) fn normal_code([x, y, z]: [f32; 3]) -> [i8; 4] {
+    let code = |part: f32| (part * BYTE_STEPS).round() as i8;
+    [code(x), code(y), code(z), 0]
+}
+
+/// A value from 0 to 1.
+#[inline]
+pub(crate) fn unit_code(value: f32) -> u16 {
+    (f64::from(value) * 65535.0).round() as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_near_their_codes() {
+        let points = [[1e6, -3.0, 0.25], [1e6 + 7.0, 5.5, 0.25], [1e6 + 1.5, 0.1, 0.25]];
+        let (min, max) = ([1e6, -3.0, 0.25], [1e6 + 7.0, 5.5, 0.25]);
+        let lattice = Lattice::around(Bounds { min, max });
+        let matrix = lattice.placed(None);
+        for point in points {
+            let code = lattice.code(point);
+            for axis in 0..3 {
+                let value = f64::from(matrix[axis][axis]) * f64::from(code[axis]) / STEPS + f64::from(matrix[axis][3]);
+                assert!((value - f64::from(point[axis])).abs() <= lattice.error() * 1.001, "{point:?} {code:?}");
+            }
+        }
+        assert!((lattice.error() - 4.25 / 65534.0).abs() < 1e-8);
+        assert_eq!(lattice.code(min)[1..], [-32767, 0]);
+        assert_eq!(lattice.code(max)[1..], [32767, 0]);
+    }
+
+    #[test]
+    fn boxes_without_size_and_with_all_sizes_have_codes() {
+        let same = Lattice::around(Bounds { min: [3.0; 3], max: [3.0; 3] });
+        assert_eq!((same.code([3.0; 3]), same.placed(None)[1]), ([0; 3], [0.0, MIN_SCALE, 0.0, 3.0]));
+        let all = Lattice::around(Bounds { min: [f32::MIN; 3], max: [f32::MAX; 3] });
+        assert_eq!((all.code([f32::MIN; 3]), all.code([f32::MAX; 3])), ([-32767; 3], [32767; 3]));
+        let turned = [[0.0, -2.0, 0.0, 1.0], [2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], IDENTITY[3]];
+        let lattice = Lattice::around(Bounds { min: [0.0; 3], max: [8.0, 2.0, 2.0] });
+        assert_eq!(lattice.placed(Some(turned))[..2], [[0.0, -8.0, 0.0, -1.0], [8.0, 0.0, 0.0, 8.0]]);
+    }
+
+    #[test]
+    fn small_values_have_codes() {
+        assert_eq!(normal_code([0.0, -1.0, 0.6]), [0, -127, 76, 0]);
+        assert_eq!([0.0, 1.0, 0.5].map(unit_code), [0, 65535, 32768]);
+    }
+}

@@ -1,0 +1,244 @@
+//! Views of buffers: values of one kind lie together, so that all of a view have one stride.
+//!
+//! A view that will be compressed is encoded and decoded as a whole, by one thread. So those end after some values; the
+//! others hold all values of their kind. What the values are is in [`crate::pages`].
+
+use crate::document::{Buffer, BufferView, Document};
+use crate::looks::GltfImages;
+use crate::pages::{Content, Span};
+use polyhaul_model::error::{Result, try_push};
+use serde_json::json;
+
+/// `EXT_meshopt_compression`: views whose bytes are compressed. Source:
+/// <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_meshopt_compression>.
+pub(crate) const MESHOPT: &str = "EXT_meshopt_compression";
+
+/// Views that will be compressed end after this many bytes, if not before.
+const SPLIT_BYTES: u64 = 1 << 20;
+/// The targets of views.
+const VERTICES: u32 = 34962;
+const INDICES: u32 = 34963;
+
+/// Kinds of values, in this order in the file: those of two bytes come last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ViewKind {
+    Positions,
+    ShortPositions,
+    Normals,
+    ByteNormals,
+    Uvs,
+    ShortUvs,
+    Colors,
+    OpaqueColors,
+    ShortColors,
+    Columns,
+    Translations,
+    Rotations,
+    Scales,
+    Segments,
+    Indices,
+    ShortIndices,
+}
+
+/// One more than the last kind.
+const KINDS: usize = ViewKind::ShortIndices as usize + 1;
+
+/// How a view is compressed: the modes of the extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Attributes,
+    Triangles,
+    Indices,
+}
+
+impl ViewKind {
+    /// The bytes from one value to the next.
+    pub(crate) fn stride(self) -> u64 {
+        match self {
+            ViewKind::Positions | ViewKind::Normals | ViewKind::OpaqueColors => 12,
+            ViewKind::Translations | ViewKind::Scales => 12,
+            ViewKind::ShortPositions | ViewKind::Uvs | ViewKind::ShortColors => 8,
+            ViewKind::Colors | ViewKind::Rotations => 16,
+            ViewKind::ByteNormals | ViewKind::ShortUvs | ViewKind::Columns => 4,
+            ViewKind::Segments | ViewKind::Indices => 4,
+            ViewKind::ShortIndices => 2,
+        }
+    }
+
+    pub(crate) fn mode(self) -> Mode {
+        match self {
+            ViewKind::Indices | ViewKind::ShortIndices => Mode::Triangles,
+            ViewKind::Segments => Mode::Indices,
+            _ => Mode::Attributes,
+        }
+    }
+
+    /// What the GPU does with it; nothing with values of instances.
+    fn target(self) -> Option<u32> {
+        match self {
+            ViewKind::Translations | ViewKind::Rotations | ViewKind::Scales => None,
+            _ if self.mode() == Mode::Attributes => Some(VERTICES),
+            _ => Some(INDICES),
+        }
+    }
+}
+
+/// The values of a view.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) kind: ViewKind,
+    pub(crate) spans: Vec<Span>,
+    /// Their size.
+    pub(crate) bytes: u64,
+}
+
+/// Views in the making.
+#[derive(Debug)]
+pub(crate) struct Views {
+    views: Vec<View>,
+    /// The view of each kind that is not full.
+    open: [Option<usize>; KINDS],
+    /// The size from which a view is full.
+    full: u64,
+}
+
+/// Where values lie in the binary part.
+pub(crate) struct Layout {
+    /// In the order of the file.
+    pub(crate) spans: Vec<Span>,
+    /// Their size.
+    pub(crate) bytes: u64,
+}
+
+impl Views {
+    pub(crate) fn new(are_compressed: bool) -> Views {
+        Views { views: Vec::new(), open: [None; KINDS], full: if are_compressed { SPLIT_BYTES } else { u64::MAX } }
+    }
+
+    /// Appends a span; returns its view, whose number is not yet that in the file, and where it is there.
+    pub(crate) fn add(&mut self, span: Span) -> Result<(usize, u64)> {
+        let kind = span.content.kind();
+        let number = match self.open[kind as usize].filter(|&number| self.views[number].bytes < self.full) {
+            Some(number) => number,
+            None => {
+                try_push(&mut self.views, View { kind, spans: Vec::new(), bytes: 0 }, "the plan")?;
+                self.views.len() - 1
+            }
+        };
+        self.open[kind as usize] = Some(number);
+        let view = &mut self.views[number];
+        let offset = view.bytes;
+        view.bytes += span.content.bytes() as u64 * span.count as u64;
+        try_push(&mut view.spans, span, "the plan")?;
+        Ok((number, offset))
+    }
+
+    /// Adds the views to the document, in their order, without their places.
+    pub(crate) fn finish(mut self, document: &mut Document) -> Result<Vec<View>> {
+        let mut order: Vec<usize> = (0..self.views.len()).collect();
+        order.sort_by_key(|&number| self.views[number].kind);
+        let mut numbers = vec![0; order.len()];
+        for (number, &own) in order.iter().enumerate() {
+            numbers[own] = number;
+            let View { kind, bytes, .. } = self.views[own];
+            let byte_stride = (kind.target() == Some(VERTICES)).then(|| kind.stride());
+            let view = BufferView { byte_length: bytes, byte_stride, target: kind.target(), ..BufferView::default() };
+            try_push(&mut document.buffer_views, view, "the plan")?;
+        }
+        for accessor in &mut document.accessors {
+            accessor.buffer_view = accessor.buffer_view.map(|own| numbers[own]);
+        }
+        self.views.sort_by_key(|view| view.kind);
+        Ok(self.views)
+    }
+}
+
+/// Gives the views of a document their places, and appends its images. `compressed` has the bytes of each view, if they
+/// are compressed.
+pub(crate) fn lay_out(
+    document: &mut Document,
+    views: &mut [View],
+    compressed: Option<&[Vec<u8>]>,
+    images: &GltfImages,
+) -> Result<Layout> {
+    let mut layout = Layout { spans: Vec::new(), bytes: 0 };
+    let mut decoded = 0;
+    for (number, view) in views.iter_mut().enumerate() {
+        let own = &mut document.buffer_views[number];
+        match compressed.and_then(|compressed| compressed.get(number)) {
+            Some(bytes) => {
+                (own.buffer, own.byte_offset) = (Some(1), decoded);
+                decoded += view.bytes.next_multiple_of(4);
+                own.extensions.insert(MESHOPT.into(), compressed_view(view, layout.bytes, bytes.len()));
+                layout.add(Content::Compressed(number), bytes.len())?;
+            }
+            None => {
+                (own.buffer, own.byte_offset) = (Some(0), layout.bytes);
+                layout.bytes += view.bytes;
+                layout.spans.try_reserve(view.spans.len())?;
+                layout.spans.append(&mut view.spans);
+            }
+        }
+    }
+    add_images(document, images, &mut layout)?;
+    if layout.bytes > 0 {
+        document.buffers = vec![Buffer { byte_length: layout.bytes, ..Buffer::default() }];
+    }
+    if decoded > 0 {
+        // There are no bytes: readers must know the extension.
+        let extensions = [(MESHOPT.to_owned(), json!({ "fallback": true }))].into();
+        document.buffers.push(Buffer { byte_length: decoded, extensions, ..Buffer::default() });
+    }
+    Ok(layout)
+}
+
+/// The extension of a view whose compressed bytes lie at `offset`.
+fn compressed_view(view: &View, offset: u64, bytes: usize) -> serde_json::Value {
+    let mode = match view.kind.mode() {
+        Mode::Attributes => "ATTRIBUTES",
+        Mode::Triangles => "TRIANGLES",
+        Mode::Indices => "INDICES",
+    };
+    let stride = view.kind.stride();
+    json!({
+        "buffer": 0,
+        "byteOffset": offset,
+        "byteLength": bytes,
+        "byteStride": stride,
+        "count": view.bytes / stride,
+        "mode": mode,
+    })
+}
+
+/// Appends the images that the document has, each with a view.
+fn add_images(document: &mut Document, images: &GltfImages, layout: &mut Layout) -> Result<()> {
+    for image in &mut document.images {
+        let Some(number) = image.buffer_view else { continue };
+        // What is before may end in indices of 16 bits.
+        layout.pad()?;
+        let byte_length = images.images[number].bytes.len() as u64;
+        image.buffer_view = Some(document.buffer_views.len());
+        let view = BufferView { buffer: Some(0), byte_offset: layout.bytes, byte_length, ..BufferView::default() };
+        try_push(&mut document.buffer_views, view, "the plan")?;
+        layout.add(Content::Image(number), byte_length as usize)?;
+    }
+    Ok(())
+}
+
+impl Layout {
+    /// Appends bytes, and zeros up to a multiple of four.
+    fn add(&mut self, content: Content, count: usize) -> Result<()> {
+        self.bytes += count as u64;
+        try_push(&mut self.spans, Span { geometry: 0, section: 0, content, count }, "the plan")?;
+        self.pad()
+    }
+
+    fn pad(&mut self) -> Result<()> {
+        let count = (self.bytes.next_multiple_of(4) - self.bytes) as usize;
+        if count > 0 {
+            self.bytes += count as u64;
+            try_push(&mut self.spans, Span { geometry: 0, section: 0, content: Content::Zeros, count }, "the plan")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,401 @@
+//! What the options of the writer make of scenes: instances, quantized values, compressed views, and the largest file.
+
+use polyhaul_bytes::{Sink, Source};
+use polyhaul_gltf::{GltfFile, GltfImages, GltfInstances, GltfJob, GltfWriteOptions, read};
+use polyhaul_mesh::parts::parts;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Domain, Elements, Mesh, Object, Scene};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::{ParseOptions, RunOptions};
+use polyhaul_pipeline::write::Writing;
+use serde_json::Value;
+
+struct Glb {
+    bytes: Vec<u8>,
+    warnings: Warnings,
+}
+
+fn try_write(scene: &Scene, options: GltfWriteOptions, threads: usize, bytes: &mut Vec<u8>) -> Result<Warnings> {
+    let objects = scene.listed_objects()?;
+    let evaluated = scene.evaluated_meshes(&objects)?;
+    let parts = parts(scene, &objects, &evaluated, &options.placement)?;
+    let (run, images) = (RunOptions::default().with_threads(Some(threads)), GltfImages::default());
+    let mut warnings = Warnings::default();
+    let job = GltfJob {
+        scene,
+        parts: &parts,
+        evaluated: &evaluated,
+        materials: &scene.materials,
+        images: &images,
+        output: "x.glb",
+        options: &options,
+        run: &run,
+        strict: false,
+    };
+    let mut file = GltfFile::new(&job, &mut warnings)?;
+    let mut writing = Writing::new(Sink::writer(Box::new(bytes), "x.glb"), None, &run)?;
+    file.write_glb(&mut writing)?;
+    writing.finish()?.finish().map_err(|error| Error::io("writing", "x.glb", error))?;
+    Ok(warnings)
+}
+
+fn write(scene: &Scene, options: GltfWriteOptions) -> Glb {
+    let [mut bytes, mut others] = [Vec::new(), Vec::new()];
+    let warnings = try_write(scene, options, 1, &mut bytes).unwrap();
+    try_write(scene, options, 5, &mut others).unwrap();
+    assert!(bytes == others, "the bytes depend on the threads");
+    Glb { bytes, warnings }
+}
+
+impl Glb {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes[20..][..self.json_bytes()]).unwrap()
+    }
+
+    fn json_bytes(&self) -> usize {
+        u32::from_le_bytes(self.bytes[12..16].try_into().unwrap()) as usize
+    }
+
+    fn binary(&self) -> &[u8] {
+        &self.bytes[20 + self.json_bytes() + 8..]
+    }
+
+    fn scene(&self) -> Scene {
+        let source = Source::named_memory(self.bytes.clone(), "x.glb");
+        let mut files = |name: &str, _: u64| Err(Error::new(ErrorKind::Io, format!("no file {name}")));
+        read(Bytes::new(&source, None), &ParseOptions::default(), &mut files).unwrap().scene
+    }
+
+    fn codes(&self) -> Vec<(&str, u64)> {
+        self.warnings.counts().iter().map(|(&code, &count)| (code, count)).collect()
+    }
+}
+
+/// A grid of `side` squares, with all attributes.
+fn grid(side: usize) -> Mesh {
+    let points = (0..=side).flat_map(|y| (0..=side).map(move |x| [x as f32 / side as f32, y as f32 / side as f32]));
+    let points: Vec<[f32; 2]> = points.collect();
+    let corner = |x: usize, y: usize| (y * (side + 1) + x) as u32;
+    let squares = (0..side).flat_map(|y| (0..side).map(move |x| (x, y)));
+    let corners: Vec<u32> = squares
+        .flat_map(|(x, y)| {
+            let [a, b, c, d] = [corner(x, y), corner(x + 1, y), corner(x + 1, y + 1), corner(x, y + 1)];
+            [a, b, c, c, d, a]
+        })
+        .collect();
+    let offsets: Vec<u32> = (0..=corners.len() as u32 / 3).map(|face| 3 * face).collect();
+    let normal = |&[x, y]: &[f32; 2]| {
+        let length = (x * x + y * y + 1.0).sqrt();
+        [x / length, y / length, 1.0 / length]
+    };
+    Mesh {
+        positions: points
+            .iter()
+            .map(|&[x, y]| [300.0 + 20.0 * x, -5.0 * y, (7.0 * x).sin()])
+            .collect::<Vec<_>>()
+            .into(),
+        normals: points.iter().map(normal).collect::<Vec<_>>().into(),
+        normal_domain: Domain::Vertex,
+        uvs: points.clone().into(),
+        uv_domain: Domain::Vertex,
+        colors: points.iter().map(|&[x, y]| [x, y, 0.5, 1.0]).collect::<Vec<_>>().into(),
+        faces: Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() },
+        ..Mesh::default()
+    }
+}
+
+type Matrix = [[f32; 4]; 4];
+
+fn placed(mesh: &Mesh, objects: &[(&str, Matrix)]) -> Scene {
+    let object = |&(name, transform): &(&str, Matrix)| Object {
+        name: name.into(),
+        end: mesh.counts(),
+        transform: Some(transform),
+        ..Object::default()
+    };
+    Scene { meshes: vec![mesh.clone()], objects: objects.iter().map(object).collect(), ..Scene::default() }
+}
+
+/// A rotation around z, a scale, and a place.
+fn turned(degrees: f32, scale: f32, x: f32) -> Matrix {
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    let [sin, cos] = [scale * sin, scale * cos];
+    [[cos, -sin, 0.0, x], [sin, cos, 0.0, 2.0], [0.0, 0.0, scale, 0.0], [0.0, 0.0, 0.0, 1.0]]
+}
+
+fn sheared() -> Matrix {
+    [[1.0, 0.5, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]
+}
+
+fn moved(matrix: Option<Matrix>, [x, y, z]: [f32; 3]) -> [f64; 3] {
+    let rows = matrix.unwrap_or(turned(0.0, 1.0, 0.0));
+    [0, 1, 2].map(|row| {
+        let [a, b, c, d] = rows[row].map(f64::from);
+        a * f64::from(x) + b * f64::from(y) + c * f64::from(z) + d
+    })
+}
+
+/// The corners of all objects, where they are in the scene, and how far the others are from them.
+fn distance(a: &Scene, b: &Scene) -> f64 {
+    let corners = |scene: &Scene| {
+        let mut all = Vec::new();
+        for object in &scene.objects {
+            let mesh = &scene.meshes[object.mesh];
+            let corners = &mesh.faces.corner_positions;
+            all.extend(corners.iter().map(|&corner| moved(object.transform, mesh.positions[corner as usize])));
+        }
+        all
+    };
+    let [a, b] = [corners(a), corners(b)];
+    assert_eq!(a.len(), b.len());
+    let coordinates = a.as_flattened().iter().zip(b.as_flattened());
+    coordinates.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+fn options(instances: GltfInstances) -> GltfWriteOptions {
+    GltfWriteOptions::default().with_instances(instances)
+}
+
+#[test]
+fn instances_share_a_node() {
+    let (mesh, mirror) = (grid(1), [[1.0, 0.0, 0.0, 4.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, -2.0, 0.0], [0.0; 4]]);
+    let places = [turned(0.0, 1.0, 1.0), turned(30.0, 2.0, 2.0), turned(77.0, 0.5, 3.0), mirror];
+    let scene = placed(&mesh, &[0, 1, 2, 3].map(|place| ("tree", places[place])));
+    let glb = write(&scene, GltfWriteOptions::default());
+    let json = glb.json();
+    assert_eq!((json["nodes"].as_array().unwrap().len(), &json["nodes"][0]["name"]), (1, &"tree".into()));
+    assert_eq!(json["extensionsRequired"], serde_json::json!(["EXT_mesh_gpu_instancing"]));
+    assert_eq!(glb.codes(), []);
+    let found = glb.scene();
+    assert!(distance(&found, &scene) < 1e-4);
+    assert_eq!(found.objects[3].name, "tree_3");
+    let again = write(&found, GltfWriteOptions::default());
+    assert_eq!(again.json()["nodes"].as_array().unwrap().len(), 1);
+    assert_eq!(again.scene().objects[3].name, "tree_3");
+    let nodes = write(&scene, options(GltfInstances::Nodes));
+    assert_eq!(nodes.json()["nodes"].as_array().unwrap().len(), 4);
+    assert_eq!(nodes.json().get("extensionsRequired"), None);
+}
+
+#[test]
+fn names_keep_objects_apart_unless_instances_are_asked_for() {
+    let place = |x| turned(0.0, 1.0, x);
+    let scene = placed(&grid(1), &[("a", place(0.0)), ("b", place(1.0)), ("odd", sheared()), ("", place(3.0))]);
+    let glb = write(&scene, GltfWriteOptions::default());
+    assert_eq!((glb.json()["nodes"].as_array().unwrap().len(), glb.codes()), (4, vec![]));
+    let glb = write(&scene, options(GltfInstances::Gpu));
+    assert_eq!((glb.json()["nodes"].as_array().unwrap().len(), glb.codes()), (2, vec![("left-out-names", 2)]));
+    assert_eq!(glb.scene().objects.len(), 4);
+    let attributes = &glb.json()["nodes"][0]["extensions"]["EXT_mesh_gpu_instancing"]["attributes"];
+    assert_eq!(attributes.as_object().unwrap().len(), 1, "translations alone");
+}
+
+#[test]
+fn slightly_odd_transforms_are_counted() {
+    let mut odd = turned(30.0, 1.0, 0.0);
+    odd[0][0] += 9e-6;
+    let scene = placed(&grid(1), &[("tree", turned(30.0, 1.0, 1.0)), ("tree", odd)]);
+    let glb = write(&scene, GltfWriteOptions::default());
+    assert_eq!(glb.codes(), [("changed-transforms", 1)]);
+}
+
+/// The values of vertices at the corners of faces: the order of vertices is not kept.
+fn at_corners<const N: usize>(mesh: &Mesh, values: &[[f32; N]]) -> Vec<f32> {
+    mesh.faces.corner_positions.iter().flat_map(|&corner| values[corner as usize]).collect()
+}
+
+fn is_near(a: &[f32], b: &[f32], limit: f32) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= limit)
+}
+
+#[test]
+fn quantized_values_are_near() {
+    let mesh = grid(9);
+    let scene = placed(&mesh, &[("a", turned(30.0, 1.0, 0.0)), ("b", sheared()), ("c", turned(0.0, 2.0, 5.0))]);
+    let glb = write(&scene, GltfWriteOptions::default().with_quantize(true));
+    let count = 2 * mesh.positions.len() as u64;
+    let changes = ["changed-colors", "changed-normals", "changed-positions", "changed-uvs"];
+    assert_eq!(glb.codes(), changes.map(|code| (code, count)));
+    let found = glb.scene();
+    // Half of 20 units in 32,767 steps, twice as large for the third object.
+    let error = distance(&found, &scene);
+    assert!(error > 1e-5 && error < 1.1 * 2.0 * 10.0 / 65534.0, "{error}");
+    let own = &found.meshes[0];
+    let [uvs, wanted] = [own, &mesh].map(|mesh| at_corners(mesh, &mesh.uvs));
+    assert!(is_near(&uvs, &wanted, 1e-5) && uvs != wanted);
+    let [normals, wanted] = [own, &mesh].map(|mesh| at_corners(mesh, &mesh.normals));
+    assert!(is_near(&normals, &wanted, 1.0 / 127.0) && normals != wanted);
+    let [colors, wanted] = [own, &mesh].map(|mesh| at_corners(mesh, &mesh.colors));
+    assert!(is_near(&colors, &wanted, 1e-2) && colors != wanted);
+    let json = glb.json();
+    assert_eq!(json["extensionsRequired"], serde_json::json!(["KHR_mesh_quantization"]));
+    let views = json["bufferViews"].as_array().unwrap();
+    assert_eq!(views.iter().filter_map(|view| view["byteStride"].as_u64()).collect::<Vec<_>>(), [8, 4, 4, 8]);
+}
+
+#[test]
+fn bounds_of_quantized_positions_are_exact() {
+    let glb = write(&placed(&grid(3), &[("a", sheared())]), GltfWriteOptions::default().with_quantize(true));
+    let json = glb.json();
+    let codes: Vec<[i16; 4]> = glb.binary()[..16 * 8]
+        .as_chunks::<2>()
+        .0
+        .iter()
+        .map(|&bytes| i16::from_le_bytes(bytes))
+        .collect::<Vec<_>>()
+        .as_chunks::<4>()
+        .0
+        .to_vec();
+    for (name, edge) in [("min", Iterator::min as fn(_) -> _), ("max", Iterator::max)] {
+        let axis = |axis: usize| edge(codes.iter().map(move |code| code[axis]).collect::<Vec<_>>().into_iter());
+        let wanted = [0, 1, 2].map(|own| f64::from(axis(own).unwrap()));
+        assert_eq!(json["accessors"][0][name], serde_json::json!(wanted));
+    }
+}
+
+#[test]
+fn transforms_that_overflow_are_refused() {
+    let mut mesh = grid(1);
+    mesh.positions = mesh.positions.iter().map(|&[x, y, z]| [1e30 * x, 1e30 * y, 1e30 * z]).collect::<Vec<_>>().into();
+    let scene = placed(&mesh, &[("huge", turned(0.0, 1e15, 0.0))]);
+    let options = GltfWriteOptions::default().with_quantize(true);
+    let error = try_write(&scene, options, 1, &mut Vec::new()).unwrap_err();
+    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("object `huge`"), "{error}");
+}
+
+#[test]
+fn uvs_outside_of_the_unit_square_stay_floats() {
+    let mut mesh = grid(2);
+    mesh.uvs = mesh.uvs.iter().map(|&[u, v]| [u + 0.01, v]).collect::<Vec<_>>().into();
+    let glb = write(&placed(&mesh, &[("a", turned(0.0, 1.0, 0.0))]), GltfWriteOptions::default().with_quantize(true));
+    let found = &glb.scene().meshes[0];
+    assert_eq!(at_corners(found, &found.uvs), at_corners(&mesh, &mesh.uvs));
+    assert!(glb.codes().iter().all(|(code, _)| *code != "changed-uvs"));
+}
+
+#[test]
+fn files_beyond_4_gib_are_refused_before_the_first_byte() {
+    // The same triangle often, in objects that cannot share it: 6 bytes of indices each.
+    let (triangles, objects) = (500_000, 1440);
+    let corners: Vec<u32> = [0, 1, 2].repeat(triangles);
+    let offsets: Vec<u32> = (0..=triangles as u32).map(|face| 3 * face).collect();
+    let faces = Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() };
+    let mesh = Mesh { positions: grid(1).positions[..3].to_vec().into(), faces, ..Mesh::default() };
+    let scene = placed(&mesh, &vec![("", sheared()); objects]);
+    let mut bytes = Vec::new();
+    let error = try_write(&scene, GltfWriteOptions::default(), 2, &mut bytes).unwrap_err();
+    assert_eq!((error.kind(), bytes.len()), (ErrorKind::Limit, 0));
+    let hint = error.diagnostic().hint.as_deref();
+    assert!(hint.is_some_and(|hint| hint.contains("write a .gltf file")), "{error:?}");
+}
+
+#[cfg(feature = "meshopt")]
+mod compressed {
+    use super::*;
+
+    /// The decoded bytes of a compressed view.
+    fn decoded(view: &Value, binary: &[u8]) -> Vec<u8> {
+        let own = &view["extensions"]["EXT_meshopt_compression"];
+        let number = |name: &str| own[name].as_u64().unwrap_or(0) as usize;
+        let (offset, count) = (number("byteOffset"), number("count"));
+        assert_eq!((offset % 4, number("buffer")), (0, 0));
+        let bytes = &binary[offset..offset + number("byteLength")];
+        match (own["mode"].as_str().unwrap(), number("byteStride")) {
+            ("ATTRIBUTES", 4) => vertices::<4>(bytes, count),
+            ("ATTRIBUTES", 8) => vertices::<8>(bytes, count),
+            ("ATTRIBUTES", 12) => vertices::<12>(bytes, count),
+            ("ATTRIBUTES", 16) => vertices::<16>(bytes, count),
+            ("TRIANGLES", 2) => shorts(&meshopt::decode_index_buffer(bytes, count).unwrap()),
+            ("TRIANGLES", 4) => words(&meshopt::decode_index_buffer(bytes, count).unwrap()),
+            ("INDICES", 4) => words(&meshopt::decode_index_sequence(bytes, count).unwrap()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn vertices<const STRIDE: usize>(bytes: &[u8], count: usize) -> Vec<u8>
+    where
+        [u8; STRIDE]: Default,
+    {
+        assert_eq!(meshopt::decode_vertex_version(bytes), Some(0), "the extension has no other version");
+        meshopt::decode_vertex_buffer::<[u8; STRIDE]>(bytes, count).unwrap().as_flattened().to_vec()
+    }
+
+    fn shorts(indices: &[u16]) -> Vec<u8> {
+        indices.iter().flat_map(|index| index.to_le_bytes()).collect()
+    }
+
+    fn words(indices: &[u32]) -> Vec<u8> {
+        indices.iter().flat_map(|index| index.to_le_bytes()).collect()
+    }
+
+    /// Triangles begin with their least index: the codec turns them.
+    fn turned_triangles(bytes: &[u8], width: usize) -> Vec<Vec<&[u8]>> {
+        let indices: Vec<&[u8]> = bytes.chunks(width).collect();
+        let mut triangles: Vec<Vec<&[u8]>> = indices.chunks(3).map(<[&[u8]]>::to_vec).collect();
+        for triangle in &mut triangles {
+            let least = (0..3).min_by_key(|&corner| triangle[corner].iter().rev().collect::<Vec<_>>()).unwrap();
+            triangle.rotate_left(least);
+        }
+        triangles
+    }
+
+    fn check(scene: &Scene, options: GltfWriteOptions) {
+        let [plain, packed] = [false, true].map(|meshopt| write(scene, options.with_meshopt(meshopt)));
+        let [wanted, json] = [plain.json(), packed.json()];
+        let (views, found) = (wanted["bufferViews"].as_array().unwrap(), json["bufferViews"].as_array().unwrap());
+        assert_eq!((views.len(), &wanted["accessors"]), (found.len(), &json["accessors"]));
+        let mut fallback = 0;
+        for (view, own) in views.iter().zip(found) {
+            let number = |view: &Value, name: &str| view[name].as_u64().unwrap_or(0) as usize;
+            let bytes = &plain.binary()[number(view, "byteOffset")..][..number(view, "byteLength")];
+            let decoded = decoded(own, packed.binary());
+            let extension = &own["extensions"]["EXT_meshopt_compression"];
+            if extension["mode"] == "TRIANGLES" {
+                let width = number(extension, "byteStride");
+                assert_eq!(turned_triangles(&decoded, width), turned_triangles(bytes, width));
+            } else {
+                assert_eq!(decoded, bytes);
+            }
+            assert_eq!((own["buffer"].as_u64(), number(own, "byteOffset")), (Some(1), fallback));
+            assert_eq!([&own["byteLength"], &own["target"]], [&view["byteLength"], &view["target"]]);
+            fallback += bytes.len().next_multiple_of(4);
+        }
+        assert_eq!(json["buffers"][1]["byteLength"], fallback);
+        assert_eq!(json["buffers"][1]["extensions"]["EXT_meshopt_compression"]["fallback"], true);
+        let required = json["extensionsRequired"].as_array().unwrap();
+        assert!(required.contains(&"EXT_meshopt_compression".into()));
+        assert!(packed.bytes.len() < plain.bytes.len());
+    }
+
+    #[test]
+    fn views_are_those_of_the_plain_file() {
+        let mut mesh = grid(40);
+        mesh.lines = Elements {
+            offsets: [0, 4, 7].into(),
+            corner_positions: [5, 1600, 7, 3, 2, 9, 8].into(),
+            ..Elements::default()
+        };
+        mesh.points = [1, 4, 9].into();
+        let places: Vec<_> = (0..40).map(|place| ("tree", turned(7.0 * place as f32, 2.0, place as f32))).collect();
+        for quantize in [false, true] {
+            check(&placed(&mesh, &places), GltfWriteOptions::default().with_quantize(quantize));
+        }
+        // Indices of 32 bits.
+        check(&placed(&grid(256), &[("a", turned(0.0, 1.0, 0.0))]), GltfWriteOptions::default());
+    }
+
+    #[test]
+    fn long_views_end_and_begin_anew() {
+        let meshes = vec![grid(250); 3];
+        let scene = Scene { meshes, ..Scene::default() };
+        let glb = write(&scene, GltfWriteOptions::default().with_meshopt(true));
+        let json = glb.json();
+        let views = json["bufferViews"].as_array().unwrap();
+        let sizes: Vec<_> = views.iter().map(|view| decoded(view, glb.binary()).len() as u64).collect();
+        assert!(views.iter().zip(&sizes).all(|(view, size)| view["byteLength"] == *size));
+        let accessors = json["accessors"].as_array().unwrap();
+        let positions: Vec<_> = accessors.iter().filter(|own| own.get("min").is_some()).collect();
+        assert_eq!(positions.iter().map(|own| own["bufferView"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 0, 1]);
+    }
+}
