@@ -24,6 +24,9 @@ pub const CONSTANT_HARMONIC: f64 = 0.282_094_791_773_878_14;
 /// How many harmonics per channel there are in addition to the constant one, by degree.
 pub const HARMONICS: [usize; 5] = [0, 3, 8, 15, 24];
 
+/// The remark ([`Scene::infos`]) of splats that were trained for antialiased rendering, which SPZ records.
+pub const ANTIALIASED: &str = "splats antialiased";
+
 /// How close an opacity comes to 0 and to 1, so that its logit stays finite.
 const LEAST_OPACITY: f64 = 1e-6;
 
@@ -68,7 +71,7 @@ pub fn unit_quaternion(quaternion: [f32; 4]) -> [f32; 4] {
 }
 
 /// The columns of splats, found by name in a mesh. All have one value per position.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Splats<'a> {
     /// x, y, z.
     pub positions: &'a [[f32; 3]],

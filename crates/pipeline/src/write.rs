@@ -8,7 +8,7 @@
 use super::run::{Crew, Job, Phase, run, span};
 use crate::options::RunOptions;
 use polyhaul_bytes::{Codec, Encoder, GzipMember, GzipParts, MEMBER_BYTES, SeekTable, Sink};
-use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use std::sync::{Mutex, PoisonError};
 
 /// A codec and its level.
@@ -134,19 +134,29 @@ impl<'s, 'o> Writing<'s, 'o> {
             }
             None => None,
         };
-        Ok(Writing { front: Front { sink, cutter, head: Vec::new(), packed_head: Vec::new(), done: 0 }, options, expected: 0, threads: 1 })
+        Ok(Writing {
+            front: Front { sink, cutter, head: Vec::new(), packed_head: Vec::new(), done: 0 },
+            options,
+            expected: 0,
+            threads: 1,
+        })
     }
 
-    /// Pages go to `sink` as one gzip member, however large: for readers that stop at its end. `level` is one of gzip's.
+    /// Makes the whole output one gzip member, however large, for readers that stop at its end. Called before the first
+    /// page; `level` is one of gzip's.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) for a level that gzip does not have.
-    pub fn one_member(mut self, level: Option<i32>) -> Result<Self> {
+    /// [`ErrorKind::Usage`] for a level that gzip does not have, and for output that is compressed already.
+    pub fn one_member(&mut self, level: Option<i32>) -> Result<()> {
+        if self.front.cutter.is_some() {
+            let error = Error::new(ErrorKind::Usage, "the format is compressed already");
+            return Err(error.with_hint("do not compress it, and use a name that does not end in .gz, .zst or .lz4"));
+        }
         let compression = Compression { codec: Codec::Gzip, level };
         encoder(compression)?;
         self.front.cutter = Some(Cutter::new(compression, Some(GzipMember::default())));
         self.front.packed_head = GzipMember::head().to_vec();
-        Ok(self)
+        Ok(())
     }
 
     /// Announces about how many bytes are still to come, for progress.
@@ -242,7 +252,7 @@ impl Pages for Whole {
 /// Creates a compressor; a level that the codec does not have is a usage error.
 pub fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
     Encoder::new(codec, level).map_err(|e| match e.kind() {
-        std::io::ErrorKind::InvalidInput => Error::new(polyhaul_model::error::ErrorKind::Usage, e.to_string()),
+        std::io::ErrorKind::InvalidInput => Error::new(ErrorKind::Usage, e.to_string()),
         _ => Error::memory("a compressor"),
     })
 }

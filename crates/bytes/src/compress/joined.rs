@@ -97,7 +97,8 @@ impl GzipParts {
         let begin = out.len();
         let bound = self.compressor.deflate_compress_bound(plain.len());
         grow(out, begin + bound + 1 + STORED_NOTHING.len())?;
-        let count = self.compressor.deflate_compress(plain, &mut out[begin..begin + bound]).map_err(io::Error::other)?;
+        let count =
+            self.compressor.deflate_compress(plain, &mut out[begin..begin + bound]).map_err(io::Error::other)?;
         let (last, end) = self.last_block(&out[begin..begin + count], plain.len())?;
         out[begin + last / 8] &= !(1 << (last % 8));
         // Three bits that are 0: not the last block, stored.
@@ -144,7 +145,8 @@ mod tests {
     #[test]
     fn parts_are_one_member_for_every_reader() {
         for level in [1, 2, 6, 12] {
-            let parts = [noise(1, 256), Vec::new(), noise(300_000, 7), noise(70_000, 256), vec![0; 100_000], noise(9, 2)];
+            let parts =
+                [noise(1, 256), Vec::new(), noise(300_000, 7), noise(70_000, 256), vec![0; 100_000], noise(9, 2)];
             let (mut packer, mut member) = (GzipParts::new(Some(level)).unwrap(), GzipMember::default());
             let mut file = GzipMember::head().to_vec();
             for part in &parts {

@@ -33,8 +33,8 @@ mod zstd;
 
 pub use encoder::{Encoder, MEMBER_BYTES};
 pub use error::{DecompressError, DecompressErrorKind, DecompressLimit};
-pub(crate) use members::Members;
 pub use joined::{GzipMember, GzipParts};
+pub(crate) use members::Members;
 pub use seek::SeekTable;
 pub use zlib::inflated;
 
