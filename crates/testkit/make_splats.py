@@ -1,4 +1,4 @@
-"""Makes the files of Gaussian splats in the folders `splat`, `spz` and `packed_ply` beside this one.
+"""Makes the files of Gaussian splats in `testdata`: the folders `splat`, `spz` and `packed_ply`.
 
 Each number of a splat is a whole code of its format, so readers can be checked exactly. Needs Python 3.14 for zstd
 (version 4 of SPZ), or the package `zstandard`.
@@ -13,7 +13,7 @@ try:
 except ImportError:
     from zstandard import compress
 
-HERE = Path(__file__).parent
+TESTDATA = Path(__file__).parents[2] / "testdata"
 MORE = [0, 3, 8, 15, 24]
 
 
@@ -84,7 +84,7 @@ def packed_ply(count: int, degree: int, colors: bool = True) -> bytes:
 
 
 def write(folder: str, name: str, data: bytes) -> None:
-    (HERE.parent / folder / name).write_bytes(data)
+    (TESTDATA / folder / name).write_bytes(data)
 
 
 def gz(data: bytes) -> bytes:
