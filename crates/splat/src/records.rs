@@ -4,6 +4,7 @@
 //! records mean is up to the caller.
 
 use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::RunOptions;
@@ -58,6 +59,16 @@ impl Records<'_> {
             None => Ok(RecordsRead { count: state.count, threads: crew.threads }),
         }
     }
+}
+
+/// Gives a column this many values; new ones are zero.
+pub(crate) fn resize_column<T: Zero + Default>(column: &mut Vec<T>, count: usize) -> Result<()> {
+    if column.is_empty() {
+        *column = zeroed(count, "splats")?;
+    }
+    column.try_reserve_exact(count.saturating_sub(column.len())).map_err(|_| Error::memory("splats"))?;
+    column.resize(count, T::default());
+    Ok(())
 }
 
 struct RecordsJob<'a, 'f, 'm> {

@@ -12,7 +12,7 @@
 
 use crate::SplatsFound;
 use crate::pages::{RecordStream, byte, write_streams};
-use crate::records::Records;
+use crate::records::{Records, resize_column};
 use polyhaul_mesh::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint};
 use polyhaul_model::splats::{
@@ -88,18 +88,10 @@ fn too_many(limit: u64) -> Error {
 
 /// Gives every column this many values.
 fn resize(columns: &mut SplatColumns, count: usize) -> Result<()> {
-    fn one<T: Copy + Default + polyhaul_pipeline::arrays::Zero>(column: &mut Vec<T>, count: usize) -> Result<()> {
-        if column.is_empty() {
-            *column = polyhaul_pipeline::arrays::zeroed(count, "splats")?;
-        }
-        column.try_reserve_exact(count.saturating_sub(column.len())).map_err(|_| Error::memory("splats"))?;
-        column.resize(count, T::default());
-        Ok(())
-    }
     let SplatColumns { positions, opacities, scales, rotations, constants, .. } = columns;
-    one(positions, count)?;
+    resize_column(positions, count)?;
     let others = scales.iter_mut().chain(rotations).chain(constants);
-    std::iter::once(opacities).chain(others).try_for_each(|column| one(column, count))
+    std::iter::once(opacities).chain(others).try_for_each(|column| resize_column(column, count))
 }
 
 /// The places of the values from splat `first` on: positions, opacities, scales, rotations, colors.

@@ -8,15 +8,20 @@ use super::quantize::{
 };
 use super::turn;
 use crate::SplatsFound;
-use crate::records::Records;
-use polyhaul_bytes::{DecompressLimits, Source, decompressed};
+use crate::records::{Records, resize_column};
+use polyhaul_bytes::{Codec, DecompressLimits, Source, decompressed};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
 use polyhaul_model::splats::{ANTIALIASED, HARMONICS, SplatColumns};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::{Extent, Garbage, ask};
+use std::ops::Range;
+
+/// How many splats room is made for at first, where the size of a file is unknown.
+const ROUND: usize = 1 << 16;
+/// The most plain bytes of a compressed one in gzip.
+const GZIP_RATIO: u64 = 1032;
 
 /// The attributes in the order of files.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +82,7 @@ pub fn read(source: Source<'static>, garbage: Option<Garbage>, options: &ParseOp
     if header.version >= STREAMS {
         reader.streams(&source, &mut feed, &mut warnings)?;
     } else {
-        reader.whole(&mut feed, &mut warnings)?;
+        reader.whole(most_bytes(&source), &mut feed, &mut warnings)?;
     }
     feed.check_end(Extent::Whole, &options.run.cancel)?;
     let SpzReader { columns, threads, .. } = reader;
@@ -89,6 +94,15 @@ pub fn read(source: Source<'static>, garbage: Option<Garbage>, options: &ParseOp
     let diagnostic = Diagnostic::at(feed.name(), 14, format!("unknown flags {unknown:#x} were dropped"));
     warnings.note_dropped(options.faults, "left-out-flags", u64::from(unknown.count_ones()), diagnostic)?;
     Ok(SplatsFound { scene, warnings, threads })
+}
+
+/// The most plain bytes that a source can have, if that is known.
+fn most_bytes(source: &Source<'_>) -> Option<u64> {
+    match source.codec() {
+        Some(Codec::Gzip) => source.compressed()?.len().map(|bytes| bytes.saturating_mul(GZIP_RATIO)),
+        Some(_) => None,
+        None => source.len(),
+    }
 }
 
 struct SpzReader<'o> {
@@ -104,15 +118,15 @@ impl SpzReader<'_> {
     }
 
     /// Reads attributes that follow each other.
-    fn whole(&mut self, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
+    fn whole(&mut self, most: Option<u64>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
         let all: usize = SpzAttribute::ALL.iter().map(|attribute| self.bytes(*attribute)).sum();
         let end = (HEADER_BYTES as u64).saturating_add(all as u64 * self.header.count as u64);
-        if let Some(size) = feed.size().filter(|&size| size < end) {
+        if let Some(size) = most.filter(|&size| size < end) {
             let message = format!("unexpected end of file: {} splats need {end} bytes", self.header.count);
-            return Err(fault(feed.name(), size, message));
+            return Err(fault(feed.name(), 8.min(size), message));
         }
         for attribute in SpzAttribute::ALL {
-            self.attribute(attribute, feed)?;
+            self.attribute(attribute, most.is_some(), feed)?;
         }
         let rest = feed.drain()?;
         let faults = self.options.faults;
@@ -168,7 +182,7 @@ impl SpzReader<'_> {
         }
         for attribute in SpzAttribute::ALL.into_iter().filter(|attribute| !is_there(attribute)) {
             let mut nothing = Feed::new(Source::memory([]), None);
-            self.attribute(attribute, &mut nothing)?;
+            self.attribute(attribute, false, &mut nothing)?;
         }
         let end = feed.at();
         if feed.drain()? > 0 {
@@ -212,7 +226,8 @@ impl SpzReader<'_> {
             ));
         }
         let mut own = Feed::new(plain, None);
-        self.attribute(attribute, &mut own)?;
+        let is_backed = own.size().is_some();
+        self.attribute(attribute, is_backed, &mut own)?;
         if own.drain()? > 0 {
             return Err(fault(
                 feed.name(),
@@ -223,39 +238,45 @@ impl SpzReader<'_> {
         own.check_end(Extent::Whole, &self.options.run.cancel)
     }
 
-    /// Reads an attribute of all splats, which comes next.
-    fn attribute(&mut self, attribute: SpzAttribute, feed: &mut Feed<'_>) -> Result<()> {
+    /// Reads an attribute of all splats, which comes next. If nothing shows that the file has so many, room is made as
+    /// they come: the header's claim alone takes no memory.
+    fn attribute(&mut self, attribute: SpzAttribute, is_backed: bool, feed: &mut Feed<'_>) -> Result<()> {
         let (header, bytes, start) = (self.header, self.bytes(attribute), feed.at());
         let decode = decoder(attribute, &header);
-        let columns = targets(&mut self.columns, attribute, &header)?;
-        if bytes == 0 {
-            return Ok(());
+        let mut done = 0;
+        while done < header.count && bytes > 0 {
+            let left = header.count - done;
+            let wanted = if is_backed { left } else { left.min(ROUND.max(done)) };
+            let columns = targets(&mut self.columns, attribute, &header, done..done + wanted)?;
+            let read = Records { count: wanted, bytes, decode: &*decode }.read(feed, columns, &self.options.run)?;
+            self.threads = self.threads.max(read.threads);
+            done += read.count;
+            if read.count < wanted {
+                let end = start + (done * bytes) as u64;
+                let message = format!("unexpected end of file in the {} of splat {}", attribute.name(), done + 1);
+                let expected = Some(format!("{} splats", header.count));
+                let diagnostic = Diagnostic { expected, ..Diagnostic::at(feed.name(), end, message) };
+                return Err(diagnostic.into_error(ErrorKind::Malformed));
+            }
         }
-        let records = Records { count: header.count, bytes, decode: &*decode };
-        let read = records.read(feed, columns, &self.options.run)?;
-        self.threads = self.threads.max(read.threads);
-        if read.count < header.count {
-            let end = start + (read.count * bytes) as u64;
-            let message = format!("unexpected end of file in the {} of splat {}", attribute.name(), read.count + 1);
-            let expected = Some(format!("{} splats", header.count));
-            let diagnostic = Diagnostic { expected, ..Diagnostic::at(feed.name(), end, message) };
-            return Err(diagnostic.into_error(ErrorKind::Malformed));
+        if header.count == 0 {
+            targets(&mut self.columns, attribute, &header, 0..0)?;
         }
         Ok(())
     }
 }
 
-/// Makes room for the values of an attribute. It is made when they come, so that the header's claim alone takes no
-/// memory.
+/// Makes room for the values of an attribute of some splats, after those that are there.
 fn targets<'c>(
     columns: &'c mut SplatColumns,
     attribute: SpzAttribute,
     header: &SpzHeader,
+    splats: Range<usize>,
 ) -> Result<Vec<&'c mut [f32]>> {
     let own: &mut [Vec<f32>] = match attribute {
         SpzAttribute::Positions => {
-            columns.positions = zeroed(header.count, "splats")?;
-            return Ok(vec![columns.positions.as_flattened_mut()]);
+            resize_column(&mut columns.positions, splats.end)?;
+            return Ok(vec![columns.positions[splats].as_flattened_mut()]);
         }
         SpzAttribute::Opacities => std::slice::from_mut(&mut columns.opacities),
         SpzAttribute::Colors => &mut columns.constants,
@@ -266,10 +287,8 @@ fn targets<'c>(
             &mut columns.rest
         }
     };
-    for column in own.iter_mut() {
-        *column = zeroed(header.count, "splats")?;
-    }
-    Ok(own.iter_mut().map(|column| &mut column[..]).collect())
+    own.iter_mut().try_for_each(|column| resize_column(column, splats.end))?;
+    Ok(own.iter_mut().map(|column| &mut column[splats.clone()]).collect())
 }
 
 type Decoder = Box<dyn Fn(&[u8], &mut [&mut [f32]]) + Sync>;
