@@ -98,7 +98,7 @@ enum Packer {
     /// Each is a member.
     Members(Encoder),
     /// All are parts of one.
-    Parts(GzipParts),
+    Parts(Box<GzipParts>),
 }
 
 struct WriteJob<'a, 's, P> {
@@ -270,7 +270,8 @@ pub fn pack(encoder: &mut Encoder, member: &[u8], packed: &mut Vec<u8>, table: &
 impl Packer {
     fn new(compression: Compression, is_one_member: bool) -> Result<Packer> {
         if is_one_member {
-            return GzipParts::new(compression.level).map(Packer::Parts).map_err(|_| Error::memory("a compressor"));
+            let parts = GzipParts::new(compression.level).map_err(|_| Error::memory("a compressor"))?;
+            return Ok(Packer::Parts(Box::new(parts)));
         }
         encoder(compression).map(Packer::Members)
     }
