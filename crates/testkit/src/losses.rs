@@ -14,13 +14,15 @@ const TABLES: [&str; 6] = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
 /// converted at all.
 pub fn lost(from: &str, to: &str) -> Option<&'static str> {
     if SPLATS.contains(&to) {
-        return lost_of_splats(from, to);
+        return lost_of_splats(from);
     }
     // Splats are vertices with columns, as PLY has.
     let from = if SPLATS.contains(&from) { "ply" } else { from };
-    if [from, to].contains(&"glb") {
-        return lost_of_gltf(from, to);
-    }
+    if [from, to].contains(&"glb") { lost_of_gltf(from, to) } else { lost_of_others(from, to) }
+}
+
+/// The same for the other formats.
+fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
     let tables = TABLES;
     Some(match (from, to) {
         ("obj", "obj") => "alpha",
@@ -93,7 +95,7 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
 const SPLATS: [&str; 3] = ["spz", "splat", "compressed.ply"];
 
 /// The same for formats of splats, which store nothing else; PLY files may have other columns, too.
-fn lost_of_splats(from: &str, _: &str) -> Option<&'static str> {
+fn lost_of_splats(from: &str) -> Option<&'static str> {
     match from {
         "ply" => Some("positions, normals, uvs, colors, alpha, columns, tables"),
         "spz" | "splat" | "compressed.ply" => Some("positions, columns"),
