@@ -22,7 +22,7 @@ AxisName: TypeAlias = Literal[
 FormatName: TypeAlias = Literal[
     "obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy",
     "tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2",
-    "off", "glb",
+    "off", "glb", "spz", "splat", "compressed.ply",
 ]
 
 #: How a file is compressed.
@@ -99,6 +99,14 @@ class WriteOptions(ObjOptions, total=False):
     """The conventions of PLY and STL files: those of most programs, or Blender's ("common")."""
     float_colors: bool
     """Write colors as floats instead of bytes, PLY and OFF (False)."""
+    spz_version: Literal[2, 3]
+    """The version of SPZ files (3)."""
+    spz_level: int
+    """The level of compression of SPZ files, 1 (fast) to 12 (small) (1)."""
+    sh_degree: int
+    """The highest degree of spherical harmonics of Gaussian splats that is written, 0 to 4 (as many as the format stores)."""
+    keep_order: bool
+    """Keep the order of Gaussian splats, compressed PLY (False)."""
     copy_assets: bool
     """Copy the files that the scene refers to (textures, meshes, spectra) into the target's folder, and refer to the copies
     (False). Files outside the scene's folder are copied only if it was read with ``allow_outside=True``."""
@@ -260,6 +268,7 @@ def write_options(
         "obj": obj_options(written),
         "bytes": _byte_options(written),
         "gltf": _gltf_options(written),
+        "splats": _splat_options(written),
         "pbrt": _pbrt_options(written),
         "table": table,
         "image": image,
@@ -384,6 +393,20 @@ def _gltf_options(written: WriteOptions) -> dict[str, Any]:
     if instances not in (None, "gpu", "nodes"):
         raise ValueError(f'instances is {instances!r}; expected "gpu" or "nodes"')
     return {"instances": instances} | {name: bool(written.get(name)) for name in ("quantize", "meshopt")}
+
+
+def _splat_options(written: WriteOptions) -> dict[str, Any]:
+    """How Gaussian splats are written."""
+    style = {
+        "version": _whole("spz_version", written.get("spz_version", 3)),
+        "level": _whole("spz_level", written.get("spz_level", 1)),
+        "degree": _whole("sh_degree", written.get("sh_degree", 4)),
+        "keep_order": bool(written.get("keep_order")),
+    }
+    for name, key, least, most in (("spz_version", "version", 2, 3), ("spz_level", "level", 1, 12), ("sh_degree", "degree", 0, 4)):
+        if not least <= style[key] <= most:
+            raise ValueError(f"{name} is {style[key]}; expected {least} to {most}")
+    return style
 
 
 def _pbrt_options(written: WriteOptions) -> dict[str, Any]:

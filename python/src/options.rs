@@ -4,8 +4,8 @@ use polyhaul::model::Scalar;
 use polyhaul::options::{
     Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Dialect, Digits, GltfInstances, GltfWriteOptions,
     ImageReadOptions, ImageWriteOptions, Instances, Limits, MissingValue, ObjWriteOptions, OnError, PbrtMeshes,
-    PbrtWriteOptions, Placement, PlyEncoding, PlyWriteOptions, PngLevel, RunOptions, Smoothing, StlReadOptions,
-    StlWriteOptions, TableHeader, TableReadOptions, TableWriteOptions, Throttle,
+    PbrtWriteOptions, Placement, PlyEncoding, PlyWriteOptions, PngLevel, RunOptions, Smoothing, SplatWriteOptions,
+    StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions, TableWriteOptions, Throttle,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
@@ -58,6 +58,7 @@ pub(crate) struct Write {
     obj: Obj,
     bytes: Bytes,
     gltf: Gltf,
+    splats: SplatStyle,
     pbrt: Pbrt,
     /// How the text of a table is written; `None` for the defaults.
     table: Option<Style>,
@@ -87,6 +88,16 @@ struct Gltf {
     instances: Option<String>,
     quantize: bool,
     meshopt: bool,
+}
+
+/// How Gaussian splats are written.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct SplatStyle {
+    version: u8,
+    level: i32,
+    degree: u8,
+    keep_order: bool,
 }
 
 /// How pbrt is written.
@@ -259,6 +270,16 @@ impl Read {
     }
 }
 
+impl SplatStyle {
+    fn options(&self) -> SplatWriteOptions {
+        SplatWriteOptions::default()
+            .with_spz_version(self.version)
+            .with_spz_level(Some(self.level))
+            .with_harmonics_degree(self.degree)
+            .with_keep_order(self.keep_order)
+    }
+}
+
 impl Write {
     /// In the library's form.
     pub(crate) fn options(&self) -> PyResult<WriteOptions> {
@@ -275,6 +296,7 @@ impl Write {
             .with_ply(self.ply()?)
             .with_stl(self.stl()?)
             .with_gltf(self.gltf.style()?.placed(self.placement()?))
+            .with_splats(self.splats.options())
             .with_table(self.table(self.placement()?))
             .with_pbrt(self.pbrt.style()?)
             .with_image(self.image.as_ref().map_or_else(|| Ok(ImageWriteOptions::default()), Pixels::style)?))

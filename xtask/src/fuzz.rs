@@ -36,6 +36,8 @@ const TARGETS: &[Target] = &[
     target("ply", "testdata/ply", 4096),
     target("stl", "testdata/stl", 4096),
     target("off", "testdata/off", 4096),
+    target("spz", "testdata/spz", 4096),
+    target("splat", "testdata/splat", 4096),
     target("pbrt", "testdata/pbrt", 4096),
     target("table", "testdata/table", 4096),
     target("convert", "testdata/table", 4096),

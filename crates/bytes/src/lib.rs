@@ -5,7 +5,7 @@
 //! - [`Sink`]: where bytes go; a file is replaced in one step, or not at all.
 //! - [`HostRead`], [`HostWrite`]: a host's callbacks as a source or a sink.
 //! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the opposite direction, member by
-//!   member; [`SeekTable`]: where the members of zstd are.
+//!   member; [`GzipParts`]: one member by many threads; [`SeekTable`]: where the members of zstd are.
 //! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Throttle`]: a rate and a latency for sources and sinks, as if the device were slower.
 //! - [`place`]: paths and URLs, asked the same questions; with the feature `cloud`, URLs are sources and sinks.
@@ -58,8 +58,8 @@ mod throttle;
 pub use archive::Archive;
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
 pub use compress::{
-    Codec, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, MEMBER_BYTES, SeekTable,
-    decompressed, inflated,
+    Codec, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, GzipMember, GzipParts,
+    MEMBER_BYTES, SeekTable, decompressed, inflated,
 };
 pub use host::{HostFault, HostRead, HostWrite};
 pub use layer::{Disk, FaultyLayer, Layer};

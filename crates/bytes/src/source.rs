@@ -267,8 +267,8 @@ impl<'a> Source<'a> {
         Source { shared: Arc::new(Shared { compressed, claimed, ..Shared::new(name, kind, Phase::Decompress) }) }
     }
 
-    /// A range of a positioned source.
-    pub(crate) fn part(name: String, whole: Source<'a>, range: Range<u64>) -> Self {
+    /// A range of a positioned source, which must lie in it.
+    pub fn part(name: String, whole: Source<'a>, range: Range<u64>) -> Self {
         Self::new(name, SourceKind::Part(whole, range), Phase::Other)
     }
 

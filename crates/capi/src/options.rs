@@ -60,6 +60,12 @@ pub const PH_FORMAT_KTX2: ph_format = 19;
 pub const PH_FORMAT_OFF: ph_format = 20;
 /// glTF 2.0, as .glb or, by the name of the output, as .gltf.
 pub const PH_FORMAT_GLB: ph_format = 21;
+/// SPZ, compressed Gaussian splats.
+pub const PH_FORMAT_SPZ: ph_format = 22;
+/// Gaussian splats as rows of 32 bytes.
+pub const PH_FORMAT_SPLAT: ph_format = 23;
+/// Compressed PLY, Gaussian splats as integers.
+pub const PH_FORMAT_COMPRESSED_PLY: ph_format = 24;
 
 /// The formats in the order of their numbers, which never change: that of the registry, which grows at its end.
 const FORMATS: &[Format] = &Format::ALL;
@@ -599,8 +605,11 @@ mod tests {
         assert_eq!((format(PH_FORMAT_AUTO).ok(), format(PH_FORMAT_OBJ).ok()), (Some(None), Some(Some(Format::Obj))));
         assert_eq!(format(PH_FORMAT_OFF).ok(), Some(Some(Format::Off)));
         assert_eq!(format(PH_FORMAT_GLB).ok(), Some(Some(Format::Glb)));
-        assert_eq!(FORMATS.len() as u32, PH_FORMAT_GLB);
-        assert!(format(PH_FORMAT_GLB + 1).is_err());
+        assert_eq!(format(PH_FORMAT_SPZ).ok(), Some(Some(Format::Spz)));
+        assert_eq!(format(PH_FORMAT_SPLAT).ok(), Some(Some(Format::Splat)));
+        assert_eq!(format(PH_FORMAT_COMPRESSED_PLY).ok(), Some(Some(Format::CompressedPly)));
+        assert_eq!(FORMATS.len() as u32, PH_FORMAT_COMPRESSED_PLY);
+        assert!(format(PH_FORMAT_COMPRESSED_PLY + 1).is_err());
     }
 
     #[test]

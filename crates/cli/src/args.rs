@@ -446,7 +446,7 @@ pub struct SceneArgs {
 
 /// How PLY and STL are written.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Writing PLY, STL, OFF and images")]
+#[command(next_help_heading = "Writing PLY, STL, OFF, splats and images")]
 pub struct ByteArgs {
     /// Write text instead of binary data (PLY, STL)
     #[arg(long)]
@@ -469,6 +469,18 @@ pub struct ByteArgs {
     /// Write 32-bit floats instead of 16-bit floats (EXR)
     #[arg(long)]
     pub exr_float: bool,
+    /// Version of SPZ files, 2 or 3
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=3))]
+    pub spz_version: u8,
+    /// Compression level of SPZ files, 1 (fast) to 12 (small)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=12))]
+    pub spz_level: i32,
+    /// Highest degree of spherical harmonics of splats, 0 to 4 [default: as many as the format stores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=4))]
+    pub sh_degree: Option<u8>,
+    /// Keep the order of splats (compressed PLY)
+    #[arg(long)]
+    pub keep_order: bool,
 }
 
 /// How OBJ is written: the names are Blender's.
@@ -664,7 +676,7 @@ impl ReadArgs {
 }
 
 impl ByteArgs {
-    /// Applies the arguments to the library's options for PLY, STL, glTF and images.
+    /// Applies the arguments to the library's options for PLY, STL, glTF, splats and images.
     fn apply(&self, scene: &SceneArgs, options: &mut WriteOptions) -> Result<()> {
         let encoding = match (self.ascii, self.big_endian) {
             (true, _) => PlyEncoding::Ascii,
@@ -683,6 +695,12 @@ impl ByteArgs {
         options.stl =
             StlWriteOptions::default().with_placement(placement).with_ascii(self.ascii).with_digits(options.stl.digits);
         options.gltf = options.gltf.placed(placement);
+        options.splats = options
+            .splats
+            .with_spz_version(self.spz_version)
+            .with_spz_level(Some(self.spz_level))
+            .with_harmonics_degree(self.sh_degree.unwrap_or(options.splats.harmonics_degree))
+            .with_keep_order(self.keep_order);
         let (png_level, exr_float) = (self.png_level.into(), self.exr_float);
         let style = options.image.with_tga_rle(self.rle).with_png_level(png_level).with_exr_float(exr_float);
         options.image = style.with_jpeg_quality(self.quality);

@@ -21,6 +21,7 @@ mod options;
 pub mod printable;
 pub mod render;
 mod scene;
+pub mod splats;
 mod table;
 mod texture;
 pub mod warnings;

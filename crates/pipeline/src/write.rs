@@ -2,12 +2,13 @@
 //!
 //! A format makes numbered pages and knows neither sinks nor codecs. Compressed output is cut into members of a fixed
 //! size, whatever the pages are, and each member is compressed by the worker that has time. So the bytes depend neither
-//! on the threads nor on the borders of pages.
+//! on the threads nor on the borders of pages. For formats whose readers stop at the first member of gzip data, the
+//! pieces are parts of one member instead ([`Writing::one_member`]).
 
 use super::run::{Crew, Job, Phase, run, span};
 use crate::options::RunOptions;
-use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES, SeekTable, Sink};
-use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_bytes::{Codec, Encoder, GzipMember, GzipParts, MEMBER_BYTES, SeekTable, Sink};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use std::sync::{Mutex, PoisonError};
 
 /// A codec and its level.
@@ -67,9 +68,11 @@ pub struct Writing<'s, 'o> {
     threads: usize,
 }
 
-/// Cuts pages into members.
+/// Cuts pages into members, or into the parts of one.
 struct Cutter {
     compression: Compression,
+    /// The one member, if pieces are its parts.
+    whole: Option<GzipMember>,
     /// The begin of the next member.
     member: Vec<u8>,
     /// Whether a member was complete.
@@ -87,12 +90,21 @@ struct WriteSlot<S> {
     packed: Vec<u8>,
     /// Offsets of the zstd frames.
     table: SeekTable,
-    encoder: Option<Encoder>,
+    packer: Option<Packer>,
+}
+
+/// Compresses pieces of the output.
+enum Packer {
+    /// Each is a member.
+    Members(Encoder),
+    /// All are parts of one.
+    Parts(Box<GzipParts>),
 }
 
 struct WriteJob<'a, 's, P> {
     pages: &'a P,
     compression: Option<Compression>,
+    is_one_member: bool,
     options: &'a RunOptions,
     expected: u64,
     /// Ordered parts alone take it, one at a time.
@@ -105,6 +117,8 @@ struct Front<'s> {
     cutter: Option<Cutter>,
     /// Bytes to write before the next page.
     head: Vec<u8>,
+    /// Bytes to write before the next compressed ones.
+    packed_head: Vec<u8>,
     /// Bytes of pages so far.
     done: u64,
 }
@@ -116,11 +130,33 @@ impl<'s, 'o> Writing<'s, 'o> {
             Some(compression) => {
                 // A level that the codec does not have is found before anything is written.
                 encoder(compression)?;
-                Some(Cutter { compression, member: Vec::new(), any: false, table: SeekTable::default() })
+                Some(Cutter::new(compression, None))
             }
             None => None,
         };
-        Ok(Writing { front: Front { sink, cutter, head: Vec::new(), done: 0 }, options, expected: 0, threads: 1 })
+        Ok(Writing {
+            front: Front { sink, cutter, head: Vec::new(), packed_head: Vec::new(), done: 0 },
+            options,
+            expected: 0,
+            threads: 1,
+        })
+    }
+
+    /// Makes the whole output one gzip member, however large, for readers that stop at its end. Called before the first
+    /// page; `level` is one of gzip's.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for a level that gzip does not have, and for output that is compressed already.
+    pub fn one_member(&mut self, level: Option<i32>) -> Result<()> {
+        if self.front.cutter.is_some() {
+            let error = Error::new(ErrorKind::Usage, "the format is compressed already");
+            return Err(error.with_hint("do not compress it, and use a name that does not end in .gz, .zst or .lz4"));
+        }
+        let compression = Compression { codec: Codec::Gzip, level };
+        encoder(compression)?;
+        self.front.cutter = Some(Cutter::new(compression, Some(GzipMember::default())));
+        self.front.packed_head = GzipMember::head().to_vec();
+        Ok(())
     }
 
     /// Announces about how many bytes are still to come, for progress.
@@ -138,11 +174,12 @@ impl<'s, 'o> Writing<'s, 'o> {
     pub fn pages<P: Pages>(&mut self, pages: &P, state: &mut P::State, count: u64, slot_bytes: usize) -> Result<()> {
         let (options, expected) = (self.options, self.expected);
         let compression = self.front.cutter.as_ref().map(|cutter| cutter.compression);
+        let is_one_member = self.front.cutter.as_ref().is_some_and(|cutter| cutter.whole.is_some());
         let packing = if compression.is_some() { ENCODER_BYTES + 3 * MEMBER_BYTES } else { 0 };
         let threads = options.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
         let crew = Crew::new(threads, options.memory_limit, slot_bytes + packing);
         self.threads = self.threads.max(crew.threads);
-        let job = WriteJob { pages, compression, options, expected, front: Mutex::new(&mut self.front) };
+        let job = WriteJob { pages, compression, is_one_member, options, expected, front: Mutex::new(&mut self.front) };
         run(&job, state, crew, &options.cancel)
     }
 
@@ -164,20 +201,26 @@ impl<'s, 'o> Writing<'s, 'o> {
 
     /// Writes the rest of the last member and returns the sink, not yet finished.
     pub fn finish(self) -> Result<Sink<'s>> {
-        let Front { mut sink, cutter, head, .. } = self.front;
-        let Some(Cutter { compression, mut member, any, mut table }) = cutter else {
+        let Front { mut sink, cutter, head, mut packed_head, .. } = self.front;
+        let Some(Cutter { compression, whole, mut member, any, mut table }) = cutter else {
             write_to(&mut sink, &head)?;
             return Ok(sink);
         };
-        let mut packed = Vec::new();
+        // A head is left only if there was no page; the member is then empty.
+        member.extend_from_slice(&head);
+        let mut packer = Packer::new(compression, whole.is_some())?;
         if !member.is_empty() || !any {
-            // A head is left only if there was no page; the member is then empty.
-            member.extend(head);
             let _span = span(Phase::Compress);
-            pack(&mut encoder(compression)?, &member, &mut packed, &mut table)?;
+            packer.pack(&member, &mut packed_head, &mut table)?;
         }
-        write_to(&mut sink, &packed)?;
-        write_to(&mut sink, &table.finish().map_err(|_| Error::memory("compressed data"))?)?;
+        write_to(&mut sink, &packed_head)?;
+        match whole {
+            Some(mut whole) => {
+                whole.add(&head);
+                write_to(&mut sink, &whole.tail())?;
+            }
+            None => write_to(&mut sink, &table.finish().map_err(|_| Error::memory("compressed data"))?)?,
+        }
         Ok(sink)
     }
 }
@@ -209,7 +252,7 @@ impl Pages for Whole {
 /// Creates a compressor; a level that the codec does not have is a usage error.
 pub fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
     Encoder::new(codec, level).map_err(|e| match e.kind() {
-        std::io::ErrorKind::InvalidInput => Error::new(polyhaul_model::error::ErrorKind::Usage, e.to_string()),
+        std::io::ErrorKind::InvalidInput => Error::new(ErrorKind::Usage, e.to_string()),
         _ => Error::memory("a compressor"),
     })
 }
@@ -222,6 +265,23 @@ pub fn pack(encoder: &mut Encoder, member: &[u8], packed: &mut Vec<u8>, table: &
         _ => Ok(()),
     });
     noted.map_err(|_| Error::memory("compressed data"))
+}
+
+impl Packer {
+    fn new(compression: Compression, is_one_member: bool) -> Result<Packer> {
+        if is_one_member {
+            let parts = GzipParts::new(compression.level).map_err(|_| Error::memory("a compressor"))?;
+            return Ok(Packer::Parts(Box::new(parts)));
+        }
+        encoder(compression).map(Packer::Members)
+    }
+
+    fn pack(&mut self, plain: &[u8], packed: &mut Vec<u8>, table: &mut SeekTable) -> Result<()> {
+        match self {
+            Packer::Members(encoder) => pack(encoder, plain, packed, table),
+            Packer::Parts(parts) => parts.encode(plain, packed).map_err(|_| Error::memory("compressed data")),
+        }
+    }
 }
 
 fn write_to(sink: &mut Sink<'_>, bytes: &[u8]) -> Result<()> {
@@ -249,9 +309,9 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
     }
 
     fn slot(&self) -> Result<Self::Slot> {
-        let encoder = self.compression.map(encoder).transpose()?;
+        let packer = self.compression.map(|compression| Packer::new(compression, self.is_one_member)).transpose()?;
         let (members, packed, table) = Default::default();
-        Ok(WriteSlot { page: self.pages.slot()?, members, used: 0, packed, table, encoder })
+        Ok(WriteSlot { page: self.pages.slot()?, members, used: 0, packed, table, packer })
     }
 
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool> {
@@ -294,10 +354,10 @@ enum WriteStage {
 
 impl<S> WriteSlot<S> {
     fn compress(&mut self) -> Result<()> {
-        let Some(encoder) = &mut self.encoder else { return Ok(()) };
+        let Some(packer) = &mut self.packer else { return Ok(()) };
         self.packed.clear();
         let mut members = self.members[..self.used].iter();
-        members.try_for_each(|member| pack(encoder, member, &mut self.packed, &mut self.table))
+        members.try_for_each(|member| packer.pack(member, &mut self.packed, &mut self.table))
     }
 }
 
@@ -316,6 +376,8 @@ impl<P: Pages> WriteJob<'_, '_, P> {
         if let Some(cutter) = &mut front.cutter {
             cutter.table.append(&mut slot.table).map_err(|_| Error::memory("compressed data"))?;
         }
+        let head = std::mem::take(&mut front.packed_head);
+        write_to(&mut front.sink, &head)?;
         write_to(&mut front.sink, &slot.packed)
     }
 
@@ -346,8 +408,15 @@ impl<P: Pages> WriteJob<'_, '_, P> {
 }
 
 impl Cutter {
+    fn new(compression: Compression, whole: Option<GzipMember>) -> Cutter {
+        Cutter { compression, whole, member: Vec::new(), any: false, table: SeekTable::default() }
+    }
+
     /// Appends `bytes`; complete members go to `members`, from `used` on.
     fn cut(&mut self, mut bytes: &[u8], members: &mut Vec<Vec<u8>>, used: &mut usize) -> Result<()> {
+        if let Some(whole) = &mut self.whole {
+            whole.add(bytes);
+        }
         while !bytes.is_empty() {
             if self.member.capacity() < MEMBER_BYTES {
                 let more = MEMBER_BYTES - self.member.len();

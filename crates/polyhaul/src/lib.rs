@@ -110,7 +110,7 @@ pub mod model {
         Array, Axes, Axis, Bounds, ChannelSamples, ChannelType, Channels, Color, ColorChannel, ColorSpace, Column,
         Counts, Curve, Domain, Elements, Encoding, FolderPlace, Illumination, Image, ImageAttribute, ImageChannel,
         ImagePart, MapKind, Material, Mesh, NONE, Object, ObjectKind, PartChannel, Run, Samples, Scalar, Scene,
-        SourceFolder, Table, Texel, Texture, TextureMap, Values, VertexGroup, render,
+        SourceFolder, Table, Texel, Texture, TextureMap, Values, VertexGroup, render, splats,
     };
 }
 

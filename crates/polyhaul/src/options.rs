@@ -7,7 +7,8 @@ pub use polyhaul_gltf::{GltfInstances, GltfWriteOptions};
 pub use polyhaul_image::options::{ImageReadOptions, ImageWriteOptions, PngLevel};
 pub use polyhaul_mesh::options::{
     ColumnName, ColumnTypes, Delimiter, Dialect, Digits, MissingValue, ObjWriteOptions, Placement, PlyEncoding,
-    PlyWriteOptions, Smoothing, StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions, TableWriteOptions,
+    PlyWriteOptions, Smoothing, SplatWriteOptions, StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions,
+    TableWriteOptions,
 };
 pub use polyhaul_model::limits::{FaultPolicy, Limits, OnError};
 pub use polyhaul_model::{Axes, Axis};
@@ -138,6 +139,8 @@ polyhaul_model::options! {
         pub ply: PlyWriteOptions = PlyWriteOptions::default(), with_ply;
         /// Options for writing STL.
         pub stl: StlWriteOptions = StlWriteOptions::default(), with_stl;
+        /// Options for writing Gaussian splats.
+        pub splats: SplatWriteOptions = SplatWriteOptions::default(), with_splats;
         /// Options for writing glTF.
         #[cfg(feature = "gltf")]
         pub gltf: GltfWriteOptions = GltfWriteOptions::default(), with_gltf;

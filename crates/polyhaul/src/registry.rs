@@ -225,7 +225,10 @@ impl Format {
         // Only the end counts: bytes that are not UTF-8 may precede it.
         let name = path.file_name()?.to_string_lossy();
         let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
-        Format::named(Path::new(plain).extension()?.to_str()?)
+        let (rest, extension) = plain.rsplit_once('.')?;
+        // Some names of formats have two parts, as in `scan.compressed.ply`.
+        let longer = rest.rsplit_once('.').and_then(|(rest, _)| Format::named(plain.get(rest.len() + 1..)?));
+        longer.or_else(|| Format::named(extension).filter(|_| !rest.is_empty()))
     }
 
     /// The kind of content.

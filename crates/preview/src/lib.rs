@@ -60,7 +60,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, Image, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use scene::Parts;
-use splats::Splats;
+use splats::DrawnSplats;
 use surface::SceneSurfaces;
 
 /// What a picture shows.
@@ -126,7 +126,7 @@ pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
 pub fn preview_textured(scene: &Scene, textures: &Textures, options: &PreviewOptions) -> Result<Image> {
     let axes = checked_axes(options, scene.axes)?;
     if options.style == Style::Shaded
-        && let Some(splats) = Splats::from_scene(scene)
+        && let Some(splats) = DrawnSplats::from_scene(scene)
         && let Some(bounds) = splats.bounds()
     {
         Frame::check_size(options.size)?;

@@ -1,8 +1,8 @@
 //! Gaussian splats: projected, sorted by depth and blended from the front to the back.
 //!
-//! As in "3D Gaussian Splatting for Real-Time Radiance Field Rendering" (Kerbl and others, 2023), whose columns and
-//! constants these are: scales are logarithms, opacities logits, colors spherical harmonics up to the third degree, and
-//! colors are blended as they are stored, in sRGB. A band of rows is drawn at a time: the splats that touch it are
+//! As in "3D Gaussian Splatting for Real-Time Radiance Field Rendering" (Kerbl and others, 2023), whose columns
+//! these are: see [`polyhaul_model::splats`]. Spherical harmonics count up to the third degree, and colors are blended
+//! as they are stored, in sRGB. A band of rows is drawn at a time: the splats that touch it are
 //! picked in their order, then for each of its tiles.
 
 use crate::PreviewOptions;
@@ -10,7 +10,8 @@ use crate::camera::Camera;
 use crate::parallel::draw_each;
 use crate::vector::{Vector, dot, subtract, unit, wide};
 use polyhaul_model::error::{Error, Result};
-use polyhaul_model::{Bounds, Channels, Image, Mesh, Samples, Scene, Values};
+use polyhaul_model::splats::{CONSTANT_HARMONIC, Splats, opacity_of};
+use polyhaul_model::{Bounds, Channels, Image, Samples, Scene};
 
 /// Pixels on each side of a tile.
 const TILE: usize = 16;
@@ -30,16 +31,8 @@ const STRAYS: f64 = 0.02;
 /// The largest part of positions that are looked at for that.
 const SAMPLE: usize = 100_000;
 
-/// Splats with their columns.
-pub(crate) struct Splats<'a> {
-    positions: &'a [[f32; 3]],
-    opacities: &'a [f32],
-    scales: [&'a [f32]; 3],
-    /// w, x, y, z.
-    rotations: [&'a [f32]; 4],
-    /// For red, green and blue: the constant, then 0, 3, 8 or 15 more.
-    harmonics: [Vec<&'a [f32]>; 3],
-}
+/// Splats to draw.
+pub(crate) struct DrawnSplats<'a>(Splats<'a>);
 
 /// A splat on the screen.
 #[derive(Clone, Copy)]
@@ -54,43 +47,19 @@ struct Drawn {
     opacity: f32,
 }
 
-impl<'a> Splats<'a> {
+impl<'a> DrawnSplats<'a> {
     /// The splats of a scene that consists of nothing else.
-    pub(crate) fn from_scene(scene: &'a Scene) -> Option<Splats<'a>> {
+    pub(crate) fn from_scene(scene: &'a Scene) -> Option<DrawnSplats<'a>> {
         let [mesh] = &scene.meshes[..] else { return None };
-        let is_cloud = mesh.faces.is_empty() && mesh.lines.is_empty() && !mesh.positions.is_empty();
         let is_moved = scene.objects.iter().any(|object| object.transform.is_some());
-        if !is_cloud || is_moved { None } else { Splats::from_mesh(mesh) }
-    }
-
-    fn from_mesh(mesh: &'a Mesh) -> Option<Splats<'a>> {
-        let column = |name: &str| {
-            let column = mesh.vertex_columns.iter().find(|column| column.name == name)?;
-            match &column.values {
-                Values::F32(values) if values.len() == mesh.positions.len() => Some(&values[..]),
-                _ => None,
-            }
-        };
-        let rest = (0..45).take_while(|number| column(&format!("f_rest_{number}")).is_some()).count();
-        let more = [15, 8, 3, 0].into_iter().find(|more| 3 * more <= rest)?;
-        let harmonics = |channel: usize| -> Option<Vec<&'a [f32]>> {
-            let own = (0..more).map(|number| format!("f_rest_{}", channel * more + number));
-            std::iter::once(format!("f_dc_{channel}")).chain(own).map(|name| column(&name)).collect()
-        };
-        Some(Splats {
-            positions: &mesh.positions,
-            opacities: column("opacity")?,
-            scales: [column("scale_0")?, column("scale_1")?, column("scale_2")?],
-            rotations: [column("rot_0")?, column("rot_1")?, column("rot_2")?, column("rot_3")?],
-            harmonics: [harmonics(0)?, harmonics(1)?, harmonics(2)?],
-        })
+        if is_moved { None } else { Splats::from_mesh(mesh).filter(|splats| !splats.is_empty()).map(DrawnSplats) }
     }
 
     /// The box around almost all splats.
     pub(crate) fn bounds(&self) -> Option<Bounds> {
-        let step = self.positions.len().div_ceil(SAMPLE).max(1);
+        let step = self.0.positions.len().div_ceil(SAMPLE).max(1);
         let finite = |position: &&[f32; 3]| position.iter().all(|value| value.is_finite());
-        let sample: Vec<_> = self.positions.iter().step_by(step).filter(finite).copied().collect();
+        let sample: Vec<_> = self.0.positions.iter().step_by(step).filter(finite).copied().collect();
         let mut bounds = Bounds::of(&sample)?;
         for axis in 0..3 {
             let mut values: Vec<f32> = sample.iter().map(|position| position[axis]).collect();
@@ -119,7 +88,7 @@ impl<'a> Splats<'a> {
 
     /// What is seen, from the front to the back.
     fn project(&self, camera: &Camera, options: &PreviewOptions) -> Result<Vec<Drawn>> {
-        let count = self.positions.len();
+        let count = self.0.positions.len();
         let mut parts: Vec<Vec<Drawn>> = Vec::new();
         let starts = (0..count).step_by(TURN);
         parts.try_reserve_exact(starts.len())?;
@@ -146,9 +115,9 @@ impl<'a> Splats<'a> {
 
     /// A splat on the screen, if it is seen.
     fn projected(&self, at: usize, camera: &Camera, options: &PreviewOptions) -> Option<Drawn> {
-        let [right, up, depth] = camera.seen(self.positions[at]);
+        let [right, up, depth] = camera.seen(self.0.positions[at]);
         let near = 1e-3 * camera.middle_distance();
-        let opacity = 1.0 / (1.0 + (-self.opacities[at]).exp());
+        let opacity = opacity_of(self.0.opacities[at]);
         if depth.is_nan() || depth <= near || opacity.is_nan() || opacity < FAINTEST {
             return None;
         }
@@ -184,7 +153,7 @@ impl<'a> Splats<'a> {
 
     /// The covariance in the camera's coordinates: right, down, forward.
     fn covariance(&self, at: usize, camera: &Camera) -> [Vector; 3] {
-        let quaternion = self.rotations.map(|part| f64::from(part[at]));
+        let quaternion = self.0.rotation(at).map(f64::from);
         let length = quaternion.iter().map(|part| part * part).sum::<f64>().sqrt();
         let [w, x, y, z] = quaternion.map(|part| part / length);
         let rotation = [
@@ -192,7 +161,7 @@ impl<'a> Splats<'a> {
             [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
             [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
         ];
-        let scales = self.scales.map(|scale| f64::from(scale[at]).exp());
+        let scales = self.0.scales.map(|scale| f64::from(scale[at]).exp());
         let [right, up, toward] = camera.rows();
         // The axes of the splat as the camera sees them, each as long as its standard deviation.
         let axes: [Vector; 3] = std::array::from_fn(|axis| {
@@ -204,9 +173,9 @@ impl<'a> Splats<'a> {
 
     /// The color that the camera sees.
     fn color(&self, at: usize, camera: &Camera) -> [f32; 3] {
-        let basis = harmonics(unit(subtract(wide(self.positions[at]), camera.eye())));
+        let basis = harmonics(unit(subtract(wide(self.0.positions[at]), camera.eye())));
         std::array::from_fn(|channel| {
-            let own = self.harmonics[channel].iter().zip(basis);
+            let own = self.0.harmonics[channel].iter().zip(basis);
             let sum: f64 = own.map(|(values, basis)| f64::from(values[at]) * basis).sum();
             // Infinite numbers would be seen beside their splat, too, and so would those that are none.
             if sum.is_nan() { 0.0 } else { (sum + 0.5).clamp(0.0, 1e4) as f32 }
@@ -219,7 +188,7 @@ impl<'a> Splats<'a> {
 fn harmonics([x, y, z]: Vector) -> [f64; 16] {
     let (xx, yy, zz) = (x * x, y * y, z * z);
     [
-        0.282_094_791_773_878_14,
+        CONSTANT_HARMONIC,
         -0.488_602_511_902_919_9 * y,
         0.488_602_511_902_919_9 * z,
         -0.488_602_511_902_919_9 * x,

@@ -550,7 +550,7 @@ fn splats_by_definition(mesh: &Mesh, camera: &Camera, size: [usize; 2]) -> Vec<[
 #[test]
 fn splats_are_what_their_definition_says() {
     let (mesh, size) = (splats(300), [96, 80]);
-    let bounds = splats::Splats::from_scene(&scene(mesh.clone())).unwrap().bounds().unwrap();
+    let bounds = splats::DrawnSplats::from_scene(&scene(mesh.clone())).unwrap().bounds().unwrap();
     let camera = Camera::framing(bounds, View::Iso, Axes::OBJ, size);
     let wanted = splats_by_definition(&mesh, &camera, size);
     let draw = |threads: usize| {

@@ -10,6 +10,7 @@ mod numbers;
 mod obj;
 mod pbrt;
 mod scans;
+mod splats;
 mod tables;
 mod trial;
 
@@ -20,6 +21,7 @@ pub use numbers::numbers;
 pub use obj::{complete, mtl, obj};
 pub use pbrt::pbrt;
 pub use scans::{gltf, off, ply, stl};
+pub use splats::{splat, spz};
 pub use tables::table;
 pub use trial::Effort;
 
@@ -29,7 +31,7 @@ use polyhaul::{Error, ErrorKind};
 pub type Body = fn(&[u8], Effort);
 
 /// The fuzz target that reads each format, and its body. A format that is added must be written down here.
-pub const TARGETS: [(&str, &str, Body); 21] = [
+pub const TARGETS: [(&str, &str, Body); 24] = [
     ("obj", "obj", obj),
     ("ply", "ply", ply),
     ("stl", "stl", stl),
@@ -51,6 +53,9 @@ pub const TARGETS: [(&str, &str, Body); 21] = [
     ("ktx2", "ktx2", ktx2),
     ("off", "off", off),
     ("glb", "gltf", gltf),
+    ("spz", "spz", spz),
+    ("splat", "splat", splat),
+    ("compressed.ply", "ply", ply),
 ];
 
 /// No input may cause these.

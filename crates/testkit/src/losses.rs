@@ -13,9 +13,16 @@ const TABLES: [&str; 6] = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
 /// The attributes that a file of the second format cannot store of one of the first; `None` for pairs that cannot be
 /// converted at all.
 pub fn lost(from: &str, to: &str) -> Option<&'static str> {
-    if [from, to].contains(&"glb") {
-        return lost_of_gltf(from, to);
+    if SPLATS.contains(&to) {
+        return lost_of_splats(from);
     }
+    // Splats are vertices with columns, as PLY has.
+    let from = if SPLATS.contains(&from) { "ply" } else { from };
+    if [from, to].contains(&"glb") { lost_of_gltf(from, to) } else { lost_of_others(from, to) }
+}
+
+/// The same for the other formats.
+fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
     let tables = TABLES;
     Some(match (from, to) {
         ("obj", "obj") => "alpha",
@@ -84,6 +91,18 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
     })
 }
 
+/// Formats of Gaussian splats.
+const SPLATS: [&str; 3] = ["spz", "splat", "compressed.ply"];
+
+/// The same for formats of splats, which store nothing else; PLY files may have other columns, too.
+fn lost_of_splats(from: &str) -> Option<&'static str> {
+    match from {
+        "ply" => Some("positions, normals, uvs, colors, alpha, columns, tables"),
+        "spz" | "splat" | "compressed.ply" => Some("positions, columns"),
+        _ => None,
+    }
+}
+
 /// The same for glTF on either side.
 fn lost_of_gltf(from: &str, to: &str) -> Option<&'static str> {
     let tables = TABLES;
@@ -137,7 +156,7 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
     match what {
         "faces" => &["left-out-faces", "changed-faces"],
         "vertices" => &["left-out-vertices", "left-out-faces", "left-out-lines"],
-        "positions" => &["changed-numbers"],
+        "positions" => &["changed-numbers", "changed-order"],
         "normals" => &[
             "left-out-normals",
             "changed-normals",
@@ -160,6 +179,8 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
         "weights" => &["left-out-weights"],
         "uv depths" => &["left-out-uv-depths"],
         "columns" => &[
+            "changed-numbers",
+            "changed-order",
             "left-out-columns",
             "changed-columns",
             "left-out-names",

@@ -30,11 +30,15 @@ const HAS_COMMENT: u8 = 16;
 const RESERVED: u8 = 0xe0;
 
 /// Bytes of a header without optional fields.
-const HEAD_BYTES: usize = 10;
+pub(super) const HEAD_BYTES: usize = 10;
 /// Bytes of checksum and size after the data.
 pub(super) const TAIL_BYTES: usize = 8;
 /// Bytes of the header that [`head`] makes.
 pub(super) const OWN_HEAD_BYTES: usize = HEAD_BYTES + 10;
+
+/// A header without optional fields, for a member whose size is not known in advance.
+pub(super) const JOINED_HEAD: [u8; HEAD_BYTES] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, UNKNOWN_SYSTEM];
+const UNKNOWN_SYSTEM: u8 = 255;
 
 pub(super) fn is_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
@@ -42,9 +46,8 @@ pub(super) fn is_magic(bytes: &[u8]) -> bool {
 
 /// A header that declares the size of the whole member, if 32 bits hold it.
 pub(super) fn head(member_bytes: usize) -> ([u8; OWN_HEAD_BYTES], usize) {
-    const UNKNOWN_SYSTEM: u8 = 255;
     let mut head = [0; OWN_HEAD_BYTES];
-    head[..HEAD_BYTES].copy_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, UNKNOWN_SYSTEM]);
+    head[..HEAD_BYTES].copy_from_slice(&JOINED_HEAD);
     let Ok(member_bytes) = u32::try_from(member_bytes) else {
         return (head, HEAD_BYTES);
     };

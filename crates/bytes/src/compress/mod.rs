@@ -3,6 +3,7 @@
 //! - [`decompressed`] turns a source of compressed bytes into one of plain bytes: positioned, so that threads decode
 //!   members at the same time, if the data records the sizes of its members; otherwise a stream.
 //! - [`Encoder`] turns a block of plain bytes into one member that can be read on its own.
+//! - [`GzipParts`] turns blocks of plain bytes into parts of one gzip member.
 //!
 //! It starts no threads, trusts no sizes and never returns a partial result as a whole one. `decoder.rs` has what all
 //! formats share, `index.rs` and `members.rs` reading members by many threads, `encoder.rs` writing.
@@ -23,6 +24,7 @@ pub(crate) mod error;
 mod gzip;
 mod index;
 mod inflate;
+mod joined;
 mod lz4;
 mod members;
 mod seek;
@@ -31,6 +33,7 @@ mod zstd;
 
 pub use encoder::{Encoder, MEMBER_BYTES};
 pub use error::{DecompressError, DecompressErrorKind, DecompressLimit};
+pub use joined::{GzipMember, GzipParts};
 pub(crate) use members::Members;
 pub use seek::SeekTable;
 pub use zlib::inflated;

@@ -21,6 +21,7 @@
 //! - A face of fewer than three corners is legal here and no face for anybody else: it is left out and noted. An index
 //!   out of range is an error.
 //! - All other properties of vertices and faces become columns of the mesh; all other elements become tables.
+//! - The elements of compressed Gaussian splats become one mesh of splats: see `packed`.
 //! - PLY does not define an up axis, so the scene keeps the default axes: positions are converted to other formats
 //!   unchanged.
 //!
@@ -30,6 +31,7 @@ mod binary;
 mod header;
 mod layout;
 mod lines;
+mod packed;
 mod parts;
 mod pieces;
 mod reader;
@@ -46,6 +48,7 @@ mod words;
 mod writer;
 
 pub use header::{PlyHeader, Property};
+pub use packed::write as write_packed;
 pub use parts::parts;
 pub use pieces::{PlyPiecesRead, pieces};
 pub use reader::tables;

@@ -96,20 +96,27 @@ fn read_binary(
 
 /// Reads all elements as tables.
 pub fn tables(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Vec<Table>>> {
-    let begun = begin(feed, options)?;
-    let (mut sinks, mut homes) = (Vec::new(), Vec::new());
-    for element in &begun.header.elements {
-        let (sink, home) = sink(element, begun.swap())?;
-        try_push(&mut sinks, sink, "elements")?;
-        try_push(&mut homes, home, "elements")?;
+    begin(feed, options)?.tables()
+}
+
+impl Begun<'_, '_> {
+    /// Reads all elements as tables.
+    pub(super) fn tables(self) -> Result<Read<Vec<Table>>> {
+        let begun = self;
+        let (mut sinks, mut homes) = (Vec::new(), Vec::new());
+        for element in &begun.header.elements {
+            let (sink, home) = sink(element, begun.swap())?;
+            try_push(&mut sinks, sink, "elements")?;
+            try_push(&mut homes, home, "elements")?;
+        }
+        let PlyReaderRows { header, outcomes, warnings, threads } = begun.rows(&sinks)?;
+        let mut content = Vec::new();
+        for (((element, sink), homes), outcome) in header.elements.iter().zip(sinks).zip(&homes).zip(&outcomes) {
+            // SAFETY: `begun.rows` returned no error, so that all rows of all elements were published to their sinks, and
+            // `outcome` has their counts.
+            let table = unsafe { table(element, sink, homes, outcome)? };
+            try_push(&mut content, table, "tables")?;
+        }
+        Ok(Read { content, header, warnings, threads })
     }
-    let PlyReaderRows { header, outcomes, warnings, threads } = begun.rows(&sinks)?;
-    let mut content = Vec::new();
-    for (((element, sink), homes), outcome) in header.elements.iter().zip(sinks).zip(&homes).zip(&outcomes) {
-        // SAFETY: `begun.rows` returned no error, so that all rows of all elements were published to their sinks, and
-        // `outcome` has their counts.
-        let table = unsafe { table(element, sink, homes, outcome)? };
-        try_push(&mut content, table, "tables")?;
-    }
-    Ok(Read { content, header, warnings, threads })
 }

@@ -3,6 +3,7 @@
 //! Names and types alone determine the role of each element and property, before any row is read ([`plan`]).
 
 use super::header::{Element, PlyHeader, Property};
+use super::packed::{self, is_packed};
 use super::reader::{PlyReaderRows, Read, begin};
 use super::rows::PlyOutcome;
 use super::scatter::{PlyOp, PlyScatterTarget};
@@ -42,6 +43,9 @@ struct PlyPlanned {
 /// Reads a scene.
 pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     let begun = begin(feed, options)?;
+    if is_packed(&begun.header) {
+        return packed::read(begun);
+    }
     let (mut sinks, mut kept) = (Vec::new(), Vec::new());
     for PlyPlanned { sink, homes, role } in plan(&begun.header, begun.swap())? {
         try_push(&mut sinks, sink, "elements")?;

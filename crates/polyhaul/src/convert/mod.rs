@@ -146,9 +146,9 @@ mod tests {
                     assert_eq!(shape(from, to, &write), ContentShape::Image);
                     continue;
                 }
-                let [is_mesh, to_mesh] = [from, to].map(|format| {
-                    matches!(format, Format::Obj | Format::Stl | Format::Pbrt | Format::Off | Format::Glb)
-                });
+                let meshes = [Format::Obj, Format::Stl, Format::Pbrt, Format::Off, Format::Glb];
+                let splats = [Format::Spz, Format::Splat, Format::CompressedPly];
+                let [is_mesh, to_mesh] = [from, to].map(|it| meshes.contains(&it) || splats.contains(&it));
                 assert_eq!(shape(from, to, &write) == ContentShape::Scene, is_mesh || to_mesh, "{from:?} {to:?}");
             }
         }

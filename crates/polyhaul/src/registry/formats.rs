@@ -9,14 +9,17 @@ use super::{
 };
 use crate::format::Format;
 use crate::image_job::{self, Held};
-use crate::mesh_job::{Comments, has_polygons};
+use crate::mesh_job::{Comments, MeshJob, has_polygons};
 use crate::options::WriteOptions;
+use crate::read_job::ReadJob;
 use crate::{table_job, table_parts};
 use polyhaul_image as image;
 use polyhaul_mesh as mesh;
 use polyhaul_mesh::options::{Dialect, Placement};
 use polyhaul_mesh::table::TableFormat;
 use polyhaul_mesh::triangulate::{triangulate_scene, triangulate_scene_as_blender, triangulate_scene_as_shown};
+use polyhaul_model::Scene;
+use polyhaul_model::error::Result;
 
 macro_rules! formats {
     ($($(#[$docs:meta])+ $name:ident = $row:expr, $feature:literal { $($field:ident: $value:expr,)+ })+) => {
@@ -60,12 +63,7 @@ formats! {
     Ply = row("ply", FormatKind::Scene), "ply" {
         looks: Looks::Signature(Strength::Strong, |head| mesh::ply::looks_like_ply(head.bytes)),
         read: Readers {
-            scene: Some(|job| {
-                let read = mesh::ply::scene(job.feed(), &job.parse_options())?;
-                job.note(read.threads, read.warnings);
-                job.details.header = Some(read.header);
-                Ok(read.content)
-            }),
+            scene: Some(read_ply),
             pieces: Some(|job, consumer| {
                 let Some(read) = mesh::ply::pieces(job.feed(), &job.parse_options(), consumer)? else { return Ok(false) };
                 job.note(read.threads, read.warnings);
@@ -331,6 +329,61 @@ formats! {
             ..NO_WRITERS
         },
     }
+    /// SPZ, compressed Gaussian splats.
+    Spz = row("spz", FormatKind::Scene), "splat" {
+        looks: Looks::Signature(Strength::Strong, |head| polyhaul_splat::spz::looks_like_spz(head.bytes)),
+        read: Readers {
+            scene: Some(|job| {
+                let (source, garbage) = (job.plain.source().clone(), job.plain.garbage().cloned());
+                let found = polyhaul_splat::spz::read(source, garbage, &job.parse_options())?;
+                job.note(found.threads, found.warnings);
+                Ok(found.scene)
+            }),
+            ..NO_READERS
+        },
+        write: splat_writers(|job| job.write_splats(polyhaul_splat::spz::write)),
+    }
+    /// Gaussian splats as rows of 32 bytes.
+    Splat = row("splat", FormatKind::Scene), "splat" {
+        read: Readers {
+            scene: Some(|job| {
+                let found = polyhaul_splat::rows::read(job.feed(), &job.parse_options())?;
+                job.note(found.threads, found.warnings);
+                Ok(found.scene)
+            }),
+            ..NO_READERS
+        },
+        write: splat_writers(|job| job.write_splats(polyhaul_splat::rows::write)),
+    }
+    /// Compressed PLY, Gaussian splats as integers. Files that do not have this in their names are PLY files, which are
+    /// read as the same scenes.
+    CompressedPly = row("compressed.ply", FormatKind::Scene), "ply" {
+        read: Readers { scene: Some(read_ply), ..NO_READERS },
+        write: splat_writers(|job| job.write_splats(mesh::ply::write_packed)),
+    }
+}
+
+/// How Gaussian splats are written: where they are.
+#[cfg(any(feature = "splat", feature = "ply"))]
+const fn splat_writers(write: fn(MeshJob<'_>) -> Result<()>) -> Writers {
+    Writers {
+        scene: Some(SceneWriter::Meshes(MeshWriter {
+            placement: |_, _| Placement::default(),
+            only_triangles: false,
+            triangulate: |_, _, _| Ok(()),
+            write,
+        })),
+        ..NO_WRITERS
+    }
+}
+
+/// Reads PLY, compressed or not.
+#[cfg(feature = "ply")]
+fn read_ply(job: &mut ReadJob<'_>) -> Result<Scene> {
+    let read = mesh::ply::scene(job.feed(), &job.parse_options())?;
+    job.note(read.threads, read.warnings);
+    job.details.header = Some(read.header);
+    Ok(read.content)
 }
 
 /// A row that cannot do anything.

@@ -23,6 +23,7 @@ mod preview;
 mod references;
 mod registry;
 mod repack;
+mod splats;
 mod stl;
 mod streaming;
 mod table;

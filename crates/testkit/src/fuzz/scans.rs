@@ -76,7 +76,7 @@ pub fn stl(data: &[u8], effort: Effort) {
 }
 
 /// The scene of a file, read in every way with the same result; it must be valid.
-fn valid_scene(trial: &mut Trial<'_>, options: &ReadOptions) -> Option<Scene> {
+pub(super) fn valid_scene(trial: &mut Trial<'_>, options: &ReadOptions) -> Option<Scene> {
     let text = |result: &Result<Loaded<Scene>, Error>| (outcome(result), whole(result));
     let result = trial.read(options, |input, options| Reader::new(input()).options(options).scene(), text);
     result.as_ref().err().into_iter().for_each(no_fault);

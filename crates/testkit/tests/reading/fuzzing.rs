@@ -18,7 +18,10 @@ const LARGEST_SEED_BYTES: u64 = 4000;
 
 /// The test files of one kind, those of the size that shows most.
 fn seeds(extension: &str) -> Vec<Vec<u8>> {
-    let own = ["ply", "stl", "off", "glb", "pbrt", "tga", "hdr", "bmp", "psd", "dds", "ktx2", "png", "jpg", "exr"];
+    let own = [
+        "ply", "stl", "off", "glb", "pbrt", "tga", "hdr", "bmp", "psd", "dds", "ktx2", "png", "jpg", "exr", "spz",
+        "splat",
+    ];
     let folder = if own.contains(&extension) { extension } else { "obj" };
     let files = samples(folder, extension).into_iter();
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
@@ -99,7 +102,10 @@ fn mtl() {
 
 #[test]
 fn ply() {
-    run(fuzz::ply, shaken(seeds("ply"), 4000));
+    let mut seeds = seeds("ply");
+    let packed = samples("packed_ply", "ply").into_iter().filter(|file| file.size <= LARGEST_SEED_BYTES);
+    seeds.extend(packed.map(|file| file.bytes()));
+    run(fuzz::ply, shaken(seeds, 4000));
 }
 
 #[test]
@@ -120,6 +126,16 @@ fn gltf() {
     let mut seeds = seeds("glb");
     seeds.extend(samples("glb", "gltf").iter().map(|file| file.bytes()));
     run(fuzz::gltf, shaken(seeds, 4000));
+}
+
+#[test]
+fn spz() {
+    run(fuzz::spz, shaken(seeds("spz"), 3000));
+}
+
+#[test]
+fn splat() {
+    run(fuzz::splat, shaken(seeds("splat"), 2000));
 }
 
 #[test]

@@ -15,11 +15,27 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 const BLOCK_BYTES: usize = 64 << 10;
-const FOLDERS: [&str; 13] =
-    ["obj", "ply", "stl", "off", "glb", "pbrt", "table", "tga", "hdr", "gz", "zst", "lz4", "zip"];
-const ENDINGS: [&str; 18] = [
-    "obj", "ply", "stl", "off", "glb", "gltf", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy", "tga", "hdr", "gz",
-    "zst", "lz4",
+const FOLDERS: [&str; 16] = [
+    "obj",
+    "ply",
+    "stl",
+    "off",
+    "glb",
+    "spz",
+    "splat",
+    "packed_ply",
+    "pbrt",
+    "table",
+    "tga",
+    "hdr",
+    "gz",
+    "zst",
+    "lz4",
+    "zip",
+];
+const ENDINGS: [&str; 20] = [
+    "obj", "ply", "stl", "off", "glb", "gltf", "spz", "splat", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy", "tga",
+    "hdr", "gz", "zst", "lz4",
 ];
 
 fn all_samples() -> Vec<Sample> {

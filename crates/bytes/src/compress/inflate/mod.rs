@@ -30,6 +30,8 @@ const SYMBOL_BYTES: usize = 8;
 pub(super) struct Inflate {
     state: State,
     is_last_block: bool,
+    /// Where the current block begins, in bits of the input.
+    block_bit: u64,
     bits: Bits,
     codes: Codes,
     numbers: Numbers,
@@ -72,6 +74,7 @@ impl Inflate {
         Ok(Inflate {
             state: State::End,
             is_last_block: false,
+            block_bit: 0,
             bits: Bits::default(),
             codes: Codes { symbols: Symbols::new()?, distances: Distances::new()? },
             numbers: Numbers::new()?,
@@ -116,11 +119,22 @@ impl Inflate {
         }
     }
 
+    /// The first bit of the last block that was begun, in bits of the input.
+    pub(super) fn last_block_bit(&self) -> u64 {
+        self.block_bit
+    }
+
+    /// The next bit that is not decoded, in bits of the input.
+    pub(super) fn bit(&self, input: &Buffer<'_>) -> u64 {
+        8 * input.offset() - u64::from(self.bits.count)
+    }
+
     fn end_block(&mut self) {
         self.state = if self.is_last_block { State::End } else { State::Head };
     }
 
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+        self.block_bit = self.bit(input);
         let mut reader = BitReader::new(self.bits, input.ensure(HEAD_BYTES)?);
         // BFINAL, then BTYPE (3.2.3).
         self.is_last_block = reader.take(1)? == 1;

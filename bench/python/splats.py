@@ -1,0 +1,98 @@
+"""Gaussian splats: PLY to SPZ, compressed PLY and back, beside splat-transform.
+
+    python bench/python/splats.py POLYHAUL [--splats N] [--degree D] [--rounds N] [--peer COMMAND] [--folder DIR]
+
+The values are random, which compresses worse than real scenes do. Every job is a process of its own; the peer gets
+`-q -w` and the names of both files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+MORE = (0, 3, 8, 15)
+THREADS = sorted({1, 2, os.cpu_count() or 1})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("polyhaul")
+    parser.add_argument("--splats", type=int, default=1_000_000)
+    parser.add_argument("--degree", type=int, default=3, choices=range(4))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peer", help="the command of splat-transform")
+    parser.add_argument("--folder", default="/dev/shm")
+    given = parser.parse_args()
+    polyhaul = os.path.abspath(given.polyhaul)
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        folder = Path(name)
+        ply, spz, packed, back = (folder / name for name in ("a.ply", "a.spz", "a.compressed.ply", "b.ply"))
+        write_ply(ply, given.splats, given.degree)
+        print(f"PLY, {given.splats:,} splats, {ply.stat().st_size / 1e6:,.0f} MB")
+        for source, target in ((ply, spz), (spz, back), (ply, packed), (packed, back)):
+            print(f"{kind(source)} to {kind(target)}")
+            jobs = {
+                f"polyhaul, {threads} threads": [polyhaul, "convert", "-q", f"-j{threads}", source, target]
+                for threads in THREADS
+            }
+            if given.peer:
+                own = folder / f"peer{''.join(target.suffixes)}"
+                version = ["--spz-version", "3"] if target == spz else []
+                jobs["splat-transform"] = [*shlex.split(given.peer), "-q", "-w", *version, source, own]
+            rounds(jobs, given.rounds)
+            print(f"  {target.stat().st_size / 1e6:,.1f} MB")
+            if given.peer:
+                print(f"  {own.stat().st_size / 1e6:,.1f} MB by the peer")
+
+
+def kind(path: Path) -> str:
+    return "".join(path.suffixes).removeprefix(".")
+
+
+def rounds(jobs: dict[str, list[object]], count: int) -> None:
+    """Times commands in turn, and prints their times and peak memory."""
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    peaks: dict[str, int] = {}
+    for _ in range(count):
+        for name, words in jobs.items():
+            start = time.perf_counter()
+            child = subprocess.Popen(list(map(str, words)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            _, status, usage = os.wait4(child.pid, 0)
+            seconds[name].append(time.perf_counter() - start)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            if child.returncode:
+                raise SystemExit(f"{name} failed: {words}")
+            peaks[name] = usage.ru_maxrss
+    for name, times in seconds.items():
+        print(f"  {name:24} {min(times):.3f} / {statistics.median(times):.3f} s, {peaks[name] / 1e3:,.0f} MB")
+
+
+def write_ply(path: Path, count: int, degree: int) -> None:
+    """Splats with the columns of training software."""
+    random = np.random.default_rng(7)
+    spread = {"x": (0, 3), "y": (0, 3), "z": (0, 3), "nx": (0, 0), "ny": (0, 0), "nz": (0, 0)}
+    spread |= {f"f_dc_{number}": (0.2, 0.8) for number in range(3)}
+    spread |= {f"f_rest_{number}": (0, 0.08) for number in range(3 * MORE[degree])}
+    spread |= {"opacity": (1, 3)} | {f"scale_{number}": (-4.5, 1.2) for number in range(3)}
+    spread |= {f"rot_{number}": (0, 1) for number in range(4)}
+    rows = np.empty((count, len(spread)), np.float32)
+    for column, (mean, deviation) in enumerate(spread.values()):
+        rows[:, column] = random.standard_normal(count, np.float32) * deviation + mean
+    lines = ["ply", "format binary_little_endian 1.0", f"element vertex {count}"]
+    lines += [f"property float {name}" for name in spread] + ["end_header", ""]
+    with path.open("wb") as file:
+        file.write("\n".join(lines).encode())
+        rows.tofile(file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+//! One gzip member of parts that any number of threads compress, for formats whose readers stop at the first member.
+//!
+//! Each part is deflated on its own, so its matches do not reach into the one before. The last block of a part loses its
+//! mark as the last one, and an empty stored block follows, which ends on a whole byte: parts can then be put one behind
+//! the other (RFC 1951, 3.2.3 and 3.2.4). Where the last block begins and ends is found by decoding the part, which also
+//! takes much less time than compressing it.
+
+use super::decoder::Output;
+use super::error::Stop;
+use super::gzip::{HEAD_BYTES, JOINED_HEAD, TAIL_BYTES};
+use super::inflate::Inflate;
+use crate::memory::grow;
+use crate::{Buffer, Source};
+use libdeflater::{CompressionLvl, Compressor, Crc};
+use std::io;
+
+/// The rest of an empty stored block, after the bits of its header: its length, twice.
+const STORED_NOTHING: [u8; 4] = [0, 0, 0xff, 0xff];
+/// The last block of a member: stored, and empty.
+const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
+
+/// Deflates parts of a [`GzipMember`].
+pub struct GzipParts {
+    compressor: Compressor,
+    inflate: Inflate,
+    /// What a part decodes to.
+    decoded: Vec<u8>,
+}
+
+/// The frame around the parts of one gzip member, and its checksum.
+///
+/// ```
+/// use polyhaul_bytes::{DecompressLimits, GzipMember, GzipParts, Source, decompressed};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (mut parts, mut member) = (GzipParts::new(None)?, GzipMember::default());
+/// let mut file = GzipMember::head().to_vec();
+/// for plain in [&b"v 0 0 0\n"[..], b"v 1 0 0\n"] {
+///     member.add(plain);
+///     parts.encode(plain, &mut file)?;
+/// }
+/// file.extend(member.tail());
+/// let source = decompressed(Source::memory(file), &DecompressLimits::default())?;
+/// let mut plain = [0; 64];
+/// assert_eq!(source.read_next(&mut plain)?, 16);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct GzipMember {
+    crc: Crc,
+    /// Plain bytes so far, modulo 2^32.
+    size: u32,
+}
+
+impl GzipMember {
+    /// The bytes before the first part.
+    pub fn head() -> [u8; HEAD_BYTES] {
+        JOINED_HEAD
+    }
+
+    /// Counts the plain bytes of the next part.
+    pub fn add(&mut self, plain: &[u8]) {
+        self.crc.update(plain);
+        self.size = self.size.wrapping_add(plain.len() as u32);
+    }
+
+    /// The bytes after the last part.
+    pub fn tail(&self) -> [u8; LAST_BLOCK.len() + TAIL_BYTES] {
+        let mut tail = [0; LAST_BLOCK.len() + TAIL_BYTES];
+        tail[..5].copy_from_slice(&LAST_BLOCK);
+        tail[5..9].copy_from_slice(&self.crc.sum().to_le_bytes());
+        tail[9..].copy_from_slice(&self.size.to_le_bytes());
+        tail
+    }
+}
+
+impl GzipParts {
+    /// `level` is one of gzip's, 1 to 12 (default 1).
+    ///
+    /// # Errors
+    /// `OutOfMemory`; `InvalidInput` for other levels.
+    pub fn new(level: Option<i32>) -> io::Result<Self> {
+        let level = CompressionLvl::new(level.unwrap_or(1))
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "gzip has no such level"))?;
+        Ok(GzipParts { compressor: Compressor::new(level), inflate: Inflate::new()?, decoded: Vec::new() })
+    }
+
+    /// Appends a part that holds `plain`, which should have about [`MEMBER_BYTES`](super::MEMBER_BYTES).
+    ///
+    /// # Errors
+    /// `OutOfMemory`; then `out` has no meaning any more.
+    pub fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        if plain.is_empty() {
+            return Ok(());
+        }
+        let begin = out.len();
+        let bound = self.compressor.deflate_compress_bound(plain.len());
+        grow(out, begin + bound + 1 + STORED_NOTHING.len())?;
+        let count =
+            self.compressor.deflate_compress(plain, &mut out[begin..begin + bound]).map_err(io::Error::other)?;
+        let (last, end) = self.last_block(&out[begin..begin + count], plain.len())?;
+        out[begin + last / 8] &= !(1 << (last % 8));
+        // Three bits that are 0: not the last block, stored.
+        let whole = begin + (end + 3).div_ceil(8);
+        out.truncate(begin + end.div_ceil(8));
+        if let Some(byte) = out.last_mut().filter(|_| end % 8 != 0) {
+            *byte &= (1 << (end % 8)) - 1;
+        }
+        out.resize(whole, 0);
+        out.extend_from_slice(&STORED_NOTHING);
+        Ok(())
+    }
+
+    /// The first bit of the last block, and the bit after it.
+    fn last_block(&mut self, packed: &[u8], plain_bytes: usize) -> io::Result<(usize, usize)> {
+        let mut input = Buffer::new(Source::memory(packed));
+        // One byte more, so that the end of the data is met.
+        grow(&mut self.decoded, plain_bytes + 1)?;
+        let mut out = Output { bytes: &mut self.decoded[..plain_bytes + 1], filled: 0 };
+        self.inflate.restart();
+        match self.inflate.decode(&mut input, &mut out) {
+            Ok(true) if out.filled == plain_bytes => {}
+            Err(Stop::Io(error)) => return Err(error),
+            _ => return Err(io::Error::other("the compressor made data that cannot be read")),
+        }
+        Ok((self.inflate.last_block_bit() as usize, self.inflate.bit(&input) as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DecompressLimits, decompressed};
+
+    fn noise(count: usize, most: u32) -> Vec<u8> {
+        let mut state = 1u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((state >> 16) % most) as u8
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn parts_are_one_member_for_every_reader() {
+        for level in [1, 2, 6, 12] {
+            let parts =
+                [noise(1, 256), Vec::new(), noise(300_000, 7), noise(70_000, 256), vec![0; 100_000], noise(9, 2)];
+            let (mut packer, mut member) = (GzipParts::new(Some(level)).unwrap(), GzipMember::default());
+            let mut file = GzipMember::head().to_vec();
+            for part in &parts {
+                member.add(part);
+                packer.encode(part, &mut file).unwrap();
+            }
+            file.extend(member.tail());
+            let wanted = parts.concat();
+            let source = decompressed(Source::memory(file.clone()), &DecompressLimits::default()).unwrap();
+            let mut ours = vec![0; wanted.len() + 1];
+            assert_eq!(source.read_next(&mut ours).unwrap(), wanted.len());
+            assert!(ours[..wanted.len()] == wanted, "level {level}");
+            // A reader that stops at the end of the first member.
+            let mut other = vec![0; wanted.len()];
+            let count = libdeflater::Decompressor::new().gzip_decompress(&file, &mut other).unwrap();
+            assert!(count == wanted.len() && other == wanted, "level {level}");
+        }
+    }
+
+    #[test]
+    fn a_member_may_have_no_parts() {
+        let mut file = GzipMember::head().to_vec();
+        file.extend(GzipMember::default().tail());
+        let source = decompressed(Source::memory(file), &DecompressLimits::default()).unwrap();
+        assert_eq!(source.read_next(&mut [0; 4]).unwrap(), 0);
+        assert!(GzipParts::new(Some(13)).is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! Compressed PLY: Gaussian splats as integers, in chunks of 256 splats that share the ranges of their values.
+//!
+//! Programs of PlayCanvas write it under the name `NAME.compressed.ply`. It is PLY with these elements, and nothing
+//! else (facts from splat-transform, <https://github.com/playcanvas/splat-transform>):
+//!
+//! | element | properties |
+//! |---|---|
+//! | `chunk` | f32s: `min_x` to `max_z`, `min_scale_x` to `max_scale_z`, and in most files `min_r` to `max_b` |
+//! | `vertex` | u32s: `packed_position`, `packed_rotation`, `packed_scale`, `packed_color` |
+//! | `sh`, optional | u8s: `f_rest_0` to `f_rest_N`, channel by channel |
+//!
+//! Positions and scales are 11, 10 and 11 bits from the highest on, as parts of their chunk's range; colors are four
+//! bytes, whose fourth is the opacity. A rotation is the number of its largest part (w, x, y, z) in two bits, and the
+//! others in ten bits each, from -√½ to √½. A harmonic is a byte, from -4 to 4.
+//!
+//! `read`: tables to splats. `write`: splats to pages. `order`: the order of their places.
+
+mod order;
+mod read;
+mod write;
+
+pub(super) use read::{is_packed, read};
+pub use write::write;
+
+/// Splats of a chunk.
+const CHUNK: usize = 256;
+/// The properties of a chunk, in their order; files may lack the colors.
+const RANGES: [&str; 18] = [
+    "min_x",
+    "min_y",
+    "min_z",
+    "max_x",
+    "max_y",
+    "max_z",
+    "min_scale_x",
+    "min_scale_y",
+    "min_scale_z",
+    "max_scale_x",
+    "max_scale_y",
+    "max_scale_z",
+    "min_r",
+    "min_g",
+    "min_b",
+    "max_r",
+    "max_g",
+    "max_b",
+];
+/// How many of them each file has.
+const FEWEST_RANGES: usize = 12;
+/// The properties of a splat.
+const PACKED: [&str; 4] = ["packed_position", "packed_rotation", "packed_scale", "packed_color"];
+/// How many bits positions and scales have, and how far they are shifted.
+const TRIPLE: [(u32, u32); 3] = [(11, 21), (10, 11), (11, 0)];
+/// The most that a part of a quaternion is if another one is larger.
+const LARGEST_OTHER: f32 = std::f32::consts::FRAC_1_SQRT_2;
+/// How far harmonics go from 0.
+const LARGEST_HARMONIC: f32 = 4.0;

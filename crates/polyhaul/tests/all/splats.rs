@@ -1,0 +1,311 @@
+//! Tests of the formats of Gaussian splats: files made by hand, and what is written.
+
+use polyhaul::model::splats::{ANTIALIASED, HARMONICS, SplatColumns, Splats, harmonic_of, opacity_of, unit_quaternion};
+use polyhaul::model::{Mesh, Scene, Values};
+use polyhaul::options::{RunOptions, SplatWriteOptions};
+use polyhaul::{ErrorKind, Format, Input, Loaded, Output, ReadOptions, Reader, WriteOptions, Writer};
+use polyhaul_testkit::corpus::{Folder, samples};
+use polyhaul_testkit::output::bytes;
+use std::io::Read;
+
+const FORMATS: [Format; 3] = [Format::Spz, Format::Splat, Format::CompressedPly];
+
+fn load(bytes: Vec<u8>, format: Format) -> Loaded<Scene> {
+    Reader::new(Input::Memory(bytes, "x".into())).format(format).scene().unwrap()
+}
+
+fn mesh(scene: &Scene) -> &Mesh {
+    &scene.meshes[0]
+}
+
+fn written(format: Format, run: RunOptions) -> WriteOptions {
+    WriteOptions::default().with_format(Some(format)).with_run(run)
+}
+
+/// Splats as training makes them.
+fn scene(count: usize, degree: usize) -> Scene {
+    let mut state = 5u32;
+    let mut number = |around: f32, far: f32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        around + far * ((state >> 8) as f32 / 8_388_608.0 - 1.0)
+    };
+    let mut column = |around, far| -> Vec<f32> { (0..count).map(|_| number(around, far)).collect() };
+    let [x, y, z] = [0, 1, 2].map(|_| column(0.0, 20.0));
+    let columns = SplatColumns {
+        positions: (0..count).map(|at| [x[at], y[at], z[at]]).collect(),
+        opacities: column(0.0, 6.0),
+        scales: [0, 1, 2].map(|_| column(-4.0, 5.0)),
+        rotations: [0, 1, 2, 3].map(|_| column(0.0, 1.0)),
+        constants: [0, 1, 2].map(|_| column(0.0, 1.7)),
+        rest: (0..3 * HARMONICS[degree]).map(|_| column(0.0, 0.9)).collect(),
+    };
+    columns.into_scene().unwrap()
+}
+
+/// The largest differences: positions, opacities, scales, rotations (as 1 - cosine of half the angle), constant
+/// harmonics and others.
+fn differences(a: &Splats<'_>, b: &Splats<'_>) -> [f32; 6] {
+    let far = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    let most = |pairs: &mut dyn Iterator<Item = (&&[f32], &&[f32])>| pairs.map(|(a, b)| far(a, b)).fold(0.0, f32::max);
+    let opacities = |splats: &Splats<'_>| splats.opacities.iter().map(|it| opacity_of(*it)).collect::<Vec<_>>();
+    let angle = |at: usize| {
+        let (a, b) = (unit_quaternion(a.rotation(at)), unit_quaternion(b.rotation(at)));
+        1.0 - a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>().abs()
+    };
+    let constants = |splats: &Splats<'_>| splats.harmonics.each_ref().map(|channel| channel[0].to_vec());
+    let colors = constants(a).iter().zip(constants(b)).map(|(a, b)| far(a, &b)).fold(0.0, f32::max);
+    let others = a.harmonics.iter().zip(&b.harmonics).flat_map(|(a, b)| a[1..].iter().zip(&b[1..]));
+    [
+        far(a.positions.as_flattened(), b.positions.as_flattened()),
+        far(&opacities(a), &opacities(b)),
+        most(&mut a.scales.iter().zip(&b.scales)),
+        (0..a.len()).map(angle).fold(0.0, f32::max),
+        colors,
+        most(&mut others.into_iter()),
+    ]
+}
+
+#[test]
+fn files_made_by_hand_are_read() {
+    let mut count = 0;
+    for (folder, ending) in [("splat/good", "splat"), ("spz/good", "spz"), ("packed_ply/good", "ply")] {
+        for file in samples(folder, ending) {
+            let loaded = Reader::new(Input::Memory(file.bytes(), format!("x.{ending}"))).scene().unwrap();
+            let scene = &loaded.value;
+            assert!(scene.tables.is_empty() && scene.meshes.len() == 1, "{}", file.name);
+            let splats = Splats::from_mesh(mesh(scene)).unwrap();
+            let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
+            let Mesh { vertex_columns, .. } = mesh(scene);
+            assert!(
+                vertex_columns.iter().all(|it| matches!(&it.values, Values::F32(own) if finite(own))),
+                "{}",
+                file.name
+            );
+            assert_eq!(splats.column_count(), vertex_columns.len(), "{}", file.name);
+            let dropped = file.name.contains("extension");
+            assert_eq!(loaded.report.warnings.counts().contains_key("left-out-extensions"), dropped, "{}", file.name);
+            count += 1;
+        }
+    }
+    assert!(count >= 15, "{count}");
+}
+
+#[test]
+fn numbers_of_files_are_what_their_codes_mean() {
+    let read = |folder: &str, name: &str| {
+        let file = samples(folder, name.rsplit_once('.').unwrap().1).into_iter().find(|it| it.name.ends_with(name));
+        Reader::new(Input::Memory(file.unwrap().bytes(), name.into())).scene().unwrap().value
+    };
+    for name in ["v1_degree3.spz", "v2_degree3.spz", "v3_degree3.spz", "v4.spz"] {
+        let scene = read("spz/good", name);
+        let splats = Splats::from_mesh(mesh(&scene)).unwrap();
+        // Positions in steps of 1/4, 1 and 0; y and z are turned around.
+        assert_eq!(splats.positions[4], [1.0, 4.0, -0.5], "{name}");
+        assert!((opacity_of(splats.opacities[1]) - 14.0 / 255.0).abs() < 1e-6, "{name}");
+        assert!((splats.harmonics[2][0][1] - (96.0 / 255.0 - 0.5) / 0.15).abs() < 1e-5, "{name}");
+        assert!((splats.scales[1][0] - (40.0 / 16.0 - 10.0)).abs() < 1e-6, "{name}");
+        // Green of the first harmonic, which is odd in y: code (41 + 11), turned around.
+        assert_eq!(splats.harmonics[1][1][0], -(52.0 - 128.0) / 128.0, "{name}");
+        // Blue of the third, which is even in both: code 8 · 41 + 11, modulo 256.
+        assert_eq!(splats.harmonics[2][3][0], (83.0 - 128.0) / 128.0, "{name}");
+    }
+    let scene = read("splat/good", "rows.splat");
+    let splats = Splats::from_mesh(mesh(&scene)).unwrap();
+    assert_eq!((splats.len(), splats.positions[2]), (20, [1.0, -2.0, 0.5]));
+    assert_eq!(splats.scales.map(|scale| scale[4]), [2f32, 1.0, 0.25].map(f32::ln));
+    assert_eq!(splats.harmonics[1][0][3], harmonic_of(252.0 / 255.0));
+    let unit = unit_quaternion([1.0 / 128.0, 0.0, -0.5, 72.0 / 128.0]);
+    assert_eq!(splats.rotation(1), unit);
+    let scene = read("packed_ply/good", "chunks.ply");
+    let splats = Splats::from_mesh(mesh(&scene)).unwrap();
+    assert_eq!((splats.len(), splats.degree()), (300, 1));
+    // Splat 256 is the first of the second chunk: its x lies between -2 and 1.
+    let part = ((256u64 * 2_654_435_761 + 12_345) as u32 >> 21) as f32 / 2047.0;
+    assert!((splats.positions[256][0] - (-2.0 + 3.0 * part)).abs() < 1e-5);
+    assert_eq!(splats.harmonics[0][1][0], ((5.0 + 0.5) / 256.0 - 0.5) * 8.0);
+}
+
+#[test]
+fn splats_come_back_as_precise_as_is_said() {
+    // Positions, opacities, scales, rotations, colors, harmonics: half a step each, and a little for rounding.
+    let spz = [0.51 / 4096.0, 0.51 / 255.0, 0.51 / 16.0, 5e-6, 0.51 / 38.25, 0.067];
+    let splat = [0.0, 0.51 / 255.0, 1e-5, 1e-4, 0.51 / 255.0 / 0.282, 0.0];
+    let packed = [0.51 * 40.0 / 1023.0, 0.51 / 255.0, 0.51 * 10.0 / 1023.0, 2e-6, 0.51 * 3.5 / 255.0, 0.51 / 32.0];
+    for degree in 0..=4 {
+        let scene = scene(700, degree);
+        for (format, most) in FORMATS.into_iter().zip([spz, splat, packed]) {
+            let splats = SplatWriteOptions::default().with_keep_order(true);
+            let options = written(format, RunOptions::default()).with_splats(splats);
+            let found = load(bytes(&scene, &options), format);
+            assert!(found.report.warnings.is_empty(), "{:?}", found.report.warnings);
+            let (a, b) = (Splats::from_mesh(mesh(&scene)).unwrap(), Splats::from_mesh(mesh(&found.value)).unwrap());
+            let stored = [4, 0, 3][FORMATS.iter().position(|it| *it == format).unwrap()];
+            assert_eq!((b.len(), b.degree()), (700, degree.min(stored)), "{format:?}");
+            let found = differences(&a.up_to_degree(stored), &b);
+            assert!(
+                found.iter().zip(most).all(|(found, most)| *found <= most),
+                "{format:?} {degree}: {found:?} {most:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn version_2_of_spz_has_short_rotations() {
+    let scene = scene(100, 1);
+    let splats = SplatWriteOptions::default().with_spz_version(2).with_spz_level(Some(6));
+    let file = bytes(&scene, &written(Format::Spz, RunOptions::default()).with_splats(splats));
+    let found = load(file, Format::Spz).value;
+    let (a, b) = (Splats::from_mesh(mesh(&scene)).unwrap(), Splats::from_mesh(mesh(&found)).unwrap());
+    let found = differences(&a, &b);
+    assert!(found[0] < 2e-4 && found[3] < 8e-3 && found[3] > 1e-6, "{found:?}");
+}
+
+#[test]
+fn bytes_are_the_same_for_any_threads() {
+    let scene = scene(100_000, 1);
+    for format in FORMATS {
+        let one = bytes(&scene, &written(format, RunOptions::default().with_threads(Some(1))));
+        let run = RunOptions::default().with_threads(Some(7));
+        assert!(one == bytes(&scene, &written(format, run)), "{format:?}");
+        let read = |threads: usize, chunk: Option<usize>| {
+            let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk);
+            let options = ReadOptions::default().with_run(run).with_format(Some(format));
+            Reader::new(Input::Memory(one.clone(), "x".into())).options(&options).scene().unwrap().value
+        };
+        let wanted = read(1, None);
+        assert!(read(3, Some(1000)) == wanted && read(7, None) == wanted, "{format:?}");
+    }
+}
+
+#[test]
+fn spz_is_one_gzip_member() {
+    let file = bytes(&scene(100_000, 3), &written(Format::Spz, RunOptions::default()));
+    let mut plain = Vec::new();
+    let mut rest = &file[..];
+    // This reader stops behind the first member.
+    flate2::bufread::GzDecoder::new(&mut rest).read_to_end(&mut plain).unwrap();
+    assert_eq!((plain.len(), rest.len()), (16 + 100_000 * 65, 0));
+    assert_eq!(&plain[..16], b"NGSP\x03\0\0\0\xa0\x86\x01\0\x03\x0c\0\0");
+}
+
+#[test]
+fn splats_far_away_have_fewer_fractional_bits() {
+    let mut scene = scene(10, 0);
+    scene.meshes[0].positions = vec![[5000.0, -4000.0, 0.25]; 10].into();
+    let found = load(bytes(&scene, &written(Format::Spz, RunOptions::default())), Format::Spz).value;
+    assert_eq!(mesh(&found).positions[3], [5000.0, -4000.0, 0.25]);
+}
+
+#[test]
+fn splats_that_are_close_follow_each_other_in_compressed_ply() {
+    let scene = scene(2000, 0);
+    let options = |keep: bool| {
+        let splats = SplatWriteOptions::default().with_keep_order(keep);
+        written(Format::CompressedPly, RunOptions::default()).with_splats(splats)
+    };
+    let walk = |keep: bool| {
+        let found = load(bytes(&scene, &options(keep)), Format::CompressedPly).value;
+        let positions = &mesh(&found).positions;
+        let step = |pair: &[[f32; 3]]| (0..3).map(|axis| (pair[0][axis] - pair[1][axis]).powi(2)).sum::<f32>().sqrt();
+        positions.windows(2).map(step).sum::<f32>()
+    };
+    assert!(walk(false) < 0.3 * walk(true), "{} {}", walk(false), walk(true));
+    let report =
+        Writer::new(Output::Writer(Box::new(std::io::sink()), "x".into())).options(&options(false)).scene(&scene);
+    assert!(report.unwrap().warnings.counts().contains_key("changed-order"));
+}
+
+#[test]
+fn losses_are_counted_and_other_scenes_refused() {
+    let mut lossy = scene(10, 2);
+    lossy.infos.push(ANTIALIASED.into());
+    lossy.comments.push("a comment".into());
+    lossy.meshes[0].normals = vec![[0.0; 3]; 10].into();
+    lossy.meshes[0].normal_domain = polyhaul::model::Domain::Vertex;
+    for format in FORMATS {
+        let options = written(format, RunOptions::default());
+        let write = |scene: &Scene, options: &WriteOptions| {
+            Writer::new(Output::Writer(Box::new(std::io::sink()), "x".into())).options(options).scene(scene)
+        };
+        let counts = write(&lossy, &options).unwrap().warnings.counts().clone();
+        let remarks = if format == Format::Spz { 1 } else { 2 };
+        assert_eq!(counts.get("left-out-remarks"), Some(&remarks), "{format:?}");
+        assert_eq!(counts.get("left-out-normals"), None, "{format:?}: {counts:?}");
+        assert_eq!(counts.get("changed-numbers"), Some(&10), "{format:?}");
+        let harmonics = if format == Format::Splat { Some(&24) } else { None };
+        assert_eq!(counts.get("left-out-columns"), harmonics, "{format:?}");
+        let kinds = |scene: &Scene, options: &WriteOptions| write(scene, options).unwrap_err().kind();
+        assert_eq!(kinds(&lossy, &options.clone().with_strict(true)), ErrorKind::Unsupported);
+        let triangle = polyhaul_testkit::corpus::samples("obj/good", "obj").remove(0);
+        let triangle = Reader::new(Input::Memory(triangle.bytes(), "x.obj".into())).scene().unwrap().value;
+        assert_eq!(kinds(&triangle, &options), ErrorKind::Unsupported);
+        let mut turned = options.clone();
+        turned.ply.placement.global_scale = 2.0;
+        assert_eq!(kinds(&lossy, &turned), ErrorKind::Unsupported);
+    }
+}
+
+#[test]
+fn antialiasing_is_kept() {
+    let mut scene = scene(3, 0);
+    scene.infos.push(ANTIALIASED.into());
+    let found = load(bytes(&scene, &written(Format::Spz, RunOptions::default())), Format::Spz).value;
+    assert_eq!(found.infos, [ANTIALIASED]);
+}
+
+#[test]
+fn broken_files_are_errors() {
+    for (folder, ending) in [("splat/bad", "splat"), ("spz/bad", "spz"), ("packed_ply/bad", "ply")] {
+        for file in samples(folder, ending) {
+            let options = ReadOptions::default().with_strict(true);
+            let input = Input::Memory(file.bytes(), format!("x.{ending}"));
+            let error = Reader::new(input).options(&options).scene().unwrap_err();
+            let is_data = matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Limit);
+            assert!(is_data, "{}: {error}", file.name);
+        }
+    }
+}
+
+#[test]
+fn every_prefix_is_an_error_or_fewer_splats() {
+    for (format, scene) in FORMATS.into_iter().map(|format| (format, scene(6, 1))) {
+        let whole = bytes(&scene, &written(format, RunOptions::default()));
+        for size in 0..whole.len() {
+            let read = Reader::new(Input::Memory(whole[..size].to_vec(), "x".into())).format(format).scene();
+            // Rows have no count before them.
+            let may_be_whole = format == Format::Splat && size % 32 == 0;
+            assert_eq!(read.is_ok(), may_be_whole, "{format:?}: {size} of {}", whole.len());
+        }
+    }
+}
+
+#[test]
+fn names_and_contents_tell_formats() {
+    for (name, format) in [
+        ("a.compressed.ply", Some(Format::CompressedPly)),
+        ("a.b.Compressed.PLY", Some(Format::CompressedPly)),
+        ("compressed.ply", Some(Format::Ply)),
+        ("a.compressed.ply.gz", Some(Format::CompressedPly)),
+        ("a.ply", Some(Format::Ply)),
+        ("a.spz", Some(Format::Spz)),
+        ("a.splat", Some(Format::Splat)),
+        (".ply", None),
+    ] {
+        assert_eq!(Format::of_path(std::path::Path::new(name)), format, "{name}");
+    }
+    let scene = scene(3, 0);
+    let folder = Folder::new("splats-names").unwrap();
+    let path = folder.join("a.compressed.ply");
+    polyhaul::write(&scene, &path).unwrap();
+    // By its content alone, it is a PLY file with splats, whose elements are there as tables.
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(mesh(&load(bytes.clone(), Format::Ply).value).positions.len(), 3);
+    let tables = Reader::new(Input::Memory(bytes, "x.ply".into())).tables().unwrap().value.tables;
+    assert_eq!(tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(), ["chunk", "vertex"]);
+    let spz = polyhaul_testkit::output::bytes(&scene, &written(Format::Spz, RunOptions::default()));
+    let found = Reader::new(Input::Memory(spz, "unnamed".into())).scene().unwrap();
+    assert_eq!(mesh(&found.value).positions.len(), 3);
+    let error = polyhaul::write(&scene, folder.join("x.spz.gz")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}

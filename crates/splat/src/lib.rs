@@ -1,0 +1,25 @@
+//! Formats of Gaussian splats: SPZ, and the rows of `.splat`.
+//!
+//! How splats are in memory is in [`polyhaul_model::splats`]; compressed PLY is PLY, and is in `polyhaul_mesh::ply`.
+//!
+//! `records`: bytes to columns, in parallel. `rows`: `.splat`. `spz`: SPZ. Nothing here opens a file.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
+mod pages;
+mod records;
+pub mod rows;
+pub mod spz;
+
+use polyhaul_model::Scene;
+use polyhaul_model::warnings::Warnings;
+
+/// Splats that were read.
+pub struct SplatsFound {
+    /// A scene of one mesh.
+    pub scene: Scene,
+    /// What was repaired or left out.
+    pub warnings: Warnings,
+    /// The most threads that worked.
+    pub threads: usize,
+}

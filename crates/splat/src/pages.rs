@@ -1,0 +1,107 @@
+//! Streams of records of one size to pages: one after the other, formatted in parallel.
+
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::write::{Pages, Writing};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// About how many bytes a page has.
+const PAGE_BYTES: usize = 512 << 10;
+
+/// Formats the records of some splats into as many bytes as they take; returns how many numbers had to be cut.
+pub(crate) type FormatRecords<'a> = Box<dyn Fn(Range<usize>, &mut [u8]) -> u64 + Sync + 'a>;
+
+/// A stream with a record for each splat.
+pub(crate) struct RecordStream<'a> {
+    /// Bytes of a record; 0 if there is no such stream.
+    pub(crate) bytes: usize,
+    pub(crate) format: FormatRecords<'a>,
+}
+
+struct RecordPages<'a> {
+    streams: &'a [RecordStream<'a>],
+    count: usize,
+    page_bytes: usize,
+    /// Numbers outside of the format's range.
+    clamped: AtomicU64,
+}
+
+#[derive(Default)]
+struct RecordSlot {
+    stream: usize,
+    records: Range<usize>,
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+/// Writes streams for `count` splats after `head`; returns how many numbers had to be cut.
+pub(crate) fn write_streams(
+    streams: &[RecordStream<'_>],
+    count: usize,
+    head: Vec<u8>,
+    run: &RunOptions,
+    writing: &mut Writing<'_, '_>,
+) -> Result<u64> {
+    let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
+    let pages = RecordPages { streams, count, page_bytes, clamped: AtomicU64::new(0) };
+    let record_bytes: usize = streams.iter().map(|stream| stream.bytes).sum();
+    let bytes = record_bytes as u64 * count as u64;
+    writing.announce(head.len() as u64 + bytes);
+    writing.begin(head);
+    writing.pages(&pages, &mut (), bytes / page_bytes as u64 + 1, page_bytes)?;
+    Ok(pages.clamped.into_inner())
+}
+
+impl RecordPages<'_> {
+    /// Records of a page.
+    fn page_records(&self, stream: &RecordStream<'_>) -> usize {
+        (self.page_bytes / stream.bytes).max(1)
+    }
+}
+
+impl Pages for RecordPages<'_> {
+    type Slot = RecordSlot;
+    type State = ();
+
+    fn slot(&self) -> Result<RecordSlot> {
+        Ok(RecordSlot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut RecordSlot) -> Result<bool> {
+        let mut number = usize::try_from(number).unwrap_or(usize::MAX);
+        for (place, stream) in self.streams.iter().enumerate().filter(|(_, stream)| stream.bytes > 0) {
+            let records = self.page_records(stream);
+            let pages = self.count.div_ceil(records);
+            if number < pages {
+                slot.stream = place;
+                slot.records = number * records..self.count.min((number + 1) * records);
+                return Ok(true);
+            }
+            number -= pages;
+        }
+        Ok(false)
+    }
+
+    fn format(&self, slot: &mut RecordSlot) -> Result<()> {
+        let stream = &self.streams[slot.stream];
+        slot.len = slot.records.len() * stream.bytes;
+        if slot.bytes.len() < slot.len {
+            slot.bytes.try_reserve_exact(slot.len - slot.bytes.len()).map_err(|_| Error::memory("a page"))?;
+            slot.bytes.resize(slot.len, 0);
+        }
+        let clamped = (stream.format)(slot.records.clone(), &mut slot.bytes[..slot.len]);
+        self.clamped.fetch_add(clamped, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a RecordSlot) -> &'a [u8] {
+        &slot.bytes[..slot.len]
+    }
+}
+
+/// The closest byte of a number, and 1 if that is more than half a unit away.
+pub(crate) fn byte(value: f32) -> (u8, u64) {
+    // A cast cuts numbers to the range of bytes.
+    ((value + 0.5) as u8, u64::from(!(-0.5..=255.5).contains(&value)))
+}

@@ -1,0 +1,153 @@
+//! Records of one size each to columns of floats: read in order, decoded in parallel.
+//!
+//! Each chunk of records is handed its own part of every column, so nothing is copied and nothing is shared. What the
+//! records mean is up to the caller.
+
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::arrays::{Zero, zeroed};
+use polyhaul_pipeline::feed::Feed;
+use polyhaul_pipeline::job::ChunkJob;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::run::{Crew, run};
+use std::sync::{Mutex, PoisonError};
+
+/// About how many bytes a chunk has.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Progress is reported about this often.
+const REPORT_BYTES: u64 = 4 << 20;
+
+/// Decodes whole records to as many values of each column.
+pub(crate) type DecodeRecords<'a> = &'a (dyn Fn(&[u8], &mut [&mut [f32]]) + Sync);
+
+/// The records of a stream.
+pub(crate) struct Records<'a> {
+    pub(crate) count: usize,
+    /// Bytes of each.
+    pub(crate) bytes: usize,
+    pub(crate) decode: DecodeRecords<'a>,
+}
+
+/// How reading ended.
+pub(crate) struct RecordsRead {
+    /// Records that were complete.
+    pub(crate) count: usize,
+    pub(crate) threads: usize,
+}
+
+impl Records<'_> {
+    /// Reads the records, or as many as there are, into columns, each of which has the same number of values for every
+    /// record.
+    pub(crate) fn read(
+        self,
+        feed: &mut Feed<'_>,
+        columns: Vec<&mut [f32]>,
+        run_options: &RunOptions,
+    ) -> Result<RecordsRead> {
+        let Records { count, bytes, decode } = self;
+        let chunk_bytes = run_options.chunk_bytes.unwrap_or(CHUNK_BYTES);
+        let chunk = (chunk_bytes / bytes.max(1)).clamp(1, 1 << 24);
+        let threads = run_options.worker_threads().min(count.div_ceil(chunk)).max(1);
+        let crew = Crew::new(threads, run_options.memory_limit, chunk * bytes);
+        let per_record: Vec<usize> = columns.iter().map(|column| column.len() / count.max(1)).collect();
+        let rest = Mutex::new(RecordsLeft { feed, columns, count });
+        let job = RecordsJob { rest, per_record, chunk, bytes, decode, options: run_options };
+        let mut state = RecordsState::default();
+        run(&job, &mut state, crew, &run_options.cancel)?;
+        let left = job.rest.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match left.feed.failed() {
+            Some(error) => Err(error),
+            None => Ok(RecordsRead { count: state.count, threads: crew.threads }),
+        }
+    }
+}
+
+/// Gives a column this many values; new ones are zero.
+pub(crate) fn resize_column<T: Zero + Default>(column: &mut Vec<T>, count: usize) -> Result<()> {
+    if column.is_empty() {
+        *column = zeroed(count, "splats")?;
+    }
+    column.try_reserve_exact(count.saturating_sub(column.len())).map_err(|_| Error::memory("splats"))?;
+    column.resize(count, T::default());
+    Ok(())
+}
+
+struct RecordsJob<'a, 'f, 'm> {
+    /// Taken by one worker at a time, in order.
+    rest: Mutex<RecordsLeft<'a, 'f, 'm>>,
+    /// Values of a record in each column.
+    per_record: Vec<usize>,
+    /// Records of a chunk.
+    chunk: usize,
+    bytes: usize,
+    decode: DecodeRecords<'a>,
+    options: &'a RunOptions,
+}
+
+/// What no chunk has yet.
+struct RecordsLeft<'a, 'f, 'm> {
+    feed: &'a mut Feed<'f>,
+    columns: Vec<&'m mut [f32]>,
+    count: usize,
+}
+
+/// A chunk, and the places of its values.
+#[derive(Default)]
+struct RecordsSlot<'m> {
+    bytes: Vec<u8>,
+    count: usize,
+    columns: Vec<&'m mut [f32]>,
+}
+
+#[derive(Default)]
+struct RecordsState {
+    count: usize,
+    bytes: u64,
+    reported: u64,
+}
+
+impl<'m> ChunkJob for RecordsJob<'_, '_, 'm> {
+    type Slot = RecordsSlot<'m>;
+    type State = RecordsState;
+
+    fn slot(&self) -> Result<RecordsSlot<'m>> {
+        Ok(RecordsSlot::default())
+    }
+
+    fn take(&self, _: u64, slot: &mut RecordsSlot<'m>) -> Result<bool> {
+        let mut left = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = self.chunk.min(left.count);
+        if wanted == 0 {
+            return Ok(false);
+        }
+        let bytes = wanted * self.bytes;
+        if slot.bytes.len() < bytes {
+            slot.bytes.try_reserve_exact(bytes - slot.bytes.len()).map_err(|_| Error::memory("a block of bytes"))?;
+            slot.bytes.resize(bytes, 0);
+        }
+        slot.count = left.feed.take(&mut slot.bytes[..bytes]) / self.bytes;
+        left.count = if slot.count < wanted { 0 } else { left.count - wanted };
+        slot.columns.clear();
+        slot.columns.try_reserve_exact(self.per_record.len()).map_err(|_| Error::memory("a plan"))?;
+        let parts = left.columns.iter_mut().zip(&self.per_record);
+        slot.columns
+            .extend(parts.map(|(column, values)| column.split_off_mut(..slot.count * values).unwrap_or_default()));
+        Ok(slot.count > 0)
+    }
+
+    fn parse(&self, slot: &mut RecordsSlot<'m>) -> Result<()> {
+        (self.decode)(&slot.bytes[..slot.count * self.bytes], &mut slot.columns);
+        Ok(())
+    }
+
+    fn place(&self, state: &mut RecordsState, slot: &mut RecordsSlot<'m>) -> Result<()> {
+        state.count += slot.count;
+        state.bytes += (slot.count * self.bytes) as u64;
+        if let Some(progress) = &self.options.progress
+            && state.bytes >= state.reported + REPORT_BYTES
+        {
+            state.reported = state.bytes;
+            progress.tell(state.bytes, None);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! `.splat`: 32 bytes per splat, without a header. Facts from its first program, <https://github.com/antimatter15/splat>.
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 12 | x, y, z: f32s, little-endian |
+//! | 12 | 12 | standard deviations along the axes: f32s, not their logarithms |
+//! | 24 | 4 | red, green, blue, opacity: 0 to 255 for 0 to 1 |
+//! | 28 | 4 | rotation: w, x, y, z; 128 is 0, and 256 would be 1 |
+//!
+//! Spherical harmonics beyond the constant one have no place. Other programs sort the rows by size and opacity, because
+//! viewers draw the first ones first; here the order stays. Coordinates are those of PLY files.
+
+use crate::SplatsFound;
+use crate::pages::{RecordStream, byte, write_streams};
+use crate::records::{Records, resize_column};
+use polyhaul_mesh::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint};
+use polyhaul_model::splats::{
+    SplatColumns, Splats, color_of, harmonic_of, log_of, logit_of, opacity_of, unit_quaternion,
+};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::feed::Feed;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::write::Writing;
+use std::ops::Range;
+
+/// Bytes of a splat.
+const ROW_BYTES: usize = 32;
+/// How many rows of a stream of unknown length are read at a time.
+const STREAM_ROWS: usize = 1 << 18;
+/// The byte of a rotation's part that is 0.
+const NO_ROTATION: f32 = 128.0;
+
+const TARGET: SplatsTarget<'static> = SplatsTarget {
+    format: ".splat",
+    max_degree: 0,
+    precision: "colors and opacities to 1/255, rotations to 1/128",
+    has_antialiasing: false,
+};
+
+/// Reads the splats of a source.
+///
+/// # Errors
+/// Those of the source; [`ErrorKind::Malformed`] for a part of a row at the end, unless faults are skipped;
+/// [`ErrorKind::Limit`]; [`ErrorKind::Memory`].
+pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
+    let (mut columns, mut warnings, mut threads) = (SplatColumns::default(), Warnings::default(), 1);
+    let known = feed.size().map(|size| size / ROW_BYTES as u64);
+    let limit = options.limits.elements.min(u64::from(u32::MAX) - 1);
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    if known.is_some_and(|known| known > limit) {
+        return Err(too_many(limit));
+    }
+    let mut count = 0;
+    loop {
+        let wanted = known.map_or(STREAM_ROWS.max(count), |known| known as usize - count).min(most - count);
+        resize(&mut columns, count + wanted)?;
+        let records = Records { count: wanted, bytes: ROW_BYTES, decode: &decode };
+        let read = records.read(&mut feed, targets(&mut columns, count), &options.run)?;
+        threads = threads.max(read.threads);
+        count += read.count;
+        if read.count < wanted || wanted == 0 || known.is_some() {
+            break;
+        }
+    }
+    resize(&mut columns, count)?;
+    let rest = feed.drain()?;
+    feed.check_end(Extent::Whole, &options.run.cancel)?;
+    if rest >= ROW_BYTES as u64 && count == most {
+        return Err(too_many(limit));
+    }
+    let end = count as u64 * ROW_BYTES as u64;
+    let missing = known.is_some_and(|known| known > count as u64);
+    if rest > 0 || missing || feed.at() > end {
+        let message = format!("unexpected end of file in splat {}", count + 1);
+        let expected = Some(format!("rows of {ROW_BYTES} bytes"));
+        let diagnostic = Diagnostic { expected, ..Diagnostic::at(feed.name(), end, message) };
+        warnings.broken(options.faults, "truncated", diagnostic)?;
+    }
+    Ok(SplatsFound { scene: columns.into_scene()?, warnings, threads })
+}
+
+fn too_many(limit: u64) -> Error {
+    let message = format!("more splats than the limit of {limit} (elements)");
+    Error::new(ErrorKind::Limit, message).with_hint(limit_hint("elements") + " (at most 2^32 - 2)")
+}
+
+/// Gives every column this many values.
+fn resize(columns: &mut SplatColumns, count: usize) -> Result<()> {
+    let SplatColumns { positions, opacities, scales, rotations, constants, .. } = columns;
+    resize_column(positions, count)?;
+    let others = scales.iter_mut().chain(rotations).chain(constants);
+    std::iter::once(opacities).chain(others).try_for_each(|column| resize_column(column, count))
+}
+
+/// The places of the values from splat `first` on: positions, opacities, scales, rotations, colors.
+fn targets(columns: &mut SplatColumns, first: usize) -> Vec<&mut [f32]> {
+    let SplatColumns { positions, opacities, scales, rotations, constants, .. } = columns;
+    let others = scales.iter_mut().chain(rotations).chain(constants);
+    let others = std::iter::once(opacities).chain(others).map(|column| &mut column[first..]);
+    std::iter::once(positions[first..].as_flattened_mut()).chain(others).collect()
+}
+
+fn decode(bytes: &[u8], columns: &mut [&mut [f32]]) {
+    let [positions, opacities, others @ ..] = columns else { return };
+    let (Some((scales, others)), rows) = (others.split_first_chunk_mut::<3>(), bytes.as_chunks::<ROW_BYTES>().0) else {
+        return;
+    };
+    let Some((rotations, colors)) = others.split_first_chunk_mut::<4>() else { return };
+    let float = |row: &[u8; ROW_BYTES], number: usize| {
+        row.as_chunks::<4>().0.get(number).map_or(0.0, |it| f32::from_le_bytes(*it))
+    };
+    for (at, (row, position)) in rows.iter().zip(positions.as_chunks_mut::<3>().0).enumerate() {
+        *position = [0, 1, 2].map(|axis| float(row, axis));
+        scales.iter_mut().zip(3..).for_each(|(column, number)| column[at] = log_of(float(row, number)));
+        let unit = |byte: u8| f32::from(byte) / 255.0;
+        colors.iter_mut().zip(&row[24..27]).for_each(|(column, &byte)| column[at] = harmonic_of(unit(byte)));
+        opacities[at] = logit_of(unit(row[27]));
+        let quaternion = [28, 29, 30, 31].map(|place| (f32::from(row[place]) - NO_ROTATION) / NO_ROTATION);
+        let unit = unit_quaternion(quaternion);
+        rotations.iter_mut().zip(unit).for_each(|(column, part)| column[at] = part);
+    }
+}
+
+/// Writes the splats of a scene.
+///
+/// # Errors
+/// As for [`splats_to_write`]; those of the output.
+pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
+    let splats = splats_to_write(job, &TARGET, warnings)?;
+    let format = |splats_of: Range<usize>, out: &mut [u8]| encode(&splats, splats_of, out);
+    let stream = RecordStream { bytes: ROW_BYTES, format: Box::new(format) };
+    let clamped = write_streams(&[stream], splats.len(), Vec::new(), job.run, writing)?;
+    note_clamped(job, &TARGET, clamped, warnings);
+    Ok(())
+}
+
+fn encode(splats: &Splats<'_>, range: Range<usize>, out: &mut [u8]) -> u64 {
+    let mut clamped = 0;
+    let mut cut = |value: f32| {
+        let (byte, is_cut) = byte(value);
+        clamped += is_cut;
+        byte
+    };
+    for (row, at) in out.as_chunks_mut::<ROW_BYTES>().0.iter_mut().zip(range) {
+        let scales = splats.scales.map(|scale| scale[at].exp());
+        let floats = splats.positions[at].into_iter().chain(scales);
+        row.as_chunks_mut::<4>().0.iter_mut().zip(floats).for_each(|(place, value)| *place = value.to_le_bytes());
+        for (place, channel) in row[24..27].iter_mut().zip(&splats.harmonics) {
+            *place = cut(255.0 * color_of(channel[0][at]));
+        }
+        row[27] = cut(255.0 * opacity_of(splats.opacities[at]));
+        let unit = unit_quaternion(splats.rotation(at));
+        // 1 is taken as 127/128.
+        row[28..].iter_mut().zip(unit).for_each(|(place, part)| *place = byte(NO_ROTATION + NO_ROTATION * part).0);
+    }
+    clamped
+}

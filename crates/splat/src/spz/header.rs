@@ -1,0 +1,89 @@
+//! The headers of SPZ files.
+
+use super::quantize::MAX_FRACTIONAL_BITS;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_hint};
+use polyhaul_model::limits::Limits;
+use polyhaul_model::splats::HARMONICS;
+use polyhaul_pipeline::feed::Feed;
+
+const MAGIC: &[u8; 4] = b"NGSP";
+/// Bytes of the header that all versions have.
+pub(super) const HEADER_BYTES: usize = 16;
+/// Bytes of the header of version 4.
+pub(super) const LONG_HEADER_BYTES: usize = 32;
+/// The first version whose rotations have four bytes.
+pub(super) const LONG_ROTATIONS: u32 = 3;
+/// The version whose attributes are streams of their own.
+pub(super) const STREAMS: u32 = 4;
+/// Flags.
+pub(super) const HAS_ANTIALIASING: u8 = 1;
+pub(super) const HAS_EXTENSIONS: u8 = 2;
+
+/// Returns whether plain bytes begin as SPZ does.
+pub fn looks_like_spz(head: &[u8]) -> bool {
+    let version = head.get(4..8).map_or([0; 4], |bytes| [bytes[0], bytes[1], bytes[2], bytes[3]]);
+    head.starts_with(MAGIC) && (1..256).contains(&u32::from_le_bytes(version))
+}
+
+/// The first bytes of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SpzHeader {
+    pub(super) version: u32,
+    pub(super) count: usize,
+    /// 0 to 4.
+    pub(super) degree: usize,
+    pub(super) fractional_bits: u8,
+    pub(super) flags: u8,
+    /// In version 4.
+    pub(super) streams: u8,
+}
+
+impl SpzHeader {
+    pub(super) fn read(feed: &mut Feed<'_>, limits: &Limits) -> Result<SpzHeader> {
+        let mut bytes = [0; HEADER_BYTES];
+        let have = feed.take(&mut bytes);
+        if let Some(error) = feed.failed() {
+            return Err(error);
+        }
+        let name = feed.name().clone();
+        if have < HEADER_BYTES || !bytes.starts_with(MAGIC) {
+            return Err(fault(&name, 0, "not an SPZ file: it does not begin with a header of 16 bytes and `NGSP`"));
+        }
+        let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let [version, count] = [number(4), number(8)];
+        let [degree, fractional_bits, flags, streams] = [bytes[12], bytes[13], bytes[14], bytes[15]];
+        let unsupported =
+            |at, message: String| Err(Diagnostic::at(&name, at, message).into_error(ErrorKind::Unsupported));
+        if !(1..=STREAMS).contains(&version) {
+            return unsupported(4, format!("unsupported SPZ version {version}: versions 1 to 4 can be read"));
+        }
+        if usize::from(degree) >= HARMONICS.len() {
+            return unsupported(12, format!("unsupported degree {degree} of spherical harmonics: 0 to 4 can be read"));
+        }
+        if fractional_bits > MAX_FRACTIONAL_BITS && version > 1 {
+            return Err(fault(
+                &name,
+                13,
+                format!("positions of 24 bits cannot have {fractional_bits} fractional bits"),
+            ));
+        }
+        let limit = limits.elements.min(u64::from(u32::MAX) - 1);
+        if u64::from(count) > limit {
+            let message = format!("more splats than the limit of {limit} (elements)");
+            let error: Error = Diagnostic::at(&name, 8, message).into_error(ErrorKind::Limit);
+            return Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"));
+        }
+        let (count, degree) = (count as usize, usize::from(degree));
+        Ok(SpzHeader { version, count, degree, fractional_bits, flags, streams })
+    }
+
+    /// The header of a file of one gzip member.
+    pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..4].copy_from_slice(MAGIC);
+        bytes[4..8].copy_from_slice(&self.version.to_le_bytes());
+        bytes[8..12].copy_from_slice(&(self.count as u32).to_le_bytes());
+        bytes[12..].copy_from_slice(&[self.degree as u8, self.fractional_bits, self.flags, 0]);
+        bytes
+    }
+}

@@ -1,0 +1,185 @@
+//! Single values of SPZ to bytes, and back.
+
+use super::turn;
+use crate::pages::byte;
+use polyhaul_model::splats::{logit_of, unit_quaternion};
+use std::f32::consts::FRAC_1_SQRT_2;
+
+/// The largest number of fractional bits that a position of 24 bits can have.
+pub(super) const MAX_FRACTIONAL_BITS: u8 = 24;
+/// The largest and the least integer of a position.
+const LARGEST_POSITION: f32 = 8_388_607.0;
+const LEAST_POSITION: f32 = -8_388_608.0;
+/// The magnitude of a part of a rotation has nine bits.
+const LARGEST_PART: u32 = (1 << 9) - 1;
+
+/// The numbers that 256 bytes stand for.
+pub(super) type ByteTable = [f32; 256];
+
+pub(super) fn opacities() -> ByteTable {
+    std::array::from_fn(|byte| logit_of(byte as f32 / 255.0))
+}
+
+pub(super) fn colors() -> ByteTable {
+    std::array::from_fn(|byte| (byte as f32 / 255.0 - 0.5) / 0.15)
+}
+
+pub(super) fn scales() -> ByteTable {
+    std::array::from_fn(|byte| byte as f32 / 16.0 - 10.0)
+}
+
+pub(super) fn harmonics(sign: f32) -> ByteTable {
+    // Adding 0 makes minus zero zero.
+    std::array::from_fn(|byte| sign * (byte as f32 - 128.0) / 128.0 + 0.0)
+}
+
+/// The byte of the constant harmonic, and 1 if it was cut.
+pub(super) fn color(harmonic: f32) -> (u8, u64) {
+    byte(harmonic * (0.15 * 255.0) + 127.5)
+}
+
+/// The byte of a logarithm of a scale, and 1 if it was cut.
+pub(super) fn scale(logarithm: f32) -> (u8, u64) {
+    byte((logarithm + 10.0) * 16.0)
+}
+
+/// The byte of a harmonic, rounded to one of `steps`, which is a power of two; and 1 if it was cut.
+pub(super) fn harmonic(value: f32, steps: u32) -> (u8, u64) {
+    let is_cut = !(-1.0..=1.0).contains(&value);
+    let (byte, _) = byte(value * 128.0 + 128.0);
+    let width = 256 / steps;
+    let rounded = (u32::from(byte) + width / 2) & !(width - 1);
+    (rounded.min(255) as u8, u64::from(is_cut))
+}
+
+/// The three bytes of a coordinate times `scale`, and 1 if it was cut.
+pub(super) fn coordinate(value: f32, scale: f32) -> ([u8; 3], u64) {
+    let scaled = value * scale;
+    let is_cut = !(LEAST_POSITION..=LARGEST_POSITION).contains(&scaled);
+    let rounded = (scaled + 0.5f32.copysign(scaled)).clamp(LEAST_POSITION, LARGEST_POSITION) as i32;
+    let [a, b, c, _] = rounded.to_le_bytes();
+    ([a, b, c], u64::from(is_cut))
+}
+
+/// The integer of three bytes.
+pub(super) fn integer([a, b, c]: [u8; 3]) -> i32 {
+    i32::from_le_bytes([0, a, b, c]) >> 8
+}
+
+/// The float of a half (IEEE 754 binary16).
+pub(super) fn half(bits: u16) -> f32 {
+    let (sign, exponent, fraction) = (u32::from(bits >> 15), u32::from(bits >> 10 & 31), u32::from(bits & 1023));
+    let size = match exponent {
+        0 => fraction as f32 / 16_777_216.0,
+        31 => f32::from_bits(255 << 23 | fraction << 13),
+        _ => f32::from_bits((exponent + 112) << 23 | fraction << 13),
+    };
+    if sign == 1 { -size } else { size }
+}
+
+/// A quaternion, turned, of length 1, as x, y, z, w.
+fn turned([w, x, y, z]: [f32; 4]) -> [f32; 4] {
+    let [_, a, b, c] = turn::ROTATION;
+    let [w, x, y, z] = unit_quaternion([w, a * x, b * y, c * z]);
+    [x, y, z, w]
+}
+
+/// A quaternion from x, y, z, w, turned.
+fn unturned([x, y, z, w]: [f32; 4]) -> [f32; 4] {
+    let [_, a, b, c] = turn::ROTATION;
+    [w, a * x, b * y, c * z]
+}
+
+/// A rotation as the three parts but the largest.
+pub(super) fn long_rotation(quaternion: [f32; 4]) -> [u8; 4] {
+    let parts = turned(quaternion);
+    let largest = (1..4).fold(0, |most: usize, at| if parts[at].abs() > parts[most].abs() { at } else { most });
+    let is_negative = parts[largest] < 0.0;
+    let others = (0..4).filter(|at| *at != largest).map(|at| parts[at]);
+    let packed = others.fold(largest as u32, |all, part| {
+        let size = (LARGEST_PART as f32 * (part.abs() / FRAC_1_SQRT_2) + 0.5) as u32;
+        all << 10 | u32::from((part < 0.0) != is_negative) << 9 | size.min(LARGEST_PART)
+    });
+    packed.to_le_bytes()
+}
+
+/// The rotation of four bytes: w, x, y, z.
+pub(super) fn of_long_rotation(bytes: [u8; 4]) -> [f32; 4] {
+    let packed = u32::from_le_bytes(bytes);
+    let largest = (packed >> 30) as usize;
+    let others = [20, 10, 0].map(|shift| {
+        let size = (packed >> shift & LARGEST_PART) as f32 / LARGEST_PART as f32 * FRAC_1_SQRT_2;
+        if packed >> shift >> 9 & 1 == 1 { -size } else { size }
+    });
+    let square: f32 = others.iter().map(|part| part * part).sum();
+    let mut parts = [(1.0 - square).max(0.0).sqrt(); 4];
+    (0..4).filter(|at| *at != largest).zip(others).for_each(|(at, part)| parts[at] = part);
+    unturned(parts)
+}
+
+/// A rotation as x, y, z, with w not negative.
+pub(super) fn short_rotation(quaternion: [f32; 4]) -> [u8; 3] {
+    let [x, y, z, w] = turned(quaternion);
+    let sign = if w < 0.0 { -1.0 } else { 1.0 };
+    [x, y, z].map(|part| byte(127.5 * sign * part + 127.5).0)
+}
+
+/// The rotation of three bytes: w, x, y, z.
+pub(super) fn of_short_rotation(bytes: [u8; 3]) -> [f32; 4] {
+    let [x, y, z] = bytes.map(|byte| f32::from(byte) / 127.5 - 1.0);
+    let w = (1.0 - (x * x + y * y + z * z)).max(0.0).sqrt();
+    unturned([x, y, z, w])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rotations_are_close_after_packing() {
+        let angle = |a: [f32; 4], b: [f32; 4]| 1.0 - a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>().abs();
+        for step in 0..2000 {
+            let part = |of: f32| (step as f32 * of).sin();
+            let quaternion = unit_quaternion([part(0.7), part(1.3), part(2.1), part(3.7)]);
+            assert!(angle(quaternion, of_long_rotation(long_rotation(quaternion))) < 4e-6, "{quaternion:?}");
+            assert!(angle(quaternion, of_short_rotation(short_rotation(quaternion))) < 8e-3, "{quaternion:?}");
+        }
+    }
+
+    #[test]
+    fn coordinates_are_rounded_and_cut() {
+        for (value, wanted, cut) in [
+            (1.0, 4096, 0),
+            (-1.0, -4096, 0),
+            (0.000_1, 0, 0),
+            (0.000_13, 1, 0),
+            (-2048.0, -8_388_608, 0),
+            (3000.0, 8_388_607, 1),
+            (f32::NEG_INFINITY, -8_388_608, 1),
+            (f32::NAN, 0, 1),
+        ] {
+            let (bytes, is_cut) = coordinate(value, 4096.0);
+            assert_eq!((integer(bytes), is_cut), (wanted, cut), "{value}");
+        }
+    }
+
+    #[test]
+    fn harmonics_have_few_steps_and_0_is_one() {
+        assert_eq!(harmonic(0.0, 32), (128, 0));
+        assert_eq!(harmonic(0.03, 32), (136, 0));
+        assert_eq!(harmonic(0.03, 16), (128, 0));
+        assert_eq!(harmonic(1.0, 16), (255, 0));
+        assert_eq!(harmonic(-1.0, 16), (0, 0));
+        assert_eq!(harmonic(3.0, 16), (255, 1));
+        let table = harmonics(-1.0);
+        assert_eq!((table[128], table[0]), (0.0, 1.0));
+    }
+
+    #[test]
+    fn halves_are_floats() {
+        for (bits, wanted) in [(0x3c00, 1.0), (0xc000, -2.0), (0x3555, 0.333_251_95), (1, 5.960_464_5e-8), (0, 0.0)] {
+            assert_eq!(half(bits), wanted);
+        }
+        assert!(half(0x7c00).is_infinite() && half(0x7e00).is_nan());
+    }
+}

@@ -1,0 +1,394 @@
+//! SPZ to splats.
+
+use super::header::{
+    HAS_ANTIALIASING, HAS_EXTENSIONS, HEADER_BYTES, LONG_HEADER_BYTES, LONG_ROTATIONS, STREAMS, SpzHeader,
+};
+use super::quantize::{
+    ByteTable, colors, half, harmonics, integer, of_long_rotation, of_short_rotation, opacities, scales,
+};
+use super::turn;
+use crate::SplatsFound;
+use crate::records::{Records, resize_column};
+use polyhaul_bytes::{Codec, DecompressLimits, Source, decompressed};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
+use polyhaul_model::splats::{ANTIALIASED, HARMONICS, SplatColumns};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::feed::Feed;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::{Extent, Garbage, ask};
+use std::ops::Range;
+
+/// How many splats room is made for at first, where the size of a file is unknown.
+const ROUND: usize = 1 << 16;
+/// The most plain bytes of a compressed one in gzip.
+const GZIP_RATIO: u64 = 1032;
+
+/// The attributes in the order of files.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SpzAttribute {
+    Positions,
+    Opacities,
+    Colors,
+    Scales,
+    Rotations,
+    Harmonics,
+}
+
+impl SpzAttribute {
+    pub(super) const ALL: [SpzAttribute; 6] = [
+        SpzAttribute::Positions,
+        SpzAttribute::Opacities,
+        SpzAttribute::Colors,
+        SpzAttribute::Scales,
+        SpzAttribute::Rotations,
+        SpzAttribute::Harmonics,
+    ];
+
+    /// Bytes of a splat.
+    pub(super) fn bytes(self, version: u32, degree: usize) -> usize {
+        match self {
+            SpzAttribute::Positions if version == 1 => 6,
+            SpzAttribute::Positions => 9,
+            SpzAttribute::Opacities => 1,
+            SpzAttribute::Colors | SpzAttribute::Scales => 3,
+            SpzAttribute::Rotations if version >= LONG_ROTATIONS => 4,
+            SpzAttribute::Rotations => 3,
+            SpzAttribute::Harmonics => 3 * HARMONICS[degree],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            SpzAttribute::Positions => "positions",
+            SpzAttribute::Opacities => "opacities",
+            SpzAttribute::Colors => "colors",
+            SpzAttribute::Scales => "scales",
+            SpzAttribute::Rotations => "rotations",
+            SpzAttribute::Harmonics => "spherical harmonics",
+        }
+    }
+}
+
+/// Reads the splats of a source of plain bytes.
+///
+/// # Errors
+/// [`ErrorKind::Malformed`] for files that are cut or contradict their
+/// header; `Unsupported` for other versions; `Limit`, `Memory`, `Cancelled`; those of the source.
+pub fn read(source: Source<'static>, garbage: Option<Garbage>, options: &ParseOptions) -> Result<SplatsFound> {
+    let mut feed = Feed::new(source.clone(), garbage.clone());
+    let header = SpzHeader::read(&mut feed, &options.limits)?;
+    let mut reader = SpzReader { header, columns: SplatColumns::default(), options, threads: 1 };
+    let mut warnings = Warnings::default();
+    if header.version >= STREAMS {
+        reader.streams(&source, &mut feed, &mut warnings)?;
+    } else {
+        reader.whole(most_bytes(&source), &mut feed, &mut warnings)?;
+    }
+    feed.check_end(Extent::Whole, &options.run.cancel)?;
+    let SpzReader { columns, threads, .. } = reader;
+    let mut scene = columns.into_scene()?;
+    if header.flags & HAS_ANTIALIASING != 0 {
+        try_push(&mut scene.infos, ANTIALIASED.to_owned(), "remarks")?;
+    }
+    let unknown = header.flags & !(HAS_ANTIALIASING | HAS_EXTENSIONS);
+    let diagnostic = Diagnostic::at(feed.name(), 14, format!("unknown flags {unknown:#x} were dropped"));
+    warnings.note_dropped(options.faults, "left-out-flags", u64::from(unknown.count_ones()), diagnostic)?;
+    Ok(SplatsFound { scene, warnings, threads })
+}
+
+/// The most plain bytes that a source can have, if that is known.
+fn most_bytes(source: &Source<'_>) -> Option<u64> {
+    match source.codec() {
+        Some(Codec::Gzip) => source.compressed()?.len().map(|bytes| bytes.saturating_mul(GZIP_RATIO)),
+        Some(_) => None,
+        None => source.len(),
+    }
+}
+
+struct SpzReader<'o> {
+    header: SpzHeader,
+    columns: SplatColumns,
+    options: &'o ParseOptions,
+    threads: usize,
+}
+
+impl SpzReader<'_> {
+    fn bytes(&self, attribute: SpzAttribute) -> usize {
+        attribute.bytes(self.header.version, self.header.degree)
+    }
+
+    /// Reads attributes that follow each other.
+    fn whole(&mut self, most: Option<u64>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
+        let all: usize = SpzAttribute::ALL.iter().map(|attribute| self.bytes(*attribute)).sum();
+        let end = (HEADER_BYTES as u64).saturating_add(all as u64 * self.header.count as u64);
+        if let Some(size) = most.filter(|&size| size < end) {
+            let message = format!("unexpected end of file: {} splats need {end} bytes", self.header.count);
+            return Err(fault(feed.name(), 8.min(size), message));
+        }
+        for attribute in SpzAttribute::ALL {
+            self.attribute(attribute, most.is_some(), feed)?;
+        }
+        let rest = feed.drain()?;
+        let faults = self.options.faults;
+        if self.header.flags & HAS_EXTENSIONS != 0 {
+            let diagnostic = Diagnostic::at(feed.name(), end, format!("{rest} bytes of extensions were dropped"));
+            return warnings.note_dropped(faults, "left-out-extensions", u64::from(rest > 0), diagnostic);
+        }
+        if rest > 0 {
+            let message = format!("{rest} bytes of extra data after the {} splats", self.header.count);
+            warnings.note(faults, "trailing-bytes", Diagnostic::at(feed.name(), end, message))?;
+        }
+        Ok(())
+    }
+
+    /// Reads attributes that are compressed separately.
+    fn streams(&mut self, source: &Source<'static>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
+        let name = feed.name().clone();
+        let mut rest = [0; LONG_HEADER_BYTES - HEADER_BYTES];
+        let table = match feed.take(&mut rest) {
+            have if have < rest.len() => 0,
+            _ => u64::from(u32::from_le_bytes([rest[0], rest[1], rest[2], rest[3]])),
+        };
+        if table < LONG_HEADER_BYTES as u64 {
+            return Err(fault(&name, HEADER_BYTES as u64, "the table of streams overlaps the header"));
+        }
+        let extensions = table - LONG_HEADER_BYTES as u64;
+        let diagnostic =
+            Diagnostic::at(&name, LONG_HEADER_BYTES as u64, format!("{extensions} bytes of extensions were dropped"));
+        warnings.note_dropped(self.options.faults, "left-out-extensions", u64::from(extensions > 0), diagnostic)?;
+        pass(feed, extensions)?;
+        let (count, degree, version) = (self.header.count, self.header.degree, self.header.version);
+        let is_there = |attribute: &SpzAttribute| count > 0 && attribute.bytes(version, degree) > 0;
+        let own: Vec<SpzAttribute> = SpzAttribute::ALL.into_iter().filter(is_there).collect();
+        if usize::from(self.header.streams) != own.len() {
+            let message = format!("the file has {} streams, and its header needs {}", self.header.streams, own.len());
+            return Err(fault(&name, 15, message));
+        }
+        let mut sizes = [[0u8; 16]; SpzAttribute::ALL.len()];
+        let sizes = &mut sizes[..own.len()];
+        if feed.take(sizes.as_flattened_mut()) < sizes.as_flattened().len() {
+            return Err(feed
+                .failed()
+                .unwrap_or_else(|| fault(&name, table, "unexpected end of file in the table of streams")));
+        }
+        for (attribute, sizes) in own.into_iter().zip(sizes.iter()) {
+            let [packed, plain] =
+                [0, 8].map(|at| sizes[at..at + 8].iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte)));
+            if plain != self.bytes(attribute) as u64 * count as u64 {
+                let message = format!("the stream of {} has {plain} bytes for {count} splats", attribute.name());
+                return Err(fault(&name, table, message));
+            }
+            self.stream(attribute, packed, source, feed)?;
+        }
+        for attribute in SpzAttribute::ALL.into_iter().filter(|attribute| !is_there(attribute)) {
+            let mut nothing = Feed::new(Source::memory([]), None);
+            self.attribute(attribute, false, &mut nothing)?;
+        }
+        let end = feed.at();
+        if feed.drain()? > 0 {
+            let message = "extra data after the last stream";
+            warnings.note(self.options.faults, "trailing-bytes", Diagnostic::at(&name, end, message))?;
+        }
+        Ok(())
+    }
+
+    /// Reads an attribute from `packed` compressed bytes that come next.
+    fn stream(
+        &mut self,
+        attribute: SpzAttribute,
+        packed: u64,
+        source: &Source<'static>,
+        feed: &mut Feed<'_>,
+    ) -> Result<()> {
+        let start = feed.at();
+        let part = if feed.is_positioned() {
+            let end = start.checked_add(packed).filter(|end| feed.size().is_none_or(|size| *end <= size));
+            let Some(end) = end else {
+                let message = format!("unexpected end of file: the stream of {} has {packed} bytes", attribute.name());
+                return Err(fault(feed.name(), start, message));
+            };
+            feed.skip(packed);
+            Source::part(feed.name().to_string(), source.clone(), start..end)
+        } else {
+            Source::named_memory(taken(feed, packed)?, feed.name().to_string())
+        };
+        let limits = &self.options.limits;
+        let limits = DecompressLimits::default()
+            .with_bytes(limits.decompressed_bytes)
+            .with_ratio(limits.decompressed_ratio)
+            .with_memory_bytes(self.options.run.memory_limit.max(DecompressLimits::default().memory_bytes));
+        let plain = ask(&part, || decompressed(part.clone(), &limits))?;
+        if plain.codec().is_none() {
+            return Err(fault(
+                feed.name(),
+                start,
+                format!("the stream of {} is not compressed by zstd", attribute.name()),
+            ));
+        }
+        let mut own = Feed::new(plain, None);
+        let is_backed = own.size().is_some();
+        self.attribute(attribute, is_backed, &mut own)?;
+        if own.drain()? > 0 {
+            return Err(fault(
+                feed.name(),
+                start,
+                format!("the stream of {} is longer than its size", attribute.name()),
+            ));
+        }
+        own.check_end(Extent::Whole, &self.options.run.cancel)
+    }
+
+    /// Reads an attribute of all splats, which comes next. If nothing shows that the file has so many, room is made as
+    /// they come: the header's claim alone takes no memory.
+    fn attribute(&mut self, attribute: SpzAttribute, is_backed: bool, feed: &mut Feed<'_>) -> Result<()> {
+        let (header, bytes, start) = (self.header, self.bytes(attribute), feed.at());
+        let decode = decoder(attribute, &header);
+        let mut done = 0;
+        while done < header.count && bytes > 0 {
+            let left = header.count - done;
+            let wanted = if is_backed { left } else { left.min(ROUND.max(done)) };
+            let columns = targets(&mut self.columns, attribute, &header, done..done + wanted)?;
+            let read = Records { count: wanted, bytes, decode: &*decode }.read(feed, columns, &self.options.run)?;
+            self.threads = self.threads.max(read.threads);
+            done += read.count;
+            if read.count < wanted {
+                let end = start + (done * bytes) as u64;
+                let message = format!("unexpected end of file in the {} of splat {}", attribute.name(), done + 1);
+                let expected = Some(format!("{} splats", header.count));
+                let diagnostic = Diagnostic { expected, ..Diagnostic::at(feed.name(), end, message) };
+                return Err(diagnostic.into_error(ErrorKind::Malformed));
+            }
+        }
+        if header.count == 0 {
+            targets(&mut self.columns, attribute, &header, 0..0)?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes room for the values of an attribute of some splats, after those that are there.
+fn targets<'c>(
+    columns: &'c mut SplatColumns,
+    attribute: SpzAttribute,
+    header: &SpzHeader,
+    splats: Range<usize>,
+) -> Result<Vec<&'c mut [f32]>> {
+    let own: &mut [Vec<f32>] = match attribute {
+        SpzAttribute::Positions => {
+            resize_column(&mut columns.positions, splats.end)?;
+            return Ok(vec![columns.positions[splats].as_flattened_mut()]);
+        }
+        SpzAttribute::Opacities => std::slice::from_mut(&mut columns.opacities),
+        SpzAttribute::Colors => &mut columns.constants,
+        SpzAttribute::Scales => &mut columns.scales,
+        SpzAttribute::Rotations => &mut columns.rotations,
+        SpzAttribute::Harmonics => {
+            columns.rest.resize_with(3 * HARMONICS[header.degree], Vec::new);
+            &mut columns.rest
+        }
+    };
+    own.iter_mut().try_for_each(|column| resize_column(column, splats.end))?;
+    Ok(own.iter_mut().map(|column| &mut column[splats.clone()]).collect())
+}
+
+type Decoder = Box<dyn Fn(&[u8], &mut [&mut [f32]]) + Sync>;
+
+/// Returns what turns the bytes of an attribute into the values of its columns.
+fn decoder(attribute: SpzAttribute, header: &SpzHeader) -> Decoder {
+    let equal =
+        |table: ByteTable, count: usize| by_table(count, [table, table], (0..count).map(|it| (it, 0)).collect());
+    match attribute {
+        SpzAttribute::Positions if header.version == 1 => positions(|bytes: &[u8; 6]| {
+            let halves = bytes.as_chunks::<2>().0;
+            std::array::from_fn(|axis| half(u16::from_le_bytes(halves[axis])))
+        }),
+        SpzAttribute::Positions => {
+            let scale = 1.0 / (1u32 << header.fractional_bits.min(31)) as f32;
+            positions(move |bytes: &[u8; 9]| {
+                let integers = bytes.as_chunks::<3>().0;
+                std::array::from_fn(|axis| integer(integers[axis]) as f32 * scale)
+            })
+        }
+        SpzAttribute::Opacities => equal(opacities(), 1),
+        SpzAttribute::Colors => equal(colors(), 3),
+        SpzAttribute::Scales => equal(scales(), 3),
+        SpzAttribute::Rotations if header.version >= LONG_ROTATIONS => rotations(of_long_rotation),
+        SpzAttribute::Rotations => rotations(of_short_rotation),
+        SpzAttribute::Harmonics => {
+            let more = HARMONICS[header.degree];
+            let own = (0..3 * more).map(|column| {
+                let (channel, number) = (column / more, column % more);
+                (3 * number + channel, usize::from(turn::harmonic(number) < 0.0))
+            });
+            by_table(3 * more, [harmonics(1.0), harmonics(-1.0)], own.collect())
+        }
+    }
+}
+
+fn positions<const N: usize>(decode: impl Fn(&[u8; N]) -> [f32; 3] + Sync + 'static) -> Decoder {
+    Box::new(move |bytes, columns| {
+        let targets = columns.iter_mut().flat_map(|column| column.as_chunks_mut::<3>().0);
+        for (position, record) in targets.zip(bytes.as_chunks::<N>().0) {
+            let [x, y, z] = decode(record);
+            let [a, b, c] = turn::POSITION;
+            // Adding 0 makes minus zero zero.
+            *position = [a * x, b * y + 0.0, c * z + 0.0];
+        }
+    })
+}
+
+fn rotations<const N: usize>(decode: fn([u8; N]) -> [f32; 4]) -> Decoder {
+    Box::new(move |bytes, columns| {
+        for (at, record) in bytes.as_chunks::<N>().0.iter().enumerate() {
+            columns.iter_mut().zip(decode(*record)).for_each(|(column, part)| column[at] = part);
+        }
+    })
+}
+
+/// Bytes that stand for numbers: for each column, the place in a record, and the number of its table.
+fn by_table(record_bytes: usize, tables: [ByteTable; 2], own: Vec<(usize, usize)>) -> Decoder {
+    Box::new(move |bytes, columns| {
+        for (column, (place, table)) in columns.iter_mut().zip(&own) {
+            let table = &tables[*table];
+            for (value, record) in column.iter_mut().zip(bytes.chunks_exact(record_bytes)) {
+                *value = table[usize::from(record[*place])];
+            }
+        }
+    })
+}
+
+/// Passes over bytes.
+fn pass(feed: &mut Feed<'_>, mut count: u64) -> Result<()> {
+    if feed.is_positioned() {
+        feed.skip(count);
+        return Ok(());
+    }
+    let mut block = [0; 4096];
+    while count > 0 {
+        let part = usize::try_from(count).map_or(block.len(), |count| count.min(block.len()));
+        let have = feed.take(&mut block[..part]);
+        count -= have as u64;
+        if have < part {
+            break;
+        }
+    }
+    feed.failed().map_or(Ok(()), Err)
+}
+
+/// The next bytes of a stream. They grow as they come: a claim alone takes no memory.
+fn taken(feed: &mut Feed<'_>, count: u64) -> Result<Vec<u8>> {
+    const STEP_BYTES: usize = 1 << 20;
+    let mut bytes: Vec<u8> = Vec::new();
+    while (bytes.len() as u64) < count {
+        let have = bytes.len();
+        let step = usize::try_from(count - have as u64).map_or(STEP_BYTES, |left| left.min(STEP_BYTES.max(have)));
+        bytes.try_reserve_exact(step).map_err(|_| Error::memory("a stream"))?;
+        bytes.resize(have + step, 0);
+        let read = feed.take(&mut bytes[have..]);
+        if read < step {
+            let end = feed.at();
+            return Err(feed.failed().unwrap_or_else(|| fault(feed.name(), end, "unexpected end of file in a stream")));
+        }
+    }
+    Ok(bytes)
+}

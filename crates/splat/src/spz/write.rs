@@ -1,0 +1,153 @@
+//! Splats to SPZ.
+
+use super::header::{HAS_ANTIALIASING, SpzHeader};
+use super::quantize::{color, coordinate, harmonic, long_rotation, scale, short_rotation};
+use super::read::SpzAttribute;
+use super::turn;
+use crate::pages::{FormatRecords, RecordStream, byte, write_streams};
+use polyhaul_mesh::options::SplatWriteOptions;
+use polyhaul_mesh::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::splats::{ANTIALIASED, Splats, opacity_of};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Bounds, Scene};
+use polyhaul_pipeline::write::Writing;
+use std::ops::Range;
+
+/// Fractional bits of positions, unless these are too large for them.
+const FRACTIONAL_BITS: u8 = 12;
+/// The most that a coordinate of 24 bits may be, without fractional bits.
+const LARGEST_COORDINATE: f32 = 8_388_607.0;
+/// How many steps harmonics of the first degree have, and those of the others: fewer steps are smaller files.
+const FIRST_STEPS: u32 = 32;
+const STEPS: u32 = 16;
+
+/// Checks the version in the options.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] for one that is not written.
+pub fn check_options(options: &SplatWriteOptions) -> Result<()> {
+    if (2..=3).contains(&options.spz_version) {
+        return Ok(());
+    }
+    let message = format!("cannot write SPZ version {}", options.spz_version);
+    Err(Error::new(ErrorKind::Usage, message).with_hint("choose version 2 or 3"))
+}
+
+/// Writes the splats of a scene, as one gzip member.
+///
+/// # Errors
+/// As for [`check_options`] and [`splats_to_write`]; those of the output.
+pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
+    check_options(job.options)?;
+    let fractional_bits = fractional_bits(job.scene);
+    let precision = precision(fractional_bits, job.options.spz_version);
+    let target = SplatsTarget { format: "SPZ", max_degree: 4, precision: &precision, has_antialiasing: true };
+    let splats = splats_to_write(job, &target, warnings)?;
+    let is_antialiased = job.scene.infos.iter().any(|info| info == ANTIALIASED);
+    let header = SpzHeader {
+        version: u32::from(job.options.spz_version),
+        count: splats.len(),
+        degree: splats.degree(),
+        fractional_bits,
+        flags: if is_antialiased { HAS_ANTIALIASING } else { 0 },
+        streams: 0,
+    };
+    writing.one_member(job.options.spz_level)?;
+    let streams = SpzAttribute::ALL.map(|attribute| stream(attribute, &header, &splats));
+    let clamped = write_streams(&streams, splats.len(), header.to_bytes().to_vec(), job.run, writing)?;
+    note_clamped(job, &target, clamped, warnings);
+    Ok(())
+}
+
+/// As many fractional bits as positions leave room for.
+fn fractional_bits(scene: &Scene) -> u8 {
+    let bounds = scene.meshes.first().and_then(|mesh| Bounds::of(&mesh.positions));
+    let all = bounds.iter().flat_map(|bounds| bounds.min.iter().chain(&bounds.max));
+    let largest = all.fold(0.0, |most: f32, value| most.max(value.abs()));
+    let fits = |bits: &u8| largest * (1u32 << bits) as f32 <= LARGEST_COORDINATE;
+    (0..=FRACTIONAL_BITS).rev().find(fits).unwrap_or(0)
+}
+
+fn precision(fractional_bits: u8, version: u8) -> String {
+    let rotations = if version >= 3 { "0.0014" } else { "0.008" };
+    format!(
+        "positions to 1/{}, opacities to 1/255, colors to 1/38, logarithms of scales to 1/16, rotations to {rotations}, \
+         harmonics to 1/16 in the first degree and 1/8 above",
+        1u32 << fractional_bits
+    )
+}
+
+/// The records of an attribute.
+fn stream<'s>(attribute: SpzAttribute, header: &SpzHeader, splats: &'s Splats<'_>) -> RecordStream<'s> {
+    let format: FormatRecords<'s> = match attribute {
+        SpzAttribute::Positions => {
+            let scale = (1u32 << header.fractional_bits) as f32;
+            Box::new(move |range, out| positions(splats.positions.get(range).unwrap_or_default(), scale, out))
+        }
+        SpzAttribute::Opacities => {
+            Box::new(|range, out| bytes(&[splats.opacities], range, out, |_, logit| byte(255.0 * opacity_of(logit))))
+        }
+        SpzAttribute::Colors => {
+            let constants = splats.harmonics.each_ref().map(|channel| channel.first().copied().unwrap_or_default());
+            Box::new(move |range, out| bytes(&constants, range, out, |_, value| color(value)))
+        }
+        SpzAttribute::Scales => Box::new(|range, out| bytes(&splats.scales, range, out, |_, value| scale(value))),
+        SpzAttribute::Rotations if header.version >= 3 => {
+            Box::new(|range, out| rotations(splats, range, out, long_rotation))
+        }
+        SpzAttribute::Rotations => Box::new(|range, out| rotations(splats, range, out, short_rotation)),
+        SpzAttribute::Harmonics => {
+            let more = splats.harmonics[0].len().saturating_sub(1);
+            // Red, green and blue of each harmonic.
+            let columns: Vec<&[f32]> =
+                (0..more).flat_map(|number| splats.harmonics.each_ref().map(|channel| channel[1 + number])).collect();
+            Box::new(move |range, out| {
+                bytes(&columns, range, out, |column, value| {
+                    let number = column / 3;
+                    let steps = if number < 3 { FIRST_STEPS } else { STEPS };
+                    harmonic(turn::harmonic(number) * value, steps)
+                })
+            })
+        }
+    };
+    RecordStream { bytes: attribute.bytes(header.version, header.degree), format }
+}
+
+fn positions(positions: &[[f32; 3]], scale: f32, out: &mut [u8]) -> u64 {
+    let mut clamped = 0;
+    for (record, position) in out.as_chunks_mut::<9>().0.iter_mut().zip(positions) {
+        for ((place, value), sign) in record.as_chunks_mut::<3>().0.iter_mut().zip(position).zip(turn::POSITION) {
+            let (bytes, is_cut) = coordinate(sign * value, scale);
+            *place = bytes;
+            clamped += is_cut;
+        }
+    }
+    clamped
+}
+
+fn rotations<const N: usize>(
+    splats: &Splats<'_>,
+    range: Range<usize>,
+    out: &mut [u8],
+    pack: fn([f32; 4]) -> [u8; N],
+) -> u64 {
+    let records = out.as_chunks_mut::<N>().0.iter_mut();
+    records.zip(range).for_each(|(record, at)| *record = pack(splats.rotation(at)));
+    0
+}
+
+/// A byte for each column; `pack` has the number of the column and a value.
+#[inline(always)]
+fn bytes(columns: &[&[f32]], range: Range<usize>, out: &mut [u8], pack: impl Fn(usize, f32) -> (u8, u64)) -> u64 {
+    let mut clamped = 0;
+    for (number, column) in columns.iter().enumerate() {
+        let values = column.get(range.clone()).unwrap_or_default();
+        for (record, value) in out.chunks_exact_mut(columns.len()).zip(values) {
+            let (byte, is_cut) = pack(number, *value);
+            record[number] = byte;
+            clamped += is_cut;
+        }
+    }
+    clamped
+}
