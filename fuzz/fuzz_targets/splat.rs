@@ -1,5 +1,5 @@
-//! Fuzzes the reader of `.splat` with arbitrary bytes. The properties to check are in the test kit, where they also run as a
-//! normal test.
+//! Fuzzes the reader of `.splat` with arbitrary bytes. The properties to check are in the test kit, where they also
+//! run as a normal test.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! `.splat`: 32 bytes per splat, without a header. Facts from its first program, <https://github.com/antimatter15/splat>.
+//! `.splat`: 32 bytes per splat, without a header. Facts from its first program,
+//! <https://github.com/antimatter15/splat>.
 //!
 //! | offset | bytes | |
 //! |---|---|---|

@@ -1,9 +1,9 @@
 //! One gzip member of parts that any number of threads compress, for formats whose readers stop at the first member.
 //!
-//! Each part is deflated on its own, so its matches do not reach into the one before. The last block of a part loses its
-//! mark as the last one, and an empty stored block follows, which ends on a whole byte: parts can then be put one behind
-//! the other (RFC 1951, 3.2.3 and 3.2.4). Where the last block begins and ends is found by decoding the part, which also
-//! takes much less time than compressing it.
+//! Each part is deflated on its own, so its matches do not reach into the one before. The last block of a part loses
+//! its mark as the last one, and an empty stored block follows, which ends on a whole byte: parts can then be put one
+//! behind the other (RFC 1951, 3.2.3 and 3.2.4). Where the last block begins and ends is found by decoding the part,
+//! which takes less time than compressing it, and checks it.
 
 use super::decoder::Output;
 use super::error::Stop;

@@ -112,8 +112,8 @@ impl Begun<'_, '_> {
         let PlyReaderRows { header, outcomes, warnings, threads } = begun.rows(&sinks)?;
         let mut content = Vec::new();
         for (((element, sink), homes), outcome) in header.elements.iter().zip(sinks).zip(&homes).zip(&outcomes) {
-            // SAFETY: `begun.rows` returned no error, so that all rows of all elements were published to their sinks, and
-            // `outcome` has their counts.
+            // SAFETY: `begun.rows` returned no error, so that all rows of all elements were published to their sinks,
+            // and `outcome` has their counts.
             let table = unsafe { table(element, sink, homes, outcome)? };
             try_push(&mut content, table, "tables")?;
         }

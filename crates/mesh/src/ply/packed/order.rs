@@ -129,7 +129,7 @@ mod tests {
         let mut wanted: Vec<u32> = (0..positions.len() as u32).collect();
         wanted.sort_by_key(|&number| place(&positions[number as usize], &bounds));
         for threads in [1, 3] {
-            let run = RunOptions::default().with_threads(threads);
+            let run = RunOptions::default().with_threads(Some(threads));
             assert_eq!(by_place(&positions, &run).unwrap(), wanted);
         }
         assert_eq!(by_place(&[], &RunOptions::default()).unwrap(), []);
