@@ -1400,6 +1400,21 @@ typedef struct ph_table {
 #define PH_FORMAT_GLB 21
 
 /**
+ * SPZ, compressed Gaussian splats.
+ */
+#define PH_FORMAT_SPZ 22
+
+/**
+ * Gaussian splats as rows of 32 bytes.
+ */
+#define PH_FORMAT_SPLAT 23
+
+/**
+ * Compressed PLY, Gaussian splats as integers.
+ */
+#define PH_FORMAT_COMPRESSED_PLY 24
+
+/**
  * Along x.
  */
 #define PH_AXIS_X 1
