@@ -129,9 +129,9 @@ pub struct Everywhere {
     pub threads: Option<u16>,
     /// Memory to use, such as 256MB, 1.5GB or 512KiB
     ///
-    /// For `convert` of a single file, this is the memory of the whole process: what does not fit is moved to a temporary
-    /// file [default: three quarters of the memory that is free]. For other subcommands, it is the memory for buffers, in
-    /// addition to the data itself [default: 64MiB].
+    /// For `convert` of a single file, this is the memory of the whole process: what does not fit is moved to temporary
+    /// files [default: three quarters of the memory that is free]. For other subcommands, it is the memory for
+    /// buffers, in addition to the data itself [default: 64MiB].
     #[arg(long, global = true, value_name = "SIZE", value_parser = values::size)]
     pub memory_limit: Option<u64>,
     /// Treat warnings as errors, when reading and when writing

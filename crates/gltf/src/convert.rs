@@ -16,6 +16,8 @@ pub(crate) enum Finish {
     FlipV,
     /// Linear colors with alpha become those of a screen.
     Screen,
+    /// Normals get the length 1, which integers cannot have exactly.
+    Unit,
 }
 
 impl Finish {
@@ -24,6 +26,7 @@ impl Finish {
         match self {
             Finish::Keep => {}
             Finish::FlipV => values.as_chunks_mut().0.iter_mut().for_each(|[_, v]| *v = 1.0 - *v),
+            Finish::Unit => values.as_chunks_mut().0.iter_mut().for_each(to_unit),
             Finish::Screen => {
                 let (colors, _) = values.as_chunks_mut::<4>();
                 let is_cut = |color: &&mut [f32; 4]| color[..3].iter().any(|value| *value < 0.0 || *value > 1.0);
@@ -31,6 +34,13 @@ impl Finish {
                 to_screen(colors);
             }
         }
+    }
+}
+
+fn to_unit(normal: &mut [f32; 3]) {
+    let length = normal.iter().map(|entry| f64::from(*entry).powi(2)).sum::<f64>().sqrt();
+    if length > 0.0 {
+        *normal = normal.map(|entry| (f64::from(entry) / length) as f32);
     }
 }
 

@@ -71,13 +71,14 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
 /// Warns about values that the plan changes.
 fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
     let positions = format!("positions were quantized: coordinates changed by at most {:.1e}", changes.position_error);
+    let transforms = format!(
+        "transforms of instances were rounded to a translation, a rotation and a scale: they changed by at most {:.1e} \
+         of their size",
+        changes.transform_error
+    );
     for (code, count, what) in [
         ("changed-normals", changes.repaired_normals, "normals without a direction were computed from the faces"),
-        (
-            "changed-transforms",
-            changes.transforms,
-            "transforms of instances were changed: they are not exactly a translation, a rotation and a scale",
-        ),
+        ("changed-transforms", changes.transforms, &transforms),
         ("changed-positions", changes.positions, &positions),
         ("changed-normals", changes.normals, "normals were quantized: they turned by at most 0.4 degrees"),
         ("changed-uvs", changes.uvs, "uvs were quantized: they changed by at most 8e-6"),

@@ -1,8 +1,8 @@
 //! The document of a scene, and the spans of its binary part.
 //!
-//! Objects become nodes, or instances of one. Objects with the same mesh share its vertices and indices; objects that are
-//! sections of one mesh have vertices of their own. Every value is checked here, so that the bytes, which are made later, need no
-//! second look. Materials are in [`crate::looks`], and what is left out is counted in [`crate::losses`].
+//! Objects become nodes, or instances of one. Objects with the same mesh share its vertices and indices; objects that
+//! are sections of one mesh have vertices of their own. Every value is checked here, so that the bytes, which are made
+//! later, need no second look. Materials are in [`crate::looks`], and what is left out is counted in [`crate::losses`].
 
 use crate::document::{Accessor, Asset, Document, GltfMaterial, GltfMesh, Node, Primitive, SceneNodes};
 use crate::document::{component, mode};
@@ -45,6 +45,8 @@ pub(crate) struct Changes {
     pub(crate) names: u64,
     /// Transforms that are no translation, rotation and scale but for rounding.
     pub(crate) transforms: u64,
+    /// The largest change of those, in lengths of the matrix's columns.
+    pub(crate) transform_error: f64,
     /// Values with fewer bits.
     pub(crate) positions: u64,
     pub(crate) normals: u64,
@@ -211,7 +213,9 @@ impl<'a> Builder<'a, '_> {
         for &object in objects {
             let matrix = self.matrix(&self.job.parts[object], shown[object]).unwrap_or(IDENTITY);
             let place = InstancePlace::of(&matrix).ok_or_else(|| wrong("an instance has no place"))?;
-            self.changes.transforms += u64::from(place.differs(&matrix));
+            let error = place.error(&matrix);
+            self.changes.transforms += u64::from(error > 0.0);
+            self.changes.transform_error = self.changes.transform_error.max(error);
             places.push(place);
         }
         let [are_turned, are_scaled] = [

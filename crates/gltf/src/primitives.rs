@@ -54,8 +54,14 @@ impl Shape {
     }
 }
 
-/// The corners of the triangles of a strip or fan. Triangles that use a vertex twice join strips and are no faces.
+/// The corners of the triangles of any shape that has some. Those of strips and fans that use a vertex twice join strips,
+/// and are no faces.
 pub(crate) fn triangles(shape: Shape, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
+    if shape == Shape::Triangles {
+        out.try_reserve(vertices.len()).map_err(|_| Error::memory("faces"))?;
+        out.extend_from_slice(vertices);
+        return Ok(());
+    }
     let most = vertices.len().saturating_sub(2).saturating_mul(3);
     out.try_reserve(most).map_err(|_| Error::memory("faces"))?;
     let first = vertices.first().copied().unwrap_or(0);

@@ -238,12 +238,13 @@ impl SceneBuilder<'_, '_, '_> {
     }
 }
 
-/// The name of an object: that of the node, or else of the mesh. Instances are numbered.
+/// The name of an object: that of the node, or else of the mesh. Instances of one with a
+/// name are numbered.
 fn object_name(node: Option<&Node>, mesh_name: &str, instance: Option<usize>) -> Result<String> {
     let own = node.and_then(|node| node.name.as_deref()).filter(|name| !name.is_empty());
     let base = try_string(own.unwrap_or(mesh_name))?;
     Ok(match instance {
-        Some(instance) => format!("{base}_{instance}"),
-        None => base,
+        Some(instance) if !base.is_empty() => format!("{base}_{instance}"),
+        _ => base,
     })
 }

@@ -113,7 +113,7 @@ impl Streams {
         adder.add(all, positions.to_mut()?.as_flattened_mut(), (Some(3), Finish::Keep), false)?;
         // The origin of uvs is the upper left corner of an image.
         adder.add(each(&self.uvs), uvs.to_mut()?.as_flattened_mut(), (Some(2), Finish::FlipV), false)?;
-        adder.add(each(&self.normals), normals.to_mut()?.as_flattened_mut(), (Some(3), Finish::Keep), false)?;
+        adder.add(each(&self.normals), normals.to_mut()?.as_flattened_mut(), (Some(3), Finish::Unit), false)?;
         adder.add(each(&self.colors), colors.to_mut()?.as_flattened_mut(), (Some(4), Finish::Screen), true)?;
         for (plan, column) in self.columns.iter().zip(vertex_columns) {
             let ColumnValues::F32(values) = &mut column.values else { continue };
@@ -195,6 +195,8 @@ impl<'m> Adder<'m, '_> {
             let part = values.split_off_mut(..count).unwrap_or_default();
             match layout {
                 Some(layout) => {
+                    let is_exact = finish == Finish::Unit && layout.component == Component::F32;
+                    let finish = if is_exact { Finish::Keep } else { finish };
                     try_push(self.fills, Fill::floats(layout, part, (width, finish), Some(self.cut)), "attributes")?;
                 }
                 None => part.fill(f32::NAN),

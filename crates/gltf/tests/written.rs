@@ -166,7 +166,8 @@ fn instances_share_a_node() {
     let json = glb.json();
     assert_eq!((json["nodes"].as_array().unwrap().len(), &json["nodes"][0]["name"]), (1, &"tree".into()));
     assert_eq!(json["extensionsRequired"], serde_json::json!(["EXT_mesh_gpu_instancing"]));
-    assert_eq!(glb.codes(), []);
+    // One of the rotations is rounded.
+    assert_eq!(glb.codes(), [("changed-transforms", 1)]);
     let found = glb.scene();
     assert!(distance(&found, &scene) < 1e-4);
     assert_eq!(found.objects[3].name, "tree_3");

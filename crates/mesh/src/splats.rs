@@ -24,7 +24,7 @@ pub struct SplatsTarget<'a> {
     pub has_antialiasing: bool,
 }
 
-/// Returns the splats of a scene that consists of one object with splats, or of nothing; warns about everything that
+/// Returns the splats of a scene that consists of one object with splats; warns about everything that
 /// the file will lack, and about the rounding of its numbers.
 ///
 /// # Errors
@@ -41,7 +41,7 @@ pub fn splats_to_write<'a>(
         return Err(Error::new(ErrorKind::Usage, message).with_hint("choose a degree from 0 to 4"));
     }
     let splats = match job.parts {
-        [] => Splats::default(),
+        [] => return Err(no_splats(target.format)),
         [part] if part.frame.is_some() => {
             let message = format!("{} cannot store splats with a transform", target.format);
             return Err(Error::new(ErrorKind::Unsupported, message));

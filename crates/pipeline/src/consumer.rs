@@ -64,9 +64,9 @@ pub trait MeshConsumer: Sync {
 
 /// Takes tables part by part, in the order of the file.
 pub trait TableConsumer {
-    /// Called once, before the first part, with tables that have the number of rows and the columns that they will have,
-    /// but no values. The lists in a column are told by those of the first row. Returns `false` if the file is to be
-    /// read as a whole instead.
+    /// Called once, before the first part, with tables that have the number of rows and the columns that they will
+    /// have, but no values. A column of lists has the offsets of the first one alone. `remarks` are the comments and
+    /// the remarks about the object. Returns `false` if the file is to be read as a whole instead.
     ///
     /// # Errors
     /// Any; it ends the reading.

@@ -134,7 +134,11 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
     let evaluated = scene.evaluated_meshes(&objects)?;
     let parts = parts::parts(scene, &objects, &evaluated, &options.table.placement)?;
     let points = table::Points::of_parts(&parts, kind)?;
-    points.note_losses(scene, looks.materials.len(), &name_of(&output), &mut report.warnings);
+    let has_names = match kind {
+        TableFormat::Npy => !table::npy::is_uniform(&points.rows),
+        _ => table::has_header(&points.rows.names, kind, &options.table) || options.table.header == Some(false),
+    };
+    points.note_losses(scene, (looks.materials.len(), has_names), &name_of(&output), &mut report.warnings);
     // Remarks become comments if there is only one kind.
     let mut comments = Cow::Borrowed(&scene.comments[..]);
     for info in &scene.infos {

@@ -23,8 +23,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
 use std::path::Path;
 
-/// Keeps the process below the limit of a [`Spill`]: to be called between pieces of work of about a millisecond or less.
-/// Without a `Spill` it does nothing.
+/// Keeps the process below the limit of a [`Spill`]: to be called between pieces of work of about a millisecond or
+/// less. Without a `Spill` it does nothing.
 pub fn relieve() {
     system::relieve();
 }
@@ -55,8 +55,8 @@ pub struct SpillAllocator;
 pub struct Spill(system::Spill);
 
 impl Spill {
-    /// Moves large arrays to files in `folder` once the process would grow by more than `memory` bytes. `None` on systems that
-    /// cannot, and in programs without the allocator.
+    /// Moves large arrays to files in `folder` once the process would grow by more than `memory` bytes. `None` on
+    /// systems that cannot.
     ///
     /// # Errors
     /// If no file can be created in the folder, or another `Spill` exists.

@@ -16,6 +16,10 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
     if SPLATS.contains(&to) {
         return lost_of_splats(from);
     }
+    if SPLATS.contains(&from) && TABLES.contains(&to) {
+        // Without names, columns are read as normals or colors.
+        return Some("columns, column names, normals, colors, alpha");
+    }
     // Splats are vertices with columns, as PLY has.
     let from = if SPLATS.contains(&from) { "ply" } else { from };
     if [from, to].contains(&"glb") { lost_of_gltf(from, to) } else { lost_of_others(from, to) }
@@ -94,11 +98,15 @@ fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
 /// Formats of Gaussian splats.
 const SPLATS: [&str; 3] = ["spz", "splat", "compressed.ply"];
 
-/// The same for formats of splats, which store nothing else; PLY files may have other columns, too.
+/// The same for formats of splats, which store nothing else; PLY files may have other columns, too. Scenes without splats
+/// are refused.
 fn lost_of_splats(from: &str) -> Option<&'static str> {
     match from {
         "ply" => Some("positions, normals, uvs, colors, alpha, columns, tables"),
         "spz" | "splat" | "compressed.ply" => Some("positions, columns"),
+        from if TABLES.contains(&from) => Some("positions, columns, column names, normals, colors, alpha"),
+        "glb" => Some("positions, normals, uvs, colors, alpha, columns, names"),
+        "obj" | "stl" | "off" | "pbrt" => Some(""),
         _ => None,
     }
 }
@@ -107,7 +115,7 @@ fn lost_of_splats(from: &str) -> Option<&'static str> {
 fn lost_of_gltf(from: &str, to: &str) -> Option<&'static str> {
     let tables = TABLES;
     Some(match (from, to) {
-        ("glb", "glb") => "normals, colors, columns, names",
+        ("glb", "glb") => "positions, normals, colors, columns, names",
         ("glb", "obj") => "alpha, columns, names, material definitions, normals, positions",
         ("glb", "ply" | "off") => "normals, columns, names, materials, material definitions, points, colors, alpha",
         ("glb", "stl") => {
@@ -129,7 +137,7 @@ fn lost_of_gltf(from: &str, to: &str) -> Option<&'static str> {
         ("off", "glb") => "faces, vertices, normals, uvs, colors, alpha",
         ("pbrt", "glb") => {
             "faces, lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions, \
-             normals"
+             positions, normals"
         }
         (from, "glb") if tables.contains(&from) => "columns, column names, normals, colors, alpha",
         _ => return None,
@@ -147,6 +155,7 @@ pub fn added(from: &str, to: &str) -> &'static [&'static str] {
         (_, "ply") => &["normals", "uvs", "column names"],
         (_, "off") => &["normals", "uvs"],
         (_, "xyz" | "pts") => &["column names"],
+        (from, "txt" | "npy") if SPLATS.contains(&from) => &["normals", "colors"],
         _ => &[],
     }
 }
@@ -156,10 +165,11 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
     match what {
         "faces" => &["left-out-faces", "changed-faces"],
         "vertices" => &["left-out-vertices", "left-out-faces", "left-out-lines"],
-        "positions" => &["changed-numbers", "changed-order"],
+        "positions" => &["changed-numbers", "changed-order", "changed-transforms"],
         "normals" => &[
             "left-out-normals",
             "changed-normals",
+            "changed-transforms",
             "changed-numbers",
             "left-out-columns",
             "left-out-vertices",

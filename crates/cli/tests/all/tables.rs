@@ -119,7 +119,7 @@ fn content_that_says_nothing_is_refused() {
     for (text, why) in [
         ("", "the input is empty"),
         ("\n# a\n", "only blank lines and comments"),
-        ("hello world\n", "ply, npy, glb, stl"),
+        ("hello world\n", "ply, npy, glb, spz, stl"),
     ] {
         let from_stdin = run_with(&["info", "-"], text.as_bytes()).expect(2);
         assert!(

@@ -80,14 +80,22 @@ impl<'a> Points<'a> {
         Ok(Points { parts, format, has_colors, has_normals, columns, rows })
     }
 
-    /// Warns about everything in the scene that the table does not store; the scene has `materials` materials.
-    pub fn note_losses(&self, scene: &Scene, materials: usize, output: &str, warnings: &mut Warnings) {
+    /// Warns about everything in the scene that the table does not store; the scene has `materials` materials, and
+    /// `has_names` says whether the names of columns are written, or are left out because somebody wants it so.
+    pub fn note_losses(
+        &self,
+        scene: &Scene,
+        (materials, has_names): (usize, bool),
+        output: &str,
+        warnings: &mut Warnings,
+    ) {
         let parts = self.parts;
         let sum = |count: &dyn Fn(&Mesh) -> usize| homes(parts).map(|part| count(part.mesh) as u64).sum::<u64>();
         let columns = sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len());
         let (has_colors, has_normals) = (self.has_colors, self.has_normals);
         let others = [
             ("left-out-names", "object names", named(parts)),
+            ("left-out-names", "column names", if has_names { 0 } else { self.columns as u64 }),
             ("left-out-faces", "faces", sum(&|mesh| mesh.faces.len())),
             ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
             ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),

@@ -121,12 +121,10 @@ impl SpzReader<'_> {
     fn whole(&mut self, most: Option<u64>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
         let all: usize = SpzAttribute::ALL.iter().map(|attribute| self.bytes(*attribute)).sum();
         let end = (HEADER_BYTES as u64).saturating_add(all as u64 * self.header.count as u64);
-        if let Some(size) = most.filter(|&size| size < end) {
-            let message = format!("unexpected end of file: {} splats need {end} bytes", self.header.count);
-            return Err(fault(feed.name(), 8.min(size), message));
-        }
+        // A file that is too short is read like a stream, up to where it ends, so that both have the same error.
+        let is_backed = most.is_some_and(|size| size >= end);
         for attribute in SpzAttribute::ALL {
-            self.attribute(attribute, most.is_some(), feed)?;
+            self.attribute(attribute, is_backed, feed)?;
         }
         let rest = feed.drain()?;
         let faults = self.options.faults;
