@@ -37,10 +37,17 @@ impl Finish {
     }
 }
 
+/// Scales a normal to unit length, until doing so once more changes nothing: writers that do the same keep its bits.
 fn to_unit(normal: &mut [f32; 3]) {
-    let length = normal.iter().map(|entry| f64::from(*entry).powi(2)).sum::<f64>().sqrt();
-    if length > 0.0 {
-        *normal = normal.map(|entry| (f64::from(entry) / length) as f32);
+    const MOST_ROUNDS: usize = 4;
+    for _ in 0..MOST_ROUNDS {
+        let [x, y, z] = *normal;
+        let length = (x * x + y * y + z * z).sqrt();
+        let unit = normal.map(|entry| entry / length);
+        if length == 0.0 || unit == *normal {
+            return;
+        }
+        *normal = unit;
     }
 }
 

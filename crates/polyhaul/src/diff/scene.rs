@@ -281,14 +281,11 @@ fn compare_worlds(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()>
     }
     if is_alike {
         for (number, (one, other)) in a.faces().zip(b.faces()).enumerate() {
-            // Where one file has a transform and the other its result, normals were scaled to unit length once more.
-            let is_moved = one.part.frame.is_some() != other.part.frame.is_some();
-            let noise = if is_moved { f64::from(f32::EPSILON) } else { 0.0 };
             for corner in 0..one.corners.len() {
                 let place = || format!("face {number}, corner {corner}");
                 let [x, y] = [one.corner(corner), other.corner(corner)];
                 Gaps::vectors(&mut gaps.positions, one.position(x), other.position(y), tolerance, &place);
-                gaps.normals([one.normal(x), other.normal(y)], tolerance.max(noise), &place);
+                gaps.normals([one.normal(x), other.normal(y)], tolerance, &place);
                 match [one.uv(x), other.uv(y)] {
                     [Some(a), Some(b)] => Gaps::vectors(&mut gaps.uvs, a, b, tolerance, &place),
                     [None, None] => {}

@@ -201,10 +201,7 @@ impl SpzReader<'_> {
         let start = feed.at();
         let part = if feed.is_positioned() {
             let end = start.checked_add(packed).filter(|end| feed.size().is_none_or(|size| *end <= size));
-            let Some(end) = end else {
-                let message = format!("unexpected end of file: the stream of {} has {packed} bytes", attribute.name());
-                return Err(fault(feed.name(), start, message));
-            };
+            let Some(end) = end else { return Err(cut_stream(feed, feed.size().unwrap_or(start))) };
             feed.skip(packed);
             Source::part(feed.name().to_string(), source.clone(), start..end)
         } else {
@@ -373,6 +370,11 @@ fn pass(feed: &mut Feed<'_>, mut count: u64) -> Result<()> {
     feed.failed().map_or(Ok(()), Err)
 }
 
+/// The error about a file that ends at `end`, in a stream.
+fn cut_stream(feed: &Feed<'_>, end: u64) -> Error {
+    fault(feed.name(), end, "unexpected end of file in a stream")
+}
+
 /// The next bytes of a stream. They grow as they come: a claim alone takes no memory.
 fn taken(feed: &mut Feed<'_>, count: u64) -> Result<Vec<u8>> {
     const STEP_BYTES: usize = 1 << 20;
@@ -385,7 +387,7 @@ fn taken(feed: &mut Feed<'_>, count: u64) -> Result<Vec<u8>> {
         let read = feed.take(&mut bytes[have..]);
         if read < step {
             let end = feed.at();
-            return Err(feed.failed().unwrap_or_else(|| fault(feed.name(), end, "unexpected end of file in a stream")));
+            return Err(feed.failed().unwrap_or_else(|| cut_stream(feed, end)));
         }
     }
     Ok(bytes)
