@@ -2,10 +2,10 @@
 
 use polyhaul::model::Scalar;
 use polyhaul::options::{
-    Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Dialect, Digits, GltfInstances, GltfWriteOptions,
-    ImageReadOptions, ImageWriteOptions, Instances, Limits, MissingValue, ObjWriteOptions, OnError, PbrtMeshes,
-    PbrtWriteOptions, Placement, PlyEncoding, PlyWriteOptions, PngLevel, RunOptions, Smoothing, SplatWriteOptions,
-    StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions, TableWriteOptions, Throttle,
+    Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Dialect, Digits, GltfInstances,
+    GltfWriteOptions, ImageReadOptions, ImageWriteOptions, Instances, Limits, MissingValue, ObjWriteOptions, OnError,
+    PbrtMeshes, PbrtWriteOptions, Placement, PlyEncoding, PlyWriteOptions, PngLevel, RunOptions, Smoothing,
+    SplatWriteOptions, StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions, TableWriteOptions, Throttle,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;

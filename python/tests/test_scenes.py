@@ -273,4 +273,4 @@ def test_options_of_gltf(tmp_path: Path) -> None:
     assert b"KHR_mesh_quantization" not in plain.read_bytes()
     assert report.warnings.counts["changed-positions"] == 3
     with pytest.raises(ValueError, match="instances is 'all'"):
-        polyhaul.write(scene, plain, instances="all")  # type: ignore[typeddict-item]
+        polyhaul.write(scene, plain, instances="all")  # type: ignore[arg-type]
