@@ -54,8 +54,8 @@ impl Shape {
     }
 }
 
-/// The corners of the triangles of any shape that has some. Those of strips and fans that use a vertex twice join strips,
-/// and are no faces.
+/// The corners of the triangles of any shape that has some. Those of strips and fans that use a vertex twice join
+/// strips, and are no faces.
 pub(crate) fn triangles(shape: Shape, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
     if shape == Shape::Triangles {
         out.try_reserve(vertices.len()).map_err(|_| Error::memory("faces"))?;

@@ -98,8 +98,8 @@ fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
 /// Formats of Gaussian splats.
 const SPLATS: [&str; 3] = ["spz", "splat", "compressed.ply"];
 
-/// The same for formats of splats, which store nothing else; PLY files may have other columns, too. Scenes without splats
-/// are refused.
+/// The same for formats of splats, which store nothing else; PLY files may have other columns, too. Scenes without
+/// splats are refused.
 fn lost_of_splats(from: &str) -> Option<&'static str> {
     match from {
         "ply" => Some("positions, normals, uvs, colors, alpha, columns, tables"),
