@@ -110,6 +110,8 @@ impl TableParts<'_> {
                 Some(parts) => parts.write(number, part, run, writing),
                 None => Ok(false),
             },
+            // There is one table.
+            TablePartsKind::Rows { .. } if number > 0 => Ok(false),
             TablePartsKind::Rows { format, total, is_begun } => {
                 let (rows, style) = (Rows::of_table(part)?, &self.options.table);
                 match (*format, std::mem::replace(is_begun, true)) {
