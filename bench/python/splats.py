@@ -11,13 +11,11 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import statistics
-import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
+from commands import rounds
 
 MORE = (0, 3, 8, 15)
 THREADS = sorted({1, 2, os.cpu_count() or 1})
@@ -56,24 +54,6 @@ def main() -> None:
 
 def kind(path: Path) -> str:
     return "".join(path.suffixes).removeprefix(".")
-
-
-def rounds(jobs: dict[str, list[object]], count: int) -> None:
-    """Times commands in turn, and prints their times and peak memory."""
-    seconds: dict[str, list[float]] = {name: [] for name in jobs}
-    peaks: dict[str, int] = {}
-    for _ in range(count):
-        for name, words in jobs.items():
-            start = time.perf_counter()
-            child = subprocess.Popen(list(map(str, words)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            _, status, usage = os.wait4(child.pid, 0)
-            seconds[name].append(time.perf_counter() - start)
-            child.returncode = os.waitstatus_to_exitcode(status)
-            if child.returncode:
-                raise SystemExit(f"{name} failed: {words}")
-            peaks[name] = usage.ru_maxrss
-    for name, times in seconds.items():
-        print(f"  {name:24} {min(times):.3f} / {statistics.median(times):.3f} s, {peaks[name] / 1e3:,.0f} MB")
 
 
 def write_ply(path: Path, count: int, degree: int) -> None:

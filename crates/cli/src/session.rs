@@ -9,6 +9,7 @@ use crate::records::Records;
 use crate::signals::Signals;
 use crate::{DONE, FAILED, USAGE, console, format, human, json, judge, peak, render, standard};
 use polyhaul::many;
+use polyhaul::measure::free_memory_bytes;
 use polyhaul::model::Scene;
 use polyhaul::options::RunOptions;
 use polyhaul::report::Verdict;
@@ -20,9 +21,6 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
-
-/// Memory for buffers, unless chosen otherwise.
-const BUFFER_BYTES: u64 = 64 << 20;
 
 /// One run of the command.
 pub struct Session {
@@ -99,9 +97,11 @@ impl Session {
 
     /// The options for running anything.
     pub fn run_options(&self) -> RunOptions {
-        RunOptions::default()
+        let usual = RunOptions::default();
+        let memory_limit = self.everywhere.memory_limit.unwrap_or(usual.memory_limit);
+        usual
             .with_threads(self.everywhere.threads.map(usize::from))
-            .with_memory_limit(self.everywhere.memory_limit.unwrap_or(BUFFER_BYTES))
+            .with_memory_limit(memory_limit)
             .with_cancel(self.signals.cancel())
             .with_trace(Some(self.trace.clone()))
             .with_read_throttle(self.throttles.read.clone())
@@ -179,7 +179,7 @@ impl Session {
         let (mut read, mut write) = (read.clone(), write.clone());
         (read.run.progress, write.run.progress) = (reading.callback(), writing.callback());
         // What does not fit is moved to disk, which is slower, but not as slow as a system without memory.
-        read.run.total_memory = self.everywhere.memory_limit.or_else(free_memory);
+        read.run.total_memory = self.everywhere.memory_limit.or_else(|| free_memory_bytes().map(|bytes| bytes / 4 * 3));
         // A file may be written while it is read, and reading it does not hang.
         let is_file = std::fs::metadata(from).is_ok_and(|found| found.is_file());
         let mut hold = if is_file { self.signals.hold_output(to)? } else { None };
@@ -353,12 +353,4 @@ impl Session {
 /// Whether any job did something that there can be a verdict on.
 fn moved(report: &Report) -> bool {
     report.bytes_in + report.bytes_out > 0
-}
-
-/// Three quarters of the memory that is free, where the system tells.
-fn free_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024 / 4 * 3)
 }

@@ -213,7 +213,7 @@ impl<'a, 'f> Values<'a, 'f> {
     /// Opens the buffer of a view that lies in it; returns where its content begins.
     fn open_view(&mut self, index: usize) -> Result<(Home, u64)> {
         let view = &self.document.buffer_views[index];
-        if let Some(own) = MeshoptView::of(view, index)? {
+        if let Some(own) = MeshoptView::from_view(view, index)? {
             if !self.compressed.contains_key(&index) {
                 self.open_range(index, Some(own.buffer), own.offset, own.len)?;
                 self.budget.charge_decoded(own.content_bytes() as u64)?;

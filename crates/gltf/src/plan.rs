@@ -163,7 +163,8 @@ impl<'a> Builder<'a, '_> {
             shown.push(Shown { accessors, mesh, is_moved: frame.is_some() });
         }
         let candidates = self.job.parts.iter().zip(&shown).map(|(part, shown)| {
-            let is_instance = |_: &usize| InstancePlace::of(&self.matrix(part, *shown).unwrap_or(IDENTITY)).is_some();
+            let is_instance =
+                |_: &usize| InstancePlace::from_matrix(&self.matrix(part, *shown).unwrap_or(IDENTITY)).is_some();
             Candidate { name: &part.object.name, mesh: shown.mesh.filter(is_instance) }
         });
         let nodes = instancing::assign(candidates, self.job.options.instances)?;
@@ -212,7 +213,7 @@ impl<'a> Builder<'a, '_> {
         places.try_reserve_exact(objects.len())?;
         for &object in objects {
             let matrix = self.matrix(&self.job.parts[object], shown[object]).unwrap_or(IDENTITY);
-            let place = InstancePlace::of(&matrix).ok_or_else(|| wrong("an instance has no place"))?;
+            let place = InstancePlace::from_matrix(&matrix).ok_or_else(|| wrong("an instance has no place"))?;
             let error = place.error(&matrix);
             self.changes.transforms += u64::from(error > 0.0);
             self.changes.transform_error = self.changes.transform_error.max(error);
@@ -492,8 +493,12 @@ pub(crate) fn column_attribute(column: &Column) -> Option<String> {
     column.offsets.is_none().then(|| format!("_{}", column.name))
 }
 
-/// How many columns of a mesh have no attribute: lists, and those whose name another one has.
+/// How many columns of a mesh have no attribute: lists, those whose name another one has, and all of a mesh without
+/// vertices, which has no attributes.
 pub(crate) fn columns_left_out(mesh: &Mesh) -> usize {
+    if mesh.positions.is_empty() {
+        return mesh.vertex_columns.len();
+    }
     let kept: HashSet<_> = mesh.vertex_columns.iter().filter_map(column_attribute).collect();
     mesh.vertex_columns.len() - kept.len()
 }

@@ -34,7 +34,7 @@ pub(crate) fn is_decomposable(matrix: &Matrix) -> bool {
 
 impl InstancePlace {
     /// The parts of a matrix; `None` if there are none.
-    pub(crate) fn of(matrix: &Matrix) -> Option<InstancePlace> {
+    pub(crate) fn from_matrix(matrix: &Matrix) -> Option<InstancePlace> {
         if !is_decomposable(matrix) {
             return None;
         }
@@ -137,7 +137,7 @@ mod tests {
             for step in 0..16 {
                 for scale in [[1.0; 3], [2.0, 3.0, 4.0], [-1.0, 1.0, 1.0], [1e-3, -2e3, 5.0], [-1.0; 3]] {
                     let matrix = turned(axis, f64::from(step) * 0.41, scale);
-                    let place = InstancePlace::of(&matrix).unwrap();
+                    let place = InstancePlace::from_matrix(&matrix).unwrap();
                     assert!(place.error(&matrix) < 1e-6, "{matrix:?} {place:?}");
                     assert_eq!(place.translation, [5.0, 6.0, 7.0]);
                     let length: f32 = place.rotation.iter().map(|part| part * part).sum();
@@ -146,7 +146,7 @@ mod tests {
             }
         }
         let mirror = turned([0.0, 0.0, 1.0], 0.0, [2.0, 1.0, -3.0]);
-        let place = InstancePlace::of(&mirror).unwrap();
+        let place = InstancePlace::from_matrix(&mirror).unwrap();
         assert_eq!((place.rotation, place.scale), (UNROTATED, [2.0, 1.0, -3.0]));
     }
 
@@ -161,11 +161,11 @@ mod tests {
         let mut huge = turned([0.0, 0.0, 1.0], 0.5, [1.0; 3]);
         huge.as_flattened_mut().iter_mut().for_each(|entry| *entry *= 3.4e38);
         for matrix in [sheared, flat, infinite, huge] {
-            assert_eq!(InstancePlace::of(&matrix), None, "{matrix:?}");
+            assert_eq!(InstancePlace::from_matrix(&matrix), None, "{matrix:?}");
         }
         // Written with six digits, as in many files.
         let mut rough = turned([0.0, 0.0, 1.0], 0.5, [1.0; 3]);
         rough[0][0] += 9e-6;
-        assert!(InstancePlace::of(&rough).unwrap().error(&rough) > 1e-6);
+        assert!(InstancePlace::from_matrix(&rough).unwrap().error(&rough) > 1e-6);
     }
 }

@@ -4,7 +4,9 @@
 //! [`forget`] manage the file that stores the results. `polyhaul-insight` measures the machine and its disk; `kernels`
 //! measures our own parsers, writers and codecs. Nothing here evaluates a job.
 
-pub use polyhaul_insight::measure::{MeasureOptions, caches, forget, forget_cached, keep, kept, kept_for};
+pub use polyhaul_insight::measure::{
+    MeasureOptions, caches, forget, forget_cached, free_memory_bytes, keep, kept, kept_for,
+};
 
 use crate::Result;
 use crate::kernels::KERNELS;

@@ -6,7 +6,7 @@ use super::{CUT, Decoded, EXTRA, take};
 /// The differences in a group.
 const GROUP: usize = 16;
 
-/// The most elements of a block, and the most bytes of one.
+/// The maximum number of elements in a block, and its maximum size in bytes.
 const BLOCK: usize = 256;
 const BLOCK_BYTES: usize = 8192;
 

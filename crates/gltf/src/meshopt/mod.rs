@@ -58,7 +58,7 @@ pub(crate) struct MeshoptView {
 
 impl MeshoptView {
     /// The compressed content of `bufferViews[index]`; `None` if it is not compressed.
-    pub(crate) fn of(view: &BufferView, index: usize) -> Result<Option<MeshoptView>> {
+    pub(crate) fn from_view(view: &BufferView, index: usize) -> Result<Option<MeshoptView>> {
         let path = format!("bufferViews[{index}]");
         for name in NAMES {
             if let Some(own) = extension::<MeshoptExtension>(&view.extensions, name, &path)? {

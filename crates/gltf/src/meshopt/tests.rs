@@ -95,7 +95,7 @@ fn numbers_of_the_extension_are_checked() {
             }
         }
         let json = serde_json::json!({"byteLength": length, "extensions": {"EXT_meshopt_compression": own}});
-        MeshoptView::of(&serde_json::from_value(json).unwrap(), 3)
+        MeshoptView::from_view(&serde_json::from_value(json).unwrap(), 3)
     };
     let view = checked(serde_json::json!({})).unwrap().unwrap();
     assert_eq!((view.content_bytes(), view.mode, view.filter), (24, Mode::Triangles, Filter::None));
@@ -116,5 +116,5 @@ fn numbers_of_the_extension_are_checked() {
     ] {
         assert!(checked(change.clone()).is_err(), "{change}");
     }
-    assert!(MeshoptView::of(&BufferView::default(), 3).unwrap().is_none());
+    assert!(MeshoptView::from_view(&BufferView::default(), 3).unwrap().is_none());
 }

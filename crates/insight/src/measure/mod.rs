@@ -14,6 +14,7 @@ mod place;
 mod system;
 
 pub use kept::{caches, forget, keep, kept, kept_for};
+pub use system::free_memory_bytes;
 
 use crate::ceilings::Ceilings;
 use polyhaul_model::error::{Error, Result};

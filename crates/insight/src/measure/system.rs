@@ -56,7 +56,7 @@ mod linux {
     }
 
     /// Memory that the system can still give away, in bytes.
-    pub(crate) fn free_memory_bytes() -> Option<u64> {
+    pub fn free_memory_bytes() -> Option<u64> {
         number(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:").map(|kib| kib * 1024)
     }
 
@@ -80,9 +80,10 @@ mod linux {
         None
     }
 
-    pub(crate) fn free_memory_bytes() -> Option<u64> {
+    pub fn free_memory_bytes() -> Option<u64> {
         None
     }
 }
 
-pub(super) use linux::{forget_cached, free_bytes, free_memory_bytes, set_direct};
+pub use linux::free_memory_bytes;
+pub(super) use linux::{forget_cached, free_bytes, set_direct};

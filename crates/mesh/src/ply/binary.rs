@@ -6,7 +6,7 @@
 //! one, which parsing verifies ([`EvenRowsJob`]). From the first row that differs, and in streams, rows are walked in
 //! order ([`WalkRowsJob`]), and only parsing them is parallel.
 
-use super::layout::{PlyShape, RowEnd, Walked};
+use super::layout::{PlyLayout, PlyShape, RowEnd, Walked};
 use super::pieces::PlyPieces;
 use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySink, PlySinkBlock, SinkFound};
@@ -17,6 +17,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::feed::{Feed, Part};
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::buffer;
 use polyhaul_pipeline::relay::Relay;
 use polyhaul_pipeline::run::{Crew, Phase, run};
 use std::ops::Range;
@@ -98,17 +99,7 @@ impl PlyReader<'_, '_> {
         let layout = &target.sink.layout;
         let (at, size) = (self.feed.at(), self.feed.size().unwrap_or(0));
         let remaining = size.saturating_sub(at);
-        let counts = if layout.lists.is_empty() {
-            Some(Vec::new())
-        } else {
-            let mut first = Vec::new();
-            let wanted = remaining.min(FIRST_ROW_BYTES) as usize;
-            first.try_reserve_exact(wanted)?;
-            first.resize(wanted, 0);
-            let have = self.feed.peek_at(at, &mut first)?;
-            layout.counts(&first[..have])?
-        };
-        let Some(counts) = counts else { return Ok(None) };
+        let Some(counts) = first_counts(&self.feed, at, layout)? else { return Ok(None) };
         let Some(shape) = layout.shape(&counts)? else { return Ok(None) };
         let rows = target.element.count;
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
@@ -220,6 +211,17 @@ impl PlyReader<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Returns the counts of the lists of the row at `at`, if it ends within reach.
+pub(super) fn first_counts(feed: &Feed<'_>, at: u64, layout: &PlyLayout) -> Result<Option<Vec<u32>>> {
+    if layout.lists.is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    let remaining = feed.size().unwrap_or(0).saturating_sub(at);
+    let mut first = buffer(remaining.min(FIRST_ROW_BYTES) as usize)?;
+    let have = feed.peek_at(at, &mut first)?;
+    layout.counts(&first[..have])
 }
 
 impl Common<'_> {

@@ -3,7 +3,7 @@
 //! For files whose rows can be found without reading all of them: those with any place in reach, and lists that are all
 //! like the first in each element but the last. Others are read as a whole ([`super::reader`]).
 
-use super::binary::PlyReader;
+use super::binary::{PlyReader, first_counts};
 use super::header::{Element, PlyHeaderEncoding};
 use super::layout::PlyLayout;
 use super::pieces::PlyPiecesRead;
@@ -16,9 +16,6 @@ use polyhaul_pipeline::consumer::TableConsumer;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
-
-/// How far to search for the end of the first row of an element.
-const FIRST_ROW_BYTES: usize = 64 << 10;
 
 /// The first row of an element.
 struct PlyFirstRow {
@@ -78,19 +75,11 @@ fn read_part(reader: &mut PlyReader<'_, '_>, part: &Element, swap: bool) -> Resu
 /// be.
 fn first_rows(feed: &Feed<'_>, elements: &[Element], swap: bool) -> Result<Option<Vec<PlyFirstRow>>> {
     let (mut at, mut rows) = (feed.at(), Vec::new());
-    let mut bytes = polyhaul_pipeline::read::buffer(FIRST_ROW_BYTES)?;
     for element in elements {
         let layout = PlyLayout::from_element(element, swap)?;
-        let have = if layout.lists.is_empty() || element.count == 0 { 0 } else { feed.peek_at(at, &mut bytes)? };
-        let counts = if element.count == 0 {
-            let mut none = Vec::new();
-            none.try_reserve_exact(layout.lists.len())?;
-            none.resize(layout.lists.len(), 0);
-            Some(none)
-        } else if layout.lists.is_empty() {
-            Some(Vec::new())
-        } else {
-            layout.counts(&bytes[..have])?
+        let counts = match element.count {
+            0 => Some(vec![0; layout.lists.len()]),
+            _ => first_counts(feed, at, &layout)?,
         };
         let Some(counts) = counts else { return Ok(None) };
         let Some(shape) = layout.shape(&counts)? else { return Ok(None) };

@@ -91,7 +91,7 @@ fn both(streamed: &Mutex<Streamed<'_>>, read: impl FnOnce(&mut Ahead<'_, '_>) ->
         has_writer.store(true, Ordering::Release);
         // After a part that failed, the channel closes, and reading ends.
         while let Ok((number, part)) = taken.recv() {
-            if !lock(streamed).take(number, part) {
+            if !lock(streamed).write_part(number, part) {
                 break;
             }
         }
@@ -122,7 +122,7 @@ impl TableConsumer for Ahead<'_, '_> {
         let is_taken = if self.has_writer.load(Ordering::Acquire) {
             self.parts.send((number, part)).is_ok()
         } else {
-            lock(self.streamed).take(number, part)
+            lock(self.streamed).write_part(number, part)
         };
         if is_taken { Ok(()) } else { Err(Error::new(ErrorKind::Malformed, "the rows could not be written")) }
     }
@@ -213,8 +213,8 @@ impl<'a> Streamed<'a> {
     }
 
     /// Writes rows of table `number` of the input; `false` if that failed or they are not like the first.
-    fn take(&mut self, number: usize, part: Table) -> bool {
-        match self.put(number, part) {
+    fn write_part(&mut self, number: usize, part: Table) -> bool {
+        match self.try_write_part(number, part) {
             Ok(is_fit) => self.is_unfit |= !is_fit,
             Err(error) => self.failed = Some(error),
         }
@@ -222,7 +222,7 @@ impl<'a> Streamed<'a> {
     }
 
     /// Writes rows, if they are in the output; `false` if they are not like the first.
-    fn put(&mut self, number: usize, part: Table) -> Result<bool> {
+    fn try_write_part(&mut self, number: usize, part: Table) -> Result<bool> {
         let Some(Some(target)) = self.places.get(number).copied() else { return Ok(true) };
         let mut tables = Vec::new();
         try_push(&mut tables, part, "tables")?;

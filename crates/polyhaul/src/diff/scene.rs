@@ -355,9 +355,7 @@ fn columns([a, b]: &[World<'_>; 2], found: &mut Differences) {
     let kinds: [fn(&Mesh) -> &Vec<Column>; 2] = [|mesh| &mesh.vertex_columns, |mesh| &mesh.face_columns];
     for of in kinds {
         fn named<'a>(world: &World<'a>, of: fn(&Mesh) -> &Vec<Column>) -> BTreeSet<&'a str> {
-            // A column without rows says nothing.
-            let columns = parts::homes(world.parts).flat_map(|part| of(part.mesh));
-            columns.filter(|column| column.row_count() > 0).map(|column| column.name.as_str()).collect()
+            parts::homes(world.parts).flat_map(|part| of(part.mesh)).map(|column| column.name.as_str()).collect()
         }
         let [one, other] = [named(a, of), named(b, of)];
         for (names, side) in [(one.difference(&other), "first"), (other.difference(&one), "second")] {

@@ -36,7 +36,6 @@ struct Mapped {
     file: i32,
 }
 
-// SAFETY: the result of the last failed call of this thread.
 fn last_error() -> io::Error {
     io::Error::last_os_error()
 }
@@ -50,7 +49,7 @@ pub fn open_folder(folder: &Path) -> io::Result<i32> {
     if folder < 0 {
         return Err(last_error());
     }
-    // Whether the file system has files without a name is found out before they are needed.
+    // Fails now, not in the middle of a job, if the file system has no unnamed files.
     match open(folder) {
         Ok(file) => close(file),
         Err(error) => {

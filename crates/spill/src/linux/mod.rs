@@ -57,14 +57,14 @@ impl Spill {
         if FOLDER.load(Relaxed) >= 0 {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "arrays are moved to disk already"));
         }
+        let warden = Warden::begin(memory)?;
         let folder = arrays::open_folder(folder)?;
         // The other half is for the pages of files.
         MOST_HELD.store(memory / 2, Relaxed);
         FOLDER.store(folder, Relaxed);
         IS_DISK_FULL.store(false, Relaxed);
         arrays.forget_peak();
-        drop(arrays);
-        Ok(Some(Spill { _warden: Warden::begin(memory)? }))
+        Ok(Some(Spill { _warden: warden }))
     }
 
     pub fn peak_bytes(&self) -> u64 {

@@ -1,8 +1,8 @@
 //! Keeps the process below its limit: releases the pages of arrays on disk when it grows beyond.
 //!
 //! The threads that work look at the size of the process between two pieces of work, at most every [`PAUSE`], in which
-//! two threads touch a few megabytes. A thread of its own looks as well, for work that has no pieces; alone it would
-//! come too late when all cores are busy (856 MB in place of 207, measured with 8.9 GB of OBJ).
+//! two threads touch a few megabytes. A thread of its own looks as well, for work that has no pieces; alone it
+//! would come too late when all cores are busy.
 
 use super::{is_active, mapped, try_mapped};
 use std::fs::File;
