@@ -242,8 +242,9 @@ impl Reader {
         self.convert_with(writer, |_, _| Ok(())).map(Converted::report)
     }
 
-    /// Like [`Reader::convert`], but calls `before` with the content and the read report before anything is written. If
-    /// `before` returns an error, the job stops and the target is left untouched.
+    /// Like [`Reader::convert`], but calls `before` with the content and the read report before the target is replaced:
+    /// before anything is written, or once all is, for tables that are written while they are read
+    /// ([`Content::Rows`]). If `before` returns an error, the job stops and the target is left untouched.
     ///
     /// # Errors
     /// Any error from `before` or from [`Reader::convert`].

@@ -115,3 +115,18 @@ fn only_one_at_a_time_in_a_folder_that_exists() {
     drop(first);
     drop(begin(MIB));
 }
+
+/// No memory at all is allowed: the warden is at work from the first moment.
+#[test]
+fn a_folder_that_is_missing_is_an_error_while_pages_are_released() {
+    let _alone = alone();
+    let array = {
+        let _spill = begin(0);
+        vec![1u8; 64 * MIB]
+    };
+    for _ in 0..20 {
+        assert!(Spill::begin(std::path::Path::new("/polyhaul/no/such/folder"), 0).is_err());
+        drop(begin(0));
+    }
+    assert!(array.iter().all(|&byte| byte == 1));
+}

@@ -34,7 +34,8 @@ pub enum Content<'a> {
     Scene(&'a Scene),
     /// Tables, as they will be written, in output order.
     Tables(&'a [Table]),
-    /// Tables that were written while they were read: their numbers of rows and their columns, without values.
+    /// Tables that were written while they were read: their numbers of rows and their columns, without values. Large
+    /// files of PLY that become tables are converted in this way.
     Rows(&'a [Table]),
     /// An image.
     Image(&'a Image),

@@ -57,8 +57,9 @@ impl Spill {
         if FOLDER.load(Relaxed) >= 0 {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "arrays are moved to disk already"));
         }
-        let warden = Warden::begin(memory)?;
         let folder = arrays::open_folder(folder)?;
+        // The last step that can fail: a warden that ends is waited for, and may wait for the arrays itself.
+        let warden = Warden::begin(memory).inspect_err(|_| arrays::close_folder(folder))?;
         // The other half is for the pages of files.
         MOST_HELD.store(memory / 2, Relaxed);
         FOLDER.store(folder, Relaxed);
