@@ -239,7 +239,7 @@ pub fn write(
     lines.write(writing)
 }
 
-/// Writes more rows after those of [`write`], of the same columns.
+/// Writes more rows after those of [`write()`], of the same columns.
 pub fn write_more(
     rows: &Rows<'_>,
     format: TableFormat,

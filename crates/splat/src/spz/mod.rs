@@ -29,9 +29,9 @@
 //! | harmonics | 0 to 72 | red, green, blue of each harmonic, `(byte - 128) / 128` |
 //!
 //! SPZ has y up and z backward, where PLY has y down and z forward. As other programs do, polyhaul turns splats when it
-//! reads and writes SPZ, so that splats in memory have the coordinates of PLY; no numbers are lost by that ([`turn`]).
+//! reads and writes SPZ, so that splats in memory have the coordinates of PLY; no numbers are lost by that (`turn`).
 //!
-//! `header`: headers. `quantize`: single values. `read`, `write`: whole files.
+//! `header`: headers. `quantize`: single values. `turn`: the change of axes. `read`, `write`: whole files.
 
 mod header;
 mod quantize;
