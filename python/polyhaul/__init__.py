@@ -7,6 +7,7 @@
 
 :func:`read`, :func:`write` and :func:`convert` move files; :func:`info` and :func:`validate` inspect them.
 :func:`read_table` and :func:`write_table` move tables of numbers, :func:`read_image` and :func:`write_image` images;
+:func:`scan` reads chosen rows, in batches or into another file.
 :func:`import_texture` converts images to GPU textures.
 :func:`savetxt` and :func:`format_rows` format arrays and records as text, :func:`loadtxt` parses text into an array.
 :class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material`, :class:`Table` and :class:`Image` hold the data;
@@ -68,6 +69,7 @@ from polyhaul._render import Definition, Entity, Instances, Parameter, Render, S
 from polyhaul._report import Moved, PolyhaulWarning, Report, Warnings
 from polyhaul._report import Warning as Warning  # not in __all__: it would hide Python's own
 from polyhaul._rows import format_rows, savetxt
+from polyhaul._scan import Scan, scan
 from polyhaul._scene import Object, Scene
 from polyhaul._table import Lists, Table
 from polyhaul._tables import Tables, loadtxt, read_table, read_tables, write_table, write_tables
@@ -116,6 +118,7 @@ __all__ = [
     "Render",
     "RenderInfo",
     "Report",
+    "Scan",
     "Scene",
     "Shape",
     "Spectral",
@@ -150,6 +153,7 @@ __all__ = [
     "read_table",
     "read_tables",
     "savetxt",
+    "scan",
     "validate",
     "write",
     "write_image",

@@ -7,7 +7,7 @@ and what was expected.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -118,6 +118,26 @@ def check_count(name: str, count: int) -> None:
     """There are not more things than indices can tell apart."""
     if count > MOST:
         raise ValueError(f"{name}: {count} elements; at most {MOST} (2**32 - 2) are possible")
+
+
+def matrix(given: npt.ArrayLike) -> list[list[float]]:
+    """A transform, (4, 4) numbers, or (3, 4) or (3, 3), as four rows."""
+    array = np.asarray(given, np.float64)
+    if array.shape not in ((4, 4), (3, 4), (3, 3)):
+        raise ValueError(f"matrix has shape {array.shape}; expected (4, 4), (3, 4) or (3, 3)")
+    whole = np.eye(4)
+    whole[: array.shape[0], : array.shape[1]] = array
+    return cast(list[list[float]], whole.tolist())
+
+
+def box(given: npt.ArrayLike) -> list[list[float]]:
+    """The smallest and the largest x, y, z."""
+    array = np.asarray(given, np.float64)
+    if array.shape != (2, 3):
+        raise ValueError(f"box has shape {array.shape}; expected (2, 3): the smallest and the largest x, y, z")
+    if not (array[0] <= array[1]).all():
+        raise ValueError("box is empty; expected the smallest x, y, z before the largest")
+    return cast(list[list[float]], array.tolist())
 
 
 def _asarray(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:

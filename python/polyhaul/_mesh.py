@@ -417,12 +417,7 @@ class Mesh:
     def transform(self, matrix: npt.ArrayLike, *, threads: int | None = None) -> Mesh:
         """A mesh moved by a matrix, (4, 4) numbers, or (3, 4) or (3, 3): positions are multiplied from the left, and
         normals stay perpendicular to faces. A matrix that mirrors also reverses the corners of faces."""
-        given = np.asarray(matrix, np.float64)
-        if given.shape not in ((4, 4), (3, 4), (3, 3)):
-            raise ValueError(f"matrix has shape {given.shape}; expected (4, 4), (3, 4) or (3, 3)")
-        whole = np.eye(4)
-        whole[: given.shape[0], : given.shape[1]] = given
-        moved = _polyhaul.mesh_transform(self._without_statements()._to_native(), whole.tolist(), threads)
+        moved = _polyhaul.mesh_transform(self._without_statements()._to_native(), _arrays.matrix(matrix), threads)
         return self._changed(moved)
 
     def has_clean_faces(self, *, threads: int | None = None) -> bool:

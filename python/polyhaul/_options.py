@@ -221,6 +221,7 @@ def read_options(
     weld: bool = False,
     image: tuple[str | None, str | None] = (None, None),
     table: dict[str, Any] | None = None,
+    rows: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The options of reading as native code takes them."""
     if on_error not in ("raise", "warn"):
@@ -238,6 +239,7 @@ def read_options(
         "weld": bool(weld),
         "image": image,
         "table": table,
+        "rows": rows,
     }
 
 

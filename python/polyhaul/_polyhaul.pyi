@@ -10,10 +10,12 @@ from polyhaul._errors import Error
 __all__ = [
     "Array",
     "CAN_OPEN_URLS",
+    "NativeBatches",
     "NativeMesh",
     "NativeProfile",
     "NativeRender",
     "__version__",
+    "check_filter",
     "convert",
     "flat_sections",
     "format_rows",
@@ -33,6 +35,7 @@ __all__ = [
     "read_image",
     "read_tables",
     "run_command",
+    "table_from_arrow",
     "topologies",
     "validate",
     "write",
@@ -48,6 +51,14 @@ class Array:
     def __len__(self) -> int: ...
     if sys.version_info >= (3, 12):
         def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class NativeBatches:
+    def __new__(cls, source: dict[str, Any], options: dict[str, Any], bytes: int) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> tuple[str, int, Any]: ...
+    def close(self) -> None: ...
+    def arrow_stream(self) -> Any: ...
 
 @final
 class NativeMesh:
@@ -180,3 +191,5 @@ def write_tables(
     progress: Callable[[int, int | None], Any] | None,
 ) -> dict[str, Any]: ...
 def gather(columns: list[tuple[Any, Any]], rows: Any, threads: int | None) -> None: ...
+def check_filter(text: str) -> None: ...
+def table_from_arrow(capsule: Any) -> tuple[str, int, Any]: ...

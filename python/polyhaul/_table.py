@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast, overload
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,15 @@ Column: TypeAlias = npt.NDArray[Any] | Lists
 #: What a column can be made of; an array of two dimensions has a list per row.
 ColumnLike: TypeAlias = npt.ArrayLike | Lists
 
+
+class ArrowStream(Protocol):
+    """What exports columns by the interface of Apache Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...
+
+
 #: What tables can be made of, besides tables.
-TableLike: TypeAlias = "Mapping[str, ColumnLike] | npt.NDArray[Any] | Sequence[Sequence[float]]"
+TableLike: TypeAlias = "Mapping[str, ColumnLike] | npt.NDArray[Any] | Sequence[Sequence[float]] | ArrowStream"
 
 #: A column as native code takes it: its name, its numbers, and the offsets of lists.
 Plain: TypeAlias = tuple[str, npt.NDArray[Any], Indices | None]
@@ -46,8 +53,9 @@ class Table:
     ``table[["x", "y"]]`` is a table of some columns. ``len(table)`` is the number of rows; iterating gives the names.
 
     Args:
-        data: columns by name, a structured array, or rows as an array of two dimensions. Contiguous columns
-            in this machine's byte order are not copied.
+        data: columns by name, a structured array, rows as an array of two dimensions, or a frame of polars,
+            pandas, pyarrow or DuckDB (``__arrow_c_stream__``). Contiguous columns of arrays in this machine's byte
+            order are not copied.
         names: the column names of an array of two dimensions; by default its columns have none.
         name: the element name of the rows in PLY files, such as ``"vertex"``.
 
@@ -83,6 +91,11 @@ class Table:
                 raise TypeError("names is only for arrays; a dict has its own names")
             for key, values in data.items():
                 self[key] = values
+        elif (export := getattr(data, "__arrow_c_stream__", None)) is not None:
+            if names is not None:
+                raise TypeError("names is only for arrays; a frame has its own names")
+            _, self._row_count, columns = _polyhaul.table_from_arrow(export())
+            self._columns = columns_from_plain(columns)
         elif data is not None:
             self._columns, self._row_count = _columns_of(np.asarray(data), names)
 

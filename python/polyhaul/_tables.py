@@ -170,7 +170,8 @@ def write_table(
     A file is replaced as a whole or not at all. Other threads must not change the columns meanwhile.
 
     Args:
-        table: a table, a dict of columns, a structured array, or rows as an array of two dimensions.
+        table: a table, a dict of columns, a structured array, rows as an array of two dimensions, or a frame of polars,
+            pandas, pyarrow or DuckDB.
         target: as for :func:`polyhaul.write`: a path, a URL, a file object in binary mode.
         names: the names of the columns of an array of two dimensions.
         format: as for :func:`polyhaul.read_table`.

@@ -6,6 +6,7 @@
 //! objects are called on the caller's thread ([`streams`]).
 
 mod arrays;
+mod arrow;
 mod calls;
 mod command;
 mod errors;
@@ -21,6 +22,7 @@ mod profile;
 mod render;
 mod report;
 mod rows;
+mod scan;
 mod scene;
 mod shapes;
 mod streams;
@@ -42,6 +44,8 @@ mod _polyhaul {
     #[pymodule_export]
     use super::arrays::Array;
     #[pymodule_export]
+    use super::arrow::table_from_arrow;
+    #[pymodule_export]
     use super::calls::{convert, info, read, validate, write};
     #[pymodule_export]
     use super::command::run_command;
@@ -59,6 +63,8 @@ mod _polyhaul {
     use super::render::NativeRender;
     #[pymodule_export]
     use super::rows::{format_rows, write_rows};
+    #[pymodule_export]
+    use super::scan::{NativeBatches, check_filter};
     #[pymodule_export]
     use super::shapes::{
         flat_sections, mesh_is_clean, mesh_section, mesh_transform, mesh_triangulate, mesh_weld, per_corner, topologies,

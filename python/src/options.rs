@@ -1,10 +1,10 @@
 //! Options as Python gives them: dicts whose values `python/polyhaul/_options.py` has checked.
 
-use polyhaul::model::Scalar;
+use polyhaul::model::{Bounds, Scalar};
 use polyhaul::options::{
     Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Dialect, Digits, GltfInstances,
     GltfWriteOptions, ImageReadOptions, ImageWriteOptions, Instances, Limits, MissingValue, ObjWriteOptions, OnError,
-    PbrtMeshes, PbrtWriteOptions, Placement, PlyEncoding, PlyWriteOptions, PngLevel, RunOptions, Smoothing,
+    PbrtMeshes, PbrtWriteOptions, Placement, PlyEncoding, PlyWriteOptions, PngLevel, RowOptions, RunOptions, Smoothing,
     SplatWriteOptions, StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions, TableWriteOptions, Throttle,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
@@ -41,8 +41,25 @@ pub(crate) struct Read {
     image: (Option<String>, Option<String>),
     /// How the text of a table is read; `None` for the defaults.
     table: Option<Table>,
+    /// Which rows are kept; `None` for all.
+    rows: Option<Rows>,
     /// Called with the names of files that the scene refers to, if set.
     pub(crate) resolver: Option<Py<PyAny>>,
+}
+
+/// Which rows are kept.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Rows {
+    /// All of these are true.
+    filters: Vec<String>,
+    /// The smallest and the largest position.
+    bounds: Option<[[f32; 3]; 2]>,
+    every: u64,
+    sample: Option<u64>,
+    transform: Option<[[f64; 4]; 4]>,
+    /// The element of a PLY file that the rows are in.
+    element: Option<String>,
 }
 
 /// How to write.
@@ -266,7 +283,28 @@ impl Read {
             .with_resolver(None)
             .with_stl(StlReadOptions::default().with_weld(self.weld))
             .with_image(ImageReadOptions::default().with_layer(self.image.0.clone()).with_part(self.image.1.clone()))
-            .with_table(self.table.as_ref().map_or_else(|| Ok(TableReadOptions::default()), Table::options)?))
+            .with_table(self.table_options()?)
+            .with_rows(self.rows.as_ref().map_or_else(|| Ok(RowOptions::default()), Rows::options)?))
+    }
+
+    fn table_options(&self) -> PyResult<TableReadOptions> {
+        let options = self.table.as_ref().map_or_else(|| Ok(TableReadOptions::default()), Table::options)?;
+        Ok(options.with_element(self.rows.as_ref().and_then(|rows| rows.element.clone())))
+    }
+}
+
+impl Rows {
+    /// In the library's form. Filters were checked when they were given.
+    fn options(&self) -> PyResult<RowOptions> {
+        let options = RowOptions::default()
+            .with_bounds(self.bounds.map(|[min, max]| Bounds { min, max }))
+            .with_every(self.every)
+            .with_sample(self.sample)
+            .with_transform(self.transform);
+        let mut filters = self.filters.iter();
+        filters
+            .try_fold(options, |options, text| options.and_filter(text.parse()?))
+            .map_err(|error: polyhaul::Error| PyValueError::new_err(error.to_string()))
     }
 }
 

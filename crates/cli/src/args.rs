@@ -12,6 +12,7 @@ pub mod many;
 pub mod pace;
 mod pbrt;
 pub mod preview;
+pub mod rows;
 pub mod sweep;
 mod tables;
 pub mod texture;
@@ -62,7 +63,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Convert files to another format
-    Convert(ConvertArgs),
+    Convert(Box<ConvertArgs>),
     /// Show the contents of files: counts, bounds, names
     Info(InfoArgs),
     /// Check files and list every problem with its location
@@ -382,6 +383,9 @@ pub struct StyleArgs {
     /// How to read.
     #[command(flatten)]
     pub read: ReadArgs,
+    /// Which rows are kept.
+    #[command(flatten)]
+    pub rows: rows::RowArgs,
     /// How any format is written.
     #[command(flatten)]
     pub scene: SceneArgs,

@@ -160,7 +160,7 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Rep
     // All options are checked before anything is read.
     let input = args.inputs().first().map_or(Path::new(""), |input| input);
     let to = format::of_output(args.output(), args.style.to)?;
-    let (read, write) = (session.read_options(&args.style.read)?, write_options(session, &args.style, input, to)?);
+    let (read, write) = (session.convert_options(&args.style)?, write_options(session, &args.style, input, to)?);
     let mut content = What::Tables { tables: Vec::new() };
     let done = session.convert([input, args.output()], &read, &write, |found, report| {
         session.show_warnings(report);

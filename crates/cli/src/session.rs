@@ -3,7 +3,7 @@
 //! The work of each subcommand is in its own module; the output is made by `render`, `json` and `judge`.
 
 use crate::args::pace::Throttles;
-use crate::args::{Everywhere, ReadArgs, WarningsShown};
+use crate::args::{Everywhere, ReadArgs, StyleArgs, WarningsShown};
 use crate::progress::Bar;
 use crate::records::Records;
 use crate::signals::Signals;
@@ -79,6 +79,11 @@ impl Session {
     /// The options for reading.
     pub fn read_options(&self, args: &ReadArgs) -> Result<ReadOptions> {
         Ok(self.validate_options(args).with_on_error(self.everywhere.policy()?))
+    }
+
+    /// The options for reading for a conversion.
+    pub fn convert_options(&self, args: &StyleArgs) -> Result<ReadOptions> {
+        Ok(self.read_options(&args.read)?.with_rows(args.rows.options()?))
     }
 
     /// The options for validating, where `--on-error` does not matter.

@@ -31,26 +31,53 @@ use polyhaul_pipeline::parallel::for_each_item;
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
 pub fn transform(mesh: &mut Mesh, matrix: &[[f64; 4]; 4], options: &RunOptions) -> Result<()> {
-    let [x, y, z, last] = matrix;
-    if matrix.iter().flatten().any(|entry| !entry.is_finite()) || *last != [0.0, 0.0, 0.0, 1.0] {
-        return Err(Error::new(ErrorKind::Usage, "expected a matrix of finite numbers with 0 0 0 1 as its last row"));
-    }
-    let rows = [x, y, z].map(|row| [row[0], row[1], row[2]]);
-    let shift = [x[3], y[3], z[3]];
-    // The inverse transposed, but for a factor.
-    let turned = [cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1])];
-    let determinant = dot(rows[0], turned[0]);
-    let sign = if determinant < 0.0 { -1.0 } else { 1.0 };
+    let affine = Affine::new(matrix)?;
     let threads = options.worker_threads();
-    each(threads, mesh.positions.to_mut()?, |position| {
-        std::array::from_fn(|axis| (dot(rows[axis], position) + shift[axis]) as f32)
-    });
-    each(threads, mesh.normals.to_mut()?, |normal| {
-        let turned = turned.map(|row| sign * dot(row, normal));
+    each(threads, mesh.positions.to_mut()?, |position| affine.position(position).map(|part| part as f32));
+    each(threads, mesh.normals.to_mut()?, |normal| affine.normal(normal).map(|part| part as f32));
+    if affine.determinant < 0.0 { reverse(mesh) } else { Ok(()) }
+}
+
+/// A matrix that moves positions and normals.
+#[derive(Clone, Copy, Debug)]
+pub struct Affine {
+    rows: [[f64; 3]; 3],
+    shift: [f64; 3],
+    /// The inverse transposed, but for a factor.
+    turned: [[f64; 3]; 3],
+    determinant: f64,
+}
+
+impl Affine {
+    /// The matrix of these rows, for column vectors to its right.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1.
+    pub fn new(matrix: &[[f64; 4]; 4]) -> Result<Affine> {
+        let [x, y, z, last] = matrix;
+        if matrix.iter().flatten().any(|entry| !entry.is_finite()) || *last != [0.0, 0.0, 0.0, 1.0] {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "expected a matrix of finite numbers with 0 0 0 1 as its last row",
+            ));
+        }
+        let rows = [x, y, z].map(|row| [row[0], row[1], row[2]]);
+        let turned = [cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1])];
+        Ok(Affine { rows, shift: [x[3], y[3], z[3]], turned, determinant: dot(rows[0], turned[0]) })
+    }
+
+    /// Where a position goes.
+    pub fn position(&self, position: [f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|axis| dot(self.rows[axis], position) + self.shift[axis])
+    }
+
+    /// Where a normal points, of unit length unless it has none.
+    pub fn normal(&self, normal: [f64; 3]) -> [f64; 3] {
+        let sign = if self.determinant < 0.0 { -1.0 } else { 1.0 };
+        let turned = self.turned.map(|row| sign * dot(row, normal));
         let length = dot(turned, turned).sqrt();
-        turned.map(|part| (if length > 0.0 { part / length } else { part }) as f32)
-    });
-    if determinant < 0.0 { reverse(mesh) } else { Ok(()) }
+        turned.map(|part| if length > 0.0 { part / length } else { part })
+    }
 }
 
 /// Replaces each vector.

@@ -60,8 +60,8 @@ pub fn has_clean_faces(mesh: &Mesh, options: &RunOptions) -> Result<bool> {
     Ok(hashes.windows(2).all(|pair| pair[0] != pair[1]))
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
-fn mixed(value: u64) -> u64 {
+/// A number in which every bit depends on every bit of `value`: the step of SplitMix64 (Steele, Lea and Flood, 2014).
+pub fn mixed(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -25,7 +25,7 @@ pub(crate) use fit::note_unnamed;
 
 /// Reads the image of an input.
 pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<Loaded<Image>> {
-    load_opened(&Opened::new(input, options)?, options)
+    load_opened(&Opened::to_read(input, options)?, options)
 }
 
 fn load_opened(input: &Opened, options: &ReadOptions) -> Result<Loaded<Image>> {
@@ -56,7 +56,7 @@ pub(crate) fn load_near(near: &Near, name: &str, options: &ReadOptions) -> Resul
 
 /// Reads the texture of an input.
 pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<Loaded<Texture>> {
-    match load_as(&Opened::new(input, options)?, options, |_| ContentShape::Texture)? {
+    match load_as(&Opened::to_read(input, options)?, options, |_| ContentShape::Texture)? {
         (Read { content: Content::Texture(texture), .. }, report) => Ok(Loaded::new(texture, report)),
         _ => Err(Error::new(ErrorKind::Internal, "a texture was read as something else")),
     }

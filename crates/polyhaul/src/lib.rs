@@ -77,6 +77,7 @@ pub mod report;
 mod resolve;
 pub mod rows;
 mod save;
+mod scan;
 mod table_job;
 mod table_parts;
 mod tables;

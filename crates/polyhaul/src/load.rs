@@ -13,6 +13,7 @@ use crate::read_job::{ReadDetails, ReadJob};
 use crate::references::source_folder;
 use crate::registry::FormatKind;
 use crate::report::{Clock, Report};
+use crate::scan::load_chosen;
 use crate::table_job::no_tables;
 use polyhaul_image::options::ImageReadOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -20,6 +21,7 @@ use polyhaul_model::{Image, Scene, Texture};
 use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::read::is_damage;
 use polyhaul_pipeline::run::{Phase, span};
+use polyhaul_scan::RowOptions;
 
 /// The kind of content to read a file as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +79,25 @@ pub(crate) fn load_pieces(
 ) -> Result<Option<Report>> {
     let (is_done, report) = timed(input, options, |job| {
         check_layers(job.format, options)?;
-        job.format.readers().pieces.map_or(Ok(false), |pieces| pieces(job, consumer))
+        // Rows are chosen from arrays.
+        let pieces = job.format.readers().pieces.filter(|_| options.rows.is_everything());
+        pieces.map_or(Ok(false), |pieces| pieces(job, consumer))
     })?;
     Ok(is_done.then_some(report))
 }
 
-/// Reads an input as the kind of content that `shape` returns for its format.
+/// Reads an input as the kind of content that `shape` returns for its format, and keeps the rows that the options
+/// choose. For those, the input has to be readable more than once.
 pub(crate) fn load_as(
+    input: &Opened,
+    options: &ReadOptions,
+    shape: impl Fn(Format) -> ContentShape,
+) -> Result<(Read, Report)> {
+    if options.rows.is_everything() { load_whole(input, options, shape) } else { load_chosen(input, options, shape) }
+}
+
+/// Reads an input as a whole.
+pub(crate) fn load_whole(
     input: &Opened,
     options: &ReadOptions,
     shape: impl Fn(Format) -> ContentShape,
@@ -123,7 +137,7 @@ fn read_content(job: &mut ReadJob<'_>, shape: ContentShape) -> Result<Content> {
 
 /// Reads a mesh that a scene refers to, which can only be PLY.
 fn read_mesh(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
-    let options = ReadOptions { format: Some(Format::Ply), ..options.clone() };
+    let options = ReadOptions { format: Some(Format::Ply), rows: RowOptions::default(), ..options.clone() };
     load(input, &options)
 }
 
@@ -136,7 +150,7 @@ fn check_layers(format: Format, options: &ReadOptions) -> Result<()> {
 }
 
 /// Fails if an element or columns are requested from something read as a scene.
-fn check_elements(format: Format, options: &ReadOptions) -> Result<()> {
+pub(crate) fn check_elements(format: Format, options: &ReadOptions) -> Result<()> {
     if format.table().is_some() || options.table.element.is_none() && options.table.columns.is_none() {
         return Ok(());
     }

@@ -158,6 +158,12 @@ impl Opened {
         Ok(Opened { source: Source::named_memory(bytes.unwrap_or_default(), self.name()), near: self.near })
     }
 
+    /// Opens an input to be read: more than once, if rows are chosen.
+    pub(crate) fn to_read(input: Input, options: &ReadOptions) -> Result<Opened> {
+        let opened = Opened::new(input, options)?;
+        if options.rows.is_everything() { Ok(opened) } else { opened.kept(&options.run.cancel) }
+    }
+
     /// The same input as a stream, as if it came through a pipe; `None` if it already is one.
     pub(crate) fn streamed(&self) -> Option<Opened> {
         let source = || Source::reader(Box::new(Buffer::new(self.source.clone())), self.name());

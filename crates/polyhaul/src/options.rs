@@ -15,6 +15,7 @@ pub use polyhaul_model::{Axes, Axis};
 #[cfg(feature = "pbrt")]
 pub use polyhaul_pbrt::options::{Instances, PbrtMeshes, PbrtWriteOptions};
 pub use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress, RunOptions, RunTasks, ThreadPool};
+pub use polyhaul_scan::{Expression, RowOptions};
 use std::sync::Arc;
 
 polyhaul_model::options! {
@@ -43,6 +44,9 @@ polyhaul_model::options! {
         pub stl: StlReadOptions = StlReadOptions::default(), with_stl;
         /// Options for reading numeric tables.
         pub table: TableReadOptions = TableReadOptions::default(), with_table;
+        /// Which rows of a table, or vertices of a mesh, to keep. Faces, lines and edges whose vertices are not all kept
+        /// go, and the others are renumbered.
+        pub rows: RowOptions = RowOptions::default(), with_rows;
         /// Which image to read from a file that contains several.
         pub image: ImageReadOptions = ImageReadOptions::default(), with_image;
     }

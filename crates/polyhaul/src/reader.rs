@@ -8,12 +8,12 @@ use crate::input::Input;
 use crate::load;
 use crate::loaded::{Loaded, TableArray, Tables};
 use crate::open::Opened;
-use crate::options::{Limits, OnError, ReadOptions};
+use crate::options::{Limits, OnError, ReadOptions, RowOptions};
 use crate::report::Report;
 use crate::writer::Writer;
-use crate::{images, tables};
+use crate::{images, scan, tables};
 use polyhaul_model::error::Result;
-use polyhaul_model::{Image, Scene, Texture};
+use polyhaul_model::{Image, Scene, Table, Texture};
 use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::crew::within;
 
@@ -89,6 +89,24 @@ impl Reader {
         self
     }
 
+    /// Chooses rows of a table, or vertices of a mesh (default: all). Faces go with their vertices.
+    ///
+    /// ```
+    /// use polyhaul::options::RowOptions;
+    /// use polyhaul::{Input, Reader};
+    ///
+    /// let rows = RowOptions::default().with_filter(Some("age > 7 and not x == 2".parse()?));
+    /// let text = b"x,y,z,age\n0,0.5,1,7\n2,3,4,8\n5,6,7,9\n".to_vec();
+    /// let loaded = Reader::new(Input::Memory(text, "a.csv".into())).rows(rows).tables()?;
+    /// assert_eq!(loaded.value.tables[0].row_count, 1);
+    /// # Ok::<(), polyhaul::Error>(())
+    /// ```
+    #[must_use]
+    pub fn rows(mut self, rows: RowOptions) -> Reader {
+        self.options.rows = rows;
+        self
+    }
+
     /// Allows files outside the scene's folder to be opened (default: off).
     #[must_use]
     pub fn allow_outside(mut self, allow_outside: bool) -> Reader {
@@ -103,7 +121,7 @@ impl Reader {
     /// [`crate::ErrorKind::Limit`] if it exceeds [`ReadOptions::limits`]; [`crate::ErrorKind::Io`] if a file cannot be
     /// read; [`crate::ErrorKind::Usage`] if the format or the options are not suitable.
     pub fn scene(self) -> Result<Loaded<Scene>> {
-        self.run(|input, options| load::load(&Opened::new(input, options)?, options))
+        self.run(|input, options| load::load(&Opened::to_read(input, options)?, options))
     }
 
     /// Hands a mesh to a consumer piece by piece instead of building a model: memory does not grow with the file, apart
@@ -143,7 +161,7 @@ impl Reader {
     /// # Errors
     /// The same errors as [`Reader::scene`], and those of the consumer.
     pub fn pieces(self, consumer: &dyn MeshConsumer) -> Result<Option<Report>> {
-        self.run(|input, options| load::load_pieces(&Opened::new(input, options)?, options, consumer))
+        self.run(|input, options| load::load_pieces(&Opened::to_read(input, options)?, options, consumer))
     }
 
     /// Reads tables, keeping the order and types of the columns: the elements of a PLY file (which [`Reader::scene`]
@@ -168,7 +186,34 @@ impl Reader {
     /// # Errors
     /// The same errors as [`Reader::scene`].
     pub fn tables(self) -> Result<Loaded<Tables>> {
-        self.run(|input, options| tables::load(&Opened::new(input, options)?, options))
+        self.run(|input, options| tables::load(&Opened::to_read(input, options)?, options))
+    }
+
+    /// Hands the rows of a table to `take`, some at a time, in order: about `bytes` bytes of the file, in the columns of
+    /// [`Reader::tables`]. From a PLY file these are the vertices, or the element of
+    /// [`crate::options::TableReadOptions::element`]. There is at least one batch, of no
+    /// rows if none are kept. Large binary PLY files are never in memory as a whole; other files are read first.
+    ///
+    /// ```
+    /// use polyhaul::{Input, Reader};
+    ///
+    /// let text = b"level\n7\n300\n-1\n".to_vec();
+    /// let mut rows = 0;
+    /// Reader::new(Input::Memory(text, "levels.csv".into())).batches(16, |batch| {
+    ///     rows += batch.row_count;
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(rows, 3);
+    /// # Ok::<(), polyhaul::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same errors as [`Reader::scene`], and those of `take`.
+    pub fn batches(self, bytes: usize, mut take: impl FnMut(Table) -> Result<()>) -> Result<()> {
+        self.run(|input, options| {
+            let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
+            scan::batches(&input, options, bytes, &mut take)
+        })
     }
 
     /// Reads the text of a table (csv, tsv, txt, xyz, pts) into one array of one type, row by row.

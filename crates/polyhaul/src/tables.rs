@@ -32,6 +32,9 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Table
 
 /// Reads the text of a table into one array.
 pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<Loaded<TableArray>> {
+    if !options.rows.is_everything() {
+        return Err(Error::new(ErrorKind::Usage, "rows are chosen from tables: read one and join its columns"));
+    }
     let (read, report) = timed(&Opened::new(input, options)?, options, |job| {
         let Some(kind) = job.format.table().filter(|&kind| kind != TableFormat::Npy) else {
             return Err(Error::new(ErrorKind::Usage, "only text tables can be read into one array"));
@@ -54,12 +57,17 @@ pub(crate) fn select(found: &mut Tables, options: &TableReadOptions) -> Result<(
         found.tables.clear();
         found.tables.push(table);
     }
-    match (&options.columns, &mut found.tables[..]) {
+    select_columns(&mut found.tables, options)
+}
+
+/// Keeps the columns that are asked for, of the one table.
+pub(crate) fn select_columns(tables: &mut [Table], options: &TableReadOptions) -> Result<()> {
+    match (&options.columns, tables) {
         (None, _) => Ok(()),
         (Some(wanted), [table]) => keep_columns(table, wanted),
-        (Some(_), _) => {
+        (Some(_), tables) => {
             let error = Error::new(ErrorKind::Usage, "`--columns` is set, but there are several elements");
-            Err(error.with_hint(format!("choose one with `--element`: {}", names_of(&found.tables))))
+            Err(error.with_hint(format!("choose one with `--element`: {}", names_of(tables))))
         }
     }
 }

@@ -137,7 +137,7 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     }
     // Check all options before reading anything.
     format::of_output(output, Some(to))?;
-    session.read_options(&args.style.read)?;
+    session.convert_options(&args.style)?;
     write_options(session, &args.style, Path::new(""), to)?;
     let mut plan = plan(args, output, to)?;
     let job = job_of_words();

@@ -101,7 +101,7 @@ impl Worker<'_> {
         let (source, output) = (PathBuf::from(&task.source), PathBuf::from(&task.output));
         self.create_folder(&output)?;
         let to = format::of_output(&output, args.style.to)?;
-        let read = session.read_options(&args.style.read)?.with_run(run.clone());
+        let read = session.convert_options(&args.style)?.with_run(run.clone());
         let write = write_options(session, &args.style, &source, to)?.with_run(run.clone()).with_hash(true);
         let _hold = session.signals().hold()?;
         let is_texture = Format::of_path(&source).is_some_and(Format::is_texture);

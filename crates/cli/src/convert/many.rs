@@ -72,7 +72,7 @@ pub(super) fn is_many(args: &ConvertArgs) -> bool {
 
 /// Converts all files.
 pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
-    let planned = session.read_options(&args.style.read).and_then(|read| Ok((plan(session, args)?, read)));
+    let planned = session.convert_options(&args.style).and_then(|read| Ok((plan(session, args)?, read)));
     let (jobs, read) = match planned {
         Ok(planned) => planned,
         Err(error) => return session.fail("convert", &error, to),

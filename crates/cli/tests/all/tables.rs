@@ -157,3 +157,44 @@ fn limits_of_headers_are_options() {
     run_with(&flags("properties=9"), PLY.as_bytes()).expect(0);
     assert!(run_with(&flags("header_bytes=100"), PLY.as_bytes()).expect(1).stderr.contains("--limit header_bytes=N"));
 }
+
+#[test]
+fn rows_are_chosen_from_any_format() {
+    let folder = Folder::new("tables-rows");
+    let (ply, csv) =
+        (folder.file("a.ply", PLY), folder.file("b.csv", "x,y,z,age\n0,0,0,1\n1,5,2,2\n3,4,9,3\n4,4,4,4\n"));
+    let out = folder.path("out.csv");
+    let rows = |source: &str, flags: &[&str]| {
+        run(&[&["convert", "-q", source, &out], flags].concat()).expect(0);
+        fs::read_to_string(&out).unwrap().lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&csv, &["--filter", "age > 1", "--filter", "z < 9 or x == 3"]).len(), 3);
+    assert_eq!(rows(&csv, &["--box", "0,0,0,3,5,9", "--every", "2"]), ["0,0,0,1", "3,4,9,3"]);
+    assert_eq!(rows(&csv, &["--sample", "2", "--columns", "age"]).len(), 2);
+    assert_eq!(rows(&csv, &["--filter", "age==4", "--transform", "1,0,0,1,0,1,0,-4,0,0,2,0"]), ["5,0,8,4"]);
+    assert_eq!(rows(&ply, &["--filter", "red == 9", "--columns", "z,red"]), ["0.1,9"]);
+    let obj = folder.file("c.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 9 9 9\nf 1 2 3\nf 2 3 4\n");
+    run(&["convert", "-q", &obj, &folder.path("d.obj"), "--filter", "x + y < 9"]).expect(0);
+    let left = fs::read_to_string(folder.path("d.obj")).unwrap();
+    assert_eq!((left.matches("\nv ").count(), left.matches("\nf ").count()), (3, 1), "{left}");
+}
+
+#[test]
+fn wrong_choices_say_where_and_what_would_help() {
+    let folder = Folder::new("tables-choices");
+    let csv = folder.file("b.csv", "x,y\n0,0\n");
+    let said = |flags: &[&str], code: u8, words: &[&str]| {
+        let ran = run(&[&["convert", &csv, &folder.path("out.csv")], flags].concat()).expect(code);
+        assert!(words.iter().all(|word| ran.stderr.contains(word)), "{words:?} {ran:?}");
+    };
+    said(&["--filter", "x > 1 && y > 1"], 2, &["unexpected `&&` at column 7", "write `and`"]);
+    said(&["--filter", "age > 1"], 2, &["no column named `age`", "the columns are x, y"]);
+    said(&["--box", "0,0,0,1,1"], 2, &["expected 6 numbers"]);
+    said(&["--box", "0,0,0,1,1,-1"], 2, &["must not be larger"]);
+    said(&["--box", "0,0,0,1,1,1"], 2, &["no column named `z`"]);
+    said(&["--every", "0"], 2, &["--every"]);
+    said(&["--transform", "1,2,3"], 2, &["expected 12 numbers"]);
+    let image = folder.file("a.ppm", "");
+    let ran = run(&["convert", &image, &folder.path("out.png"), "--every", "2"]);
+    assert!(ran.code > 0, "{ran:?}");
+}

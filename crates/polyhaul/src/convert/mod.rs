@@ -91,7 +91,7 @@ fn convert_by(
     let to = format_of(&output, write)?;
     // Nothing is read for an output that cannot be written.
     outputs::check_compression(&output, write)?;
-    let input = Opened::new(input, read)?;
+    let input = Opened::to_read(input, read)?;
     if let Some(done) = stream::stream(&input, &output, (to, read, write), before)? {
         return Ok(done);
     }

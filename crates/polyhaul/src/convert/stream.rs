@@ -17,6 +17,7 @@ use crate::outputs::{self, Opening};
 use crate::references::{Relinker, source_folder};
 use crate::registry::TablesWriter;
 use crate::report::{Phase, Report};
+use crate::scan::{Sieve, choose_parts};
 use crate::table_parts::{PartsJob, TableParts};
 use polyhaul_mesh::table::TableFormat;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -59,13 +60,21 @@ pub(super) fn stream(
     if (writer.wants_mesh)(write) || is_points || read.strict {
         return Ok(None);
     }
+    let is_chosen = !read.rows.is_everything();
+    let choice = if is_chosen { choose_parts(input, read, part_bytes as usize)? } else { None };
+    if is_chosen && choice.is_none() {
+        return Ok(None);
+    }
     let folder = source_folder(input.near(), read);
     let done = timed(input, read, |job| {
         let (Some(parts), true) = (job.format.readers().parts, job.plain.source().codec().is_none()) else {
             return Ok(None);
         };
         let streamed = Mutex::new(Streamed::new((job.format, to, writer), path, &folder, (read, write)));
-        let is_done = both(&streamed, |ahead| parts(job, part_bytes as usize, ahead));
+        let is_done = both(&streamed, |ahead| match &choice {
+            Some(choice) => parts(job, part_bytes as usize, &mut Sieve::new(choice, ahead)),
+            None => parts(job, part_bytes as usize, ahead),
+        });
         let mut streamed = streamed.into_inner().unwrap_or_else(PoisonError::into_inner);
         match (streamed.failed.take(), is_done) {
             (Some(own), _) => Err(own),

@@ -50,7 +50,7 @@ const LARGE_BYTES: u64 = 32_000_000;
 pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOptions) -> Result<Loaded<Image>> {
     let input = input.into();
     within(&read.run, || {
-        let input = Opened::new(input, read)?;
+        let input = Opened::to_read(input, read)?;
         match draw_pieces(&input, read, options)? {
             Some(picture) => Ok(picture),
             None => draw_whole(&input, read, options),

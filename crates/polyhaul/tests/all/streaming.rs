@@ -1,7 +1,7 @@
 //! Conversions part by part give the bytes and the warnings of those as a whole, or are given up for them.
 
-use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{ColumnName, Compression, OnError, PlyEncoding};
+use polyhaul::model::{Bounds, Column, Table, Values};
+use polyhaul::options::{ColumnName, Compression, OnError, PlyEncoding, RowOptions};
 use polyhaul::{Content, Error, Format, ReadOptions, Reader, Report, WriteOptions, Writer};
 use polyhaul_bytes::Codec;
 use polyhaul_testkit::corpus::Folder;
@@ -165,4 +165,65 @@ fn an_error_of_the_caller_leaves_the_old_file() {
     assert_eq!(refused.kind(), Error::cancelled().kind());
     assert_eq!(folder.text("out.csv"), "old");
     assert_eq!(folder.names().len(), 2);
+}
+
+#[test]
+fn chosen_rows_have_the_same_bytes() {
+    let folder = Folder::new("streaming-rows").unwrap();
+    let from = write_mesh(&folder, "in.ply", &mesh(40_000, &[3, 4]), PlyEncoding::LittleEndian);
+    let filter = |text: &str| RowOptions::default().with_filter(Some(text.parse().unwrap()));
+    let shift = [[1.0, 0.0, 0.0, 5.0], [0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    let bounds = Bounds { min: [-1.0; 3], max: [1.0, 0.8, 0.9] };
+    for (number, rows) in [
+        filter("x > -0.5 and red != 7"),
+        filter("mark >= 0").with_every(3).with_bounds(Some(bounds)),
+        filter("y < 0.9").with_sample(Some(20_000)),
+        RowOptions::default().with_transform(Some(shift)),
+        filter("x > 100"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let read = ReadOptions::default().with_rows(rows);
+        for name in ["a.ply", "a.csv", "a.npy"] {
+            assert!(same(&folder, &from, name, &read, &WriteOptions::default()), "{name} {number}");
+        }
+        let mut columns = read.clone();
+        columns.table.element = Some("vertex".into());
+        columns.table.columns = Some(vec![ColumnName::Name("time".into())]);
+        assert!(same(&folder, &from, "b.csv", &columns, &WriteOptions::default()), "{number}");
+    }
+    // What is wrong is the same, too.
+    for rows in [filter("nope > 0"), filter("vertex_indices > 0"), RowOptions::default().with_every(0)] {
+        let read = ReadOptions::default().with_rows(rows);
+        assert!(!same(&folder, &from, "c.ply", &read, &WriteOptions::default()));
+    }
+}
+
+#[test]
+fn rows_of_a_file_are_those_of_its_scene() {
+    let folder = Folder::new("streaming-scene").unwrap();
+    let from = write_mesh(&folder, "in.ply", &mesh(5000, &[3]), PlyEncoding::Ascii);
+    let rows = RowOptions::default().with_filter(Some("red > 127 and mark < 100".parse().unwrap())).with_every(2);
+    let read = ReadOptions::default().with_rows(rows);
+    let tables = Reader::new(&*from).options(&read).tables().unwrap().value.tables;
+    let scene = Reader::new(&*from).options(&read).scene().unwrap().value;
+    let mesh = &scene.meshes[0];
+    assert!(tables[0].row_count > 100 && tables[0].row_count < 1000);
+    assert_eq!(mesh.positions.len(), tables[0].row_count);
+    let Values::F32(x) = &tables[0].columns[0].values else { panic!() };
+    assert!(mesh.positions.iter().zip(x).all(|(position, x)| position[0] == *x));
+    let Values::U32(corners) = &tables[1].columns[0].values else { panic!() };
+    assert_eq!(mesh.faces.corner_positions, *corners);
+    // Batches are those rows, whatever their size.
+    for bytes in [1, 1 << 10, 1 << 30] {
+        let mut found = Vec::new();
+        let batches = Reader::new(&*from).options(&read).batches(bytes, |batch| {
+            let Values::F32(x) = &batch.columns[0].values else { panic!() };
+            found.extend_from_slice(x);
+            Ok(())
+        });
+        batches.unwrap();
+        assert_eq!(found, x.as_slice(), "{bytes}");
+    }
 }

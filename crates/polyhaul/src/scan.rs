@@ -1,0 +1,275 @@
+//! Chosen rows: what [`ReadOptions::rows`] keeps of an input.
+//!
+//! Rows of a file that has tables are chosen by the columns of the file, even if it is read as a scene. Such a file is
+//! read twice: which rows there are is known before the first one is kept. How rows are chosen is in `polyhaul-scan`.
+
+use crate::detect::Detected;
+use crate::format::Format;
+use crate::load::{Content, ContentShape, Read, check_elements, load_whole, timed};
+use crate::open::Opened;
+use crate::options::ReadOptions;
+use crate::report::Report;
+use crate::table_job::no_tables;
+use crate::tables::select_columns;
+use polyhaul_model::Table;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_pipeline::consumer::TableConsumer;
+use polyhaul_scan::table::{TableChoice, TableChooser, choose, keep_tables, target};
+use polyhaul_scan::{Chooser, Fields, RowOptions, RowSet, mesh, table};
+
+/// Bytes of rows that are looked at together.
+const PART_BYTES: usize = 16 << 20;
+
+/// Reads an input, which can be read more than once, and keeps the chosen rows.
+pub(crate) fn load_chosen(
+    input: &Opened,
+    options: &ReadOptions,
+    shape: impl Fn(Format) -> ContentShape,
+) -> Result<(Read, Report)> {
+    options.rows.check()?;
+    let format = format_of(input, options)?;
+    let all = everything(options);
+    match shape(format) {
+        ContentShape::Tables => {
+            let (mut read, report) = load_whole(input, &all, shape)?;
+            if let Content::Tables(found) = &mut read.content {
+                let target = target(&found.tables, options.table.element.as_deref())?;
+                keep_tables(&mut found.tables, target, &options.rows, &options.run)?;
+                if !format.has_elements() {
+                    select_columns(&mut found.tables, &options.table)?;
+                }
+            }
+            Ok((read, report))
+        }
+        ContentShape::Scene => {
+            check_elements(format, options)?;
+            let by_table = format.has_tables() && !options.rows.keeps_all();
+            let set = if by_table { Some(rows_of(input, options)?) } else { None };
+            let all = ReadOptions { table: options.table.clone(), ..all };
+            let (mut read, report) = load_whole(input, &all, shape)?;
+            if let Content::Scene(scene) = &mut read.content {
+                mesh::keep_scene(scene, set, &options.rows, &options.run)?;
+            }
+            Ok((read, report))
+        }
+        ContentShape::Image | ContentShape::Texture => {
+            Err(Error::new(ErrorKind::Usage, "rows can be chosen from meshes and tables, not from images"))
+        }
+    }
+}
+
+/// The same options for all rows and columns.
+fn everything(options: &ReadOptions) -> ReadOptions {
+    let mut all = ReadOptions { rows: RowOptions::default(), ..options.clone() };
+    all.table.columns = None;
+    all
+}
+
+fn format_of(input: &Opened, options: &ReadOptions) -> Result<Format> {
+    let plain = input.plain(options)?;
+    Detected::detect(&plain, input.near().path(), input.name(), options)?.format.built()
+}
+
+/// The chosen rows of a file that has tables.
+fn rows_of(input: &Opened, options: &ReadOptions) -> Result<RowSet> {
+    if let Some(choice) = choose_parts(input, options, PART_BYTES)? {
+        return Ok(choice.into_rows());
+    }
+    let (read, _) = load_whole(input, &everything(options), |_| ContentShape::Tables)?;
+    let Content::Tables(found) = read.content else {
+        return Err(Error::new(ErrorKind::Internal, "tables were read as a scene"));
+    };
+    let target = target(&found.tables, options.table.element.as_deref())?;
+    choose(&found.tables, target, &options.rows, &options.run).map(TableChoice::into_rows)
+}
+
+/// Chooses rows of tables some rows at a time; `None` if they have to be read as a whole.
+pub(crate) fn choose_parts<'o>(
+    input: &Opened,
+    options: &'o ReadOptions,
+    part_bytes: usize,
+) -> Result<Option<TableChoice<'o>>> {
+    let mut marker = Marker { options, chooser: None };
+    if !read_parts(input, options, part_bytes, &mut marker)? {
+        return Ok(None);
+    }
+    marker.chooser.map(TableChooser::finish).transpose()
+}
+
+/// Hands the tables of a file to a consumer; `false` if they have to be read as a whole.
+fn read_parts(
+    input: &Opened,
+    options: &ReadOptions,
+    part_bytes: usize,
+    consumer: &mut dyn TableConsumer,
+) -> Result<bool> {
+    let consumer = std::cell::RefCell::new(consumer);
+    let (is_done, report) = timed(input, options, |job| {
+        let (Some(parts), None) = (job.format.readers().parts, job.plain.source().codec()) else { return Ok(false) };
+        match parts(job, part_bytes, &mut **consumer.borrow_mut()) {
+            // Reading it as a whole finds it again, and the warnings before it.
+            Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(false),
+            result => result,
+        }
+    })?;
+    Ok(is_done && report.warnings.is_empty())
+}
+
+/// Looks at tables.
+struct Marker<'o> {
+    options: &'o ReadOptions,
+    chooser: Option<TableChooser<'o>>,
+}
+
+impl TableConsumer for Marker<'_> {
+    fn begin(&mut self, tables: Vec<Table>, _: [Vec<String>; 2]) -> Result<bool> {
+        let target = target(&tables, self.options.table.element.as_deref())?;
+        let chooser = TableChooser::new(&tables, target, &self.options.rows, &self.options.run)?;
+        let is_in_order = !(0..target).any(|number| chooser.is_after(number));
+        self.chooser = Some(chooser);
+        Ok(is_in_order)
+    }
+
+    fn take(&mut self, number: usize, part: Table) -> Result<()> {
+        self.chooser.iter_mut().try_for_each(|chooser| chooser.take(number, &part))
+    }
+}
+
+/// Hands on what is kept of tables.
+pub(crate) struct Sieve<'c, 'o> {
+    choice: &'c TableChoice<'o>,
+    /// The number of rows of each table that were taken.
+    taken: Vec<u64>,
+    next: &'c mut dyn TableConsumer,
+}
+
+impl<'c, 'o> Sieve<'c, 'o> {
+    pub(crate) fn new(choice: &'c TableChoice<'o>, next: &'c mut dyn TableConsumer) -> Sieve<'c, 'o> {
+        Sieve { choice, taken: Vec::new(), next }
+    }
+}
+
+impl TableConsumer for Sieve<'_, '_> {
+    fn begin(&mut self, mut tables: Vec<Table>, remarks: [Vec<String>; 2]) -> Result<bool> {
+        self.taken = vec![0; tables.len()];
+        for (number, table) in tables.iter_mut().enumerate() {
+            self.choice.keep_head(number, table)?;
+        }
+        self.next.begin(tables, remarks)
+    }
+
+    fn take(&mut self, number: usize, mut part: Table) -> Result<()> {
+        let rows = part.row_count as u64;
+        self.choice.keep(number, self.taken[number], &mut part)?;
+        self.taken[number] += rows;
+        if part.row_count == 0 { Ok(()) } else { self.next.take(number, part) }
+    }
+}
+
+/// Hands the chosen rows of one table to `take`, some rows at a time: about `part_bytes` bytes of the file.
+pub(crate) fn batches(
+    input: &Opened,
+    options: &ReadOptions,
+    part_bytes: usize,
+    take: &mut dyn FnMut(Table) -> Result<()>,
+) -> Result<()> {
+    options.rows.check()?;
+    if !format_of(input, options)?.has_tables() {
+        return Err(no_tables("are read in batches"));
+    }
+    let all = everything(options);
+    let mut batches = Batches { options, target: 0, rows: BatchRows::All, first: 0, empty: None, take };
+    if options.rows.sample.is_some() {
+        batches.rows = BatchRows::Of(rows_of(input, options)?);
+    }
+    if !read_parts(input, &all, part_bytes, &mut batches)? {
+        let (read, _) = load_whole(input, &all, |_| ContentShape::Tables)?;
+        let Content::Tables(found) = read.content else { return Err(no_tables("are read in batches")) };
+        batches.whole(found.tables, part_bytes)?;
+    }
+    batches.empty.take().map_or(Ok(()), take)
+}
+
+/// One table, batch by batch.
+struct Batches<'o, 't> {
+    options: &'o ReadOptions,
+    target: usize,
+    rows: BatchRows<'o>,
+    /// Rows that were looked at.
+    first: u64,
+    /// The columns, until the first batch.
+    empty: Option<Table>,
+    take: &'t mut dyn FnMut(Table) -> Result<()>,
+}
+
+enum BatchRows<'o> {
+    /// Not begun.
+    All,
+    Of(RowSet),
+    By(Chooser<'o>),
+}
+
+impl Batches<'_, '_> {
+    fn batch(&mut self, mut part: Table) -> Result<()> {
+        let (rows, run) = (part.row_count as u64, &self.options.run);
+        match &mut self.rows {
+            BatchRows::All => {}
+            BatchRows::Of(set) => table::keep_rows(&mut part, set, self.first, run)?,
+            BatchRows::By(chooser) => {
+                let set = chooser.decide(&Fields::of_table(&part))?;
+                table::keep_rows(&mut part, &set, 0, run)?;
+            }
+        }
+        self.first += rows;
+        let part = self.finished(part)?;
+        if part.row_count == 0 {
+            return Ok(());
+        }
+        self.empty = None;
+        (self.take)(part)
+    }
+
+    /// Moves what is kept, and chooses its columns.
+    fn finished(&self, mut part: Table) -> Result<Table> {
+        if let Some(matrix) = &self.options.rows.transform {
+            table::move_rows(&mut part, matrix, &self.options.run)?;
+        }
+        let mut tables = [part];
+        select_columns(&mut tables, &self.options.table)?;
+        let [part] = tables;
+        Ok(part)
+    }
+
+    /// Hands over the rest of tables that were read as a whole.
+    fn whole(&mut self, mut tables: Vec<Table>, part_bytes: usize) -> Result<()> {
+        self.open(&tables)?;
+        let table = tables.swap_remove(self.target);
+        let row_bytes =
+            table.columns.iter().map(|column| column.heap_bytes()).sum::<u64>() / (table.row_count as u64).max(1);
+        let step = (part_bytes as u64 / row_bytes.max(1)).max(1) as usize;
+        for start in (self.first as usize..table.row_count).step_by(step) {
+            self.batch(table::cut(&table, start..table.row_count.min(start + step))?)?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, tables: &[Table]) -> Result<()> {
+        self.target = target(tables, self.options.table.element.as_deref())?;
+        self.empty = Some(self.finished(table::cut(&tables[self.target], 0..0)?)?);
+        if matches!(self.rows, BatchRows::All) && !self.options.rows.keeps_all() {
+            self.rows = BatchRows::By(Chooser::new(&self.options.rows, &self.options.run)?);
+        }
+        Ok(())
+    }
+}
+
+impl TableConsumer for Batches<'_, '_> {
+    fn begin(&mut self, tables: Vec<Table>, _: [Vec<String>; 2]) -> Result<bool> {
+        self.open(&tables)?;
+        Ok(true)
+    }
+
+    fn take(&mut self, number: usize, part: Table) -> Result<()> {
+        if number == self.target { self.batch(part) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,162 @@
+//! From rows to the set of those that are kept.
+
+use crate::expression::{BLOCK, Bench, Step};
+use crate::fields::{Field, Fields};
+use crate::options::RowOptions;
+use crate::set::RowSet;
+use polyhaul_mesh::clean::mixed;
+use polyhaul_model::Bounds;
+use polyhaul_model::error::Result;
+use polyhaul_pipeline::arrays::zeroed;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+
+/// Words of rows that a thread takes at a time: 16,384 rows, tens of microseconds of work.
+const TURN: usize = 256;
+const WORD: usize = u64::BITS as usize;
+
+/// Decides on rows, one part after another.
+pub struct Chooser<'o> {
+    options: &'o RowOptions,
+    run: &'o RunOptions,
+    set: RowSet,
+    /// Rows to pass over before the next one of [`RowOptions::every`].
+    skip: u64,
+}
+
+impl<'o> Chooser<'o> {
+    /// Begins.
+    ///
+    /// # Errors
+    /// Those of [`RowOptions::check`].
+    pub fn new(options: &'o RowOptions, run: &'o RunOptions) -> Result<Chooser<'o>> {
+        options.check()?;
+        Ok(Chooser { options, run, set: RowSet::default(), skip: 0 })
+    }
+
+    /// Decides on the next rows.
+    ///
+    /// # Errors
+    /// [`polyhaul_model::error::ErrorKind::Usage`] if a column does not exist or contains lists; cancellation.
+    pub fn add(&mut self, fields: &Fields<'_>) -> Result<()> {
+        let RowOptions { filter, bounds, every, .. } = self.options;
+        let rows = fields.rows();
+        let tests = Tests {
+            steps: filter.as_ref().map_or(&[], |filter| filter.steps()),
+            columns: filter.as_ref().map(|filter| fields.bind(filter)).transpose()?.unwrap_or_default(),
+            bounds: bounds.map(|bounds| fields.positions().map(|positions| (bounds, positions))).transpose()?,
+        };
+        let mut words: Vec<u64> = zeroed(rows.div_ceil(WORD), "the rows to keep")?;
+        let turns = words.chunks_mut(TURN).enumerate();
+        let threads = self.run.worker_threads();
+        try_for_each_item(threads, &self.run.cancel, turns, Bench::default, |bench, (turn, words)| {
+            tests.turn(turn * TURN * WORD, rows, words, bench);
+            Ok(())
+        })?;
+        if *every > 1 {
+            for word in &mut words {
+                self.thin(word, *every);
+            }
+        }
+        self.set.extend(&words, rows)
+    }
+
+    /// Decides on the next rows for good, which is not possible for a sample.
+    ///
+    /// # Errors
+    /// Those of [`Chooser::add`].
+    pub fn decide(&mut self, fields: &Fields<'_>) -> Result<RowSet> {
+        self.add(fields)?;
+        let mut set = std::mem::take(&mut self.set);
+        set.seal()?;
+        Ok(set)
+    }
+
+    /// Keeps every n-th of the rows that passed.
+    fn thin(&mut self, word: &mut u64, every: u64) {
+        let mut left = *word;
+        while left != 0 {
+            let bit = left & left.wrapping_neg();
+            left ^= bit;
+            if self.skip > 0 {
+                *word ^= bit;
+                self.skip -= 1;
+            } else {
+                self.skip = every - 1;
+            }
+        }
+    }
+
+    /// Decides finally, with all rows known.
+    ///
+    /// # Errors
+    /// [`polyhaul_model::error::ErrorKind::Memory`].
+    pub fn finish(mut self) -> Result<RowSet> {
+        if let Some(wanted) = self.options.sample {
+            let mut pick = Picks::new(self.set.count(), wanted);
+            self.set.retain(|| pick.next());
+        }
+        self.set.seal()?;
+        Ok(self.set)
+    }
+}
+
+/// What a row has to pass.
+struct Tests<'a> {
+    steps: &'a [Step],
+    columns: Vec<Field<'a>>,
+    bounds: Option<(Bounds, [Field<'a>; 3])>,
+}
+
+impl Tests<'_> {
+    /// Sets the bits of `words` for rows from `start` on.
+    fn turn(&self, start: usize, rows: usize, words: &mut [u64], bench: &mut Bench) {
+        for (block, words) in words.chunks_mut(BLOCK / WORD).enumerate() {
+            let first = start + block * BLOCK;
+            let count = (words.len() * WORD).min(rows - first);
+            words.fill(u64::MAX);
+            if !self.steps.is_empty() {
+                let fill = |index: usize, out: &mut [f64]| self.columns[index].fill(first, out);
+                narrow(words, bench.evaluate(self.steps, count, fill), |value| value != 0.0);
+            }
+            for (bounds, axis) in self.bounds.iter().flat_map(|bounds| (0..3).map(move |axis| (bounds, axis))) {
+                let (Bounds { min, max }, fields) = bounds;
+                let range = f64::from(min[axis])..=f64::from(max[axis]);
+                let values = bench.evaluate(&[Step::Column(0)], count, |_, out| fields[axis].fill(first, out));
+                narrow(words, values, |value| range.contains(&value));
+            }
+        }
+    }
+}
+
+/// Clears the bits of values that do not pass.
+fn narrow(words: &mut [u64], values: &[f64], passes: impl Fn(f64) -> bool) {
+    for (word, values) in words.iter_mut().zip(values.chunks(WORD)) {
+        let bits = values.iter().rev().fold(0, |bits, &value| bits << 1 | u64::from(passes(value)));
+        *word &= bits;
+    }
+}
+
+/// Chooses so many of so many, each set of them with the same probability (Knuth, The Art of Computer Programming,
+/// volume 2, 3.4.2, algorithm S).
+struct Picks {
+    left: u64,
+    wanted: u64,
+    state: u64,
+}
+
+impl Picks {
+    fn new(all: u64, wanted: u64) -> Picks {
+        Picks { left: all, wanted: wanted.min(all), state: 0 }
+    }
+
+    fn next(&mut self) -> bool {
+        self.state = self.state.wrapping_add(1);
+        // A number below `left`: the upper half of a product with a random one.
+        let below = (u128::from(mixed(self.state)) * u128::from(self.left)) >> 64;
+        let is_taken = below < u128::from(self.wanted);
+        self.left -= 1;
+        self.wanted -= u64::from(is_taken);
+        is_taken
+    }
+}

@@ -1,0 +1,90 @@
+//! Rows of other tables that refer to rows by number: the faces and edges of a PLY file.
+//!
+//! Other elements stay as they are.
+
+use crate::set::RowSet;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Column, Table, Values, map_values, with_values};
+use polyhaul_pipeline::arrays::zeroed;
+
+/// The element that faces and edges refer to.
+pub(crate) const VERTEX: &str = "vertex";
+
+/// The columns of a table that have row numbers of vertices; none if it does not refer to them.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] for triangle strips: a strip without one of its vertices is no strip.
+pub(crate) fn index_columns(table: &Table) -> Result<Vec<usize>> {
+    let is_list = |column: &Column| column.offsets.is_some();
+    let places = |names: [&str; 2], wants_list: bool| {
+        let is_it = |(_, column): &(usize, &Column)| {
+            names.contains(&column.name.as_str()) && is_list(column) == wants_list && is_integer(&column.values)
+        };
+        table.columns.iter().enumerate().filter(is_it).map(|(place, _)| place).collect::<Vec<_>>()
+    };
+    match table.name.as_str() {
+        "face" => Ok(places(["vertex_indices", "vertex_index"], true).into_iter().take(1).collect()),
+        "edge" => Ok(places(["vertex1", "vertex2"], false)),
+        "tristrips" => {
+            let error = Error::new(ErrorKind::Unsupported, "triangle strips refer to the vertices");
+            Err(error.with_hint("convert the file to a mesh format first, such as obj"))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn is_integer(values: &Values) -> bool {
+    !matches!(values, Values::F32(_) | Values::F64(_))
+}
+
+/// The rows of a table whose vertices are all kept.
+pub(crate) fn whole_rows(table: &Table, columns: &[usize], vertices: &RowSet) -> Result<RowSet> {
+    let mut words: Vec<u64> = zeroed(table.row_count.div_ceil(64), "the rows to keep")?;
+    for (row, at) in (0..table.row_count).map(|row| (row, row / 64)) {
+        let mut is_whole = true;
+        for column in columns.iter().filter_map(|&place| table.columns.get(place)) {
+            is_whole &= with_values!(&column.values, values => {
+                let mut all = true;
+                for &index in values.get(range(column, row)).unwrap_or_default() {
+                    all &= vertices.has(checked(index as i128, table, vertices)?);
+                }
+                all
+            });
+        }
+        words[at] |= u64::from(is_whole) << (row % 64);
+    }
+    let mut set = RowSet::default();
+    set.extend(&words, table.row_count)?;
+    set.seal()?;
+    Ok(set)
+}
+
+/// Where the values of a row are.
+fn range(column: &Column, row: usize) -> std::ops::Range<usize> {
+    match column.offsets.as_deref().and_then(|offsets| offsets.get(row..row + 2)) {
+        Some(&[start, end]) => start as usize..end as usize,
+        _ => row..row + 1,
+    }
+}
+
+fn checked(index: i128, table: &Table, vertices: &RowSet) -> Result<u64> {
+    u64::try_from(index).ok().filter(|&index| index < vertices.rows()).ok_or_else(|| {
+        let count = vertices.rows();
+        let message = format!("a row of `{}` refers to vertex {index}, but there are only {count}", table.name);
+        Error::new(ErrorKind::Malformed, message)
+    })
+}
+
+/// Replaces the numbers of vertices, all of which are kept, by those that they have now.
+#[allow(clippy::unnecessary_cast, reason = "the macro has one body for all types")]
+pub(crate) fn renumber(table: &mut Table, columns: &[usize], vertices: &RowSet) -> Result<()> {
+    for &place in columns {
+        let Some(column) = table.columns.get_mut(place) else { continue };
+        column.values = map_values!(std::mem::take(&mut column.values), values => {
+            let mut values = values.into_vec()?;
+            values.iter_mut().for_each(|index| *index = vertices.rank(*index as u64) as _);
+            values.into()
+        });
+    }
+    Ok(())
+}

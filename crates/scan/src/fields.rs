@@ -1,0 +1,155 @@
+//! The numbers that filters see: columns of a table, arrays of a mesh.
+
+use crate::expression::{ColumnRef, Expression};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Domain, Mesh, Table, Values, names, with_values};
+
+/// How many columns a message lists.
+const MOST_LISTED: usize = 20;
+
+/// Columns of one number per row, by name.
+pub struct Fields<'a> {
+    fields: Vec<(&'a str, Field<'a>)>,
+    rows: usize,
+    /// The columns are those of a table, in its order.
+    is_table: bool,
+}
+
+/// One number per row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Field<'a> {
+    Values(&'a Values),
+    /// One part of each vector.
+    Part2(&'a [[f32; 2]], usize),
+    Part3(&'a [[f32; 3]], usize),
+    Part4(&'a [[f32; 4]], usize),
+    /// One part of each position, moved by a row of a matrix.
+    Moved(&'a [[f32; 3]], [f32; 4]),
+    /// There is no number per row, for this reason.
+    Unfit(&'static str),
+}
+
+const LISTS: Field<'_> = Field::Unfit("contains lists, not a number per row");
+const MANY_PLACES: Field<'_> =
+    Field::Unfit("differs between the objects that use the same mesh: their transforms are not the same");
+
+/// Where the objects of a mesh place it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Placement<'a> {
+    AsIs,
+    By(&'a [[f32; 4]; 4]),
+    Many,
+}
+
+impl<'a> Fields<'a> {
+    /// The columns of a table.
+    pub fn of_table(table: &'a Table) -> Fields<'a> {
+        let field = |values, is_list: bool| if is_list { LISTS } else { Field::Values(values) };
+        let fields = table.columns.iter();
+        let fields = fields.map(|it| (it.name.as_str(), field(&it.values, it.offsets.is_some()))).collect();
+        Fields { fields, rows: table.row_count, is_table: true }
+    }
+
+    /// The arrays of a mesh with one value per position: `x y z`, `nx ny nz`, `u v`, `red green blue alpha`, and its
+    /// columns. Positions are those in the scene.
+    pub(crate) fn of_mesh(mesh: &'a Mesh, placement: Placement<'a>) -> Fields<'a> {
+        let mut fields: Vec<(&str, Field<'_>)> = Vec::new();
+        for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+            let positions = mesh.positions.as_slice();
+            let field = match placement {
+                Placement::AsIs => Field::Part3(positions, axis),
+                Placement::By(matrix) => Field::Moved(positions, matrix[axis]),
+                Placement::Many => MANY_PLACES,
+            };
+            fields.push((name, field));
+        }
+        let count = mesh.positions.len();
+        if mesh.normal_domain == Domain::Vertex && mesh.normals.len() == count {
+            fields.extend(part3(["nx", "ny", "nz"], &mesh.normals));
+        }
+        if mesh.uv_domain == Domain::Vertex && mesh.uvs.len() == count {
+            let uvs = mesh.uvs.as_slice();
+            fields.extend(["u", "v"].into_iter().enumerate().map(|(axis, name)| (name, Field::Part2(uvs, axis))));
+        }
+        if mesh.colors.len() == count {
+            let (colors, names) = (mesh.colors.as_slice(), ["red", "green", "blue", "alpha"]);
+            fields.extend(names.into_iter().enumerate().map(|(part, name)| (name, Field::Part4(colors, part))));
+        }
+        let columns = mesh.vertex_columns.iter().filter(|column| column.offsets.is_none());
+        fields.extend(columns.map(|column| (column.name.as_str(), Field::Values(&column.values))));
+        Fields { fields, rows: count, is_table: false }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The fields that a filter names.
+    pub(crate) fn bind(&self, filter: &Expression) -> Result<Vec<Field<'a>>> {
+        let find = |(column, at): &(ColumnRef, _)| self.find(column).map_err(|error| filter.blamed(&error, at));
+        filter.column_refs().iter().map(find).collect()
+    }
+
+    /// The fields of the positions.
+    pub(crate) fn positions(&self) -> Result<[Field<'a>; 3]> {
+        let find = |name: &str| self.find(&ColumnRef::Name(name.into()));
+        Ok([find("x")?, find("y")?, find("z")?])
+    }
+
+    fn find(&self, column: &ColumnRef) -> Result<Field<'a>> {
+        let (field, shown) = match column {
+            ColumnRef::Name(name) => {
+                let field = self.fields.iter().find(|(other, _)| other == name);
+                (field.map(|(_, field)| *field), names::shown(name).into_owned())
+            }
+            ColumnRef::Index(index) => {
+                let field = self.fields.get(*index).filter(|_| self.is_table);
+                (field.map(|(_, field)| *field), index.to_string())
+            }
+        };
+        match field {
+            Some(Field::Unfit(why)) => Err(Error::new(ErrorKind::Usage, format!("the column `{shown}` {why}"))),
+            Some(field) => Ok(field),
+            None => Err(Error::new(ErrorKind::Usage, format!("no column named `{shown}`")).with_hint(self.listed())),
+        }
+    }
+
+    /// The columns that there are.
+    fn listed(&self) -> String {
+        let mut all = self.fields.iter().map(|(name, _)| names::shown(name)).filter(|name| !name.is_empty());
+        let mut text = all.by_ref().take(MOST_LISTED).collect::<Vec<_>>().join(", ");
+        match (text.is_empty(), all.next()) {
+            (true, _) => return "the columns have no names: write `column(0)` for the first one".into(),
+            (false, Some(_)) => text.push_str(", ..."),
+            (false, None) => {}
+        }
+        format!("the columns are {text}")
+    }
+}
+
+fn part3<'a>(names: [&'a str; 3], vectors: &'a [[f32; 3]]) -> impl Iterator<Item = (&'a str, Field<'a>)> {
+    names.into_iter().enumerate().map(move |(axis, name)| (name, Field::Part3(vectors, axis)))
+}
+
+impl Field<'_> {
+    /// Fills in the numbers of the rows from `start` on.
+    #[allow(clippy::unnecessary_cast, reason = "the macro has one body for all types")]
+    pub(crate) fn fill(&self, start: usize, out: &mut [f64]) {
+        fn each<T: Copy>(values: &[T], start: usize, out: &mut [f64], number: impl Fn(T) -> f64) {
+            let values = values.get(start..).unwrap_or_default();
+            out.iter_mut().zip(values).for_each(|(out, &value)| *out = number(value));
+        }
+        match *self {
+            Field::Values(values) => with_values!(values, values => each(values, start, out, |value| value as f64)),
+            Field::Part2(values, part) => each(values, start, out, |value| f64::from(value[part])),
+            Field::Part3(values, part) => each(values, start, out, |value| f64::from(value[part])),
+            Field::Part4(values, part) => each(values, start, out, |value| f64::from(value[part])),
+            Field::Moved(values, row) => {
+                let [x, y, z, shift] = row.map(f64::from);
+                each(values, start, out, |[a, b, c]| x * f64::from(a) + y * f64::from(b) + z * f64::from(c) + shift);
+            }
+            Field::Unfit(_) => out.fill(f64::NAN),
+        }
+    }
+}

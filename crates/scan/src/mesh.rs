@@ -1,0 +1,261 @@
+//! Meshes: a set of vertices of a scene, and the scene that is left.
+//!
+//! Elements whose vertices are not all kept go. Uvs and normals with an index stream of their own stay, whether a face
+//! still refers to them or not.
+
+use crate::chooser::Chooser;
+use crate::fields::{Fields, Placement};
+use crate::options::RowOptions;
+use crate::place;
+use crate::set::RowSet;
+use crate::table::{keep_column, keep_values};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, Scene};
+use polyhaul_pipeline::arrays::zeroed;
+use polyhaul_pipeline::options::RunOptions;
+
+/// Keeps vertices of a scene: those of `chosen`, which counts through its meshes, or else those that the options choose.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] if a column does not exist or what is kept cannot be moved; [`ErrorKind::Unsupported`] for a
+/// scene for a renderer; [`ErrorKind::Memory`]; cancellation.
+pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOptions, run: &RunOptions) -> Result<()> {
+    if scene.render.is_some() {
+        let error = Error::new(ErrorKind::Unsupported, "vertices cannot be chosen from a scene for a renderer");
+        return Err(error.with_hint("convert it to a mesh format first, such as ply"));
+    }
+    if !options.keeps_all() {
+        let set = match chosen {
+            Some(set) => set,
+            None => choose(scene, options, run)?,
+        };
+        let counts: u64 = scene.meshes.iter().map(|mesh| mesh.positions.len() as u64).sum();
+        if counts != set.rows() {
+            let message = format!("{} rows were looked at, but there are {counts} vertices", set.rows());
+            return Err(Error::new(ErrorKind::Internal, message));
+        }
+        keep_meshes(scene, &set)?;
+    }
+    options.transform.iter().try_for_each(|matrix| place::move_scene(scene, matrix, run))
+}
+
+fn choose(scene: &Scene, options: &RowOptions, run: &RunOptions) -> Result<RowSet> {
+    let mut chooser = Chooser::new(options, run)?;
+    for (number, mesh) in scene.meshes.iter().enumerate() {
+        chooser.add(&Fields::of_mesh(mesh, placement(scene, number)))?;
+    }
+    chooser.finish()
+}
+
+/// Where the objects of a mesh place it.
+fn placement(scene: &Scene, mesh: usize) -> Placement<'_> {
+    let mut transforms = scene.objects.iter().filter(|object| object.mesh == mesh).map(|object| &object.transform);
+    let Some(first) = transforms.next() else { return Placement::AsIs };
+    match first {
+        _ if transforms.any(|other| other != first) => Placement::Many,
+        Some(matrix) => Placement::By(matrix),
+        None => Placement::AsIs,
+    }
+}
+
+fn keep_meshes(scene: &mut Scene, set: &RowSet) -> Result<()> {
+    let mut first = 0;
+    for (number, mesh) in scene.meshes.iter_mut().enumerate() {
+        let rows = mesh.positions.len();
+        let kept = Kept::of_mesh(mesh, set, first)?;
+        for object in scene.objects.iter_mut().filter(|object| object.mesh == number) {
+            (object.start, object.end) = (kept.counts(mesh, object.start), kept.counts(mesh, object.end));
+        }
+        kept.apply(mesh)?;
+        first += rows as u64;
+    }
+    Ok(())
+}
+
+/// What is kept of a mesh.
+struct Kept<'s> {
+    vertices: &'s RowSet,
+    /// The number of the mesh's first vertex in that set.
+    first: u64,
+    faces: RowSet,
+    lines: RowSet,
+    points: RowSet,
+    curves: RowSet,
+}
+
+/// The items for which `keeps` is true.
+fn set_of(count: usize, mut keeps: impl FnMut(usize) -> bool) -> Result<RowSet> {
+    let mut words: Vec<u64> = zeroed(count.div_ceil(64), "the elements to keep")?;
+    for item in 0..count {
+        words[item / 64] |= u64::from(keeps(item)) << (item % 64);
+    }
+    let mut set = RowSet::default();
+    set.extend(&words, count)?;
+    set.seal()?;
+    Ok(set)
+}
+
+impl<'s> Kept<'s> {
+    fn of_mesh(mesh: &Mesh, vertices: &'s RowSet, first: u64) -> Result<Kept<'s>> {
+        let has = |position: &u32| vertices.has(first + u64::from(*position));
+        let whole = |elements: &Elements| {
+            let corners = elements.corner_positions.as_slice();
+            set_of(elements.len(), |at| corners.get(elements.corners(at)).is_some_and(|all| all.iter().all(has)))
+        };
+        Ok(Kept {
+            vertices,
+            first,
+            faces: whole(&mesh.faces)?,
+            lines: whole(&mesh.lines)?,
+            points: set_of(mesh.points.len(), |at| has(&mesh.points[at]))?,
+            curves: set_of(mesh.curves.len(), |at| mesh.curves[at].control_points.iter().all(has))?,
+        })
+    }
+
+    /// The place of a vertex of the mesh among those that are kept.
+    fn vertex(&self, position: u32) -> u32 {
+        (self.vertices.rank(self.first + u64::from(position)) - self.vertices.rank(self.first)) as u32
+    }
+
+    /// The place of a corner of a face.
+    fn corner(&self, faces: &Elements, corner: u32) -> u32 {
+        let before = self.faces.among(0, faces.offsets.partition_point(|&offset| offset < corner));
+        before
+            .map(|face| faces.corners(face))
+            .map(|corners| corners.end.min(corner as usize) - corners.start)
+            .sum::<usize>() as u32
+    }
+
+    /// Counts of a mesh as counts of what is kept of it.
+    fn counts(&self, mesh: &Mesh, counts: Counts) -> Counts {
+        let value = |domain: Domain, index: u32| match domain {
+            Domain::Indexed => index,
+            Domain::Corner => self.corner(&mesh.faces, index),
+            Domain::Vertex => self.vertex(index),
+            Domain::Face => self.faces.rank(index.into()) as u32,
+        };
+        Counts {
+            positions: self.vertex(counts.positions),
+            uvs: value(mesh.uv_domain, counts.uvs),
+            normals: value(mesh.normal_domain, counts.normals),
+            faces: self.faces.rank(counts.faces.into()) as u32,
+            lines: self.lines.rank(counts.lines.into()) as u32,
+            points: self.points.rank(counts.points.into()) as u32,
+            curves: self.curves.rank(counts.curves.into()) as u32,
+        }
+    }
+
+    fn apply(&self, mesh: &mut Mesh) -> Result<()> {
+        self.move_runs(mesh);
+        self.keep_attributes(mesh)?;
+        self.keep_faces_columns(mesh)?;
+        self.keep_vertices(mesh)?;
+        self.keep_elements(&mut mesh.faces, &self.faces)?;
+        self.keep_elements(&mut mesh.lines, &self.lines)?;
+        keep(&mut mesh.points, &self.points, 0)?;
+        mesh.points.to_mut()?.iter_mut().for_each(|point| *point = self.vertex(*point));
+        let mut number = 0;
+        mesh.curves.retain_mut(|curve: &mut Curve| {
+            curve.control_points.iter_mut().for_each(|position| *position = self.vertex(*position));
+            number += 1;
+            self.curves.has(number - 1)
+        });
+        Ok(())
+    }
+
+    /// What is said by the counts of what came before it.
+    fn move_runs(&self, mesh: &mut Mesh) {
+        let mut runs = [&mut mesh.material_runs, &mut mesh.group_runs, &mut mesh.smoothing_runs].map(std::mem::take);
+        for run in runs.iter_mut().flatten() {
+            run.at = self.counts(mesh, run.at);
+        }
+        [mesh.material_runs, mesh.group_runs, mesh.smoothing_runs] = runs;
+        let mut curves = std::mem::take(&mut mesh.curves);
+        for curve in &mut curves {
+            curve.at = self.counts(mesh, curve.at);
+        }
+        mesh.curves = curves;
+    }
+
+    /// Uvs and normals: values per vertex, corner or face.
+    fn keep_attributes(&self, mesh: &mut Mesh) -> Result<()> {
+        let Mesh { uvs, uv_domain, uv_depths, normals, normal_domain, faces, .. } = mesh;
+        self.keep_values(uvs, *uv_domain, faces)?;
+        self.keep_values(uv_depths, *uv_domain, faces)?;
+        self.keep_values(normals, *normal_domain, faces)
+    }
+
+    fn keep_values<T: Copy>(&self, values: &mut Array<T>, domain: Domain, faces: &Elements) -> Result<()> {
+        match domain {
+            Domain::Indexed => Ok(()),
+            Domain::Vertex => keep(values, self.vertices, self.first),
+            Domain::Face => keep(values, &self.faces, 0),
+            Domain::Corner if values.is_empty() => Ok(()),
+            Domain::Corner => keep_corners(values, &self.faces, faces),
+        }
+    }
+
+    fn keep_faces_columns(&self, mesh: &mut Mesh) -> Result<()> {
+        keep(&mut mesh.face_materials, &self.faces, 0)?;
+        keep(&mut mesh.face_smooth, &self.faces, 0)?;
+        let count = mesh.faces.len();
+        mesh.face_columns.iter_mut().try_for_each(|column| keep_column(column, &self.faces, 0, count))
+    }
+
+    fn keep_vertices(&self, mesh: &mut Mesh) -> Result<()> {
+        let (set, first, count) = (self.vertices, self.first, mesh.positions.len());
+        mesh.vertex_columns.iter_mut().try_for_each(|column| keep_column(column, set, first, count))?;
+        keep(&mut mesh.positions, set, first)?;
+        keep(&mut mesh.position_weights, set, first)?;
+        keep(&mut mesh.colors, set, first)?;
+        for group in &mut mesh.vertex_groups {
+            keep(&mut group.weights, set, first)?;
+        }
+        let edges = mesh.sharp_edges.to_mut()?;
+        edges.retain(|edge| edge.iter().all(|&end| set.has(first + u64::from(end))));
+        edges.iter_mut().for_each(|edge| *edge = edge.map(|end| self.vertex(end)));
+        Ok(())
+    }
+
+    /// Keeps elements and renumbers their corners.
+    fn keep_elements(&self, elements: &mut Elements, kept: &RowSet) -> Result<()> {
+        let count = elements.len();
+        if count == 0 {
+            return Ok(());
+        }
+        keep_corners_of(&mut elements.corner_uvs, kept, &elements.offsets, count)?;
+        keep_corners_of(&mut elements.corner_normals, kept, &elements.offsets, count)?;
+        let offsets = elements.offsets.to_mut()?;
+        crate::table::keep_lists(&mut elements.corner_positions, offsets, kept.among(0, count))?;
+        elements.corner_positions.to_mut()?.iter_mut().for_each(|position| *position = self.vertex(*position));
+        Ok(())
+    }
+}
+
+/// Keeps values, of which the first is number `first` of the set; an attribute that the mesh does not have stays empty.
+fn keep<T: Copy>(values: &mut Array<T>, set: &RowSet, first: u64) -> Result<()> {
+    let count = values.len();
+    if count == 0 { Ok(()) } else { keep_values(values, set, first, count) }
+}
+
+/// Keeps the values of the corners of faces.
+fn keep_corners<T: Copy>(values: &mut Array<T>, kept: &RowSet, faces: &Elements) -> Result<()> {
+    keep_corners_of(values, kept, &faces.offsets, faces.len())
+}
+
+/// Keeps the values of the corners of elements.
+fn keep_corners_of<T: Copy>(values: &mut Array<T>, kept: &RowSet, offsets: &[u32], count: usize) -> Result<()> {
+    if values.is_empty() {
+        return Ok(());
+    }
+    let values = values.to_mut()?;
+    let mut to = 0;
+    for element in kept.among(0, count) {
+        let corners = offsets[element] as usize..offsets[element + 1] as usize;
+        let size = corners.len();
+        values.copy_within(corners, to);
+        to += size;
+    }
+    values.truncate(to);
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! What to keep.
+
+use crate::expression::Expression;
+use polyhaul_model::Bounds;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+
+polyhaul_model::options! {
+    /// Which rows of a table, or vertices of a mesh, are kept, and where they are moved. Everything by default.
+    ///
+    /// The filter and the box see the values of the file. Of the rows that pass both, every n-th is kept, then a sample
+    /// of those; what is left is moved.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RowOptions {
+        /// A condition on the columns.
+        pub filter: Option<Expression> = None, with_filter;
+        /// A box around the positions (`x`, `y`, `z`); its borders belong to it.
+        pub bounds: Option<Bounds> = None, with_bounds;
+        /// Keep every n-th row, beginning with the first; 1 for all.
+        pub every: u64 = 1, with_every;
+        /// Keep this many rows, chosen at random, in their order; all if there are fewer. The same rows each time.
+        pub sample: Option<u64> = None, with_sample;
+        /// Moves positions and normals: a row-major matrix that multiplies column vectors from the left.
+        pub transform: Option<[[f64; 4]; 4]> = None, with_transform;
+    }
+}
+
+impl RowOptions {
+    /// Whether all rows are kept where they are.
+    pub fn is_everything(&self) -> bool {
+        *self == RowOptions::default()
+    }
+
+    /// Whether all rows are kept, wherever they go.
+    pub fn keeps_all(&self) -> bool {
+        RowOptions { transform: None, ..self.clone() }.is_everything()
+    }
+
+    /// Adds a condition that has to be true, too.
+    ///
+    /// # Errors
+    /// As for [`Expression::and`].
+    pub fn and_filter(self, filter: Expression) -> Result<RowOptions> {
+        let filter = match &self.filter {
+            Some(other) => other.and(&filter)?,
+            None => filter,
+        };
+        Ok(self.with_filter(Some(filter)))
+    }
+
+    /// Fails if the options make no sense.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`].
+    pub fn check(&self) -> Result<()> {
+        let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        if self.every == 0 {
+            return usage("every 0th row was requested; expected 1 or more".into());
+        }
+        let is_box = |bounds: Bounds| (0..3).all(|axis| bounds.min[axis] <= bounds.max[axis]);
+        match self.bounds {
+            Some(bounds) if !is_box(bounds) => {
+                usage(format!("the box from {:?} to {:?} is empty", bounds.min, bounds.max))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Transforms of what is kept.
+
+use crate::expression::BLOCK;
+use crate::fields::Field;
+use polyhaul_mesh::affine::{self, Affine};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Column, Scene, Table, Values};
+use polyhaul_pipeline::options::RunOptions;
+
+/// A row-major matrix that multiplies column vectors from the left.
+type Matrix = [[f64; 4]; 4];
+
+/// The column of a splat's rotation that tells splats from other points.
+const SPLAT: &str = "rot_0";
+
+/// Moves the positions and normals of a table.
+pub(crate) fn move_table(table: &mut Table, matrix: &Matrix, run: &RunOptions) -> Result<()> {
+    let names = |columns: &[Column]| columns.iter().any(|column| column.name == SPLAT);
+    check(names(&table.columns), matrix)?;
+    let affine = Affine::new(matrix)?;
+    let triple = |names: [&str; 3]| match names.map(|name| find(table, name)) {
+        [Some(x), Some(y), Some(z)] => Some([x, y, z]),
+        _ => None,
+    };
+    let positions = triple(["x", "y", "z"]);
+    let normals = triple(["nx", "ny", "nz"]);
+    let positions =
+        positions.ok_or_else(|| Error::new(ErrorKind::Usage, "a transform requires the columns `x`, `y` and `z`"))?;
+    move_columns(table, positions, |position| affine.position(position), run)?;
+    match normals {
+        Some(normals) => move_columns(table, normals, |normal| affine.normal(normal), run),
+        None => Ok(()),
+    }
+}
+
+/// Replaces the vectors of three columns. Integers become `f64`.
+fn move_columns(
+    table: &mut Table,
+    places: [usize; 3],
+    change: impl Fn([f64; 3]) -> [f64; 3],
+    run: &RunOptions,
+) -> Result<()> {
+    for place in places {
+        let column = &mut table.columns[place];
+        if !matches!(column.values, Values::F32(_) | Values::F64(_)) {
+            let mut floats = zeroed_floats(table.row_count)?;
+            Field::Values(&column.values).fill(0, &mut floats);
+            column.values = Values::F64(floats.into());
+        }
+    }
+    let mut block = [[0.0; BLOCK]; 3];
+    for start in (0..table.row_count).step_by(BLOCK) {
+        if run.cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        let rows = BLOCK.min(table.row_count - start);
+        for (out, place) in block.iter_mut().zip(places) {
+            Field::Values(&table.columns[place].values).fill(start, &mut out[..rows]);
+        }
+        let [xs, ys, zs] = &mut block;
+        for ((x, y), z) in xs.iter_mut().zip(ys).zip(zs).take(rows) {
+            [*x, *y, *z] = change([*x, *y, *z]);
+        }
+        for (values, place) in block.iter().zip(places) {
+            match &mut table.columns[place].values {
+                Values::F32(old) => {
+                    let old = &mut old.to_mut()?[start..start + rows];
+                    old.iter_mut().zip(values).for_each(|(old, &value)| *old = value as f32);
+                }
+                Values::F64(old) => old.to_mut()?[start..start + rows].copy_from_slice(&values[..rows]),
+                _ => {}
+            }
+        }
+        polyhaul_spill::relieve();
+    }
+    Ok(())
+}
+
+fn zeroed_floats(count: usize) -> Result<Vec<f64>> {
+    let mut floats = Vec::new();
+    floats.try_reserve_exact(count).map_err(|_| Error::memory("columns"))?;
+    floats.resize(count, 0.0);
+    Ok(floats)
+}
+
+fn find(table: &Table, name: &str) -> Option<usize> {
+    table.columns.iter().position(|column| column.name == name && column.offsets.is_none())
+}
+
+/// Moves the meshes of a scene, or the objects that place them.
+pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix, run: &RunOptions) -> Result<()> {
+    for (number, mesh) in scene.meshes.iter_mut().enumerate() {
+        check(mesh.vertex_columns.iter().any(|column| column.name == SPLAT), matrix)?;
+        let objects = || scene.objects.iter().filter(|object| object.mesh == number);
+        if objects().any(|object| object.transform.is_some()) && objects().any(|object| object.transform.is_none()) {
+            let message = "a mesh is used by an object with a transform and by one without";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        if objects().all(|object| object.transform.is_none()) {
+            affine::transform(mesh, matrix, run)?;
+        }
+    }
+    for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
+        let old = transform.map(|row| row.map(f64::from));
+        *transform = matrix
+            .map(|row| std::array::from_fn(|column| (0..4).map(|at| row[at] * old[at][column]).sum::<f64>() as f32));
+    }
+    Ok(())
+}
+
+/// Fails for splats that would have to be turned or scaled.
+fn check(is_splats: bool, matrix: &Matrix) -> Result<()> {
+    let is_turned = (0..3).any(|row| (0..3).any(|at| matrix[row][at] != f64::from(u8::from(row == at))));
+    if !(is_splats && is_turned) {
+        return Ok(());
+    }
+    let error = Error::new(ErrorKind::Unsupported, "splats can be moved, but not turned or scaled");
+    Err(error.with_hint("their rotations, scales and harmonics would have to change, too"))
+}

@@ -1,0 +1,309 @@
+//! Tables: a set of rows from their parts, and the parts that are left.
+//!
+//! In a file of several tables, rows are chosen from the vertices; faces and edges go with the vertices they refer to,
+//! and are renumbered.
+
+use crate::chooser::Chooser;
+use crate::elements::{VERTEX, index_columns, renumber, whole_rows};
+use crate::fields::Fields;
+use crate::options::RowOptions;
+use crate::place;
+use crate::set::RowSet;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push};
+use polyhaul_model::{Array, Column, Table, Values, map_values, names, with_values};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use std::ops::Range;
+
+/// Rows that are moved between two looks at the memory.
+const TURN: usize = 1 << 16;
+
+/// Looks at the parts of tables.
+pub struct TableChooser<'o> {
+    options: &'o RowOptions,
+    run: &'o RunOptions,
+    target: usize,
+    /// For each table, the columns with numbers of vertices.
+    indices: Vec<Vec<usize>>,
+    rows: Rows<'o>,
+    counts: Vec<u64>,
+}
+
+/// The rows that are chosen from: still being looked at, or decided on.
+enum Rows<'o> {
+    Open(Chooser<'o>),
+    Decided(RowSet),
+}
+
+impl Rows<'_> {
+    /// The set; no more rows are looked at.
+    fn decided(&mut self) -> Result<&mut RowSet> {
+        *self = Rows::Decided(match std::mem::replace(self, Rows::Decided(RowSet::default())) {
+            Rows::Open(chooser) => chooser.finish()?,
+            Rows::Decided(set) => set,
+        });
+        match self {
+            Rows::Decided(set) => Ok(set),
+            Rows::Open(_) => Err(Error::new(ErrorKind::Internal, "rows were not decided on")),
+        }
+    }
+}
+
+/// Which rows of some tables are kept.
+pub struct TableChoice<'o> {
+    options: &'o RowOptions,
+    run: &'o RunOptions,
+    target: usize,
+    indices: Vec<Vec<usize>>,
+    set: RowSet,
+    counts: Vec<u64>,
+}
+
+/// The table that rows are chosen from: that of this name, the only one, or the vertices.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] if there is none.
+pub fn target(tables: &[Table], element: Option<&str>) -> Result<usize> {
+    let named = |name: &str| tables.iter().position(|table| table.name == name);
+    match (element, tables.len()) {
+        (None, 1) => Ok(0),
+        (wanted, _) => named(wanted.unwrap_or(VERTEX)).ok_or_else(|| {
+            let listed: Vec<_> = tables.iter().take(20).map(|table| names::shown(&table.name)).collect();
+            let message = format!("no element named `{}`", names::shown(wanted.unwrap_or(VERTEX)));
+            let error = Error::new(ErrorKind::Usage, message);
+            error.with_hint(format!("choose one with `--element`: {}", listed.join(", ")))
+        }),
+    }
+}
+
+impl<'o> TableChooser<'o> {
+    /// Begins with the columns of tables and the one that rows are chosen from; their values are not needed yet.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if a column does not exist; [`ErrorKind::Unsupported`] for triangle strips.
+    pub fn new(
+        tables: &[Table],
+        target: usize,
+        options: &'o RowOptions,
+        run: &'o RunOptions,
+    ) -> Result<TableChooser<'o>> {
+        let mut chooser = Chooser::new(options, run)?;
+        let (mut indices, mut counts) = (Vec::new(), Vec::new());
+        for (number, table) in tables.iter().enumerate() {
+            let is_other = number != target && tables.get(target).is_some_and(|target| target.name == VERTEX);
+            try_push(&mut indices, if is_other { index_columns(table)? } else { Vec::new() }, "elements")?;
+            try_push(&mut counts, 0, "elements")?;
+        }
+        if let Some(table) = tables.get(target) {
+            let columns = table.columns.iter();
+            let without_values = |column: &Column| {
+                let (values, offsets) =
+                    (Values::empty(column.values.scalar()), column.offsets.is_some().then(Array::default));
+                Column { name: column.name.clone(), values, offsets }
+            };
+            let empty = Table { columns: columns.map(without_values).collect(), ..Table::default() };
+            chooser.add(&Fields::of_table(&empty))?;
+        }
+        Ok(TableChooser { options, run, target, indices, rows: Rows::Open(chooser), counts })
+    }
+
+    /// Whether a table has to come after the one that rows are chosen from.
+    pub fn is_after(&self, number: usize) -> bool {
+        self.indices.get(number).is_some_and(|columns| !columns.is_empty())
+    }
+
+    /// Looks at the next rows of a table.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`] if a face refers to a vertex that does not exist; cancellation.
+    pub fn take(&mut self, number: usize, part: &Table) -> Result<()> {
+        let is_after = self.is_after(number);
+        let kept = match &mut self.rows {
+            Rows::Open(chooser) if number == self.target => return chooser.add(&Fields::of_table(part)),
+            rows if is_after => whole_rows(part, &self.indices[number], rows.decided()?)?.kept(),
+            _ => part.row_count as u64,
+        };
+        self.counts[number] += kept;
+        Ok(())
+    }
+
+    /// Decides, with all rows known.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn finish(mut self) -> Result<TableChoice<'o>> {
+        let set = std::mem::take(self.rows.decided()?);
+        self.counts[self.target] = set.kept();
+        let TableChooser { options, run, target, indices, counts, .. } = self;
+        Ok(TableChoice { options, run, target, indices, set, counts })
+    }
+}
+
+impl TableChoice<'_> {
+    /// The rows that are chosen.
+    pub fn into_rows(self) -> RowSet {
+        self.set
+    }
+
+    /// Makes a table without values what it will be: with fewer rows, and with columns of the types of moved positions.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if its rows cannot be moved.
+    pub fn keep_head(&self, number: usize, table: &mut Table) -> Result<()> {
+        table.row_count = 0;
+        if number == self.target {
+            self.options.transform.iter().try_for_each(|matrix| place::move_table(table, matrix, self.run))?;
+        }
+        table.row_count = self.counts.get(number).copied().unwrap_or(0) as usize;
+        Ok(())
+    }
+
+    /// Keeps the chosen rows of a part, that which begins at row `first` of table `number`, and moves them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if they cannot be moved; [`ErrorKind::Memory`]; cancellation.
+    pub fn keep(&self, number: usize, first: u64, part: &mut Table) -> Result<()> {
+        if number == self.target {
+            keep_rows(part, &self.set, first, self.run)?;
+            return self.options.transform.iter().try_for_each(|matrix| place::move_table(part, matrix, self.run));
+        }
+        let columns = self.indices.get(number).map_or(&[][..], |columns| columns);
+        if columns.is_empty() || self.set.is_all() {
+            return Ok(());
+        }
+        keep_rows(part, &whole_rows(part, columns, &self.set)?, 0, self.run)?;
+        renumber(part, columns, &self.set)
+    }
+}
+
+/// Keeps rows of tables that are read as a whole.
+///
+/// # Errors
+/// Those of [`TableChooser`] and [`TableChoice::keep`].
+pub fn keep_tables(tables: &mut [Table], target: usize, options: &RowOptions, run: &RunOptions) -> Result<()> {
+    let choice = choose(tables, target, options, run)?;
+    tables.iter_mut().enumerate().try_for_each(|(number, table)| choice.keep(number, 0, table))
+}
+
+/// Chooses rows of tables that are read as a whole.
+///
+/// # Errors
+/// Those of [`TableChooser`].
+pub fn choose<'o>(
+    tables: &[Table],
+    target: usize,
+    options: &'o RowOptions,
+    run: &'o RunOptions,
+) -> Result<TableChoice<'o>> {
+    let mut chooser = TableChooser::new(tables, target, options, run)?;
+    let others = (0..tables.len()).filter(|&number| number != target);
+    for number in std::iter::once(target).chain(others) {
+        chooser.take(number, &tables[number])?;
+    }
+    chooser.finish()
+}
+
+/// The rows of a range, as a table of its own.
+///
+/// # Errors
+/// [`ErrorKind::Memory`].
+pub fn cut(table: &Table, rows: Range<usize>) -> Result<Table> {
+    let mut columns = Vec::new();
+    for column in &table.columns {
+        let items = match &column.offsets {
+            Some(offsets) => offsets[rows.start] as usize..offsets[rows.end] as usize,
+            None => rows.clone(),
+        };
+        let offsets = match &column.offsets {
+            Some(offsets) => {
+                let mut own = try_copy(&offsets[rows.start..=rows.end], "list offsets")?;
+                own.iter_mut().for_each(|offset| *offset -= items.start as u32);
+                Some(own.into())
+            }
+            None => None,
+        };
+        let values = map_values!(&column.values, values => try_copy(&values[items.clone()], "columns")?.into());
+        try_push(&mut columns, Column { name: column.name.clone(), values, offsets }, "columns")?;
+    }
+    Ok(Table { name: table.name.clone(), row_count: rows.len(), columns })
+}
+
+/// Moves the positions and normals of a table by a matrix.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] if there are no positions, or the matrix is no transform; [`ErrorKind::Unsupported`] for splats
+/// that would be turned; cancellation.
+pub fn move_rows(table: &mut Table, matrix: &[[f64; 4]; 4], run: &RunOptions) -> Result<()> {
+    place::move_table(table, matrix, run)
+}
+
+/// Keeps the rows of a set, of which the table's first row is number `first`.
+///
+/// # Errors
+/// [`ErrorKind::Memory`]; cancellation.
+pub fn keep_rows(table: &mut Table, set: &RowSet, first: u64, run: &RunOptions) -> Result<()> {
+    if set.is_all() {
+        return Ok(());
+    }
+    let rows = table.row_count;
+    let threads = run.worker_threads();
+    try_for_each_item(
+        threads,
+        &run.cancel,
+        table.columns.iter_mut(),
+        || (),
+        |(), column| keep_column(column, set, first, rows),
+    )?;
+    table.row_count = set.among(first, rows).count();
+    Ok(())
+}
+
+/// Keeps the rows of a set in a column.
+pub(crate) fn keep_column(column: &mut Column, set: &RowSet, first: u64, rows: usize) -> Result<()> {
+    match &mut column.offsets {
+        None => with_values!(&mut column.values, values => keep_values(values, set, first, rows)),
+        Some(offsets) => {
+            let offsets = offsets.to_mut()?;
+            with_values!(&mut column.values, values => keep_lists(values, offsets, set.among(first, rows)))
+        }
+    }
+}
+
+/// Keeps the values of rows.
+pub(crate) fn keep_values<T: Copy>(values: &mut Array<T>, set: &RowSet, first: u64, rows: usize) -> Result<()> {
+    let values = values.to_mut()?;
+    let mut to = 0;
+    for start in (0..rows).step_by(TURN) {
+        for from in set.among(first + start as u64, TURN.min(rows - start)) {
+            values[to] = values[start + from];
+            to += 1;
+        }
+        polyhaul_spill::relieve();
+    }
+    values.truncate(to);
+    Ok(())
+}
+
+/// Keeps the values of lists, and their offsets.
+pub(crate) fn keep_lists<T: Copy>(
+    values: &mut Array<T>,
+    offsets: &mut Vec<u32>,
+    kept: impl Iterator<Item = usize>,
+) -> Result<()> {
+    let values = values.to_mut()?;
+    let (mut lists, mut to) = (0, 0);
+    for row in kept {
+        let (start, end) = (offsets[row] as usize, offsets[row + 1] as usize);
+        values.copy_within(start..end, to);
+        (offsets[lists], lists, to) = (to as u32, lists + 1, to + end - start);
+        if lists % TURN == 0 {
+            polyhaul_spill::relieve();
+        }
+    }
+    values.truncate(to);
+    if let Some(last) = offsets.get_mut(lists) {
+        *last = to as u32;
+    }
+    offsets.truncate(lists + 1);
+    Ok(())
+}

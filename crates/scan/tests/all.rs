@@ -1,0 +1,408 @@
+//! Filters against the same conditions in Rust; tables and meshes against their rows, one by one.
+
+use polyhaul_model::{Bounds, Column, Counts, Domain, Elements, Mesh, NONE, Object, Run, Scene, Table, Values};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_scan::table::{cut, keep_tables, target};
+use polyhaul_scan::{Chooser, Expression, Fields, RowOptions, mesh};
+
+fn run(threads: usize) -> RunOptions {
+    RunOptions::default().with_threads(Some(threads))
+}
+
+fn column(name: &str, values: Values) -> Column {
+    Column { name: name.into(), values, offsets: None }
+}
+
+/// Some thousand rows, with NaN and large integers.
+fn points(rows: usize) -> Table {
+    let float = |row: usize, step: f32| if row % 97 == 96 { f32::NAN } else { (row as f32 * step).sin() * 10.0 };
+    let columns = vec![
+        column("x", Values::F32((0..rows).map(|row| float(row, 0.1)).collect())),
+        column("y", Values::F64((0..rows).map(|row| f64::from(float(row, 0.7))).collect())),
+        column("z", Values::I16((0..rows).map(|row| (row % 1000) as i16 - 500).collect())),
+        column("scan angle", Values::U8((0..rows).map(|row| row as u8).collect())),
+        column("time", Values::U64((0..rows).map(|row| row as u64 * 1_000_000_007).collect())),
+    ];
+    Table { name: "vertex".into(), row_count: rows, columns }
+}
+
+/// The rows that a filter keeps.
+fn rows(table: &Table, options: &RowOptions, threads: usize) -> Vec<usize> {
+    let run = run(threads);
+    let mut chooser = Chooser::new(options, &run).unwrap();
+    chooser.add(&Fields::of_table(table)).unwrap();
+    let set = chooser.finish().unwrap();
+    set.among(0, table.row_count).collect()
+}
+
+fn filter(text: &str) -> RowOptions {
+    RowOptions::default().with_filter(Some(text.parse().unwrap()))
+}
+
+/// The values of a row of [`points`].
+type Point = [f64; 5];
+
+fn point(table: &Table, row: usize) -> Point {
+    let value = |at: usize| match &table.columns[at].values {
+        Values::F32(values) => f64::from(values[row]),
+        Values::F64(values) => values[row],
+        Values::I16(values) => f64::from(values[row]),
+        Values::U8(values) => f64::from(values[row]),
+        Values::U64(values) => values[row] as f64,
+        _ => unreachable!(),
+    };
+    [0, 1, 2, 3, 4].map(value)
+}
+
+#[test]
+fn filters_mean_what_they_say() {
+    let table = points(5000);
+    let cases: [(&str, fn(Point) -> bool); 16] = [
+        ("x > 0", |[x, ..]| x > 0.0),
+        ("x <= y", |[x, y, ..]| x <= y),
+        ("x != x", |[x, ..]| x.is_nan()),
+        ("not x == x", |[x, ..]| x.is_nan()),
+        ("is_finite(x) and x < -2.5e0", |[x, ..]| x < -2.5),
+        ("x > 5 or y > 5 and z > 0", |[x, y, z, ..]| x > 5.0 || y > 5.0 && z > 0.0),
+        ("(x > 5 or y > 5) and z > 0", |[x, y, z, ..]| (x > 5.0 || y > 5.0) && z > 0.0),
+        ("not (x > 5 or y > 5)", |[x, y, ..]| !(x > 5.0 || y > 5.0)),
+        ("1 - 2 - 3 == -4", |_| true),
+        ("-z - 2 * -3 >= - - 1", |[_, _, z, ..]| -z + 6.0 >= 1.0),
+        ("`scan angle` % 7 == 3", |[.., angle, _]| angle % 7.0 == 3.0),
+        ("column(3) / 2 == floor(column(3) / 2)", |[.., angle, _]| angle % 2.0 == 0.0),
+        ("abs(x) < 1 and sqrt(y * y) < 2", |[x, y, ..]| x.abs() < 1.0 && y.abs() < 2.0),
+        ("max(x, y) > 8 or min(x, y) < -8", |[x, y, ..]| x.max(y) > 8.0 || x.min(y) < -8.0),
+        ("sigmoid(x) > 0.5 and exp(log(y)) > 1", |[x, y, ..]| x > 0.0 && y.ln().exp() > 1.0),
+        ("time >= 3e12", |[.., time]| time >= 3e12),
+    ];
+    for (text, wanted) in cases {
+        let wanted: Vec<_> = (0..table.row_count).filter(|&row| wanted(point(&table, row))).collect();
+        for threads in [1, 3] {
+            assert_eq!(rows(&table, &filter(text), threads), wanted, "{text}");
+        }
+    }
+}
+
+#[test]
+fn wrong_filters_are_explained_at_their_place() {
+    let cases = [
+        ("", "filter:1:1: expected a number, a column or `(`"),
+        ("x", "filter:1:1: expected a condition, found a number"),
+        ("x + 1", "filter:1:1: expected a condition, found a number"),
+        ("x < ", "filter:1:4: expected a number, a column or `(`"),
+        ("x < 1 and y", "filter:1:11: expected a condition, found a number"),
+        ("(x < 1) + 1 > 0", "filter:1:1: expected a number, found a condition"),
+        ("0 < x < 1", "filter:1:7: comparisons cannot be chained"),
+        ("x = 1", "filter:1:3: unexpected `=`"),
+        ("x < 1 && y < 1", "filter:1:7: unexpected `&&`"),
+        ("x <> 1", "filter:1:3: unexpected `<>`"),
+        ("x < 1 y", "filter:1:7: expected an operator, `and` or `or`"),
+        ("(x < 1", "filter:1:7: expected `)`"),
+        ("max(x) < 1", "filter:1:6: expected `,`: `max` takes 2 numbers"),
+        ("sin(x) < 1", "filter:1:1: no function named `sin`"),
+        ("x < 1e999", "filter:1:5: `1e999` is not a number"),
+        ("x < 1.2.3", "filter:1:5: `1.2.3` is not a number"),
+        ("`x < 1", "filter:1:1: this column has no closing `"),
+        ("column(-1) < 1", "filter:1:8: expected the number of a column, from 0"),
+        ("x < 1 and", "filter:1:10: expected a number, a column or `(`"),
+        ("\u{e9} < 1 \u{20ac}", "filter:1:8: unexpected `\u{20ac}`"),
+    ];
+    for (text, wanted) in cases {
+        assert_eq!(text.parse::<Expression>().unwrap_err().to_string(), wanted, "{text}");
+    }
+    let deep = format!("{}x < 1{}", "(".repeat(200), ")".repeat(200));
+    assert!(deep.parse::<Expression>().unwrap_err().to_string().contains("nested more than 100 levels deep"));
+    assert!("not ".repeat(200).parse::<Expression>().is_err() && "-".repeat(200).parse::<Expression>().is_err());
+    let long = format!("x < {}", "1".repeat(1 << 17));
+    assert!(long.parse::<Expression>().unwrap_err().to_string().contains("more than the limit"));
+}
+
+#[test]
+fn unknown_columns_are_named_with_those_there_are() {
+    let mut table = points(3);
+    let error = |table: &Table, text: &str| {
+        let mut tables = [table.clone()];
+        let error = keep_tables(&mut tables, 0, &filter(text), &run(1)).unwrap_err();
+        (error.to_string(), error.diagnostic().hint.clone().unwrap_or_default())
+    };
+    let (message, hint) = error(&table, "x < 1 and opacty > 0");
+    assert_eq!(message, "filter:1:11: no column named `opacty`");
+    assert_eq!(hint, "the columns are x, y, z, scan angle, time");
+    assert_eq!(error(&table, "column(5) > 0").0, "filter:1:1: no column named `5`");
+    table.columns.iter_mut().for_each(|column| column.name.clear());
+    assert!(error(&table, "x < 1").1.contains("`column(0)`"));
+    table.columns[0].offsets = Some(vec![0, 1, 2, 3].into());
+    assert!(error(&table, "column(0) < 1").0.contains("contains lists"));
+}
+
+#[test]
+fn parts_choose_what_the_whole_chooses() {
+    let table = points(3000);
+    let bounds = Bounds { min: [-5.0, -9.0, -400.0], max: [5.0, 9.0, 400.0] };
+    let base = filter("x > -4").with_bounds(Some(bounds));
+    for options in [
+        base.clone(),
+        base.clone().with_every(7),
+        base.clone().with_sample(Some(100)),
+        base.clone().with_every(2).with_sample(Some(33)),
+        RowOptions::default().with_sample(Some(10_000)),
+        RowOptions::default().with_sample(Some(0)),
+    ] {
+        let whole = rows(&table, &options, 1);
+        for step in [1, 63, 64, 65, 1000] {
+            let run = run(2);
+            let mut chooser = Chooser::new(&options, &run).unwrap();
+            for start in (0..3000).step_by(step) {
+                let part = cut(&table, start..3000.min(start + step)).unwrap();
+                chooser.add(&Fields::of_table(&part)).unwrap();
+            }
+            assert_eq!(chooser.finish().unwrap().among(0, 3000).collect::<Vec<_>>(), whole, "{options:?} {step}");
+        }
+    }
+    let passing = rows(&table, &base, 1);
+    let inside = |row: &usize| {
+        let [x, y, z, ..] = point(&table, *row);
+        x > -4.0 && (-5.0..=5.0).contains(&x) && (-9.0..=9.0).contains(&y) && (-400.0..=400.0).contains(&z)
+    };
+    assert_eq!(passing, (0..3000).filter(inside).collect::<Vec<_>>());
+    assert_eq!(rows(&table, &base.clone().with_every(7), 1), passing.iter().copied().step_by(7).collect::<Vec<_>>());
+    let sample = rows(&table, &base.clone().with_sample(Some(100)), 1);
+    assert_eq!(sample.len(), 100);
+    assert!(sample.iter().all(|row| passing.contains(row)));
+    // Not only from the beginning.
+    assert!(sample[..50].iter().any(|row| *row > 500) && sample.iter().any(|row| *row > 2500));
+    assert_eq!(rows(&table, &RowOptions::default().with_sample(Some(10_000)), 1).len(), 3000);
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let run = run(1);
+    for options in [
+        RowOptions::default().with_every(0),
+        RowOptions::default().with_bounds(Some(Bounds { min: [0.0; 3], max: [1.0, -1.0, 1.0] })),
+        RowOptions::default().with_bounds(Some(Bounds { min: [f32::NAN; 3], max: [1.0; 3] })),
+    ] {
+        assert!(Chooser::new(&options, &run).is_err(), "{options:?}");
+    }
+}
+
+/// A table of faces over `vertices` vertices.
+fn faces(vertices: usize, count: usize) -> Table {
+    let (mut offsets, mut corners) = (vec![0], Vec::new());
+    for face in 0..count {
+        corners.extend((0..3 + face % 3).map(|corner| ((face * 7 + corner * 3) % vertices) as i32));
+        offsets.push(corners.len() as u32);
+    }
+    let lists =
+        Column { name: "vertex_index".into(), values: Values::I32(corners.into()), offsets: Some(offsets.into()) };
+    let columns = vec![lists, column("mark", Values::U32((0..count as u32).collect()))];
+    Table { name: "face".into(), row_count: count, columns }
+}
+
+#[test]
+fn faces_and_edges_go_with_their_vertices() {
+    let vertices = points(200);
+    let ends = |step: u32| Values::U32((0..150).map(|row| row * step % 200).collect());
+    let edges = Table {
+        name: "edge".into(),
+        row_count: 150,
+        columns: vec![column("vertex1", ends(1)), column("vertex2", ends(3))],
+    };
+    let other =
+        Table { name: "camera".into(), row_count: 2, columns: vec![column("x", Values::F32(vec![1.0, 2.0].into()))] };
+    let before = [faces(200, 300), vertices.clone(), edges, other];
+    let mut tables = before.clone();
+    let options = filter("z % 4 != 0");
+    assert_eq!(target(&tables, None).unwrap(), 1);
+    keep_tables(&mut tables, 1, &options, &run(2)).unwrap();
+    let kept = rows(&vertices, &options, 1);
+    assert_eq!(tables[1].row_count, kept.len());
+    for (new, &old) in kept.iter().enumerate() {
+        let [a, b] = [point(&tables[1], new), point(&vertices, old)];
+        assert!(a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+    let lists = |table: &Table| -> Vec<Vec<usize>> {
+        let Values::I32(corners) = &table.columns[0].values else { unreachable!() };
+        let offsets = table.columns[0].offsets.as_ref().unwrap();
+        offsets
+            .windows(2)
+            .map(|it| corners[it[0] as usize..it[1] as usize].iter().map(|&i| i as usize).collect())
+            .collect()
+    };
+    let wanted: Vec<Vec<usize>> =
+        lists(&before[0]).into_iter().filter(|face| face.iter().all(|corner| kept.contains(corner))).collect();
+    let found: Vec<Vec<usize>> =
+        lists(&tables[0]).iter().map(|face| face.iter().map(|&corner| kept[corner]).collect()).collect();
+    assert!(!found.is_empty() && found.len() < 300);
+    assert_eq!(found, wanted);
+    assert_eq!(tables[0].columns[1].values.len(), wanted.len());
+    let pairs = |table: &Table| -> Vec<[usize; 2]> {
+        let [Values::U32(a), Values::U32(b)] = [&table.columns[0].values, &table.columns[1].values] else {
+            unreachable!()
+        };
+        a.iter().zip(b).map(|(&a, &b)| [a as usize, b as usize]).collect()
+    };
+    let found: Vec<_> = pairs(&tables[2]).iter().map(|ends| ends.map(|end| kept[end])).collect();
+    let wanted: Vec<_> =
+        pairs(&before[2]).into_iter().filter(|ends| ends.iter().all(|end| kept.contains(end))).collect();
+    assert!(!found.is_empty() && found.len() < 150);
+    assert_eq!(found, wanted);
+    assert_eq!(tables[3], before[3]);
+}
+
+#[test]
+fn faces_of_vertices_that_do_not_exist_are_an_error() {
+    let mut tables = [points(10), faces(11, 30)];
+    let error = keep_tables(&mut tables, 0, &filter("z < 0"), &run(1)).unwrap_err();
+    assert_eq!(error.to_string(), "a row of `face` refers to vertex 10, but there are only 10");
+    let strips = Table { name: "tristrips".into(), ..faces(10, 3) };
+    let error = keep_tables(&mut [points(10), strips], 0, &filter("z < 0"), &run(1)).unwrap_err();
+    assert!(error.to_string().contains("triangle strips"), "{error}");
+}
+
+#[test]
+fn tables_are_moved_in_their_own_types() {
+    let matrix = [[0.0, -2.0, 0.0, 10.0], [2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.5], [0.0, 0.0, 0.0, 1.0]];
+    let mut table = points(2000);
+    table.columns.extend(["nx", "ny", "nz"].map(|name| column(name, Values::F32(vec![0.5; 2000].into()))));
+    let before = table.clone();
+    let options = RowOptions::default().with_transform(Some(matrix));
+    keep_tables(std::slice::from_mut(&mut table), 0, &options, &run(1)).unwrap();
+    let Values::F64(z) = &table.columns[2].values else { panic!("integers become floats") };
+    for row in (0..2000).filter(|row| row % 97 != 96) {
+        let [x, y, old_z, ..] = point(&before, row);
+        let [new_x, ..] = point(&Table { columns: vec![table.columns[0].clone(); 5], ..table.clone() }, row);
+        assert_eq!((new_x, z[row]), (f64::from((-2.0 * y + 10.0) as f32), 2.0 * old_z + 0.5), "{x}");
+    }
+    let Values::F32(nx) = &table.columns[5].values else { unreachable!() };
+    assert!((nx[0] + 3f32.sqrt().recip()).abs() < 1e-6);
+    let mut splats = points(3);
+    splats.columns.push(column("rot_0", Values::F32(vec![1.0; 3].into())));
+    let error = keep_tables(std::slice::from_mut(&mut splats), 0, &options, &run(1)).unwrap_err();
+    assert!(error.to_string().contains("splats can be moved"), "{error}");
+    let mut shift = [[1.0, 0.0, 0.0, 10.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    let only_shift = RowOptions::default().with_transform(Some(shift));
+    keep_tables(std::slice::from_mut(&mut splats), 0, &only_shift, &run(1)).unwrap();
+    shift[3][3] = 2.0;
+    let wrong = RowOptions::default().with_transform(Some(shift));
+    assert!(keep_tables(std::slice::from_mut(&mut splats), 0, &wrong, &run(1)).is_err());
+}
+
+/// A mesh with everything that refers to vertices, faces, corners or counts; values say which item they belong to.
+fn everything(rows: usize, faces: usize, domain: Domain) -> Mesh {
+    let (mut offsets, mut corners) = (vec![0_u32], Vec::new());
+    for face in 0..faces {
+        corners.extend((0..3 + face % 2).map(|corner| ((face + corner * 2) % rows) as u32));
+        offsets.push(corners.len() as u32);
+    }
+    let count = match domain {
+        Domain::Indexed => 17,
+        Domain::Corner => corners.len(),
+        Domain::Vertex => rows,
+        Domain::Face => faces,
+    };
+    let indexed: Vec<u32> = match domain {
+        Domain::Indexed => {
+            (0..corners.len() as u32).map(|corner| if corner % 5 == 0 { NONE } else { corner % 17 }).collect()
+        }
+        _ => Vec::new(),
+    };
+    let at = |faces: usize| Counts { faces: faces as u32, positions: rows as u32 / 2, ..Counts::default() };
+    Mesh {
+        positions: (0..rows).map(|row| [row as f32, 0.0, 1.0]).collect(),
+        colors: (0..rows).map(|row| [row as f32; 4]).collect(),
+        uvs: (0..count).map(|at| [at as f32, 0.0]).collect(),
+        uv_domain: domain,
+        faces: Elements {
+            offsets: offsets.into(),
+            corner_positions: corners.into(),
+            corner_uvs: indexed.into(),
+            ..Elements::default()
+        },
+        lines: Elements {
+            offsets: vec![0, 2, 5].into(),
+            corner_positions: vec![0, 1, 2, 4, 6].into(),
+            ..Elements::default()
+        },
+        points: (0..rows as u32).step_by(3).collect(),
+        material_runs: (0..faces).step_by(5).map(|face| Run { at: at(face), value: face as u32 }).collect(),
+        face_materials: (0..faces as i32).collect(),
+        sharp_edges: vec![[0, 1], [2, 4]].into(),
+        vertex_columns: vec![column("row", Values::U32((0..rows as u32).collect()))],
+        face_columns: vec![column("face", Values::U32((0..faces as u32).collect()))],
+        ..Mesh::default()
+    }
+}
+
+fn numbers(values: &Values) -> &[u32] {
+    match values {
+        Values::U32(values) => values,
+        _ => unreachable!(),
+    }
+}
+
+#[test]
+fn what_is_left_of_a_mesh_is_what_it_was() {
+    for domain in [Domain::Indexed, Domain::Corner, Domain::Vertex, Domain::Face] {
+        let [first, second] = [everything(40, 60, domain), everything(25, 30, domain)];
+        let objects = [(0, &first), (1, &second)]
+            .map(|(mesh, it)| Object { mesh, end: it.counts(), ..Object::default() })
+            .to_vec();
+        let before = Scene { meshes: vec![first, second], objects, ..Scene::default() };
+        let mut scene = before.clone();
+        let options = filter("row % 4 != 3");
+        mesh::keep_scene(&mut scene, None, &options, &run(2)).unwrap();
+        for ((old, new), object) in before.meshes.iter().zip(&scene.meshes).zip(&scene.objects) {
+            let rows = numbers(&new.vertex_columns[0].values);
+            assert_eq!(rows, (0..old.positions.len() as u32).filter(|row| row % 4 != 3).collect::<Vec<_>>());
+            assert!(rows.iter().zip(&new.positions).all(|(&row, position)| position[0] == row as f32));
+            assert!(rows.iter().zip(&new.colors).all(|(&row, color)| color[0] == row as f32));
+            let faces = numbers(&new.face_columns[0].values);
+            assert!(!faces.is_empty() && faces.len() < old.faces.len() && faces.len() == new.faces.len());
+            for (at, &face) in faces.iter().enumerate() {
+                let (corners, old_corners) = (new.faces.corners(at), old.faces.corners(face as usize));
+                let positions = new.faces.corner_positions[corners.clone()].iter().map(|&at| rows[at as usize]);
+                let wanted = &old.faces.corner_positions[old_corners.clone()];
+                assert_eq!(positions.collect::<Vec<_>>(), wanted);
+                assert_eq!(new.face_materials[at], face as i32);
+                assert_eq!(Run::at_face(&new.material_runs, at), Run::at_face(&old.material_runs, face as usize));
+                for (corner, old_corner) in corners.zip(old_corners) {
+                    let uv = |mesh: &Mesh, face: usize, corner: usize| match domain {
+                        Domain::Indexed => mesh.faces.corner_uvs[corner] as f32,
+                        Domain::Corner => mesh.uvs[corner][0],
+                        Domain::Vertex => mesh.uvs[mesh.faces.corner_positions[corner] as usize][0],
+                        Domain::Face => mesh.uvs[face][0],
+                    };
+                    assert_eq!(uv(new, at, corner), uv(old, face as usize, old_corner), "{domain:?}");
+                }
+            }
+            assert_eq!(object.end, new.counts(), "{domain:?}");
+            assert_eq!(new.lines.len(), 2);
+            assert_eq!(new.sharp_edges, [[0, 1], [2, 3]]);
+            let points: Vec<u32> = new.points.iter().map(|&at| rows[at as usize]).collect();
+            assert!(points.iter().all(|row| row % 3 == 0 && row % 4 != 3) && points.len() > 4);
+        }
+    }
+}
+
+#[test]
+fn filters_see_positions_where_objects_are() {
+    let matrix = [[1.0, 0.0, 0.0, 100.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    let mesh = everything(20, 0, Domain::Vertex);
+    let object = Object { end: mesh.counts(), transform: Some(matrix), ..Object::default() };
+    let mut scene = Scene { meshes: vec![mesh], objects: vec![object.clone()], ..Scene::default() };
+    let mut other = scene.clone();
+    mesh::keep_scene(
+        &mut scene,
+        None,
+        &filter("x >= 105").with_transform(Some(matrix.map(|row| row.map(f64::from)))),
+        &run(1),
+    )
+    .unwrap();
+    assert_eq!(numbers(&scene.meshes[0].vertex_columns[0].values), (5..20).collect::<Vec<_>>());
+    assert_eq!(scene.objects[0].transform.unwrap()[0][3], 200.0);
+    other.objects.push(Object { transform: None, ..object });
+    let error = mesh::keep_scene(&mut other, None, &filter("x >= 105"), &run(1)).unwrap_err();
+    assert!(error.to_string().contains("their transforms are not the same"), "{error}");
+    mesh::keep_scene(&mut other, None, &filter("row >= 5"), &run(1)).unwrap();
+}

@@ -1,0 +1,233 @@
+//! Tables as streams of Apache Arrow, and back: the C stream interface, in capsules of the Arrow PyCapsule interface
+//! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
+//!
+//! Columns of polyhaul have no missing values. On the way out numbers are moved, not copied.
+
+use crate::scan::Batches;
+use crate::tables::{TableOut, tables_to_python};
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array as _, ArrayRef, ListArray, PrimitiveArray, RecordBatch, RecordBatchReader};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use polyhaul::model::{Column, Scalar, Table, Values};
+use polyhaul::Error;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::ffi::CStr;
+use std::sync::Arc;
+
+/// What the interface calls a stream.
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// A stream of `first` and the batches after it.
+pub(crate) fn capsule<'py>(py: Python<'py>, first: Table, batches: Batches) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = Arc::new(schema(&first));
+    let rows = Rows { schema, first: Some(first), batches };
+    let stream = FFI_ArrowArrayStream::new(Box::new(rows));
+    // The stream's own release frees it when the capsule goes and nobody has taken it.
+    PyCapsule::new_with_value(py, stream, STREAM)
+}
+
+/// Batches as Arrow has them.
+struct Rows {
+    schema: SchemaRef,
+    first: Option<Table>,
+    batches: Batches,
+}
+
+impl Iterator for Rows {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let table = self.first.take().map(Ok).or_else(|| self.batches.wait())?;
+        Some(table.map_err(external).and_then(|table| batch(table, &self.schema)))
+    }
+}
+
+impl RecordBatchReader for Rows {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
+
+fn external(error: Error) -> ArrowError {
+    ArrowError::ExternalError(Box::new(error))
+}
+
+/// The columns of a table; those without a name are `f0`, `f1` and so on.
+fn schema(table: &Table) -> Schema {
+    let field = |(number, column): (usize, &Column)| {
+        let name = if column.name.is_empty() { format!("f{number}") } else { column.name.clone() };
+        let kind = data_type(column.values.scalar());
+        let kind = if column.offsets.is_some() { DataType::List(item(kind)) } else { kind };
+        Field::new(name, kind, false)
+    };
+    Schema::new(table.columns.iter().enumerate().map(field).collect::<Vec<_>>())
+}
+
+/// The items of lists.
+fn item(kind: DataType) -> Arc<Field> {
+    Arc::new(Field::new("item", kind, false))
+}
+
+fn data_type(scalar: Scalar) -> DataType {
+    match scalar {
+        Scalar::I8 => DataType::Int8,
+        Scalar::U8 => DataType::UInt8,
+        Scalar::I16 => DataType::Int16,
+        Scalar::U16 => DataType::UInt16,
+        Scalar::I32 => DataType::Int32,
+        Scalar::U32 => DataType::UInt32,
+        Scalar::I64 => DataType::Int64,
+        Scalar::U64 => DataType::UInt64,
+        Scalar::F32 => DataType::Float32,
+        Scalar::F64 => DataType::Float64,
+    }
+}
+
+fn batch(table: Table, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let columns = table.columns.into_iter().map(array).collect::<Result<Vec<_>, _>>()?;
+    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(table.row_count));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options)
+}
+
+fn array(column: Column) -> Result<ArrayRef, ArrowError> {
+    let kind = data_type(column.values.scalar());
+    let values = match column.values {
+        Values::I8(values) => primitive::<Int8Type>(values),
+        Values::U8(values) => primitive::<UInt8Type>(values),
+        Values::I16(values) => primitive::<Int16Type>(values),
+        Values::U16(values) => primitive::<UInt16Type>(values),
+        Values::I32(values) => primitive::<Int32Type>(values),
+        Values::U32(values) => primitive::<UInt32Type>(values),
+        Values::I64(values) => primitive::<Int64Type>(values),
+        Values::U64(values) => primitive::<UInt64Type>(values),
+        Values::F32(values) => primitive::<Float32Type>(values),
+        Values::F64(values) => primitive::<Float64Type>(values),
+    }?;
+    let Some(offsets) = column.offsets else { return Ok(values) };
+    let too_long = |_| ArrowError::OffsetOverflowError(usize::MAX);
+    let offsets =
+        offsets.iter().map(|&offset| i32::try_from(offset).map_err(too_long)).collect::<Result<Vec<_>, _>>()?;
+    let list = ListArray::try_new(item(kind), OffsetBuffer::new(ScalarBuffer::from(offsets)), values, None)?;
+    Ok(Arc::new(list))
+}
+
+fn primitive<T: ArrowPrimitiveType>(values: polyhaul::model::Array<T::Native>) -> Result<ArrayRef, ArrowError> {
+    let values = values.into_vec().map_err(|_| external(Error::memory("a batch")))?;
+    Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None)))
+}
+
+/// The table of an object that exports a stream: a frame of polars, pandas or pyarrow, a result of DuckDB.
+#[pyfunction]
+pub(crate) fn table_from_arrow(py: Python<'_>, capsule: &Bound<'_, PyCapsule>) -> PyResult<TableOut> {
+    let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
+    // SAFETY: a capsule of this name holds such a stream, which the producer gives to whoever takes it first; what is
+    // left behind is an empty one. The capsule lives as long as this call.
+    let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
+    let mut reader = reader.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let schema = reader.schema();
+    let mut columns = schema.fields().iter().map(|field| Growing::new(field)).collect::<PyResult<Vec<_>>>()?;
+    let mut row_count = 0;
+    // Producers may be Python: this thread keeps its right to run it.
+    for batch in &mut reader {
+        py.check_signals()?;
+        let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        row_count += batch.num_rows();
+        for (column, array) in columns.iter_mut().zip(batch.columns()) {
+            column.extend(array)?;
+        }
+    }
+    let columns = columns.into_iter().map(|growing| growing.column).collect();
+    let mut tables = tables_to_python(vec![Table { name: String::new(), row_count, columns }])?;
+    tables.pop().ok_or_else(|| PyValueError::new_err("there is no table"))
+}
+
+/// A column of which there will be more.
+struct Growing {
+    column: Column,
+}
+
+impl Growing {
+    fn new(field: &Field) -> PyResult<Growing> {
+        let (kind, is_list) = match field.data_type() {
+            DataType::List(item) => (item.data_type(), true),
+            kind => (kind, false),
+        };
+        let scalar = scalar(kind).ok_or_else(|| {
+            let message = format!(
+                "the column {:?} is of type {}; expected numbers: cast it first",
+                field.name(),
+                field.data_type()
+            );
+            PyTypeError::new_err(message)
+        })?;
+        let offsets = is_list.then(|| vec![0].into());
+        Ok(Growing { column: Column { name: field.name().clone(), values: Values::empty(scalar), offsets } })
+    }
+
+    fn extend(&mut self, array: &ArrayRef) -> PyResult<()> {
+        if array.null_count() > 0 {
+            return Err(PyValueError::new_err(format!(
+                "the column {:?} has missing values: fill them first",
+                self.column.name
+            )));
+        }
+        let memory = |_| PyValueError::new_err("out of memory");
+        let Some(offsets) = &mut self.column.offsets else { return append(&mut self.column.values, array) };
+        let list = array.as_list::<i32>();
+        let (first, before) = (list.value_offsets()[0], self.column.values.len() as i64);
+        let all = offsets.to_mut().map_err(memory)?;
+        for &offset in &list.value_offsets()[1..] {
+            let offset = u32::try_from(before + i64::from(offset - first));
+            all.push(offset.map_err(|_| PyValueError::new_err("lists of more than 4,294,967,295 values"))?);
+        }
+        let last = list.value_offsets()[list.len()];
+        append(&mut self.column.values, &list.values().slice(first as usize, (last - first) as usize))
+    }
+}
+
+fn scalar(kind: &DataType) -> Option<Scalar> {
+    Some(match kind {
+        DataType::Int8 => Scalar::I8,
+        DataType::UInt8 => Scalar::U8,
+        DataType::Int16 => Scalar::I16,
+        DataType::UInt16 => Scalar::U16,
+        DataType::Int32 => Scalar::I32,
+        DataType::UInt32 => Scalar::U32,
+        DataType::Int64 => Scalar::I64,
+        DataType::UInt64 => Scalar::U64,
+        DataType::Float32 => Scalar::F32,
+        DataType::Float64 => Scalar::F64,
+        _ => return None,
+    })
+}
+
+fn append(values: &mut Values, array: &ArrayRef) -> PyResult<()> {
+    fn add<T: ArrowPrimitiveType>(values: &mut polyhaul::model::Array<T::Native>, array: &ArrayRef) -> PyResult<()> {
+        let memory = |_| PyValueError::new_err("out of memory");
+        let all = values.to_mut().map_err(memory)?;
+        let new = array.as_primitive::<T>().values();
+        all.try_reserve(new.len()).map_err(memory)?;
+        all.extend_from_slice(new);
+        Ok(())
+    }
+    match values {
+        Values::I8(values) => add::<Int8Type>(values, array),
+        Values::U8(values) => add::<UInt8Type>(values, array),
+        Values::I16(values) => add::<Int16Type>(values, array),
+        Values::U16(values) => add::<UInt16Type>(values, array),
+        Values::I32(values) => add::<Int32Type>(values, array),
+        Values::U32(values) => add::<UInt32Type>(values, array),
+        Values::I64(values) => add::<Int64Type>(values, array),
+        Values::U64(values) => add::<UInt64Type>(values, array),
+        Values::F32(values) => add::<Float32Type>(values, array),
+        Values::F64(values) => add::<Float64Type>(values, array),
+    }
+}
