@@ -127,7 +127,7 @@ def matrix(given: npt.ArrayLike) -> list[list[float]]:
         raise ValueError(f"matrix has shape {array.shape}; expected (4, 4), (3, 4) or (3, 3)")
     whole = np.eye(4)
     whole[: array.shape[0], : array.shape[1]] = array
-    return cast(list[list[float]], whole.tolist())
+    return whole.tolist()
 
 
 def box(given: npt.ArrayLike) -> list[list[float]]:

@@ -21,7 +21,7 @@ from polyhaul._table import Table, table_from_plain
 BATCH_BYTES = 16 << 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scan:
     """Rows of a file, or vertices of a mesh, that are to be read: a plan, which :func:`polyhaul.scan` begins.
 
@@ -212,7 +212,7 @@ def scan(
         "format": format, "threads": threads, "limits": limits, "allow_outside": allow_outside, "on_error": on_error,
         "strict": strict, "weld": weld,
     }
-    rows = {
+    rows: dict[str, Any] = {
         "filters": [], "bounds": None, "every": 1, "sample": None, "transform": None,
         "element": None if element is None else str(element),
     }

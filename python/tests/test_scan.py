@@ -40,7 +40,6 @@ def joined(batches: list[dict[str, Any]], name: str) -> Any:
 @pytest.mark.parametrize("name", ["points.ply", "points.csv", "points.npy", "points.ply.gz"])
 def test_batches_are_the_rows_that_numpy_chooses(tmp_path: Path, name: str) -> None:
     path, table = points(tmp_path, name)
-    names = polyhaul.read_table(path).names
     wanted = np.asarray((table["opacity"] > 0.5) & (table["label"] != 3) & (np.abs(table["z"]) < 1))
     terms = ["opacity > 0.5 and label != 3", "abs(z) < 1"]
     if name.endswith(".npy"):
@@ -50,10 +49,11 @@ def test_batches_are_the_rows_that_numpy_chooses(tmp_path: Path, name: str) -> N
         scan = scan.filter(term)
     batches = list(scan.batches("64KiB"))
     assert len(batches) > 3
-    for column, at in zip(batches[0], names, strict=True):
-        assert np.array_equal(joined(batches, column), table[list(table.names)[names.index(at)] if at else "x"][wanted]) or not at
+    # Text has the digits of a float32, and is read as float64.
+    for column, wanted_column in zip(batches[0], table.columns, strict=True):
+        assert np.array_equal(joined(batches, column).astype(wanted_column.dtype), wanted_column[wanted])
     assert sum(len(batch[next(iter(batch))]) for batch in batches) == wanted.sum()
-    assert np.array_equal(scan.read().columns[3], table["opacity"][wanted])
+    assert np.array_equal(scan.read().columns[3].astype(np.float32), table["opacity"][wanted])
 
 
 def test_boxes_samples_and_columns(tmp_path: Path) -> None:
@@ -89,7 +89,8 @@ def test_sinks_write_what_is_read(tmp_path: Path) -> None:
         report = scan.sink(tmp_path / name)
         assert report.bytes_out == (tmp_path / name).stat().st_size
         found = polyhaul.read_table(tmp_path / name)
-        assert all(np.array_equal(a, b) for a, b in zip(found.columns, wanted.columns, strict=True)), name
+        for there, here in zip(found.columns, wanted.columns, strict=True):
+            assert np.array_equal(there.astype(here.dtype), here), name
     scan.sink(tmp_path / "limited.ply", memory_limit="64MiB")
     assert (tmp_path / "limited.ply").read_bytes() == (tmp_path / "a.ply").read_bytes()
 
@@ -121,7 +122,7 @@ def test_faces_go_with_their_vertices(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_filters_are_refused_at_once(text: str, wrong: str) -> None:
-    with pytest.raises(polyhaul.UsageError, match="") as raised:
+    with pytest.raises(polyhaul.UsageError) as raised:
         polyhaul.scan(b"").filter(text)
     assert wrong in str(raised.value)
 
@@ -175,7 +176,7 @@ def test_arrow_there_and_back(tmp_path: Path) -> None:
         assert back[name].dtype == table[name].dtype
     report = polyhaul.write_table(scan, tmp_path / "four.csv")
     assert report.bytes_out > 0
-    assert np.array_equal(polyhaul.read_table(tmp_path / "four.csv")["x"], back["x"])
+    assert np.array_equal(polyhaul.read_table(tmp_path / "four.csv")["x"].astype(np.float32), back["x"])
 
 
 def test_lists_are_lists_of_arrow(tmp_path: Path) -> None:
@@ -189,12 +190,16 @@ def test_lists_are_lists_of_arrow(tmp_path: Path) -> None:
 
 def test_polars_and_pyarrow_read_and_are_read(tmp_path: Path) -> None:
     path, table = points(tmp_path)
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow, compute = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.compute")
+    polars = pytest.importorskip("polars")
     scan = polyhaul.scan(path).filter("opacity > 1")
     frame = pyarrow.table(scan)
     assert np.array_equal(frame["x"].to_numpy(), table["x"][table["opacity"] > 1])
-    again = polyhaul.Table(frame.filter(pyarrow.compute.field("label") == 2))
+    again = polyhaul.Table(frame.filter(compute.field("label") == 2))
     assert np.array_equal(again["y"], table["y"][(table["opacity"] > 1) & (table["label"] == 2)])
+    lazy = polars.DataFrame(scan).filter(polars.col("label") == 2).select("z", "label")
+    polyhaul.write_table(lazy, tmp_path / "two.npy")
+    assert np.array_equal(polyhaul.read_table(tmp_path / "two.npy").columns[0], again["z"])
     with pytest.raises(ValueError, match="missing values"):
         polyhaul.Table(pyarrow.table({"x": [1.0, None]}))
     with pytest.raises(TypeError, match="expected numbers"):

@@ -7,7 +7,7 @@ use crate::{root, term};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 /// The version, and the number in the name of the shared library (see `crates/capi/build.rs`).
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -68,15 +68,25 @@ fn parse(args: &[&str]) -> Option<Place> {
 
 /// Builds the library; returns its folder.
 fn built(debug: bool) -> io::Result<PathBuf> {
-    let mut command = root::cargo();
-    command.args(["build", "--package", "polyhaul-capi", "--lib", "--message-format", "json-render-diagnostics"]);
+    let mut command = if debug { unoptimized() } else { root::cargo() };
     if !debug {
-        command.args(["--profile", "dist"]);
+        command.args(["build", "--package", "polyhaul-capi", "--lib", "--profile", "dist"]);
     }
+    command.args(["--message-format", "json-render-diagnostics"]);
     let output = command.stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let folder = folder_of(&text, static_name()).filter(|_| output.status.success());
     folder.ok_or_else(|| io::Error::other("the library could not be built"))
+}
+
+/// Builds the command and the C library like a new project's dependencies: our own profiles optimize even tests. One
+/// build for both: `cargo test` would build all dependencies of the library once more, as it enables other features.
+pub(crate) fn unoptimized() -> Command {
+    let config = ["profile.dev.opt-level=0", "profile.dev.package.intel_tex_2.opt-level=0"];
+    let mut command = root::cargo();
+    command.args(["build", "--package", "polyhaul-cli", "--package", "polyhaul-capi"]);
+    command.args(["--target-dir", "target/unoptimized"]).args(config.iter().flat_map(|value| ["--config", value]));
+    command
 }
 
 /// The folder of the last file of that name in cargo's JSON messages.

@@ -3,7 +3,7 @@
 //! Steps run one after the other and continue after a failure, so that one run shows everything. A step whose tool is
 //! not installed is skipped with a note. The last line is the sum of all tests: `N passed, N failed, N skipped`.
 
-use crate::{api, deny, hosts, python, root, term, tidy};
+use crate::{api, capi, deny, hosts, python, root, term, tidy};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -174,12 +174,9 @@ fn features() -> Outcome {
     Outcome::of(tree.is_some_and(|tree| !tree.lines().any(is_of_images)))
 }
 
-/// The program links when it is built like a new project's dependencies: our own profiles optimize even tests.
+/// The program and the C library link when they are built without optimization.
 fn unoptimized() -> Outcome {
-    let config = ["profile.dev.opt-level=0", "profile.dev.package.intel_tex_2.opt-level=0"];
-    let mut command = root::cargo();
-    command.args(["build", "-p", "polyhaul-cli", "--target-dir", "target/unoptimized"]);
-    status(command.args(config.iter().flat_map(|value| ["--config", value])))
+    status(&mut capi::unoptimized())
 }
 
 /// Links that lead nowhere are errors. Libraries alone: the command's binary has the library's name, and so has the C
