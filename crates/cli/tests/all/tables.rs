@@ -183,7 +183,7 @@ fn rows_are_chosen_from_any_format() {
 fn wrong_choices_say_where_and_what_would_help() {
     let folder = Folder::new("tables-choices");
     let csv = folder.file("b.csv", "x,y\n0,0\n");
-    let said = |flags: &[&str], code: u8, words: &[&str]| {
+    let said = |flags: &[&str], code: i32, words: &[&str]| {
         let ran = run(&[&["convert", &csv, &folder.path("out.csv")], flags].concat()).expect(code);
         assert!(words.iter().all(|word| ran.stderr.contains(word)), "{words:?} {ran:?}");
     };

@@ -136,7 +136,7 @@ fn what_is_unusual_is_read_as_a_whole() {
     let (read, write) = (ReadOptions::default(), WriteOptions::default());
     // A list that is longer than the type that the first ones need can count.
     let mut tables = mesh(40_000, &[3]);
-    tables[1] = mesh(40_000, &[3; 39_999].into_iter().chain([300]).collect::<Vec<_>>()).remove(1);
+    tables[1] = mesh(40_000, &[vec![3; 39_999], vec![300]].concat()).remove(1);
     let longer = write_mesh(&folder, "longer.ply", &tables, PlyEncoding::LittleEndian);
     assert!(!same(&folder, &longer, "a.ply", &read, &write));
 
