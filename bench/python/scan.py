@@ -68,7 +68,7 @@ def main() -> None:
                 own = folder / f"peer.{kind}"
                 version = ["--spz-version", "3"] if kind == "spz" else []
                 jobs["splat-transform"] = [
-                    *shlex.split(given.peer), "-q", "-w", *version, source, "--filter-value", "opacity_raw,gt,1", own
+                    *shlex.split(given.peer), "-q", "-w", *version, source, "--filter-value", "opacity,gt,0.731058578630005", own
                 ]
             rounds(jobs, given.rounds)
             print(f"  {target.stat().st_size / 1e6:,.1f} MB")

@@ -11,6 +11,7 @@ use crate::options::ReadOptions;
 use crate::report::Report;
 use crate::table_job::no_tables;
 use crate::tables::select_columns;
+use polyhaul_mesh::options::ColumnName;
 use polyhaul_model::Table;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_pipeline::consumer::TableConsumer;
@@ -128,6 +129,10 @@ impl TableConsumer for Marker<'_> {
         let is_in_order = !(0..target).any(|number| chooser.is_after(number));
         self.chooser = Some(chooser);
         Ok(is_in_order)
+    }
+
+    fn wants(&self, number: usize, column: &str) -> bool {
+        self.chooser.as_ref().is_some_and(|chooser| chooser.wants(number, column))
     }
 
     fn take(&mut self, number: usize, part: Table) -> Result<()> {
@@ -267,6 +272,17 @@ impl TableConsumer for Batches<'_, '_> {
     fn begin(&mut self, tables: Vec<Table>, _: [Vec<String>; 2]) -> Result<bool> {
         self.open(&tables)?;
         Ok(true)
+    }
+
+    fn wants(&self, number: usize, column: &str) -> bool {
+        let ReadOptions { rows, table, .. } = self.options;
+        let is_selected = |wanted: &[ColumnName]| {
+            wanted
+                .iter()
+                .any(|wanted| matches!(wanted, ColumnName::Index(_)) || *wanted == ColumnName::Name(column.into()))
+        };
+        let is_output = rows.transform.is_some() || table.columns.as_deref().is_none_or(is_selected);
+        number == self.target && (is_output || table::wants(rows, column))
     }
 
     fn take(&mut self, number: usize, part: Table) -> Result<()> {

@@ -59,6 +59,12 @@ pub struct TableChoice<'o> {
     counts: Vec<u64>,
 }
 
+/// Whether rows are chosen by the values of a column. Columns that are numbered need all before them.
+pub fn wants(options: &RowOptions, column: &str) -> bool {
+    let is_position = options.bounds.is_some() && ["x", "y", "z"].contains(&column);
+    is_position || options.filter.as_ref().is_some_and(|filter| filter.wants(column))
+}
+
 /// The table that rows are chosen from: that of this name, the only one, or the vertices.
 ///
 /// # Errors
@@ -110,6 +116,11 @@ impl<'o> TableChooser<'o> {
     /// Whether a table has to come after the one that rows are chosen from.
     pub fn is_after(&self, number: usize) -> bool {
         self.indices.get(number).is_some_and(|columns| !columns.is_empty())
+    }
+
+    /// Whether the values of a column are looked at.
+    pub fn wants(&self, number: usize, column: &str) -> bool {
+        number == self.target && wants(self.options, column)
     }
 
     /// Looks at the next rows of a table.
@@ -245,17 +256,46 @@ pub fn keep_rows(table: &mut Table, set: &RowSet, first: u64, run: &RunOptions) 
     if set.is_all() {
         return Ok(());
     }
-    let rows = table.row_count;
-    let threads = run.worker_threads();
+    let (rows, threads) = (table.row_count, run.worker_threads());
+    let (lists, mut single): (Vec<_>, Vec<_>) = table.columns.iter_mut().partition(|column| column.offsets.is_some());
+    let (mut kept, mut to): (Vec<u32>, usize) = (Vec::new(), 0);
+    for start in (0..rows).step_by(TURN) {
+        let count = TURN.min(rows - start);
+        kept.clear();
+        kept.try_reserve(count).map_err(|_| Error::memory("the rows to keep"))?;
+        kept.extend(set.among(first + start as u64, count).map(|row| row as u32));
+        let columns = single.iter_mut();
+        try_for_each_item(
+            threads,
+            &run.cancel,
+            columns,
+            || (),
+            |(), column| {
+                with_values!(&mut column.values, values => gather(values.to_mut()?, &kept, start, to));
+                Ok(())
+            },
+        )?;
+        to += kept.len();
+    }
+    for column in single {
+        with_values!(&mut column.values, values => values.to_mut()?.truncate(to));
+    }
     try_for_each_item(
         threads,
         &run.cancel,
-        table.columns.iter_mut(),
+        lists.into_iter(),
         || (),
         |(), column| keep_column(column, set, first, rows),
     )?;
-    table.row_count = set.among(first, rows).count();
+    table.row_count = to;
     Ok(())
+}
+
+/// Moves the values of rows, counted from `start`, to where `to` is.
+fn gather<T: Copy>(values: &mut [T], rows: &[u32], start: usize, to: usize) {
+    for (at, &row) in (to..).zip(rows) {
+        values[at] = values[start + row as usize];
+    }
 }
 
 /// Keeps the rows of a set in a column.

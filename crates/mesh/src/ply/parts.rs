@@ -54,7 +54,8 @@ pub fn parts(
         while row < element.count {
             let part = Element { count: most.min(element.count - row), ..element.clone() };
             row += part.count;
-            consumer.take(number, read_part(&mut reader, &part, swap)?)?;
+            let part = read_part(&mut reader, &part, swap, |name| consumer.wants(number, name))?;
+            consumer.take(number, part)?;
         }
     }
     reader.finish()?;
@@ -64,8 +65,13 @@ pub fn parts(
 }
 
 /// The next rows, as many as `part` counts.
-fn read_part(reader: &mut PlyReader<'_, '_>, part: &Element, swap: bool) -> Result<Table> {
-    let (sink, homes) = sink(part, swap)?;
+fn read_part(
+    reader: &mut PlyReader<'_, '_>,
+    part: &Element,
+    swap: bool,
+    wants: impl Fn(&str) -> bool,
+) -> Result<Table> {
+    let (sink, homes) = sink(part, swap, wants)?;
     let outcome = reader.element(PlyRowsTarget { element: part, sink: &sink, pieces: None })?;
     // SAFETY: `element` returned no error, so that all rows were published to the sink, and `outcome` has their counts.
     unsafe { table(part, sink, &homes, &outcome) }

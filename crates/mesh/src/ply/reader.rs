@@ -105,7 +105,7 @@ impl Begun<'_, '_> {
         let begun = self;
         let (mut sinks, mut homes) = (Vec::new(), Vec::new());
         for element in &begun.header.elements {
-            let (sink, home) = sink(element, begun.swap())?;
+            let (sink, home) = sink(element, begun.swap(), |_| true)?;
             try_push(&mut sinks, sink, "elements")?;
             try_push(&mut homes, home, "elements")?;
         }

@@ -97,11 +97,16 @@ impl<'a> PlyBuilder<'a> {
     }
 }
 
-/// The sink that keeps all columns of an element.
-pub(super) fn sink(element: &Element, swap: bool) -> Result<(PlySink, Vec<PlyTablesHome>)> {
+/// The sink that keeps the wanted columns of an element, and all lists.
+pub(super) fn sink(
+    element: &Element,
+    swap: bool,
+    wants: impl Fn(&str) -> bool,
+) -> Result<(PlySink, Vec<PlyTablesHome>)> {
     let mut builder = PlyBuilder::new(element, swap)?;
     for property in &element.properties {
-        builder.keep(property)?;
+        let is_kept = property.count.is_some() || wants(&property.name);
+        if is_kept { builder.keep(property)? } else { builder.skip(property)? }
     }
     Ok((builder.sink, builder.homes))
 }
