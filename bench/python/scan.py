@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from commands import rounds
+from commands import apart, rounds
 from splats import THREADS, write_ply
 
 FILTER = "opacity > 1 and is_finite(x)"
@@ -53,7 +53,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
         source = folder / "a.ply"
-        write_ply(source, given.splats, 3)
+        apart(write_ply, source, given.splats, 3)
         print(f"PLY, {given.splats:,} splats, {source.stat().st_size / 1e6:,.0f} MB, {FILTER}")
         for kind in ("ply", "csv", "spz"):
             target = folder / f"ours.{kind}"

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from commands import rounds
+from commands import apart, rounds
 
 MORE = (0, 3, 8, 15)
 THREADS = sorted({1, 2, os.cpu_count() or 1})
@@ -34,7 +34,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
         ply, spz, packed, back = (folder / name for name in ("a.ply", "a.spz", "a.compressed.ply", "b.ply"))
-        write_ply(ply, given.splats, given.degree)
+        apart(write_ply, ply, given.splats, given.degree)
         print(f"PLY, {given.splats:,} splats, {ply.stat().st_size / 1e6:,.0f} MB")
         for source, target in ((ply, spz), (spz, back), (ply, packed), (packed, back)):
             print(f"{kind(source)} to {kind(target)}")

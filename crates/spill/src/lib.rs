@@ -29,6 +29,11 @@ pub fn relieve() {
     system::relieve();
 }
 
+/// Whether an array is on disk now, so that reading in random order is slow.
+pub fn has_arrays_on_disk() -> bool {
+    system::has_arrays_on_disk()
+}
+
 /// The system's allocator, except for large arrays while a [`Spill`] exists.
 ///
 /// ```

@@ -30,6 +30,7 @@ static FOLDER: AtomicI32 = AtomicI32::new(-1);
 static IS_DISK_FULL: AtomicBool = AtomicBool::new(false);
 static ARRAYS: Mutex<Arrays> = Mutex::new(Arrays::new());
 
+pub use arrays::any as has_arrays_on_disk;
 pub use warden::relieve;
 
 /// Whether there is a `Spill`.

@@ -3,10 +3,11 @@
 use super::order::by_place;
 use super::{CHUNK, LARGEST_HARMONIC, LARGEST_OTHER, PACKED, RANGES, TRIPLE};
 use crate::splats::{SplatsJob, SplatsTarget, note_changed, note_clamped, splats_to_write};
-use polyhaul_model::error::{Error, Result};
-use polyhaul_model::splats::{Splats, color_of, opacity_of, unit_quaternion};
+use polyhaul_model::Mesh;
+use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_model::splats::{SplatColumns, Splats, color_of, opacity_of, unit_quaternion};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_pipeline::arrays::zeroed;
+use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::write::{Pages, Writing};
@@ -42,7 +43,15 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     let message = format!("{moved} splats have another place in the order, which is now by position");
     note_changed(job.output, "changed-order", moved as u64, message, warnings);
     warnings.refuse_losses(job.strict)?;
-    let source = OrderedSplats { splats, order };
+    let moved = match &order {
+        // A page takes its values from everywhere; by columns they are near each other.
+        Some(order) if polyhaul_spill::has_arrays_on_disk() => Some(in_order(&splats, order, job.run)?),
+        _ => None,
+    };
+    let source = match moved.as_ref().and_then(Splats::from_mesh) {
+        Some(splats) => OrderedSplats { splats, order: None },
+        None => OrderedSplats { splats, order },
+    };
     let ranges = source.ranges(job.run)?;
     let head = header(&source.splats, ranges.len())?;
     let pages = PackedPages::new(&source, &ranges, job.run);
@@ -75,8 +84,48 @@ fn rest(splats: &Splats<'_>) -> usize {
     splats.harmonics.iter().map(|channel| channel.len().saturating_sub(1)).sum()
 }
 
-/// Splats between two looks at the memory of the process.
-const RELIEVED: usize = 16;
+/// Splats between two looks at the memory of the process: each may need a page of 64 KiB.
+const RELIEVED: usize = 1 << 10;
+
+/// A copy of splats in another order.
+fn in_order(splats: &Splats<'_>, order: &[u32], run: &RunOptions) -> Result<Mesh> {
+    let column = |values: &[f32]| picked(values, order, run);
+    let mut columns = SplatColumns {
+        positions: picked(splats.positions, order, run)?,
+        opacities: column(splats.opacities)?,
+        ..SplatColumns::default()
+    };
+    for (to, from) in columns.scales.iter_mut().zip(splats.scales) {
+        *to = column(from)?;
+    }
+    for (to, from) in columns.rotations.iter_mut().zip(splats.rotations) {
+        *to = column(from)?;
+    }
+    for (to, from) in columns.constants.iter_mut().zip(&splats.harmonics) {
+        *to = column(from[0])?;
+    }
+    for from in splats.harmonics.iter().flat_map(|channel| &channel[1..]) {
+        try_push(&mut columns.rest, column(from)?, "columns")?;
+    }
+    columns.into_mesh()
+}
+
+/// The values at these places.
+fn picked<T: Zero + Send + Sync>(values: &[T], order: &[u32], run: &RunOptions) -> Result<Vec<T>> {
+    let mut picked = zeroed(order.len(), "columns")?;
+    let pieces = picked.chunks_mut(RELIEVED).zip(order.chunks(RELIEVED));
+    try_for_each_item(
+        run.worker_threads(),
+        &run.cancel,
+        pieces,
+        || (),
+        |(), (picked, order)| {
+            picked.iter_mut().zip(order).for_each(|(to, &from)| *to = values[from as usize]);
+            Ok(())
+        },
+    )?;
+    Ok(picked)
+}
 
 /// Splats in the order of the file.
 struct OrderedSplats<'a> {
@@ -85,12 +134,8 @@ struct OrderedSplats<'a> {
 }
 
 impl OrderedSplats<'_> {
-    /// The number of the splat at a place of the file, for someone who then takes all its values: if they are on disk,
-    /// each comes with 64 KiB of its neighbors, and a chunk of splats in an order of its own with a gigabyte.
+    /// The number of the splat at a place of the file.
     fn number(&self, place: usize) -> usize {
-        if place.is_multiple_of(RELIEVED) {
-            polyhaul_spill::relieve();
-        }
         self.order.as_ref().map_or(place, |order| order[place] as usize)
     }
 
