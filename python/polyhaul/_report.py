@@ -101,7 +101,8 @@ class Report:
     codec: str | None
     #: Bytes written.
     bytes_out: int
-    #: How many referenced files were copied beside the output (``copy_assets``); their bytes are in ``bytes_out``, too.
+    #: How many files were copied beside the output: referenced ones (``copy_assets``), and images inside glTF files.
+    #: Their bytes are in ``bytes_out``, too.
     copied_files: int
     #: The bytes of those copies.
     copied_bytes: int

@@ -9,7 +9,7 @@ use crate::document::{Accessor, Document, component};
 use crate::fills::{Fill, FillJob};
 use crate::log::{Log, malformed, over_limit};
 use crate::meshopt::MeshoptView;
-use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::error::{Result, try_copy, try_push};
 use polyhaul_model::limits::Limits;
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
@@ -223,6 +223,16 @@ impl<'a, 'f> Values<'a, 'f> {
         }
         let buffer = self.open_range(index, view.buffer, view.byte_offset, view.byte_length)?;
         Ok((Home::Buffer(buffer), view.byte_offset))
+    }
+
+    /// The first bytes of a view that exists, at most so many.
+    pub(crate) fn head(&mut self, index: usize, most: usize) -> Result<Vec<u8>> {
+        let view = &self.document.buffer_views[index];
+        let buffer = self.open_range(index, view.buffer, view.byte_offset, view.byte_length)?;
+        let count = usize::try_from(view.byte_length).map_or(most, |len| len.min(most));
+        let mut scratch = Vec::new();
+        let found = self.buffers.opened.read(Home::Buffer(buffer), view.byte_offset, count, &mut scratch)?;
+        try_copy(found, "a part of a file")
     }
 
     /// Opens a buffer that has these bytes of a view.

@@ -6,7 +6,7 @@
 
 use crate::document::Buffer;
 use crate::log::{malformed, unsupported};
-use crate::uri::{Target, decode_data, target};
+use crate::uri::{Target, target};
 use polyhaul_model::error::{Diagnostic, Error, Result};
 use polyhaul_pipeline::bytes::Bytes;
 use std::collections::HashMap;
@@ -158,8 +158,8 @@ impl<'a, 'f> Buffers<'a, 'f> {
 
     fn of_uri(&mut self, uri: &str) -> Result<(Opened, u64, bool)> {
         let name = match target(uri)? {
-            Target::Data(data, is_base64) => {
-                let bytes = decode_data(data, is_base64)?;
+            Target::Data(data) => {
+                let bytes = data.decode()?;
                 let len = bytes.len() as u64;
                 return Ok((Opened::Whole(Arc::new(bytes)), len, true));
             }

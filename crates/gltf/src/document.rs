@@ -90,6 +90,12 @@ objects! {
         cameras: Vec<Skipped>,
         extensions: Extensions,
     }
+    /// The part of a document that says where images are.
+    ImageDocument {
+        buffer_views: Vec<BufferView>,
+        buffers: Vec<Buffer>,
+        images: Vec<GltfImage>,
+    }
     /// The version of the format, and who wrote the file.
     Asset {
         version: String,

@@ -7,6 +7,7 @@ use crate::log::{over_limit, unsupported};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
+use serde::de::DeserializeOwned;
 
 /// Objects of JSON per object of a scene: a node, its mesh, primitives, accessors and views. An object of JSON takes up
 /// to 600 bytes, so the parser needs a bound before it runs.
@@ -51,15 +52,20 @@ pub(crate) enum Whole {
 
 /// Parses the JSON of `file`.
 pub(crate) fn parse(text: &[u8], file: &str, whole: Whole, limits: &Limits) -> Result<Document> {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    check_size(text, limits)?;
-    let document: Document = serde_json::from_slice(text).map_err(|error| invalid(&error, file, whole))?;
+    let document: Document = parse_part(text, file, whole, limits)?;
     check_version(&document)?;
     let materials = document.materials.len() as u64;
     if materials > limits.materials {
         return Err(over_limit(&format!("{materials} materials"), limits.materials, "materials"));
     }
     Ok(document)
+}
+
+/// Parses the properties that `T` has.
+pub(crate) fn parse_part<T: DeserializeOwned>(text: &[u8], file: &str, whole: Whole, limits: &Limits) -> Result<T> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    check_size(text, limits)?;
+    serde_json::from_slice(text).map_err(|error| invalid(&error, file, whole))
 }
 
 /// Refuses a file that needs what is not supported.

@@ -6,7 +6,7 @@
 //! The JSON, as types, is in `document`; the container in `container`. Writing: `plan` (which vertices and indices),
 //! `looks` (materials), `instancing` (nodes of many objects), `views` (where values lie), `pages` and `compress` (their
 //! bytes), `writer` (the file). Reading: `reader` (the scene), `accessors` and `fills` (values), `meshopt`,
-//! `materials`. Nothing here opens a file: buffers and images come from the caller.
+//! `materials`, `images` (inside the file). Nothing here opens a file: buffers and images come from the caller.
 
 mod accessors;
 mod budget;
@@ -20,6 +20,7 @@ mod document;
 mod fills;
 mod geometry;
 mod hierarchy;
+mod images;
 mod instances;
 mod instancing;
 mod json;
@@ -43,6 +44,7 @@ mod writer;
 
 pub use buffers::OpenFile;
 pub use container::looks_like_glb;
+pub use images::{OpenRange, read_image, split_image_name};
 pub use looks::{GltfImages, ImageData, shows};
 pub use options::{GltfInstances, GltfWriteOptions};
 pub use reader::{GltfFound, read};

@@ -3,7 +3,9 @@
 //! A factor that is missing gets the default of the specification. Textures become maps by the name of their image.
 //! What has no place in the model is counted. Nothing here opens an image.
 
+use crate::accessors::Values;
 use crate::document::{CLAMP_TO_EDGE, Document, Extensions, GltfMaterial, TextureInfo};
+use crate::images::ImageNames;
 use crate::log::{Log, malformed, over_limit};
 use crate::uri::{Target, target};
 use polyhaul_model::error::{Error, Result, try_push};
@@ -16,16 +18,22 @@ use std::collections::{HashMap, HashSet};
 /// The number of repeating, the default.
 const REPEAT: u32 = 10497;
 
-/// The materials of a file.
-pub(crate) fn materials(document: &Document, limits: &Limits, log: &mut Log) -> Result<Vec<Material>> {
-    let mut found = Vec::new();
+/// The materials of a file, in which images inside it are parts of `file_name`.
+pub(crate) fn materials<'a>(
+    values: &mut Values<'a, '_>,
+    file_name: Option<&'a str>,
+    log: &mut Log,
+) -> Result<Vec<Material>> {
+    let (document, mut found) = (values.document, Vec::new());
+    let mut images = ImageNames::new(document, file_name);
     found.try_reserve_exact(document.materials.len()).map_err(|_| Error::memory("materials"))?;
     let mut names = DistinctNames::default();
     for (index, gltf) in document.materials.iter().enumerate() {
         let name = gltf.name.as_deref().filter(|name| !name.is_empty());
         let name = names.distinct(name.map_or_else(|| format!("Material_{index}"), str::to_owned))?;
-        check_name(&name, limits)?;
-        let mut looks = Looks { document, limits, log, index, material: Material { name, ..Material::default() } };
+        check_name(&name, &values.limits)?;
+        let material = Material { name, ..Material::default() };
+        let mut looks = Looks { document, values, images: &mut images, log, index, material };
         looks.read(gltf)?;
         found.push(looks.material);
     }
@@ -103,15 +111,16 @@ pub(crate) fn extension<T: for<'de> Deserialize<'de>>(from: &Extensions, name: &
 }
 
 /// A material that is being read.
-struct Looks<'d, 'l> {
+struct Looks<'d, 'f, 'l> {
     document: &'d Document,
-    limits: &'d Limits,
+    values: &'l mut Values<'d, 'f>,
+    images: &'l mut ImageNames<'d>,
     log: &'l mut Log,
     index: usize,
     material: Material,
 }
 
-impl Looks<'_, '_> {
+impl Looks<'_, '_, '_> {
     fn read(&mut self, gltf: &GltfMaterial) -> Result<()> {
         let pbr = gltf.pbr_metallic_roughness.clone().unwrap_or_default();
         let [r, g, b, alpha] = pbr.base_color_factor.unwrap_or([1.0; 4]);
@@ -194,7 +203,7 @@ impl Looks<'_, '_> {
         try_push(&mut self.material.maps, map, "materials")
     }
 
-    /// The file of a texture; `None` if its image is in the file itself.
+    /// The name of a texture's image; `None` if it cannot be read.
     fn file(&mut self, info: &TextureInfo) -> Result<Option<String>> {
         let path = format!("materials[{}]", self.index);
         let index = info.index.ok_or_else(|| malformed(format!("{path}: a texture has no index")))?;
@@ -211,15 +220,15 @@ impl Looks<'_, '_> {
         let Some(image) = self.document.images.get(source) else {
             return Err(malformed(format!("textures[{index}]: images[{source}] does not exist")));
         };
-        let file = match image.uri.as_deref().map(target).transpose()? {
-            Some(Target::File(name)) => {
-                check_name(&name, self.limits)?;
-                Some(name)
-            }
-            _ => None,
+        let name = match image.uri.as_deref().map(target).transpose()? {
+            Some(Target::File(name)) => Ok(name),
+            _ => self.images.name(source, image, self.values)?,
         };
-        self.lose("left-out-images", file.is_none(), "an image inside the file was dropped")?;
-        Ok(file)
+        if let Err(why) = &name {
+            self.lose("left-out-images", true, why)?;
+        }
+        name.iter().try_for_each(|name| check_name(name, &self.values.limits))?;
+        Ok(name.ok())
     }
 
     /// Whether the texture is clamped; a file may say so for one direction alone.
@@ -252,14 +261,19 @@ impl Looks<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffers::{Binary, Buffers};
     use polyhaul_model::error::ErrorKind;
     use polyhaul_model::limits::FaultPolicy;
+    use polyhaul_pipeline::options::RunOptions;
     use serde_json::json;
 
     fn read(json: Value) -> Result<(Vec<Material>, Vec<String>)> {
         let document: Document = serde_json::from_value(json).unwrap();
-        let mut log = Log::new("", FaultPolicy::default());
-        let found = materials(&document, &Limits::default(), &mut log)?;
+        let (mut log, run) = (Log::new("", FaultPolicy::default()), RunOptions::default());
+        let mut none = |name: &str, _: u64| Err(malformed(format!("no file {name}")));
+        let buffers = Buffers::new(&document.buffers, Binary::Missing, &mut none)?;
+        let mut values = Values::new(&document, buffers, Limits::default(), &run);
+        let found = materials(&mut values, Some("x.glb"), &mut log)?;
         let warnings = log.finish()?;
         Ok((found, warnings.counts().iter().map(|(code, count)| format!("{code} {count}")).collect()))
     }
@@ -292,7 +306,7 @@ mod tests {
 
     #[test]
     fn textures_become_maps() {
-        let (found, warnings) = read(json!({"images": [{"uri": "a%20b.png"}, {"uri": "data:image/png;base64,"}],
+        let (found, warnings) = read(json!({"images": [{"uri": "a%20b.png"}, {"uri": "data:image/webp;base64,"}],
             "textures": [{"source": 0, "sampler": 0}, {"source": 1},
                 {"extensions": {"EXT_texture_webp": {"source": 0}}}],
             "samplers": [{"wrapS": 33071, "wrapT": 33071}],
@@ -322,6 +336,45 @@ mod tests {
             "left-out-texture-rotations 1",
         ];
         assert_eq!(warnings, wanted);
+    }
+
+    #[test]
+    fn images_inside_the_file_have_names() {
+        let textures: Vec<_> = (0..11).map(|source| json!({"source": source})).collect();
+        let materials: Vec<_> = (0..11).map(|index| json!({"normalTexture": {"index": index}})).collect();
+        let (found, warnings) = read(json!({"images": [
+                {"bufferView": 0, "mimeType": "image/png"}, {"bufferView": 0, "mimeType": "image/png"},
+                {"bufferView": 1, "mimeType": "image/jpeg"}, {"bufferView": 2}, {"bufferView": 3, "mimeType": "image/png"},
+                {"uri": "data:;base64,/9j/AAAA"}, {"uri": "data:image/jpeg,x"}, {"uri": "data:,%89PNG%0D%0A%1a%0A"},
+                {"bufferView": 4, "mimeType": "image/png"},
+                {"uri": "data:;base64,?"}, {"bufferView": 5}],
+            "bufferViews": [{"buffer": 0, "byteLength": 4}, {"buffer": 0, "byteOffset": 1, "byteLength": 5},
+                {"buffer": 1, "byteLength": 8}, {"buffer": 0, "byteOffset": u64::MAX, "byteLength": 1},
+                {"buffer": 0, "byteLength": 9}, {"buffer": 2, "byteLength": 9}],
+            "buffers": [{"byteLength": 9, "uri": "a"},
+                {"byteLength": 8, "uri": "data:;base64,iVBORw0KGgo="}, {"byteLength": 9, "uri": "b"}],
+            "textures": textures, "materials": materials}))
+        .unwrap();
+        let names: Vec<_> = found.iter().map(|material| material.maps.first().map(|map| &*map.file)).collect();
+        let wanted = [
+            Some("x.glb#image0.png"),
+            Some("x.glb#image0.png"),
+            Some("x.glb#image2.jpg"),
+            Some("x.glb#image3.png"),
+            None,
+            Some("x.glb#image5.jpg"),
+            Some("x.glb#image6.jpg"),
+            Some("x.glb#image7.png"),
+            // It shares all bytes with others.
+            None,
+            // They cannot be read.
+            None,
+            None,
+        ];
+        assert_eq!(
+            (&*names, &*warnings),
+            (&wanted[..], &["left-out-culling 11", "left-out-images 4"].map(str::to_owned)[..])
+        );
     }
 
     #[test]

@@ -6,8 +6,9 @@
 //!   the default one, or the first; what only other scenes have is dropped with a warning.
 //! - v is flipped: 1 - v. Colors of vertices are converted from linear to sRGB, as in OBJ and PLY; their alpha stays.
 //! - Other uvs and colors and the attributes of applications are columns of vertices, with the values of the file.
-//! - Names of materials are made distinct. Images inside the file are dropped with a warning, and so are tangents,
-//!   skins, morph targets, animations, cameras and lights.
+//! - Names of materials are made distinct. Images inside the file get names by which they are found later: see
+//!   `images`.
+//! - Tangents, skins, morph targets, animations, cameras and lights are dropped with a warning.
 //! - Objects of nodes and meshes without a name have none.
 //! - Values are read even if they are not aligned, with a warning.
 //!
@@ -51,14 +52,24 @@ pub struct GltfFound {
 /// Reads a `.glb` or `.gltf` file. `open_file` reads the buffers that are files of their own: it gets the name, without
 /// percent-encoding, and the maximum number of bytes needed.
 ///
+/// The maps of materials name images inside the file as parts of `file_name`: `chair.glb#image0.png`, for
+/// [`split_image_name`](crate::split_image_name) and [`read_image`](crate::read_image). Without it, and if they are
+/// neither PNG nor JPEG, they are dropped with a warning.
+///
 /// # Errors
 /// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if the file breaks the rules of glTF,
 /// [`Unsupported`](polyhaul_model::error::ErrorKind::Unsupported) if it requires an unknown extension,
 /// [`Limit`](polyhaul_model::error::ErrorKind::Limit) if the options' limits are exceeded, and errors of `open_file`.
-pub fn read(bytes: Bytes<'_>, options: &ParseOptions, open_file: &mut OpenFile<'_>) -> Result<GltfFound> {
+pub fn read(
+    bytes: Bytes<'_>,
+    file_name: Option<&str>,
+    options: &ParseOptions,
+    open_file: &mut OpenFile<'_>,
+) -> Result<GltfFound> {
     let name = bytes.name();
     let mut log = Log::new(name, options.faults);
-    let (scene, threads) = read_scene(&bytes, options, open_file, &mut log).map_err(|error| located(error, name))?;
+    let found = read_scene(&bytes, file_name, options, open_file, &mut log);
+    let (scene, threads) = found.map_err(|error| located(error, name))?;
     bytes.finish(&options.run.cancel)?;
     bytes.check_end(Extent::Whole, &options.run.cancel)?;
     Ok(GltfFound { scene, warnings: log.finish()?, threads })
@@ -67,6 +78,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, open_file: &mut OpenFile<'
 /// The scene, and the number of threads.
 fn read_scene(
     bytes: &Bytes<'_>,
+    file_name: Option<&str>,
     options: &ParseOptions,
     open_file: &mut OpenFile<'_>,
     log: &mut Log,
@@ -76,9 +88,9 @@ fn read_scene(
     drop(json);
     json::check_extensions(&document)?;
     note_unread(&document, log)?;
-    let materials = materials(&document, &options.limits, log)?;
     let buffers = Buffers::new(&document.buffers, binary, open_file)?;
     let mut values = Values::new(&document, buffers, options.limits, &options.run).sized(bytes.len());
+    let materials = materials(&mut values, file_name, log)?;
     let placed = place(&mut values, log)?;
     let mut scene = Scene { materials, ..Scene::default() };
     scene.comments.extend(document.asset.copyright.as_deref().map(try_string).transpose()?);

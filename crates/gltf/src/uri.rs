@@ -7,10 +7,28 @@ use polyhaul_model::error::{Error, Result, try_string};
 
 /// What a URI stands for.
 pub(crate) enum Target<'a> {
-    /// The bytes of a `data:` URI: its part after the comma, and whether that is base64.
-    Data(&'a str, bool),
+    /// The bytes of a `data:` URI.
+    Data(DataUri<'a>),
     /// A file: the decoded name.
     File(String),
+}
+
+/// The parts of a `data:` URI.
+#[derive(Clone, Copy)]
+pub(crate) struct DataUri<'a> {
+    /// `image/png`; may be empty.
+    pub(crate) media_type: &'a str,
+    /// What follows the comma.
+    pub(crate) text: &'a str,
+    pub(crate) is_base64: bool,
+}
+
+impl DataUri<'_> {
+    /// The bytes.
+    pub(crate) fn decode(&self) -> Result<Vec<u8>> {
+        let text = self.text.as_bytes();
+        if self.is_base64 { decode_base64(text) } else { decode_percent(text) }
+    }
 }
 
 /// What `uri` stands for.
@@ -19,14 +37,10 @@ pub(crate) fn target(uri: &str) -> Result<Target<'_>> {
     if !is_data {
         return decode_name(uri).map(Target::File);
     }
-    let (kind, data) = uri[5..].split_once(',').ok_or_else(|| malformed("data URI without a comma"))?;
+    let (kind, text) = uri[5..].split_once(',').ok_or_else(|| malformed("data URI without a comma"))?;
     let is_base64 = kind.rsplit(';').next().is_some_and(|last| last.eq_ignore_ascii_case("base64"));
-    Ok(Target::Data(data, is_base64))
-}
-
-/// The bytes of the data in a URI.
-pub(crate) fn decode_data(data: &str, is_base64: bool) -> Result<Vec<u8>> {
-    if is_base64 { decode_base64(data.as_bytes()) } else { decode_percent(data.as_bytes()) }
+    let media_type = kind.split(';').next().unwrap_or_default();
+    Ok(Target::Data(DataUri { media_type, text, is_base64 }))
 }
 
 /// A name without percent-encoding. One that would not be UTF-8 stays as it is.
@@ -149,15 +163,15 @@ mod tests {
     fn names_and_data() {
         let name = |uri: &str| match target(uri).unwrap() {
             Target::File(name) => name,
-            Target::Data(data, is_base64) => format!("{data} {is_base64}"),
+            Target::Data(DataUri { media_type, text, is_base64 }) => format!("{media_type} {text} {is_base64}"),
         };
         assert_eq!(name("a%20b.bin"), "a b.bin");
         assert_eq!(name("100%.bin"), "100%.bin");
         assert_eq!(name("%ff.bin"), "%ff.bin");
-        assert_eq!(name("data:application/octet-stream;base64,AAAA"), "AAAA true");
-        assert_eq!(name("DATA:,a%00"), "a%00 false");
+        assert_eq!(name("data:application/octet-stream;base64,AAAA"), "application/octet-stream AAAA true");
+        assert_eq!(name("DATA:,a%00"), " a%00 false");
         assert_eq!(name("data"), "data");
         assert!(target("data:base64").is_err());
-        assert_eq!(decode_data("a%00b%", false).unwrap(), b"a\0b%");
+        assert_eq!(decode_percent(b"a%00b%").unwrap(), b"a\0b%");
     }
 }

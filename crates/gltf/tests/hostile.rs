@@ -1,7 +1,7 @@
 //! Files that are broken or hostile: each is an error of the right kind, never a panic, and takes little memory.
 
 use polyhaul_bytes::Source;
-use polyhaul_gltf::{GltfFound, read};
+use polyhaul_gltf::{GltfFound, read, read_image};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::limits::Limits;
 use polyhaul_pipeline::bytes::Bytes;
@@ -15,7 +15,7 @@ fn read_with(source: Source<'static>, limits: Limits) -> Result<GltfFound> {
         "three.bin" => Ok(Arc::new(vec![1, 2, 3])),
         _ => Err(Error::new(ErrorKind::Io, format!("no file {name}"))),
     };
-    read(Bytes::new(&source, None), &options, &mut files)
+    read(Bytes::new(&source, None), Some("x.glb"), &options, &mut files)
 }
 
 /// Reads bytes from memory and as a stream; both give the same.
@@ -294,4 +294,93 @@ fn a_chain_of_nodes_is_no_recursion() {
     json["nodes"] = json!(nodes);
     let found = read_bytes(&with_binary(&json)).unwrap();
     assert_eq!(found.scene.objects[0].transform.unwrap()[1][3], 2.0);
+}
+
+/// Reads image 0 of a `.glb` from memory and as a stream; both give the same.
+fn image(json: &Value, binary: &[u8], most: u64) -> Result<Vec<u8>> {
+    let bytes = glb(&[chunk(b"JSON", json.to_string().as_bytes(), b' '), chunk(b"BIN\0", binary, 0)]);
+    let read = |source: Source<'static>| {
+        let mut beside = |name: &str, offset: u64, count: usize| match name {
+            "three.bin" => Ok([1, 2, 3].into_iter().skip(offset as usize).take(count).collect()),
+            _ => Err(Error::new(ErrorKind::Io, format!("no file {name}"))),
+        };
+        read_image(Bytes::new(&source, None), 0, &ParseOptions::default(), most, &mut beside)
+    };
+    let placed = read(Source::named_memory(bytes.clone(), "x.glb"));
+    let stream = read(Source::reader(Box::new(std::io::Cursor::new(bytes)), "x.glb"));
+    match (&placed, &stream) {
+        (Ok(a), Ok(b)) => assert_eq!(a, b),
+        (Err(a), Err(b)) => assert_eq!((a.kind(), a.to_string()), (b.kind(), b.to_string())),
+        _ => panic!("{placed:?} {stream:?}"),
+    }
+    placed
+}
+
+/// A file whose image is in a view.
+fn with_view(view: Value, buffer: Value) -> Value {
+    json!({"images": [{"bufferView": 0}], "bufferViews": [view], "buffers": [buffer]})
+}
+
+#[test]
+fn images_are_the_bytes_of_their_view_or_uri() {
+    let view = json!({"buffer": 0, "byteOffset": 1, "byteLength": 2});
+    for (json, wanted) in [
+        (with_view(view.clone(), json!({"byteLength": 4})), b"bc".to_vec()),
+        (with_view(view.clone(), json!({"byteLength": 3, "uri": "three.bin"})), vec![2, 3]),
+        (with_view(view, json!({"byteLength": 3, "uri": "data:;base64,BAUG"})), vec![5, 6]),
+        (json!({"images": [{"uri": "data:image/png;base64,BAUG"}]}), vec![4, 5, 6]),
+    ] {
+        assert_eq!(image(&json, b"abcd", 3).unwrap(), wanted, "{json}");
+        assert_eq!(image(&json, b"abcd", 1).unwrap_err().kind(), ErrorKind::Limit, "{json}");
+    }
+}
+
+#[test]
+fn images_out_of_range_are_errors() {
+    let view = |offset: u64, len: u64| json!({"buffer": 0, "byteOffset": offset, "byteLength": len});
+    let compressed = json!({"buffer": 0, "byteLength": 1, "extensions": {"EXT_meshopt_compression": {}}});
+    for json in [
+        json!({}),
+        json!({"images": [{}]}),
+        json!({"images": [{"uri": "a.png"}]}),
+        json!({"images": [{"uri": "data:;base64,?"}]}),
+        json!({"images": [{"bufferView": 1}]}),
+        with_view(json!({"byteLength": 1}), json!({"byteLength": 4})),
+        with_view(json!({"buffer": 1, "byteLength": 1}), json!({"byteLength": 4})),
+        with_view(view(u64::MAX, 2), json!({"byteLength": 4})),
+        with_view(view(2, u64::MAX), json!({"byteLength": u64::MAX})),
+        with_view(view(0, 1 << 40), json!({"byteLength": 1_u64 << 40})),
+        with_view(view(1 << 40, 1), json!({"byteLength": 1_u64 << 41})),
+        with_view(view(2, 2), json!({"byteLength": 4, "uri": "three.bin"})),
+        with_view(view(2, 2), json!({"byteLength": 4, "uri": "data:;base64,BAUG"})),
+        with_view(compressed, json!({"byteLength": 4})),
+    ] {
+        assert_eq!(image(&json, b"abcd", u64::MAX).unwrap_err().kind(), ErrorKind::Malformed, "{json}");
+    }
+    let deep = format!("{{\"images\":{}", "[".repeat(100_000));
+    let bytes = glb(&[chunk(b"JSON", deep.as_bytes(), b' ')]);
+    let source = Source::named_memory(bytes, "x.glb");
+    let mut none = |_: &str, _: u64, _: usize| Ok(Vec::new());
+    let read = read_image(Bytes::new(&source, None), 0, &ParseOptions::default(), 9, &mut none);
+    assert_eq!(read.unwrap_err().kind(), ErrorKind::Malformed);
+}
+
+#[test]
+fn broken_files_with_images_are_errors_or_small() {
+    let json = with_view(json!({"buffer": 0, "byteOffset": 1, "byteLength": 2}), json!({"byteLength": 4})).to_string();
+    let whole = glb(&[chunk(b"JSON", json.as_bytes(), b' '), chunk(b"BIN\0", b"abcd", 0)]);
+    let mut none = |_: &str, _: u64, _: usize| Ok(Vec::new());
+    let mut read = |bytes: &[u8]| {
+        let source = Source::named_memory(bytes.to_vec(), "x.glb");
+        read_image(Bytes::new(&source, None), 0, &ParseOptions::default(), u64::MAX, &mut none)
+    };
+    assert_eq!(read(&whole).unwrap(), b"bc");
+    for at in 0..whole.len() {
+        assert!(read(&whole[..at]).is_err(), "{at}");
+        for value in [0, b'"', b'9', b'-', b'}', 255] {
+            let mut bytes = whole.clone();
+            bytes[at] = value;
+            assert!(read(&bytes).is_ok_and(|image| image.len() <= 4) || read(&bytes).is_err(), "{at} {value}");
+        }
+    }
 }

@@ -64,7 +64,7 @@ impl Glb {
     fn scene(&self) -> Scene {
         let source = Source::named_memory(self.bytes.clone(), "x.glb");
         let mut files = |name: &str, _: u64| Err(Error::new(ErrorKind::Io, format!("no file {name}")));
-        read(Bytes::new(&source, None), &ParseOptions::default(), &mut files).unwrap().scene
+        read(Bytes::new(&source, None), None, &ParseOptions::default(), &mut files).unwrap().scene
     }
 
     fn codes(&self) -> Vec<(&str, u64)> {

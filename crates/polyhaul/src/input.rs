@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Where a scene is read from.
 #[non_exhaustive]
 pub enum Input {
-    /// A file; `-` is not special here.
+    /// A file; `-` is not special here. An image inside a glTF file has a path, too: `chair.glb#image0.png`.
     Path(PathBuf),
     /// Standard input.
     Stdin,

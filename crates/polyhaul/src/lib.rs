@@ -47,6 +47,9 @@ mod flat;
 mod format;
 #[cfg(feature = "gltf")]
 mod gltf;
+#[cfg(not(feature = "gltf"))]
+#[path = "no_gltf.rs"]
+mod gltf;
 mod image_job;
 mod images;
 mod input;
@@ -150,7 +153,8 @@ pub fn convert(input: impl Into<Input>, output: impl Into<Output>) -> Result<Rep
 
 /// Reads an image that a scene refers to. The resolver ([`options::Resolve`]) is tried first; then `name` is looked up
 /// relative to `scene`, in the file system or in the archive that contains `scene`. The file must be a regular file in
-/// the scene's folder or below it, unless [`ReadOptions::allow_outside`] is set.
+/// the scene's folder or below it, unless [`ReadOptions::allow_outside`] is set. Images inside glTF files have names,
+/// too: `chair.glb#image0.png`.
 ///
 /// `scene` is the path that the scene was read from, or `None` if it was not read from a path.
 ///

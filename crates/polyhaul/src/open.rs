@@ -5,6 +5,7 @@
 
 use crate::archives;
 use crate::archives::{Member, Shelf};
+use crate::gltf::images::image_at;
 use crate::input::Input;
 use crate::options::ReadOptions;
 use polyhaul_bytes::Codec;
@@ -83,6 +84,11 @@ impl Opened {
 
     /// Opens an input, an archive too.
     fn as_is(input: Input, options: &ReadOptions) -> Result<Opened> {
+        if let Input::Path(path) = &input
+            && let Some(source) = image_at(path, options)?
+        {
+            return Ok(Opened { source, near: Near::Nothing });
+        }
         let (source, near) = match input {
             Input::Path(path) => match Source::open_until(&path, options.run.cancel.flag()) {
                 // What may be secret in a web address opens no neighbors.
@@ -121,8 +127,17 @@ impl Opened {
         Ok(Opened { source: member.source(options)?, near: Near::Archive(member) })
     }
 
-    /// Opens a file that another file refers to: a regular one, or a member of an archive.
+    /// Opens a regular file.
+    pub(crate) fn file(path: &Path, options: &ReadOptions) -> Result<Opened> {
+        let source = regular(path, options).map_err(|error| Error::io("reading", &place::shown(path), error))?;
+        Ok(Opened { source, near: Near::Nothing })
+    }
+
+    /// Opens a file that another file refers to: a regular one, an image inside one, or a member of an archive.
     pub(crate) fn regular(path: &Path, shown: &str, options: &ReadOptions) -> Result<Opened> {
+        if let Some(source) = image_at(path, options)? {
+            return Ok(Opened { source, near: Near::Nothing });
+        }
         match regular(path, options) {
             Ok(source) => Ok(Opened { source, near: Near::Nothing }),
             Err(error) => match archives::member_at(path, options)? {

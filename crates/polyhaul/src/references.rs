@@ -3,7 +3,8 @@
 //! The same rules apply to all formats: textures and spectra of MTL, material libraries, the files of pbrt scenes, and
 //! `TextureFile` comments of PLY. A name that was read is looked up where readers look (see [`crate::resolve`]) and
 //! written such that it leads to the same file from the output's folder; or, with [`WriteOptions::copy_assets`], to a
-//! copy there. A name that will not be found is a warning. A scene whose folder is unknown keeps its names.
+//! copy there. Images inside a file become files next to the output. A name that will not be found is a warning. A
+//! scene whose folder is unknown keeps its names.
 //!
 //! Finding files is in `locate`, copying them in `copies`, comparing them in `same`.
 
@@ -11,6 +12,7 @@ mod copies;
 mod locate;
 mod same;
 
+use crate::gltf::images;
 use crate::input::Output;
 use crate::open::Near;
 use crate::options::{ReadOptions, WriteOptions};
@@ -187,12 +189,13 @@ impl<'o> Relinker<'o> {
     fn resolve(&mut self, place: &FolderPlace, included: &str, name: &str, need: Need) -> Result<Option<String>> {
         let is_active = self.is_active(place, included);
         // Names that are not UTF-8 are written in other bytes than they were read.
-        if !is_active && name.is_ascii() {
+        if !is_active && name.is_ascii() && !images::may_be_image(name) {
             return Ok(None);
         }
         match self.locator.locate(place, included, name, &self.reading)? {
             Located::File(file) if need == Need::Library => self.link(place, name, &file, is_active, true),
             Located::File(file) => self.place_file(place, name, file, is_active),
+            Located::Image(file) => self.extract(place, name, file),
             Located::Member(member) => match &self.target {
                 Some(target) if self.options.copy_assets && need != Need::Library => {
                     let new = self.copies.plan(CopySource::Member(member), &target.folder, self.options)?;
@@ -215,6 +218,30 @@ impl<'o> Relinker<'o> {
                 Ok(None)
             }
             Located::Missing | Located::Irregular => Ok(None),
+        }
+    }
+
+    /// The name of an image inside a file, which becomes a file next to the output: other programs do not find it.
+    fn extract(&mut self, place: &FolderPlace, name: &str, file: LocatedFile) -> Result<Option<String>> {
+        let Some(target) = &self.target else {
+            let message = format!("{} is inside a file and cannot be found from the output", quoted(name));
+            self.warn("unresolved-reference", message, Some("write to a file in a folder"));
+            return Ok(None);
+        };
+        if !place.allow_outside && !is_below(&file.real, &place.scene) {
+            let message = format!("{} was not extracted: it is outside the scene's folder", quoted(name));
+            self.warn("uncopied-reference", message, Some("use --allow-outside to extract it too"));
+            return Ok(None);
+        }
+        let source = CopySource::Image { path: file.real, allow_outside: place.allow_outside };
+        match source.open(&self.reading) {
+            Ok(_) => self.copies.plan(source, &target.folder, self.options).map(Some),
+            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Memory) => Err(error),
+            Err(error) => {
+                let message = format!("{} cannot be read; the reference is written unchanged: {error}", quoted(name));
+                self.warn("missing-reference", message, None);
+                Ok(None)
+            }
         }
     }
 

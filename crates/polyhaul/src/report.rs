@@ -31,7 +31,8 @@ pub struct Report {
     pub writes: Vec<Moved>,
     /// The files that were written, the asset itself first.
     pub files: Vec<FileWritten>,
-    /// The number of referenced files copied next to the output. Their bytes are included in `bytes_out`.
+    /// The number of referenced files, and of images inside glTF files, copied next to the output. Their bytes are
+    /// included in `bytes_out`.
     pub copied_files: u64,
     /// The total size of those copies, in bytes.
     pub copied_bytes: u64,

@@ -3,9 +3,11 @@
 //! A name comes from a file that may be hostile. The caller's resolver is asked first. A file next to the scene must be
 //! in the scene's folder (after symlinks are followed) unless the caller allows more, and it must be a regular file: a
 //! FIFO or a device would block or never end. The files of a scene in an archive are in the same archive. A source
-//! without a folder (a stream, memory) has no such files.
+//! without a folder (a stream, memory) has no such files. An image inside a file (`chair.glb#image0.png`) is treated as
+//! the file.
 
 use crate::archives::Member;
+use crate::gltf::images;
 use crate::input::Input;
 use crate::open::{Near, Opened};
 use crate::options::ReadOptions;
@@ -60,7 +62,7 @@ impl FoundFile {
     /// Whether it is a file, and no folder.
     fn is_file(&self) -> bool {
         match &self.origin {
-            Origin::File { real, .. } => place::is_file(real),
+            Origin::File { real, .. } => place::is_file(real) || images::is_image_at(real),
             _ => true,
         }
     }
@@ -171,7 +173,7 @@ impl<'o> Resolver<'o> {
         if place::is_url(&folder) && !place::is_url(&path) {
             return refuse("it is an absolute path, and the scene is at a URL");
         }
-        let real = place::real(&path).map_err(failed)?;
+        let real = images::real(&path).map_err(failed)?;
         if !allow_outside && !real.starts_with(place::real(&folder).map_err(failed)?) {
             return Err(outside("a symlink leads outside the scene's folder"));
         }

@@ -2,11 +2,13 @@
 //!
 //! The meaning of the bytes is up to `polyhaul-gltf`; the file that a name refers to, and whether it may be opened, is
 //! up to `resolve`. Like the meshes of pbrt scenes, buffers may be larger than other files that a scene refers to: no
-//! more is read than the scene says that there is.
+//! more is read than the scene says that there is. Images inside the file are read later, see `images`.
 
+use crate::open::Near;
 use crate::options::ReadOptions;
 use crate::read_job::ReadJob;
 use crate::resolve::{Origin, Resolver};
+use polyhaul_bytes::place;
 use polyhaul_insight::Moved;
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push};
@@ -21,12 +23,20 @@ use std::sync::Arc;
 /// Reads the scene, and the buffers that it names.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     let mut buffers = BufferFiles::new(Resolver::beside(job.near, job.options), job.options);
-    let found = polyhaul_gltf::read(job.bytes(), &job.parse_options(), &mut |name, most| buffers.read(name, most))?;
+    let mut open = |name: &str, most| buffers.read(name, most);
+    let found = polyhaul_gltf::read(job.bytes(), file_name(job.near), &job.parse_options(), &mut open)?;
     let BufferFiles { moved, warnings, .. } = buffers;
     job.note(found.threads, found.warnings);
     job.report.warnings.extend(warnings);
     moved.into_iter().for_each(|moved| job.report.note_read(moved));
     Ok(found.scene)
+}
+
+/// The name by which images inside the file are found later; `None` for streams, and for members of archives.
+fn file_name(near: &Near) -> Option<&str> {
+    let path = near.path().filter(|path| place::is_url(path) || place::is_file(path))?;
+    // Readers take a backslash for a slash.
+    path.file_name()?.to_str().filter(|name| !name.contains('\\'))
 }
 
 /// The files of buffers, each of which is read once.
@@ -104,7 +114,6 @@ fn unread(name: &str, error: Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open::Near;
 
     /// Calls `test` with the buffers beside a scene.
     fn with(folder: &str, options: &ReadOptions, test: impl FnOnce(&mut BufferFiles<'_>)) {

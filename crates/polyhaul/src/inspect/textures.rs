@@ -4,6 +4,7 @@
 //! None is opened, and files outside the scene's folder are not looked up unless the options allow it.
 
 use super::validate::complaint;
+use crate::gltf::images;
 use crate::open::Near;
 use crate::options::ReadOptions;
 use crate::resolve::{LONGEST_NAME_BYTES, OUTSIDE_HINT, Resolver, below, folder_of, slashed};
@@ -43,7 +44,7 @@ pub(super) const MESH: TextureKind = TextureKind {
 /// The state of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum FoundTextures {
-    /// It exists, with this size in bytes; unknown if it comes from the host.
+    /// It exists, with this size in bytes: 0 if it comes from the host, or is inside another file.
     There(u64),
     Missing,
     /// It is outside the scene's folder.
@@ -198,15 +199,18 @@ impl<'o> Search<'o> {
             let member = scene.beside(path, allow_outside).and_then(Result::ok);
             return member.map_or(FoundTextures::Missing, |member| FoundTextures::There(member.claimed_bytes()));
         }
-        let Ok(found) = place::find(path) else { return FoundTextures::Missing };
         let is_inside = || {
             let own = self.near.path().map(folder_of).and_then(|folder| place::real(&folder).ok());
-            own.is_none_or(|own| place::real(path).is_ok_and(|real| real.starts_with(own)))
+            own.is_none_or(|own| images::real(path).is_ok_and(|real| real.starts_with(own)))
         };
-        match found.kind {
+        let is_image = images::is_image_at(path);
+        let found = place::find(path).ok().filter(|_| !is_image);
+        match found {
+            None if !is_image => FoundTextures::Missing,
             _ if !allow_outside && !is_inside() => FoundTextures::Outside,
-            PlaceKind::File => FoundTextures::There(found.bytes.unwrap_or(0)),
-            _ => FoundTextures::Irregular,
+            None => FoundTextures::There(0),
+            Some(found) if found.kind == PlaceKind::File => FoundTextures::There(found.bytes.unwrap_or(0)),
+            Some(_) => FoundTextures::Irregular,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! name is taken by different content, it gets a number. Which files may be copied is decided in `references`.
 
 use crate::archives::Member;
+use crate::gltf::images;
 use crate::open::regular;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::Written;
@@ -28,19 +29,37 @@ pub(super) enum CopySource {
     /// The path without links.
     File(PathBuf),
     Member(Member),
+    /// An image inside a file, whose buffers may be outside its folder if that is allowed.
+    Image {
+        path: PathBuf,
+        allow_outside: bool,
+    },
 }
 
 impl CopySource {
     /// What distinguishes it from all others.
     fn identity(&self) -> PathBuf {
         match self {
-            CopySource::File(real) => real.clone(),
+            CopySource::File(real) | CopySource::Image { path: real, .. } => real.clone(),
             CopySource::Member(member) => PathBuf::from(&**member.shown()),
         }
     }
 
-    fn open(&self, options: &ReadOptions) -> Result<Source<'static>> {
+    /// The name that a copy should have.
+    fn name(&self) -> String {
+        let identity = self.identity();
+        let inner = matches!(self, CopySource::Image { .. }).then(|| images::file_name(&identity)).flatten();
+        safe_name(&inner.map_or(identity, PathBuf::from))
+    }
+
+    pub(super) fn open(&self, options: &ReadOptions) -> Result<Source<'static>> {
         match self {
+            CopySource::Image { path, allow_outside } => {
+                let mut options = options.clone().with_allow_outside(*allow_outside);
+                options.limits.referenced_file_bytes = u64::MAX;
+                let gone = || Error::new(ErrorKind::Io, format!("{} is gone", path.display()));
+                images::image_at(path, &options)?.ok_or_else(gone)
+            }
             CopySource::File(real) => {
                 regular(real, options).map_err(|error| Error::io("copying", &real.display().to_string(), error))
             }
@@ -73,7 +92,7 @@ impl Copies {
         if let Some(known) = self.names.get(&identity) {
             return Ok(known.clone());
         }
-        let mut wanted = safe_name(&identity);
+        let mut wanted = source.name();
         if self.reserved_prefix.as_ref().is_some_and(|prefix| wanted.to_lowercase().starts_with(prefix)) {
             wanted.insert_str(0, "asset-");
         }

@@ -4,6 +4,7 @@
 
 use crate::archives;
 use crate::archives::{Member, Shelf};
+use crate::gltf::images;
 use crate::options::ReadOptions;
 use crate::resolve::{LONGEST_NAME_BYTES, slashed};
 use polyhaul_bytes::place::{self, PlaceKind};
@@ -23,6 +24,8 @@ const LISTED_FOLDERS: usize = 256;
 pub(super) enum Located {
     File(LocatedFile),
     Member(Member),
+    /// An image inside a file.
+    Image(LocatedFile),
     /// A folder, a FIFO, a device.
     Irregular,
     Missing,
@@ -67,6 +70,11 @@ impl Locator {
         }
         let mut is_irregular = false;
         for base in bases(folder, included) {
+            if images::is_image_at(&base.join(&path))
+                && let Ok(real) = images::real(&base.join(&path))
+            {
+                return Ok(Located::Image(LocatedFile { base, path, real, is_other_case: false }));
+            }
             match place::find(&base.join(&path)) {
                 Ok(found) if found.kind == PlaceKind::File => {
                     if let Some(found) = located(&base, path.clone(), false) {

@@ -4,13 +4,15 @@
 //! memory.
 
 use super::locate::{Located, LocatedFile, Locator};
+use crate::gltf::images::image_at;
 use crate::options::ReadOptions;
+use polyhaul_bytes::Buffer;
 use polyhaul_model::error::Result;
 use polyhaul_model::{FolderPlace, SourceFolder};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Bytes that are compared at a time.
 const BLOCK: usize = 256 << 10;
@@ -49,7 +51,7 @@ impl SameFiles {
     fn find(&mut self, (folder, included, name): NamedFile<'_>) -> Result<Option<LocatedFile>> {
         let Some(place) = folder.place() else { return Ok(None) };
         match self.locator.locate(place, included, name, &self.options)? {
-            Located::File(file) => Ok(Some(file)),
+            Located::File(file) | Located::Image(file) => Ok(Some(file)),
             _ => Ok(None),
         }
     }
@@ -63,9 +65,21 @@ fn may_read(file: &LocatedFile, place: Option<&FolderPlace>) -> bool {
     })
 }
 
+/// The bytes of a file, or of an image inside one, and how many they are.
+fn content(path: &Path) -> std::io::Result<(Box<dyn Read>, u64)> {
+    let image = image_at(path, &ReadOptions::default()).map_err(std::io::Error::other)?;
+    if let Some(image) = image {
+        let size = image.len().unwrap_or(0);
+        return Ok((Box::new(Buffer::new(image)), size));
+    }
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    Ok((Box::new(file), size))
+}
+
 fn has_same_bytes(paths: &[PathBuf; 2]) -> std::io::Result<bool> {
-    let [mut a, mut b] = [File::open(&paths[0])?, File::open(&paths[1])?];
-    let sizes = [a.metadata()?.len(), b.metadata()?.len()];
+    let [(mut a, size), (mut b, other_size)] = [content(&paths[0])?, content(&paths[1])?];
+    let sizes = [size, other_size];
     let (mut left, mut blocks) = (sizes[0], [vec![0; BLOCK], vec![0; BLOCK]]);
     if sizes[0] != sizes[1] {
         return Ok(false);

@@ -2,6 +2,7 @@
 
 mod compared;
 mod copies;
+mod inside;
 mod linked;
 mod support;
 mod textures;

@@ -1,0 +1,263 @@
+//! Images inside a file, in a buffer view or a `data:` URI: their names, and their bytes.
+//!
+//! The name of such an image consists of the file's name, `#image`, the image's index and an extension:
+//! `chair.glb#image0.png`. Nothing here decodes an image or opens a file. Sums are bounded: views that share bytes of a
+//! buffer cannot become more bytes than it has.
+
+use crate::accessors::Values;
+use crate::buffers::Binary;
+use crate::chunks::{Chunks, chunks};
+use crate::document::{BufferView, Document, GltfImage, ImageDocument};
+use crate::json;
+use crate::log::{located, malformed, over_limit};
+use crate::uri::{DataUri, Target, target};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_copy};
+use polyhaul_model::names;
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+use std::collections::HashMap;
+
+/// What stands before the index in a name.
+const MARK: &str = "#image";
+
+/// The first bytes of PNG and JPEG files, their media types and extensions.
+const KINDS: [(&[u8], &str, &str); 2] =
+    [(b"\x89PNG\r\n\x1a\n", "image/png", "png"), (b"\xff\xd8\xff", "image/jpeg", "jpg")];
+
+/// Bytes that tell the kind of an image.
+const SIGNATURE_BYTES: usize = 8;
+
+/// Reads a part of a file beside a scene: its name, the offset and the number of bytes.
+pub type OpenRange<'f> = dyn FnMut(&str, u64, usize) -> Result<Vec<u8>> + 'f;
+
+/// Splits the name of an image inside a file into the file's name and the index of the image; `None` for other names.
+///
+/// ```
+/// use polyhaul_gltf::split_image_name;
+///
+/// assert_eq!(split_image_name("chair.glb#image2.png"), Some(("chair.glb", 2)));
+/// assert_eq!(split_image_name("wood.png"), None);
+/// ```
+pub fn split_image_name(name: &str) -> Option<(&str, usize)> {
+    let (file, rest) = name.rsplit_once(MARK)?;
+    let (digits, extension) = rest.split_once('.')?;
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    let is_known = KINDS.iter().any(|(.., known)| *known == extension);
+    if file.is_empty() || file.ends_with(['/', '\\']) || !is_number || !is_known {
+        return None;
+    }
+    Some((file, digits.parse().ok()?))
+}
+
+/// Reads the bytes of the image `index` of a `.glb` or `.gltf` file, and no other buffer view. The image may have at
+/// most `most_bytes`. `open_range` reads from buffers that are files of their own.
+///
+/// # Errors
+/// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if there is no such image inside the file,
+/// [`Limit`](polyhaul_model::error::ErrorKind::Limit) if it is larger, and errors of `open_range`.
+pub fn read_image(
+    bytes: Bytes<'_>,
+    index: usize,
+    options: &ParseOptions,
+    most_bytes: u64,
+    open_range: &mut OpenRange<'_>,
+) -> Result<Vec<u8>> {
+    let name = bytes.name();
+    ImageReader { bytes: &bytes, options, most_bytes }.read(index, open_range).map_err(|error| located(error, name))
+}
+
+struct ImageReader<'a> {
+    bytes: &'a Bytes<'a>,
+    options: &'a ParseOptions,
+    most_bytes: u64,
+}
+
+impl ImageReader<'_> {
+    fn read(&self, index: usize, open_range: &mut OpenRange<'_>) -> Result<Vec<u8>> {
+        let limits = &self.options.limits;
+        let Chunks { json, whole, binary } = chunks(self.bytes, limits)?;
+        let document: ImageDocument = json::parse_part(&json, self.bytes.name(), whole, limits)?;
+        drop(json);
+        let image = document.images.get(index).ok_or_else(|| malformed(format!("images[{index}] does not exist")))?;
+        if let Some(Target::Data(data)) = image.uri.as_deref().map(target).transpose()? {
+            let most = if data.is_base64 { data.text.len() / 4 * 3 } else { data.text.len() };
+            return self.checked(most as u64).and_then(|_| data.decode());
+        }
+        let view = image.buffer_view.and_then(|view| document.buffer_views.get(view));
+        let view = view.ok_or_else(|| malformed(format!("images[{index}] is not inside the file")))?;
+        let buffer = view.buffer.and_then(|buffer| document.buffers.get(buffer));
+        let buffer = buffer.filter(|buffer| is_inside(view, buffer.byte_length));
+        let buffer = buffer.ok_or_else(|| malformed(format!("images[{index}]: its buffer view is invalid")))?;
+        let count = self.checked(view.byte_length)?;
+        let found = match buffer.uri.as_deref().map(target).transpose()? {
+            None if view.buffer == Some(0) => self.in_chunk(&binary, view.byte_offset, count)?,
+            None => Vec::new(),
+            Some(Target::Data(data)) => part(&data.decode()?, view.byte_offset, count)?,
+            Some(Target::File(name)) => open_range(&name, view.byte_offset, count)?,
+        };
+        if found.len() < count {
+            return Err(malformed(format!("images[{index}]: its buffer is too short")));
+        }
+        Ok(found)
+    }
+
+    /// A number of bytes that the limit allows.
+    fn checked(&self, count: u64) -> Result<usize> {
+        if count > self.most_bytes {
+            let message = format!("an image has {count} bytes");
+            return Err(over_limit(&message, self.most_bytes, "referenced_file_bytes"));
+        }
+        usize::try_from(count).map_err(|_| Error::memory("an image"))
+    }
+
+    /// Bytes of the binary chunk; fewer if it is shorter.
+    fn in_chunk(&self, binary: &Binary<'_>, offset: u64, count: usize) -> Result<Vec<u8>> {
+        match binary {
+            Binary::Whole(bytes) => part(bytes, offset, count),
+            Binary::Placed { bytes, offset: begin, len } if count as u64 <= len.saturating_sub(offset) => {
+                let mut found = Vec::new();
+                bytes.read_as_claimed(begin.saturating_add(offset), count, &mut found)?;
+                Ok(found)
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// A copy of some bytes; empty if there are fewer.
+fn part(bytes: &[u8], offset: u64, count: usize) -> Result<Vec<u8>> {
+    let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
+    try_copy(rest.and_then(|rest| rest.get(..count)).unwrap_or_default(), "an image")
+}
+
+/// Whether a view lies in a buffer of this size, and is not compressed.
+fn is_inside(view: &BufferView, buffer_bytes: u64) -> bool {
+    let is_compressed = view.extensions.keys().any(|name| name.ends_with("_meshopt_compression"));
+    view.byte_offset.checked_add(view.byte_length).is_some_and(|end| end <= buffer_bytes) && !is_compressed
+}
+
+/// A name or a part of it, or the reason why there is none.
+type Named<T> = std::result::Result<T, String>;
+
+/// The names of the images inside a file.
+pub(crate) struct ImageNames<'a> {
+    document: &'a Document,
+    /// The name of the file; `None` if it cannot be opened again.
+    file: Option<&'a str>,
+    /// By image.
+    known: HashMap<usize, Named<String>>,
+    /// The first image in each view, which shares its name with the others.
+    by_view: HashMap<usize, usize>,
+    /// The bytes of the views with images, by the URI of the buffer.
+    used: HashMap<Option<&'a str>, u64>,
+}
+
+impl<'a> ImageNames<'a> {
+    pub(crate) fn new(document: &'a Document, file: Option<&'a str>) -> ImageNames<'a> {
+        ImageNames { document, file, known: HashMap::new(), by_view: HashMap::new(), used: HashMap::new() }
+    }
+
+    /// The name of an image inside the file.
+    pub(crate) fn name(
+        &mut self,
+        index: usize,
+        image: &'a GltfImage,
+        values: &mut Values<'_, '_>,
+    ) -> Result<Named<String>> {
+        let Some(file) = self.file else {
+            return Ok(Err("an image inside the file was dropped, because the file cannot be opened again".into()));
+        };
+        let shared = image.buffer_view.and_then(|view| self.by_view.get(&view)).copied();
+        let index = shared.unwrap_or(index);
+        if let Some(known) = self.known.get(&index) {
+            return Ok(known.clone());
+        }
+        let name = match self.extension(image, values)? {
+            Ok(extension) => Ok(format!("{file}{MARK}{index}.{extension}")),
+            Err(why) => Err(format!("an image inside the file was dropped: {why}")),
+        };
+        self.known.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.known.insert(index, name.clone());
+        if let Some(view) = image.buffer_view {
+            self.by_view.try_reserve(1).map_err(|_| Error::memory("names"))?;
+            self.by_view.insert(view, index);
+        }
+        Ok(name)
+    }
+
+    /// The extension for an image that can be read.
+    fn extension(&mut self, image: &'a GltfImage, values: &mut Values<'_, '_>) -> Result<Named<&'static str>> {
+        let data = match image.uri.as_deref().map(target).transpose()? {
+            Some(Target::Data(data)) => Some(data),
+            _ => None,
+        };
+        let view = image.buffer_view.and_then(|index| Some((index, self.document.buffer_views.get(index)?)));
+        if data.is_none() && !view.is_some_and(|(_, view)| self.take(view)) {
+            return Ok(Err("its buffer view is invalid, or overlaps others".into()));
+        }
+        let claimed = image.mime_type.as_deref().or(data.as_ref().map(|data| data.media_type));
+        let claimed = claimed.filter(|kind| !["", "application/octet-stream"].contains(kind)).unwrap_or_default();
+        let head = match (claimed, &data, view) {
+            ("", Some(data), _) => data.head(),
+            ("", _, Some((index, _))) => values.head(index, SIGNATURE_BYTES),
+            _ => Ok(Vec::new()),
+        };
+        let head = match head {
+            Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Io | ErrorKind::Unsupported) => {
+                return Ok(Err(error.diagnostic().message.clone()));
+            }
+            head => head?,
+        };
+        let found = KINDS
+            .iter()
+            .find(|(signature, media_type, _)| claimed.eq_ignore_ascii_case(media_type) || head.starts_with(signature));
+        Ok(found.map(|(.., extension)| *extension).ok_or_else(|| match claimed {
+            "" => "it is neither PNG nor JPEG".into(),
+            _ => format!("it is `{}`, neither PNG nor JPEG", names::shown(claimed)),
+        }))
+    }
+
+    /// Takes the bytes of a view from those of its buffer; false if it does not have them.
+    fn take(&mut self, view: &BufferView) -> bool {
+        let buffer = view.buffer.and_then(|buffer| self.document.buffers.get(buffer));
+        let Some(buffer) = buffer.filter(|buffer| is_inside(view, buffer.byte_length)) else { return false };
+        let Ok(()) = self.used.try_reserve(1) else { return false };
+        let used = self.used.entry(buffer.uri.as_deref()).or_default();
+        let sum = used.saturating_add(view.byte_length);
+        if sum <= buffer.byte_length {
+            *used = sum;
+        }
+        sum <= buffer.byte_length
+    }
+}
+
+impl DataUri<'_> {
+    /// The first bytes.
+    fn head(&self) -> Result<Vec<u8>> {
+        // Base64 has 4 characters for 3 bytes, percent-encoding 3 for each.
+        let some = self.text.get(..if self.is_base64 { 12 } else { 3 * SIGNATURE_BYTES });
+        DataUri { text: some.unwrap_or(self.text), ..*self }.decode()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_split() {
+        assert_eq!(split_image_name("a#image1.glb#image10.jpg"), Some(("a#image1.glb", 10)));
+        for name in [
+            "#image0.png",
+            "a/#image0.png",
+            "a.glb#image.png",
+            "a.glb#image01.png",
+            "a.glb#image+1.png",
+            "a.glb#image0",
+        ] {
+            assert_eq!(split_image_name(name), None, "{name}");
+        }
+        assert_eq!(split_image_name(&format!("a.glb#image{}.png", "9".repeat(30))), None);
+        assert_eq!(split_image_name("a.glb#image0.exe"), None);
+    }
+}
