@@ -14,8 +14,8 @@ use arrow_array::types::{
 use arrow_array::{Array as _, ArrayRef, ListArray, PrimitiveArray, RecordBatch, RecordBatchReader};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use polyhaul::model::{Column, Scalar, Table, Values};
 use polyhaul::Error;
+use polyhaul::model::{Column, Scalar, Table, Values};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;

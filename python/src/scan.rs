@@ -1,5 +1,5 @@
-//! Batches of chosen rows, which a thread reads ahead while Python works with the one before; as columns, or as a stream
-//! of Apache Arrow's C interface, which needs no Python to be read from.
+//! Batches of chosen rows, which a thread reads ahead while Python works with the one before; as columns, or as a
+//! stream of Apache Arrow's C interface, which needs no Python to be read from.
 
 use crate::arrow;
 use crate::errors;

@@ -72,8 +72,8 @@ pub trait TableConsumer {
     /// Any; it ends the reading.
     fn begin(&mut self, tables: Vec<Table>, remarks: [Vec<String>; 2]) -> Result<bool>;
 
-    /// Whether the values of a column of table `number` are needed, which is asked after [`TableConsumer::begin`]. If not,
-    /// the column may be missing from the parts.
+    /// Whether the values of a column of table `number` are needed, which is asked after [`TableConsumer::begin`]. If
+    /// not, the column may be missing from the parts.
     fn wants(&self, number: usize, column: &str) -> bool {
         let _ = (number, column);
         true

@@ -44,8 +44,8 @@ polyhaul_model::options! {
         pub stl: StlReadOptions = StlReadOptions::default(), with_stl;
         /// Options for reading numeric tables.
         pub table: TableReadOptions = TableReadOptions::default(), with_table;
-        /// Which rows of a table, or vertices of a mesh, to keep. Faces, lines and edges whose vertices are not all kept
-        /// go, and the others are renumbered.
+        /// Which rows of a table, or vertices of a mesh, to keep. Faces, lines and edges whose vertices are not all
+        /// kept go, and the others are renumbered.
         pub rows: RowOptions = RowOptions::default(), with_rows;
         /// Which image to read from a file that contains several.
         pub image: ImageReadOptions = ImageReadOptions::default(), with_image;

@@ -14,7 +14,8 @@ use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, Scene};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 
-/// Keeps vertices of a scene: those of `chosen`, which counts through its meshes, or else those that the options choose.
+/// Keeps vertices of a scene: those of `chosen`, which counts through its meshes, or else those that the options
+/// choose.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if a column does not exist or what is kept cannot be moved; [`ErrorKind::Unsupported`] for a
@@ -81,6 +82,8 @@ struct Kept<'s> {
     lines: RowSet,
     points: RowSet,
     curves: RowSet,
+    /// The kept corners before each face, and all of them, if uvs or normals are counted in corners.
+    corners: Vec<u32>,
 }
 
 /// The items for which `keeps` is true.
@@ -95,6 +98,17 @@ fn set_of(count: usize, mut keeps: impl FnMut(usize) -> bool) -> Result<RowSet> 
     Ok(set)
 }
 
+/// The kept corners before each face, and all of them.
+fn corners_before(faces: &Elements, kept: &RowSet) -> Result<Vec<u32>> {
+    let mut before: Vec<u32> = zeroed(faces.len() + 1, "corners")?;
+    let mut sum = 0;
+    for (face, before) in before.iter_mut().enumerate() {
+        *before = sum;
+        sum += if kept.has(face as u64) { faces.corners(face).len() as u32 } else { 0 };
+    }
+    Ok(before)
+}
+
 impl<'s> Kept<'s> {
     fn of_mesh(mesh: &Mesh, vertices: &'s RowSet, first: u64) -> Result<Kept<'s>> {
         let has = |position: &u32| vertices.has(first + u64::from(*position));
@@ -102,10 +116,14 @@ impl<'s> Kept<'s> {
             let corners = elements.corner_positions.as_slice();
             set_of(elements.len(), |at| corners.get(elements.corners(at)).is_some_and(|all| all.iter().all(has)))
         };
+        let faces = whole(&mesh.faces)?;
+        let has_corners = [mesh.uv_domain, mesh.normal_domain].contains(&Domain::Corner);
+        let corners = if has_corners { corners_before(&mesh.faces, &faces)? } else { Vec::new() };
         Ok(Kept {
             vertices,
             first,
-            faces: whole(&mesh.faces)?,
+            faces,
+            corners,
             lines: whole(&mesh.lines)?,
             points: set_of(mesh.points.len(), |at| has(&mesh.points[at]))?,
             curves: set_of(mesh.curves.len(), |at| mesh.curves[at].control_points.iter().all(has))?,
@@ -119,11 +137,10 @@ impl<'s> Kept<'s> {
 
     /// The place of a corner of a face.
     fn corner(&self, faces: &Elements, corner: u32) -> u32 {
-        let before = self.faces.among(0, faces.offsets.partition_point(|&offset| offset < corner));
-        before
-            .map(|face| faces.corners(face))
-            .map(|corners| corners.end.min(corner as usize) - corners.start)
-            .sum::<usize>() as u32
+        let face = faces.offsets.partition_point(|&offset| offset <= corner).saturating_sub(1);
+        let before = self.corners.get(face).copied().unwrap_or(0);
+        let own = corner - faces.offsets.get(face).copied().unwrap_or(corner);
+        if self.faces.has(face as u64) { before + own } else { before }
     }
 
     /// Counts of a mesh as counts of what is kept of it.

@@ -57,7 +57,8 @@ fn point(table: &Table, row: usize) -> Point {
 #[test]
 fn filters_mean_what_they_say() {
     let table = points(5000);
-    let cases: [(&str, fn(Point) -> bool); 16] = [
+    type Wanted = fn(Point) -> bool;
+    let cases: [(&str, Wanted); 16] = [
         ("x > 0", |[x, ..]| x > 0.0),
         ("x <= y", |[x, y, ..]| x <= y),
         ("x != x", |[x, ..]| x.is_nan()),

@@ -24,6 +24,7 @@ const ONLY_IN: &[(&[&str], &[&str])] = &[(
         "crates/cli/src/batch/",
         "crates/cli/src/signals.rs",
         "python/src/job.rs",
+        "python/src/scan.rs",
         "bench/",
     ],
 )];

@@ -10,9 +10,9 @@ use polyhaul::options::{Expression, RowOptions};
 pub struct RowArgs {
     /// Keep rows or vertices for which this is true, such as "opacity > 0.05 and z < 10"; several must all be true
     ///
-    /// Columns are named as in the file; in formats without columns they are x, y, z, nx, ny, nz, u, v, red, green, blue
-    /// and alpha. Other names need backquotes; `column(0)` is the first column. Operators: + - * / %, < <= > >= == !=,
-    /// and, or, not. Functions: abs, sqrt, exp, log, floor, min, max, sigmoid, is_finite. Faces go with their vertices.
+    /// Columns are named as in the file; in formats without columns they are x, y, z, nx, ny, nz, u, v, red, green,
+    /// blue and alpha. Other names need backquotes; `column(0)` is the first column. Operators: + - * / %,
+    /// < <= > >= == !=, and, or, not. Functions: abs, sqrt, exp, log, floor, min, max, sigmoid, is_finite. Faces go with their vertices.
     #[arg(long, value_name = "EXPR", value_parser = filter, allow_hyphen_values = true)]
     pub filter: Vec<Expression>,
     /// Keep rows or vertices in this box: the smallest x, y, z, then the largest

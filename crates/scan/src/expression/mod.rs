@@ -12,8 +12,8 @@
 //! column      = letters, digits and "_", not beginning with a digit | "`" any characters "`" | "column(" number ")"
 //! ```
 //!
-//! All numbers are `f64`; integers above 2^53 are rounded. Comparisons with NaN are false, except `!=`. `%` has the sign
-//! of its first operand, as in C.
+//! All numbers are `f64`; integers above 2^53 are rounded. Comparisons with NaN are false, except `!=`. `%` has the
+//! sign of its first operand, as in C.
 //!
 //! `token`: text to words. `parse`: words to steps. `evaluate`: steps over blocks of rows.
 
@@ -31,8 +31,8 @@ pub(crate) use evaluate::{BLOCK, Bench};
 /// A filter: a condition on the columns of a row.
 ///
 /// The operators are `+ - * / %`, `< <= > >= == !=`, `and`, `or`, `not` and parentheses. The functions are `abs`,
-/// `sqrt`, `exp`, `log` (natural), `floor`, `sigmoid`, `is_finite`, `min` and `max` (of two). A column is named as in the
-/// file, in backquotes if its name has other characters than letters, digits and `_`; `column(0)` is the first one.
+/// `sqrt`, `exp`, `log` (natural), `floor`, `sigmoid`, `is_finite`, `min` and `max` (of two). A column is named as in
+/// the file, in backquotes if its name has other characters than letters, digits and `_`; `column(0)` is the first one.
 ///
 /// ```
 /// use polyhaul_scan::Expression;
