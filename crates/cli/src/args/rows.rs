@@ -12,7 +12,8 @@ pub struct RowArgs {
     ///
     /// Columns are named as in the file; in formats without columns they are x, y, z, nx, ny, nz, u, v, red, green,
     /// blue and alpha. Other names need backquotes; `column(0)` is the first column. Operators: + - * / %,
-    /// < <= > >= == !=, and, or, not. Functions: abs, sqrt, exp, log, floor, min, max, sigmoid, is_finite. Faces go with their vertices.
+    /// < <= > >= == !=, and, or, not. Functions: abs, sqrt, exp, log, floor, min, max, sigmoid, is_finite. Faces go
+    /// with their vertices.
     #[arg(long, value_name = "EXPR", value_parser = filter, allow_hyphen_values = true)]
     pub filter: Vec<Expression>,
     /// Keep rows or vertices in this box: the smallest x, y, z, then the largest
