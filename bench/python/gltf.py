@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from commands import rounds
+from commands import apart, rounds
 
 #: Bytes of OBJ text per vertex of a grid, about.
 VERTEX_BYTES = 165
@@ -36,7 +36,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
         source, target = folder / "scene.obj", folder / "scene.glb"
-        write_obj(source, given.megabytes)
+        apart(write_obj, source, given.megabytes)
         print(f"OBJ, {source.stat().st_size / 1e6:,.0f} MB")
         jobs = {
             f"convert to .glb, {threads} threads": [polyhaul, "convert", "-q", f"-j{threads}", source, target]

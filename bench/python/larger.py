@@ -1,6 +1,7 @@
 """Files larger than memory: conversions within a limit, beside reading and writing alone.
 
     python bench/python/larger.py POLYHAUL [--gigabytes N] [--limit SIZE] [--threads N] [--folder DIR] [--peer NAME=COMMAND]
+        [--source splats|mesh|text ...] [--target NAME ...]
 
 Makes a mesh and splats as PLY and the mesh as OBJ, each about as large as asked for, and converts them one after another; no
 output stays. Reading alone is the time to read the bytes of the input, writing alone that to write as many bytes as the output has,
@@ -22,6 +23,8 @@ import numpy as np
 
 BLOCK_BYTES = 1 << 20
 MESH_TARGETS = ["ply", "obj", "stl", "csv", "npy", "glb"]
+TEXT_TARGETS = ["ply", "obj", "stl", "csv", "glb"]
+SOURCES = ["splats", "mesh", "text"]
 SPLAT_TARGETS = ["ply", "csv", "npy", "spz", "splat", "compressed.ply"]
 #: Bytes of OBJ text for each byte of the PLY file that it is made from, about.
 OBJ_FACTOR = 2.0
@@ -35,26 +38,37 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--folder")
     parser.add_argument("--peer", action="append", default=[])
+    parser.add_argument("--source", action="append", choices=SOURCES, help="only this input; several may be given")
+    parser.add_argument("--target", action="append", help="only this output; several may be given")
     given = parser.parse_args()
     polyhaul = os.path.abspath(given.polyhaul)
     print(f"limit {given.limit}, {given.threads} threads")
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
         options = ["--json", f"-j{given.threads}", "--memory-limit", given.limit]
-        splats = folder / "splats.ply"
-        write_splats(splats, given.gigabytes)
-        convert(polyhaul, splats, SPLAT_TARGETS, options)
-        splats.unlink()
+        chosen = given.source or SOURCES
+        if "splats" in chosen:
+            splats = folder / "splats.ply"
+            write_splats(splats, given.gigabytes)
+            convert(polyhaul, splats, among(SPLAT_TARGETS, given.target), options)
+            splats.unlink()
         mesh = folder / "mesh.ply"
-        write_mesh(mesh, given.gigabytes)
-        convert(polyhaul, mesh, MESH_TARGETS, options)
-        write_mesh(mesh, given.gigabytes / OBJ_FACTOR)
-        text = folder / "mesh.obj"
-        subprocess.run([polyhaul, "convert", "-q", mesh, text], check=True)
-        mesh.unlink()
-        convert(polyhaul, text, MESH_TARGETS[:4] + ["glb"], options)
-        for peer in given.peer:
-            run_peer(peer, text)
+        if "mesh" in chosen:
+            write_mesh(mesh, given.gigabytes)
+            convert(polyhaul, mesh, among(MESH_TARGETS, given.target), options)
+        if "text" in chosen:
+            write_mesh(mesh, given.gigabytes / OBJ_FACTOR)
+            text = folder / "mesh.obj"
+            subprocess.run([polyhaul, "convert", "-q", mesh, text], check=True)
+            mesh.unlink()
+            convert(polyhaul, text, among(TEXT_TARGETS, given.target), options)
+            for peer in given.peer:
+                run_peer(peer, text)
+
+
+def among(targets: list[str], wanted: list[str] | None) -> list[str]:
+    """Those that are wanted, or all."""
+    return [target for target in targets if wanted is None or target in wanted]
 
 
 def convert(polyhaul: str, source: Path, targets: list[str], options: list[str]) -> None:
