@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy.typing as npt
 
 from polyhaul import _arrays, _options, _polyhaul
-from polyhaul._io import OnError, opened_reading, warn_of
+from polyhaul._io import OnError, Reading, opened_reading, warn_of
 from polyhaul._options import CompressionName, FormatName, Limits, TextOptions, WriteOptions
 from polyhaul._progress import Progress
 from polyhaul._report import Report, report_from_plain
@@ -23,9 +23,9 @@ BATCH_BYTES = 16 << 20
 
 @dataclass(frozen=True, repr=False)
 class Scan:
-    """Rows of a file, or vertices of a mesh, that are to be read: a plan, which :func:`polyhaul.scan` begins.
+    """Rows of a file, or vertices of a mesh, that are to be read: a lazy plan, created by :func:`polyhaul.scan`.
 
-    Methods that choose return another scan and read nothing. The filters and the box see the values of the file; of the
+    ``select``, ``filter``, ``sample`` and ``transform`` return a new scan and read nothing. The filters and the box see the values of the file; of the
     rows that pass, every n-th is kept, then a sample; what is kept is moved. The order of the calls does not matter.
 
     Example:
@@ -54,10 +54,10 @@ class Scan:
             expression: comparisons of columns, joined by ``and``, ``or`` and ``not``, such as
                 ``"opacity > 0.05 and z < 10"``. Operators: ``+ - * / %``, ``< <= > >= == !=``. Functions: ``abs``,
                 ``sqrt``, ``exp``, ``log``, ``floor``, ``sigmoid``, ``is_finite``, ``min`` and ``max`` of two. Columns
-                have the names of the file, in backquotes if they have other characters than letters, digits and ``_``;
+                have the names of the file, in backquotes if they contain anything but letters, digits and ``_``;
                 ``column(0)`` is the first one. In formats without columns they are ``x y z``, ``nx ny nz``, ``u v`` and
                 ``red green blue alpha``.
-            box: the smallest and the largest x, y, z, as an array of (2, 3). The borders belong to it.
+            box: the smallest and the largest x, y, z, as an array of (2, 3). Bounds are inclusive.
 
         Raises:
             polyhaul.UsageError: the expression is invalid; the exception has the place.
@@ -75,14 +75,14 @@ class Scan:
     def transform(self, matrix: npt.ArrayLike) -> Scan:
         """Moves positions and normals by a matrix, (4, 4) numbers, or (3, 4) or (3, 3), that multiplies from the left.
 
-        Gaussian splats can be moved, but not turned or scaled.
+        Gaussian splats can be translated, but not rotated or scaled.
         """
         if self._rows["transform"] is not None:
             raise ValueError("the scan has a transform already: multiply the matrices")
         return replace(self, _rows=self._rows | {"transform": _arrays.matrix(matrix)})
 
     def sample(self, n: int | None = None, *, every: int | None = None) -> Scan:
-        """Keeps every n-th row, or ``n`` rows at random in their order, or first one and then the other.
+        """Keeps every n-th row, or ``n`` rows at random in their order, or both: every n-th row first.
 
         The same rows are chosen each time.
         """
@@ -122,7 +122,7 @@ class Scan:
         ):
             done = _polyhaul.convert(*reading, plain, writing)
         report = report_from_plain(done)
-        warn_of(report, "warn" if options["warn"] else "raise", reading)
+        warn_of(report, self._options["on_error"], reading)
         return report
 
     def read(self) -> Table:
@@ -130,9 +130,10 @@ class Scan:
         with opened_reading(self._source, self._read_options(), None, None, "scanning") as reading:
             plain, comments, infos, done = _polyhaul.read_tables(*reading)
         report = report_from_plain(done)
+        warn_of(report, self._options["on_error"], reading)
         tables = [table_from_plain(table, report) for table in plain]
         wanted = self._rows["element"] or "vertex"
-        table = next((it for it in tables if it.name == wanted), tables[0])
+        table = next((it for it in tables if it.name == wanted), tables[0] if tables else Table())
         table.comments, table.infos = comments, infos
         return table
 
@@ -140,7 +141,9 @@ class Scan:
         """Reads what is chosen as a scene: meshes with the faces whose vertices are all kept."""
         with opened_reading(self._source, self._read_options(), None, None, "scanning") as reading:
             scene, done = _polyhaul.read(*reading, True, (None, 1.0), False)
-        return scene_from_plain(scene, report_from_plain(done))
+        report = report_from_plain(done)
+        warn_of(report, self._options["on_error"], reading)
+        return scene_from_plain(scene, report)
 
     def batches(self, bytes: int | str = BATCH_BYTES) -> Iterator[dict[str, Any]]:
         """What is chosen, some rows at a time: columns by name, as numpy arrays.
@@ -151,21 +154,30 @@ class Scan:
         Args:
             bytes: about how many bytes of the file make a batch, as a number or as text such as ``"64MB"``.
         """
-        for plain in self._native(bytes):
+        name, native = self._native(bytes)
+        for plain in native:
             yield table_from_plain(plain, None).to_dict()
+        if (done := native.report()) is not None:
+            self._warn(report_from_plain(done), name)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
         """A stream of Apache Arrow: ``polars.DataFrame(scan)``, ``pyarrow.table(scan)``, ``duckdb.from_arrow(...)``.
 
-        Columns without a name are ``f0``, ``f1`` and so on. ``requested_schema`` is not looked at.
+        Columns without a name are ``f0``, ``f1`` and so on. ``requested_schema`` is ignored, and
+        warnings are not reported.
         """
-        return self._native(BATCH_BYTES).arrow_stream()
+        return self._native(BATCH_BYTES)[1].arrow_stream()
 
-    def _native(self, size: int | str) -> _polyhaul.NativeBatches:
+    def _warn(self, report: Report, name: str) -> None:
+        warn_of(report, self._options["on_error"], Reading({"name": name}, {}, None))
+
+    def _native(self, size: int | str) -> tuple[str, _polyhaul.NativeBatches]:
+        """The name of the source, and its batches."""
         with opened_source(self._source) as plain:
             if plain["read"] is not None:
                 plain = plain | {"memory": _whole(plain["read"])}
-            return _polyhaul.NativeBatches(plain, self._read_options() | {"resolver": None}, _options.size("bytes", size))
+            options = self._read_options() | {"resolver": None}
+            return plain["name"], _polyhaul.NativeBatches(plain, options, _options.size("bytes", size))
 
     def _read_options(self, memory_limit: int | str | None = None) -> dict[str, Any]:
         return _options.read_options(**self._options, memory_limit=memory_limit, table=self._table, rows=self._rows)
@@ -174,7 +186,9 @@ class Scan:
 def _whole(read: Any) -> bytes:
     """All that a file object has."""
     parts: list[bytes] = []
-    while part := read(1 << 20):
+    while (part := read(1 << 20)) != b"":
+        if part is None:
+            raise BlockingIOError("the source has no data yet; expected a blocking file object")
         parts.append(bytes(part))
     return b"".join(parts)
 

@@ -135,9 +135,12 @@ pub(crate) fn table_from_arrow(py: Python<'_>, capsule: &Bound<'_, PyCapsule>) -
     let schema = reader.schema();
     let mut columns = schema.fields().iter().map(|field| Growing::new(field)).collect::<PyResult<Vec<_>>>()?;
     let mut row_count = 0;
-    // Producers may be Python: this thread keeps its right to run it.
-    for batch in &mut reader {
+    // A producer that needs Python asks for it; one that does not may have to wait for a thread that does.
+    loop {
         py.check_signals()?;
+        let next;
+        (next, reader) = py.detach(move || (reader.next(), reader));
+        let Some(batch) = next else { break };
         let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
         row_count += batch.num_rows();
         for (column, array) in columns.iter_mut().zip(batch.columns()) {
@@ -157,15 +160,12 @@ struct Growing {
 impl Growing {
     fn new(field: &Field) -> PyResult<Growing> {
         let (kind, is_list) = match field.data_type() {
-            DataType::List(item) => (item.data_type(), true),
+            DataType::List(item) | DataType::LargeList(item) => (item.data_type(), true),
             kind => (kind, false),
         };
         let scalar = scalar(kind).ok_or_else(|| {
-            let message = format!(
-                "the column {:?} is of type {}; expected numbers: cast it first",
-                field.name(),
-                field.data_type()
-            );
+            let message =
+                format!("column {:?} is of type {}; expected numbers: cast it first", field.name(), field.data_type());
             PyTypeError::new_err(message)
         })?;
         let offsets = is_list.then(|| vec![0].into());
@@ -173,24 +173,36 @@ impl Growing {
     }
 
     fn extend(&mut self, array: &ArrayRef) -> PyResult<()> {
-        if array.null_count() > 0 {
-            return Err(PyValueError::new_err(format!(
-                "the column {:?} has missing values: fill them first",
-                self.column.name
-            )));
-        }
+        check_missing(array, &self.column.name)?;
         let memory = |_| PyValueError::new_err("out of memory");
         let Some(offsets) = &mut self.column.offsets else { return append(&mut self.column.values, array) };
-        let list = array.as_list::<i32>();
-        let (first, before) = (list.value_offsets()[0], self.column.values.len() as i64);
+        let (positions, items): (Vec<i64>, &ArrayRef) = match array.data_type() {
+            DataType::LargeList(_) => {
+                (array.as_list::<i64>().value_offsets().to_vec(), array.as_list::<i64>().values())
+            }
+            _ => {
+                let list = array.as_list::<i32>();
+                (list.value_offsets().iter().map(|&offset| offset.into()).collect(), list.values())
+            }
+        };
+        let (first, last) = (positions[0], positions[array.len()]);
+        let before = self.column.values.len() as i64;
         let all = offsets.to_mut().map_err(memory)?;
-        for &offset in &list.value_offsets()[1..] {
-            let offset = u32::try_from(before + i64::from(offset - first));
+        for &position in &positions[1..] {
+            let offset = u32::try_from(before + position - first);
             all.push(offset.map_err(|_| PyValueError::new_err("lists of more than 4,294,967,295 values"))?);
         }
-        let last = list.value_offsets()[list.len()];
-        append(&mut self.column.values, &list.values().slice(first as usize, (last - first) as usize))
+        let items = items.slice(first as usize, (last - first) as usize);
+        check_missing(&items, &self.column.name)?;
+        append(&mut self.column.values, &items)
     }
+}
+
+fn check_missing(array: &ArrayRef, name: &str) -> PyResult<()> {
+    if array.null_count() == 0 {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("column {name:?} has missing values; fill or drop them first")))
 }
 
 fn scalar(kind: &DataType) -> Option<Scalar> {

@@ -5,16 +5,17 @@ use crate::arrow;
 use crate::errors;
 use crate::options::Read;
 use crate::profile;
+use crate::report;
 use crate::tables::{TableOut, tables_to_python};
 use polyhaul::model::Table;
 use polyhaul::options::{Cancel, Expression};
-use polyhaul::{Error, Input, Result};
+use polyhaul::{Error, ErrorKind, Input, Report, Result};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -30,16 +31,50 @@ pub(crate) struct ScanSource {
     name: String,
 }
 
+/// What the thread that reads has to say.
+enum Message {
+    Batch(Table),
+    /// The last message, unless the thread was stopped.
+    Done(Box<Result<Report>>),
+}
+
 /// Batches, in order. Dropping them ends the reading.
 pub(crate) struct Batches {
-    batches: Receiver<Result<Table>>,
+    messages: Receiver<Message>,
     cancel: Cancel,
+    report: Option<Report>,
 }
 
 impl Batches {
-    /// The next one, once there is one.
-    pub(crate) fn wait(&self) -> Option<Result<Table>> {
-        self.batches.recv().ok()
+    /// The next one, once there is one; `None` after the last.
+    pub(crate) fn wait(&mut self) -> Option<Result<Table>> {
+        loop {
+            if let Some(next) = self.wait_for(STEP) {
+                return next;
+            }
+        }
+    }
+
+    /// The same, but `None` if it takes longer.
+    fn wait_for(&mut self, time: Duration) -> Option<Option<Result<Table>>> {
+        if self.report.is_some() {
+            return Some(None);
+        }
+        match self.messages.recv_timeout(time) {
+            Ok(Message::Batch(table)) => Some(Some(Ok(table))),
+            Ok(Message::Done(done)) => match *done {
+                Ok(report) => {
+                    self.report = Some(report);
+                    Some(None)
+                }
+                Err(error) => Some(Some(Err(error))),
+            },
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                let message = "the thread that read the file ended early";
+                Some(Some(Err(Error::new(ErrorKind::Internal, message))))
+            }
+        }
     }
 }
 
@@ -62,23 +97,25 @@ impl NativeBatches {
         let cancel = Cancel::default();
         options.run.cancel = cancel.clone();
         options.run.trace = profile::trace(py)?;
-        let input = match (source.path, source.memory) {
+        let memory = source.memory.map(Arc::new);
+        let input = match (source.path, &memory) {
             (Some(path), _) => Input::Path(path),
-            (None, Some(memory)) => Input::Shared(Arc::new(memory), source.name),
-            (None, None) => return Err(PyRuntimeError::new_err("there is no source")),
+            (None, Some(memory)) => Input::Shared(memory.clone(), source.name),
+            (None, None) => return Err(PyRuntimeError::new_err("no source")),
         };
         // One is on its way while the next is read.
-        let (sender, batches) = mpsc::sync_channel(1);
+        let (sender, messages) = mpsc::sync_channel(1);
         let work = move || {
             let reader = polyhaul::Reader::new(input).options(&options);
-            let failed = reader.batches(bytes, |batch| sender.send(Ok(batch)).map_err(|_| Error::cancelled()));
-            if let Err(error) = failed {
-                // Nobody listens if the batches were dropped.
-                let _ = sender.send(Err(error));
-            }
+            let send = |batch| sender.send(Message::Batch(batch)).map_err(|_| Error::cancelled());
+            let done = reader.batches(bytes, send);
+            // Nobody listens if the batches were dropped.
+            let _ = sender.send(Message::Done(Box::new(done)));
+            // Python's memory is given back by whoever may run Python; who waits for a message may be in the way.
+            drop(memory);
         };
         thread::Builder::new().name("polyhaul".into()).spawn(work)?;
-        Ok(NativeBatches(Mutex::new(Some(Batches { batches, cancel }))))
+        Ok(NativeBatches(Mutex::new(Some(Batches { messages, cancel, report: None }))))
     }
 
     fn __iter__(this: Py<Self>) -> Py<Self> {
@@ -87,36 +124,51 @@ impl NativeBatches {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<TableOut>> {
         loop {
-            let received = py.detach(|| {
-                let batches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                batches.as_ref().map_or(Err(RecvTimeoutError::Disconnected), |it| it.batches.recv_timeout(STEP))
-            });
-            match received {
-                Ok(Ok(table)) => return Ok(tables_to_python(vec![table])?.pop()),
-                Ok(Err(error)) => return Err(errors::exception(py, &error)),
-                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            let next = py.detach(|| self.batches().as_mut().map_or(Some(None), |batches| batches.wait_for(STEP)));
+            match next {
+                Some(Some(Ok(table))) => return Ok(tables_to_python(vec![table])?.pop()),
+                Some(Some(Err(error))) => return Err(errors::exception(py, &error)),
+                Some(None) => return Ok(None),
+                None => py.check_signals()?,
             }
         }
     }
 
     /// Ends the reading.
     fn close(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.batches() = None;
+    }
+
+    /// The report, after the last batch.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let report = self.batches().as_ref().and_then(|batches| batches.report.clone());
+        report.map(|report| report::report(py, &report)).transpose()
     }
 
     /// The rest of the batches, as a capsule of the Arrow PyCapsule interface.
     fn arrow_stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let batches = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let batches = batches.ok_or_else(|| PyRuntimeError::new_err("the batches were taken already"))?;
-        let (first, batches) = py.detach(move || (batches.wait(), batches));
-        let first = first.unwrap_or_else(|| Ok(Table::default()));
+        let batches = self.batches().take();
+        let mut batches = batches.ok_or_else(|| PyRuntimeError::new_err("the batches have already been consumed"))?;
+        let first = loop {
+            let next;
+            (next, batches) = py.detach(move || (batches.wait_for(STEP), batches));
+            match next {
+                Some(first) => break first.unwrap_or_else(|| Ok(Table::default())),
+                None => py.check_signals()?,
+            }
+        };
         let first = first.map_err(|error| errors::exception(py, &error))?;
         arrow::capsule(py, first, batches)
     }
 }
 
-/// Raises for a filter that is none.
+impl NativeBatches {
+    fn batches(&self) -> MutexGuard<'_, Option<Batches>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Raises if the filter is invalid.
 #[pyfunction]
 pub(crate) fn check_filter(py: Python<'_>, text: &str) -> PyResult<()> {
     text.parse::<Expression>().map(drop).map_err(|error| errors::exception(py, &error))

@@ -179,6 +179,32 @@ def test_arrow_there_and_back(tmp_path: Path) -> None:
     assert np.array_equal(polyhaul.read_table(tmp_path / "four.csv")["x"].astype(np.float32), back["x"])
 
 
+def test_arrow_from_memory_and_from_file_objects(tmp_path: Path) -> None:
+    text = "x,y\n" + "1,2\n" * 200_000
+    for source in (text.encode(), io.BytesIO(text.encode())):
+        table = polyhaul.Table(polyhaul.scan(source, format="csv").filter("x > 0"))
+        assert len(table) == 200_000
+    path, points_table = points(tmp_path)
+    assert len(polyhaul.Table(polyhaul.scan(path.read_bytes()))) == len(points_table)
+
+
+def test_warnings_are_not_lost(tmp_path: Path) -> None:
+    path, table = points(tmp_path)
+    (tmp_path / "more.ply").write_bytes(path.read_bytes() + b"more")
+    scan = polyhaul.scan(tmp_path / "more.ply", on_error="warn")
+    with pytest.warns(polyhaul.PolyhaulWarning):
+        assert sum(len(batch["x"]) for batch in scan.batches(1 << 16)) == len(table)
+    with pytest.warns(polyhaul.PolyhaulWarning):
+        assert len(scan.read()) == len(table)
+
+
+def test_columns_of_a_mesh_are_those_of_its_vertices(tmp_path: Path) -> None:
+    polyhaul.write(polyhaul.Mesh(np.eye(3), [[0, 1, 2]]), tmp_path / "a.ply")
+    table = polyhaul.scan(tmp_path / "a.ply").filter("x < 1").select("y").read()
+    assert list(table) == ["y"]
+    assert table["y"].tolist() == [1, 0]
+
+
 def test_lists_are_lists_of_arrow(tmp_path: Path) -> None:
     mesh = polyhaul.Mesh(np.zeros((5, 3)), [[0, 1, 2], [2, 3, 4]])
     polyhaul.write(mesh, tmp_path / "a.ply")
@@ -202,5 +228,10 @@ def test_polars_and_pyarrow_read_and_are_read(tmp_path: Path) -> None:
     assert np.array_equal(polyhaul.read_table(tmp_path / "two.npy").columns[0], again["z"])
     with pytest.raises(ValueError, match="missing values"):
         polyhaul.Table(pyarrow.table({"x": [1.0, None]}))
+    with pytest.raises(ValueError, match="missing values"):
+        polyhaul.Table(pyarrow.table({"x": [[1.0, None], [2.0]]}))
+    lists = polyhaul.Table(polars.DataFrame({"x": [[1, 2], [], [3]]}))["x"]
+    assert lists.offsets.tolist() == [0, 2, 2, 3]
+    assert lists.values.tolist() == [1, 2, 3]
     with pytest.raises(TypeError, match="expected numbers"):
         polyhaul.Table(pyarrow.table({"x": ["a"]}))

@@ -192,7 +192,7 @@ impl Reader {
     /// Hands the rows of a table to `take`, some at a time, in order: about `bytes` bytes of the file, in the columns
     /// of [`Reader::tables`]. From a PLY file these are the vertices, or the element of
     /// [`crate::options::TableReadOptions::element`]. There is at least one batch, of no
-    /// rows if none are kept. Large binary PLY files are never in memory as a whole; other files are read first.
+    /// rows if none are kept. Binary PLY files are read part by part, if nothing is wrong with them; other files are read first.
     ///
     /// ```
     /// use polyhaul::{Input, Reader};
@@ -209,7 +209,7 @@ impl Reader {
     ///
     /// # Errors
     /// The same errors as [`Reader::scene`], and those of `take`.
-    pub fn batches(self, bytes: usize, mut take: impl FnMut(Table) -> Result<()>) -> Result<()> {
+    pub fn batches(self, bytes: usize, mut take: impl FnMut(Table) -> Result<()>) -> Result<Report> {
         self.run(|input, options| {
             let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
             scan::batches(&input, options, bytes, &mut take)

@@ -34,7 +34,12 @@ pub(crate) fn load_chosen(
         ContentShape::Tables => {
             let (mut read, report) = load_whole(input, &all, shape)?;
             if let Content::Tables(found) = &mut read.content {
-                let target = target(&found.tables, options.table.element.as_deref())?;
+                let mut target = target(&found.tables, options.table.element.as_deref())?;
+                if options.table.columns.is_some() {
+                    // They are those of one table.
+                    found.tables = vec![found.tables.swap_remove(target)];
+                    target = 0;
+                }
                 keep_tables(&mut found.tables, target, &options.rows, &options.run)?;
                 if !format.has_elements() {
                     select_columns(&mut found.tables, &options.table)?;
@@ -91,29 +96,29 @@ pub(crate) fn choose_parts<'o>(
     part_bytes: usize,
 ) -> Result<Option<TableChoice<'o>>> {
     let mut marker = Marker { options, chooser: None };
-    if !read_parts(input, options, part_bytes, &mut marker)? {
+    let (is_done, report) = read_parts(input, options, part_bytes, &mut marker)?;
+    if !is_done || !report.warnings.is_empty() {
         return Ok(None);
     }
     marker.chooser.map(TableChooser::finish).transpose()
 }
 
-/// Hands the tables of a file to a consumer; `false` if they have to be read as a whole.
+/// Hands the tables of a file to a consumer, and reports; `false` if they have to be read as a whole.
 fn read_parts(
     input: &Opened,
     options: &ReadOptions,
     part_bytes: usize,
     consumer: &mut dyn TableConsumer,
-) -> Result<bool> {
+) -> Result<(bool, Report)> {
     let consumer = std::cell::RefCell::new(consumer);
-    let (is_done, report) = timed(input, options, |job| {
+    timed(input, options, |job| {
         let (Some(parts), None) = (job.format.readers().parts, job.plain.source().codec()) else { return Ok(false) };
         match parts(job, part_bytes, &mut **consumer.borrow_mut()) {
             // Reading it as a whole finds it again, and the warnings before it.
             Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(false),
             result => result,
         }
-    })?;
-    Ok(is_done && report.warnings.is_empty())
+    })
 }
 
 /// Looks at tables.
@@ -143,20 +148,33 @@ impl TableConsumer for Marker<'_> {
 /// Hands on what is kept of tables.
 pub(crate) struct Sieve<'c, 'o> {
     choice: &'c TableChoice<'o>,
-    /// The number of rows of each table that were taken.
+    /// The numbers of rows of each table that were taken, and handed on.
     taken: Vec<u64>,
+    handed: Vec<u64>,
     next: &'c mut dyn TableConsumer,
 }
 
 impl<'c, 'o> Sieve<'c, 'o> {
     pub(crate) fn new(choice: &'c TableChoice<'o>, next: &'c mut dyn TableConsumer) -> Sieve<'c, 'o> {
-        Sieve { choice, taken: Vec::new(), next }
+        Sieve { choice, taken: Vec::new(), handed: Vec::new(), next }
+    }
+
+    /// Fails unless as many rows were handed on as were promised: the file may have changed since it was looked at.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.handed.iter().enumerate().all(|(number, &handed)| handed == self.choice.count(number)) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Malformed, "the file changed while it was read"))
     }
 }
 
 impl TableConsumer for Sieve<'_, '_> {
     fn begin(&mut self, mut tables: Vec<Table>, remarks: [Vec<String>; 2]) -> Result<bool> {
         self.taken = vec![0; tables.len()];
+        self.handed = vec![0; tables.len()];
+        if tables.iter().enumerate().any(|(number, table)| self.choice.may_lose_longest_list(number, table)) {
+            return Ok(false);
+        }
         for (number, table) in tables.iter_mut().enumerate() {
             self.choice.keep_head(number, table)?;
         }
@@ -167,6 +185,7 @@ impl TableConsumer for Sieve<'_, '_> {
         let rows = part.row_count as u64;
         self.choice.keep(number, self.taken[number], &mut part)?;
         self.taken[number] += rows;
+        self.handed[number] += part.row_count as u64;
         if part.row_count == 0 { Ok(()) } else { self.next.take(number, part) }
     }
 }
@@ -177,22 +196,29 @@ pub(crate) fn batches(
     options: &ReadOptions,
     part_bytes: usize,
     take: &mut dyn FnMut(Table) -> Result<()>,
-) -> Result<()> {
+) -> Result<Report> {
     options.rows.check()?;
     if !format_of(input, options)?.has_tables() {
         return Err(no_tables("are read in batches"));
     }
     let all = everything(options);
-    let mut batches = Batches { options, target: 0, rows: BatchRows::All, first: 0, empty: None, take };
+    let mut batches = Batches { options, target: 0, rows: BatchRows::All, first: 0, empty: None, failed: None, take };
     if options.rows.sample.is_some() {
         batches.rows = BatchRows::Of(rows_of(input, options)?);
     }
-    if !read_parts(input, &all, part_bytes, &mut batches)? {
-        let (read, _) = load_whole(input, &all, |_| ContentShape::Tables)?;
+    let (is_done, mut report) = read_parts(input, &all, part_bytes, &mut batches)?;
+    if let Some(error) = batches.failed.take() {
+        return Err(error);
+    }
+    // A strict reader fails for a warning, wherever it was.
+    if !is_done || options.strict && !report.warnings.is_empty() {
+        let (read, whole) = load_whole(input, &all, |_| ContentShape::Tables)?;
         let Content::Tables(found) = read.content else { return Err(no_tables("are read in batches")) };
+        report = whole;
         batches.whole(found.tables, part_bytes)?;
     }
-    batches.empty.take().map_or(Ok(()), take)
+    batches.empty.take().map_or(Ok(()), take)?;
+    Ok(report)
 }
 
 /// One table, batch by batch.
@@ -204,6 +230,8 @@ struct Batches<'o, 't> {
     first: u64,
     /// The columns, until the first batch.
     empty: Option<Table>,
+    /// The error of whoever takes them.
+    failed: Option<Error>,
     take: &'t mut dyn FnMut(Table) -> Result<()>,
 }
 
@@ -231,7 +259,7 @@ impl Batches<'_, '_> {
             return Ok(());
         }
         self.empty = None;
-        (self.take)(part)
+        (self.take)(part).inspect_err(|error| self.failed = Some(error.clone()))
     }
 
     /// Moves what is kept, and chooses its columns.
@@ -260,7 +288,9 @@ impl Batches<'_, '_> {
 
     fn open(&mut self, tables: &[Table]) -> Result<()> {
         self.target = target(tables, self.options.table.element.as_deref())?;
-        self.empty = Some(self.finished(table::cut(&tables[self.target], 0..0)?)?);
+        if self.first == 0 {
+            self.empty = Some(self.finished(table::cut(&tables[self.target], 0..0)?)?);
+        }
         if matches!(self.rows, BatchRows::All) && !self.options.rows.keeps_all() {
             self.rows = BatchRows::By(Chooser::new(&self.options.rows, &self.options.run)?);
         }

@@ -33,7 +33,7 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Table
 /// Reads the text of a table into one array.
 pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<Loaded<TableArray>> {
     if !options.rows.is_everything() {
-        return Err(Error::new(ErrorKind::Usage, "rows are chosen from tables: read one and join its columns"));
+        return Err(Error::new(ErrorKind::Usage, "row options do not apply to arrays; read a table instead"));
     }
     let (read, report) = timed(&Opened::new(input, options)?, options, |job| {
         let Some(kind) = job.format.table().filter(|&kind| kind != TableFormat::Npy) else {

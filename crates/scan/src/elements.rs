@@ -4,29 +4,29 @@
 
 use crate::set::RowSet;
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::{Column, Table, Values, map_values, with_values};
+use polyhaul_model::{Column, Table, Values, map_values, names, with_values};
 use polyhaul_pipeline::arrays::zeroed;
 
 /// The element that faces and edges refer to.
 pub(crate) const VERTEX: &str = "vertex";
 
-/// The columns of a table that have row numbers of vertices; none if it does not refer to them.
+/// The names of a table's columns that have row numbers of vertices; none if it does not refer to them.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] for triangle strips: a strip without one of its vertices is no strip.
-pub(crate) fn index_columns(table: &Table) -> Result<Vec<usize>> {
+pub(crate) fn index_columns(table: &Table) -> Result<Vec<String>> {
     let is_list = |column: &Column| column.offsets.is_some();
     let places = |names: [&str; 2], wants_list: bool| {
-        let is_it = |(_, column): &(usize, &Column)| {
+        let is_it = |column: &&Column| {
             names.contains(&column.name.as_str()) && is_list(column) == wants_list && is_integer(&column.values)
         };
-        table.columns.iter().enumerate().filter(is_it).map(|(place, _)| place).collect::<Vec<_>>()
+        table.columns.iter().filter(is_it).map(|column| column.name.clone()).collect::<Vec<_>>()
     };
     match table.name.as_str() {
         "face" => Ok(places(["vertex_indices", "vertex_index"], true).into_iter().take(1).collect()),
         "edge" => Ok(places(["vertex1", "vertex2"], false)),
         "tristrips" => {
-            let error = Error::new(ErrorKind::Unsupported, "triangle strips refer to the vertices");
+            let error = Error::new(ErrorKind::Unsupported, "cannot filter the vertices of triangle strips");
             Err(error.with_hint("convert the file to a mesh format first, such as obj"))
         }
         _ => Ok(Vec::new()),
@@ -38,11 +38,12 @@ fn is_integer(values: &Values) -> bool {
 }
 
 /// The rows of a table whose vertices are all kept.
-pub(crate) fn whole_rows(table: &Table, columns: &[usize], vertices: &RowSet) -> Result<RowSet> {
+pub(crate) fn whole_rows(table: &Table, names: &[String], vertices: &RowSet) -> Result<RowSet> {
+    let columns = names.iter().map(|name| found(table, name)).collect::<Result<Vec<_>>>()?;
     let mut words: Vec<u64> = zeroed(table.row_count.div_ceil(64), "the rows to keep")?;
     for (row, at) in (0..table.row_count).map(|row| (row, row / 64)) {
         let mut is_whole = true;
-        for column in columns.iter().filter_map(|&place| table.columns.get(place)) {
+        for column in columns.iter().map(|&place| &table.columns[place]) {
             is_whole &= with_values!(&column.values, values => {
                 let mut all = true;
                 for &index in values.get(range(column, row)).unwrap_or_default() {
@@ -59,6 +60,12 @@ pub(crate) fn whole_rows(table: &Table, columns: &[usize], vertices: &RowSet) ->
     Ok(set)
 }
 
+/// The place of a column that the table had when its names were looked up.
+fn found(table: &Table, name: &str) -> Result<usize> {
+    let place = table.columns.iter().position(|column| column.name == name);
+    place.ok_or_else(|| Error::new(ErrorKind::Internal, format!("the column `{name}` was not read")))
+}
+
 /// Where the values of a row are.
 fn range(column: &Column, row: usize) -> std::ops::Range<usize> {
     match column.offsets.as_deref().and_then(|offsets| offsets.get(row..row + 2)) {
@@ -70,16 +77,18 @@ fn range(column: &Column, row: usize) -> std::ops::Range<usize> {
 fn checked(index: i128, table: &Table, vertices: &RowSet) -> Result<u64> {
     u64::try_from(index).ok().filter(|&index| index < vertices.rows()).ok_or_else(|| {
         let count = vertices.rows();
-        let message = format!("a row of `{}` refers to vertex {index}, but there are only {count}", table.name);
+        let name = names::shown(&table.name);
+        let message = format!("element `{name}` refers to vertex {index}, but the file has only {count} vertices");
         Error::new(ErrorKind::Malformed, message)
     })
 }
 
 /// Replaces the numbers of vertices, all of which are kept, by those that they have now.
 #[allow(clippy::unnecessary_cast, reason = "the macro has one body for all types")]
-pub(crate) fn renumber(table: &mut Table, columns: &[usize], vertices: &RowSet) -> Result<()> {
-    for &place in columns {
-        let Some(column) = table.columns.get_mut(place) else { continue };
+pub(crate) fn renumber(table: &mut Table, names: &[String], vertices: &RowSet) -> Result<()> {
+    for name in names {
+        let place = found(table, name)?;
+        let column = &mut table.columns[place];
         column.values = map_values!(std::mem::take(&mut column.values), values => {
             let mut values = values.into_vec()?;
             values.iter_mut().for_each(|index| *index = vertices.rank(*index as u64) as _);

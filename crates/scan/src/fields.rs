@@ -111,7 +111,16 @@ impl<'a> Fields<'a> {
         match field {
             Some(Field::Unfit(why)) => Err(Error::new(ErrorKind::Usage, format!("the column `{shown}` {why}"))),
             Some(field) => Ok(field),
-            None => Err(Error::new(ErrorKind::Usage, format!("no column named `{shown}`")).with_hint(self.listed())),
+            None => {
+                let message = match column {
+                    ColumnRef::Name(_) => format!("no column named `{shown}`"),
+                    ColumnRef::Index(_) if self.is_table => {
+                        format!("no column {shown}: the table has {} columns", self.fields.len())
+                    }
+                    ColumnRef::Index(_) => "columns of a mesh have no numbers".to_owned(),
+                };
+                Err(Error::new(ErrorKind::Usage, message).with_hint(self.listed()))
+            }
         }
     }
 

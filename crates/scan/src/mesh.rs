@@ -9,7 +9,7 @@ use crate::options::RowOptions;
 use crate::place;
 use crate::set::RowSet;
 use crate::table::{keep_column, keep_values};
-use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, Scene};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
@@ -22,7 +22,7 @@ use polyhaul_pipeline::options::RunOptions;
 /// scene for a renderer; [`ErrorKind::Memory`]; cancellation.
 pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOptions, run: &RunOptions) -> Result<()> {
     if scene.render.is_some() {
-        let error = Error::new(ErrorKind::Unsupported, "vertices cannot be chosen from a scene for a renderer");
+        let error = Error::new(ErrorKind::Unsupported, "cannot filter the vertices of a renderer scene");
         return Err(error.with_hint("convert it to a mesh format first, such as ply"));
     }
     if !options.keeps_all() {
@@ -32,8 +32,9 @@ pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOption
         };
         let counts: u64 = scene.meshes.iter().map(|mesh| mesh.positions.len() as u64).sum();
         if counts != set.rows() {
-            let message = format!("{} rows were looked at, but there are {counts} vertices", set.rows());
-            return Err(Error::new(ErrorKind::Internal, message));
+            let message = format!("rows are chosen from {}, but the mesh has {counts} vertices", set.rows());
+            let error = Error::new(ErrorKind::Unsupported, message);
+            return Err(error.with_hint("convert to a table format, such as csv or ply"));
         }
         keep_meshes(scene, &set)?;
     }
@@ -42,15 +43,28 @@ pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOption
 
 fn choose(scene: &Scene, options: &RowOptions, run: &RunOptions) -> Result<RowSet> {
     let mut chooser = Chooser::new(options, run)?;
-    for (number, mesh) in scene.meshes.iter().enumerate() {
-        chooser.add(&Fields::of_mesh(mesh, placement(scene, number)))?;
+    for (mesh, objects) in scene.meshes.iter().zip(objects_by_mesh(scene)?) {
+        chooser.add(&Fields::of_mesh(mesh, placement(scene, &objects)))?;
     }
     chooser.finish()
 }
 
+/// The objects of each mesh.
+pub(crate) fn objects_by_mesh(scene: &Scene) -> Result<Vec<Vec<usize>>> {
+    let mut all: Vec<Vec<usize>> = Vec::new();
+    all.try_reserve_exact(scene.meshes.len()).map_err(|_| Error::memory("objects"))?;
+    all.resize_with(scene.meshes.len(), Vec::new);
+    for (number, object) in scene.objects.iter().enumerate() {
+        if let Some(objects) = all.get_mut(object.mesh) {
+            try_push(objects, number, "objects")?;
+        }
+    }
+    Ok(all)
+}
+
 /// Where the objects of a mesh place it.
-fn placement(scene: &Scene, mesh: usize) -> Placement<'_> {
-    let mut transforms = scene.objects.iter().filter(|object| object.mesh == mesh).map(|object| &object.transform);
+fn placement<'s>(scene: &'s Scene, objects: &[usize]) -> Placement<'s> {
+    let mut transforms = objects.iter().map(|&object| &scene.objects[object].transform);
     let Some(first) = transforms.next() else { return Placement::AsIs };
     match first {
         _ if transforms.any(|other| other != first) => Placement::Many,
@@ -61,10 +75,12 @@ fn placement(scene: &Scene, mesh: usize) -> Placement<'_> {
 
 fn keep_meshes(scene: &mut Scene, set: &RowSet) -> Result<()> {
     let mut first = 0;
-    for (number, mesh) in scene.meshes.iter_mut().enumerate() {
+    let objects = objects_by_mesh(scene)?;
+    for (mesh, objects) in scene.meshes.iter_mut().zip(objects) {
         let rows = mesh.positions.len();
         let kept = Kept::of_mesh(mesh, set, first)?;
-        for object in scene.objects.iter_mut().filter(|object| object.mesh == number) {
+        for object in objects {
+            let object = &mut scene.objects[object];
             (object.start, object.end) = (kept.counts(mesh, object.start), kept.counts(mesh, object.end));
         }
         kept.apply(mesh)?;

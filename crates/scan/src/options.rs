@@ -13,7 +13,7 @@ polyhaul_model::options! {
     pub struct RowOptions {
         /// A condition on the columns.
         pub filter: Option<Expression> = None, with_filter;
-        /// A box around the positions (`x`, `y`, `z`); its borders belong to it.
+        /// A box around the positions (`x`, `y`, `z`); bounds are inclusive.
         pub bounds: Option<Bounds> = None, with_bounds;
         /// Keep every n-th row, beginning with the first; 1 for all.
         pub every: u64 = 1, with_every;
@@ -54,7 +54,7 @@ impl RowOptions {
     pub fn check(&self) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
         if self.every == 0 {
-            return usage("every 0th row was requested; expected 1 or more".into());
+            return usage("every is 0; expected 1 or more".into());
         }
         let is_box = |bounds: Bounds| (0..3).all(|axis| bounds.min[axis] <= bounds.max[axis]);
         match self.bounds {

@@ -2,6 +2,7 @@
 
 use crate::expression::BLOCK;
 use crate::fields::Field;
+use crate::mesh::objects_by_mesh;
 use polyhaul_mesh::affine::{self, Affine};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Column, Scene, Table, Values};
@@ -89,14 +90,15 @@ fn find(table: &Table, name: &str) -> Option<usize> {
 
 /// Moves the meshes of a scene, or the objects that place them.
 pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix, run: &RunOptions) -> Result<()> {
-    for (number, mesh) in scene.meshes.iter_mut().enumerate() {
+    let all = objects_by_mesh(scene)?;
+    for (mesh, objects) in scene.meshes.iter_mut().zip(all) {
         check(mesh.vertex_columns.iter().any(|column| column.name == SPLAT), matrix)?;
-        let objects = || scene.objects.iter().filter(|object| object.mesh == number);
-        if objects().any(|object| object.transform.is_some()) && objects().any(|object| object.transform.is_none()) {
+        let moved = objects.iter().filter(|&&object| scene.objects[object].transform.is_some()).count();
+        if moved > 0 && moved < objects.len() {
             let message = "a mesh is used by an object with a transform and by one without";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        if objects().all(|object| object.transform.is_none()) {
+        if moved == 0 {
             affine::transform(mesh, matrix, run)?;
         }
     }
@@ -114,6 +116,6 @@ fn check(is_splats: bool, matrix: &Matrix) -> Result<()> {
     if !(is_splats && is_turned) {
         return Ok(());
     }
-    let error = Error::new(ErrorKind::Unsupported, "splats can be moved, but not turned or scaled");
-    Err(error.with_hint("their rotations, scales and harmonics would have to change, too"))
+    let error = Error::new(ErrorKind::Unsupported, "Gaussian splats can be translated, but not rotated or scaled");
+    Err(error.with_hint("rotations, scales and spherical harmonics would also have to change"))
 }

@@ -16,15 +16,15 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;
 
 /// Rows that are moved between two looks at the memory.
-const TURN: usize = 1 << 16;
+const TURN: usize = 1 << 18;
 
 /// Looks at the parts of tables.
 pub struct TableChooser<'o> {
     options: &'o RowOptions,
     run: &'o RunOptions,
     target: usize,
-    /// For each table, the columns with numbers of vertices.
-    indices: Vec<Vec<usize>>,
+    /// For each table, the names of the columns with numbers of vertices.
+    indices: Vec<Vec<String>>,
     rows: Rows<'o>,
     counts: Vec<u64>,
 }
@@ -54,7 +54,7 @@ pub struct TableChoice<'o> {
     options: &'o RowOptions,
     run: &'o RunOptions,
     target: usize,
-    indices: Vec<Vec<usize>>,
+    indices: Vec<Vec<String>>,
     set: RowSet,
     counts: Vec<u64>,
 }
@@ -120,7 +120,8 @@ impl<'o> TableChooser<'o> {
 
     /// Whether the values of a column are looked at.
     pub fn wants(&self, number: usize, column: &str) -> bool {
-        number == self.target && wants(self.options, column)
+        let is_index = self.indices.get(number).is_some_and(|names| names.iter().any(|name| name == column));
+        is_index || number == self.target && wants(self.options, column)
     }
 
     /// Looks at the next rows of a table.
@@ -156,6 +157,19 @@ impl TableChoice<'_> {
         self.set
     }
 
+    /// The number of rows of a table that are kept.
+    pub fn count(&self, number: usize) -> u64 {
+        self.counts.get(number).copied().unwrap_or(0)
+    }
+
+    /// Whether the length of the first list of a table, which may go, says nothing about the others: it is longer than
+    /// the smallest type of lengths can count.
+    pub fn may_lose_longest_list(&self, number: usize, head: &Table) -> bool {
+        let is_long = |offsets: &Array<u32>| offsets.get(1).is_some_and(|&end| end > u32::from(u8::MAX));
+        let is_filtered = number == self.target || self.indices.get(number).is_some_and(|names| !names.is_empty());
+        is_filtered && head.columns.iter().filter_map(|column| column.offsets.as_ref()).any(is_long)
+    }
+
     /// Makes a table without values what it will be: with fewer rows, and with columns of the types of moved positions.
     ///
     /// # Errors
@@ -165,7 +179,7 @@ impl TableChoice<'_> {
         if number == self.target {
             self.options.transform.iter().try_for_each(|matrix| place::move_table(table, matrix, self.run))?;
         }
-        table.row_count = self.counts.get(number).copied().unwrap_or(0) as usize;
+        table.row_count = self.count(number) as usize;
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 
 mod archives;
 mod convert;
+mod filters;
 mod images;
 mod numbers;
 mod obj;
@@ -16,6 +17,7 @@ mod trial;
 
 pub use archives::{packed, zip};
 pub use convert::convert;
+pub use filters::filter;
 pub use images::{bmp, dds, exr, hdr, jpeg, ktx2, png, psd, tga};
 pub use numbers::numbers;
 pub use obj::{complete, mtl, obj};

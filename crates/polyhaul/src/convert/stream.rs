@@ -72,7 +72,11 @@ pub(super) fn stream(
         };
         let streamed = Mutex::new(Streamed::new((job.format, to, writer), path, &folder, (read, write)));
         let is_done = both(&streamed, |ahead| match &choice {
-            Some(choice) => parts(job, part_bytes as usize, &mut Sieve::new(choice, ahead)),
+            Some(choice) => {
+                let mut sieve = Sieve::new(choice, ahead);
+                let is_done = parts(job, part_bytes as usize, &mut sieve)?;
+                if is_done { sieve.check().map(|()| true) } else { Ok(false) }
+            }
             None => parts(job, part_bytes as usize, ahead),
         });
         let mut streamed = streamed.into_inner().unwrap_or_else(PoisonError::into_inner);

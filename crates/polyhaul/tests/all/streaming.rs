@@ -227,3 +227,59 @@ fn rows_of_a_file_are_those_of_its_scene() {
         assert_eq!(found, x.as_slice(), "{bytes}");
     }
 }
+
+#[test]
+fn elements_that_refer_to_chosen_vertices_may_have_any_columns() {
+    let folder = Folder::new("streaming-indices").unwrap();
+    let rows = 40_000;
+    let numbers = |step: u32| Values::U32((0..rows as u32).map(|row| row.wrapping_mul(step) % rows as u32).collect());
+    let column = |name: &str, values: Values| Column { name: name.into(), values, offsets: None };
+    let columns = vec![column("mark", numbers(5)), column("vertex1", numbers(1)), column("vertex2", numbers(3))];
+    let edges = Table { name: "edge".into(), row_count: rows, columns };
+    let mut tables = mesh(rows, &[3]);
+    // A number before the list, and another list after it.
+    let list = tables[1].columns[0].clone();
+    tables[1].columns.insert(0, column("level", numbers(7)));
+    tables[1].columns.push(Column { name: "others".into(), ..list });
+    tables.push(edges);
+    let from = write_mesh(&folder, "in.ply", &tables, PlyEncoding::LittleEndian);
+    let rows = RowOptions::default().with_filter(Some("mark > 0 and y < 0.5".parse().unwrap()));
+    let read = ReadOptions::default().with_rows(rows);
+    assert!(same(&folder, &from, "a.ply", &read, &WriteOptions::default()));
+    let found = Reader::new(&*folder.join("parts-a.ply")).tables().unwrap().value.tables;
+    assert!(found.iter().all(|table| table.row_count > 100 && table.row_count < 40_000));
+
+    // The first face, which tells how lists are counted, may go.
+    let mut tables = mesh(40_000, &[3]);
+    tables[1] = mesh(40_000, &[vec![300], vec![3; 39_999]].concat()).remove(1);
+    let from = write_mesh(&folder, "long.ply", &tables, PlyEncoding::LittleEndian);
+    assert!(!same(&folder, &from, "b.ply", &read, &WriteOptions::default()));
+}
+
+#[test]
+fn batches_end_once_whatever_is_wrong_with_the_file() {
+    let folder = Folder::new("streaming-batches").unwrap();
+    let good = std::fs::read(write_mesh(&folder, "in.ply", &mesh(40_000, &[3]), PlyEncoding::LittleEndian)).unwrap();
+    let more = folder.file("more.ply", [&good[..], b"more"].concat()).unwrap();
+    let read = ReadOptions::default().with_on_error(OnError::Warn);
+    let (mut count, mut sizes) = (0, Vec::new());
+    let reader = Reader::new(&*more).options(&read);
+    let report = reader.batches(1 << 18, |batch| {
+        sizes.push(batch.row_count);
+        count += batch.row_count;
+        Ok(())
+    });
+    assert_eq!((count, report.unwrap().warnings.total()), (40_000, 1));
+    assert!(sizes.len() > 2 && sizes.iter().all(|&rows| rows > 0));
+    // An error of the caller ends it, of whatever kind.
+    let mut calls = 0;
+    let failed = Reader::new(&*more).batches(1 << 18, |_| {
+        calls += 1;
+        Err(Error::new(polyhaul::ErrorKind::Malformed, "enough"))
+    });
+    assert_eq!((failed.unwrap_err().to_string().as_str(), calls), ("enough", 1));
+    // What is cut is an error, after the batches before it.
+    let cut = folder.file("cut.ply", &good[..good.len() / 4]).unwrap();
+    let failed = Reader::new(&*cut).batches(1 << 16, |_| Ok(())).unwrap_err();
+    assert!(failed.to_string().contains("cut.ply"), "{failed}");
+}

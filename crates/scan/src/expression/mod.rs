@@ -49,6 +49,8 @@ pub struct Expression {
     steps: Arc<[Step]>,
     /// The columns, and where the text first names each.
     columns: Arc<[(ColumnRef, Range<usize>)]>,
+    /// Made by [`Expression::and`], so that one more needs no parentheses around it.
+    is_joined: bool,
 }
 
 /// A column, as a filter names it.
@@ -126,7 +128,9 @@ impl Expression {
     /// # Errors
     /// [`polyhaul_model::error::ErrorKind::Usage`] if together they are too long.
     pub fn and(&self, other: &Expression) -> Result<Expression> {
-        format!("({}) and ({})", self.text, other.text).parse()
+        let text = if self.is_joined { self.text.to_string() } else { format!("({})", self.text) };
+        let joined: Expression = format!("{text} and ({})", other.text).parse()?;
+        Ok(Expression { is_joined: true, ..joined })
     }
 
     /// The columns as a list.

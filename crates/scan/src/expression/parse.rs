@@ -55,7 +55,7 @@ impl FromStr for Expression {
         parser.end()?;
         parser.check((kind, at), Kind::Truth)?;
         let Parser { steps, columns, .. } = parser;
-        Ok(Expression { text: text.into(), steps: steps.into(), columns: columns.into() })
+        Ok(Expression { text: text.into(), steps: steps.into(), columns: columns.into(), is_joined: false })
     }
 }
 

@@ -51,7 +51,7 @@ fn token(text: &str, at: usize) -> Result<(TokenKind, usize)> {
     let run = |is_part: fn(char) -> bool| rest.find(|c| !is_part(c)).unwrap_or(rest.len());
     let first = rest.chars().next().unwrap_or_default();
     if let Some(quoted) = rest.strip_prefix('`') {
-        let end = quoted.find('`').ok_or_else(|| error_at(text, at..text.len(), "this column has no closing `"))?;
+        let end = quoted.find('`').ok_or_else(|| error_at(text, at..text.len(), "missing closing backquote"))?;
         return Ok((TokenKind::Quoted(quoted[..end].to_owned()), end + 2));
     }
     if first.is_alphabetic() || first == '_' {
@@ -91,6 +91,7 @@ fn number(text: &str, at: usize) -> Result<(TokenKind, usize)> {
     let word = &text[at..at + bytes];
     match word.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok((TokenKind::Number(value), bytes)),
-        _ => Err(error_at(text, at..at + bytes, format!("`{word}` is not a number"))),
+        Ok(_) => Err(error_at(text, at..at + bytes, format!("`{word}` is out of range"))),
+        Err(_) => Err(error_at(text, at..at + bytes, format!("`{word}` is not a number"))),
     }
 }

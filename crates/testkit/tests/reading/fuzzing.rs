@@ -219,6 +219,12 @@ fn numbers() {
 }
 
 #[test]
+fn filter() {
+    let files = samples("filter", "filter");
+    run(fuzz::filter, shaken(files.iter().map(Sample::bytes).collect(), 4000));
+}
+
+#[test]
 fn convert() {
     let kinds = ["csv", "xyz", "pts", "npy"].into_iter();
     let mut seeds: Vec<_> = kinds.flat_map(|extension| samples("table", extension)).map(|file| file.bytes()).collect();
