@@ -68,7 +68,7 @@ fn parse(args: &[&str]) -> Option<Place> {
 
 /// Builds the library; returns its folder.
 fn built(debug: bool) -> io::Result<PathBuf> {
-    let mut command = if debug { unoptimized() } else { root::cargo() };
+    let mut command = if debug { unoptimized("polyhaul-capi") } else { root::cargo() };
     if !debug {
         command.args(["build", "--package", "polyhaul-capi", "--lib", "--profile", "dist"]);
     }
@@ -79,13 +79,12 @@ fn built(debug: bool) -> io::Result<PathBuf> {
     folder.ok_or_else(|| io::Error::other("the library could not be built"))
 }
 
-/// Builds the command and the C library like a new project's dependencies: our own profiles optimize even tests. One
-/// build for both: `cargo test` would build all dependencies of the library once more, as it enables other features.
-pub(crate) fn unoptimized() -> Command {
-    let config = ["profile.dev.opt-level=0", "profile.dev.package.intel_tex_2.opt-level=0"];
+/// Builds a package like a new project's dependencies: our own profiles optimize even tests. For the C library that is
+/// faster, too, since `cargo test` enables features of its dependencies that it does not have.
+pub(crate) fn unoptimized(package: &str) -> Command {
     let mut command = root::cargo();
-    command.args(["build", "--package", "polyhaul-cli", "--package", "polyhaul-capi"]);
-    command.args(["--target-dir", "target/unoptimized"]).args(config.iter().flat_map(|value| ["--config", value]));
+    command.args(["build", "--package", package, "--target-dir", "target/unoptimized"]);
+    command.args(["--config", "profile.dev.opt-level=0"]);
     command
 }
 
