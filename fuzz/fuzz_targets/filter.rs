@@ -1,4 +1,5 @@
-//! Fuzzes filters with arbitrary text. The properties to check are in the test kit, where they also run as a normal test.
+//! Fuzzes filters with arbitrary text. The properties to check are in the test kit, where they also run as a normal
+//! test.
 
 #![no_main]
 

@@ -6,26 +6,26 @@ use polyhaul::options::{Expression, RowOptions};
 
 /// Which rows are kept.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Choosing vertices and rows")]
+#[command(next_help_heading = "Filtering vertices and rows")]
 pub struct RowArgs {
-    /// Keep rows or vertices for which this is true, such as "opacity > 0.05 and z < 10"; several must all be true
+    /// Keep rows or vertices that match, such as "opacity > 0.05 and z < 10"; if repeated, all must match
     ///
     /// Columns are named as in the file; in formats without columns they are x, y, z, nx, ny, nz, u, v, red, green,
-    /// blue and alpha. Other names need backquotes; `column(0)` is the first column. Operators: + - * / %,
-    /// < <= > >= == !=, and, or, not. Functions: abs, sqrt, exp, log, floor, min, max, sigmoid, is_finite. Faces go
-    /// with their vertices.
+    /// blue and alpha. Quote other names with backquotes; `column(0)` is the first column. Operators: + - * / %,
+    /// < <= > >= == !=, and, or, not. Functions: abs, sqrt, exp, log, floor, min, max, sigmoid, is_finite. Faces are
+    /// removed with their vertices.
     #[arg(long, value_name = "EXPR", value_parser = filter, allow_hyphen_values = true)]
     pub filter: Vec<Expression>,
     /// Keep rows or vertices in this box: the smallest x, y, z, then the largest
     #[arg(long = "box", value_name = "X,Y,Z,X,Y,Z", value_parser = bounds, allow_hyphen_values = true)]
     pub bounds: Option<Bounds>,
-    /// Of those, keep every Nth
+    /// Then keep every Nth
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub every: Option<u64>,
-    /// Of those, keep N at random, in their order: the same ones each time
+    /// Then keep a random sample of N, in file order; the same each time
     #[arg(long, value_name = "N")]
     pub sample: Option<u64>,
-    /// Move what is kept by a matrix: its three rows of four numbers
+    /// Transform the result by a matrix of three rows of four numbers, given row by row
     #[arg(long, value_name = "NUMBER,...", value_parser = transform, allow_hyphen_values = true)]
     pub transform: Option<[[f64; 4]; 4]>,
 }
