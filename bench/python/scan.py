@@ -8,7 +8,6 @@ few lines. The peer gets `-q -w`, the names of both files and its own filter. Ha
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import sys
@@ -16,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from commands import apart, rounds
-from splats import THREADS, write_ply
+from splats import THREADS, parser, write_ply
 
 FILTER = "opacity > 1 and is_finite(x)"
 NUMPY = """
@@ -42,13 +41,7 @@ else:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("polyhaul")
-    parser.add_argument("--splats", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--peer", help="the command of splat-transform")
-    parser.add_argument("--folder", default="/dev/shm")
-    given = parser.parse_args()
+    given = parser().parse_args()
     polyhaul = os.path.abspath(given.polyhaul)
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)

@@ -22,14 +22,9 @@ THREADS = sorted({1, 2, os.cpu_count() or 1})
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("polyhaul")
-    parser.add_argument("--splats", type=int, default=1_000_000)
-    parser.add_argument("--degree", type=int, default=3, choices=range(4))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--peer", help="the command of splat-transform")
-    parser.add_argument("--folder", default="/dev/shm")
-    given = parser.parse_args()
+    options = parser()
+    options.add_argument("--degree", type=int, default=3, choices=range(4))
+    given = options.parse_args()
     polyhaul = os.path.abspath(given.polyhaul)
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
@@ -50,6 +45,17 @@ def main() -> None:
             print(f"  {target.stat().st_size / 1e6:,.1f} MB")
             if given.peer:
                 print(f"  {own.stat().st_size / 1e6:,.1f} MB by the peer")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of benchmarks of splats."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("polyhaul")
+    parser.add_argument("--splats", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peer", help="the command of splat-transform")
+    parser.add_argument("--folder", default="/dev/shm")
+    return parser
 
 
 def kind(path: Path) -> str:

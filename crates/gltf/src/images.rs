@@ -24,6 +24,11 @@ const MARK: &str = "#image";
 const KINDS: [(&[u8], &str, &str); 2] =
     [(b"\x89PNG\r\n\x1a\n", "image/png", "png"), (b"\xff\xd8\xff", "image/jpeg", "jpg")];
 
+/// The media type of an image that glTF can hold, by its first bytes.
+pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    KINDS.iter().find(|(signature, ..)| bytes.starts_with(signature)).map(|(_, media_type, _)| *media_type)
+}
+
 /// Bytes that tell the kind of an image.
 const SIGNATURE_BYTES: usize = 8;
 

@@ -44,7 +44,7 @@ mod writer;
 
 pub use buffers::OpenFile;
 pub use container::looks_like_glb;
-pub use images::{OpenRange, read_image, split_image_name};
+pub use images::{OpenRange, media_type, read_image, split_image_name};
 pub use looks::{GltfImages, ImageData, shows};
 pub use options::{GltfInstances, GltfWriteOptions};
 pub use reader::{GltfFound, read};

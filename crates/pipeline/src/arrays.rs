@@ -27,6 +27,8 @@ unsafe impl Zero for u32 {}
 unsafe impl Zero for u64 {}
 // SAFETY: all bytes zero are the number 0.0.
 unsafe impl Zero for f32 {}
+// SAFETY: as for `f32`.
+unsafe impl Zero for f64 {}
 // SAFETY: an array of f32s whose bytes are all zero holds zeros.
 unsafe impl<const N: usize> Zero for [f32; N] {}
 

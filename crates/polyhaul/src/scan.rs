@@ -16,7 +16,7 @@ use polyhaul_model::Table;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_pipeline::consumer::TableConsumer;
 use polyhaul_scan::table::{TableChoice, TableChooser, choose, keep_tables, target};
-use polyhaul_scan::{Chooser, Fields, RowOptions, RowSet, mesh, table};
+use polyhaul_scan::{Chooser, Fields, RowOptions, RowSet, mesh, move_table, table};
 
 /// Bytes of rows that are looked at together.
 const PART_BYTES: usize = 16 << 20;
@@ -265,7 +265,7 @@ impl Batches<'_, '_> {
     /// Moves what is kept, and chooses its columns.
     fn finished(&self, mut part: Table) -> Result<Table> {
         if let Some(matrix) = &self.options.rows.transform {
-            table::move_rows(&mut part, matrix, &self.options.run)?;
+            move_table(&mut part, matrix, &self.options.run)?;
         }
         let mut tables = [part];
         select_columns(&mut tables, &self.options.table)?;
@@ -307,9 +307,10 @@ impl TableConsumer for Batches<'_, '_> {
     fn wants(&self, number: usize, column: &str) -> bool {
         let ReadOptions { rows, table, .. } = self.options;
         let is_selected = |wanted: &[ColumnName]| {
-            wanted
-                .iter()
-                .any(|wanted| matches!(wanted, ColumnName::Index(_)) || *wanted == ColumnName::Name(column.into()))
+            wanted.iter().any(|wanted| match wanted {
+                ColumnName::Index(_) => true,
+                ColumnName::Name(name) => name == column,
+            })
         };
         let is_output = rows.transform.is_some() || table.columns.as_deref().is_none_or(is_selected);
         number == self.target && (is_output || table::wants(rows, column))

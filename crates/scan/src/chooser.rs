@@ -11,7 +11,7 @@ use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Words of rows that a thread takes at a time: 16,384 rows, tens of microseconds of work.
+/// Words of rows that a thread takes at a time.
 const TURN: usize = 256;
 const WORD: usize = u64::BITS as usize;
 

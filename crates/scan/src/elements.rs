@@ -5,7 +5,6 @@
 use crate::set::RowSet;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Column, Table, Values, map_values, names, with_values};
-use polyhaul_pipeline::arrays::zeroed;
 
 /// The element that faces and edges refer to.
 pub(crate) const VERTEX: &str = "vertex";
@@ -40,24 +39,18 @@ fn is_integer(values: &Values) -> bool {
 /// The rows of a table whose vertices are all kept.
 pub(crate) fn whole_rows(table: &Table, names: &[String], vertices: &RowSet) -> Result<RowSet> {
     let columns = names.iter().map(|name| found(table, name)).collect::<Result<Vec<_>>>()?;
-    let mut words: Vec<u64> = zeroed(table.row_count.div_ceil(64), "the rows to keep")?;
-    for (row, at) in (0..table.row_count).map(|row| (row, row / 64)) {
-        let mut is_whole = true;
-        for column in columns.iter().map(|&place| &table.columns[place]) {
-            is_whole &= with_values!(&column.values, values => {
-                let mut all = true;
-                for &index in values.get(range(column, row)).unwrap_or_default() {
-                    all &= vertices.has(checked(index as i128, table, vertices)?);
-                }
-                all
-            });
-        }
-        words[at] |= u64::from(is_whole) << (row % 64);
+    let mut set: Option<RowSet> = None;
+    for column in columns.iter().map(|&place| &table.columns[place]) {
+        let before = set.take();
+        set = Some(with_values!(&column.values, values => RowSet::from_fn(table.row_count, |row| {
+            let mut is_whole = before.as_ref().is_none_or(|set| set.has(row as u64));
+            for &index in values.get(range(column, row)).unwrap_or_default() {
+                is_whole &= vertices.has(checked(index as i128, table, vertices)?);
+            }
+            Ok(is_whole)
+        })?));
     }
-    let mut set = RowSet::default();
-    set.extend(&words, table.row_count)?;
-    set.seal()?;
-    Ok(set)
+    set.map_or_else(|| RowSet::from_fn(table.row_count, |_| Ok(true)), Ok)
 }
 
 /// The place of a column that the table had when its names were looked up.

@@ -23,4 +23,5 @@ pub use chooser::Chooser;
 pub use expression::Expression;
 pub use fields::Fields;
 pub use options::RowOptions;
+pub use place::move_table;
 pub use set::RowSet;

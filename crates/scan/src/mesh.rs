@@ -94,24 +94,14 @@ struct Kept<'s> {
     vertices: &'s RowSet,
     /// The number of the mesh's first vertex in that set.
     first: u64,
+    /// The kept vertices of the meshes before it.
+    before: u64,
     faces: RowSet,
     lines: RowSet,
     points: RowSet,
     curves: RowSet,
     /// The kept corners before each face, and all of them, if uvs or normals are counted in corners.
     corners: Vec<u32>,
-}
-
-/// The items for which `keeps` is true.
-fn set_of(count: usize, mut keeps: impl FnMut(usize) -> bool) -> Result<RowSet> {
-    let mut words: Vec<u64> = zeroed(count.div_ceil(64), "the elements to keep")?;
-    for item in 0..count {
-        words[item / 64] |= u64::from(keeps(item)) << (item % 64);
-    }
-    let mut set = RowSet::default();
-    set.extend(&words, count)?;
-    set.seal()?;
-    Ok(set)
 }
 
 /// The kept corners before each face, and all of them.
@@ -130,7 +120,8 @@ impl<'s> Kept<'s> {
         let has = |position: &u32| vertices.has(first + u64::from(*position));
         let whole = |elements: &Elements| {
             let corners = elements.corner_positions.as_slice();
-            set_of(elements.len(), |at| corners.get(elements.corners(at)).is_some_and(|all| all.iter().all(has)))
+            let is_whole = |at| corners.get(elements.corners(at)).is_some_and(|all| all.iter().all(has));
+            RowSet::from_fn(elements.len(), |at| Ok(is_whole(at)))
         };
         let faces = whole(&mesh.faces)?;
         let has_corners = [mesh.uv_domain, mesh.normal_domain].contains(&Domain::Corner);
@@ -138,17 +129,18 @@ impl<'s> Kept<'s> {
         Ok(Kept {
             vertices,
             first,
+            before: vertices.rank(first),
             faces,
             corners,
             lines: whole(&mesh.lines)?,
-            points: set_of(mesh.points.len(), |at| has(&mesh.points[at]))?,
-            curves: set_of(mesh.curves.len(), |at| mesh.curves[at].control_points.iter().all(has))?,
+            points: RowSet::from_fn(mesh.points.len(), |at| Ok(has(&mesh.points[at])))?,
+            curves: RowSet::from_fn(mesh.curves.len(), |at| Ok(mesh.curves[at].control_points.iter().all(has)))?,
         })
     }
 
     /// The place of a vertex of the mesh among those that are kept.
     fn vertex(&self, position: u32) -> u32 {
-        (self.vertices.rank(self.first + u64::from(position)) - self.vertices.rank(self.first)) as u32
+        (self.vertices.rank(self.first + u64::from(position)) - self.before) as u32
     }
 
     /// The place of a corner of a face.
@@ -223,8 +215,7 @@ impl<'s> Kept<'s> {
             Domain::Indexed => Ok(()),
             Domain::Vertex => keep(values, self.vertices, self.first),
             Domain::Face => keep(values, &self.faces, 0),
-            Domain::Corner if values.is_empty() => Ok(()),
-            Domain::Corner => keep_corners(values, &self.faces, faces),
+            Domain::Corner => keep_corners(values, &self.faces, &faces.offsets),
         }
     }
 
@@ -256,8 +247,8 @@ impl<'s> Kept<'s> {
         if count == 0 {
             return Ok(());
         }
-        keep_corners_of(&mut elements.corner_uvs, kept, &elements.offsets, count)?;
-        keep_corners_of(&mut elements.corner_normals, kept, &elements.offsets, count)?;
+        keep_corners(&mut elements.corner_uvs, kept, &elements.offsets)?;
+        keep_corners(&mut elements.corner_normals, kept, &elements.offsets)?;
         let offsets = elements.offsets.to_mut()?;
         crate::table::keep_lists(&mut elements.corner_positions, offsets, kept.among(0, count))?;
         elements.corner_positions.to_mut()?.iter_mut().for_each(|position| *position = self.vertex(*position));
@@ -271,19 +262,14 @@ fn keep<T: Copy>(values: &mut Array<T>, set: &RowSet, first: u64) -> Result<()> 
     if count == 0 { Ok(()) } else { keep_values(values, set, first, count) }
 }
 
-/// Keeps the values of the corners of faces.
-fn keep_corners<T: Copy>(values: &mut Array<T>, kept: &RowSet, faces: &Elements) -> Result<()> {
-    keep_corners_of(values, kept, &faces.offsets, faces.len())
-}
-
 /// Keeps the values of the corners of elements.
-fn keep_corners_of<T: Copy>(values: &mut Array<T>, kept: &RowSet, offsets: &[u32], count: usize) -> Result<()> {
+fn keep_corners<T: Copy>(values: &mut Array<T>, kept: &RowSet, offsets: &[u32]) -> Result<()> {
     if values.is_empty() {
         return Ok(());
     }
     let values = values.to_mut()?;
     let mut to = 0;
-    for element in kept.among(0, count) {
+    for element in kept.among(0, offsets.len().saturating_sub(1)) {
         let corners = offsets[element] as usize..offsets[element + 1] as usize;
         let size = corners.len();
         values.copy_within(corners, to);

@@ -6,6 +6,7 @@ use crate::mesh::objects_by_mesh;
 use polyhaul_mesh::affine::{self, Affine};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Column, Scene, Table, Values};
+use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 
 /// A row-major matrix that multiplies column vectors from the left.
@@ -14,8 +15,12 @@ type Matrix = [[f64; 4]; 4];
 /// The column of a splat's rotation that tells splats from other points.
 const SPLAT: &str = "rot_0";
 
-/// Moves the positions and normals of a table.
-pub(crate) fn move_table(table: &mut Table, matrix: &Matrix, run: &RunOptions) -> Result<()> {
+/// Moves the positions and normals of a table by a row-major matrix that multiplies column vectors from the left.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] if there are no positions, or the matrix is no transform; [`ErrorKind::Unsupported`] for splats
+/// that would be turned; cancellation.
+pub fn move_table(table: &mut Table, matrix: &Matrix, run: &RunOptions) -> Result<()> {
     let names = |columns: &[Column]| columns.iter().any(|column| column.name == SPLAT);
     check(names(&table.columns), matrix)?;
     let affine = Affine::new(matrix)?;
@@ -44,7 +49,7 @@ fn move_columns(
     for place in places {
         let column = &mut table.columns[place];
         if !matches!(column.values, Values::F32(_) | Values::F64(_)) {
-            let mut floats = zeroed_floats(table.row_count)?;
+            let mut floats = zeroed::<f64>(table.row_count, "columns")?;
             Field::Values(&column.values).fill(0, &mut floats);
             column.values = Values::F64(floats.into());
         }
@@ -75,13 +80,6 @@ fn move_columns(
         polyhaul_spill::relieve();
     }
     Ok(())
-}
-
-fn zeroed_floats(count: usize) -> Result<Vec<f64>> {
-    let mut floats = Vec::new();
-    floats.try_reserve_exact(count).map_err(|_| Error::memory("columns"))?;
-    floats.resize(count, 0.0);
-    Ok(floats)
 }
 
 fn find(table: &Table, name: &str) -> Option<usize> {

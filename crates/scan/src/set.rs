@@ -1,6 +1,7 @@
 //! Sets of rows: one bit per row, and where each row is among those that are kept.
 
 use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::arrays::zeroed;
 
 /// Words between counts: a count for every 512 rows takes an eighth of the memory of the bits.
 const STEP: usize = 8;
@@ -65,6 +66,17 @@ impl RowSet {
                 Some((start + bit - first) as usize)
             })
         })
+    }
+
+    /// The items, of `count`, for which `keeps` is true.
+    pub(crate) fn from_fn(count: usize, mut keeps: impl FnMut(usize) -> Result<bool>) -> Result<RowSet> {
+        let mut words: Vec<u64> = zeroed(count.div_ceil(64), "the rows to keep")?;
+        for item in 0..count {
+            words[item / 64] |= u64::from(keeps(item)?) << (item % 64);
+        }
+        let mut set = RowSet { words, rows: count as u64, ..RowSet::default() };
+        set.seal()?;
+        Ok(set)
     }
 
     /// Decides on more rows: bit `i` of the words is row `i` of them.

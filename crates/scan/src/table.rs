@@ -7,10 +7,10 @@ use crate::chooser::Chooser;
 use crate::elements::{VERTEX, index_columns, renumber, whole_rows};
 use crate::fields::Fields;
 use crate::options::RowOptions;
-use crate::place;
+use crate::place::move_table;
 use crate::set::RowSet;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push};
-use polyhaul_model::{Array, Column, Table, Values, map_values, names, with_values};
+use polyhaul_model::{Array, Column, Table, map_values, names, with_values};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;
@@ -101,14 +101,7 @@ impl<'o> TableChooser<'o> {
             try_push(&mut counts, 0, "elements")?;
         }
         if let Some(table) = tables.get(target) {
-            let columns = table.columns.iter();
-            let without_values = |column: &Column| {
-                let (values, offsets) =
-                    (Values::empty(column.values.scalar()), column.offsets.is_some().then(Array::default));
-                Column { name: column.name.clone(), values, offsets }
-            };
-            let empty = Table { columns: columns.map(without_values).collect(), ..Table::default() };
-            chooser.add(&Fields::of_table(&empty))?;
+            chooser.add(&Fields::of_table(&cut(table, 0..0)?))?;
         }
         Ok(TableChooser { options, run, target, indices, rows: Rows::Open(chooser), counts })
     }
@@ -177,7 +170,7 @@ impl TableChoice<'_> {
     pub fn keep_head(&self, number: usize, table: &mut Table) -> Result<()> {
         table.row_count = 0;
         if number == self.target {
-            self.options.transform.iter().try_for_each(|matrix| place::move_table(table, matrix, self.run))?;
+            self.options.transform.iter().try_for_each(|matrix| move_table(table, matrix, self.run))?;
         }
         table.row_count = self.count(number) as usize;
         Ok(())
@@ -190,7 +183,7 @@ impl TableChoice<'_> {
     pub fn keep(&self, number: usize, first: u64, part: &mut Table) -> Result<()> {
         if number == self.target {
             keep_rows(part, &self.set, first, self.run)?;
-            return self.options.transform.iter().try_for_each(|matrix| place::move_table(part, matrix, self.run));
+            return self.options.transform.iter().try_for_each(|matrix| move_table(part, matrix, self.run));
         }
         let columns = self.indices.get(number).map_or(&[][..], |columns| columns);
         if columns.is_empty() || self.set.is_all() {
@@ -251,15 +244,6 @@ pub fn cut(table: &Table, rows: Range<usize>) -> Result<Table> {
         try_push(&mut columns, Column { name: column.name.clone(), values, offsets }, "columns")?;
     }
     Ok(Table { name: table.name.clone(), row_count: rows.len(), columns })
-}
-
-/// Moves the positions and normals of a table by a matrix.
-///
-/// # Errors
-/// [`ErrorKind::Usage`] if there are no positions, or the matrix is no transform; [`ErrorKind::Unsupported`] for splats
-/// that would be turned; cancellation.
-pub fn move_rows(table: &mut Table, matrix: &[[f64; 4]; 4], run: &RunOptions) -> Result<()> {
-    place::move_table(table, matrix, run)
 }
 
 /// Keeps the rows of a set, of which the table's first row is number `first`.

@@ -17,9 +17,6 @@ use polyhaul_model::{FolderPlace, Material, SourceFolder, TextureMap};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// How PNG and JPEG files begin.
-const SIGNATURES: [(&[u8], &str); 2] = [(b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xFF\xD8\xFF", "image/jpeg")];
-
 /// Reads the images of `materials`, and clears their names there: they are references no more.
 pub(crate) fn embed(
     materials: &mut [Material],
@@ -88,8 +85,7 @@ fn load(
 
 /// The image in a file: as it is, or as PNG.
 fn image_data(file: Read, options: &WriteOptions, warnings: &mut Warnings) -> Result<ImageData> {
-    let known = SIGNATURES.into_iter().find(|(signature, _)| file.bytes.starts_with(signature));
-    if let Some((_, mime_type)) = known {
+    if let Some(mime_type) = polyhaul_gltf::media_type(&file.bytes) {
         return Ok(ImageData { bytes: file.bytes, mime_type });
     }
     let reading = ReadOptions::default().with_run(options.run.clone());
