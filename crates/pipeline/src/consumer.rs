@@ -1,10 +1,9 @@
-//! Meshes and tables that are used while they are read, in place of a model.
+//! Meshes that are used while they are read, in place of a model.
 //!
 //! A format that can do so hands over its chunks as [`MeshPiece`]s once they are parsed, and forgets them: memory does
 //! not grow with the file, apart from positions that later faces refer to. A consumer that needs the
-//! file's order restores it from [`MeshPiece::first_face`].
+//! file's order restores it from [`MeshPiece::first_face`]. Tables are in [`crate::table_parts`].
 
-use polyhaul_model::Table;
 use polyhaul_model::error::Result;
 
 /// What is known of a mesh before its first piece.
@@ -60,28 +59,4 @@ pub trait MeshConsumer: Sync {
     /// # Errors
     /// Any; it ends the reading.
     fn take(&self, piece: &MeshPiece<'_>) -> Result<()>;
-}
-
-/// Takes tables part by part, in the order of the file.
-pub trait TableConsumer {
-    /// Called once, before the first part, with tables that have the number of rows and the columns that they will
-    /// have, but no values. A column of lists has the offsets of the first one alone. `remarks` are the comments and
-    /// the remarks about the object. Returns `false` if the file is to be read as a whole instead.
-    ///
-    /// # Errors
-    /// Any; it ends the reading.
-    fn begin(&mut self, tables: Vec<Table>, remarks: [Vec<String>; 2]) -> Result<bool>;
-
-    /// Whether the values of a column of table `number` are needed, which is asked after [`TableConsumer::begin`]. If
-    /// not, the column may be missing from the parts.
-    fn wants(&self, number: usize, column: &str) -> bool {
-        let _ = (number, column);
-        true
-    }
-
-    /// Takes the next rows of table `number`.
-    ///
-    /// # Errors
-    /// Any; it ends the reading.
-    fn take(&mut self, number: usize, part: Table) -> Result<()>;
 }

@@ -52,30 +52,6 @@ pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
     }
 }
 
-/// Runs `other` on a thread of its own while `own` runs here. If the job has a pool, or the system refuses the thread,
-/// `other` does not run: what it does must be something that `own` does itself then.
-pub fn beside<T>(other: impl Fn() + Sync, own: impl FnOnce() -> T) -> T {
-    if POOL.with_borrow(Option::is_some) {
-        return own();
-    }
-    let joint = trace::joint();
-    let work = || match &joint {
-        Some(joint) => joint.join(&other),
-        None => other(),
-    };
-    std::thread::scope(|scope| {
-        let started = std::thread::Builder::new().spawn_scoped(scope, work);
-        let result = own();
-        let _wait = trace::span(Phase::WaitEnd);
-        if let Ok(started) = started
-            && let Err(panic) = started.join()
-        {
-            resume_unwind(panic);
-        }
-        result
-    })
-}
-
 fn on_own(threads: usize, work: impl Fn() + Sync) {
     // Threads are joined, not detached: glibc's `pthread_detach` reads the memory of a thread that may already have
     // ended and freed it, which crashed a test run (2.36).

@@ -55,6 +55,11 @@ impl<'a> Feed<'a> {
         Feed { source, garbage, name, carry, start: 0, offset: 0, ended: false, failed: None, ahead }
     }
 
+    /// Returns a feed of the same source, from its beginning.
+    pub fn again(&self) -> Feed<'a> {
+        Feed::new(self.source.clone(), self.garbage.clone())
+    }
+
     /// Returns the size in bytes, if known.
     pub fn size(&self) -> Option<u64> {
         self.source.len()

@@ -28,5 +28,6 @@ pub mod read;
 pub mod reader;
 pub mod relay;
 pub mod run;
+pub mod table_parts;
 pub mod window;
 pub mod write;

@@ -36,6 +36,10 @@ pub trait Pages: Sync {
     fn prepares(&self) -> bool {
         false
     }
+    /// Whether pages must be taken one after another.
+    fn takes_in_order(&self) -> bool {
+        false
+    }
     /// Creates a slot; slots are reused.
     fn slot(&self) -> Result<Self::Slot>;
     /// Plans page `number`; returns `false` if there is none. Cheap: the work is in [`Pages::format`].
@@ -301,7 +305,7 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
     }
 
     fn takes_in_order(&self) -> bool {
-        false
+        self.pages.takes_in_order()
     }
 
     fn ends_in_order(&self) -> bool {

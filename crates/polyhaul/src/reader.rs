@@ -209,7 +209,7 @@ impl Reader {
     ///
     /// # Errors
     /// The same errors as [`Reader::scene`], and those of `take`.
-    pub fn batches(self, bytes: usize, mut take: impl FnMut(Table) -> Result<()>) -> Result<Report> {
+    pub fn batches(self, bytes: usize, mut take: impl FnMut(Table) -> Result<()> + Send) -> Result<Report> {
         self.run(|input, options| {
             let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
             scan::batches(&input, options, bytes, &mut take)

@@ -23,8 +23,9 @@ use polyhaul_mesh::options::Placement;
 use polyhaul_mesh::table::TableFormat;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Scene, Texture};
-use polyhaul_pipeline::consumer::{MeshConsumer, TableConsumer};
+use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::table_parts::TableSource;
 use polyhaul_pipeline::write::Writing;
 use std::borrow::Cow;
 use std::fmt;
@@ -101,8 +102,10 @@ impl Strength {
 /// Reads a mesh piece by piece; `false` if this file must be read as a scene.
 pub(crate) type PiecesReader = fn(&mut ReadJob<'_>, &dyn MeshConsumer) -> Result<bool>;
 
-/// Reads tables part by part, of about so many bytes; `false` if this file must be read as a whole.
-pub(crate) type PartsReader = fn(&mut ReadJob<'_>, usize, &mut dyn TableConsumer) -> Result<bool>;
+/// Reads tables part by part, of about so many bytes, with a function that returns how many threads it had, or `None`
+/// to have the file read as a whole. Returns `false` if this file must be.
+pub(crate) type PartsReader =
+    fn(&mut ReadJob<'_>, usize, &mut dyn FnMut(&dyn TableSource) -> Result<Option<usize>>) -> Result<bool>;
 
 /// How a format is read, for each kind of content that it has.
 pub(crate) struct Readers {

@@ -13,13 +13,15 @@ use crate::table_job::no_tables;
 use crate::tables::select_columns;
 use polyhaul_mesh::options::ColumnName;
 use polyhaul_model::Table;
-use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_pipeline::consumer::TableConsumer;
-use polyhaul_scan::table::{TableChoice, TableChooser, choose, keep_tables, target};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::table_parts::{TableSource, each_part};
+use polyhaul_scan::table::{Looked, TableChoice, TableChooser, choose, keep_tables, target};
 use polyhaul_scan::{Chooser, Fields, RowOptions, RowSet, mesh, move_table, table};
+use std::cell::RefCell;
 
-/// Bytes of rows that are looked at together.
-const PART_BYTES: usize = 16 << 20;
+/// Bytes of rows that a thread looks at together: they fit into its cache.
+const LOOK_BYTES: usize = 256 << 10;
 
 /// Reads an input, which can be read more than once, and keeps the chosen rows.
 pub(crate) fn load_chosen(
@@ -78,7 +80,8 @@ fn format_of(input: &Opened, options: &ReadOptions) -> Result<Format> {
 
 /// The chosen rows of a file that has tables.
 fn rows_of(input: &Opened, options: &ReadOptions) -> Result<RowSet> {
-    if let Some(choice) = choose_parts(input, options, PART_BYTES)? {
+    let alone = options.run.clone().with_threads(Some(1));
+    if let Some(choice) = choose_parts(input, options, &alone)? {
         return Ok(choice.into_rows());
     }
     let (read, _) = load_whole(input, &everything(options), |_| ContentShape::Tables)?;
@@ -89,31 +92,63 @@ fn rows_of(input: &Opened, options: &ReadOptions) -> Result<RowSet> {
     choose(&found.tables, target, &options.rows, &options.run).map(TableChoice::into_rows)
 }
 
-/// Chooses rows of tables some rows at a time; `None` if they have to be read as a whole.
+/// Chooses rows of tables some rows at a time; `None` if they have to be read as a whole. `alone` has the options of one thread: several work on different rows.
 pub(crate) fn choose_parts<'o>(
     input: &Opened,
     options: &'o ReadOptions,
-    part_bytes: usize,
+    alone: &'o RunOptions,
 ) -> Result<Option<TableChoice<'o>>> {
-    let mut marker = Marker { options, chooser: None };
-    let (is_done, report) = read_parts(input, options, part_bytes, &mut marker)?;
-    if !is_done || !report.warnings.is_empty() {
-        return Ok(None);
-    }
-    marker.chooser.map(TableChooser::finish).transpose()
+    let mut choice = None;
+    let (is_done, report) = read_parts(input, options, LOOK_BYTES, &mut |source, _| {
+        let target = target(source.tables(), options.table.element.as_deref())?;
+        let mut chooser = TableChooser::new(source.tables(), target, &options.rows, alone)?;
+        if (0..target).any(|number| chooser.is_after(number)) {
+            return Ok(None);
+        }
+        let mut threads = 1;
+        for (number, table) in source.tables().iter().enumerate() {
+            // Where rows of an element end is only known once they were taken.
+            if number == target || chooser.is_after(number) || source.takes_in_order(number) {
+                threads = threads.max(look_at(&mut chooser, source, number, &options.run)?);
+            } else {
+                chooser.add(number, Looked::Kept(table.row_count as u64))?;
+            }
+        }
+        choice = Some(chooser.finish()?);
+        Ok(Some(threads))
+    })?;
+    // Warnings are those of the path that reads the file as a whole.
+    Ok(choice.filter(|_| is_done && report.warnings.is_empty()))
 }
 
-/// Hands the tables of a file to a consumer, and reports; `false` if they have to be read as a whole.
-fn read_parts(
+/// Has a chooser look at all rows of a table; returns how many threads worked.
+fn look_at(chooser: &mut TableChooser<'_>, source: &dyn TableSource, number: usize, run: &RunOptions) -> Result<usize> {
+    chooser.begin(number)?;
+    let mut found = Vec::new();
+    let wants = |column: &str| chooser.wants(number, column);
+    let look = |_, part: Table| chooser.look(number, &part);
+    let keep = |looked| try_push(&mut found, looked, "the rows to keep");
+    let threads = each_part(source, number, run, &wants, look, keep)?;
+    found.into_iter().try_for_each(|looked| chooser.add(number, looked))?;
+    Ok(threads)
+}
+
+/// Uses the tables of a file of this format, and returns how many threads worked; `None` if it wants them to be read as
+/// a whole.
+pub(crate) type UseParts<'r> = dyn FnMut(&dyn TableSource, Format) -> Result<Option<usize>> + 'r;
+
+/// Reads the tables of a file some rows at a time, and reports; `false` if they have to be read as a whole.
+pub(crate) fn read_parts(
     input: &Opened,
     options: &ReadOptions,
     part_bytes: usize,
-    consumer: &mut dyn TableConsumer,
+    read: &mut UseParts<'_>,
 ) -> Result<(bool, Report)> {
-    let consumer = std::cell::RefCell::new(consumer);
+    let read = RefCell::new(read);
     timed(input, options, |job| {
         let (Some(parts), None) = (job.format.readers().parts, job.plain.source().codec()) else { return Ok(false) };
-        match parts(job, part_bytes, &mut **consumer.borrow_mut()) {
+        let format = job.format;
+        match parts(job, part_bytes, &mut |source| (read.borrow_mut())(source, format)) {
             // Reading it as a whole finds it again, and the warnings before it.
             Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(false),
             result => result,
@@ -121,81 +156,12 @@ fn read_parts(
     })
 }
 
-/// Looks at tables.
-struct Marker<'o> {
-    options: &'o ReadOptions,
-    chooser: Option<TableChooser<'o>>,
-}
-
-impl TableConsumer for Marker<'_> {
-    fn begin(&mut self, tables: Vec<Table>, _: [Vec<String>; 2]) -> Result<bool> {
-        let target = target(&tables, self.options.table.element.as_deref())?;
-        let chooser = TableChooser::new(&tables, target, &self.options.rows, &self.options.run)?;
-        let is_in_order = !(0..target).any(|number| chooser.is_after(number));
-        self.chooser = Some(chooser);
-        Ok(is_in_order)
-    }
-
-    fn wants(&self, number: usize, column: &str) -> bool {
-        self.chooser.as_ref().is_some_and(|chooser| chooser.wants(number, column))
-    }
-
-    fn take(&mut self, number: usize, part: Table) -> Result<()> {
-        self.chooser.iter_mut().try_for_each(|chooser| chooser.take(number, &part))
-    }
-}
-
-/// Hands on what is kept of tables.
-pub(crate) struct Sieve<'c, 'o> {
-    choice: &'c TableChoice<'o>,
-    /// The numbers of rows of each table that were taken, and handed on.
-    taken: Vec<u64>,
-    handed: Vec<u64>,
-    next: &'c mut dyn TableConsumer,
-}
-
-impl<'c, 'o> Sieve<'c, 'o> {
-    pub(crate) fn new(choice: &'c TableChoice<'o>, next: &'c mut dyn TableConsumer) -> Sieve<'c, 'o> {
-        Sieve { choice, taken: Vec::new(), handed: Vec::new(), next }
-    }
-
-    /// Fails unless as many rows were handed on as were promised: the file may have changed since it was looked at.
-    pub(crate) fn check(&self) -> Result<()> {
-        if self.handed.iter().enumerate().all(|(number, &handed)| handed == self.choice.count(number)) {
-            return Ok(());
-        }
-        Err(Error::new(ErrorKind::Malformed, "the file changed while it was read"))
-    }
-}
-
-impl TableConsumer for Sieve<'_, '_> {
-    fn begin(&mut self, mut tables: Vec<Table>, remarks: [Vec<String>; 2]) -> Result<bool> {
-        self.taken = vec![0; tables.len()];
-        self.handed = vec![0; tables.len()];
-        if tables.iter().enumerate().any(|(number, table)| self.choice.may_lose_longest_list(number, table)) {
-            return Ok(false);
-        }
-        for (number, table) in tables.iter_mut().enumerate() {
-            self.choice.keep_head(number, table)?;
-        }
-        self.next.begin(tables, remarks)
-    }
-
-    fn take(&mut self, number: usize, mut part: Table) -> Result<()> {
-        let rows = part.row_count as u64;
-        self.choice.keep(number, self.taken[number], &mut part)?;
-        self.taken[number] += rows;
-        self.handed[number] += part.row_count as u64;
-        if part.row_count == 0 { Ok(()) } else { self.next.take(number, part) }
-    }
-}
-
 /// Hands the chosen rows of one table to `take`, some rows at a time: about `part_bytes` bytes of the file.
 pub(crate) fn batches(
     input: &Opened,
     options: &ReadOptions,
     part_bytes: usize,
-    take: &mut dyn FnMut(Table) -> Result<()>,
+    take: &mut (dyn FnMut(Table) -> Result<()> + Send),
 ) -> Result<Report> {
     options.rows.check()?;
     if !format_of(input, options)?.has_tables() {
@@ -206,7 +172,8 @@ pub(crate) fn batches(
     if options.rows.sample.is_some() {
         batches.rows = BatchRows::Of(rows_of(input, options)?);
     }
-    let (is_done, mut report) = read_parts(input, &all, part_bytes, &mut batches)?;
+    let (is_done, mut report) =
+        read_parts(input, &all, part_bytes, &mut |source, _| batches.parts(source, &all.run).map(Some))?;
     if let Some(error) = batches.failed.take() {
         return Err(error);
     }
@@ -232,7 +199,7 @@ struct Batches<'o, 't> {
     empty: Option<Table>,
     /// The error of whoever takes them.
     failed: Option<Error>,
-    take: &'t mut dyn FnMut(Table) -> Result<()>,
+    take: &'t mut (dyn FnMut(Table) -> Result<()> + Send),
 }
 
 enum BatchRows<'o> {
@@ -243,14 +210,26 @@ enum BatchRows<'o> {
 }
 
 impl Batches<'_, '_> {
+    /// Reads the table, and sees that the others can be read; returns how many threads worked.
+    fn parts(&mut self, source: &dyn TableSource, run: &RunOptions) -> Result<usize> {
+        self.open(source.tables())?;
+        let (options, target, mut threads) = (self.options, self.target, 1);
+        for number in 0..source.tables().len() {
+            let wants = |column: &str| number == target && is_output(options, column);
+            let take = |part| if number == target { self.batch(part) } else { Ok(()) };
+            threads = threads.max(each_part(source, number, run, &wants, |_, part| Ok(part), take)?);
+        }
+        Ok(threads)
+    }
+
     fn batch(&mut self, mut part: Table) -> Result<()> {
         let (rows, run) = (part.row_count as u64, &self.options.run);
         match &mut self.rows {
             BatchRows::All => {}
             BatchRows::Of(set) => table::keep_rows(&mut part, set, self.first, run)?,
             BatchRows::By(chooser) => {
-                let set = chooser.decide(&Fields::of_table(&part))?;
-                table::keep_rows(&mut part, &set, 0, run)?;
+                let passed = chooser.look(&Fields::of_table(&part))?;
+                table::keep_rows(&mut part, &chooser.decide(passed)?, 0, run)?;
             }
         }
         self.first += rows;
@@ -298,25 +277,14 @@ impl Batches<'_, '_> {
     }
 }
 
-impl TableConsumer for Batches<'_, '_> {
-    fn begin(&mut self, tables: Vec<Table>, _: [Vec<String>; 2]) -> Result<bool> {
-        self.open(&tables)?;
-        Ok(true)
-    }
-
-    fn wants(&self, number: usize, column: &str) -> bool {
-        let ReadOptions { rows, table, .. } = self.options;
-        let is_selected = |wanted: &[ColumnName]| {
-            wanted.iter().any(|wanted| match wanted {
-                ColumnName::Index(_) => true,
-                ColumnName::Name(name) => name == column,
-            })
-        };
-        let is_output = rows.transform.is_some() || table.columns.as_deref().is_none_or(is_selected);
-        number == self.target && (is_output || table::wants(rows, column))
-    }
-
-    fn take(&mut self, number: usize, part: Table) -> Result<()> {
-        if number == self.target { self.batch(part) } else { Ok(()) }
-    }
+/// Whether a column of the table is needed for batches.
+fn is_output(options: &ReadOptions, column: &str) -> bool {
+    let ReadOptions { rows, table, .. } = options;
+    let is_selected = |wanted: &[ColumnName]| {
+        wanted.iter().any(|wanted| match wanted {
+            ColumnName::Index(_) => true,
+            ColumnName::Name(name) => name == column,
+        })
+    };
+    rows.transform.is_some() || table.columns.as_deref().is_none_or(is_selected) || table::wants(rows, column)
 }

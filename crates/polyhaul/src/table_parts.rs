@@ -1,4 +1,4 @@
-//! Tables that are written part by part: the shared part of their rows in the registry.
+//! Tables that are written part by part, by several threads: the shared part of their rows in the registry.
 //!
 //! What a format notes and writes before the first row is that of [`crate::table_job`]. Which rows come next is up to
 //! `convert::stream`.
@@ -9,9 +9,9 @@ use crate::outputs::Written;
 use crate::references::Relinker;
 use crate::report::Report;
 use crate::table_job::{begin_remarks, note_losses, note_row_remarks, table_kind};
+use polyhaul_mesh::table::{RowPartText, RowParts, Rows, TableFormat};
 #[cfg(feature = "ply")]
-use polyhaul_mesh::ply;
-use polyhaul_mesh::table::{self, Rows, TableFormat};
+use polyhaul_mesh::{options::PlyEncoding, ply};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{SourceFolder, Table};
 use polyhaul_pipeline::write::Writing;
@@ -49,12 +49,16 @@ enum TablePartsKind<'a> {
     },
     Rows {
         format: TableFormat,
-        total: u64,
-        is_begun: bool,
+        parts: Option<RowParts<'a>>,
     },
-    #[cfg(not(feature = "ply"))]
-    #[allow(dead_code, reason = "a lifetime needs a use")]
-    Nothing(&'a ()),
+}
+
+/// Formatted rows: reused memory.
+#[derive(Default)]
+pub(crate) struct TablePartText {
+    #[cfg(feature = "ply")]
+    elements: ply::PlyPartText,
+    rows: RowPartText,
 }
 
 /// Begins the elements of a PLY file.
@@ -73,57 +77,71 @@ pub(crate) fn begin_rows<'o>(job: PartsJob<'_, 'o>) -> Result<TableParts<'o>> {
     let ([table], format) = (tables, table_kind(format)?) else {
         return Err(Error::new(ErrorKind::Internal, "several tables for a format of one"));
     };
-    let total = table.row_count as u64;
     let empty = Table { row_count: 0, ..table.clone() };
     report.warnings.extend(note_losses(&empty, &Rows::of_table(&empty)?, format, options, name));
     let comments = note_row_remarks(comments, format, options, name, report);
     let (comments, copies) = begin_remarks(comments, folder, links, report)?;
-    let kind = TablePartsKind::Rows { format, total, is_begun: false };
+    let kind = TablePartsKind::Rows { format, parts: None };
     Ok(TableParts { copies, comments: comments.into_owned(), options, kind })
 }
 
 impl TableParts<'_> {
-    /// Begins the file.
+    /// Writes what comes before the rows.
     pub(crate) fn begin(&mut self, tables: &[Table], writing: &mut Writing<'_, '_>) -> Result<()> {
-        match &mut self.kind {
+        match (&mut self.kind, tables) {
             #[cfg(feature = "ply")]
-            TablePartsKind::Elements { infos, parts } => {
-                let begun = ply::PlyTableParts::begin(tables, [&self.comments, infos], &self.options.ply, writing)?;
-                *parts = Some(begun);
-                Ok(())
+            (TablePartsKind::Elements { infos, parts }, _) => {
+                let remarks = [&self.comments[..], infos];
+                *parts = Some(ply::PlyTableParts::begin(tables, remarks, &self.options.ply, writing)?);
             }
-            // The first part of rows tells the types of columns; a table without rows has one too.
-            TablePartsKind::Rows { total: 0, .. } => match tables {
-                [table] => self.write(0, table, writing).map(drop),
-                _ => Ok(()),
-            },
-            _ => Ok(()),
+            (TablePartsKind::Rows { format, parts }, [table]) => {
+                *parts = Some(RowParts::begin(table, &self.comments, *format, &self.options.table, writing)?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Formats rows of table `number`; `false` if they do not fit what was begun.
+    pub(crate) fn format(&self, number: usize, part: &Table, text: &mut TablePartText) -> Result<bool> {
+        match &self.kind {
+            #[cfg(feature = "ply")]
+            TablePartsKind::Elements { parts: Some(parts), .. } => parts.format(number, part, &mut text.elements),
+            TablePartsKind::Rows { parts: Some(parts), .. } if number == 0 => {
+                parts.format(part, &mut text.rows).map(|()| true)
+            }
+            _ => Ok(false),
         }
     }
 
-    /// Writes the next rows of table `number`; `false` if they do not fit what was begun.
-    pub(crate) fn write(&mut self, number: usize, part: &Table, writing: &mut Writing<'_, '_>) -> Result<bool> {
-        let run = &self.options.run;
-        match &mut self.kind {
+    /// The rows that were formatted.
+    pub(crate) fn bytes<'t>(&self, text: &'t TablePartText) -> &'t [u8] {
+        match &self.kind {
             #[cfg(feature = "ply")]
-            TablePartsKind::Elements { parts, .. } => match parts {
-                Some(parts) => parts.write(number, part, run, writing),
-                None => Ok(false),
-            },
-            // There is one table.
-            TablePartsKind::Rows { .. } if number > 0 => Ok(false),
-            TablePartsKind::Rows { format, total, is_begun } => {
-                let (rows, style) = (Rows::of_table(part)?, &self.options.table);
-                match (*format, std::mem::replace(is_begun, true)) {
-                    (TableFormat::Npy, false) => table::npy::write_first(&rows, *total, run, writing)?,
-                    (TableFormat::Npy, true) => table::npy::write_more(&rows, run, writing)?,
-                    (format, false) => table::write(&rows, &self.comments, format, style, run, writing)?,
-                    (format, true) => table::write_more(&rows, format, style, run, writing)?,
-                }
-                Ok(true)
+            TablePartsKind::Elements { parts: Some(parts), .. } => parts.bytes(&text.elements),
+            TablePartsKind::Rows { parts: Some(parts), .. } => parts.bytes(&text.rows),
+            _ => &[],
+        }
+    }
+
+    /// Whether rows of table `number` are written as nothing but the numbers of their columns, one after another, the
+    /// lowest byte first, and the length of a list before it, as one byte.
+    pub(crate) fn is_packed(&self, number: usize, table: &Table) -> bool {
+        match &self.kind {
+            #[cfg(feature = "ply")]
+            TablePartsKind::Elements { parts, .. } => {
+                parts.as_ref().is_some_and(|parts| parts.is_packed(number, table))
             }
-            #[cfg(not(feature = "ply"))]
-            TablePartsKind::Nothing(()) => Ok(false),
+            TablePartsKind::Rows { format, .. } => *format == TableFormat::Npy,
+        }
+    }
+
+    /// Whether values are written as text, which takes more bytes.
+    pub(crate) fn is_text(&self) -> bool {
+        match &self.kind {
+            #[cfg(feature = "ply")]
+            TablePartsKind::Elements { .. } => self.options.ply.encoding == PlyEncoding::Ascii,
+            TablePartsKind::Rows { format, .. } => *format != TableFormat::Npy,
         }
     }
 }

@@ -34,12 +34,12 @@ impl<'o> Chooser<'o> {
         Ok(Chooser { options, run, set: RowSet::default(), skip: 0 })
     }
 
-    /// Decides on the next rows.
+    /// Looks at rows, in any order.
     ///
     /// # Errors
     /// [`polyhaul_model::error::ErrorKind::Usage`] if a column does not exist or contains lists; cancellation.
-    pub fn add(&mut self, fields: &Fields<'_>) -> Result<()> {
-        let RowOptions { filter, bounds, every, .. } = self.options;
+    pub fn look(&self, fields: &Fields<'_>) -> Result<Passed> {
+        let RowOptions { filter, bounds, .. } = self.options;
         let rows = fields.rows();
         let tests = Tests {
             steps: filter.as_ref().map_or(&[], |filter| filter.steps()),
@@ -53,9 +53,18 @@ impl<'o> Chooser<'o> {
             tests.turn(turn * TURN * WORD, rows, words, bench);
             Ok(())
         })?;
-        if *every > 1 {
+        Ok(Passed { words, rows })
+    }
+
+    /// Decides on the next rows, in order.
+    ///
+    /// # Errors
+    /// [`polyhaul_model::error::ErrorKind::Memory`].
+    pub fn add(&mut self, Passed { mut words, rows }: Passed) -> Result<()> {
+        let every = self.options.every;
+        if every > 1 {
             for word in &mut words {
-                self.thin(word, *every);
+                self.thin(word, every);
             }
         }
         self.set.extend(&words, rows)
@@ -65,8 +74,8 @@ impl<'o> Chooser<'o> {
     ///
     /// # Errors
     /// Those of [`Chooser::add`].
-    pub fn decide(&mut self, fields: &Fields<'_>) -> Result<RowSet> {
-        self.add(fields)?;
+    pub fn decide(&mut self, passed: Passed) -> Result<RowSet> {
+        self.add(passed)?;
         let mut set = std::mem::take(&mut self.set);
         set.seal()?;
         Ok(set)
@@ -99,6 +108,12 @@ impl<'o> Chooser<'o> {
         self.set.seal()?;
         Ok(self.set)
     }
+}
+
+/// Which rows passed the filter and are in the box.
+pub struct Passed {
+    words: Vec<u64>,
+    rows: usize,
 }
 
 /// What a row has to pass.

@@ -19,7 +19,7 @@ mod place;
 mod set;
 pub mod table;
 
-pub use chooser::Chooser;
+pub use chooser::{Chooser, Passed};
 pub use expression::Expression;
 pub use fields::Fields;
 pub use options::RowOptions;

@@ -44,7 +44,8 @@ pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOption
 fn choose(scene: &Scene, options: &RowOptions, run: &RunOptions) -> Result<RowSet> {
     let mut chooser = Chooser::new(options, run)?;
     for (mesh, objects) in scene.meshes.iter().zip(objects_by_mesh(scene)?) {
-        chooser.add(&Fields::of_mesh(mesh, placement(scene, &objects)))?;
+        let passed = chooser.look(&Fields::of_mesh(mesh, placement(scene, &objects)))?;
+        chooser.add(passed)?;
     }
     chooser.finish()
 }

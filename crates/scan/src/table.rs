@@ -3,7 +3,7 @@
 //! In a file of several tables, rows are chosen from the vertices; faces and edges go with the vertices they refer to,
 //! and are renumbered.
 
-use crate::chooser::Chooser;
+use crate::chooser::{Chooser, Passed};
 use crate::elements::{VERTEX, index_columns, renumber, whole_rows};
 use crate::fields::Fields;
 use crate::options::RowOptions;
@@ -27,6 +27,14 @@ pub struct TableChooser<'o> {
     indices: Vec<Vec<String>>,
     rows: Rows<'o>,
     counts: Vec<u64>,
+}
+
+/// What was found in rows.
+pub enum Looked {
+    /// Rows that are chosen from.
+    Rows(Passed),
+    /// How many rows of another table are kept.
+    Kept(u64),
 }
 
 /// The rows that are chosen from: still being looked at, or decided on.
@@ -101,7 +109,8 @@ impl<'o> TableChooser<'o> {
             try_push(&mut counts, 0, "elements")?;
         }
         if let Some(table) = tables.get(target) {
-            chooser.add(&Fields::of_table(&cut(table, 0..0)?))?;
+            let none = chooser.look(&Fields::of_table(&cut(table, 0..0)?))?;
+            chooser.add(none)?;
         }
         Ok(TableChooser { options, run, target, indices, rows: Rows::Open(chooser), counts })
     }
@@ -117,19 +126,41 @@ impl<'o> TableChooser<'o> {
         is_index || number == self.target && wants(self.options, column)
     }
 
-    /// Looks at the next rows of a table.
+    /// Comes to a table: all rows of those before it were added.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn begin(&mut self, number: usize) -> Result<()> {
+        if self.is_after(number) { self.rows.decided().map(drop) } else { Ok(()) }
+    }
+
+    /// Looks at rows of the table that was begun, in any order.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`] if a face refers to a vertex that does not exist; cancellation.
-    pub fn take(&mut self, number: usize, part: &Table) -> Result<()> {
-        let is_after = self.is_after(number);
-        let kept = match &mut self.rows {
-            Rows::Open(chooser) if number == self.target => return chooser.add(&Fields::of_table(part)),
-            rows if is_after => whole_rows(part, &self.indices[number], rows.decided()?)?.kept(),
-            _ => part.row_count as u64,
-        };
-        self.counts[number] += kept;
-        Ok(())
+    pub fn look(&self, number: usize, part: &Table) -> Result<Looked> {
+        match &self.rows {
+            Rows::Open(chooser) if number == self.target => chooser.look(&Fields::of_table(part)).map(Looked::Rows),
+            Rows::Decided(set) if self.is_after(number) => {
+                Ok(Looked::Kept(whole_rows(part, &self.indices[number], set)?.kept()))
+            }
+            _ => Ok(Looked::Kept(part.row_count as u64)),
+        }
+    }
+
+    /// Adds rows of a table, in order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn add(&mut self, number: usize, looked: Looked) -> Result<()> {
+        match (looked, &mut self.rows) {
+            (Looked::Rows(passed), Rows::Open(chooser)) => chooser.add(passed),
+            (Looked::Rows(_), Rows::Decided(_)) => Err(Error::new(ErrorKind::Internal, "rows were decided on early")),
+            (Looked::Kept(rows), _) => {
+                self.counts[number] += rows;
+                Ok(())
+            }
+        }
     }
 
     /// Decides, with all rows known.
@@ -176,6 +207,18 @@ impl TableChoice<'_> {
         Ok(())
     }
 
+    /// Whether keeping rows of a table takes more than copying them: they are moved, renumbered, or have lists.
+    pub fn changes(&self, number: usize, head: &Table) -> bool {
+        let has_lists = head.columns.iter().any(|column| column.offsets.is_some());
+        let is_changed = number == self.target && (has_lists || self.options.transform.is_some());
+        is_changed || self.indices.get(number).is_some_and(|columns| !columns.is_empty())
+    }
+
+    /// Which rows of a table are kept, unless all are.
+    pub fn chosen(&self, number: usize) -> Option<&RowSet> {
+        (number == self.target).then_some(&self.set)
+    }
+
     /// Keeps the chosen rows of a part, that which begins at row `first` of table `number`, and moves them.
     ///
     /// # Errors
@@ -216,7 +259,9 @@ pub fn choose<'o>(
     let mut chooser = TableChooser::new(tables, target, options, run)?;
     let others = (0..tables.len()).filter(|&number| number != target);
     for number in std::iter::once(target).chain(others) {
-        chooser.take(number, &tables[number])?;
+        chooser.begin(number)?;
+        let looked = chooser.look(number, &tables[number])?;
+        chooser.add(number, looked)?;
     }
     chooser.finish()
 }

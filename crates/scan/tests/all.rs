@@ -30,7 +30,7 @@ fn points(rows: usize) -> Table {
 fn rows(table: &Table, options: &RowOptions, threads: usize) -> Vec<usize> {
     let run = run(threads);
     let mut chooser = Chooser::new(options, &run).unwrap();
-    chooser.add(&Fields::of_table(table)).unwrap();
+    chooser.add(chooser.look(&Fields::of_table(table)).unwrap()).unwrap();
     let set = chooser.finish().unwrap();
     set.among(0, table.row_count).collect()
 }
@@ -155,7 +155,7 @@ fn parts_choose_what_the_whole_chooses() {
             let mut chooser = Chooser::new(&options, &run).unwrap();
             for start in (0..3000).step_by(step) {
                 let part = cut(&table, start..3000.min(start + step)).unwrap();
-                chooser.add(&Fields::of_table(&part)).unwrap();
+                chooser.add(chooser.look(&Fields::of_table(&part)).unwrap()).unwrap();
             }
             assert_eq!(chooser.finish().unwrap().among(0, 3000).collect::<Vec<_>>(), whole, "{options:?} {step}");
         }

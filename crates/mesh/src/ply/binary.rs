@@ -20,8 +20,9 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::buffer;
 use polyhaul_pipeline::relay::Relay;
 use polyhaul_pipeline::run::{Crew, Phase, run};
+use polyhaul_pipeline::table_parts::RowsSlot;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of rows per chunk: they stay in a core's private cache until they are parsed.
 const CHUNK_BYTES: usize = 512 << 10;
@@ -118,7 +119,7 @@ impl PlyReader<'_, '_> {
 
     fn common<'c>(&self, target: PlyRowsTarget<'c>, options: &'c ParseOptions) -> Common<'c> {
         let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
-        Common { target, options, name: self.feed.name().clone(), size: self.feed.size(), chunk_bytes }
+        Common::new(target, &self.feed, options, chunk_bytes)
     }
 
     fn crew(&mut self, bytes: u64, slot_bytes: usize) -> Crew {
@@ -135,7 +136,7 @@ impl PlyReader<'_, '_> {
         let (rows, row_bytes) = (target.element.count, shape.row_bytes);
         if target.pieces.is_none() {
             target.sink.reserve_rows(rows)?;
-            let totals: Vec<u64> = shape.counts.iter().map(|&(_, count)| u64::from(count) * rows).collect();
+            let totals: Vec<u64> = shape.totals(rows).collect();
             target.sink.reserve_values(&totals)?;
         }
         let options = self.options;
@@ -218,13 +219,41 @@ pub(super) fn first_counts(feed: &Feed<'_>, at: u64, layout: &PlyLayout) -> Resu
     if layout.lists.is_empty() {
         return Ok(Some(Vec::new()));
     }
+    layout.counts(&first_bytes(feed, at)?)
+}
+
+/// Whether the lists of the first of so many rows at `at` all have the lengths of those of the first.
+pub(super) fn first_rows_agree(feed: &Feed<'_>, at: u64, rows: u64, layout: &PlyLayout) -> Result<bool> {
+    if layout.lists.is_empty() {
+        return Ok(true);
+    }
+    let bytes = first_bytes(feed, at)?;
+    let first = layout.counts(&bytes)?.unwrap_or_default();
+    let (mut at, mut agree) = (0, true);
+    for _ in 0..rows {
+        let row = layout.walk(&bytes, at, |walked| agree &= first.get(walked.list) == Some(&walked.count));
+        match row {
+            RowEnd::Whole(end) if agree => at = end,
+            _ => break,
+        }
+    }
+    Ok(agree)
+}
+
+/// The first bytes of rows at `at`.
+fn first_bytes(feed: &Feed<'_>, at: u64) -> Result<Vec<u8>> {
     let remaining = feed.size().unwrap_or(0).saturating_sub(at);
     let mut first = buffer(remaining.min(FIRST_ROW_BYTES) as usize)?;
     let have = feed.peek_at(at, &mut first)?;
-    layout.counts(&first[..have])
+    first.truncate(have);
+    Ok(first)
 }
 
-impl Common<'_> {
+impl<'a> Common<'a> {
+    fn new(target: PlyRowsTarget<'a>, feed: &Feed<'_>, options: &'a ParseOptions, chunk_bytes: usize) -> Common<'a> {
+        Common { target, options, name: feed.name().clone(), size: feed.size(), chunk_bytes }
+    }
+
     fn slot(&self) -> PlyBinarySlot {
         PlyBinarySlot {
             bytes: Vec::new(),
@@ -279,7 +308,7 @@ impl Common<'_> {
 }
 
 /// Makes `bytes` at least `size` long.
-fn grow(bytes: &mut Vec<u8>, size: usize) -> Result<()> {
+pub(super) fn grow(bytes: &mut Vec<u8>, size: usize) -> Result<()> {
     if bytes.len() < size {
         let more = size - bytes.len();
         bytes.try_reserve_exact(more).map_err(|_| Error::memory("a chunk of rows"))?;
@@ -382,14 +411,19 @@ impl EvenRowsJob<'_, '_> {
         slot.offset = self.start + first * self.shape.row_bytes as u64;
         slot.bases.clear();
         slot.bases.try_reserve(self.shape.counts.len())?;
-        slot.bases.extend(self.shape.counts.iter().map(|&(_, count)| u64::from(count) * first));
+        slot.bases.extend(self.shape.totals(first));
         Ok(())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        let have = self.feed.read_at(offset, out)?;
-        if have == out.len() { Ok(()) } else { Err(shorter()) }
+        read_rows(self.feed, offset, out)
     }
+}
+
+/// Reads rows that the source must have.
+pub(super) fn read_rows(feed: &Feed<'_>, offset: u64, out: &mut [u8]) -> Result<()> {
+    let have = feed.read_at(offset, out)?;
+    if have == out.len() { Ok(()) } else { Err(shorter()) }
 }
 
 #[cold]
@@ -473,6 +507,45 @@ struct WalkRowsJob<'a, 'f> {
     line: Mutex<PlyBinaryLine<'a, 'f>>,
 }
 
+/// Finds rows in order, for somebody who parses them.
+pub(super) struct PlyWalk<'a, 'f>(WalkRowsJob<'a, 'f>);
+
+impl<'a, 'f> PlyWalk<'a, 'f> {
+    /// Begins with the first row, where the feed is.
+    pub(super) fn new(
+        target: PlyRowsTarget<'a>,
+        feed: &'a mut Feed<'f>,
+        options: &'a ParseOptions,
+        chunk_bytes: usize,
+    ) -> Result<PlyWalk<'a, 'f>> {
+        let PlyOutcome { totals, .. } = PlyOutcome::new(target.sink)?;
+        let common = Common::new(target, feed, options, chunk_bytes);
+        let line = PlyBinaryLine { feed, row: 0, bases: totals.clone(), totals };
+        Ok(PlyWalk(WalkRowsJob { common, line: Mutex::new(line) }))
+    }
+
+    /// Takes the next rows; `false` after the last.
+    pub(super) fn take(&self, slot: &mut RowsSlot) -> Result<bool> {
+        let mut own = PlyBinarySlot { bytes: std::mem::take(&mut slot.bytes), ..self.0.common.slot() };
+        let is_taken = self.0.next(&mut self.0.line(), &mut own)?;
+        *slot = RowsSlot {
+            first_row: own.first_row,
+            rows: own.rows,
+            bytes: own.bytes,
+            size: own.size,
+            end: own.offset + own.size as u64,
+            totals: own.totals,
+        };
+        Ok(is_taken)
+    }
+
+    /// Where the last row ends, if it was taken.
+    pub(super) fn end(&self) -> Option<u64> {
+        let line = self.0.line();
+        (line.row == self.0.common.target.element.count).then(|| line.feed.at())
+    }
+}
+
 /// Why no more rows are taken.
 enum PlyStop {
     /// There are enough.
@@ -484,7 +557,43 @@ enum PlyStop {
     Length,
 }
 
-impl WalkRowsJob<'_, '_> {
+impl<'a, 'f> WalkRowsJob<'a, 'f> {
+    fn line(&self) -> MutexGuard<'_, PlyBinaryLine<'a, 'f>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the next rows; `false` after the last.
+    fn next(&self, line: &mut PlyBinaryLine<'_, '_>, slot: &mut PlyBinarySlot) -> Result<bool> {
+        if line.row >= self.common.target.element.count {
+            return Ok(false);
+        }
+        slot.offset = line.feed.at();
+        let (mut have, mut wanted) = (0, self.first_bytes(line));
+        let (size, rows) = loop {
+            grow(&mut slot.bytes, wanted)?;
+            have += line.feed.take(&mut slot.bytes[have..wanted]);
+            let (size, rows, stop) = self.cut(line, &slot.bytes[..have]);
+            if rows > 0 {
+                break (size, rows);
+            }
+            if let Err(error) = self.go_on(line, slot.offset, stop) {
+                line.row = u64::MAX;
+                return Err(error);
+            }
+            wanted *= 2;
+        };
+        line.feed.put_back(&slot.bytes[size..have])?;
+        (slot.size, slot.first_row, slot.rows) = (size, line.row, rows as usize);
+        for (to, from) in [(&mut slot.bases, &line.bases), (&mut slot.totals, &line.totals)] {
+            to.clear();
+            to.try_reserve(from.len())?;
+            to.extend_from_slice(from);
+        }
+        line.row += rows;
+        line.bases.iter_mut().zip(&line.totals).for_each(|(base, total)| *base += total);
+        Ok(true)
+    }
+
     /// The most bytes of a row.
     fn longest(&self) -> u64 {
         self.common.options.limits.line_bytes.min(1 << 30)
@@ -593,40 +702,13 @@ impl ChunkJob for WalkRowsJob<'_, '_> {
     }
 
     fn take(&self, _: u64, slot: &mut PlyBinarySlot) -> Result<bool> {
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = &mut *line;
-        if line.row >= self.common.target.element.count {
-            return Ok(false);
-        }
-        slot.offset = line.feed.at();
-        let (mut have, mut wanted) = (0, self.first_bytes(line));
-        let (size, rows) = loop {
-            grow(&mut slot.bytes, wanted)?;
-            have += line.feed.take(&mut slot.bytes[have..wanted]);
-            let (size, rows, stop) = self.cut(line, &slot.bytes[..have]);
-            if rows > 0 {
-                break (size, rows);
-            }
-            if let Err(error) = self.go_on(line, slot.offset, stop) {
-                line.row = u64::MAX;
-                return Err(error);
-            }
-            wanted *= 2;
-        };
-        line.feed.put_back(&slot.bytes[size..have])?;
-        (slot.size, slot.first_row, slot.rows) = (size, line.row, rows as usize);
-        for (to, from) in [(&mut slot.bases, &line.bases), (&mut slot.totals, &line.totals)] {
-            to.clear();
-            to.try_reserve(from.len())?;
-            to.extend_from_slice(from);
-        }
-        line.row += rows;
-        line.bases.iter_mut().zip(&line.totals).for_each(|(base, total)| *base += total);
-        if self.common.target.pieces.is_none() {
+        let mut line = self.line();
+        let is_taken = self.next(&mut line, slot)?;
+        if is_taken && self.common.target.pieces.is_none() {
             self.common.target.sink.reserve_rows(line.row)?;
             self.common.target.sink.reserve_values(&line.bases)?;
         }
-        Ok(true)
+        Ok(is_taken)
     }
 
     fn parse(&self, slot: &mut PlyBinarySlot) -> Result<()> {

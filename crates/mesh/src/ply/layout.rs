@@ -55,6 +55,40 @@ pub(super) struct PlyShape {
     pub(super) counts: Vec<(usize, u32)>,
 }
 
+impl PlyShape {
+    /// How many of the first rows in `bytes` have lists with these counts. The shape is a guess from the first row of
+    /// an element; only this check confirms it for the others.
+    pub(super) fn agreeing(&self, layout: &PlyLayout, bytes: &[u8], rows: usize) -> usize {
+        self.counts.iter().zip(&layout.lists).fold(rows, |rows, (&(at, count), list)| {
+            let size = list.count.bytes();
+            let mut wanted = u64::from(count).to_ne_bytes();
+            // The count as in the file. It was read from there, so it fits.
+            if cfg!(target_endian = "big") {
+                wanted.rotate_left(size);
+            }
+            let wanted = &mut wanted[..size];
+            if layout.swap {
+                wanted.reverse();
+            }
+            let start = |row: usize| row * self.row_bytes + at;
+            match *wanted {
+                [byte] => {
+                    let differs = |row: &usize| bytes[start(*row)] != byte;
+                    // Without a branch for each row: compilers make one wide step of it.
+                    let any = (0..rows).fold(false, |any, row| any | differs(&row));
+                    if any { (0..rows).find(differs).unwrap_or(rows) } else { rows }
+                }
+                _ => (0..rows).find(|&row| bytes[start(row)..start(row) + size] != *wanted).unwrap_or(rows),
+            }
+        })
+    }
+
+    /// The number of values of each list in so many rows.
+    pub(super) fn totals(&self, rows: u64) -> impl Iterator<Item = u64> {
+        self.counts.iter().map(move |&(_, count)| u64::from(count).saturating_mul(rows))
+    }
+}
+
 impl PlyLayout {
     /// The layout of an element's rows; `swap` as in [`PlyLayout::swap`].
     pub(super) fn from_element(element: &Element, swap: bool) -> Result<PlyLayout> {

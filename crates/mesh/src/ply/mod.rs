@@ -53,7 +53,7 @@ pub use parts::parts;
 pub use pieces::{PlyPiecesRead, pieces};
 pub use reader::tables;
 pub use scene::scene;
-pub use writer::{PlyTableParts, note_remarks, write_scene, write_tables};
+pub use writer::{PlyPartText, PlyTableParts, note_remarks, write_scene, write_tables};
 
 /// Whether bytes begin as PLY files do.
 pub fn looks_like_ply(head: &[u8]) -> bool {

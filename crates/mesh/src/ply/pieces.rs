@@ -183,7 +183,7 @@ impl PlyPieces<'_> {
         }
         let Some(own) = faces else { return Err(Error::new(ErrorKind::Internal, "no room for faces")) };
         let total = match block.shape {
-            Some(shape) => shape.counts.iter().map(|&(_, count)| u64::from(count)).sum::<u64>() * block.rows as u64,
+            Some(shape) => shape.totals(block.rows as u64).sum::<u64>(),
             None => block.totals.iter().sum(),
         };
         own.reserve_rows(block.rows as u64)?;

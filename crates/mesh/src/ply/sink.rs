@@ -269,8 +269,8 @@ impl<'a, 's> Turns<'a, 's> {
         while row < self.block.rows {
             let announced = turn_rows.min(self.block.rows - row);
             let first = row * step;
-            let rows = self.verified(shape, first, announced);
-            // SAFETY: `rows * step == bytes.len()` was checked for all rows, so these are inside `bytes`; `verified`
+            let rows = shape.agreeing(&self.sink.layout, &self.block.bytes[first..], announced);
+            // SAFETY: `rows * step == bytes.len()` was checked for all rows, so these are inside `bytes`; `agreeing`
             // found the shape's counts in each. The places belong to this block alone.
             unsafe {
                 for step in &self.sink.moves {
@@ -289,37 +289,6 @@ impl<'a, 's> Turns<'a, 's> {
             }
         }
         Ok(())
-    }
-
-    /// Returns how many of the rows have lists with the shape's counts. The shape is a guess from the first row; only
-    /// this check confirms it for the others.
-    fn verified(&self, shape: &PlyShape, first: usize, rows: usize) -> usize {
-        let layout = &self.sink.layout;
-        shape.counts.iter().zip(&layout.lists).fold(rows, |rows, (&(at, count), list)| {
-            let bytes = &self.block.bytes[first + at..];
-            let size = list.count.bytes();
-            let mut wanted = u64::from(count).to_ne_bytes();
-            // The count as in the file. It was read from there, so it fits.
-            if cfg!(target_endian = "big") {
-                wanted.rotate_left(size);
-            }
-            let wanted = &mut wanted[..size];
-            if layout.swap {
-                wanted.reverse();
-            }
-            match *wanted {
-                [byte] => {
-                    let differs = |row: &usize| bytes[row * shape.row_bytes] != byte;
-                    // Without a branch for each row: compilers make one wide step of it.
-                    let any = (0..rows).fold(false, |any, row| any | differs(&row));
-                    if any { (0..rows).find(differs).unwrap_or(rows) } else { rows }
-                }
-                _ => {
-                    let start = |row: usize| row * shape.row_bytes;
-                    (0..rows).find(|&row| bytes[start(row)..start(row) + size] != *wanted).unwrap_or(rows)
-                }
-            }
-        })
     }
 
     /// # Safety

@@ -25,7 +25,7 @@ use std::ops::Range;
 use text::PlyKind;
 
 pub use scene::write as write_scene;
-pub use tables::{PlyTableParts, write as write_tables};
+pub use tables::{PlyPartText, PlyTableParts, write as write_tables};
 
 /// About how many bytes a page has: one `write` call each.
 const PAGE_BYTES: usize = 512 << 10;
@@ -95,17 +95,7 @@ fn write(
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
     writing.begin(header(elements, remarks, options.encoding)?);
-    write_rows(elements, options, run, writing)
-}
-
-/// Writes the rows of elements.
-fn write_rows(
-    elements: &[PlyElement<'_>],
-    options: &PlyWriteOptions,
-    run: &RunOptions,
-    writing: &mut Writing<'_, '_>,
-) -> Result<()> {
-    let pages = PlyPages::new(elements, options, run)?;
+    let pages = PlyPages::new(elements, options, run.chunk_bytes.unwrap_or(PAGE_BYTES))?;
     writing.announce(pages.about_bytes());
     writing.pages(&pages, &mut (), pages.cost / pages.page_cost + 1, pages.slot_bytes())
 }
@@ -230,9 +220,9 @@ struct PlyPageSlot {
 }
 
 impl<'a> PlyPages<'a> {
-    fn new(elements: &'a [PlyElement<'a>], options: &PlyWriteOptions, run: &RunOptions) -> Result<Self> {
+    fn new(elements: &'a [PlyElement<'a>], options: &PlyWriteOptions, page_bytes: usize) -> Result<Self> {
         let PlyWriteOptions { encoding, digits, .. } = *options;
-        let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30) as u64;
+        let page_bytes = page_bytes.max(1) as u64;
         let page_cost = if encoding == PlyEncoding::Ascii { page_bytes.div_ceil(TEXT_FACTOR) } else { page_bytes };
         let mut pages = PlyPages { pieces: Vec::new(), cost: 0, page_cost, encoding, digits };
         for element in elements {
@@ -304,6 +294,13 @@ fn grow(rows: &mut Vec<u8>, len: usize) -> Result<()> {
 }
 
 impl PlyPageSlot {
+    fn bytes(&self, encoding: PlyEncoding) -> &[u8] {
+        match encoding {
+            PlyEncoding::Ascii => self.text.text(),
+            _ => &self.rows[..self.len],
+        }
+    }
+
     /// Appends rows.
     fn rows(&mut self, rows: &PlyFieldsRows<'_>, range: Range<usize>, is_big: bool) -> Result<()> {
         let bytes = rows.bytes_before(range.end) - rows.bytes_before(range.start);
@@ -355,9 +352,6 @@ impl Pages for PlyPages<'_> {
     }
 
     fn bytes<'a>(&'a self, slot: &'a PlyPageSlot) -> &'a [u8] {
-        match self.encoding {
-            PlyEncoding::Ascii => slot.text.text(),
-            _ => &slot.rows[..slot.len],
-        }
+        slot.bytes(self.encoding)
     }
 }

@@ -23,6 +23,7 @@ mod head;
 mod line;
 pub mod npy;
 mod parse;
+mod parts;
 mod points;
 mod reader;
 mod scene;
@@ -31,10 +32,11 @@ mod value;
 mod writer;
 
 pub use columns::Layout;
+pub use parts::{RowPartText, RowParts};
 pub use points::Points;
 pub use reader::read;
 pub use scene::{name_points, scene_of_table, unrestored_names};
-pub use writer::{Rows, has_header, write, write_more};
+pub use writer::{Rows, has_header, write};
 
 /// A format of tables of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

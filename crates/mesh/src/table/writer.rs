@@ -96,7 +96,7 @@ pub(crate) enum TableWriterNumbers<'a> {
 }
 
 /// The job that writes rows.
-struct TablePages<'a> {
+pub(super) struct TablePages<'a> {
     rows: &'a Rows<'a>,
     digits: Vec<Digits>,
     style: &'a TableWriteOptions,
@@ -111,7 +111,8 @@ struct TablePages<'a> {
 }
 
 /// A page in flight.
-struct TablePageSlot {
+#[derive(Default)]
+pub(super) struct TablePageSlot {
     block: usize,
     rows: Range<usize>,
     out: Out,
@@ -234,28 +235,17 @@ pub fn write(
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    let lines = plan(rows, format, style, run)?;
+    let lines = plan(rows, format, style, run.chunk_bytes.unwrap_or(PAGE_BYTES))?;
     writing.begin(lines.head(comments, format)?);
     lines.write(writing)
 }
 
-/// Writes more rows after those of [`write()`], of the same columns.
-pub fn write_more(
-    rows: &Rows<'_>,
-    format: TableFormat,
-    style: &TableWriteOptions,
-    run: &RunOptions,
-    writing: &mut Writing<'_, '_>,
-) -> Result<()> {
-    plan(rows, format, style, run)?.write(writing)
-}
-
-/// How rows become pages.
-fn plan<'a>(
+/// How rows become pages of about `page_bytes`.
+pub(super) fn plan<'a>(
     rows: &'a Rows<'a>,
     format: TableFormat,
     style: &'a TableWriteOptions,
-    run: &RunOptions,
+    page_bytes: usize,
 ) -> Result<TablePages<'a>> {
     let count = rows.names.len();
     let mut digits = Vec::new();
@@ -283,7 +273,7 @@ fn plan<'a>(
         normals.filter(|(digits, _)| **digits == Digits::Fixed(0)).for_each(|(digits, _)| *digits = Digits::Fixed(1));
     }
     let row_bytes = VALUE_BYTES * count.max(1);
-    let page_rows = (run.chunk_bytes.unwrap_or(PAGE_BYTES) / row_bytes).max(1);
+    let page_rows = (page_bytes / row_bytes).max(1);
     let same_digits = digits.first().copied().filter(|first| digits.iter().all(|it| it == first));
     let (mut first_pages, mut pages) = (Vec::new(), 0);
     for block in &rows.blocks {
@@ -314,8 +304,7 @@ impl Pages for TablePages<'_> {
     type State = ();
 
     fn slot(&self) -> Result<TablePageSlot> {
-        let (out, moved) = (Out::default(), TableMoved::default());
-        Ok(TablePageSlot { block: 0, rows: 0..0, out, moved, tile32: Vec::new(), tile64: Vec::new() })
+        Ok(TablePageSlot::default())
     }
 
     fn take(&self, number: u64, slot: &mut TablePageSlot) -> Result<bool> {
@@ -343,7 +332,13 @@ impl Pages for TablePages<'_> {
     }
 
     fn bytes<'a>(&'a self, slot: &'a TablePageSlot) -> &'a [u8] {
-        slot.out.text()
+        slot.bytes()
+    }
+}
+
+impl TablePageSlot {
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.out.text()
     }
 }
 
@@ -377,7 +372,7 @@ impl TableFloat for f64 {
 
 impl TablePages<'_> {
     /// Returns the text before the rows.
-    fn head(&self, comments: &[String], format: TableFormat) -> Result<Vec<u8>> {
+    pub(super) fn head(&self, comments: &[String], format: TableFormat) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         let mut put = |bytes: &[u8]| {
             head.try_reserve(bytes.len()).map_err(|_| Error::memory("a header"))?;

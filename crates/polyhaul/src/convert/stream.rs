@@ -2,14 +2,14 @@
 //!
 //! The bytes and the warnings are those of the path through the model, which is taken whenever this one meets something
 //! unusual: an error in the input, a warning, a list that is longer than the first one promised. The output is not in
-//! place before the input was read to its end, so nobody sees that it was begun. Reading is one part ahead of writing:
-//! while one waits for a disk, the other goes on.
+//! place before the input was read to its end, so nobody sees that it was begun. Each thread takes rows from the input,
+//! turns them into columns, and those into the rows of the output, which are written in order. Rows that are the same
+//! in both files are copied.
 
 use super::fit::fit;
 use super::{Content, Converted};
 use crate::format::Format;
 use crate::input::Output;
-use crate::load::timed;
 use crate::loaded::Tables;
 use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
@@ -17,28 +17,30 @@ use crate::outputs::{self, Opening};
 use crate::references::{Relinker, source_folder};
 use crate::registry::TablesWriter;
 use crate::report::{Phase, Report};
-use crate::scan::{Sieve, choose_parts};
-use crate::table_parts::{PartsJob, TableParts};
+use crate::scan::{choose_parts, read_parts};
+use crate::table_parts::{PartsJob, TablePartText, TableParts};
 use polyhaul_mesh::table::TableFormat;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{SourceFolder, Table};
-use polyhaul_pipeline::consumer::TableConsumer;
-use polyhaul_pipeline::crew::beside;
+use polyhaul_pipeline::table_parts::{RowsSlot, TableSource};
+use polyhaul_pipeline::write::Pages;
+use polyhaul_scan::table::TableChoice;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, SyncSender};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Bytes of rows that are in memory at a time: fewer take more time to start and stop threads, more take memory.
-const MOST_PART_BYTES: u64 = 16 << 20;
-const LEAST_PART_BYTES: u64 = 64 << 10;
-/// The part of the memory for buffers that a part may take: it is there once as rows and once as columns, and the
-/// readers and writers have buffers of their own.
-const PART: u64 = 4;
+/// Bytes of rows that a thread has at a time. They are there as rows, as columns and as rows of the output, which
+/// together fit into the cache of a core.
+const PART_BYTES: u64 = 256 << 10;
+/// The part of the memory for buffers that a part may take, and what it takes in any case.
+const PART: u64 = 64;
+const LEAST_PART_BYTES: u64 = 16 << 10;
 /// Files of fewer parts are read as a whole.
 const LEAST_PARTS: u64 = 4;
+/// About how many bytes of text a byte of rows becomes, and at most: for progress, and for the size of slots.
+const TEXT_FACTOR: u64 = 3;
+const MOST_TEXT_FACTOR: u64 = 6;
 
 /// Called before the output is put in place.
 pub(super) type Before<'b> = dyn FnMut(Content<'_>, &Report) -> Result<()> + 'b;
@@ -50,8 +52,10 @@ pub(super) fn stream(
     (to, read, write): (Format, &ReadOptions, &WriteOptions),
     before: &mut Before<'_>,
 ) -> Result<Option<Converted>> {
-    let part_bytes = (read.run.memory_limit / PART).clamp(LEAST_PART_BYTES, MOST_PART_BYTES);
-    let is_large = input.file_bytes().is_some_and(|bytes| bytes >= LEAST_PARTS * part_bytes);
+    let part_bytes = read.run.chunk_bytes.map_or(PART_BYTES, |bytes| bytes as u64);
+    let file_bytes = input.file_bytes().unwrap_or(0);
+    let is_large = file_bytes >= LEAST_PARTS.saturating_mul(part_bytes);
+    let part_bytes = part_bytes.min((read.run.memory_limit / PART).max(LEAST_PART_BYTES)) as usize;
     let (Some(path), Some(writer), true) = (outputs::file_of(output), to.writers().tables, is_large) else {
         return Ok(None);
     };
@@ -61,84 +65,22 @@ pub(super) fn stream(
         return Ok(None);
     }
     let is_chosen = !read.rows.is_everything();
-    let choice = if is_chosen { choose_parts(input, read, part_bytes as usize)? } else { None };
+    let alone = read.run.clone().with_threads(Some(1));
+    let choice = if is_chosen { choose_parts(input, read, &alone)? } else { None };
     if is_chosen && choice.is_none() {
         return Ok(None);
     }
     let folder = source_folder(input.near(), read);
-    let done = timed(input, read, |job| {
-        let (Some(parts), true) = (job.format.readers().parts, job.plain.source().codec().is_none()) else {
-            return Ok(None);
-        };
-        let streamed = Mutex::new(Streamed::new((job.format, to, writer), path, &folder, (read, write)));
-        let is_done = both(&streamed, |ahead| match &choice {
-            Some(choice) => {
-                let mut sieve = Sieve::new(choice, ahead);
-                let is_done = parts(job, part_bytes as usize, &mut sieve)?;
-                if is_done { sieve.check().map(|()| true) } else { Ok(false) }
-            }
-            None => parts(job, part_bytes as usize, ahead),
-        });
-        let mut streamed = streamed.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match (streamed.failed.take(), is_done) {
-            (Some(own), _) => Err(own),
-            (None, Ok(is_done)) => Ok((is_done && !streamed.is_unfit).then_some(streamed)),
-            // The other path finds it again, and the warnings before it.
-            (None, Err(error)) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(None),
-            (None, Err(error)) => Err(error),
-        }
+    let mut streamed = None;
+    let (is_done, mut reading) = read_parts(input, read, part_bytes, &mut |source, from| {
+        let own = Streamed::new((from, to, writer), path, &folder, (read, write));
+        let Some(own) = own.open(source, choice.as_ref(), file_bytes)? else { return Ok(None) };
+        let (own, threads) = own.write_all(source, choice.as_ref())?;
+        streamed = Some(own);
+        Ok(Some(threads))
     })?;
-    let (Some(streamed), mut reading) = done else { return Ok(None) };
-    if !reading.warnings.is_empty() {
-        return Ok(None);
-    }
+    let Some(streamed) = streamed.filter(|_| is_done && reading.warnings.is_empty()) else { return Ok(None) };
     streamed.finish(&mut reading, before).map(|writing| Some(Converted { reading, writing }))
-}
-
-/// Reads on this thread while another writes, one part behind, if there can be another.
-fn both(streamed: &Mutex<Streamed<'_>>, read: impl FnOnce(&mut Ahead<'_, '_>) -> Result<bool>) -> Result<bool> {
-    let (parts, taken) = mpsc::sync_channel(0);
-    let (taken, has_writer) = (Mutex::new(Some(taken)), AtomicBool::new(false));
-    let write = || {
-        let Some(taken) = taken.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        has_writer.store(true, Ordering::Release);
-        // After a part that failed, the channel closes, and reading ends.
-        while let Ok((number, part)) = taken.recv() {
-            if !lock(streamed).write_part(number, part) {
-                break;
-            }
-        }
-    };
-    beside(write, || read(&mut Ahead { streamed, parts, has_writer: &has_writer }))
-}
-
-fn lock<'m, 'a>(streamed: &'m Mutex<Streamed<'a>>) -> MutexGuard<'m, Streamed<'a>> {
-    streamed.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The reader's side: hands parts to the thread that writes, or writes them if there is none.
-struct Ahead<'s, 'a> {
-    streamed: &'s Mutex<Streamed<'a>>,
-    parts: SyncSender<(usize, Table)>,
-    has_writer: &'s AtomicBool,
-}
-
-impl TableConsumer for Ahead<'_, '_> {
-    fn begin(&mut self, tables: Vec<Table>, remarks: [Vec<String>; 2]) -> Result<bool> {
-        let mut streamed = lock(self.streamed);
-        // An error is found by the other path too, after those of the input.
-        streamed.is_unfit = streamed.open(tables, remarks).is_err();
-        Ok(!streamed.is_unfit)
-    }
-
-    fn take(&mut self, number: usize, part: Table) -> Result<()> {
-        let is_taken = if self.has_writer.load(Ordering::Acquire) {
-            self.parts.send((number, part)).is_ok()
-        } else {
-            lock(self.streamed).write_part(number, part)
-        };
-        if is_taken { Ok(()) } else { Err(Error::new(ErrorKind::Malformed, "the rows could not be written")) }
-    }
 }
 
 /// Tables on their way from a reader to a writer.
@@ -150,18 +92,19 @@ struct Streamed<'a> {
     folder: &'a SourceFolder,
     read: &'a ReadOptions,
     write: &'a WriteOptions,
+    losses: Warnings,
+    report: Report,
+}
+
+/// An output whose rows are being written.
+struct StreamedOutput<'a> {
+    streamed: Streamed<'a>,
     /// Which table of the output each table of the input is, if any.
     places: Vec<Option<usize>>,
     /// Those of the output.
     targets: Vec<Table>,
-    parts: Option<TableParts<'a>>,
-    opening: Option<Opening<'a>>,
-    losses: Warnings,
-    report: Report,
-    /// The rows are not what the first ones promised.
-    is_unfit: bool,
-    /// An error that is not about the input.
-    failed: Option<Error>,
+    parts: TableParts<'a>,
+    opening: Opening<'a>,
 }
 
 impl<'a> Streamed<'a> {
@@ -171,23 +114,8 @@ impl<'a> Streamed<'a> {
         folder: &'a SourceFolder,
         (read, write): (&'a ReadOptions, &'a WriteOptions),
     ) -> Streamed<'a> {
-        Streamed {
-            from,
-            to,
-            writer,
-            path,
-            folder,
-            read,
-            write,
-            places: Vec::new(),
-            targets: Vec::new(),
-            parts: None,
-            opening: None,
-            losses: Warnings::default(),
-            report: Report::default(),
-            is_unfit: false,
-            failed: None,
-        }
+        let (losses, report) = (Warnings::default(), Report::default());
+        Streamed { from, to, writer, path, folder, read, write, losses, report }
     }
 
     /// The tables of the output for those of the input.
@@ -195,10 +123,29 @@ impl<'a> Streamed<'a> {
         fit(found, (self.from, self.to), &self.read.table, &self.path.to_string_lossy(), losses)
     }
 
-    fn open(&mut self, tables: Vec<Table>, [comments, infos]: [Vec<String>; 2]) -> Result<()> {
-        let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
+    /// Opens the output; `None` if the file must be read as a whole.
+    fn open(
+        self,
+        source: &dyn TableSource,
+        choice: Option<&TableChoice<'_>>,
+        file_bytes: u64,
+    ) -> Result<Option<StreamedOutput<'a>>> {
+        let mut tables = source.tables().to_vec();
+        if let Some(choice) = choice {
+            if tables.iter().enumerate().any(|(number, table)| choice.may_lose_longest_list(number, table)) {
+                return Ok(None);
+            }
+            tables.iter_mut().enumerate().try_for_each(|(number, table)| choice.keep_head(number, table))?;
+        }
+        let [comments, infos] = source.remarks().map(<[String]>::to_vec);
+        // An error is found by the other path too, after those of the input.
+        Ok(self.begin(Tables { tables, comments, infos }, file_bytes).ok())
+    }
+
+    fn begin(mut self, found: Tables, file_bytes: u64) -> Result<StreamedOutput<'a>> {
+        let names: Vec<String> = found.tables.iter().map(|table| table.name.clone()).collect();
         let mut losses = Warnings::default();
-        let found = self.fitted(Tables { tables, comments, infos }, &mut losses)?;
+        let found = self.fitted(found, &mut losses)?;
         losses.refuse_losses(self.write.strict)?;
         self.losses = losses;
         let output = Output::Path(self.path.to_owned());
@@ -206,7 +153,7 @@ impl<'a> Streamed<'a> {
         // Elements keep their names; a file of one table becomes one.
         let is_one = names.len() == 1 && found.tables.len() == 1;
         let place = |name: &String| found.tables.iter().position(|table| is_one || table.name == *name);
-        self.places = names.iter().map(place).collect();
+        let places = names.iter().map(place).collect();
         let mut parts = (self.writer.begin_parts)(PartsJob {
             tables: &found.tables,
             comments: &found.comments,
@@ -221,42 +168,155 @@ impl<'a> Streamed<'a> {
         let copies = std::mem::take(&mut parts.copies);
         let mut opening = Opening::new(copies, output, Some(self.to.name()), self.write, &self.report)?;
         parts.begin(&found.tables, &mut opening.writing)?;
-        (self.parts, self.opening, self.targets) = (Some(parts), Some(opening), found.tables);
-        Ok(())
+        opening.writing.announce(if parts.is_text() { TEXT_FACTOR * file_bytes } else { file_bytes });
+        Ok(StreamedOutput { streamed: self, places, targets: found.tables, parts, opening })
     }
+}
 
-    /// Writes rows of table `number` of the input; `false` if that failed or they are not like the first.
-    fn write_part(&mut self, number: usize, part: Table) -> bool {
-        match self.try_write_part(number, part) {
-            Ok(is_fit) => self.is_unfit |= !is_fit,
-            Err(error) => self.failed = Some(error),
+impl<'a> StreamedOutput<'a> {
+    /// Writes the rows of all tables; returns how many threads worked.
+    fn write_all(
+        mut self,
+        source: &dyn TableSource,
+        choice: Option<&TableChoice<'_>>,
+    ) -> Result<(StreamedOutput<'a>, usize)> {
+        let factor = 2 + if self.parts.is_text() { MOST_TEXT_FACTOR } else { 1 };
+        let slot_bytes = source.part_bytes().saturating_mul(factor as usize);
+        for (number, table) in source.tables().iter().enumerate() {
+            let StreamedOutput { streamed, places, targets, parts, opening } = &mut self;
+            let (kept, target) = (AtomicU64::new(0), places[number]);
+            let is_same = |target: usize| parts.is_packed(target, table) && has_columns(&targets[target], table);
+            let is_changed = choice.is_some_and(|choice| choice.changes(number, table));
+            let is_copied = source.is_packed(number) && !is_changed && target.is_some_and(is_same);
+            let pages = StreamPages { source, number, target, is_copied, choice, streamed, parts, kept };
+            opening.writing.pages(&pages, &mut (), table.row_count as u64, slot_bytes)?;
+            let promised = choice.map_or(table.row_count as u64, |choice| choice.count(number));
+            if target.is_some() && pages.kept.into_inner() != promised {
+                return Err(Error::new(ErrorKind::Malformed, "the file changed while it was read"));
+            }
         }
-        self.failed.is_none() && !self.is_unfit
-    }
-
-    /// Writes rows, if they are in the output; `false` if they are not like the first.
-    fn try_write_part(&mut self, number: usize, part: Table) -> Result<bool> {
-        let Some(Some(target)) = self.places.get(number).copied() else { return Ok(true) };
-        let mut tables = Vec::new();
-        try_push(&mut tables, part, "tables")?;
-        let fitted = self.fitted(Tables { tables, ..Tables::default() }, &mut Warnings::default())?;
-        let (Some(part), Some(parts), Some(opening)) = (fitted.tables.first(), &mut self.parts, &mut self.opening)
-        else {
-            return Ok(false);
-        };
-        parts.write(target, part, &mut opening.writing)
+        let threads = self.opening.writing.threads();
+        Ok((self, threads))
     }
 
     /// Puts the output in place, unless `before` fails.
     fn finish(self, reading: &mut Report, before: &mut Before<'_>) -> Result<Report> {
-        let Streamed { targets, opening, losses, mut report, .. } = self;
+        let StreamedOutput { streamed: Streamed { losses, mut report, .. }, targets, opening, .. } = self;
         reading.warnings.extend(losses);
         before(Content::Rows(&targets), reading)?;
-        let opening = opening.ok_or_else(|| Error::new(ErrorKind::Internal, "nothing was written"))?;
         let start = Instant::now();
         opening.finish(&mut report)?;
         // The rest of it was in the time of reading.
         report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
         Ok(report)
+    }
+}
+
+/// Whether a table has the columns of another, in their order.
+fn has_columns(table: &Table, other: &Table) -> bool {
+    let columns = |table: &Table| -> Vec<_> {
+        table
+            .columns
+            .iter()
+            .map(|column| (column.name.clone(), column.values.scalar(), column.offsets.is_some()))
+            .collect()
+    };
+    columns(table) == columns(other)
+}
+
+/// The rows of a table, from the input to the output.
+struct StreamPages<'p, 'a> {
+    source: &'p dyn TableSource,
+    /// Which table of the input it is, and which of the output.
+    number: usize,
+    target: Option<usize>,
+    /// Whether rows are in the output as they are in the input.
+    is_copied: bool,
+    choice: Option<&'p TableChoice<'p>>,
+    streamed: &'p Streamed<'a>,
+    parts: &'p TableParts<'a>,
+    /// How many rows were kept.
+    kept: AtomicU64,
+}
+
+/// Rows in flight.
+#[derive(Default)]
+struct StreamSlot {
+    rows: RowsSlot,
+    /// Those of the output, if there are any.
+    text: TablePartText,
+    has_text: bool,
+}
+
+impl StreamPages<'_, '_> {
+    /// Keeps the chosen rows, as they are.
+    fn keep_rows(&self, rows: &mut RowsSlot) -> Result<()> {
+        self.source.check(self.number, rows)?;
+        if let Some(set) = self.choice.and_then(|choice| choice.chosen(self.number)) {
+            let (row_bytes, count) = (rows.size / rows.rows.max(1), rows.rows);
+            (rows.size, rows.rows) = (0, 0);
+            for row in set.among(rows.first_row, count) {
+                rows.bytes.copy_within(row * row_bytes..(row + 1) * row_bytes, rows.size);
+                rows.size += row_bytes;
+                rows.rows += 1;
+            }
+        }
+        self.kept.fetch_add(rows.rows as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Formats rows, if they are in the output; `false` if there are none.
+    fn format_part(&self, slot: &mut StreamSlot) -> Result<bool> {
+        let Some(target) = self.target else { return self.source.check(self.number, &slot.rows).map(|()| false) };
+        let mut part = self.source.parse(self.number, &slot.rows, &|_| true)?;
+        if let Some(choice) = self.choice {
+            choice.keep(self.number, slot.rows.first_row, &mut part)?;
+        }
+        self.kept.fetch_add(part.row_count as u64, Ordering::Relaxed);
+        if part.row_count == 0 {
+            return Ok(false);
+        }
+        let mut tables = Vec::new();
+        try_push(&mut tables, part, "tables")?;
+        let fitted = self.streamed.fitted(Tables { tables, ..Tables::default() }, &mut Warnings::default())?;
+        let is_fit = match fitted.tables.first() {
+            Some(part) => self.parts.format(target, part, &mut slot.text)?,
+            None => false,
+        };
+        if is_fit { Ok(true) } else { Err(Error::new(ErrorKind::Malformed, "the rows are unlike the first ones")) }
+    }
+}
+
+impl Pages for StreamPages<'_, '_> {
+    type Slot = StreamSlot;
+    type State = ();
+
+    fn takes_in_order(&self) -> bool {
+        self.source.takes_in_order(self.number)
+    }
+
+    fn slot(&self) -> Result<StreamSlot> {
+        Ok(StreamSlot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut StreamSlot) -> Result<bool> {
+        self.source.take(self.number, number, &mut slot.rows)
+    }
+
+    fn format(&self, slot: &mut StreamSlot) -> Result<()> {
+        if self.is_copied {
+            self.keep_rows(&mut slot.rows)?;
+        } else {
+            slot.has_text = self.format_part(slot)?;
+        }
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a StreamSlot) -> &'a [u8] {
+        match (self.is_copied, slot.has_text) {
+            (true, _) => &slot.rows.bytes[..slot.rows.size],
+            (false, true) => self.parts.bytes(&slot.text),
+            (false, false) => &[],
+        }
     }
 }

@@ -70,8 +70,8 @@ formats! {
                 Ok(true)
             }),
             tables: Some(table_job::read_elements),
-            parts: Some(|job, bytes, consumer| {
-                let Some(read) = mesh::ply::parts(job.feed(), &job.parse_options(), bytes, consumer)? else {
+            parts: Some(|job, bytes, read| {
+                let Some(read) = mesh::ply::parts(job.feed(), &job.parse_options(), bytes, read)? else {
                     return Ok(false);
                 };
                 job.note(read.threads, read.warnings);

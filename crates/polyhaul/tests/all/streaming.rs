@@ -7,19 +7,19 @@ use polyhaul_bytes::Codec;
 use polyhaul_testkit::corpus::Folder;
 use std::path::Path;
 
-/// Memory for buffers with which files of a megabyte are streamed, and with which they are not.
-const LITTLE: u64 = 1 << 20;
-const PLENTY: u64 = 64 << 20;
+/// Bytes of a part with which files of a megabyte are streamed, and with which they are not.
+const SMALL: usize = 20_000;
+const LARGE: usize = 1 << 30;
 
 /// How a conversion went: the bytes, the warnings, and whether it was streamed.
 type Outcome = Result<(Vec<u8>, Vec<(&'static str, u64)>, bool), String>;
 
-fn convert(from: &Path, to: &Path, memory: u64, read: &ReadOptions, write: &WriteOptions) -> Outcome {
-    let (mut read, mut write) = (read.clone(), write.clone());
-    (read.run.memory_limit, write.run.memory_limit) = (memory, memory);
+fn convert(from: &Path, to: &Path, part: usize, read: &ReadOptions, write: &WriteOptions) -> Outcome {
+    let mut read = read.clone();
+    read.run.chunk_bytes = Some(part);
     let mut is_streamed = false;
     let shown = |error: Error| format!("{:?} {error}", error.kind());
-    let writer = Writer::new(to).options(&write);
+    let writer = Writer::new(to).options(write);
     let done = Reader::new(from)
         .options(&read)
         .convert_with(writer, |content, _| {
@@ -34,11 +34,11 @@ fn convert(from: &Path, to: &Path, memory: u64, read: &ReadOptions, write: &Writ
     Ok((bytes, counts, is_streamed))
 }
 
-/// Converts both ways; returns whether the little memory made it a stream.
+/// Converts both ways; returns whether small parts made it a stream.
 #[track_caller]
 fn same(folder: &Folder, from: &Path, name: &str, read: &ReadOptions, write: &WriteOptions) -> bool {
-    let whole = convert(from, &folder.join(&format!("whole-{name}")), PLENTY, read, write);
-    let parts = convert(from, &folder.join(&format!("parts-{name}")), LITTLE, read, write);
+    let whole = convert(from, &folder.join(&format!("whole-{name}")), LARGE, read, write);
+    let parts = convert(from, &folder.join(&format!("parts-{name}")), SMALL, read, write);
     match (whole, parts) {
         (Ok((whole, whole_warnings, false)), Ok((parts, part_warnings, is_streamed))) => {
             assert!(whole == parts, "{name}: other bytes");
@@ -108,6 +108,25 @@ fn every_target_has_the_same_bytes() {
 }
 
 #[test]
+fn lists_of_other_lengths_are_found_wherever_they_are() {
+    let folder = Folder::new("streaming-lengths").unwrap();
+    let mut lengths = vec![3; 40_000];
+    // The file is as large as if all were alike.
+    (lengths[30_000], lengths[30_001]) = (2, 4);
+    let from = write_mesh(&folder, "a.ply", &mesh(lengths.len(), &lengths), PlyEncoding::LittleEndian);
+    for name in ["b.ply", "b.csv"] {
+        assert!(!same(&folder, &from, name, &ReadOptions::default(), &WriteOptions::default()), "{name}");
+    }
+    // A face of a corner less takes the place of another.
+    let mut bytes = std::fs::read(&from).unwrap();
+    let end = bytes.len() - 14 * 5_000;
+    assert_eq!(bytes[end], 3);
+    bytes[end] = 2;
+    std::fs::write(&from, bytes).unwrap();
+    assert!(!same(&folder, &from, "b.ply", &ReadOptions::default(), &WriteOptions::default()));
+}
+
+#[test]
 fn elements_columns_and_codecs_are_those_asked_for() {
     let folder = Folder::new("streaming-options").unwrap();
     let from = write_mesh(&folder, "in.ply", &mesh(40_000, &[3]), PlyEncoding::BigEndian);
@@ -157,7 +176,7 @@ fn an_error_of_the_caller_leaves_the_old_file() {
     let from = write_mesh(&folder, "in.ply", &mesh(40_000, &[3]), PlyEncoding::LittleEndian);
     let to = folder.file("out.csv", "old").unwrap();
     let mut read = ReadOptions::default();
-    read.run.memory_limit = LITTLE;
+    read.run.chunk_bytes = Some(SMALL);
     let refused = Reader::new(&from)
         .options(&read)
         .convert_with(Writer::new(&to).format(Format::Csv), |_, _| Err(Error::cancelled()))

@@ -2,12 +2,12 @@
 
 use super::fields::{Pick, Picked, PlyField, PlyFieldsRows};
 use super::text::PlyKind;
-use super::{PlyElement, PlyProperty, Remarks, header};
-use crate::options::PlyWriteOptions;
+use super::{PlyElement, PlyPageSlot, PlyPages, PlyProperty, Remarks, header};
+use crate::options::{PlyEncoding, PlyWriteOptions};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Scalar, Table, Values};
 use polyhaul_pipeline::options::RunOptions;
-use polyhaul_pipeline::write::Writing;
+use polyhaul_pipeline::write::{Pages, Writing};
 
 /// Writes an element for each table.
 pub fn write(
@@ -57,6 +57,10 @@ pub struct PlyTableParts<'o> {
     options: &'o PlyWriteOptions,
 }
 
+/// Formatted rows: reused memory.
+#[derive(Default)]
+pub struct PlyPartText(PlyPageSlot);
+
 impl<'o> PlyTableParts<'o> {
     /// Begins a file with tables of which only the number of rows, the columns and the first lists are known.
     pub fn begin(
@@ -73,8 +77,18 @@ impl<'o> PlyTableParts<'o> {
         Ok(PlyTableParts { kinds: all, options })
     }
 
-    /// Writes the next rows of table `number`; `false` if a list of them is longer than the header says.
-    pub fn write(&self, number: usize, part: &Table, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<bool> {
+    /// Whether rows of table `number` are written as nothing but the numbers of their columns, one after another, the
+    /// lowest byte first, and the length of a list before it, as one byte.
+    pub fn is_packed(&self, number: usize, table: &Table) -> bool {
+        let is_kept = |(column, kind): (&Column, &PlyKind)| {
+            kind.scalar == column.values.scalar() && kind.count.is_none_or(|count| count == Scalar::U8)
+        };
+        self.options.encoding == PlyEncoding::LittleEndian
+            && self.kinds.get(number).is_some_and(|kinds| table.columns.iter().zip(kinds).all(is_kept))
+    }
+
+    /// Formats rows of table `number`; `false` if a list of them is longer than the header says.
+    pub fn format(&self, number: usize, part: &Table, PlyPartText(slot): &mut PlyPartText) -> Result<bool> {
         let (own, Some(all)) = (kinds(part)?, self.kinds.get(number)) else { return Ok(false) };
         let fits = |(own, all): (&PlyKind, &PlyKind)| {
             own.scalar == all.scalar && own.count.map(Scalar::bytes) <= all.count.map(Scalar::bytes)
@@ -82,8 +96,16 @@ impl<'o> PlyTableParts<'o> {
         if own.len() != all.len() || !own.iter().zip(all).all(fits) {
             return Ok(false);
         }
-        super::write_rows(&[element(part, all)?], self.options, run, writing)?;
+        let elements = [element(part, all)?];
+        let pages = PlyPages::new(&elements, self.options, usize::MAX)?;
+        pages.take(0, slot)?;
+        pages.format(slot)?;
         Ok(true)
+    }
+
+    /// The rows that were formatted.
+    pub fn bytes<'s>(&self, PlyPartText(slot): &'s PlyPartText) -> &'s [u8] {
+        slot.bytes(self.options.encoding)
     }
 }
 

@@ -10,10 +10,10 @@
 mod header;
 mod literal;
 mod reader;
-mod writer;
+pub(super) mod writer;
 
 pub use reader::read;
-pub use writer::{is_uniform, write, write_first, write_more};
+pub use writer::{is_uniform, write};
 
 /// Whether bytes begin as npy files do.
 pub fn looks_like_npy(head: &[u8]) -> bool {

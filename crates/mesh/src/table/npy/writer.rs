@@ -13,11 +13,13 @@ use std::ops::Range;
 
 /// About how many bytes a page has.
 const PAGE_BYTES: usize = 256 << 10;
+/// Bytes of rows that all columns are stored into before the next ones: they stay in the L1 cache.
+const TILE_BYTES: usize = 16 << 10;
 /// The data begins at a multiple of this.
 const ALIGNMENT: usize = 64;
 
 /// The job that writes rows.
-struct NpyPages<'a> {
+pub(in super::super) struct NpyPages<'a> {
     rows: &'a Rows<'a>,
     /// The offset of each column in a row.
     offsets: Vec<usize>,
@@ -28,7 +30,8 @@ struct NpyPages<'a> {
 }
 
 /// A page in flight.
-struct NpyPageSlot {
+#[derive(Default)]
+pub(in super::super) struct NpyPageSlot {
     block: usize,
     rows: Range<usize>,
     moved: TableMoved,
@@ -37,41 +40,39 @@ struct NpyPageSlot {
 
 /// Writes rows as an array of numpy.
 pub fn write(rows: &Rows<'_>, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
-    write_first(rows, rows.row_count(), run, writing)
+    writing.begin(head(rows, rows.row_count())?);
+    let records = records(rows, run.chunk_bytes.unwrap_or(PAGE_BYTES))?;
+    let (row_bytes, pages) = (records.row_bytes, records.first_pages.last().copied().unwrap_or(0));
+    writing.announce((row_bytes as u64).saturating_mul(rows.row_count()));
+    writing.pages(&records, &mut (), pages, records.page_rows.saturating_mul(row_bytes) + (16 << 10))
 }
 
-/// Writes the first rows of `total`; [`write_more`] writes the others.
-pub fn write_first(rows: &Rows<'_>, total: u64, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
-    let lanes = rows.blocks.first().map_or(&[][..], |block| &block.lanes);
-    writing.begin(head(rows, total, lanes)?);
-    write_more(rows, run, writing)
-}
-
-/// Writes more rows, of the same columns.
-pub fn write_more(rows: &Rows<'_>, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
-    let lanes = rows.blocks.first().map_or(&[][..], |block| &block.lanes);
+/// How rows become pages of about `page_bytes`.
+pub(in super::super) fn records<'a>(rows: &'a Rows<'a>, page_bytes: usize) -> Result<NpyPages<'a>> {
     let (mut offsets, mut row_bytes) = (Vec::new(), 0);
-    for lane in lanes {
+    for lane in lanes(rows) {
         try_push(&mut offsets, row_bytes, "columns")?;
         row_bytes += type_of(lane.numbers).1;
     }
-    let page_rows = (run.chunk_bytes.unwrap_or(PAGE_BYTES) / row_bytes.max(1)).max(1);
+    let page_rows = (page_bytes / row_bytes.max(1)).max(1);
     let (mut first_pages, mut pages) = (Vec::new(), 0);
     for block in &rows.blocks {
         try_push(&mut first_pages, pages, "the plan")?;
         pages += block.row_count.div_ceil(page_rows) as u64;
     }
     try_push(&mut first_pages, pages, "the plan")?;
-    writing.announce((row_bytes as u64).saturating_mul(rows.row_count()));
-    let records = NpyPages { rows, offsets, row_bytes, page_rows, first_pages };
-    writing.pages(&records, &mut (), pages, page_rows.saturating_mul(row_bytes) + (16 << 10))
+    Ok(NpyPages { rows, offsets, row_bytes, page_rows, first_pages })
+}
+
+/// The columns: those of each block have the same types.
+fn lanes<'r>(rows: &'r Rows<'_>) -> &'r [TableWriterLane<'r>] {
+    rows.blocks.first().map_or(&[][..], |block| &block.lanes)
 }
 
 /// Whether all columns have one type, so that the file is a plain array without names.
 pub fn is_uniform(rows: &Rows<'_>) -> bool {
-    let lanes = rows.blocks.first().map_or(&[][..], |block| &block.lanes);
-    let first = lanes.first().map(|lane| type_of(lane.numbers).0);
-    lanes.iter().all(|lane| Some(type_of(lane.numbers).0) == first)
+    let first = lanes(rows).first().map(|lane| type_of(lane.numbers).0);
+    lanes(rows).iter().all(|lane| Some(type_of(lane.numbers).0) == first)
 }
 
 /// The name of a type in an npy file, and its size in bytes.
@@ -91,7 +92,8 @@ fn type_of(numbers: TableWriterNumbers<'_>) -> (&'static str, usize) {
 }
 
 /// Everything before the data.
-fn head(rows: &Rows<'_>, row_count: u64, lanes: &[TableWriterLane<'_>]) -> Result<Vec<u8>> {
+pub(in super::super) fn head(rows: &Rows<'_>, row_count: u64) -> Result<Vec<u8>> {
+    let lanes = lanes(rows);
     let first = lanes.first().map_or("<f8", |lane| type_of(lane.numbers).0);
     let is_uniform = is_uniform(rows);
     let mut text = NpyText::default();
@@ -169,7 +171,7 @@ impl Pages for NpyPages<'_> {
     type State = ();
 
     fn slot(&self) -> Result<NpyPageSlot> {
-        Ok(NpyPageSlot { block: 0, rows: 0..0, moved: TableMoved::default(), bytes: Vec::new() })
+        Ok(NpyPageSlot::default())
     }
 
     fn take(&self, number: u64, slot: &mut NpyPageSlot) -> Result<bool> {
@@ -186,14 +188,25 @@ impl Pages for NpyPages<'_> {
         slot.bytes.try_reserve_exact(size).map_err(|_| Error::memory("a page of rows"))?;
         slot.bytes.resize(size, 0);
         let lanes = self.rows.blocks[slot.block].lanes(slot.rows.clone(), &mut slot.moved)?;
-        for (lane, &offset) in lanes.iter().zip(&self.offsets) {
-            lane.store(0..slot.rows.len(), &mut slot.bytes[offset..], self.row_bytes);
+        let tile_rows = (TILE_BYTES / self.row_bytes.max(1)).max(1);
+        let tiles = slot.bytes.chunks_mut((tile_rows * self.row_bytes).max(1));
+        for (tile, start) in tiles.zip((0..slot.rows.len()).step_by(tile_rows)) {
+            let rows = start..slot.rows.len().min(start + tile_rows);
+            for (lane, &offset) in lanes.iter().zip(&self.offsets) {
+                lane.store(rows.clone(), &mut tile[offset..], self.row_bytes);
+            }
         }
         Ok(())
     }
 
     fn bytes<'a>(&'a self, slot: &'a NpyPageSlot) -> &'a [u8] {
-        &slot.bytes
+        slot.bytes()
+    }
+}
+
+impl NpyPageSlot {
+    pub(in super::super) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
