@@ -84,8 +84,10 @@ fn rest(splats: &Splats<'_>) -> usize {
     splats.harmonics.iter().map(|channel| channel.len().saturating_sub(1)).sum()
 }
 
-/// Splats between two looks at the memory of the process: each may need a page of 64 KiB.
-const RELIEVED: usize = 1 << 10;
+/// Splats between two looks at the memory of the process.
+const RELIEVED: usize = 1 << 14;
+/// Bytes of values that are picked from at a time.
+const BLOCK_BYTES: usize = 64 << 20;
 
 /// A copy of splats in another order.
 fn in_order(splats: &Splats<'_>, order: &[u32], run: &RunOptions) -> Result<Mesh> {
@@ -110,20 +112,28 @@ fn in_order(splats: &Splats<'_>, order: &[u32], run: &RunOptions) -> Result<Mesh
     columns.into_mesh()
 }
 
-/// The values at these places.
+/// The values at these places. All from one block of them come before those from the next, so that no more of them
+/// must be in memory, however random the order is.
 fn picked<T: Zero + Send + Sync>(values: &[T], order: &[u32], run: &RunOptions) -> Result<Vec<T>> {
-    let mut picked = zeroed(order.len(), "columns")?;
-    let pieces = picked.chunks_mut(RELIEVED).zip(order.chunks(RELIEVED));
-    try_for_each_item(
-        run.worker_threads(),
-        &run.cancel,
-        pieces,
-        || (),
-        |(), (picked, order)| {
-            picked.iter_mut().zip(order).for_each(|(to, &from)| *to = values[from as usize]);
-            Ok(())
-        },
-    )?;
+    let mut picked: Vec<T> = zeroed(order.len(), "columns")?;
+    let block_values = BLOCK_BYTES / size_of::<T>().max(1);
+    for (block, first) in values.chunks(block_values).zip((0..).step_by(block_values)) {
+        let pieces = picked.chunks_mut(RELIEVED).zip(order.chunks(RELIEVED));
+        try_for_each_item(
+            run.worker_threads(),
+            &run.cancel,
+            pieces,
+            || (),
+            |(), (picked, order)| {
+                for (to, &from) in picked.iter_mut().zip(order) {
+                    if let Some(value) = (from as usize).checked_sub(first).and_then(|from| block.get(from)) {
+                        *to = *value;
+                    }
+                }
+                Ok(())
+            },
+        )?;
+    }
     Ok(picked)
 }
 
