@@ -15,7 +15,7 @@ use crate::references::source_folder;
 use polyhaul_bytes::place;
 use polyhaul_insight::Moved;
 use polyhaul_model::SourceFolder;
-use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_string};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_string};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::run::{Phase, span};
@@ -225,6 +225,22 @@ impl<'o> Resolver<'o> {
         plain.note_garbage(warnings);
         Ok(Read { bytes, moved: plain.moved(format), name })
     }
+}
+
+#[cfg(any(feature = "gltf", feature = "sog"))]
+/// The error about a file without which a scene cannot be read, such as a buffer or an image.
+pub(crate) fn unread(what: &str, name: &str, error: Error) -> Error {
+    use ErrorKind::{Cancelled, Host, Limit, Memory};
+    if matches!(error.kind(), Limit | Memory | Host | Cancelled) {
+        return error;
+    }
+    let why = match error.io_error() {
+        Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
+        _ => error.diagnostic().message.clone(),
+    };
+    let message = format!("cannot read the {what} `{}`: {why}", names::shown(name));
+    let hint = error.diagnostic().hint.clone();
+    Diagnostic { hint, ..Diagnostic::new(message) }.about(name).into_error(error.kind())
 }
 
 /// The folder that a file lies in.
