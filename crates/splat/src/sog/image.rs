@@ -7,8 +7,8 @@
 //! | 12 | `RIFF`, size, `WEBP` |
 //! | 8, and its size | chunks: name, size; padded to an even size |
 //!
-//! The pixels are the chunk `VP8L`: 0x2f, then 14 bits each of width and height less 1, a bit for alpha, 3 for a version.
-//! The decoder is a crate, which is named here only.
+//! The pixels are the chunk `VP8L`: 0x2f, then 14 bits each of width and height less 1, a bit for alpha, 3 for a
+//! version. The decoder is a crate, which is named here only.
 
 use image_webp::{DecodingError, WebPDecoder};
 use polyhaul_image::raster::check_size;

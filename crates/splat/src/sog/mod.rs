@@ -14,8 +14,8 @@
 //! | `shN_labels` | low and high byte of the number of a palette entry | |
 //! | `shN_centroids` | harmonics: a pixel each, 3, 8 or 15 for an entry, 64 entries in a row | |
 //!
-//! In version 2 the bytes of scales and harmonics are places in tables of 256 numbers (`codebook`); in version 1 they are
-//! parts of ranges (`mins` to `maxs`), as are the opacities, which are logits.
+//! In version 2 the bytes of scales and harmonics are places in tables of 256 numbers (`codebook`); in version 1 they
+//! are parts of ranges (`mins` to `maxs`), as are the opacities, which are logits.
 //!
 //! Numbers are those of PLY files: nothing is turned. Nothing here opens a file; the caller does that by name. SOG is
 //! read-only.
@@ -60,8 +60,8 @@ pub struct SogFile {
 ///
 /// # Errors
 /// Those of `open`; [`ErrorKind::Malformed`] for JSON and images that are invalid or contradict each other, and for
-/// values that mean nothing, unless faults are skipped; [`ErrorKind::Unsupported`] for other versions and images that are
-/// not lossless WebP; `Limit`, `Memory`, `Cancelled`.
+/// values that mean nothing, unless faults are skipped; [`ErrorKind::Unsupported`] for other versions and images that
+/// are not lossless WebP; `Limit`, `Memory`, `Cancelled`.
 pub fn read(
     bytes: &Bytes<'_>,
     options: &ParseOptions,

@@ -24,8 +24,8 @@ pub fn splat(data: &[u8], effort: Effort) {
 const SOG_IMAGES: [&str; 7] =
     ["means_l.webp", "means_u.webp", "scales.webp", "quats.webp", "sh0.webp", "shN_centroids.webp", "shN_labels.webp"];
 
-/// Reads the JSON of SOG and images that follow it, each of which begins with `RIFF`, with the same result in every way;
-/// they must be valid splats, and survive being written in other formats.
+/// Reads the JSON of SOG and images that follow it, each of which begins with `RIFF`, with the same result in every
+/// way; they must be valid splats, and survive being written in other formats.
 pub fn sog(data: &[u8], effort: Effort) {
     let starts = data.windows(4).enumerate().filter(|(_, bytes)| bytes == b"RIFF").map(|(at, _)| at);
     let starts: Vec<usize> = starts.chain([data.len()]).collect();
