@@ -15,7 +15,7 @@ use crate::references::source_folder;
 use polyhaul_bytes::place;
 use polyhaul_insight::Moved;
 use polyhaul_model::SourceFolder;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_string};
+use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_string};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::run::{Phase, span};
@@ -231,6 +231,7 @@ impl<'o> Resolver<'o> {
 /// The error about a file without which a scene cannot be read, such as a buffer or an image.
 pub(crate) fn unread(what: &str, name: &str, error: Error) -> Error {
     use ErrorKind::{Cancelled, Host, Limit, Memory};
+    use polyhaul_model::error::Diagnostic;
     if matches!(error.kind(), Limit | Memory | Host | Cancelled) {
         return error;
     }
