@@ -28,18 +28,20 @@ def main() -> None:
     polyhaul = os.path.abspath(given.polyhaul)
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
-        ply, spz, packed, back = (folder / name for name in ("a.ply", "a.spz", "a.compressed.ply", "b.ply"))
+        names = ("a.ply", "a.spz", "a.4.spz", "a.compressed.ply", "b.ply")
+        ply, spz, fourth, packed, back = (folder / name for name in names)
         apart(write_ply, ply, given.splats, given.degree)
         print(f"PLY, {given.splats:,} splats, {ply.stat().st_size / 1e6:,.0f} MB")
-        for source, target in ((ply, spz), (spz, back), (ply, packed), (packed, back)):
+        pairs = ((ply, spz), (spz, back), (ply, fourth), (fourth, back), (ply, packed), (packed, back))
+        for source, target in pairs:
             print(f"{kind(source)} to {kind(target)}")
+            version = {spz: ["--spz-version", "3"], fourth: ["--spz-version", "4"]}.get(target, [])
             jobs = {
-                f"polyhaul, {threads} threads": [polyhaul, "convert", "-q", f"-j{threads}", source, target]
+                f"polyhaul, {threads} threads": [polyhaul, "convert", "-q", f"-j{threads}", *version, source, target]
                 for threads in THREADS
             }
             if given.peer:
                 own = folder / f"peer{''.join(target.suffixes)}"
-                version = ["--spz-version", "3"] if target == spz else []
                 jobs["splat-transform"] = [*shlex.split(given.peer), "-q", "-w", *version, source, own]
             rounds(jobs, given.rounds)
             print(f"  {target.stat().st_size / 1e6:,.1f} MB")

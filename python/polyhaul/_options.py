@@ -22,7 +22,7 @@ AxisName: TypeAlias = Literal[
 FormatName: TypeAlias = Literal[
     "obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy",
     "tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2",
-    "off", "glb", "spz", "splat", "compressed.ply",
+    "off", "glb", "spz", "splat", "compressed.ply", "sog",
 ]
 
 #: How a file is compressed.
@@ -99,10 +99,10 @@ class WriteOptions(ObjOptions, total=False):
     """The conventions of PLY and STL files: those of most programs, or Blender's ("common")."""
     float_colors: bool
     """Write colors as floats instead of bytes, PLY and OFF (False)."""
-    spz_version: Literal[2, 3]
+    spz_version: Literal[2, 3, 4]
     """The version of SPZ files (3)."""
     spz_level: int
-    """The level of compression of SPZ files, 1 (fast) to 12 (small) (1)."""
+    """The level of compression of SPZ files, 1 (fast) to 12 (small), or 22 in version 4 (1)."""
     sh_degree: int
     """The highest degree of spherical harmonics of Gaussian splats that is written, 0 to 4 (as many as the format stores)."""
     keep_order: bool
@@ -405,7 +405,7 @@ def _splat_options(written: WriteOptions) -> dict[str, Any]:
         "degree": _whole("sh_degree", written.get("sh_degree", 4)),
         "keep_order": bool(written.get("keep_order")),
     }
-    for name, key, least, most in (("spz_version", "version", 2, 3), ("spz_level", "level", 1, 12), ("sh_degree", "degree", 0, 4)):
+    for name, key, least, most in (("spz_version", "version", 2, 4), ("spz_level", "level", 1, 22), ("sh_degree", "degree", 0, 4)):
         if not least <= style[key] <= most:
             raise ValueError(f"{name} is {style[key]}; expected {least} to {most}")
     return style

@@ -40,6 +40,7 @@ const TARGETS: &[Target] = &[
     target("gltf", "testdata/glb", 4096),
     target("spz", "testdata/spz", 4096),
     target("splat", "testdata/splat", 4096),
+    target("sog", "testdata/sog/joined", 8192),
     target("pbrt", "testdata/pbrt", 4096),
     target("table", "testdata/table", 4096),
     target("convert", "testdata/table", 4096),

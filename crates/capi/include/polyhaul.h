@@ -1433,6 +1433,11 @@ typedef struct ph_table {
 #define PH_FORMAT_COMPRESSED_PLY 24
 
 /**
+ * SOG, Gaussian splats as images; it is read-only.
+ */
+#define PH_FORMAT_SOG 25
+
+/**
  * Along x.
  */
 #define PH_AXIS_X 1

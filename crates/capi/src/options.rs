@@ -66,6 +66,8 @@ pub const PH_FORMAT_SPZ: ph_format = 22;
 pub const PH_FORMAT_SPLAT: ph_format = 23;
 /// Compressed PLY, Gaussian splats as integers.
 pub const PH_FORMAT_COMPRESSED_PLY: ph_format = 24;
+/// SOG, Gaussian splats as images; it is read-only.
+pub const PH_FORMAT_SOG: ph_format = 25;
 
 /// The formats in the order of their numbers, which never change: that of the registry, which grows at its end.
 const FORMATS: &[Format] = &Format::ALL;
@@ -608,8 +610,9 @@ mod tests {
         assert_eq!(format(PH_FORMAT_SPZ).ok(), Some(Some(Format::Spz)));
         assert_eq!(format(PH_FORMAT_SPLAT).ok(), Some(Some(Format::Splat)));
         assert_eq!(format(PH_FORMAT_COMPRESSED_PLY).ok(), Some(Some(Format::CompressedPly)));
-        assert_eq!(FORMATS.len() as u32, PH_FORMAT_COMPRESSED_PLY);
-        assert!(format(PH_FORMAT_COMPRESSED_PLY + 1).is_err());
+        assert_eq!(format(PH_FORMAT_SOG).ok(), Some(Some(Format::Sog)));
+        assert_eq!(FORMATS.len() as u32, PH_FORMAT_SOG);
+        assert!(format(PH_FORMAT_SOG + 1).is_err());
     }
 
     #[test]

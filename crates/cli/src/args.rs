@@ -473,11 +473,11 @@ pub struct ByteArgs {
     /// Write 32-bit floats instead of 16-bit floats (EXR)
     #[arg(long)]
     pub exr_float: bool,
-    /// Version of SPZ files, 2 or 3
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=3))]
+    /// Version of SPZ files, 2 to 4
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=4))]
     pub spz_version: u8,
-    /// Compression level of SPZ files, 1 (fast) to 12 (small)
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=12))]
+    /// Compression level of SPZ files, 1 (fast) to 12 (small); 22 in version 4
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=22))]
     pub spz_level: i32,
     /// Highest degree of spherical harmonics of splats, 0 to 4 [default: as many as the format stores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=4))]

@@ -20,7 +20,7 @@ const BELIEVED_RATIO: u64 = 4;
 const FREE_BYTES: u64 = 512 << 20;
 
 /// An error where an image of this size, which is said at `offset` of a file, has more pixels than the limit.
-pub(crate) fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
+pub fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
     check_pixels([width, height, 1], limits, file, offset)
 }
 
@@ -47,13 +47,7 @@ pub(crate) fn least_file_bytes(image_bytes: u64, limits: &Limits) -> u64 {
 }
 
 /// An error where an image, whose size is declared at `offset` of a file, comes out of too few compressed bytes.
-pub(crate) fn check_ratio(
-    image_bytes: u64,
-    file_bytes: u64,
-    limits: &Limits,
-    file: &Arc<str>,
-    offset: u64,
-) -> Result<()> {
+pub fn check_ratio(image_bytes: u64, file_bytes: u64, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
     if file_bytes >= least_file_bytes(image_bytes, limits) {
         return Ok(());
     }

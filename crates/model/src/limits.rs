@@ -39,7 +39,7 @@ crate::options! {
         /// The maximum number of elements and properties together in the header of a PLY file (default 10,000). Each
         /// takes a few hundred bytes of memory.
         pub properties: u64 = 10_000, with_properties;
-        /// The longest header of a PLY or EXR file, in bytes (default 8 MiB).
+        /// The longest header of a PLY or EXR file, and the longest JSON of SOG, in bytes (default 8 MiB).
         pub header_bytes: u64 = 8 << 20, with_header_bytes;
         /// The maximum number of files that a scene may refer to (default 10,000). In pbrt, every Include and Import
         /// counts, even of the same file, because the file is read each time.

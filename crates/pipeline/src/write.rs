@@ -152,15 +152,24 @@ impl<'s, 'o> Writing<'s, 'o> {
     /// # Errors
     /// [`ErrorKind::Usage`] for a level that gzip does not have, and for output that is compressed already.
     pub fn one_member(&mut self, level: Option<i32>) -> Result<()> {
-        if self.front.cutter.is_some() {
-            let error = Error::new(ErrorKind::Usage, "the format is compressed already");
-            return Err(error.with_hint("do not compress it, and use a name that does not end in .gz, .zst or .lz4"));
-        }
+        self.check_plain()?;
         let compression = Compression { codec: Codec::Gzip, level };
         encoder(compression)?;
         self.front.cutter = Some(Cutter::new(compression, Some(GzipMember::default())));
         self.front.packed_head = GzipMember::head().to_vec();
         Ok(())
+    }
+
+    /// Checks that pages are written as they are, for formats that compress their own data.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for output that is compressed.
+    pub fn check_plain(&self) -> Result<()> {
+        if self.front.cutter.is_none() {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::Usage, "the format is compressed already");
+        Err(error.with_hint("do not compress it, and use a name that does not end in .gz, .zst or .lz4"))
     }
 
     /// Announces about how many bytes are still to come, for progress.

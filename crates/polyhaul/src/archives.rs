@@ -132,8 +132,9 @@ impl Shelf {
         Ok(Some(Member { shelf: self.clone(), number, name: name.into(), shown }))
     }
 
-    /// The only member whose name indicates a format.
+    /// The only member whose name indicates a format, or else the main file of a scene of many files.
     pub(crate) fn only_member(self: &Arc<Self>) -> Result<Member> {
+        let is_known = if self.archive.names().any(is_known) { is_known } else { is_main };
         let mut known = self.archive.names().filter(|name| is_known(name));
         match (known.next(), known.next()) {
             (Some(name), None) => match self.find(name)? {
@@ -167,6 +168,11 @@ impl Shelf {
 /// count.
 fn is_known(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && Format::of_path(Path::new(name)).is_some()
+}
+
+/// Whether the name is that of the main file of a scene.
+fn is_main(name: &str) -> bool {
+    !name.starts_with("__MACOSX/") && Format::is_main_file(Path::new(name))
 }
 
 /// All bytes of a stream, up to the memory limit.

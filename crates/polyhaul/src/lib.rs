@@ -81,6 +81,8 @@ mod resolve;
 pub mod rows;
 mod save;
 mod scan;
+#[cfg(feature = "sog")]
+mod sog;
 mod table_job;
 mod table_parts;
 mod tables;

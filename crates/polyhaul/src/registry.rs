@@ -37,6 +37,8 @@ pub(crate) struct FormatRow {
     name: &'static str,
     /// Other extensions.
     other_names: &'static [&'static str],
+    /// The name of the file that names all others, where an archive of them is one scene.
+    main_file: Option<&'static str>,
     kind: FormatKind,
     /// The feature of this crate that reads and writes it, if it is not enabled.
     missing_feature: Option<&'static str>,
@@ -232,6 +234,12 @@ impl Format {
         // Some names of formats have two parts, as in `scan.compressed.ply`.
         let longer = rest.rsplit_once('.').and_then(|(rest, _)| Format::named(plain.get(rest.len() + 1..)?));
         longer.or_else(|| Format::named(extension).filter(|_| !rest.is_empty()))
+    }
+
+    /// Whether a file in an archive is the main one of a scene, by its name.
+    pub(crate) fn is_main_file(path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some() && Format::ALL.into_iter().any(|format| format.entry().main_file == name)
     }
 
     /// The kind of content.

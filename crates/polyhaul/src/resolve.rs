@@ -227,6 +227,23 @@ impl<'o> Resolver<'o> {
     }
 }
 
+#[cfg(any(feature = "gltf", feature = "sog"))]
+/// The error about a file without which a scene cannot be read, such as a buffer or an image.
+pub(crate) fn unread(what: &str, name: &str, error: Error) -> Error {
+    use ErrorKind::{Cancelled, Host, Limit, Memory};
+    use polyhaul_model::error::Diagnostic;
+    if matches!(error.kind(), Limit | Memory | Host | Cancelled) {
+        return error;
+    }
+    let why = match error.io_error() {
+        Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
+        _ => error.diagnostic().message.clone(),
+    };
+    let message = format!("cannot read the {what} `{}`: {why}", names::shown(name));
+    let hint = error.diagnostic().hint.clone();
+    Diagnostic { hint, ..Diagnostic::new(message) }.about(name).into_error(error.kind())
+}
+
 /// The folder that a file lies in.
 pub(crate) fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {

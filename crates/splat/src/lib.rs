@@ -1,14 +1,16 @@
-//! Formats of Gaussian splats: SPZ, and the rows of `.splat`.
+//! Formats of Gaussian splats: SPZ, the rows of `.splat`, and SOG.
 //!
 //! How splats are in memory is in [`polyhaul_model::splats`]; compressed PLY is PLY, and is in `polyhaul_mesh::ply`.
 //!
-//! `records`: bytes to columns, in parallel. `rows`: `.splat`. `spz`: SPZ. Nothing here opens a file.
+//! `records`: bytes to columns, in parallel. `rows`: `.splat`. `spz`: SPZ. `sog`: SOG. Nothing here opens a file.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod pages;
 mod records;
 pub mod rows;
+#[cfg(feature = "sog")]
+pub mod sog;
 pub mod spz;
 
 use polyhaul_model::Scene;

@@ -19,17 +19,20 @@ pub(crate) struct RecordStream<'a> {
     pub(crate) format: FormatRecords<'a>,
 }
 
-struct RecordPages<'a> {
-    streams: &'a [RecordStream<'a>],
-    count: usize,
+/// The records of streams, one stream after the other.
+pub(crate) struct RecordPages<'a> {
+    pub(crate) streams: &'a [RecordStream<'a>],
+    /// Records of each stream.
+    pub(crate) count: usize,
     page_bytes: usize,
     /// Numbers outside of the format's range.
-    clamped: AtomicU64,
+    pub(crate) clamped: AtomicU64,
 }
 
 #[derive(Default)]
-struct RecordSlot {
-    stream: usize,
+pub(crate) struct RecordSlot {
+    /// The number of the stream.
+    pub(crate) stream: usize,
     records: Range<usize>,
     bytes: Vec<u8>,
     len: usize,
@@ -44,7 +47,7 @@ pub(crate) fn write_streams(
     writing: &mut Writing<'_, '_>,
 ) -> Result<u64> {
     let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
-    let pages = RecordPages { streams, count, page_bytes, clamped: AtomicU64::new(0) };
+    let pages = RecordPages::new(streams, count, page_bytes);
     let record_bytes: usize = streams.iter().map(|stream| stream.bytes).sum();
     let bytes = record_bytes as u64 * count as u64;
     writing.announce(head.len() as u64 + bytes);
@@ -53,7 +56,18 @@ pub(crate) fn write_streams(
     Ok(pages.clamped.into_inner())
 }
 
-impl RecordPages<'_> {
+impl<'a> RecordPages<'a> {
+    /// Pages have about `page_bytes`, and records of one stream.
+    pub(crate) fn new(streams: &'a [RecordStream<'a>], count: usize, page_bytes: usize) -> RecordPages<'a> {
+        RecordPages { streams, count, page_bytes, clamped: AtomicU64::new(0) }
+    }
+
+    /// The number of pages.
+    pub(crate) fn pages(&self) -> usize {
+        let streams = self.streams.iter().filter(|stream| stream.bytes > 0);
+        streams.map(|stream| self.count.div_ceil(self.page_records(stream))).sum()
+    }
+
     /// Records of a page.
     fn page_records(&self, stream: &RecordStream<'_>) -> usize {
         (self.page_bytes / stream.bytes).max(1)

@@ -23,7 +23,7 @@ pub use numbers::numbers;
 pub use obj::{complete, mtl, obj};
 pub use pbrt::pbrt;
 pub use scans::{gltf, off, ply, stl};
-pub use splats::{splat, spz};
+pub use splats::{sog, splat, spz};
 pub use tables::table;
 pub use trial::Effort;
 
@@ -33,7 +33,7 @@ use polyhaul::{Error, ErrorKind};
 pub type Body = fn(&[u8], Effort);
 
 /// The fuzz target that reads each format, and its body. A format that is added must be written down here.
-pub const TARGETS: [(&str, &str, Body); 24] = [
+pub const TARGETS: [(&str, &str, Body); 25] = [
     ("obj", "obj", obj),
     ("ply", "ply", ply),
     ("stl", "stl", stl),
@@ -58,6 +58,7 @@ pub const TARGETS: [(&str, &str, Body); 24] = [
     ("spz", "spz", spz),
     ("splat", "splat", splat),
     ("compressed.ply", "ply", ply),
+    ("sog", "sog", sog),
 ];
 
 /// No input may cause these.

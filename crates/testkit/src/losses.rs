@@ -96,14 +96,14 @@ fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
 }
 
 /// Formats of Gaussian splats.
-const SPLATS: [&str; 3] = ["spz", "splat", "compressed.ply"];
+const SPLATS: [&str; 4] = ["spz", "splat", "compressed.ply", "sog"];
 
 /// The same for formats of splats, which store nothing else; PLY files may have other columns, too. Scenes without
 /// splats are refused.
 fn lost_of_splats(from: &str) -> Option<&'static str> {
     match from {
         "ply" => Some("positions, normals, uvs, colors, alpha, columns, tables"),
-        "spz" | "splat" | "compressed.ply" => Some("positions, columns"),
+        "spz" | "splat" | "compressed.ply" | "sog" => Some("positions, columns"),
         from if TABLES.contains(&from) => Some("positions, columns, column names, normals, colors, alpha"),
         "glb" => Some("positions, normals, uvs, colors, alpha, columns, names"),
         "obj" | "stl" | "off" | "pbrt" => Some(""),

@@ -7,12 +7,11 @@
 use crate::open::Near;
 use crate::options::ReadOptions;
 use crate::read_job::ReadJob;
-use crate::resolve::{Origin, Resolver};
+use crate::resolve::{Origin, Resolver, unread};
 use polyhaul_bytes::place;
 use polyhaul_insight::Moved;
 use polyhaul_model::Scene;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push};
-use polyhaul_model::names;
+use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::read::Extent;
@@ -69,11 +68,11 @@ impl<'o> BufferFiles<'o> {
             return Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("files")));
         }
         self.count += 1;
-        let found = self.resolver.find(name).map_err(|error| unread(name, error))?;
+        let found = self.resolver.find(name).map_err(|error| unread("buffer", name, error))?;
         if let Some(bytes) = found.real.as_ref().and_then(|real| self.known.get(real)) {
             return Ok(bytes.clone());
         }
-        let bytes = Arc::new(self.open(found.origin, most).map_err(|error| unread(name, error))?);
+        let bytes = Arc::new(self.open(found.origin, most).map_err(|error| unread("buffer", name, error))?);
         if let Some(real) = found.real {
             self.known.try_reserve(1).map_err(|_| Error::memory("names"))?;
             self.known.insert(real, bytes.clone());
@@ -94,21 +93,6 @@ impl<'o> BufferFiles<'o> {
         try_push(&mut self.moved, plain.moved("bin"), "files")?;
         Ok(bytes)
     }
-}
-
-/// The error about a buffer that cannot be read.
-fn unread(name: &str, error: Error) -> Error {
-    use ErrorKind::{Cancelled, Host, Limit, Memory};
-    if matches!(error.kind(), Limit | Memory | Host | Cancelled) {
-        return error;
-    }
-    let why = match error.io_error() {
-        Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
-        _ => error.diagnostic().message.clone(),
-    };
-    let message = format!("cannot read the buffer `{}`: {why}", names::shown(name));
-    let hint = error.diagnostic().hint.clone();
-    Diagnostic { hint, ..Diagnostic::new(message) }.about(name).into_error(error.kind())
 }
 
 #[cfg(test)]

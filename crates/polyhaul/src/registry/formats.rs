@@ -361,6 +361,12 @@ formats! {
         read: Readers { scene: Some(read_ply), ..NO_READERS },
         write: splat_writers(|job| job.write_splats(mesh::ply::write_packed)),
     }
+    /// SOG, Gaussian splats as images; it is read-only. An archive of these files, `.sog`, is read as its JSON.
+    Sog = row("sog", FormatKind::Scene), "sog" {
+        main_file: Some("meta.json"),
+        looks: Looks::Signature(Strength::Usual, |head| polyhaul_splat::sog::looks_like_sog(head.text())),
+        read: Readers { scene: Some(crate::sog::read), ..NO_READERS },
+    }
 }
 
 /// How Gaussian splats are written: where they are.
@@ -391,6 +397,7 @@ const fn row(name: &'static str, kind: FormatKind) -> FormatRow {
     FormatRow {
         name,
         other_names: &[],
+        main_file: None,
         kind,
         missing_feature: None,
         looks: Looks::Unknown,

@@ -23,6 +23,7 @@ mod preview;
 mod references;
 mod registry;
 mod repack;
+mod sog;
 mod splats;
 mod stl;
 mod streaming;

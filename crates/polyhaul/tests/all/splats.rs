@@ -68,7 +68,9 @@ fn differences(a: &Splats<'_>, b: &Splats<'_>) -> [f32; 6] {
 #[test]
 fn files_made_by_hand_are_read() {
     let mut count = 0;
-    for (folder, ending) in [("splat/good", "splat"), ("spz/good", "spz"), ("packed_ply/good", "ply")] {
+    for (folder, ending) in
+        [("splat/good", "splat"), ("spz/good", "spz"), ("packed_ply/good", "ply"), ("sog/good", "sog")]
+    {
         for file in samples(folder, ending) {
             let loaded = Reader::new(Input::Memory(file.bytes(), format!("x.{ending}"))).scene().unwrap();
             let scene = &loaded.value;
@@ -159,6 +161,56 @@ fn version_2_of_spz_has_short_rotations() {
     let (a, b) = (Splats::from_mesh(mesh(&scene)).unwrap(), Splats::from_mesh(mesh(&found)).unwrap());
     let found = differences(&a, &b);
     assert!(found[0] < 2e-4 && found[3] < 8e-3 && found[3] > 1e-6, "{found:?}");
+}
+
+fn spz(version: u8, run: RunOptions) -> WriteOptions {
+    written(Format::Spz, run).with_splats(SplatWriteOptions::default().with_spz_version(version))
+}
+
+#[test]
+fn version_4_of_spz_has_the_values_of_version_3() {
+    for degree in 0..=4 {
+        let mut scene = scene(2000, degree);
+        scene.infos.push(ANTIALIASED.into());
+        let [three, four] = [3, 4].map(|version| bytes(&scene, &spz(version, RunOptions::default())));
+        assert_eq!((four[4], four[15]), (4, if degree == 0 { 5 } else { 6 }));
+        assert!(load(four, Format::Spz).value == load(three, Format::Spz).value, "{degree}");
+    }
+    let empty = SplatColumns::default().into_scene().unwrap();
+    let file = bytes(&empty, &spz(4, RunOptions::default()));
+    assert_eq!((file.len(), mesh(&load(file, Format::Spz).value).positions.len()), (32, 0));
+}
+
+#[test]
+fn frames_of_version_4_depend_on_the_splats_alone() {
+    // Frames end inside streams; with little memory, all are compressed twice.
+    let scene = scene(400_000, 1);
+    let run = |threads, memory: u64| {
+        RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory).with_chunk_bytes(Some(5000))
+    };
+    let one = bytes(&scene, &spz(4, run(1, 64 << 20)));
+    for (threads, memory) in [(3, 64 << 20), (3, 20 << 20), (3, 1 << 10), (1, 1 << 10)] {
+        assert!(one == bytes(&scene, &spz(4, run(threads, memory))), "{threads} {memory}");
+    }
+    let level = SplatWriteOptions::default().with_spz_version(4).with_spz_level(Some(19));
+    let small = bytes(&scene, &spz(4, run(2, 64 << 20)).with_splats(level));
+    assert!(small != one && load(small, Format::Spz).value == load(one, Format::Spz).value);
+}
+
+#[test]
+fn versions_and_levels_of_spz_that_do_not_exist_are_refused() {
+    let folder = Folder::new("splats-levels").unwrap();
+    let write = |name: &str, version, level| {
+        let splats = SplatWriteOptions::default().with_spz_version(version).with_spz_level(Some(level));
+        Writer::new(folder.join(name)).options(&WriteOptions::default().with_splats(splats)).scene(&scene(3, 0))
+    };
+    for (version, level) in [(2, 12), (3, 12), (4, 22)] {
+        assert!(write("x.spz", version, level).is_ok());
+        assert_eq!(write("x.spz", version, level + 1).unwrap_err().kind(), ErrorKind::Usage);
+        assert_eq!(write("x.spz.gz", version, level).unwrap_err().kind(), ErrorKind::Usage);
+    }
+    assert_eq!(write("x.spz", 1, 1).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(write("x.spz", 5, 1).unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[test]
@@ -269,8 +321,10 @@ fn broken_files_are_errors() {
 
 #[test]
 fn every_prefix_is_an_error_or_fewer_splats() {
-    for (format, scene) in FORMATS.into_iter().map(|format| (format, scene(6, 1))) {
-        let whole = bytes(&scene, &written(format, RunOptions::default()));
+    let scene = scene(6, 1);
+    let files = FORMATS.map(|format| (format, bytes(&scene, &written(format, RunOptions::default()))));
+    let fourth = (Format::Spz, bytes(&scene, &spz(4, RunOptions::default())));
+    for (format, whole) in files.into_iter().chain([fourth]) {
         for size in 0..whole.len() {
             let read = Reader::new(Input::Memory(whole[..size].to_vec(), "x".into())).format(format).scene();
             // Rows have no count before them.

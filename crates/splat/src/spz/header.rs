@@ -11,6 +11,8 @@ const MAGIC: &[u8; 4] = b"NGSP";
 pub(super) const HEADER_BYTES: usize = 16;
 /// Bytes of the header of version 4.
 pub(super) const LONG_HEADER_BYTES: usize = 32;
+/// Bytes of the sizes of a stream.
+pub(super) const TABLE_ROW_BYTES: usize = 16;
 /// The first version whose rotations have four bytes.
 pub(super) const LONG_ROTATIONS: u32 = 3;
 /// The version whose attributes are streams of their own.
@@ -77,13 +79,24 @@ impl SpzHeader {
         Ok(SpzHeader { version, count, degree, fractional_bits, flags, streams })
     }
 
-    /// The header of a file of one gzip member.
+    /// The header that all versions have.
     pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..4].copy_from_slice(MAGIC);
         bytes[4..8].copy_from_slice(&self.version.to_le_bytes());
         bytes[8..12].copy_from_slice(&(self.count as u32).to_le_bytes());
-        bytes[12..].copy_from_slice(&[self.degree as u8, self.fractional_bits, self.flags, 0]);
+        bytes[12..].copy_from_slice(&[self.degree as u8, self.fractional_bits, self.flags, self.streams]);
+        bytes
+    }
+
+    /// All before the streams of version 4, from their compressed and plain sizes: the header, and the table.
+    pub(super) fn with_table(mut self, sizes: impl Iterator<Item = [u64; 2]>) -> Vec<u8> {
+        let table: Vec<u8> = sizes.flatten().flat_map(u64::to_le_bytes).collect();
+        self.streams = (table.len() / TABLE_ROW_BYTES) as u8;
+        let mut bytes = self.to_bytes().to_vec();
+        bytes.extend((LONG_HEADER_BYTES as u32).to_le_bytes());
+        bytes.resize(LONG_HEADER_BYTES, 0);
+        bytes.extend(table);
         bytes
     }
 }

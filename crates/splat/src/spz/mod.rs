@@ -31,8 +31,10 @@
 //! SPZ has y up and z backward, where PLY has y down and z forward. As other programs do, polyhaul turns splats when it
 //! reads and writes SPZ, so that splats in memory have the coordinates of PLY; no numbers are lost by that (`turn`).
 //!
-//! `header`: headers. `quantize`: single values. `turn`: the change of axes. `read`, `write`: whole files.
+//! `header`: headers. `quantize`: single values. `turn`: the change of axes. `read`, `write`: whole files. `frames`:
+//! the streams of version 4 in writing.
 
+mod frames;
 mod header;
 mod quantize;
 mod read;

@@ -2,6 +2,7 @@
 
 use super::header::{
     HAS_ANTIALIASING, HAS_EXTENSIONS, HEADER_BYTES, LONG_HEADER_BYTES, LONG_ROTATIONS, STREAMS, SpzHeader,
+    TABLE_ROW_BYTES,
 };
 use super::quantize::{
     ByteTable, colors, half, harmonics, integer, of_long_rotation, of_short_rotation, opacities, scales,
@@ -162,7 +163,7 @@ impl SpzReader<'_> {
             let message = format!("the file has {} streams, and its header needs {}", self.header.streams, own.len());
             return Err(fault(&name, 15, message));
         }
-        let mut sizes = [[0u8; 16]; SpzAttribute::ALL.len()];
+        let mut sizes = [[0u8; TABLE_ROW_BYTES]; SpzAttribute::ALL.len()];
         let sizes = &mut sizes[..own.len()];
         if feed.take(sizes.as_flattened_mut()) < sizes.as_flattened().len() {
             return Err(feed

@@ -1,6 +1,7 @@
 //! Splats to SPZ.
 
-use super::header::{HAS_ANTIALIASING, SpzHeader};
+use super::frames::{Frames, SLOT_BYTES};
+use super::header::{HAS_ANTIALIASING, LONG_ROTATIONS, STREAMS, SpzHeader};
 use super::quantize::{color, coordinate, harmonic, long_rotation, scale, short_rotation};
 use super::read::SpzAttribute;
 use super::turn;
@@ -27,14 +28,14 @@ const STEPS: u32 = 16;
 /// # Errors
 /// [`ErrorKind::Usage`] for one that is not written.
 pub fn check_options(options: &SplatWriteOptions) -> Result<()> {
-    if (2..=3).contains(&options.spz_version) {
+    if (2..=4).contains(&options.spz_version) {
         return Ok(());
     }
     let message = format!("cannot write SPZ version {}", options.spz_version);
-    Err(Error::new(ErrorKind::Usage, message).with_hint("choose version 2 or 3"))
+    Err(Error::new(ErrorKind::Usage, message).with_hint("choose version 2, 3 or 4"))
 }
 
-/// Writes the splats of a scene, as one gzip member.
+/// Writes the splats of a scene: as one gzip member, or in version 4 as streams.
 ///
 /// # Errors
 /// As for [`check_options`] and [`splats_to_write`]; those of the output.
@@ -53,11 +54,32 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
         flags: if is_antialiased { HAS_ANTIALIASING } else { 0 },
         streams: 0,
     };
-    writing.one_member(job.options.spz_level)?;
     let streams = SpzAttribute::ALL.map(|attribute| stream(attribute, &header, &splats));
-    let clamped = write_streams(&streams, splats.len(), header.to_bytes().to_vec(), job.run, writing)?;
+    let clamped = if header.version >= STREAMS {
+        write_frames(&streams, header, job, writing)?
+    } else {
+        writing.one_member(job.options.spz_level)?;
+        write_streams(&streams, splats.len(), header.to_bytes().to_vec(), job.run, writing)?
+    };
     note_clamped(job, &target, clamped, warnings);
     Ok(())
+}
+
+/// Writes streams that are compressed separately; returns how many numbers had to be cut.
+fn write_frames(
+    streams: &[RecordStream<'_>],
+    header: SpzHeader,
+    job: &SplatsJob<'_>,
+    writing: &mut Writing<'_, '_>,
+) -> Result<u64> {
+    writing.check_plain()?;
+    let frames = Frames::new(streams, header.count, job.options.spz_level, job.run)?;
+    let head = header.with_table(frames.sizes());
+    let packed: u64 = frames.sizes().map(|[packed, _]| packed).sum();
+    writing.announce(head.len() as u64 + packed);
+    writing.begin(head);
+    writing.pages(&frames, &mut (), frames.count(), SLOT_BYTES)?;
+    Ok(frames.clamped())
 }
 
 /// As many fractional bits as positions leave room for.
@@ -70,7 +92,7 @@ fn fractional_bits(scene: &Scene) -> u8 {
 }
 
 fn precision(fractional_bits: u8, version: u8) -> String {
-    let rotations = if version >= 3 { "0.0014" } else { "0.008" };
+    let rotations = if u32::from(version) >= LONG_ROTATIONS { "0.0014" } else { "0.008" };
     format!(
         "positions to 1/{}, opacities to 1/255, colors to 1/38, logarithms of scales to 1/16, rotations to {rotations}, \
          harmonics to 1/16 in the first degree and 1/8 above",
@@ -93,7 +115,7 @@ fn stream<'s>(attribute: SpzAttribute, header: &SpzHeader, splats: &'s Splats<'_
             Box::new(move |range, out| bytes(&constants, range, out, |_, value| color(value)))
         }
         SpzAttribute::Scales => Box::new(|range, out| bytes(&splats.scales, range, out, |_, value| scale(value))),
-        SpzAttribute::Rotations if header.version >= 3 => {
+        SpzAttribute::Rotations if header.version >= LONG_ROTATIONS => {
             Box::new(|range, out| rotations(splats, range, out, long_rotation))
         }
         SpzAttribute::Rotations => Box::new(|range, out| rotations(splats, range, out, short_rotation)),

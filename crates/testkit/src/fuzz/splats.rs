@@ -6,7 +6,9 @@ use crate::output::try_named;
 use crate::scene::broken_rule;
 use polyhaul::model::Scene;
 use polyhaul::model::splats::Splats;
-use polyhaul::{Format, Input, Reader};
+use polyhaul::options::Resolve;
+use polyhaul::{Format, Input, ReadOptions, Reader};
+use std::sync::Arc;
 
 /// Reads an SPZ file, with the same result in every way; it must be valid splats, and survive being written.
 pub fn spz(data: &[u8], effort: Effort) {
@@ -18,9 +20,34 @@ pub fn splat(data: &[u8], effort: Effort) {
     splats(Trial::new(data, "fuzz.splat", effort), Format::Splat);
 }
 
+/// The images of SOG files, in the order in which inputs have them behind the JSON.
+const SOG_IMAGES: [&str; 7] =
+    ["means_l.webp", "means_u.webp", "scales.webp", "quats.webp", "sh0.webp", "shN_centroids.webp", "shN_labels.webp"];
+
+/// Reads the JSON of SOG and images that follow it, each of which begins with `RIFF`, with the same result in every
+/// way; they must be valid splats, and survive being written in other formats.
+pub fn sog(data: &[u8], effort: Effort) {
+    let starts = data.windows(4).enumerate().filter(|(_, bytes)| bytes == b"RIFF").map(|(at, _)| at);
+    let starts: Vec<usize> = starts.chain([data.len()]).collect();
+    let images: Vec<Vec<u8>> = starts.windows(2).map(|ends| data[ends[0]..ends[1]].to_vec()).collect();
+    let resolve = move |name: &str| {
+        let number = SOG_IMAGES.iter().position(|image| *image == name);
+        let bytes = number.and_then(|number| images.get(number));
+        Ok(bytes.map(|bytes| Input::Memory(bytes.clone(), name.into())))
+    };
+    let mut trial = Trial::new(&data[..starts[0]], "fuzz.sog", effort);
+    let options = trial.options().with_resolver(Some(Resolve(Arc::new(resolve))));
+    survive(trial, &options, &[Format::Spz, Format::CompressedPly]);
+}
+
 fn splats(mut trial: Trial<'_>, format: Format) {
     let options = trial.options();
-    let Some(scene) = &valid_scene(&mut trial, &options) else { return };
+    survive(trial, &options, &[format, Format::Spz, Format::CompressedPly]);
+}
+
+/// Reads splats, and writes them in some formats.
+fn survive(mut trial: Trial<'_>, options: &ReadOptions, formats: &[Format]) {
+    let Some(scene) = &valid_scene(&mut trial, options) else { return };
     let count = |scene: &Scene| {
         let splats = Splats::from_mesh(&scene.meshes[0]).expect("splats are read");
         (splats.len(), splats.degree())
@@ -29,7 +56,7 @@ fn splats(mut trial: Trial<'_>, format: Format) {
     if !trial.draws(RETURN_SHARE) {
         return;
     }
-    for to in [format, Format::Spz, Format::CompressedPly] {
+    for &to in formats {
         let bytes = try_named(scene, "x", &trial.write_options().with_format(Some(to))).expect("splats are written");
         let input = Input::Memory(bytes, "x".into());
         let plain = trial.plain_options().with_format(Some(to));

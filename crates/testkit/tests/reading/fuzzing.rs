@@ -134,6 +134,12 @@ fn spz() {
 }
 
 #[test]
+fn sog() {
+    let seeds = samples("sog/joined", "joined").iter().map(|file| file.bytes()).collect();
+    run(fuzz::sog, shaken(seeds, 2000));
+}
+
+#[test]
 fn splat() {
     run(fuzz::splat, shaken(seeds("splat"), 2000));
 }

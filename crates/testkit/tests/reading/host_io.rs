@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 const BLOCK_BYTES: usize = 64 << 10;
-const FOLDERS: [&str; 16] = [
+const FOLDERS: [&str; 17] = [
     "obj",
     "ply",
     "stl",
@@ -23,6 +23,7 @@ const FOLDERS: [&str; 16] = [
     "glb",
     "spz",
     "splat",
+    "sog",
     "packed_ply",
     "pbrt",
     "table",
@@ -33,9 +34,9 @@ const FOLDERS: [&str; 16] = [
     "lz4",
     "zip",
 ];
-const ENDINGS: [&str; 20] = [
-    "obj", "ply", "stl", "off", "glb", "gltf", "spz", "splat", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy", "tga",
-    "hdr", "gz", "zst", "lz4",
+const ENDINGS: [&str; 21] = [
+    "obj", "ply", "stl", "off", "glb", "gltf", "spz", "splat", "sog", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy",
+    "tga", "hdr", "gz", "zst", "lz4",
 ];
 
 fn all_samples() -> Vec<Sample> {

@@ -244,6 +244,7 @@ fn warnings_of_all_formats_are_the_same_for_any_chunk() {
         ("glb", "gltf"),
         ("spz", "spz"),
         ("splat", "splat"),
+        ("sog", "sog"),
         ("packed_ply", "ply"),
         ("pbrt", "pbrt"),
         ("table", "csv"),

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// The formats of scenes and tables. A format that is added must be written down in the test kit, in `losses`.
-const FORMATS: [&str; 15] = [
+const FORMATS: [&str; 16] = [
     "obj",
     "ply",
     "stl",
@@ -26,6 +26,7 @@ const FORMATS: [&str; 15] = [
     "spz",
     "splat",
     "compressed.ply",
+    "sog",
 ];
 /// Larger files take longer and show no more.
 const MOST_BYTES: u64 = 20_000;

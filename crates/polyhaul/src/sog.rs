@@ -1,0 +1,27 @@
+//! Reading SOG and the images that it names. The meaning of the bytes is up to `polyhaul-splat`; the file that a name
+//! refers to, and whether it may be opened, is up to `resolve`.
+
+use crate::read_job::ReadJob;
+use crate::resolve::{Resolver, unread};
+use polyhaul_insight::Moved;
+use polyhaul_model::Scene;
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_splat::sog::{self, SogFile};
+
+/// Reads the splats, and the images that they are in.
+pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
+    let mut resolver = Resolver::beside(job.near, job.options);
+    let (mut moved, mut warnings) = (Vec::<Moved>::new(), Warnings::default());
+    let mut open = |name: &str| {
+        let found = resolver.find(name).and_then(|found| resolver.read(found.origin, "webp", &mut warnings));
+        let image = found.map_err(|error| unread("image", name, error))?;
+        try_push(&mut moved, image.moved, "files")?;
+        Ok(SogFile { name: image.name.into(), bytes: image.bytes })
+    };
+    let found = sog::read(&job.bytes(), &job.parse_options(), &mut open)?;
+    job.note(found.threads, found.warnings);
+    job.report.warnings.extend(warnings);
+    moved.into_iter().for_each(|moved| job.report.note_read(moved));
+    Ok(found.scene)
+}

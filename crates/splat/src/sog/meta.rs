@@ -1,0 +1,255 @@
+//! The JSON of SOG. Both versions become the same tables.
+
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint};
+use polyhaul_model::limits::Limits;
+use polyhaul_model::names;
+use polyhaul_model::splats::logit_of;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Images by their positions in [`SogMeta::files`].
+pub(super) const MEANS: [usize; 2] = [0, 1];
+pub(super) const SCALES: usize = 2;
+pub(super) const QUATS: usize = 3;
+pub(super) const SH0: usize = 4;
+pub(super) const CENTROIDS: usize = 5;
+pub(super) const LABELS: usize = 6;
+
+/// The most entries of a palette.
+const MOST_ENTRIES: u64 = 1 << 16;
+/// How many different words a file has in its first bytes, at least.
+const KNOWN_WORDS: usize = 2;
+
+/// The numbers that 256 bytes stand for.
+pub(super) type ByteTable = [f32; 256];
+/// What is right, or what is wrong.
+type Checked<T> = std::result::Result<T, String>;
+
+/// Returns whether text begins as the JSON of SOG does. Its members have no order.
+pub fn looks_like_sog(head: &[u8]) -> bool {
+    let words: [&[u8]; 6] = [b"\"means\"", b"\"mins\"", b"\"codebook\"", b"\"quats\"", b"\"sh0\"", b"\"scales\""];
+    let has = |word: &&[u8]| head.windows(word.len()).any(|window| window == *word);
+    head.trim_ascii_start().starts_with(b"{") && words.iter().filter(|word| has(word)).count() >= KNOWN_WORDS
+}
+
+/// What the JSON says.
+pub(super) struct SogMeta {
+    pub(super) count: usize,
+    pub(super) is_antialiased: bool,
+    /// The names of the images.
+    pub(super) files: Vec<String>,
+    /// The least and the largest x, y, z, before their logarithms are undone.
+    pub(super) means: [[f64; 2]; 3],
+    pub(super) scales: [ByteTable; 3],
+    pub(super) colors: [ByteTable; 3],
+    pub(super) opacities: ByteTable,
+    pub(super) harmonics: Option<Harmonics>,
+}
+
+/// Harmonics that are not constant.
+pub(super) struct Harmonics {
+    /// The degree: 1 to 3. In version 1 the width of the palette has it.
+    pub(super) bands: Option<usize>,
+    /// Entries of the palette; in version 1 as many as the image has.
+    pub(super) count: Option<usize>,
+    pub(super) table: ByteTable,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    version: Option<u64>,
+    count: Option<u64>,
+    #[serde(default)]
+    antialias: bool,
+    means: Part<Vec<f64>>,
+    scales: Part<Vec<f64>>,
+    quats: Part<Vec<f64>>,
+    sh0: Part<Vec<f64>>,
+    #[serde(rename = "shN")]
+    sh_n: Option<Part<f64>>,
+}
+
+/// A property; `R` is the type of its ranges.
+#[derive(Deserialize)]
+struct Part<R> {
+    /// The number of splats, and of values.
+    shape: Option<Vec<u64>>,
+    mins: Option<R>,
+    maxs: Option<R>,
+    /// Some writers have no first number, but null.
+    codebook: Option<Vec<Option<f64>>>,
+    files: Vec<String>,
+    count: Option<u64>,
+    bands: Option<u64>,
+}
+
+impl SogMeta {
+    /// Parses the JSON of `file`.
+    pub(super) fn parse(text: &[u8], file: &Arc<str>, limits: &Limits) -> Result<SogMeta> {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let document: Document = serde_json::from_slice(text).map_err(|error| invalid(&error, file))?;
+        let is_first = document.version.is_none_or(|version| version == 1);
+        if let Some(version) = document.version.filter(|version| !(1..=2).contains(version)) {
+            let message = format!("unsupported SOG version {version}: versions 1 and 2 can be read");
+            return Err(in_file(file, message).into_error(ErrorKind::Unsupported));
+        }
+        let shape = document.means.shape.as_ref().and_then(|shape| shape.first().copied());
+        let count = document.count.or(shape.filter(|_| is_first));
+        let count = count.ok_or_else(|| wrong(file, "the number of splats is missing"))?;
+        let count = checked_count(count, file, limits)?;
+        SogMeta::from_document(document, is_first, count).map_err(|message| wrong(file, message))
+    }
+
+    fn from_document(document: Document, is_first: bool, count: usize) -> Checked<SogMeta> {
+        let tables = if is_first { Tables::of_ranges(&document)? } else { Tables::of_codebooks(&document)? };
+        let Tables { scales, colors, opacities, harmonics } = tables;
+        let (is_antialiased, means) = (document.antialias, means(&document.means)?);
+        let files = files(document)?;
+        Ok(SogMeta { count, is_antialiased, files, means, scales, colors, opacities, harmonics })
+    }
+}
+
+/// The error about JSON, or an image, that contradicts itself or another one.
+pub(super) fn wrong(file: &Arc<str>, message: impl Into<String>) -> Error {
+    in_file(file, message).into_error(ErrorKind::Malformed)
+}
+
+/// A message about a file as a whole.
+pub(super) fn in_file(file: &Arc<str>, message: impl Into<String>) -> Diagnostic {
+    let place = Place { file: file.clone(), ..Place::default() };
+    Diagnostic { place, ..Diagnostic::new(message) }
+}
+
+/// The error about JSON that is not valid.
+fn invalid(error: &serde_json::Error, file: &Arc<str>) -> Error {
+    let text = error.to_string();
+    let what = text.rfind(" at line ").map_or(&*text, |end| &text[..end]);
+    let (line, column) = (Some(error.line().max(1) as u64), Some(error.column().max(1) as u64));
+    let place = Place { file: file.clone(), line, column, ..Place::default() };
+    let message = format!("invalid SOG: {}", names::shown(what));
+    Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)
+}
+
+fn checked_count(count: u64, file: &Arc<str>, limits: &Limits) -> Result<usize> {
+    let limit = limits.elements.min(u64::from(u32::MAX) - 1);
+    match usize::try_from(count) {
+        Ok(own) if count <= limit => Ok(own),
+        _ => {
+            let message = format!("more splats than the limit of {limit} (elements)");
+            let error = in_file(file, message).into_error(ErrorKind::Limit);
+            Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
+        }
+    }
+}
+
+/// The names of the images, in their order.
+fn files(document: Document) -> Checked<Vec<String>> {
+    let Document { means, scales, quats, sh0, sh_n, .. } = document;
+    let more = sh_n.map(|part| ("shN", part.files, 2));
+    let own =
+        [("means", means.files, 2), ("scales", scales.files, 1), ("quats", quats.files, 1), ("sh0", sh0.files, 1)];
+    let mut files = Vec::new();
+    for (name, own, count) in own.into_iter().chain(more) {
+        if own.len() != count {
+            return Err(format!("`{name}` has {} files; expected {count}", own.len()));
+        }
+        files.extend(own);
+    }
+    Ok(files)
+}
+
+/// The ranges of x, y and z.
+fn means(part: &Part<Vec<f64>>) -> Checked<[[f64; 2]; 3]> {
+    let ranges = ranges::<3>("means", part)?;
+    let is_finite = |value: f64| (value.abs().exp_m1() as f32).is_finite();
+    match ranges.as_flattened().iter().find(|value| !is_finite(**value)) {
+        Some(value) => Err(format!("a range of `means` has {value}, which is too large for a position")),
+        None => Ok(ranges),
+    }
+}
+
+/// The least and the largest values of a property.
+fn ranges<const N: usize>(name: &str, part: &Part<Vec<f64>>) -> Checked<[[f64; 2]; N]> {
+    let side = |side: &Option<Vec<f64>>, which: &str| -> Checked<[f64; N]> {
+        let values = side.as_deref().unwrap_or_default();
+        values.try_into().map_err(|_| format!("`{name}` has {} values in `{which}`; expected {N}", values.len()))
+    };
+    let [mins, maxs] = [side(&part.mins, "mins")?, side(&part.maxs, "maxs")?];
+    Ok(std::array::from_fn(|at| [mins[at], maxs[at]]))
+}
+
+/// What the bytes of images mean.
+struct Tables {
+    scales: [ByteTable; 3],
+    colors: [ByteTable; 3],
+    opacities: ByteTable,
+    harmonics: Option<Harmonics>,
+}
+
+impl Tables {
+    /// Version 1.
+    fn of_ranges(document: &Document) -> Checked<Tables> {
+        let even = |name: &str, range: [f64; 2]| table(name, |byte| range[0] + (range[1] - range[0]) * byte / 255.0);
+        let [x, y, z] = ranges::<3>("scales", &document.scales)?;
+        let [red, green, blue, opacity] = ranges::<4>("sh0", &document.sh0)?;
+        let harmonics = match &document.sh_n {
+            Some(part) => {
+                let (Some(min), Some(max)) = (part.mins, part.maxs) else {
+                    return Err("`shN` has no `mins` or `maxs`".to_owned());
+                };
+                Some(Harmonics { bands: None, count: None, table: even("shN", [min, max])? })
+            }
+            None => None,
+        };
+        Ok(Tables {
+            scales: [even("scales", x)?, even("scales", y)?, even("scales", z)?],
+            colors: [even("sh0", red)?, even("sh0", green)?, even("sh0", blue)?],
+            opacities: even("sh0", opacity)?,
+            harmonics,
+        })
+    }
+
+    /// Version 2.
+    fn of_codebooks(document: &Document) -> Checked<Tables> {
+        let harmonics = match &document.sh_n {
+            Some(part) => {
+                let bands =
+                    part.bands.filter(|bands| (1..4).contains(bands)).ok_or("`shN` has no `bands` of 1 to 3")?;
+                let is_possible = |count: &u64| (1..=MOST_ENTRIES).contains(count);
+                let count = part.count.filter(is_possible).ok_or("`shN` has no `count` of 1 to 65536")?;
+                let table = codebook("shN", part.codebook.as_deref())?;
+                Some(Harmonics { bands: Some(bands as usize), count: Some(count as usize), table })
+            }
+            None => None,
+        };
+        Ok(Tables {
+            scales: [codebook("scales", document.scales.codebook.as_deref())?; 3],
+            colors: [codebook("sh0", document.sh0.codebook.as_deref())?; 3],
+            opacities: std::array::from_fn(|byte| logit_of(byte as f32 / 255.0)),
+            harmonics,
+        })
+    }
+}
+
+/// The numbers of a codebook. If the first is null, it is as far before the second as the others are from each other:
+/// the viewer of the format does the same.
+fn codebook(name: &str, values: Option<&[Option<f64>]>) -> Checked<ByteTable> {
+    let values = values.unwrap_or_default();
+    let Ok(values) = <&[Option<f64>; 256]>::try_from(values) else {
+        return Err(format!("the codebook of `{name}` has {} numbers; expected 256", values.len()));
+    };
+    let mut own = values.map(|value| value.unwrap_or(f64::NAN));
+    if values[0].is_none() {
+        own[0] = own[1] + (own[1] - own[255]) / 255.0;
+    }
+    table(name, |byte| own[byte as usize])
+}
+
+/// Numbers for all bytes.
+fn table(name: &str, value: impl Fn(f64) -> f64) -> Checked<ByteTable> {
+    let table: ByteTable = std::array::from_fn(|byte| value(byte as f64) as f32);
+    match table.iter().find(|value| !value.is_finite()) {
+        Some(_) => Err(format!("a value of `{name}` is not a finite number")),
+        None => Ok(table),
+    }
+}

@@ -1,0 +1,172 @@
+//! SOG ("spatially ordered gaussians"): splats as pixels of lossless WebP images, which a file of JSON describes.
+//!
+//! Facts from <https://developer.playcanvas.com/user-manual/gaussian-splatting/formats/sog/> (version 2) and from its
+//! first program, <https://github.com/playcanvas/splat-transform> (version 1, which has no specification). The JSON,
+//! usually `meta.json`, has the number of splats, ranges and tables, and the names of the images, which are beside it,
+//! in a folder or a zip archive (`.sog`). Pixel i of an image, row by row, is splat i; further pixels mean nothing.
+//!
+//! | image | red, green, blue | alpha |
+//! |---|---|---|
+//! | `means_l`, `means_u` | low and high byte of x, y, z: 0 to 65535 for the range of sign(x) · ln(1 + abs(x)) | |
+//! | `scales` | logarithms of the standard deviations | |
+//! | `quats` | the parts of the rotation but the largest, 0 to 255 for -√½ to √½ | 252, and the largest: w, x, y, z |
+//! | `sh0` | constant harmonics | opacity, 0 to 255 for 0 to 1 |
+//! | `shN_labels` | low and high byte of the number of a palette entry | |
+//! | `shN_centroids` | harmonics: a pixel each, 3, 8 or 15 for an entry, 64 entries in a row | |
+//!
+//! In version 2 the bytes of scales and harmonics are places in tables of 256 numbers (`codebook`); in version 1 they
+//! are parts of ranges (`mins` to `maxs`), as are the opacities, which are logits.
+//!
+//! Numbers are those of PLY files: nothing is turned. Nothing here opens a file; the caller does that by name. SOG is
+//! read-only.
+//!
+//! `meta`: the JSON. `image`: the images. `decode`: pixels to values.
+
+mod decode;
+mod image;
+mod meta;
+
+pub use meta::looks_like_sog;
+
+use crate::SplatsFound;
+use crate::records::resize_column;
+use decode::{Faults, decode};
+use image::SogImage;
+use meta::{Harmonics, SogMeta, in_file, wrong};
+use polyhaul_image::raster::check_ratio;
+use polyhaul_model::error::{Diagnostic, ErrorKind, Result, limit_hint, try_push};
+use polyhaul_model::splats::{ANTIALIASED, HARMONICS, SplatColumns};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_pipeline::read::Extent;
+use std::sync::Arc;
+
+/// Entries in a row of a palette.
+const ROW_ENTRIES: usize = 64;
+/// Columns of a splat that are not positions or harmonics of a degree.
+const PLAIN_COLUMNS: usize = 11;
+
+/// A file that SOG names.
+pub struct SogFile {
+    /// Its name in messages.
+    pub name: Arc<str>,
+    /// All of its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads the splats that a JSON file describes; `open` has the bytes of the images by their names in it.
+///
+/// # Errors
+/// Those of `open`; [`ErrorKind::Malformed`] for JSON and images that are invalid or contradict each other, and for
+/// values that mean nothing, unless faults are skipped; [`ErrorKind::Unsupported`] for other versions and images that
+/// are not lossless WebP; `Limit`, `Memory`, `Cancelled`.
+pub fn read(
+    bytes: &Bytes<'_>,
+    options: &ParseOptions,
+    open: &mut dyn FnMut(&str) -> Result<SogFile>,
+) -> Result<SplatsFound> {
+    let file: Arc<str> = bytes.name().into();
+    let text = json_text(bytes, &file, options)?;
+    let meta = SogMeta::parse(&text, &file, &options.limits)?;
+    let mut images = Vec::new();
+    for name in &meta.files {
+        let SogFile { name, bytes } = open(name)?;
+        try_push(&mut images, SogImage::new(name, bytes, &options.limits)?, "images")?;
+    }
+    let degree = check_images(&meta, &images, options)?;
+    let threads = options.run.worker_threads();
+    try_for_each_item(threads, &options.run.cancel, images.iter_mut(), || (), |(), image| image.decode())?;
+    let mut columns = room(meta.count, degree)?;
+    let faults = decode(&meta, &images, &mut columns, degree, &options.run)?;
+    let mut warnings = Warnings::default();
+    note_faults(&faults, &images, options, &mut warnings)?;
+    drop(images);
+    let mut scene = columns.into_scene()?;
+    if meta.is_antialiased {
+        try_push(&mut scene.infos, ANTIALIASED.to_owned(), "remarks")?;
+    }
+    Ok(SplatsFound { scene, warnings, threads })
+}
+
+/// All of the JSON.
+fn json_text(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions) -> Result<Vec<u8>> {
+    let limit = options.limits.header_bytes;
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut text = Vec::new();
+    bytes.read_as_claimed(0, most.saturating_add(1), &mut text)?;
+    if text.len() > most {
+        let message = format!("the JSON of SOG is longer than the limit of {limit} bytes (header_bytes)");
+        return Err(Diagnostic::at(file, limit, message)
+            .into_error(ErrorKind::Limit)
+            .with_hint(limit_hint("header_bytes")));
+    }
+    bytes.check_end(Extent::Whole, &options.run.cancel)?;
+    Ok(text)
+}
+
+/// Checks the sizes of the images; returns the degree of the harmonics.
+fn check_images(meta: &SogMeta, images: &[SogImage], options: &ParseOptions) -> Result<usize> {
+    let number_of_palette = meta.harmonics.as_ref().map(|_| meta::CENTROIDS);
+    for (number, image) in images.iter().enumerate() {
+        if Some(number) != number_of_palette && image.pixel_count() < meta.count {
+            let message = format!("{} x {} pixels are too few for {} splats", image.width, image.height, meta.count);
+            return Err(wrong(&image.name, message));
+        }
+    }
+    let degree = match (&meta.harmonics, images.get(meta::CENTROIDS)) {
+        (Some(harmonics), Some(palette)) => palette_degree(harmonics, palette)?,
+        _ => 0,
+    };
+    let pixels: usize = images.iter().map(|image| 4 * image.pixel_count()).sum();
+    let columns = 3 + PLAIN_COLUMNS + 3 * HARMONICS[degree];
+    let plain = pixels as u64 + (columns * size_of::<f32>()) as u64 * meta.count as u64;
+    let packed: u64 = images.iter().map(SogImage::file_bytes).sum();
+    if let Some(first) = images.first() {
+        check_ratio(plain, packed, &options.limits, &first.name, 0)?;
+    }
+    Ok(degree)
+}
+
+/// The degree that the width of a palette shows.
+fn palette_degree(harmonics: &Harmonics, palette: &SogImage) -> Result<usize> {
+    let degree = (1..4).find(|degree| palette.width == ROW_ENTRIES * HARMONICS[*degree]);
+    let Some(degree) = degree.filter(|degree| harmonics.bands.is_none_or(|bands| bands == *degree)) else {
+        let expected = match harmonics.bands {
+            Some(bands) => format!("{}", ROW_ENTRIES * HARMONICS[bands]),
+            None => "192, 512 or 960".to_owned(),
+        };
+        let diagnostic = in_file(&palette.name, format!("the palette is {} pixels wide", palette.width));
+        return Err(Diagnostic { expected: Some(expected), ..diagnostic }.into_error(ErrorKind::Malformed));
+    };
+    let entries = ROW_ENTRIES * palette.height;
+    if let Some(count) = harmonics.count.filter(|count| *count > entries) {
+        return Err(wrong(&palette.name, format!("the palette has room for {entries} entries of {count}")));
+    }
+    Ok(degree)
+}
+
+/// Columns of zeros.
+fn room(count: usize, degree: usize) -> Result<SplatColumns> {
+    let mut columns = SplatColumns::default();
+    columns.rest.resize_with(3 * HARMONICS[degree], Vec::new);
+    let SplatColumns { positions, opacities, scales, rotations, constants, rest } = &mut columns;
+    resize_column(positions, count)?;
+    let others = scales.iter_mut().chain(rotations).chain(constants).chain(rest);
+    std::iter::once(opacities).chain(others).try_for_each(|column| resize_column(column, count))?;
+    Ok(columns)
+}
+
+/// Handles values that mean nothing.
+fn note_faults(faults: &Faults, images: &[SogImage], options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
+    let rotations = (faults.rotations(), meta::QUATS, "the largest part of the rotation is not one of 252 to 255");
+    let labels = (faults.labels(), meta::LABELS, "the palette has no such entry");
+    for ((count, first), image, what) in [rotations, labels] {
+        let Some(image) = images.get(image).filter(|_| count > 0) else { continue };
+        let diagnostic = in_file(&image.name, format!("invalid value for splat {}: {what}", first + 1));
+        warnings.broken(options.faults, "bad-value", diagnostic)?;
+        warnings.count("bad-value", count - 1);
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Streams of records as zstd frames: the body of version 4 of SPZ, whose table has the compressed sizes.
+//!
+//! A stream is cut into frames of a fixed size, which any number of threads compress to the same bytes, and which
+//! readers decode as one. Everything is compressed before anything is written, because the table comes first. Frames
+//! are kept while they fit in the memory budget; the others are compressed again when it is their turn, so that a file
+//! of any size takes the memory of a few frames.
+
+use crate::pages::{RecordPages, RecordSlot, RecordStream};
+use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES};
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_pipeline::run::{Crew, Phase, span};
+use polyhaul_pipeline::write::{Compression, Pages, encoder};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// About how much memory a frame in the making takes: plain, compressed, and the tables of the compressor.
+pub(super) const SLOT_BYTES: usize = 3 * MEMBER_BYTES;
+
+/// The compressed form of streams.
+pub(super) struct Frames<'a> {
+    records: RecordPages<'a>,
+    level: Option<i32>,
+    /// By number; empty if it was not kept.
+    kept: Vec<Mutex<Vec<u8>>>,
+    /// Bytes that more frames may take.
+    budget: AtomicU64,
+    /// Compressed bytes of each stream.
+    sizes: Vec<AtomicU64>,
+}
+
+/// A frame in the making.
+#[derive(Default)]
+pub(super) struct FrameSlot {
+    number: usize,
+    records: RecordSlot,
+    encoder: Option<Encoder>,
+    packed: Vec<u8>,
+}
+
+impl<'a> Frames<'a> {
+    /// Compresses the records of `count` splats.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) for a level that zstd does not have; `Memory`;
+    /// `Cancelled`.
+    pub(super) fn new(
+        streams: &'a [RecordStream<'a>],
+        count: usize,
+        level: Option<i32>,
+        run: &RunOptions,
+    ) -> Result<Frames<'a>> {
+        // A level that does not exist is an error even if there are no splats.
+        encoder(Compression { codec: Codec::Zstd, level })?;
+        let records = RecordPages::new(streams, count, MEMBER_BYTES);
+        let pages = records.pages();
+        let mut kept = Vec::new();
+        kept.try_reserve_exact(pages)?;
+        kept.resize_with(pages, Mutex::default);
+        let (budget, sizes) =
+            (AtomicU64::new(run.memory_limit / 2), streams.iter().map(|_| AtomicU64::new(0)).collect());
+        let frames = Frames { records, level, kept, budget, sizes };
+        let threads = Crew::new(run.worker_threads(), run.memory_limit / 2, SLOT_BYTES).threads;
+        try_for_each_item(threads, &run.cancel, 0..pages, FrameSlot::default, |slot, number| {
+            frames.take(number as u64, slot)?;
+            frames.make(slot)?;
+            frames.keep(slot)
+        })?;
+        Ok(frames)
+    }
+
+    /// Compressed and plain bytes of each stream that is not empty.
+    pub(super) fn sizes(&self) -> impl Iterator<Item = [u64; 2]> {
+        let plain = self.records.streams.iter().map(|stream| stream.bytes as u64 * self.records.count as u64);
+        let packed = self.sizes.iter().map(|size| size.load(Ordering::Relaxed));
+        packed.zip(plain).filter(|(_, plain)| *plain > 0).map(|(packed, plain)| [packed, plain])
+    }
+
+    /// How many numbers had to be cut.
+    pub(super) fn clamped(&self) -> u64 {
+        self.records.clamped.load(Ordering::Relaxed)
+    }
+
+    /// The number of frames.
+    pub(super) fn count(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
+    /// Makes the frame of a slot.
+    fn make(&self, slot: &mut FrameSlot) -> Result<()> {
+        self.records.format(&mut slot.records)?;
+        let _span = span(Phase::Compress);
+        let encoder = match &mut slot.encoder {
+            Some(encoder) => encoder,
+            none => none.insert(encoder(Compression { codec: Codec::Zstd, level: self.level })?),
+        };
+        slot.packed.clear();
+        let plain = self.records.bytes(&slot.records);
+        encoder.encode(plain, &mut slot.packed).map_err(|_| Error::memory("compressed data"))
+    }
+
+    /// Counts the frame of a slot, and keeps it if there is room.
+    fn keep(&self, slot: &FrameSlot) -> Result<()> {
+        let bytes = slot.packed.len() as u64;
+        if let Some(size) = self.sizes.get(slot.records.stream) {
+            size.fetch_add(bytes, Ordering::Relaxed);
+        }
+        let left = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
+        if let (Ok(_), Some(kept)) = (left, self.kept.get(slot.number)) {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.try_reserve_exact(slot.packed.len())?;
+            kept.extend_from_slice(&slot.packed);
+        }
+        Ok(())
+    }
+}
+
+impl Pages for Frames<'_> {
+    type Slot = FrameSlot;
+    type State = ();
+
+    fn slot(&self) -> Result<FrameSlot> {
+        Ok(FrameSlot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut FrameSlot) -> Result<bool> {
+        slot.number = usize::try_from(number).unwrap_or(usize::MAX);
+        self.records.take(number, &mut slot.records)
+    }
+
+    fn format(&self, slot: &mut FrameSlot) -> Result<()> {
+        if let Some(kept) = self.kept.get(slot.number) {
+            slot.packed = std::mem::take(&mut kept.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        if slot.packed.is_empty() { self.make(slot) } else { Ok(()) }
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a FrameSlot) -> &'a [u8] {
+        &slot.packed
+    }
+}
