@@ -185,14 +185,14 @@ impl Arrays {
     /// Takes the pages of all arrays out of this process's memory. Their contents stay in the file, or in the system's
     /// cache of it, from where a touch brings them back.
     pub fn release(&self) {
-        self.used().for_each(|array| advise(array.start, array.bytes, libc::MADV_DONTNEED));
+        self.used().iter().for_each(|array| advise(array.start, array.bytes, libc::MADV_DONTNEED));
     }
 
     /// Lets the system read ahead. An array that is being filled is better off without: the system would make up to
     /// megabytes of zeros for each column where a row is written (its setting for the disk, which was 8 MiB where 2 GB
     /// in 62 columns took 100 MB too much).
     pub fn read_ahead(&self) {
-        self.used().for_each(|array| advise(array.start, array.bytes, libc::MADV_NORMAL));
+        self.used().iter().for_each(|array| advise(array.start, array.bytes, libc::MADV_NORMAL));
     }
 }
 
