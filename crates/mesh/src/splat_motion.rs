@@ -12,15 +12,50 @@
 //!
 //! The columns are described in [`polyhaul_model::splats`]. Positions move in [`crate::affine`].
 
+use crate::affine;
+use crate::transform::UNMOVED;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::splats::HARMONICS;
-use polyhaul_model::{Column, Values};
+use polyhaul_model::{Column, Mesh, Object, Scene, Values};
 use polyhaul_pipeline::arrays::PIECE;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 
 /// The column that tells splats from other points.
 const ROTATION: &str = "rot_0";
+
+/// Whether a mesh has splats that can be moved.
+pub fn has_splats(mesh: &Mesh) -> bool {
+    mesh.vertex_columns.iter().any(|column| column.name == ROTATION)
+}
+
+/// Whether an object places splats elsewhere than they are.
+pub fn moves_splats(scene: &Scene, object: &Object) -> bool {
+    let is_moved = object.transform.is_some_and(|transform| transform != UNMOVED);
+    is_moved && scene.meshes.get(object.mesh).is_some_and(has_splats)
+}
+
+/// Moves the splats of the objects that `settles` by the transforms of these, which then change nothing.
+///
+/// # Errors
+/// Those of [`affine::transform`]; [`ErrorKind::Unsupported`] if several objects place the same splats.
+pub fn settle_splats(scene: &mut Scene, settles: impl Fn(&Object) -> bool, run: &RunOptions) -> Result<()> {
+    for number in 0..scene.objects.len() {
+        let object = &scene.objects[number];
+        if !(moves_splats(scene, object) && settles(object)) {
+            continue;
+        }
+        if scene.objects.iter().filter(|other| other.mesh == object.mesh).count() > 1 {
+            let message = format!("several objects place the Gaussian splats of `{}`", object.name);
+            let error = Error::new(ErrorKind::Unsupported, message);
+            return Err(error.with_hint("only glTF stores the transforms of splats"));
+        }
+        let matrix = object.transform.unwrap_or(UNMOVED).map(|row| row.map(f64::from));
+        affine::transform(&mut scene.meshes[object.mesh], &matrix, run)?;
+        scene.objects[number].transform = Some(UNMOVED);
+    }
+    Ok(())
+}
 
 /// The columns of splats that change, in this order here: four parts of a quaternion, three scales, harmonics.
 const ROTATIONS: usize = 4;

@@ -95,6 +95,13 @@ pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOp
 pub const UNMOVED: [[f32; 4]; 4] =
     [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
 
+/// Whether a transform mirrors what it moves.
+pub fn is_mirrored(transform: &[[f32; 4]; 4]) -> bool {
+    let [a, b, c, _] = transform.map(|row| [0, 1, 2].map(|at| f64::from(row[at])));
+    let cross = [0, 1, 2].map(|at| b[(at + 1) % 3] * c[(at + 2) % 3] - b[(at + 2) % 3] * c[(at + 1) % 3]);
+    a.iter().zip(cross).map(|(a, b)| a * b).sum::<f64>() < 0.0
+}
+
 /// Fails unless positions can be multiplied by `scale`.
 ///
 /// # Errors
