@@ -6,14 +6,14 @@
 //!
 //! | attribute, after `KHR_gaussian_splatting:` | type | in memory ([`polyhaul_model::splats`]) |
 //! |---|---|---|
-//! | `ROTATION` | unit quaternions x, y, z, w; floats, or signed and normalized integers | `rot_1` to `rot_3`, `rot_0` |
+//! | `ROTATION` | unit quaternions x, y, z, w; floats, or normalized integers | `rot_1` to `rot_3`, `rot_0` |
 //! | `SCALE` | standard deviations; floats, or unsigned integers | `scale_0` to `scale_2`, logarithms |
 //! | `OPACITY` | 0 to 1; floats, or unsigned and normalized integers | `opacity`, logits |
 //! | `SH_DEGREE_0_COEF_0` | floats for red, green, blue | `f_dc_0` to `f_dc_2` |
 //! | `SH_DEGREE_l_COEF_n` | the same; degrees 1 to 3 | `f_rest_N` |
 //!
-//! `COLOR_0` is for programs that show points: it follows from the splats, so it is written and not read. glTF has y up,
-//! and splats in memory have y down: [`crate::reader`] and the caller of the writer turn whole scenes. Nothing here
+//! `COLOR_0` is for programs that show points: it follows from the splats, so it is written and not read. glTF has y
+//! up, and splats in memory have y down: [`crate::reader`] and the caller of the writer turn whole scenes. Nothing here
 //! knows buffers.
 
 use crate::color::linear;

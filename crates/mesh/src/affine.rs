@@ -1,7 +1,7 @@
 //! Moves a mesh by a matrix.
 //!
-//! What else changes of Gaussian splats is in [`crate::splat_motion`]. Other axes and a scale, which need no multiplications, are in [`crate::transform`]; what writers do with the
-//! transforms of objects is in [`crate::frame`].
+//! What else changes of Gaussian splats is in [`crate::splat_motion`]. Other axes and a scale, which need no
+//! multiplications, are in [`crate::transform`]; what writers do with the transforms of objects is in [`crate::frame`].
 
 use crate::splat_motion::SplatMotion;
 use polyhaul_model::error::{Error, ErrorKind, Result};

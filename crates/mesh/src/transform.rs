@@ -8,8 +8,8 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 
 /// Turns a scene from its own axes to the axes `to`, and multiplies positions by `scale`; normals are only turned.
-/// Transforms of objects change with their meshes: every object is where it was, in the new coordinates. Gaussian splats
-/// (meshes with a vertex column `rot_0`) are turned and scaled with their rotations, scales and harmonics.
+/// Transforms of objects change with their meshes: every object is where it was, in the new coordinates. Gaussian
+/// splats (meshes with a vertex column `rot_0`) are turned and scaled with their rotations, scales and harmonics.
 ///
 /// The direction of the old forward axis becomes that of the new one, and likewise for up: a rotation, as in Blender's
 /// importer and exporter. OBJ files have forward -Z and up Y by default, Blender's own axes are Y and Z. A turn
