@@ -75,7 +75,8 @@ class Scan:
     def transform(self, matrix: npt.ArrayLike) -> Scan:
         """Moves positions and normals by a matrix, (4, 4) numbers, or (3, 4) or (3, 3), that multiplies from the left.
 
-        Gaussian splats can be translated, but not rotated or scaled.
+        Gaussian splats are turned, mirrored and scaled as a whole. A matrix that would shear them or scale them
+        unevenly is an error.
         """
         if self._rows["transform"] is not None:
             raise ValueError("the scan has a transform already: multiply the matrices")

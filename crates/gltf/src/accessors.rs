@@ -96,6 +96,14 @@ impl Layout {
         Layout { normalized: true, ..self }
     }
 
+    /// One component of each element, of those that there are.
+    pub(crate) fn component(self, number: usize) -> Layout {
+        let shift = (number * self.component.bytes()) as u64;
+        let shifted = |span: Span| Span { start: span.start + shift, ..span };
+        let sparse = self.sparse.map(|sparse| SparseSpan { values: shifted(sparse.values), ..sparse });
+        Layout { width: 1, span: self.span.map(shifted), sparse, ..self }
+    }
+
     /// Whether its values are in no buffer.
     pub(crate) fn is_zero(&self) -> bool {
         self.span.is_none()

@@ -6,6 +6,8 @@
 use crate::accessors::Component;
 use crate::color::screen;
 use crate::fills::Form;
+use polyhaul_model::splats::logit_of;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What is done to values that were read.
@@ -18,10 +20,14 @@ pub(crate) enum Finish {
     Screen,
     /// Normals get the length 1, which integers cannot have exactly.
     Unit,
+    /// Sizes become their logarithms.
+    Logarithm,
+    /// Opacities from 0 to 1 become logits.
+    Logit,
 }
 
 impl Finish {
-    /// Changes values in place; adds the number of colors that are cut to `cut`.
+    /// Changes values in place; adds the number of colors or numbers that are cut to `cut`.
     pub(crate) fn apply(self, values: &mut [f32], cut: &AtomicU64) {
         match self {
             Finish::Keep => {}
@@ -33,8 +39,24 @@ impl Finish {
                 cut.fetch_add(colors.iter_mut().filter(is_cut).count() as u64, Relaxed);
                 to_screen(colors);
             }
+            Finish::Logarithm => cut_to(values, 0.0..=f32::MAX, cut, |size| {
+                // The smallest size has a logarithm, too.
+                f64::from(size.max(f32::MIN_POSITIVE)).ln() as f32
+            }),
+            Finish::Logit => cut_to(values, 0.0..=1.0, cut, logit_of),
         }
     }
+}
+
+/// Replaces numbers, which are cut to a range first.
+fn cut_to(values: &mut [f32], range: RangeInclusive<f32>, cut: &AtomicU64, change: impl Fn(f32) -> f32) {
+    let mut count = 0;
+    for value in values {
+        count += u64::from(!range.contains(value));
+        // What is no number becomes the least.
+        *value = change(value.max(*range.start()).min(*range.end()));
+    }
+    cut.fetch_add(count, Relaxed);
 }
 
 /// Scales a normal to unit length, until doing so once more changes nothing: writers that do the same keep its bits.

@@ -5,6 +5,7 @@
 //! one another; the few that it shares with objects before it are repeated. Nothing is copied: a block of vertices is a
 //! range and a short list. Bytes are made in [`crate::pages`].
 
+use crate::splats::SplatPlaces;
 use polyhaul_mesh::domains::index_attributes;
 use polyhaul_mesh::flat::spans;
 use polyhaul_mesh::weld::{Welded, weld};
@@ -29,6 +30,8 @@ pub(crate) struct GltfGeometry<'a> {
     pub(crate) has_alpha: bool,
     /// Whether positions that are points have normals.
     pub(crate) has_point_normals: bool,
+    /// If they are Gaussian splats.
+    pub(crate) splats: Option<SplatPlaces>,
 }
 
 /// The part of a mesh that an object is.
@@ -152,7 +155,7 @@ impl<'a> GltfGeometry<'a> {
         let has_point_normals = mesh.faces.is_empty()
             && mesh.normals.len() == mesh.positions.len()
             && mesh.normals.iter().all(|&normal| is_direction(normal));
-        Ok(GltfGeometry { mesh, welded, repaired, sections, has_slots, has_alpha, has_point_normals })
+        Ok(GltfGeometry { mesh, welded, repaired, sections, has_slots, has_alpha, has_point_normals, splats: None })
     }
 }
 

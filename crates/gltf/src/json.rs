@@ -17,7 +17,8 @@ const OBJECTS_PER_OBJECT: u64 = 8;
 const VALUES_PER_OBJECT: u64 = 64;
 
 /// Extensions without which a file cannot be read, and with which it can.
-const READ: [&str; 6] = [
+const READ: [&str; 7] = [
+    "KHR_gaussian_splatting",
     "KHR_mesh_quantization",
     "KHR_texture_transform",
     "EXT_mesh_gpu_instancing",

@@ -6,7 +6,8 @@
 //! The JSON, as types, is in `document`; the container in `container`. Writing: `plan` (which vertices and indices),
 //! `looks` (materials), `instancing` (nodes of many objects), `views` (where values lie), `pages` and `compress` (their
 //! bytes), `writer` (the file). Reading: `reader` (the scene), `accessors` and `fills` (values), `meshopt`,
-//! `materials`, `images` (inside the file). Nothing here opens a file: buffers and images come from the caller.
+//! `materials`, `images` (inside the file). Gaussian splats, both ways: `splats`. Nothing here opens a file: buffers
+//! and images come from the caller.
 
 mod accessors;
 mod budget;
@@ -36,6 +37,7 @@ mod plan;
 mod primitives;
 mod quantize;
 mod reader;
+mod splats;
 mod streams;
 mod transforms;
 mod uri;

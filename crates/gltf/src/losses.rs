@@ -4,12 +4,17 @@ use crate::color::is_in_range;
 use crate::geometry::is_direction;
 use crate::looks;
 use crate::plan::{Changes, GltfPlan, columns_left_out, has_normals};
+use crate::splats::SplatPlaces;
 use crate::writer::GltfJob;
 use polyhaul_mesh::parts::{note_left_out, unused_vertices};
 use polyhaul_model::error::{Diagnostic, Place, Result};
+use polyhaul_model::splats::LINEAR_COLORS;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Material, Mesh, Scalar};
 use std::collections::HashSet;
+
+const SPLATS_CHANGED: &str =
+    "Gaussian splats were converted: logits to opacities (to 6e-8), logarithms to scales, quaternions to unit length";
 
 /// Warns about everything that the file will lack.
 pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnings) -> Result<()> {
@@ -17,6 +22,14 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     let mut known = HashSet::new();
     let meshes: Vec<_> = job.parts.iter().filter(|part| known.insert(part.object.mesh)).map(|part| part.mesh).collect();
     let sum = |count: &dyn Fn(&Mesh) -> usize| meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
+    let places: Vec<_> = meshes.iter().map(|mesh| SplatPlaces::of(mesh, job.harmonics_degree.into())).collect();
+    let splats = || meshes.iter().zip(&places).filter_map(|(mesh, splats)| Some((*mesh, splats.as_ref()?)));
+    let of_splats =
+        |count: &dyn Fn(&Mesh, &SplatPlaces) -> usize| splats().map(|(mesh, own)| count(mesh, own) as u64).sum::<u64>();
+    let left_out = meshes.iter().zip(&places).map(|(mesh, splats)| columns_left_out(mesh, splats.as_ref()) as u64);
+    let columns = sum(&|mesh| mesh.face_columns.len()) + left_out.sum::<u64>();
+    let has_splats = splats().next().is_some();
+    let linear = job.scene.infos.iter().filter(|info| has_splats && *info == LINEAR_COLORS).count();
     let mut loose = 0;
     for mesh in &meshes {
         loose += loose_positions(mesh, job.run.worker_threads())?;
@@ -43,16 +56,19 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
             sum(&|mesh| if mesh.faces.is_empty() { mesh.uvs.len() } else { 0 }),
         ),
         ("left-out-normals", "normals of lines and points", bare_normals(plan)),
+        ("left-out-columns", "face columns, lists and columns of the same name", columns),
         (
             "left-out-columns",
-            "face columns, lists and columns of the same name",
-            sum(&|mesh| mesh.face_columns.len() + columns_left_out(mesh)),
+            "spherical harmonics above the degree that is written, as columns",
+            of_splats(&|_, splats| splats.left_out_columns()),
         ),
+        ("left-out-colors", "vertex colors of splats", of_splats(&|mesh, _| mesh.colors.len())),
         ("left-out-tables", "tables", job.scene.tables.len() as u64),
-        ("left-out-remarks", "remarks", (job.scene.infos.len() + job.scene.comments.len()) as u64),
+        ("left-out-remarks", "remarks", (job.scene.infos.len() - linear + job.scene.comments.len()) as u64),
     ];
     note_left_out("glTF", others, job.output, warnings);
-    let colors = sum(&|mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count());
+    let odd_colors = |mesh: &Mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count();
+    let colors = sum(&odd_colors) - of_splats(&|mesh, _| odd_colors(mesh));
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
     let (materials, names) = (job.materials.len() as u64, odd_names(job.materials));
     for (code, count, what) in [
@@ -60,6 +76,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("changed-colors", colors, "vertex colors were missing, or not from 0 to 1: they became white, or were cut"),
         ("changed-materials", materials, "materials were converted to metallic-roughness materials"),
         ("changed-names", names, "names of materials are empty or repeated: readers change them"),
+        ("changed-numbers", of_splats(&|mesh, _| mesh.positions.len()), SPLATS_CHANGED),
         ("changed-columns", rounded, "vertex columns were rounded to 32-bit floats, which glTF has"),
     ] {
         note_changed(job, code, count, what, warnings);
@@ -112,12 +129,12 @@ fn bare_normals(plan: &GltfPlan<'_>) -> u64 {
         let blocks = geometry.sections.iter().filter_map(|section| section.points.as_ref());
         geometry.mesh.faces.is_empty() && !blocks.into_iter().all(|block| has_normals(geometry, block))
     };
-    plan.data
-        .geometries
-        .iter()
-        .filter(|geometry| has(geometry))
-        .map(|geometry| geometry.mesh.normals.len() as u64)
-        .sum()
+    // Training software writes normals of splats that are all zero.
+    let count = |geometry: &crate::geometry::GltfGeometry<'_>| match geometry.splats {
+        Some(_) => geometry.mesh.normals.iter().filter(|normal| **normal != [0.0; 3]).count(),
+        None => geometry.mesh.normals.len(),
+    };
+    plan.data.geometries.iter().filter(|geometry| has(geometry)).map(|geometry| count(geometry) as u64).sum()
 }
 
 /// Whether values of a column may be more precise than glTF's.

@@ -7,6 +7,7 @@ use crate::document::{GltfMesh, Primitive, mode};
 use crate::fills::Fill;
 use crate::log::{Log, malformed, over_limit, unsupported};
 use crate::primitives::{Shape, append_ends, triangles};
+use crate::splats::{self, SplatPrimitive};
 use crate::streams::{Starts, StreamPlanner, Streams, VertexSet};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::{Array, Elements, Mesh, NONE};
@@ -20,6 +21,8 @@ pub(crate) struct FoundMesh {
     pub(crate) mesh: Mesh,
     /// The material of each slot.
     pub(crate) slots: Vec<Option<usize>>,
+    /// If it consists of Gaussian splats.
+    pub(crate) splats: Option<SplatPrimitive>,
 }
 
 /// A primitive of a mesh.
@@ -46,6 +49,7 @@ struct MeshPlan<'a> {
     slots: Vec<Option<usize>>,
     /// The number of vertices.
     total: usize,
+    splats: Option<SplatPrimitive>,
 }
 
 /// A mesh with room for its values.
@@ -90,6 +94,8 @@ impl<'a> MeshReader<'_, 'a, '_> {
         let mesh = Mesh { faces, ..mesh };
         let cut = plan.streams.cut.load(Relaxed);
         self.log.lose("clamped-color", cut, || "vertex colors were cut to values from 0 to 1".into())?;
+        let cut = plan.streams.cut_splats.load(Relaxed);
+        self.log.lose("clamped-numbers", cut, || SPLATS_CUT.into())?;
         let (uvs, normals) = plan.streams.starts()?;
         let mut builder = MeshBuilder { mesh, uvs, normals, face_slots: Vec::new(), limit: self.most_elements() };
         if plan.is_direct() {
@@ -107,7 +113,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         }
         let mesh = builder.finish(plan.slots.len() > 1);
         let is_plain = plan.slots == [None];
-        Ok(FoundMesh { mesh, slots: if is_plain { Vec::new() } else { plan.slots } })
+        Ok(FoundMesh { mesh, slots: if is_plain { Vec::new() } else { plan.slots }, splats: plan.splats })
     }
 
     /// Whether all indices of a part are those of vertices.
@@ -153,7 +159,9 @@ impl<'a> MeshReader<'_, 'a, '_> {
             let part = Part { path, shape, set, slot, indices: None, count: 0, end: AtomicU64::new(0) };
             try_push(&mut found, (part, primitive), "primitives")?;
         }
-        plan.streams = StreamPlanner { values: self.values, log: self.log, sets: &plan.sets }.plan()?;
+        plan.splats = self.splats(&found)?;
+        let degree = plan.splats.map(|splats| splats.degree);
+        plan.streams = StreamPlanner { values: self.values, log: self.log, sets: &plan.sets, splats: degree }.plan()?;
         for (mut part, primitive) in found {
             let count = plan.sets[part.set].positions.count;
             match self.check_indices(primitive, &mut part, count) {
@@ -161,7 +169,33 @@ impl<'a> MeshReader<'_, 'a, '_> {
                 Err(error) => self.log.skip("broken-primitive", error)?,
             }
         }
+        let is_each_once = plan.parts.len() == plan.sets.len() && plan.parts.iter().all(|part| part.indices.is_none());
+        if plan.splats.is_some() && is_each_once {
+            // Positions alone are splats; a list of them would be the same.
+            plan.parts.clear();
+        }
         Ok(plan)
+    }
+
+    /// What the primitives of a mesh say of splats, if they are all splats.
+    fn splats(&mut self, found: &[(Part, &Primitive)]) -> Result<Option<SplatPrimitive>> {
+        let is_splats = |primitive: &Primitive| primitive.extensions.contains_key(splats::NAME);
+        let count = found.iter().filter(|(_, primitive)| is_splats(primitive)).count();
+        if count < found.len() {
+            let message = || "Gaussian splats in a mesh with other primitives were read as points".to_owned();
+            self.log.lose("changed-splats", count as u64, message)?;
+            return Ok(None);
+        }
+        let mut all: Option<SplatPrimitive> = None;
+        for (part, primitive) in found {
+            let own = splats::check(primitive, &part.path, self.log)?;
+            let known = all.get_or_insert(own);
+            if known.has_linear_colors != own.has_linear_colors {
+                return Err(unsupported(format!("{}: splats of a mesh have two color spaces", part.path)));
+            }
+            known.degree = known.degree.max(own.degree);
+        }
+        Ok(all)
     }
 
     /// Checks the indices of a primitive with so many vertices.
@@ -296,6 +330,9 @@ impl MeshDraft<'_> {
         Ok(())
     }
 }
+
+const SPLATS_CUT: &str = "numbers of Gaussian splats were cut: opacities are from 0 to 1, and scales are not negative \
+                          (drafts of the extension had logarithms)";
 
 /// Without its extension, the values of a compressed primitive are zeros.
 fn refuse_draco(primitive: &Primitive, layout: &Layout, path: &str) -> Result<()> {

@@ -6,6 +6,7 @@ use crate::color::linear;
 use crate::geometry::{GltfGeometry, Section, VertexBlock, is_direction, unit};
 use crate::looks::GltfImages;
 use crate::quantize::{Lattice, normal_code, unit_code};
+use crate::splats::SplatAttribute;
 use crate::transforms::InstancePlace;
 use crate::views::ViewKind;
 use polyhaul_mesh::frame::Frame;
@@ -45,6 +46,8 @@ pub(crate) enum Content {
     Colors { block: Block, has_alpha: bool, is_quantized: bool },
     /// A vertex column.
     Column(Block, usize),
+    /// An attribute of splats.
+    Splat(Block, SplatAttribute),
     /// Values of instances: of which node, and which values.
     Instances(usize, InstanceValue),
     /// Pairs of vertices.
@@ -99,7 +102,10 @@ impl Content {
             Content::Colors { is_quantized: true, .. } => ViewKind::ShortColors,
             Content::Colors { has_alpha: true, .. } => ViewKind::Colors,
             Content::Colors { .. } => ViewKind::OpaqueColors,
-            Content::Column(..) => ViewKind::Columns,
+            Content::Column(..) | Content::Splat(_, SplatAttribute::Opacity) => ViewKind::Columns,
+            Content::Splat(_, SplatAttribute::Color) => ViewKind::ShortColors,
+            Content::Splat(_, SplatAttribute::Rotation) => ViewKind::SplatRotations,
+            Content::Splat(..) => ViewKind::SplatTriples,
             Content::Instances(_, InstanceValue::Translation) => ViewKind::Translations,
             Content::Instances(_, InstanceValue::Rotation) => ViewKind::Rotations,
             Content::Instances(_, InstanceValue::Scale) => ViewKind::Scales,
@@ -318,6 +324,18 @@ impl GltfData<'_> {
                 let block = section.block(*block);
                 let values = &geometry.mesh.vertex_columns[*column].values;
                 range.for_each(|number| floats(bytes, [as_float(values, geometry.position_index(block, number))]));
+            }
+            Content::Splat(block, attribute) => {
+                let Some(splats) = &geometry.splats else { return };
+                let block = section.block(*block);
+                let places = range.map(|number| geometry.position_index(block, number));
+                if *attribute == SplatAttribute::Color {
+                    let mut code = |part: &f32| bytes.extend_from_slice(&unit_code(*part).to_le_bytes());
+                    splats.emit(&geometry.mesh, *attribute, places, |color| color.iter().for_each(&mut code));
+                } else {
+                    let mut float = |part: &f32| bytes.extend_from_slice(&part.to_le_bytes());
+                    splats.emit(&geometry.mesh, *attribute, places, |parts| parts.iter().for_each(&mut float));
+                }
             }
             Content::Segments => {
                 let segments = section.lines.as_ref().map_or(&[][..], |(segments, _)| segments);

@@ -4,7 +4,7 @@
 //! are sections of one mesh have vertices of their own. Every value is checked here, so that the bytes, which are made
 //! later, need no second look. Materials are in [`crate::looks`], and what is left out is counted in [`crate::losses`].
 
-use crate::document::{Accessor, Asset, Document, GltfMaterial, GltfMesh, Node, Primitive, SceneNodes};
+use crate::document::{Accessor, Asset, Document, Extensions, GltfMaterial, GltfMesh, Node, Primitive, SceneNodes};
 use crate::document::{component, mode};
 use crate::geometry::{GltfGeometry, VertexBlock};
 use crate::instances;
@@ -12,6 +12,7 @@ use crate::instancing::{self, ATTRIBUTES, Candidate};
 use crate::looks::{self, Looks};
 use crate::pages::{Block, Content, GltfData, InstanceValue, Span, TriangleIndices, as_float};
 use crate::quantize::{self, Lattice};
+use crate::splats::{self, SplatAttribute, SplatPlaces};
 use crate::transforms::{IDENTITY, InstancePlace, Matrix, UNROTATED, column_major, is_decomposable};
 use crate::views::{MESHOPT, View, Views};
 use crate::writer::GltfJob;
@@ -145,8 +146,11 @@ fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<Secti
     let mut all = Vec::new();
     for (mesh, (cuts, &is_evaluated)) in job.scene.meshes.iter().zip(cuts.iter().zip(job.evaluated)) {
         let has_slots = is_evaluated && mesh.material_runs.is_empty();
-        mesh.vertex_columns.iter().filter(|column| column_attribute(column).is_some()).try_for_each(check_finite)?;
-        try_push(&mut all, GltfGeometry::new(mesh, cuts, has_slots, job.run)?, "the plan")?;
+        let splats = SplatPlaces::of(mesh, usize::from(job.harmonics_degree));
+        splats.iter().try_for_each(|splats| splats.check(mesh))?;
+        other_columns(mesh, splats.as_ref()).try_for_each(|(_, _, column)| check_finite(column))?;
+        let geometry = GltfGeometry::new(mesh, cuts, has_slots, job.run)?;
+        try_push(&mut all, GltfGeometry { splats, ..geometry }, "the plan")?;
     }
     Ok((all, places))
 }
@@ -158,6 +162,10 @@ impl<'a> Builder<'a, '_> {
         shown.try_reserve_exact(places.len())?;
         for (object, (part, &place)) in self.job.parts.iter().zip(places).enumerate() {
             let frame = part.frame.filter(|frame| !is_decomposable(&frame.matrix()));
+            if frame.is_some() && self.data.geometries[place.0].splats.is_some() {
+                let what = format!("the transform of object `{}`: it shears Gaussian splats", part.object.name);
+                return Err(Error::new(ErrorKind::Unsupported, format!("glTF cannot store {what}")));
+            }
             let accessors = self.section(place, frame.map(|frame| (object, frame)))?;
             let mesh = self.mesh(accessors, place, part)?;
             shown.push(Shown { accessors, mesh, is_moved: frame.is_some() });
@@ -274,7 +282,14 @@ impl<'a> Builder<'a, '_> {
             ..primitive(&of.triangles, Some(indices), mode::TRIANGLES)
         });
         let lines = of.lines.iter().map(|(attributes, indices)| primitive(attributes, Some(*indices), mode::LINES));
-        let points = of.points.iter().map(|attributes| primitive(attributes, None, mode::POINTS));
+        let extensions = match &self.data.geometries[geometry].splats {
+            Some(_) => splats::extensions(self.job.scene),
+            None => Extensions::default(),
+        };
+        let points = of.points.iter().map(|attributes| Primitive {
+            extensions: extensions.clone(),
+            ..primitive(attributes, None, mode::POINTS)
+        });
         let primitives = triangles.chain(lines).chain(points).collect();
         let name = named(&part.object.mesh_name).or_else(|| named(&part.object.name));
         try_push(&mut self.document.meshes, GltfMesh { name, primitives, ..GltfMesh::default() }, "the plan")?;
@@ -291,7 +306,9 @@ impl<'a> Builder<'a, '_> {
         let place = (geometry, section);
         let bounds = self.bounds(place, frame)?;
         let all = bounds.iter().flatten().copied().reduce(Bounds::union);
-        let lattice = all.filter(|_| self.job.options.quantize).map(Lattice::around);
+        // Scales of splats would grow with the lattice.
+        let is_quantized = self.job.options.quantize && self.data.geometries[geometry].splats.is_none();
+        let lattice = all.filter(|_| is_quantized).map(Lattice::around);
         let coding = |block| Coding { block, frame, lattice };
         let triangles = self.attributes(place, coding(Block::Triangles), bounds[0])?;
         let groups = self.triangles(place, frame)?;
@@ -361,6 +378,12 @@ impl<'a> Builder<'a, '_> {
             positions(bounds, lattice, count),
         )];
         let coded = |component_type| Accessor { component_type, normalized: true, ..floats(count) };
+        for attribute in own.splats.iter().flat_map(SplatPlaces::attributes) {
+            let accessor =
+                if attribute == SplatAttribute::Color { coded(component::UNSIGNED_SHORT) } else { floats(count) };
+            let accessor = Accessor { kind: attribute.kind().into(), ..accessor };
+            wanted.push((attribute.name(), Content::Splat(block, attribute), accessor));
+        }
         if has_normals(own, vertices) {
             let accessor = if is_quantized { coded(component::BYTE) } else { floats(count) };
             let accessor = Accessor { kind: "VEC3".into(), ..accessor };
@@ -372,15 +395,14 @@ impl<'a> Builder<'a, '_> {
             let accessor = Accessor { kind: "VEC2".into(), ..accessor };
             wanted.push(("TEXCOORD_0".into(), Content::Uvs { is_quantized }, accessor));
         }
-        if !own.mesh.colors.is_empty() {
+        if !own.mesh.colors.is_empty() && own.splats.is_none() {
             let has_alpha = own.has_alpha;
             let accessor = if is_quantized { coded(component::UNSIGNED_SHORT) } else { floats(count) };
             let accessor = Accessor { kind: if has_alpha { "VEC4" } else { "VEC3" }.into(), ..accessor };
             wanted.push(("COLOR_0".into(), Content::Colors { block, has_alpha, is_quantized }, accessor));
         }
-        for (number, column) in own.mesh.vertex_columns.iter().enumerate() {
-            let name = column_attribute(column).filter(|name| !wanted.iter().any(|(known, ..)| known == name));
-            if let Some(name) = name {
+        for (number, name, _) in other_columns(&own.mesh, own.splats.as_ref()) {
+            if !wanted.iter().any(|(known, ..)| *known == name) {
                 let accessor = Accessor { component_type: component::FLOAT, ..scalar() };
                 wanted.push((name, Content::Column(block, number), Accessor { count: count as u64, ..accessor }));
             }
@@ -413,6 +435,9 @@ impl<'a> Builder<'a, '_> {
         let required: Vec<_> =
             used.iter().filter(|(_, is_used)| *is_used).map(|(name, _)| (*name).to_owned()).collect();
         self.document.extensions_used.extend_from_slice(&required);
+        // Readers without it show points.
+        let has_splats = self.data.geometries.iter().any(|own| own.splats.is_some());
+        self.document.extensions_used.extend(has_splats.then(|| splats::NAME.to_owned()));
         self.document.extensions_used.sort_unstable();
         self.document.extensions_required = required;
         let nodes = (0..self.document.nodes.len()).collect();
@@ -482,25 +507,35 @@ fn named(name: &str) -> Option<String> {
 /// Whether vertices have normals: by corner, or by position for points.
 pub(crate) fn has_normals(geometry: &GltfGeometry<'_>, vertices: &VertexBlock) -> bool {
     match vertices {
+        _ if geometry.splats.is_some() => false,
         VertexBlock::Welded(..) => !geometry.welded.vertex_normals.is_empty(),
         VertexBlock::Listed(_) => false,
         VertexBlock::Positions(_) => geometry.has_point_normals,
     }
 }
 
-/// The attribute that holds a column: `_NAME` for numbers. Lists have none.
-pub(crate) fn column_attribute(column: &Column) -> Option<String> {
-    column.offsets.is_none().then(|| format!("_{}", column.name))
+/// The columns that are attributes of their own, with their numbers and attributes: `_NAME` for numbers. Lists and
+/// columns of splats have none.
+fn other_columns<'m>(
+    mesh: &'m Mesh,
+    splats: Option<&'m SplatPlaces>,
+) -> impl Iterator<Item = (usize, String, &'m Column)> {
+    let columns = mesh.vertex_columns.iter().enumerate().filter(|(_, column)| column.offsets.is_none());
+    let is_other = move |number, column: &Column| splats.is_none_or(|splats| !splats.has(number, &column.name));
+    let others = columns.filter(move |&(number, column)| is_other(number, column));
+    others.map(|(number, column)| (number, format!("_{}", column.name), column))
 }
 
 /// How many columns of a mesh have no attribute: lists, those whose name another one has, and all of a mesh without
 /// vertices, which has no attributes.
-pub(crate) fn columns_left_out(mesh: &Mesh) -> usize {
+pub(crate) fn columns_left_out(mesh: &Mesh, splats: Option<&SplatPlaces>) -> usize {
     if mesh.positions.is_empty() {
         return mesh.vertex_columns.len();
     }
-    let kept: HashSet<_> = mesh.vertex_columns.iter().filter_map(column_attribute).collect();
-    mesh.vertex_columns.len() - kept.len()
+    let kept: HashSet<_> = other_columns(mesh, splats).map(|(_, name, _)| name).collect();
+    let of_splats = mesh.vertex_columns.iter().enumerate();
+    let of_splats = of_splats.filter(|(number, own)| splats.is_some_and(|splats| splats.has(*number, &own.name)));
+    mesh.vertex_columns.len() - kept.len() - of_splats.count()
 }
 
 /// An error for a transform that overflows: quantized positions have their size in it.

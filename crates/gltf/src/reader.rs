@@ -6,6 +6,7 @@
 //!   the default one, or the first; what only other scenes have is dropped with a warning.
 //! - v is flipped: 1 - v. Colors of vertices are converted from linear to sRGB, as in OBJ and PLY; their alpha stays.
 //! - Other uvs and colors and the attributes of applications are columns of vertices, with the values of the file.
+//! - Gaussian splats get the columns and the axes of PLY files (see `splats`): a scene that has some is turned.
 //! - Names of materials are made distinct. Images inside the file get names by which they are found later: see
 //!   `images`.
 //! - Tangents, skins, morph targets, animations, cameras and lights are dropped with a warning.
@@ -24,12 +25,15 @@ use crate::hierarchy;
 use crate::hierarchy::{IDENTITY, Matrix, rounded, walk};
 use crate::instances::Instances;
 use crate::json;
-use crate::log::{Log, located, malformed, over_limit};
+use crate::log::{Log, located, malformed, over_limit, unsupported};
 use crate::materials::{check_name, materials};
 use crate::meshes::{FoundMesh, MeshReader};
+use crate::splats::SplatPrimitive;
+use polyhaul_mesh::transform::transform_axes;
 use polyhaul_model::error::{Error, Result, try_copy, try_push, try_string};
+use polyhaul_model::splats::{AXES, LINEAR_COLORS};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Object, ObjectKind, Scene, names};
+use polyhaul_model::{Axes, Object, ObjectKind, Scene, names};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
@@ -94,9 +98,10 @@ fn read_scene(
     let placed = place(&mut values, log)?;
     let mut scene = Scene { materials, ..Scene::default() };
     scene.comments.extend(document.asset.copyright.as_deref().map(try_string).transpose()?);
-    let mut builder = SceneBuilder { scene, values, log, indices: Vec::new() };
+    let mut builder = SceneBuilder { scene, values, log, indices: Vec::new(), splats: Vec::new() };
     builder.read_meshes(&placed)?;
     builder.add_objects(placed)?;
+    builder.turn_splats()?;
     Ok((builder.scene, builder.values.threads))
 }
 
@@ -190,6 +195,8 @@ struct SceneBuilder<'l, 'a, 'f> {
     log: &'l mut Log,
     /// The mesh of the model and the material slots, by mesh of the file.
     indices: Vec<Option<UsedMesh>>,
+    /// What meshes say of splats.
+    splats: Vec<SplatPrimitive>,
 }
 
 /// A mesh that was read.
@@ -213,7 +220,10 @@ impl SceneBuilder<'_, '_, '_> {
         self.scene.meshes.try_reserve_exact(wanted.len()).map_err(|_| Error::memory("meshes"))?;
         for some in wanted.chunks(MESHES_AT_ONCE) {
             let found = MeshReader { values: &mut self.values, log: self.log }.read(some)?;
-            for (&index, FoundMesh { mesh, slots }) in some.iter().zip(found) {
+            for (&index, FoundMesh { mesh, slots, splats }) in some.iter().zip(found) {
+                if let Some(splats) = splats {
+                    try_push(&mut self.splats, splats, "meshes")?;
+                }
                 self.indices[index] = Some(UsedMesh { index: self.scene.meshes.len(), slots });
                 self.scene.meshes.push(mesh);
             }
@@ -246,6 +256,22 @@ impl SceneBuilder<'_, '_, '_> {
                 ..Object::default()
             });
         }
+        Ok(())
+    }
+}
+
+impl SceneBuilder<'_, '_, '_> {
+    /// Turns a scene with splats to the axes that they have in memory; others stay as they are.
+    fn turn_splats(&mut self) -> Result<()> {
+        let Some(first) = self.splats.first() else { return Ok(()) };
+        if first.has_linear_colors {
+            try_push(&mut self.scene.infos, LINEAR_COLORS.to_owned(), "remarks")?;
+        }
+        if self.splats.iter().any(|other| other.has_linear_colors != first.has_linear_colors) {
+            return Err(unsupported("splats of a file have two color spaces"));
+        }
+        transform_axes(&mut self.scene, AXES, 1.0, self.values.run)?;
+        self.scene.axes = Axes::default();
         Ok(())
     }
 }

@@ -7,7 +7,9 @@ use crate::accessors::{ANY, Component, Layout, Values, width};
 use crate::convert::Finish;
 use crate::fills::Fill;
 use crate::log::{Log, malformed, over_limit};
+use crate::splats::{self, SplatColumn};
 use polyhaul_model::error::{Error, Result, try_push, try_string};
+use polyhaul_model::names;
 use polyhaul_model::{Column, Domain, Mesh, NONE, Values as ColumnValues};
 use polyhaul_pipeline::arrays::zeroed;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +67,8 @@ pub(crate) struct Streams {
     columns: Vec<ColumnPlan>,
     /// How many colors were cut to the range of the model.
     pub(crate) cut: AtomicU64,
+    /// How many numbers of splats were cut.
+    pub(crate) cut_splats: AtomicU64,
 }
 
 /// The accessor of each vertex set; none at all if no set has the attribute.
@@ -76,6 +80,9 @@ struct ColumnPlan {
     layouts: Layouts,
     /// Whether there is a list of numbers per vertex, rather than one number.
     has_lists: bool,
+    finish: Finish,
+    /// The number in place of those that are missing.
+    missing: f32,
 }
 
 impl Streams {
@@ -108,17 +115,24 @@ impl Streams {
         fills: &mut Vec<Fill<'m>>,
     ) -> Result<()> {
         let Mesh { positions, uvs, normals, colors, vertex_columns, .. } = mesh;
-        let mut adder = Adder { sets, fills, cut: &self.cut };
+        let mut adder = Adder { sets, fills };
+        let cut = &self.cut;
         let all = sets.iter().map(|set| Some(&set.positions));
-        adder.add(all, positions.to_mut()?.as_flattened_mut(), (Some(3), Finish::Keep), false)?;
+        adder.add(all, positions.to_mut()?.as_flattened_mut(), (Some(3), Finish::Keep, cut), None)?;
         // The origin of uvs is the upper left corner of an image.
-        adder.add(each(&self.uvs), uvs.to_mut()?.as_flattened_mut(), (Some(2), Finish::FlipV), false)?;
-        adder.add(each(&self.normals), normals.to_mut()?.as_flattened_mut(), (Some(3), Finish::Unit), false)?;
-        adder.add(each(&self.colors), colors.to_mut()?.as_flattened_mut(), (Some(4), Finish::Screen), true)?;
+        adder.add(each(&self.uvs), uvs.to_mut()?.as_flattened_mut(), (Some(2), Finish::FlipV, cut), None)?;
+        adder.add(each(&self.normals), normals.to_mut()?.as_flattened_mut(), (Some(3), Finish::Unit, cut), None)?;
+        adder.add(
+            each(&self.colors),
+            colors.to_mut()?.as_flattened_mut(),
+            (Some(4), Finish::Screen, cut),
+            Some(f32::NAN),
+        )?;
         for (plan, column) in self.columns.iter().zip(vertex_columns) {
             let ColumnValues::F32(values) = &mut column.values else { continue };
             let width = if plan.has_lists { None } else { Some(1) };
-            adder.add(each(&plan.layouts), values.to_mut()?, (width, Finish::Keep), !plan.has_lists)?;
+            let missing = (!plan.has_lists).then_some(plan.missing);
+            adder.add(each(&plan.layouts), values.to_mut()?, (width, plan.finish, &self.cut_splats), missing)?;
         }
         Ok(())
     }
@@ -177,29 +191,29 @@ fn starts(layouts: &Layouts) -> Result<Starts> {
 struct Adder<'m, 's> {
     sets: &'s [VertexSet<'s>],
     fills: &'s mut Vec<Fill<'m>>,
-    cut: &'m AtomicU64,
 }
 
 impl<'m> Adder<'m, '_> {
-    /// Adds an attribute with elements of a width, or of that in the file. Sets without it have NaN, or no values.
+    /// Adds an attribute with elements of a width, or of that in the file. Sets without it have a number in place of
+    /// each, or no values.
     fn add<'l>(
         &mut self,
         layouts: impl Iterator<Item = Option<&'l Layout>>,
         mut values: &'m mut [f32],
-        (width, finish): (Option<usize>, Finish),
-        is_padded: bool,
+        (width, finish, cut): (Option<usize>, Finish, &'m AtomicU64),
+        missing: Option<f32>,
     ) -> Result<()> {
         for (set, layout) in self.sets.iter().zip(layouts) {
             let width = width.or(layout.map(|layout| layout.width)).unwrap_or(0);
-            let count = if layout.is_some() || is_padded { set.positions.count * width } else { 0 };
+            let count = if layout.is_some() || missing.is_some() { set.positions.count * width } else { 0 };
             let part = values.split_off_mut(..count).unwrap_or_default();
             match layout {
                 Some(layout) => {
                     let is_exact = finish == Finish::Unit && layout.component == Component::F32;
                     let finish = if is_exact { Finish::Keep } else { finish };
-                    try_push(self.fills, Fill::floats(layout, part, (width, finish), Some(self.cut)), "attributes")?;
+                    try_push(self.fills, Fill::floats(layout, part, (width, finish), Some(cut)), "attributes")?;
                 }
-                None => part.fill(f32::NAN),
+                None => part.fill(missing.unwrap_or(f32::NAN)),
             }
         }
         Ok(())
@@ -211,18 +225,25 @@ pub(crate) struct StreamPlanner<'s, 'v, 'a, 'f> {
     pub(crate) values: &'v mut Values<'a, 'f>,
     pub(crate) log: &'v mut Log,
     pub(crate) sets: &'s [VertexSet<'a>],
+    /// The highest degree of harmonics, if all sets are Gaussian splats.
+    pub(crate) splats: Option<usize>,
 }
 
 impl StreamPlanner<'_, '_, '_, '_> {
     pub(crate) fn plan(&mut self) -> Result<Streams> {
+        if let Some(degree) = self.splats {
+            let columns = self.splat_columns(degree)?;
+            self.losses()?;
+            return Ok(Streams { columns, ..Streams::default() });
+        }
         let uvs = self.layouts("TEXCOORD_0", &[2], 0)?;
         let normals = self.layouts("NORMAL", &[3], 0)?;
         // Integers are normalized even where the accessor does not say so.
         let mut colors = self.layouts("COLOR_0", &[3, 4], size_of::<[f32; 4]>())?;
         colors.iter_mut().flatten().for_each(|layout| *layout = layout.as_normalized());
-        let columns = self.columns()?;
+        let columns = self.columns(Vec::new())?;
         self.losses()?;
-        Ok(Streams { uvs, normals, colors, columns, cut: AtomicU64::new(0) })
+        Ok(Streams { uvs, normals, colors, columns, ..Streams::default() })
     }
 
     /// The checked accessors of an attribute; sets without it are charged for `missing` bytes per vertex.
@@ -245,7 +266,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
     /// The checked accessor of an attribute of a set, if it has it.
     fn layout(&mut self, set: &VertexSet<'_>, name: &str, widths: &[usize]) -> Result<Option<Layout>> {
         let Some(&index) = set.attributes.get(name) else { return Ok(None) };
-        let user = format!("{}.attributes.{}", set.path, polyhaul_model::names::shown(name));
+        let user = format!("{}.attributes.{}", set.path, names::shown(name));
         let layout = self.values.layout(index, &user, widths, self.log)?;
         if layout.component == Component::U32 {
             return Err(malformed(format!("{user}: accessors[{index}] has the wrong componentType 5125")));
@@ -257,9 +278,31 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Err(malformed(format!("{user}: accessors[{index}] has {counts}")))
     }
 
-    /// Other uvs, other colors, and the attributes of applications.
-    fn columns(&mut self) -> Result<Vec<ColumnPlan>> {
-        let names: BTreeSet<&str> = self
+    /// The columns of splats, and the attributes of applications.
+    fn splat_columns(&mut self, degree: usize) -> Result<Vec<ColumnPlan>> {
+        let (mut columns, mut known): (Vec<ColumnPlan>, BTreeMap<String, Layouts>) = Default::default();
+        for SplatColumn { name, attribute, component } in splats::columns(degree) {
+            let (own, width, is_unit) = (attribute.name(), attribute.width(), attribute.is_normalized());
+            let layouts = match known.get(&own) {
+                Some(layouts) => layouts,
+                None => {
+                    let layouts = self.layouts(&own, &[width], width * size_of::<f32>())?;
+                    known.entry(own).or_insert(layouts)
+                }
+            };
+            let part = |layout: Layout| if is_unit { layout.as_normalized() } else { layout }.component(component);
+            let mut own: Layouts = Vec::new();
+            own.try_reserve_exact(layouts.len()).map_err(|_| Error::memory("attributes"))?;
+            own.extend(layouts.iter().map(|layout| layout.map(part)));
+            let plan = ColumnPlan { name, layouts: own, has_lists: false, finish: attribute.finish(), missing: 0.0 };
+            try_push(&mut columns, plan, "columns")?;
+        }
+        self.columns(columns)
+    }
+
+    /// Other uvs, other colors, and the attributes of applications, after `columns`, whose names they cannot have.
+    fn columns(&mut self, mut columns: Vec<ColumnPlan>) -> Result<Vec<ColumnPlan>> {
+        let found: BTreeSet<&str> = self
             .sets
             .iter()
             .flat_map(|set| set.attributes.keys())
@@ -267,20 +310,26 @@ impl StreamPlanner<'_, '_, '_, '_> {
             .filter(|name| is_column(name))
             .collect();
         let limit = self.values.limits.columns;
-        if names.len() as u64 > limit {
-            return Err(over_limit(&format!("{} attributes", names.len()), limit, "columns"));
+        if (columns.len() + found.len()) as u64 > limit {
+            return Err(over_limit(&format!("{} attributes", found.len()), limit, "columns"));
         }
-        let mut columns = Vec::new();
-        for name in names {
+        for name in found {
+            let own = name.strip_prefix('_').unwrap_or(name);
+            if self.splats.is_some() && columns.iter().any(|column| column.name == own) {
+                let message = || format!("the attribute `{}` was dropped: splats have one", names::shown(name));
+                self.log.lose_about("left-out-attributes", 1, message, Some(name))?;
+                continue;
+            }
             let Some(has_lists) = self.has_lists(name) else {
-                let shown = polyhaul_model::names::shown(name);
+                let shown = names::shown(name);
                 let message = || format!("the attribute `{shown}` of matrices or of 32-bit integers was dropped");
                 self.log.lose_about("left-out-attributes", 1, message, Some(name))?;
                 continue;
             };
             let layouts = self.layouts(name, if has_lists { ANY } else { &[1] }, size_of::<f32>())?;
-            let name = try_string(name.strip_prefix('_').unwrap_or(name))?;
-            try_push(&mut columns, ColumnPlan { name, layouts, has_lists }, "columns")?;
+            let plan =
+                ColumnPlan { name: try_string(own)?, layouts, has_lists, finish: Finish::Keep, missing: f32::NAN };
+            try_push(&mut columns, plan, "columns")?;
         }
         Ok(columns)
     }
@@ -306,7 +355,13 @@ impl StreamPlanner<'_, '_, '_, '_> {
             let count = set.positions.count as u64;
             for name in set.attributes.keys().filter(|name| !is_column(name)) {
                 let (code, what) = match name.as_str() {
-                    "POSITION" | "NORMAL" | "TEXCOORD_0" | "COLOR_0" => continue,
+                    "POSITION" => continue,
+                    // They follow from the splats.
+                    "COLOR_0" if self.splats.is_some() => continue,
+                    _ if self.splats.is_some_and(|degree| splats::is_attribute(name, degree)) => continue,
+                    "NORMAL" if self.splats.is_some() => ("left-out-normals", "normals of splats"),
+                    "TEXCOORD_0" if self.splats.is_some() => ("left-out-uvs", "uvs of splats"),
+                    "NORMAL" | "TEXCOORD_0" | "COLOR_0" => continue,
                     "TANGENT" => ("left-out-tangents", "tangents"),
                     _ if name.starts_with("JOINTS_") || name.starts_with("WEIGHTS_") => {
                         ("left-out-skin-weights", "joints and weights")

@@ -32,6 +32,8 @@ pub(crate) enum ViewKind {
     OpaqueColors,
     ShortColors,
     Columns,
+    SplatRotations,
+    SplatTriples,
     Translations,
     Rotations,
     Scales,
@@ -56,9 +58,9 @@ impl ViewKind {
     pub(crate) fn stride(self) -> u64 {
         match self {
             ViewKind::Positions | ViewKind::Normals | ViewKind::OpaqueColors => 12,
-            ViewKind::Translations | ViewKind::Scales => 12,
+            ViewKind::Translations | ViewKind::Scales | ViewKind::SplatTriples => 12,
             ViewKind::ShortPositions | ViewKind::Uvs | ViewKind::ShortColors => 8,
-            ViewKind::Colors | ViewKind::Rotations => 16,
+            ViewKind::Colors | ViewKind::Rotations | ViewKind::SplatRotations => 16,
             ViewKind::ByteNormals | ViewKind::ShortUvs | ViewKind::Columns => 4,
             ViewKind::Segments | ViewKind::Indices => 4,
             ViewKind::ShortIndices => 2,

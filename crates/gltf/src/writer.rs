@@ -17,7 +17,7 @@ use polyhaul_model::{Material, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
 
-/// A scene to write as glTF.
+/// A scene to write as glTF. If it has Gaussian splats, y is up already: see [`polyhaul_model::splats::AXES`].
 pub struct GltfJob<'a> {
     /// The scene that the parts belong to; its faces are triangles.
     pub scene: &'a Scene,
@@ -33,6 +33,8 @@ pub struct GltfJob<'a> {
     pub output: &'a str,
     /// The format's own; its placement is that of the parts.
     pub options: &'a GltfWriteOptions,
+    /// The highest degree of spherical harmonics of Gaussian splats; glTF stores 3.
+    pub harmonics_degree: u8,
     /// Options for running the job.
     pub run: &'a RunOptions,
     /// Whether a loss is an error, which comes before the first byte.

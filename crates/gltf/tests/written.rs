@@ -23,6 +23,7 @@ fn try_write(scene: &Scene, options: GltfWriteOptions, threads: usize, bytes: &m
     let (run, images) = (RunOptions::default().with_threads(Some(threads)), GltfImages::default());
     let mut warnings = Warnings::default();
     let job = GltfJob {
+        harmonics_degree: 4,
         scene,
         parts: &parts,
         evaluated: &evaluated,

@@ -1,8 +1,9 @@
 //! Moves a mesh by a matrix.
 //!
-//! Other axes and a scale, which need no multiplications, are in [`crate::transform`]; what writers do with the
-//! transforms of objects is in [`crate::frame`].
+//! What else changes of Gaussian splats is in [`crate::splat_motion`]. Other axes and a scale, which need no
+//! multiplications, are in [`crate::transform`]; what writers do with the transforms of objects is in [`crate::frame`].
 
+use crate::splat_motion::SplatMotion;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Domain, Elements, Mesh};
 use polyhaul_pipeline::arrays::PIECE;
@@ -11,12 +12,14 @@ use polyhaul_pipeline::parallel::for_each_item;
 
 /// Multiplies positions by a matrix from the left, and turns normals so that they stay perpendicular to their faces, in
 /// `f64`; normals are scaled to unit length unless their length is zero. A matrix that mirrors also reverses the
-/// corners of faces, so that these still show the same side.
+/// corners of faces, so that these still show the same side. Gaussian splats (meshes with a vertex column `rot_0`) are
+/// turned and scaled, too.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1, or if there is not one value per
-/// corner for an attribute per corner; [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1, if there is not one value per
+/// corner for an attribute per corner, or for splats that would be sheared or scaled unevenly; those of
+/// [`SplatMotion::apply`]; [`ErrorKind::Memory`].
 ///
 /// # Examples
 ///
@@ -33,6 +36,9 @@ use polyhaul_pipeline::parallel::for_each_item;
 pub fn transform(mesh: &mut Mesh, matrix: &[[f64; 4]; 4], options: &RunOptions) -> Result<()> {
     let affine = Affine::new(matrix)?;
     let threads = options.worker_threads();
+    if let Some(motion) = SplatMotion::of(&mesh.vertex_columns, &affine.rows)? {
+        motion.apply(&mut mesh.vertex_columns, options)?;
+    }
     each(threads, mesh.positions.to_mut()?, |position| affine.position(position).map(|part| part as f32));
     each(threads, mesh.normals.to_mut()?, |normal| affine.normal(normal).map(|part| part as f32));
     if affine.determinant < 0.0 { reverse(mesh) } else { Ok(()) }
@@ -64,6 +70,11 @@ impl Affine {
         let rows = [x, y, z].map(|row| [row[0], row[1], row[2]]);
         let turned = [cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1])];
         Ok(Affine { rows, shift: [x[3], y[3], z[3]], turned, determinant: dot(rows[0], turned[0]) })
+    }
+
+    /// The matrix without its translation.
+    pub fn linear(&self) -> &[[f64; 3]; 3] {
+        &self.rows
     }
 
     /// Where a position goes.

@@ -30,6 +30,7 @@ pub mod place;
 #[cfg(feature = "ply")]
 pub mod ply;
 pub mod section;
+pub mod splat_motion;
 pub mod splats;
 #[cfg(feature = "stl")]
 pub mod stl;

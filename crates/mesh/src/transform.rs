@@ -1,5 +1,6 @@
 //! Other axes and another scale.
 
+use crate::splat_motion::SplatMotion;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Axes, Axis, Scene};
 use polyhaul_pipeline::arrays::PIECE;
@@ -7,20 +8,21 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 
 /// Turns a scene from its own axes to the axes `to`, and multiplies positions by `scale`; normals are only turned.
-/// Transforms of objects change with their meshes: every object is where it was, in the new coordinates.
+/// Transforms of objects change with their meshes: every object is where it was, in the new coordinates. Gaussian
+/// splats (meshes with a vertex column `rot_0`) are turned and scaled with their rotations, scales and harmonics.
 ///
 /// The direction of the old forward axis becomes that of the new one, and likewise for up: a rotation, as in Blender's
 /// importer and exporter. OBJ files have forward -Z and up Y by default, Blender's own axes are Y and Z. A turn
 /// permutes components, flips signs, and changes no other bit: 0 can become -0, and NaN keeps its payload. The scale is
 /// one multiplication in `f32`.
 ///
-/// Turning meshes there and back gives the same bits. Cancellation is not possible midway: either all of the scene is
-/// changed, or nothing.
+/// Turning meshes there and back gives the same bits, but for harmonics and rotations of splats, which are rounded.
+/// Cancellation is not possible midway: either all of the scene is changed, or nothing.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::Usage`] where forward and up lie along the same axis, or `scale` is not a positive
-/// finite number.
+/// finite number; those of [`SplatMotion::apply`].
 ///
 /// # Examples
 ///
@@ -59,6 +61,12 @@ pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOp
     let turn = TransformTurn::new(frame(scene.axes)?, frame(to)?);
     check_scale(scale)?;
     let (turns, scales) = (!turn.is_nothing(), scale != 1.0);
+    let linear = axes_matrix(scene.axes, to)?.map(|row| row.map(|entry| f64::from(entry) * f64::from(scale)));
+    for mesh in &mut scene.meshes {
+        if let Some(motion) = SplatMotion::of(&mesh.vertex_columns, &linear)? {
+            motion.apply(&mut mesh.vertex_columns, options)?;
+        }
+    }
     let mut arrays = Vec::new();
     for mesh in &mut scene.meshes {
         if turns || scales {
@@ -86,6 +94,13 @@ pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOp
 /// The identity transform.
 pub const UNMOVED: [[f32; 4]; 4] =
     [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+
+/// Whether a transform mirrors what it moves.
+pub fn is_mirrored(transform: &[[f32; 4]; 4]) -> bool {
+    let [a, b, c, _] = transform.map(|row| [0, 1, 2].map(|at| f64::from(row[at])));
+    let cross = [0, 1, 2].map(|at| b[(at + 1) % 3] * c[(at + 2) % 3] - b[(at + 2) % 3] * c[(at + 1) % 3]);
+    a.iter().zip(cross).map(|(a, b)| a * b).sum::<f64>() < 0.0
+}
 
 /// Fails unless positions can be multiplied by `scale`.
 ///

@@ -16,7 +16,7 @@
 //! splats do that.
 
 use crate::error::{Result, try_push};
-use crate::{Column, Mesh, Object, ObjectKind, Scene, Values};
+use crate::{Axes, Axis, Column, Mesh, Object, ObjectKind, Scene, Values};
 
 /// The value of the constant spherical harmonic: 1 / (2 √π).
 pub const CONSTANT_HARMONIC: f64 = 0.282_094_791_773_878_14;
@@ -26,6 +26,12 @@ pub const HARMONICS: [usize; 5] = [0, 3, 8, 15, 24];
 
 /// The remark ([`Scene::infos`]) of splats that were trained for antialiased rendering, which SPZ records.
 pub const ANTIALIASED: &str = "splats antialiased";
+
+/// The remark of splats whose colors are linear, and not those of a screen (sRGB), which glTF records.
+pub const LINEAR_COLORS: &str = "splats linear";
+
+/// The axes of training software: z forward, y down.
+pub const AXES: Axes = Axes { forward: Axis::Z, up: Axis::NegativeY };
 
 /// How close an opacity comes to 0 and to 1, so that its logit stays finite.
 const LEAST_OPACITY: f64 = 1e-6;
@@ -153,8 +159,8 @@ impl<'a> Splats<'a> {
     }
 }
 
-/// The name of harmonic `number` of those that are not constant.
-fn rest_name(number: usize) -> String {
+/// The name of the column of harmonic `number` of those that are not constant.
+pub fn rest_name(number: usize) -> String {
     format!("f_rest_{number}")
 }
 

@@ -12,7 +12,7 @@ use polyhaul_mesh::options::Placement;
 use polyhaul_mesh::parts;
 #[cfg(any(feature = "ply", feature = "splat"))]
 use polyhaul_mesh::splats::SplatsJob;
-use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Mesh, Scene};
 use polyhaul_pipeline::write::Writing;
@@ -69,20 +69,10 @@ impl MeshJob<'_> {
 #[cfg(any(feature = "ply", feature = "splat"))]
 impl MeshJob<'_> {
     /// Writes a format of Gaussian splats.
-    ///
-    /// # Errors
-    /// Also [`ErrorKind::Unsupported`] if the options ask for other axes or another scale: shapes, rotations and
-    /// harmonics of splats would have to change, too.
     pub(crate) fn write_splats(
         self,
         write: fn(&SplatsJob<'_>, &mut Writing<'_, '_>, &mut Warnings) -> Result<()>,
     ) -> Result<()> {
-        // Callers set the same placement for all formats.
-        let asked = &self.options.ply.placement;
-        if asked.axes.is_some_and(|axes| axes != self.scene.axes) || asked.global_scale != 1.0 {
-            let error = Error::new(ErrorKind::Unsupported, "cannot turn or scale Gaussian splats");
-            return Err(error.with_hint("write them without options for axes and scale"));
-        }
         self.write_parts(|options| &options.splats, Comments::AreText, write)
     }
 }

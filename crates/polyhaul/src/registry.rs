@@ -151,6 +151,8 @@ pub(crate) struct MeshWriter {
     pub(crate) placement: fn(&Scene, &WriteOptions) -> Placement,
     /// Whether it stores triangles alone.
     pub(crate) only_triangles: bool,
+    /// Whether it stores transforms of Gaussian splats, which have y up there.
+    pub(crate) has_upright_splats: bool,
     /// How faces are triangulated if requested.
     pub(crate) triangulate: fn(&mut Scene, &Placement, &RunOptions) -> Result<()>,
     pub(crate) write: fn(MeshJob<'_>) -> Result<()>,

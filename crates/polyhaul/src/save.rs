@@ -13,11 +13,13 @@ use crate::registry::{MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
 use polyhaul_mesh::check;
 use polyhaul_mesh::options::Placement;
-use polyhaul_mesh::transform::{UNMOVED, transform_meshes};
+use polyhaul_mesh::splat_motion::{has_splats, moves_splats, settle_splats};
+use polyhaul_mesh::transform::{UNMOVED, is_mirrored, transform_axes, transform_meshes};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use polyhaul_model::splats::AXES;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Mesh, Scene};
+use polyhaul_model::{Axes, Mesh, Object, Scene};
 use polyhaul_pipeline::run::{Phase, span};
 use std::borrow::Cow;
 use std::path::Path;
@@ -44,6 +46,11 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     report.warnings.refuse_losses(options.strict)?;
     let (scene, looks) = Looks::split(scene);
     let placement = (writer.placement)(&scene, options);
+    let (scene, placement) = if moves_any_splats(&scene, &writer, &placement) {
+        report.phase("prepare", || place_splats(scene, &writer, &placement, options))?
+    } else {
+        (scene, placement)
+    };
     if writer.only_triangles {
         note_cut_faces(format, &scene, &output, &mut report.warnings);
     }
@@ -99,6 +106,38 @@ fn wanted_format(output: &Output, options: &WriteOptions) -> Result<Format> {
         (None, Output::Host(_, name)) => Ok(Format::of_path(Path::new(name)).unwrap_or(Format::Obj)),
         (None, _) => Ok(Format::Obj),
     }
+}
+
+/// Whether splats of a scene have to be turned or moved before it is written.
+fn moves_any_splats(scene: &Scene, writer: &MeshWriter, placement: &Placement) -> bool {
+    let is_turned = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.global_scale != 1.0;
+    let is_moved = |object: &Object| moves_splats(scene, object);
+    let is_any = writer.has_upright_splats || is_turned || scene.objects.iter().any(is_moved);
+    is_any && scene.meshes.iter().any(has_splats)
+}
+
+/// Turns and moves a scene with splats as a whole, so that their columns change with their positions: writers know
+/// nothing of that.
+fn place_splats<'a>(
+    scene: Cow<'a, Scene>,
+    writer: &MeshWriter,
+    placement: &Placement,
+    options: &WriteOptions,
+) -> Result<(Cow<'a, Scene>, Placement)> {
+    let mut scene = match scene {
+        Cow::Owned(scene) => scene,
+        Cow::Borrowed(scene) => copy::scene(scene)?,
+    };
+    let axes = placement.axes.unwrap_or(scene.axes);
+    // Renderers have no mirrored splats.
+    let settles = |object: &Object| !writer.has_upright_splats || object.transform.as_ref().is_some_and(is_mirrored);
+    settle_splats(&mut scene, settles, &options.run)?;
+    if writer.has_upright_splats {
+        transform_axes(&mut scene, Axes::default(), 1.0, &options.run)?;
+        scene.axes = AXES;
+    }
+    transform_axes(&mut scene, axes, placement.global_scale, &options.run)?;
+    Ok((Cow::Owned(scene), placement.with_axes(Some(axes)).with_global_scale(1.0)))
 }
 
 /// Whether the options require different arrays than the caller's. Those of evaluated objects are transformed while

@@ -4,25 +4,22 @@ use crate::expression::BLOCK;
 use crate::fields::Field;
 use crate::mesh::objects_by_mesh;
 use polyhaul_mesh::affine::{self, Affine};
+use polyhaul_mesh::splat_motion::SplatMotion;
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::{Column, Scene, Table, Values};
+use polyhaul_model::{Scene, Table, Values};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 
 /// A row-major matrix that multiplies column vectors from the left.
 type Matrix = [[f64; 4]; 4];
 
-/// The column of a splat's rotation that tells splats from other points.
-const SPLAT: &str = "rot_0";
-
-/// Moves the positions and normals of a table by a row-major matrix that multiplies column vectors from the left.
+/// Moves the positions and normals of a table by a row-major matrix that multiplies column vectors from the left, and
+/// all of Gaussian splats.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if there are no positions, or the matrix is no transform; [`ErrorKind::Unsupported`] for splats
-/// that would be turned; cancellation.
+/// [`ErrorKind::Usage`] if there are no positions, the matrix is no transform, or it would shear splats or scale them
+/// unevenly; those of [`SplatMotion::apply`]; cancellation.
 pub fn move_table(table: &mut Table, matrix: &Matrix, run: &RunOptions) -> Result<()> {
-    let names = |columns: &[Column]| columns.iter().any(|column| column.name == SPLAT);
-    check(names(&table.columns), matrix)?;
     let affine = Affine::new(matrix)?;
     let triple = |names: [&str; 3]| match names.map(|name| find(table, name)) {
         [Some(x), Some(y), Some(z)] => Some([x, y, z]),
@@ -32,6 +29,9 @@ pub fn move_table(table: &mut Table, matrix: &Matrix, run: &RunOptions) -> Resul
     let normals = triple(["nx", "ny", "nz"]);
     let positions =
         positions.ok_or_else(|| Error::new(ErrorKind::Usage, "a transform requires the columns `x`, `y` and `z`"))?;
+    if let Some(motion) = SplatMotion::of(&table.columns, affine.linear())? {
+        motion.apply(&mut table.columns, run)?;
+    }
     move_columns(table, positions, |position| affine.position(position), run)?;
     match normals {
         Some(normals) => move_columns(table, normals, |normal| affine.normal(normal), run),
@@ -90,7 +90,6 @@ fn find(table: &Table, name: &str) -> Option<usize> {
 pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix, run: &RunOptions) -> Result<()> {
     let all = objects_by_mesh(scene)?;
     for (mesh, objects) in scene.meshes.iter_mut().zip(all) {
-        check(mesh.vertex_columns.iter().any(|column| column.name == SPLAT), matrix)?;
         let moved = objects.iter().filter(|&&object| scene.objects[object].transform.is_some()).count();
         if moved > 0 && moved < objects.len() {
             let message = "a mesh is used by an object with a transform and by one without";
@@ -106,14 +105,4 @@ pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix, run: &RunOptions) -
             .map(|row| std::array::from_fn(|column| (0..4).map(|at| row[at] * old[at][column]).sum::<f64>() as f32));
     }
     Ok(())
-}
-
-/// Fails for splats that would have to be turned or scaled.
-fn check(is_splats: bool, matrix: &Matrix) -> Result<()> {
-    let is_turned = (0..3).any(|row| (0..3).any(|at| matrix[row][at] != f64::from(u8::from(row == at))));
-    if !(is_splats && is_turned) {
-        return Ok(());
-    }
-    let error = Error::new(ErrorKind::Unsupported, "Gaussian splats can be translated, but not rotated or scaled");
-    Err(error.with_hint("rotations, scales and spherical harmonics would also have to change"))
 }

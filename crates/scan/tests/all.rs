@@ -1,9 +1,10 @@
 //! Filters against the same conditions in Rust; tables and meshes against their rows, one by one.
 
+use polyhaul_model::error::ErrorKind;
 use polyhaul_model::{Bounds, Column, Counts, Domain, Elements, Mesh, NONE, Object, Run, Scene, Table, Values};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_scan::table::{cut, keep_tables, target};
-use polyhaul_scan::{Chooser, Expression, Fields, RowOptions, mesh};
+use polyhaul_scan::{Chooser, Expression, Fields, RowOptions, mesh, move_table};
 
 fn run(threads: usize) -> RunOptions {
     RunOptions::default().with_threads(Some(threads))
@@ -277,16 +278,59 @@ fn tables_are_moved_in_their_own_types() {
     }
     let Values::F32(nx) = &table.columns[5].values else { unreachable!() };
     assert!((nx[0] + 3f32.sqrt().recip()).abs() < 1e-6);
-    let mut splats = points(3);
-    splats.columns.push(column("rot_0", Values::F32(vec![1.0; 3].into())));
-    let error = keep_tables(std::slice::from_mut(&mut splats), 0, &options, &run(1)).unwrap_err();
-    assert!(error.to_string().contains("splats can be translated"), "{error}");
     let mut shift = [[1.0, 0.0, 0.0, 10.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
     let only_shift = RowOptions::default().with_transform(Some(shift));
-    keep_tables(std::slice::from_mut(&mut splats), 0, &only_shift, &run(1)).unwrap();
+    keep_tables(std::slice::from_mut(&mut table), 0, &only_shift, &run(1)).unwrap();
     shift[3][3] = 2.0;
     let wrong = RowOptions::default().with_transform(Some(shift));
-    assert!(keep_tables(std::slice::from_mut(&mut splats), 0, &wrong, &run(1)).is_err());
+    assert!(keep_tables(std::slice::from_mut(&mut table), 0, &wrong, &run(1)).is_err());
+}
+
+#[test]
+fn splats_move_in_parts_as_they_do_in_a_mesh() {
+    const ROWS: usize = 3000;
+    let mut next = 1_u32;
+    let mut values = || -> Vec<f32> {
+        let mut number = || {
+            next = next.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (next >> 8) as f32 / 8_388_608.0 - 1.0
+        };
+        (0..ROWS).map(|_| number()).collect()
+    };
+    let positions: Vec<[f32; 3]> = values().into_iter().map(|x| [x, 2.0 * x, 1.0 - x]).collect();
+    let rest = (0..24).map(|number| format!("f_rest_{number}"));
+    let names = ["opacity", "rot_0", "rot_1", "rot_2", "rot_3", "scale_0", "scale_1", "scale_2"].map(String::from);
+    let own: Vec<_> = names.into_iter().chain(rest).map(|name| column(&name, Values::F32(values().into()))).collect();
+    let whole = Mesh { positions: positions.clone().into(), vertex_columns: own.clone(), ..Mesh::default() };
+    let mut scene = Scene { meshes: vec![whole], ..Scene::default() };
+    let axis = |axis: usize| Values::F32(positions.iter().map(|position| position[axis]).collect::<Vec<_>>().into());
+    let columns = ["x", "y", "z"].into_iter().zip(0..3).map(|(name, at)| column(name, axis(at))).chain(own).collect();
+    let table = Table { row_count: ROWS, columns, ..Table::default() };
+    let (s, c) = 0.7_f64.sin_cos();
+    let matrix =
+        [[2.0 * c, 0.0, 2.0 * s, 1.0], [0.0, -2.0, 0.0, 2.0], [-2.0 * s, 0.0, 2.0 * c, 3.0], [0.0, 0.0, 0.0, 1.0]];
+    let options = RowOptions::default().with_transform(Some(matrix));
+    mesh::keep_scene(&mut scene, None, &options, &run(2)).unwrap();
+    let moved = &scene.meshes[0];
+    for (start, end) in [(0, 1), (1, 700), (700, ROWS)] {
+        let mut part = cut(&table, start..end).unwrap();
+        move_table(&mut part, &matrix, &run(1)).unwrap();
+        for (at, position) in moved.positions[start..end].iter().enumerate() {
+            let own = [0, 1, 2].map(|axis| value_of(&part.columns[axis], at));
+            assert_eq!(own, *position);
+        }
+        for (own, whole) in part.columns[3..].iter().zip(&moved.vertex_columns) {
+            assert!((start..end).all(|row| value_of(own, row - start) == value_of(whole, row)));
+        }
+    }
+    let uneven = [[2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    let error = move_table(&mut table.clone(), &uneven, &run(1)).unwrap_err();
+    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("sheared or flattened"), "{error}");
+}
+
+fn value_of(column: &Column, row: usize) -> f32 {
+    let Values::F32(values) = &column.values else { panic!("{}", column.name) };
+    values[row]
 }
 
 /// A mesh with everything that refers to vertices, faces, corners or counts; values say which item they belong to.

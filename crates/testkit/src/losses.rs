@@ -155,7 +155,7 @@ pub fn added(from: &str, to: &str) -> &'static [&'static str] {
         (_, "ply") => &["normals", "uvs", "column names"],
         (_, "off") => &["normals", "uvs"],
         (_, "xyz" | "pts") => &["column names"],
-        (from, "txt" | "npy") if SPLATS.contains(&from) => &["normals", "colors"],
+        (from, "txt" | "npy") if from == "glb" || SPLATS.contains(&from) => &["normals", "colors"],
         _ => &[],
     }
 }

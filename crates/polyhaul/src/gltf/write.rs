@@ -45,6 +45,7 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
         images: &images,
         output: &name,
         options: &own_options(options),
+        harmonics_degree: options.splats.harmonics_degree,
         run: &options.run,
         strict: options.strict,
     };

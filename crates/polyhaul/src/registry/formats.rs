@@ -53,6 +53,7 @@ formats! {
             scene: Some(SceneWriter::Meshes(MeshWriter {
                 placement: |_, options| options.obj.placement(),
                 only_triangles: false,
+                has_upright_splats: false,
                 triangulate: |scene, _, run| triangulate_scene_as_blender(scene, run),
                 write: crate::obj::write,
             })),
@@ -87,6 +88,7 @@ formats! {
                     own.with_export_triangulated_mesh(export_triangulated_mesh)
                 },
                 only_triangles: false,
+                has_upright_splats: false,
                 triangulate: |scene, placement, run| match placement.dialect {
                     Dialect::Blender => triangulate_scene_as_blender(scene, run),
                     _ => triangulate_scene(scene, run),
@@ -126,6 +128,7 @@ formats! {
                     options.stl.placement.with_export_triangulated_mesh(has_polygons(scene))
                 },
                 only_triangles: true,
+                has_upright_splats: false,
                 triangulate: |scene, placement, run| match placement.dialect {
                     Dialect::Blender => triangulate_scene_as_shown(scene, run),
                     _ => triangulate_scene(scene, run),
@@ -308,6 +311,7 @@ formats! {
                     own.with_export_triangulated_mesh(export_triangulated_mesh).with_dialect(Dialect::Common)
                 },
                 only_triangles: false,
+                has_upright_splats: false,
                 triangulate: |scene, _, run| triangulate_scene(scene, run),
                 write: |job| job.write_parts(|options| &options.ply, Comments::AreText, mesh::off::write),
             })),
@@ -323,6 +327,7 @@ formats! {
             scene: Some(SceneWriter::Meshes(MeshWriter {
                 placement: |scene, options| options.gltf.placement.with_export_triangulated_mesh(has_polygons(scene)),
                 only_triangles: true,
+                has_upright_splats: true,
                 triangulate: |scene, _, run| triangulate_scene(scene, run),
                 write: crate::gltf::write,
             })),
@@ -369,13 +374,17 @@ formats! {
     }
 }
 
-/// How Gaussian splats are written: where they are.
+/// How Gaussian splats are written. Callers set the same axes and scale for all formats.
 #[cfg(any(feature = "splat", feature = "ply"))]
 const fn splat_writers(write: fn(MeshJob<'_>) -> Result<()>) -> Writers {
     Writers {
         scene: Some(SceneWriter::Meshes(MeshWriter {
-            placement: |_, _| Placement::default(),
+            placement: |_, options| {
+                let asked = options.ply.placement;
+                Placement::default().with_axes(asked.axes).with_global_scale(asked.global_scale)
+            },
             only_triangles: false,
+            has_upright_splats: false,
             triangulate: |_, _, _| Ok(()),
             write,
         })),
@@ -419,6 +428,7 @@ const TABLE_WRITERS: Writers = Writers {
             options.table.placement.with_export_triangulated_mesh(false).with_dialect(Dialect::Common)
         },
         only_triangles: false,
+        has_upright_splats: false,
         triangulate: |scene, _, run| triangulate_scene(scene, run),
         write: table_job::write_points,
     })),

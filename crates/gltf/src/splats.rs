@@ -1,0 +1,342 @@
+//! `KHR_gaussian_splatting`: primitives of points that are Gaussian splats.
+//!
+//! Source: the release candidate of 2026,
+//! <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Khronos/KHR_gaussian_splatting>. In short, for the
+//! one kernel that it has, `ellipse`:
+//!
+//! | attribute, after `KHR_gaussian_splatting:` | type | in memory ([`polyhaul_model::splats`]) |
+//! |---|---|---|
+//! | `ROTATION` | unit quaternions x, y, z, w; floats, or normalized integers | `rot_1` to `rot_3`, `rot_0` |
+//! | `SCALE` | standard deviations; floats, or unsigned integers | `scale_0` to `scale_2`, logarithms |
+//! | `OPACITY` | 0 to 1; floats, or unsigned and normalized integers | `opacity`, logits |
+//! | `SH_DEGREE_0_COEF_0` | floats for red, green, blue | `f_dc_0` to `f_dc_2` |
+//! | `SH_DEGREE_l_COEF_n` | the same; degrees 1 to 3 | `f_rest_N` |
+//!
+//! `COLOR_0` is for programs that show points: it follows from the splats, so it is written and not read. glTF has y
+//! up, and splats in memory have y down: [`crate::reader`] and the caller of the writer turn whole scenes. Nothing here
+//! knows buffers.
+
+use crate::color::linear;
+use crate::convert::Finish;
+use crate::document::{Extensions, Primitive, mode};
+use crate::log::{Log, malformed, unsupported};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::names::shown;
+use polyhaul_model::splats::{HARMONICS, LINEAR_COLORS, Splats, color_of, rest_name, unit_quaternion};
+use polyhaul_model::{Mesh, Scene, Values};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The extension, and what its attributes begin with.
+pub(crate) const NAME: &str = "KHR_gaussian_splatting";
+/// The highest degree of spherical harmonics.
+pub(crate) const MAX_DEGREE: usize = 3;
+
+const KERNEL: &str = "ellipse";
+const SCREEN: &str = "srgb_rec709_display";
+const LINEAR: &str = "lin_rec709_display";
+const PROJECTION: &str = "perspective";
+const SORTING: &str = "cameraDistance";
+
+/// The first sentence of errors of the writer.
+const CANNOT: &str = "glTF cannot store splat";
+
+/// An attribute of splats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SplatAttribute {
+    Rotation,
+    Scale,
+    Opacity,
+    /// A harmonic of all channels, the constant one first.
+    Harmonic(usize),
+    /// `COLOR_0`.
+    Color,
+}
+
+impl SplatAttribute {
+    pub(crate) fn name(self) -> String {
+        match self {
+            SplatAttribute::Rotation => format!("{NAME}:ROTATION"),
+            SplatAttribute::Scale => format!("{NAME}:SCALE"),
+            SplatAttribute::Opacity => format!("{NAME}:OPACITY"),
+            SplatAttribute::Harmonic(number) => {
+                let degree = number.isqrt();
+                format!("{NAME}:SH_DEGREE_{degree}_COEF_{}", number - degree * degree)
+            }
+            SplatAttribute::Color => "COLOR_0".to_owned(),
+        }
+    }
+
+    /// The type of an accessor.
+    pub(crate) fn kind(self) -> &'static str {
+        match self.width() {
+            1 => "SCALAR",
+            3 => "VEC3",
+            _ => "VEC4",
+        }
+    }
+
+    /// The number of components.
+    pub(crate) fn width(self) -> usize {
+        match self {
+            SplatAttribute::Rotation | SplatAttribute::Color => 4,
+            SplatAttribute::Scale | SplatAttribute::Harmonic(_) => 3,
+            SplatAttribute::Opacity => 1,
+        }
+    }
+
+    /// Whether integers are normalized, even where the accessor does not say so.
+    pub(crate) fn is_normalized(self) -> bool {
+        self != SplatAttribute::Scale
+    }
+
+    /// How numbers of the file become those in memory.
+    pub(crate) fn finish(self) -> Finish {
+        match self {
+            SplatAttribute::Scale => Finish::Logarithm,
+            SplatAttribute::Opacity => Finish::Logit,
+            _ => Finish::Keep,
+        }
+    }
+}
+
+/// Where a mesh has the columns of splats that are written.
+#[derive(Debug)]
+pub(crate) struct SplatPlaces {
+    /// w, x, y, z.
+    rotations: [usize; 4],
+    scales: [usize; 3],
+    opacities: usize,
+    /// The channels of each harmonic, the constant one first.
+    harmonics: Vec<[usize; 3]>,
+    /// The harmonics of each channel that are not written.
+    left_out: usize,
+}
+
+impl SplatPlaces {
+    /// The places in a mesh of splats, with harmonics up to a degree.
+    pub(crate) fn of(mesh: &Mesh, degree: usize) -> Option<SplatPlaces> {
+        let splats = Splats::from_mesh(mesh)?;
+        let all = HARMONICS[splats.degree()];
+        let more = all.min(HARMONICS[degree.min(MAX_DEGREE)]);
+        let place = |name: String| mesh.vertex_columns.iter().position(|column| column.name == name);
+        let three = |name: &dyn Fn(usize) -> String| Some([place(name(0))?, place(name(1))?, place(name(2))?]);
+        let rotation = |part: usize| place(format!("rot_{part}"));
+        let mut harmonics = vec![three(&|channel| format!("f_dc_{channel}"))?];
+        for number in 0..more {
+            harmonics.push(three(&|channel| rest_name(channel * all + number))?);
+        }
+        Some(SplatPlaces {
+            rotations: [rotation(0)?, rotation(1)?, rotation(2)?, rotation(3)?],
+            scales: three(&|axis| format!("scale_{axis}"))?,
+            opacities: place("opacity".to_owned())?,
+            harmonics,
+            left_out: all - more,
+        })
+    }
+
+    /// The attributes in the order of the file.
+    pub(crate) fn attributes(&self) -> impl Iterator<Item = SplatAttribute> {
+        let harmonics = (0..self.harmonics.len()).map(SplatAttribute::Harmonic);
+        let first = [SplatAttribute::Color, SplatAttribute::Rotation, SplatAttribute::Scale, SplatAttribute::Opacity];
+        first.into_iter().chain(harmonics)
+    }
+
+    /// The columns of splats that are not written.
+    pub(crate) fn left_out_columns(&self) -> usize {
+        3 * self.left_out
+    }
+
+    /// Whether a column, which the mesh has here, is one of splats.
+    pub(crate) fn has(&self, place: usize, name: &str) -> bool {
+        let all = self.harmonics.len() - 1 + self.left_out;
+        self.rotations.contains(&place)
+            || self.scales.contains(&place)
+            || self.opacities == place
+            || self.harmonics.iter().any(|channels| channels.contains(&place))
+            || self.left_out > 0 && (0..3 * all).any(|number| rest_name(number) == name)
+    }
+
+    /// Fails for numbers that glTF does not have.
+    pub(crate) fn check(&self, mesh: &Mesh) -> Result<()> {
+        let check = |place: usize, is_fine: &dyn Fn(f32) -> bool| {
+            let at = column(mesh, place).iter().position(|&value| !is_fine(value));
+            let Some(at) = at else { return Ok(()) };
+            let name = &mesh.vertex_columns[place].name;
+            Err(Error::new(ErrorKind::Unsupported, format!("{CANNOT} {at}: its `{name}` is not a finite number")))
+        };
+        let plain = self.harmonics.as_flattened().iter().chain(&self.rotations);
+        plain.into_iter().try_for_each(|&place| check(place, &f32::is_finite))?;
+        // Infinite logits are opacities of 0 and 1, and minus infinity is the logarithm of 0.
+        check(self.opacities, &|value| !value.is_nan())?;
+        self.scales.iter().try_for_each(|&place| check(place, &|value| size_of_log(value).is_finite()))
+    }
+
+    /// Hands values of a splat to `emit`: as many as the attribute has.
+    pub(crate) fn emit(
+        &self,
+        mesh: &Mesh,
+        attribute: SplatAttribute,
+        splats: impl Iterator<Item = usize>,
+        mut emit: impl FnMut(&[f32]),
+    ) {
+        match attribute {
+            SplatAttribute::Rotation => {
+                let parts = self.rotations.map(|place| column(mesh, place));
+                splats.for_each(|at| {
+                    let [w, x, y, z] = unit(parts.map(|part| part[at]));
+                    emit(&[x, y, z, w]);
+                });
+            }
+            SplatAttribute::Scale => {
+                let axes = self.scales.map(|place| column(mesh, place));
+                splats.for_each(|at| emit(&axes.map(|axis| size_of_log(axis[at]))));
+            }
+            SplatAttribute::Opacity => {
+                let logits = column(mesh, self.opacities);
+                splats.for_each(|at| emit(&[opacity_of_logit(logits[at])]));
+            }
+            SplatAttribute::Harmonic(number) => {
+                let channels = self.harmonics[number].map(|place| column(mesh, place));
+                splats.for_each(|at| emit(&channels.map(|channel| channel[at])));
+            }
+            SplatAttribute::Color => {
+                let (channels, logits) = (self.harmonics[0].map(|place| column(mesh, place)), self.opacities);
+                let logits = column(mesh, logits);
+                splats.for_each(|at| {
+                    let [red, green, blue] = channels.map(|channel| linear(color_of(channel[at]).clamp(0.0, 1.0)));
+                    emit(&[red, green, blue, opacity_of_logit(logits[at])]);
+                });
+            }
+        }
+    }
+}
+
+/// A column of 32-bit floats, which those of splats are.
+fn column(mesh: &Mesh, place: usize) -> &[f32] {
+    match &mesh.vertex_columns[place].values {
+        Values::F32(values) => values,
+        _ => &[],
+    }
+}
+
+/// The size of a logarithm, as precise as a float can be: read and written again, it is the same.
+fn size_of_log(logarithm: f32) -> f32 {
+    f64::from(logarithm).exp() as f32
+}
+
+/// The opacity of a logit, just as precise.
+fn opacity_of_logit(logit: f32) -> f32 {
+    (1.0 / (1.0 + (-f64::from(logit)).exp())) as f32
+}
+
+/// The quaternion with length 1; as it is if it has that length but for rounding, so that its bits stay.
+fn unit(quaternion: [f32; 4]) -> [f32; 4] {
+    let square: f32 = quaternion.iter().map(|part| part * part).sum();
+    if (square - 1.0).abs() <= 4.0 * f32::EPSILON { quaternion } else { unit_quaternion(quaternion) }
+}
+
+/// The extensions of a primitive of splats.
+pub(crate) fn extensions(scene: &Scene) -> Extensions {
+    let is_linear = scene.infos.iter().any(|info| info == LINEAR_COLORS);
+    let color_space = if is_linear { LINEAR } else { SCREEN };
+    let own = json!({
+        "kernel": KERNEL,
+        "colorSpace": color_space,
+        "projection": PROJECTION,
+        "sortingMethod": SORTING,
+    });
+    [(NAME.to_owned(), own)].into()
+}
+
+/// What the extension of a primitive says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SplatPrimitive {
+    /// The degree of its spherical harmonics.
+    pub(crate) degree: usize,
+    pub(crate) has_linear_colors: bool,
+}
+
+/// Checks a primitive of splats.
+pub(crate) fn check(primitive: &Primitive, path: &str, log: &mut Log) -> Result<SplatPrimitive> {
+    if primitive.mode != Some(mode::POINTS) {
+        return Err(malformed(format!("{path}: Gaussian splats have to be points (mode 0)")));
+    }
+    let own = primitive.extensions.get(NAME).unwrap_or(&Value::Null);
+    let degree = degree(&primitive.attributes).map_err(|missing| {
+        let others = own.get("extensions").and_then(Value::as_object);
+        match others.and_then(|others| others.keys().next()) {
+            Some(other) => unsupported(format!("{path}: splats of the extension `{}` cannot be read", shown(other))),
+            None => malformed(format!("{path}: Gaussian splats have no attribute `{missing}`")),
+        }
+    })?;
+    for (key, wanted) in [("kernel", KERNEL), ("projection", PROJECTION), ("sortingMethod", SORTING)] {
+        note_unknown(own, (key, &[wanted]), path, log)?;
+    }
+    note_unknown(own, ("colorSpace", &[SCREEN, LINEAR]), path, log)?;
+    for other in own.get("extensions").and_then(Value::as_object).into_iter().flat_map(|others| others.keys()) {
+        let message = || format!("{path}: the extension `{}` of splats was ignored", shown(other));
+        log.lose_about("left-out-extensions", 1, message, Some(other))?;
+    }
+    let has_linear_colors = own.get("colorSpace").and_then(Value::as_str) == Some(LINEAR);
+    Ok(SplatPrimitive { degree, has_linear_colors })
+}
+
+/// Warns of a property with a value of another extension: the specification wants the default in its place.
+fn note_unknown(own: &Value, (key, known): (&str, &[&str]), path: &str, log: &mut Log) -> Result<()> {
+    match own.get(key).map(|value| value.as_str().unwrap_or_default()) {
+        None if key == "projection" || key == "sortingMethod" => Ok(()),
+        None => log.note("missing-property", format!("{path}: splats have no `{key}`: it is taken as `{}`", known[0])),
+        Some(value) if known.contains(&value) => Ok(()),
+        Some(value) => {
+            let message = || format!("{path}: the {key} `{}` of splats is taken as `{}`", shown(value), known[0]);
+            log.lose_about("changed-splats", 1, message, Some(value))
+        }
+    }
+}
+
+/// The degree of the harmonics that attributes have, or the name of one that is missing.
+fn degree(attributes: &BTreeMap<String, usize>) -> std::result::Result<usize, String> {
+    let missing = |attribute: SplatAttribute| {
+        let name = attribute.name();
+        if attributes.contains_key(&name) { None } else { Some(name) }
+    };
+    let needed = [SplatAttribute::Rotation, SplatAttribute::Scale, SplatAttribute::Opacity];
+    if let Some(name) = needed.into_iter().find_map(missing) {
+        return Err(name);
+    }
+    let highest = (0..=HARMONICS[MAX_DEGREE]).rev().find(|&number| missing(SplatAttribute::Harmonic(number)).is_none());
+    let degree = highest.unwrap_or(0).isqrt();
+    match (0..=HARMONICS[degree]).map(SplatAttribute::Harmonic).find_map(missing) {
+        Some(name) => Err(name),
+        None => Ok(degree),
+    }
+}
+
+/// Whether an attribute is one of splats with harmonics up to a degree.
+pub(crate) fn is_attribute(name: &str, degree: usize) -> bool {
+    let harmonics = (0..=HARMONICS[degree.min(MAX_DEGREE)]).map(SplatAttribute::Harmonic);
+    let others = [SplatAttribute::Rotation, SplatAttribute::Scale, SplatAttribute::Opacity];
+    name.starts_with(NAME) && others.into_iter().chain(harmonics).any(|attribute| attribute.name() == name)
+}
+
+/// A column of splats in memory: its name, the attribute that it comes from, and the component of that.
+pub(crate) struct SplatColumn {
+    pub(crate) name: String,
+    pub(crate) attribute: SplatAttribute,
+    pub(crate) component: usize,
+}
+
+/// The columns of splats with harmonics of a degree, in the order of PLY files.
+pub(crate) fn columns(degree: usize) -> impl Iterator<Item = SplatColumn> {
+    let column = |name: String, attribute, component| SplatColumn { name, attribute, component };
+    let constants = (0..3).map(move |channel| column(format!("f_dc_{channel}"), SplatAttribute::Harmonic(0), channel));
+    let more = HARMONICS.get(degree).copied().unwrap_or(0);
+    let rest = (0..3 * more)
+        .map(move |number| column(rest_name(number), SplatAttribute::Harmonic(1 + number % more), number / more));
+    let opacity = std::iter::once(column("opacity".into(), SplatAttribute::Opacity, 0));
+    let scales = (0..3).map(move |axis| column(format!("scale_{axis}"), SplatAttribute::Scale, axis));
+    // The scalar part comes last in glTF.
+    let rotations = (0..4).map(move |part| column(format!("rot_{part}"), SplatAttribute::Rotation, (part + 3) % 4));
+    constants.chain(rest).chain(opacity).chain(scales).chain(rotations)
+}

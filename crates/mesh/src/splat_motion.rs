@@ -1,0 +1,388 @@
+//! Moves Gaussian splats by a matrix: what has to change besides their positions.
+//!
+//! A matrix that turns, mirrors or scales evenly moves splats exactly: logarithms of scales grow by that of the factor,
+//! quaternions are multiplied, and spherical harmonics are turned, degree by degree, by a matrix that is the same for
+//! all splats. No harmonics describe what a matrix that shears or scales unevenly does to colors, so that is an error.
+//!
+//! The matrices of harmonics are those of J. Ivanic and K. Ruedenberg, "Rotation Matrices for Real Spherical Harmonics.
+//! Direct Determination by Recursion", J. Phys. Chem. 1996, 100, 6342, with the corrections of 1998, 102, 9099: each
+//! degree follows from the one before and from the first, which is the rotation itself. Nothing in it needs a rotation
+//! rather than a reflection, so mirrored splats are no special case. The harmonics of splats have the Condon-Shortley
+//! phase, and so a sign for each odd order.
+//!
+//! The columns are described in [`polyhaul_model::splats`]. Positions move in [`crate::affine`].
+
+use crate::affine;
+use crate::transform::UNMOVED;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::splats::HARMONICS;
+use polyhaul_model::{Column, Mesh, Object, Scene, Values};
+use polyhaul_pipeline::arrays::PIECE;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+
+/// The column that tells splats from other points.
+const ROTATION: &str = "rot_0";
+
+/// Whether a mesh has splats that can be moved.
+pub fn has_splats(mesh: &Mesh) -> bool {
+    mesh.vertex_columns.iter().any(|column| column.name == ROTATION)
+}
+
+/// Whether an object places splats elsewhere than they are.
+pub fn moves_splats(scene: &Scene, object: &Object) -> bool {
+    let is_moved = object.transform.is_some_and(|transform| transform != UNMOVED);
+    is_moved && scene.meshes.get(object.mesh).is_some_and(has_splats)
+}
+
+/// Moves the splats of the objects that `settles` by the transforms of these, which then change nothing.
+///
+/// # Errors
+/// Those of [`affine::transform`]; [`ErrorKind::Unsupported`] if several objects place the same splats.
+pub fn settle_splats(scene: &mut Scene, settles: impl Fn(&Object) -> bool, run: &RunOptions) -> Result<()> {
+    for number in 0..scene.objects.len() {
+        let object = &scene.objects[number];
+        if !(moves_splats(scene, object) && settles(object)) {
+            continue;
+        }
+        if scene.objects.iter().filter(|other| other.mesh == object.mesh).count() > 1 {
+            let message = format!("several objects place the Gaussian splats of `{}`", object.name);
+            let error = Error::new(ErrorKind::Unsupported, message);
+            return Err(error.with_hint("only glTF stores the transforms of splats"));
+        }
+        let matrix = object.transform.unwrap_or(UNMOVED).map(|row| row.map(f64::from));
+        affine::transform(&mut scene.meshes[object.mesh], &matrix, run)?;
+        scene.objects[number].transform = Some(UNMOVED);
+    }
+    Ok(())
+}
+
+/// The columns of splats that change, in this order here: four parts of a quaternion, three scales, harmonics.
+const ROTATIONS: usize = 4;
+const SCALES: usize = 3;
+const MAX_DEGREE: usize = HARMONICS.len() - 1;
+const COLUMNS: usize = ROTATIONS + SCALES + 3 * HARMONICS[MAX_DEGREE];
+
+/// The most harmonics of a degree.
+const WIDTH: usize = 2 * MAX_DEGREE + 1;
+
+/// By how much columns may differ in length, and from right angles, relative to their length.
+const EVEN: f64 = 1e-5;
+
+/// What is this close to an integer is meant to be one.
+const EXACT: f64 = 1e-12;
+
+/// The matrix of a degree: how much of each old harmonic (column) a new one (row) has.
+type HarmonicMatrix = [[f64; WIDTH]; WIDTH];
+
+/// How splats change besides their positions.
+#[derive(Clone, Debug)]
+pub struct SplatMotion {
+    /// Added to logarithms of scales.
+    growth: f64,
+    turn: SplatTurn,
+}
+
+#[derive(Clone, Debug)]
+enum SplatTurn {
+    /// Signs alone change, so that doing it again gives the same bits.
+    Signs { rotation: [f32; 4], harmonics: [f32; HARMONICS[MAX_DEGREE]] },
+    /// A quaternion that multiplies from the left, and the matrices of the degrees from 1 on.
+    Rotation { rotation: [f64; 4], harmonics: Box<[HarmonicMatrix; MAX_DEGREE]> },
+}
+
+impl SplatMotion {
+    /// The motion of those splats among `columns` by the linear part of a matrix; `None` if there are none, or if it
+    /// leaves them as they are.
+    ///
+    /// # Errors
+    /// As for [`SplatMotion::new`].
+    pub fn of(columns: &[Column], linear: &[[f64; 3]; 3]) -> Result<Option<SplatMotion>> {
+        let is_moved = *linear != [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let has_splats = columns.iter().any(|column| column.name == ROTATION);
+        if is_moved && has_splats { SplatMotion::new(linear).map(Some) } else { Ok(None) }
+    }
+
+    /// The motion by the linear part of a matrix (rows; it multiplies column vectors from the left).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if it shears or scales unevenly, or makes everything flat.
+    pub fn new(linear: &[[f64; 3]; 3]) -> Result<SplatMotion> {
+        let column = |at: usize| [0, 1, 2].map(|row| linear[row][at]);
+        let dot = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let square = [0, 1, 2].map(|at| dot(column(at), column(at))).iter().sum::<f64>() / 3.0;
+        let is_even = (0..9).all(|pair| {
+            let wanted = if pair / 3 == pair % 3 { square } else { 0.0 };
+            (dot(column(pair / 3), column(pair % 3)) - wanted).abs() <= 2.0 * EVEN * square
+        });
+        if !(is_even && square.is_normal()) {
+            let message =
+                "Gaussian splats can be moved, turned, mirrored and scaled evenly, but not sheared or flattened";
+            let error = Error::new(ErrorKind::Usage, message);
+            return Err(error.with_hint("spherical harmonics cannot describe the result"));
+        }
+        let factor = square.sqrt();
+        let turn = linear.map(|row| row.map(|entry| exact(entry / factor)));
+        Ok(SplatMotion { growth: exact(factor).ln(), turn: SplatTurn::new(&turn) })
+    }
+
+    /// Changes the columns of splats among `columns`. If there is an error, none has changed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if a part of the rotations is missing, if a column is not of 32-bit floats, or if
+    /// there are more or fewer harmonics than a degree has; [`ErrorKind::Memory`].
+    pub fn apply(&self, columns: &mut [Column], run: &RunOptions) -> Result<()> {
+        let mut found: [Option<&mut [f32]>; COLUMNS] = [const { None }; COLUMNS];
+        for column in columns {
+            let Some(place) = place_of(&column.name).filter(|&place| found[place].is_none()) else { continue };
+            match &mut column.values {
+                Values::F32(values) if column.offsets.is_none() => found[place] = Some(values.to_mut()?),
+                _ => return Err(wrong(&format!("the column `{}` is not of 32-bit floats", column.name))),
+            }
+        }
+        if let Some(part) = (0..ROTATIONS).find(|&part| found[part].is_none()) {
+            return Err(wrong(&format!("there is no column `rot_{part}`")));
+        }
+        let rest = found[ROTATIONS + SCALES..].iter().filter(|column| column.is_some()).count();
+        let known = HARMONICS.iter().position(|more| 3 * more == rest);
+        let is_complete = found[ROTATIONS + SCALES..].iter().take(rest).all(Option::is_some);
+        let degree = known.filter(|_| is_complete);
+        let degree = degree.ok_or_else(|| wrong(&format!("{rest} columns `f_rest_N` are not those of a degree")))?;
+        let items = pieces(found)?;
+        for_each_item(run.worker_threads(), items.into_iter(), || (), |(), mut piece| self.piece(&mut piece, degree));
+        Ok(())
+    }
+
+    /// Changes some rows of all columns; those that are missing are empty.
+    fn piece(&self, columns: &mut [&mut [f32]], degree: usize) {
+        let Some((rotations, others)) = columns.split_first_chunk_mut::<ROTATIONS>() else { return };
+        let Some((scales, harmonics)) = others.split_first_chunk_mut::<SCALES>() else { return };
+        if self.growth != 0.0 {
+            let grown = |scale: &mut f32| *scale = (f64::from(*scale) + self.growth) as f32;
+            scales.iter_mut().for_each(|scale| scale.iter_mut().for_each(grown));
+        }
+        match &self.turn {
+            SplatTurn::Signs { rotation, harmonics: signs } => {
+                let all = rotations.iter_mut().zip(rotation).filter(|(_, sign)| **sign < 0.0);
+                all.for_each(|(column, _)| negate(column));
+                let per_channel = harmonics.chunks_mut(HARMONICS[degree].max(1));
+                let all = per_channel.flat_map(|channel| channel.iter_mut().zip(signs));
+                all.filter(|(_, sign)| **sign < 0.0).for_each(|(column, _)| negate(column));
+            }
+            SplatTurn::Rotation { rotation, harmonics: matrices } => {
+                turn_quaternions(rotations, *rotation);
+                for channel in harmonics.chunks_mut(HARMONICS[degree].max(1)) {
+                    let mut channel = channel;
+                    for (matrix, degree) in matrices.iter().zip(1..=degree) {
+                        let Some((own, others)) = channel.split_at_mut_checked(2 * degree + 1) else { break };
+                        turn_harmonics(own, matrix);
+                        channel = others;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl SplatTurn {
+    /// From a matrix whose inverse is its transpose.
+    fn new(turn: &[[f64; 3]; 3]) -> SplatTurn {
+        let matrices = harmonic_matrices(turn);
+        let is_diagonal = (0..9).all(|entry| entry / 3 == entry % 3 || turn[entry / 3][entry % 3] == 0.0);
+        let sign = if determinant(turn) < 0.0 { -1.0 } else { 1.0 };
+        if is_diagonal {
+            let mut harmonics = [1.0; HARMONICS[MAX_DEGREE]];
+            let diagonals =
+                matrices.iter().zip(1..).flat_map(|(matrix, degree)| (0..=2 * degree).map(|at| matrix[at][at]));
+            harmonics
+                .iter_mut()
+                .zip(diagonals)
+                .for_each(|(place, entry)| *place = if entry < 0.0 { -1.0 } else { 1.0 });
+            // The axes of a splat have no direction, so its own may be mirrored along with space.
+            let [x, y, z] = [0, 1, 2].map(|axis| (sign * turn[axis][axis]) as f32);
+            return SplatTurn::Signs { rotation: [1.0, x, y, z], harmonics };
+        }
+        // An ellipsoid is the same when it is mirrored at its center.
+        let rotation = quaternion(&turn.map(|row| row.map(|entry| sign * entry)));
+        SplatTurn::Rotation { rotation, harmonics: Box::new(matrices) }
+    }
+}
+
+/// Which of the columns that change this is.
+fn place_of(name: &str) -> Option<usize> {
+    let number = |prefix: &str, count: usize| {
+        let digits = name.strip_prefix(prefix)?;
+        let number = digits.parse().ok().filter(|number| *number < count)?;
+        // Neither a sign nor zeros come first.
+        (digits.len() == 1 || number >= 10).then_some(number)
+    };
+    let rest = || number("f_rest_", 3 * HARMONICS[MAX_DEGREE]).map(|at| ROTATIONS + SCALES + at);
+    number("rot_", ROTATIONS).or_else(|| number("scale_", SCALES).map(|at| ROTATIONS + at)).or_else(rest)
+}
+
+/// The same rows of all columns, some at a time; columns that are missing are empty.
+fn pieces(columns: [Option<&mut [f32]>; COLUMNS]) -> Result<Vec<Vec<&mut [f32]>>> {
+    let rows = columns.iter().flatten().map(|column| column.len()).min().unwrap_or(0);
+    let mut left = columns.map(Option::unwrap_or_default);
+    let used = left.iter().rposition(|column| !column.is_empty()).map_or(0, |last| last + 1).max(ROTATIONS + SCALES);
+    let mut all = Vec::new();
+    for start in (0..rows).step_by(PIECE) {
+        let mut piece: Vec<&mut [f32]> = Vec::new();
+        piece.try_reserve_exact(used)?;
+        let own = left.iter_mut().take(used);
+        piece.extend(own.map(|column| column.split_off_mut(..PIECE.min(rows - start)).unwrap_or_default()));
+        try_push(&mut all, piece, "splats")?;
+    }
+    Ok(all)
+}
+
+fn wrong(why: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("cannot turn or scale these Gaussian splats: {why}"))
+}
+
+fn negate(values: &mut [f32]) {
+    values.iter_mut().for_each(|value| *value = -*value);
+}
+
+fn exact(value: f64) -> f64 {
+    if (value - value.round()).abs() <= EXACT { value.round() } else { value }
+}
+
+/// Multiplies quaternions (w, x, y, z) by another from the left.
+fn turn_quaternions(columns: &mut [&mut [f32]; ROTATIONS], [a, b, c, d]: [f64; 4]) {
+    let [ws, xs, ys, zs] = columns;
+    for (((w, x), y), z) in ws.iter_mut().zip(&mut **xs).zip(&mut **ys).zip(&mut **zs) {
+        let [p, q, r, s] = [*w, *x, *y, *z].map(f64::from);
+        *w = (a * p - b * q - c * r - d * s) as f32;
+        *x = (a * q + b * p + c * s - d * r) as f32;
+        *y = (a * r - b * s + c * p + d * q) as f32;
+        *z = (a * s + b * r - c * q + d * p) as f32;
+    }
+}
+
+/// Turns the harmonics of a degree and a channel.
+fn turn_harmonics(columns: &mut [&mut [f32]], matrix: &HarmonicMatrix) {
+    let (rows, width) = (columns.iter().map(|column| column.len()).min().unwrap_or(0), columns.len());
+    for row in 0..rows {
+        let mut old = [0.0; WIDTH];
+        old.iter_mut().zip(&*columns).for_each(|(place, column)| *place = f64::from(column[row]));
+        for (column, weights) in columns.iter_mut().zip(matrix) {
+            column[row] = weights[..width].iter().zip(&old).map(|(weight, old)| weight * old).sum::<f64>() as f32;
+        }
+    }
+}
+
+fn determinant([x, y, z]: &[[f64; 3]; 3]) -> f64 {
+    let minor = |a: usize, b: usize| y[a] * z[b] - y[b] * z[a];
+    x[0] * minor(1, 2) - x[1] * minor(0, 2) + x[2] * minor(0, 1)
+}
+
+/// The quaternion (w, x, y, z) of a rotation: by way of its largest part, which is never near zero.
+fn quaternion(rows: &[[f64; 3]; 3]) -> [f64; 4] {
+    let [[a, b, c], [d, e, f], [g, h, i]] = *rows;
+    let traces = [a + e + i, a - e - i, e - a - i, i - a - e];
+    let largest = (0..4).fold(0, |best, at| if traces[at] > traces[best] { at } else { best });
+    let own = 1.0 + traces[largest];
+    let parts = match largest {
+        0 => [own, h - f, c - g, d - b],
+        1 => [h - f, own, b + d, c + g],
+        2 => [c - g, b + d, own, f + h],
+        _ => [d - b, c + g, f + h, own],
+    };
+    let length = parts.iter().map(|part| part * part).sum::<f64>().sqrt();
+    parts.map(|part| part / length)
+}
+
+/// The matrices of harmonics of the degrees from 1 on.
+fn harmonic_matrices(turn: &[[f64; 3]; 3]) -> [HarmonicMatrix; MAX_DEGREE] {
+    // Orders -1, 0 and 1 are y, z and x.
+    const AXES: [usize; 3] = [1, 2, 0];
+    let mut all = [[[0.0; WIDTH]; WIDTH]; MAX_DEGREE];
+    for (row, axis) in AXES.into_iter().enumerate() {
+        for (column, other) in AXES.into_iter().enumerate() {
+            all[0][row][column] = turn[axis][other];
+        }
+    }
+    for degree in 2..=MAX_DEGREE {
+        let (before, from) = all.split_at_mut(degree - 1);
+        let step = HarmonicStep { degree: degree as i32, first: &before[0], before: &before[degree - 2] };
+        for (row, entries) in from[0].iter_mut().enumerate().take(2 * degree + 1) {
+            for (column, entry) in entries.iter_mut().enumerate().take(2 * degree + 1) {
+                *entry = step.entry(row as i32 - degree as i32, column as i32 - degree as i32);
+            }
+        }
+    }
+    for (matrix, degree) in all.iter_mut().zip(1..) {
+        for (place, entry) in matrix.as_flattened_mut().iter_mut().enumerate() {
+            // Orders are odd or even like their distance.
+            let is_odd = (place / WIDTH + place % WIDTH) % 2 == 1;
+            *entry = exact(if is_odd && place / WIDTH <= 2 * degree { -*entry } else { *entry });
+        }
+    }
+    all
+}
+
+/// A degree in the making.
+struct HarmonicStep<'m> {
+    degree: i32,
+    first: &'m HarmonicMatrix,
+    before: &'m HarmonicMatrix,
+}
+
+impl HarmonicStep<'_> {
+    /// The entry of orders `m` and `n`: `u U + v V + w W` of the paper, whose table 1 has the factors.
+    fn entry(&self, m: i32, n: i32) -> f64 {
+        let l = self.degree;
+        let below = if n.abs() < l { (l + n) * (l - n) } else { 2 * l * (2 * l - 1) };
+        let root = |above: i32| (f64::from(above) / f64::from(below)).sqrt();
+        let (size, is_zero) = (m.abs(), m == 0);
+        let u = root((l + m) * (l - m));
+        let v = 0.5 * root((1 + i32::from(is_zero)) * (l + size - 1) * (l + size)) * if is_zero { -1.0 } else { 1.0 };
+        let w = if is_zero { 0.0 } else { -0.5 * root((l - size - 1) * (l - size)) };
+        // A factor of zero belongs to orders that do not exist.
+        let term = |factor: f64, value: &dyn Fn() -> f64| if factor == 0.0 { 0.0 } else { factor * value() };
+        term(u, &|| self.product(0, m, n)) + term(v, &|| self.v(m, n)) + term(w, &|| self.w(m, n))
+    }
+
+    /// V of table 2.
+    fn v(&self, m: i32, n: i32) -> f64 {
+        let factor = |is_one: bool| if is_one { std::f64::consts::SQRT_2 } else { 1.0 };
+        match m {
+            0 => self.product(1, 1, n) + self.product(-1, -1, n),
+            1 => factor(true) * self.product(1, 0, n),
+            -1 => factor(true) * self.product(-1, 0, n),
+            _ if m > 0 => self.product(1, m - 1, n) - self.product(-1, 1 - m, n),
+            _ => self.product(1, m + 1, n) + self.product(-1, -m - 1, n),
+        }
+    }
+
+    /// W of table 2.
+    fn w(&self, m: i32, n: i32) -> f64 {
+        if m > 0 {
+            self.product(1, m + 1, n) + self.product(-1, -m - 1, n)
+        } else {
+            self.product(1, m - 1, n) - self.product(-1, 1 - m, n)
+        }
+    }
+
+    /// P of table 2: entries of the first degree and of the one before, multiplied.
+    fn product(&self, i: i32, m: i32, n: i32) -> f64 {
+        let l = self.degree;
+        let at = |matrix: &HarmonicMatrix, degree: i32, row: i32, column: i32| {
+            matrix[(row + degree) as usize][(column + degree) as usize]
+        };
+        let first = |column: i32| at(self.first, 1, i, column);
+        let before = |column: i32| at(self.before, l - 1, m, column);
+        if n == l {
+            first(1) * before(l - 1) - first(-1) * before(1 - l)
+        } else if n == -l {
+            first(1) * before(1 - l) + first(-1) * before(l - 1)
+        } else {
+            first(0) * before(n)
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "splat_motion_tests.rs"]
+mod tests;
