@@ -69,11 +69,6 @@ impl Spill {
         Ok(system::Spill::begin(folder, memory)?.map(Spill))
     }
 
-    /// The arrays that exist are filled, and are read from now on: their pages may be read ahead.
-    pub fn read_ahead(&self) {
-        self.0.read_ahead();
-    }
-
     /// The largest size on disk so far, in bytes; 0 if all fit into memory.
     pub fn peak_bytes(&self) -> u64 {
         self.0.peak_bytes()

@@ -12,8 +12,6 @@ impl Spill {
         Ok(None)
     }
 
-    pub fn read_ahead(&self) {}
-
     pub fn peak_bytes(&self) -> u64 {
         0
     }

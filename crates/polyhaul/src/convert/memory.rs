@@ -39,11 +39,6 @@ impl Memory {
         self.buffer_bytes
     }
 
-    /// The input was read.
-    pub(super) fn end_reading(&self) {
-        self.spill.iter().for_each(Spill::read_ahead);
-    }
-
     /// Notes what was moved.
     pub(super) fn note(&self, report: &mut Report) {
         report.spilled_bytes = self.spill.as_ref().map_or(0, Spill::peak_bytes);

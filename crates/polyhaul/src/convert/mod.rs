@@ -73,10 +73,8 @@ pub(crate) fn convert(
     read.run.memory_limit = memory.buffer_bytes();
     write.run.memory_limit = write.run.memory_limit.min(memory.buffer_bytes());
     let mut before = Some(before);
-    let mut tell = |content: Content<'_>, report: &Report| {
-        memory.end_reading();
-        before.take().map_or(Ok(()), |before| before(content, report))
-    };
+    let mut tell =
+        |content: Content<'_>, report: &Report| before.take().map_or(Ok(()), |before| before(content, report));
     let mut done = convert_by(input, output, (&read, &write), &mut tell).map_err(|error| memory.explain(error))?;
     memory.note(&mut done.reading);
     Ok(done)

@@ -133,7 +133,6 @@ impl Arrays {
             }
         });
         let start = mapped.inspect_err(|_| close(file))?;
-        advise(start as usize, bytes, libc::MADV_RANDOM);
         self.arrays[self.count] = Mapped { start: start as usize, bytes, file };
         self.count += 1;
         self.changed(bytes, 0);
@@ -185,20 +184,10 @@ impl Arrays {
     /// Takes the pages of all arrays out of this process's memory. Their contents stay in the file, or in the system's
     /// cache of it, from where a touch brings them back.
     pub fn release(&self) {
-        self.used().iter().for_each(|array| advise(array.start, array.bytes, libc::MADV_DONTNEED));
+        for array in self.used() {
+            // SAFETY: the mapping exists while the table is locked. It is shared, so that the advice drops no content
+            // (madvise(2): pages of a shared mapping are repopulated from the file).
+            unsafe { libc::madvise(array.start as *mut libc::c_void, array.bytes, libc::MADV_DONTNEED) };
+        }
     }
-
-    /// Lets the system read ahead. An array that is being filled is better off without: the system would make up to
-    /// megabytes of zeros for each column where a row is written (its setting for the disk, which was 8 MiB where 2 GB
-    /// in 62 columns took 100 MB too much).
-    pub fn read_ahead(&self) {
-        self.used().iter().for_each(|array| advise(array.start, array.bytes, libc::MADV_NORMAL));
-    }
-}
-
-/// Advice about the pages of an array, while the table is locked.
-fn advise(start: usize, bytes: usize, advice: libc::c_int) {
-    // SAFETY: the mapping exists while the table is locked. It is shared, so that no advice that is given here drops
-    // content (madvise(2): pages of a shared mapping are repopulated from the file).
-    unsafe { libc::madvise(start as *mut libc::c_void, bytes, advice) };
 }

@@ -38,6 +38,10 @@ fn is_active() -> bool {
     FOLDER.load(Relaxed) >= 0
 }
 
+fn try_mapped() -> Option<MutexGuard<'static, Arrays>> {
+    ARRAYS.try_lock().ok()
+}
+
 fn mapped() -> MutexGuard<'static, Arrays> {
     ARRAYS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -63,10 +67,6 @@ impl Spill {
         IS_DISK_FULL.store(false, Relaxed);
         arrays.forget_peak();
         Ok(Some(Spill { _warden: warden }))
-    }
-
-    pub fn read_ahead(&self) {
-        mapped().read_ahead();
     }
 
     pub fn peak_bytes(&self) -> u64 {

@@ -4,7 +4,7 @@
 //! two threads touch a few megabytes. A thread of its own looks as well, for work that has no pieces; alone it
 //! would come too late when all cores are busy.
 
-use super::{is_active, mapped};
+use super::{is_active, mapped, try_mapped};
 use std::fs::File;
 use std::io;
 use std::os::fd::IntoRawFd;
@@ -18,17 +18,10 @@ const PAUSE: Duration = Duration::from_micros(500);
 /// Fewer pages than this are not worth a release: the memory is used by something else.
 const LEAST_BYTES: u64 = 16 << 20;
 
-/// The part of the memory that is kept free, and the most of it: what is touched between the look that finds the process
-/// too large and the end of the release. Each column of a table can need pages at once, and a thread can lose its core.
-const MARGIN_PART: u64 = 4;
-const MOST_MARGIN: u64 = 128 << 20;
-
 /// The most bytes that the process may have; `u64::MAX` without a warden.
 static MOST: AtomicU64 = AtomicU64::new(u64::MAX);
 /// The system's file with the size of this process; it stays open.
 static SIZES: AtomicI32 = AtomicI32::new(-1);
-/// Whether a thread releases pages now; it has the lock of the arrays then.
-static IS_RELEASING: AtomicBool = AtomicBool::new(false);
 /// When a thread that works looked at it last, in nanoseconds of the monotonic clock.
 static LOOKED: AtomicU64 = AtomicU64::new(0);
 
@@ -47,14 +40,13 @@ impl Warden {
         }
         // What the program has already, such as the memory of an interpreter, cannot be released.
         let [before, _] = read().unwrap_or_default();
-        let margin = (memory / MARGIN_PART).min(MOST_MARGIN);
-        MOST.store((memory - margin).saturating_add(before), Relaxed);
+        MOST.store(memory.saturating_add(before), Relaxed);
         let is_over = Arc::new(AtomicBool::new(false));
         let watched = is_over.clone();
         let thread = Builder::new().name("polyhaul-spill".into()).spawn(move || {
             while !watched.load(Relaxed) {
                 if is_too_large() {
-                    release();
+                    mapped().release();
                 }
                 std::thread::sleep(2 * PAUSE);
             }
@@ -74,28 +66,20 @@ impl Drop for Warden {
     }
 }
 
-/// Releases pages if the process is too large and nobody looked a moment ago. Waits while another thread does so: it can
-/// be off its core for milliseconds, and whoever goes on would touch as much as it releases.
+/// Releases pages if the process is too large and nobody looked a moment ago.
 pub fn relieve() {
     if !is_active() {
         return;
-    }
-    if IS_RELEASING.load(Relaxed) {
-        drop(mapped());
     }
     let now = now();
     let last = LOOKED.load(Relaxed);
     let is_due = now.saturating_sub(last) >= PAUSE.as_nanos() as u64;
     if is_due && LOOKED.compare_exchange(last, now, Relaxed, Relaxed).is_ok() && is_too_large() {
-        release();
+        // A thread that has the lock releases pages, or makes an array, which is followed by another look.
+        if let Some(arrays) = try_mapped() {
+            arrays.release();
+        }
     }
-}
-
-fn release() {
-    let arrays = mapped();
-    IS_RELEASING.store(true, Relaxed);
-    arrays.release();
-    IS_RELEASING.store(false, Relaxed);
 }
 
 /// Whether the process is too large, and has pages that can be released.
