@@ -102,7 +102,7 @@ class WriteOptions(ObjOptions, total=False):
     spz_version: Literal[2, 3, 4]
     """The version of SPZ files (3)."""
     spz_level: int
-    """The level of compression of SPZ files, 1 (fast) to 12 (small), or 22 in version 4 (1)."""
+    """The level of compression of SPZ files, 1 (fast) to 12 (small), or to 22 for version 4 (1)."""
     sh_degree: int
     """The highest degree of spherical harmonics of Gaussian splats that is written, 0 to 4 (as many as the format stores)."""
     keep_order: bool

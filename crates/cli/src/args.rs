@@ -476,7 +476,7 @@ pub struct ByteArgs {
     /// Version of SPZ files, 2 to 4
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=4))]
     pub spz_version: u8,
-    /// Compression level of SPZ files, 1 (fast) to 12 (small); 22 in version 4
+    /// Compression level of SPZ files, 1 (fast) to 12 (small), or to 22 for version 4
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=22))]
     pub spz_level: i32,
     /// Highest degree of spherical harmonics of splats, 0 to 4 [default: as many as the format stores]

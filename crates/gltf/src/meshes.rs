@@ -182,7 +182,8 @@ impl<'a> MeshReader<'_, 'a, '_> {
         let is_splats = |primitive: &Primitive| primitive.extensions.contains_key(splats::NAME);
         let count = found.iter().filter(|(_, primitive)| is_splats(primitive)).count();
         if count < found.len() {
-            let message = || "Gaussian splats in a mesh with other primitives were read as points".to_owned();
+            let message =
+                || "Gaussian splats that share a mesh with other primitives were read as plain points".to_owned();
             self.log.lose("changed-splats", count as u64, message)?;
             return Ok(None);
         }
@@ -191,7 +192,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
             let own = splats::check(primitive, &part.path, self.log)?;
             let known = all.get_or_insert(own);
             if known.has_linear_colors != own.has_linear_colors {
-                return Err(unsupported(format!("{}: splats of a mesh have two color spaces", part.path)));
+                return Err(unsupported(format!("{}: the mesh mixes splats of two color spaces", part.path)));
             }
             known.degree = known.degree.max(own.degree);
         }
@@ -331,7 +332,7 @@ impl MeshDraft<'_> {
     }
 }
 
-const SPLATS_CUT: &str = "numbers of Gaussian splats were cut: opacities are from 0 to 1, and scales are not negative \
+const SPLATS_CUT: &str = "values of Gaussian splats were clamped: opacities to 0 to 1, and scales to at least 0 \
                           (drafts of the extension had logarithms)";
 
 /// Without its extension, the values of a compressed primitive are zeros.

@@ -268,7 +268,7 @@ impl SceneBuilder<'_, '_, '_> {
             try_push(&mut self.scene.infos, LINEAR_COLORS.to_owned(), "remarks")?;
         }
         if self.splats.iter().any(|other| other.has_linear_colors != first.has_linear_colors) {
-            return Err(unsupported("splats of a file have two color spaces"));
+            return Err(unsupported("the file mixes splats of two color spaces"));
         }
         transform_axes(&mut self.scene, AXES, 1.0, self.values.run)?;
         self.scene.axes = Axes::default();

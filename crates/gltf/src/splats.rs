@@ -163,7 +163,7 @@ impl SplatPlaces {
             let at = column(mesh, place).iter().position(|&value| !is_fine(value));
             let Some(at) = at else { return Ok(()) };
             let name = &mesh.vertex_columns[place].name;
-            Err(Error::new(ErrorKind::Unsupported, format!("{CANNOT} {at}: its `{name}` is not a finite number")))
+            Err(Error::new(ErrorKind::Unsupported, format!("{CANNOT} {at}: its `{name}` is not finite, or too large")))
         };
         let plain = self.harmonics.as_flattened().iter().chain(&self.rotations);
         plain.into_iter().try_for_each(|&place| check(place, &f32::is_finite))?;
@@ -260,14 +260,16 @@ pub(crate) struct SplatPrimitive {
 /// Checks a primitive of splats.
 pub(crate) fn check(primitive: &Primitive, path: &str, log: &mut Log) -> Result<SplatPrimitive> {
     if primitive.mode != Some(mode::POINTS) {
-        return Err(malformed(format!("{path}: Gaussian splats have to be points (mode 0)")));
+        return Err(malformed(format!("{path}: Gaussian splats must have mode 0 (POINTS)")));
     }
     let own = primitive.extensions.get(NAME).unwrap_or(&Value::Null);
     let degree = degree(&primitive.attributes).map_err(|missing| {
         let others = own.get("extensions").and_then(Value::as_object);
         match others.and_then(|others| others.keys().next()) {
-            Some(other) => unsupported(format!("{path}: splats of the extension `{}` cannot be read", shown(other))),
-            None => malformed(format!("{path}: Gaussian splats have no attribute `{missing}`")),
+            Some(other) => {
+                unsupported(format!("{path}: Gaussian splats compressed with `{}` are not supported", shown(other)))
+            }
+            None => malformed(format!("{path}: Gaussian splats lack the attribute `{missing}`")),
         }
     })?;
     for (key, wanted) in [("kernel", KERNEL), ("projection", PROJECTION), ("sortingMethod", SORTING)] {
@@ -286,10 +288,10 @@ pub(crate) fn check(primitive: &Primitive, path: &str, log: &mut Log) -> Result<
 fn note_unknown(own: &Value, (key, known): (&str, &[&str]), path: &str, log: &mut Log) -> Result<()> {
     match own.get(key).map(|value| value.as_str().unwrap_or_default()) {
         None if key == "projection" || key == "sortingMethod" => Ok(()),
-        None => log.note("missing-property", format!("{path}: splats have no `{key}`: it is taken as `{}`", known[0])),
+        None => log.note("missing-property", format!("{path}: `{key}` is missing; using `{}`", known[0])),
         Some(value) if known.contains(&value) => Ok(()),
         Some(value) => {
-            let message = || format!("{path}: the {key} `{}` of splats is taken as `{}`", shown(value), known[0]);
+            let message = || format!("{path}: unknown {key} `{}`; using `{}`", shown(value), known[0]);
             log.lose_about("changed-splats", 1, message, Some(value))
         }
     }

@@ -311,12 +311,15 @@ impl StreamPlanner<'_, '_, '_, '_> {
             .collect();
         let limit = self.values.limits.columns;
         if (columns.len() + found.len()) as u64 > limit {
-            return Err(over_limit(&format!("{} attributes", found.len()), limit, "columns"));
+            return Err(over_limit(&format!("{} attributes", columns.len() + found.len()), limit, "columns"));
         }
+        let taken = columns.len();
         for name in found {
             let own = name.strip_prefix('_').unwrap_or(name);
-            if self.splats.is_some() && columns.iter().any(|column| column.name == own) {
-                let message = || format!("the attribute `{}` was dropped: splats have one", names::shown(name));
+            if self.splats.is_some() && columns[..taken].iter().any(|column| column.name == own) {
+                let shown = names::shown(name);
+                let message =
+                    || format!("the attribute `{shown}` was dropped: splats already have a column of this name");
                 self.log.lose_about("left-out-attributes", 1, message, Some(name))?;
                 continue;
             }

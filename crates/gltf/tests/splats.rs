@@ -333,12 +333,12 @@ fn splats_that_break_rules_are_errors() {
         let message = failed(&|primitive, _| {
             primitive["attributes"].as_object_mut().unwrap().remove(&own(name));
         });
-        assert!(message.contains(&format!("no attribute `{}`", own(name))), "{message}");
+        assert!(message.contains(&format!("lack the attribute `{}`", own(name))), "{message}");
     }
     let message = failed(&|primitive, _| {
         primitive["attributes"][own("SH_DEGREE_2_COEF_1")] = primitive["attributes"][own("SH_DEGREE_0_COEF_0")].clone();
     });
-    assert!(message.contains("no attribute `KHR_gaussian_splatting:SH_DEGREE_1_COEF_0`"), "{message}");
+    assert!(message.contains("lack the attribute `KHR_gaussian_splatting:SH_DEGREE_1_COEF_0`"), "{message}");
     let message = failed(&|primitive, maker| {
         primitive["attributes"][own("SCALE")] = json!(maker.floats(&[1.0; 4], "SCALAR", 4));
     });
@@ -351,7 +351,7 @@ fn splats_that_break_rules_are_errors() {
         primitive["attributes"][own("OPACITY")] = json!(maker.add(&[0; 8], 5125, "SCALAR", 2, false));
     });
     assert!(message.contains("wrong componentType 5125"), "{message}");
-    assert!(failed(&|primitive, _| primitive["mode"] = json!(4)).contains("have to be points"));
+    assert!(failed(&|primitive, _| primitive["mode"] = json!(4)).contains("mode 0 (POINTS)"));
     let message = failed(&|primitive, _| {
         primitive["attributes"] = json!({"POSITION": 0});
         primitive["extensions"][OWN]["extensions"] = json!({"KHR_gaussian_splatting_compression_spz_2": {}});

@@ -36,7 +36,7 @@ use polyhaul_pipeline::parallel::for_each_item;
 pub fn transform(mesh: &mut Mesh, matrix: &[[f64; 4]; 4], options: &RunOptions) -> Result<()> {
     let affine = Affine::new(matrix)?;
     let threads = options.worker_threads();
-    if let Some(motion) = SplatMotion::of(&mesh.vertex_columns, &affine.rows)? {
+    if let Some(motion) = SplatMotion::of_mesh(mesh, &affine.rows)? {
         motion.apply(&mut mesh.vertex_columns, options)?;
     }
     each(threads, mesh.positions.to_mut()?, |position| affine.position(position).map(|part| part as f32));

@@ -108,8 +108,7 @@ polyhaul_model::options! {
     pub struct SplatWriteOptions {
         /// The version of SPZ files, 2 to 4 (3).
         pub spz_version: u8 = 3, with_spz_version;
-        /// The level of compression of SPZ files: 1 to 12 on the scale of gzip, or in version 4 1 to 22 on that of zstd
-        /// (a fast one).
+        /// The level of compression of SPZ files: of gzip, 1 to 12, or in version 4 of zstd, 1 to 22 (a fast one).
         pub spz_level: Option<i32> = None, with_spz_level;
         /// The highest degree of spherical harmonics to write, 0 to 4 (as many as the format stores).
         pub harmonics_degree: u8 = 4, with_harmonics_degree;

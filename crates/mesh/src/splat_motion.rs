@@ -15,18 +15,24 @@
 use crate::affine;
 use crate::transform::UNMOVED;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::splats::HARMONICS;
+use polyhaul_model::splats::{HARMONICS, Splats};
 use polyhaul_model::{Column, Mesh, Object, Scene, Values};
-use polyhaul_pipeline::arrays::PIECE;
+use polyhaul_pipeline::arrays::{PIECE, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 
-/// The column that tells splats from other points.
-const ROTATION: &str = "rot_0";
+/// The columns that all splats have, beside their positions.
+const NEEDED: [&str; 11] =
+    ["rot_0", "rot_1", "rot_2", "rot_3", "scale_0", "scale_1", "scale_2", "opacity", "f_dc_0", "f_dc_1", "f_dc_2"];
 
-/// Whether a mesh has splats that can be moved.
+/// Whether a mesh has splats: see [`Splats::from_mesh`].
 pub fn has_splats(mesh: &Mesh) -> bool {
-    mesh.vertex_columns.iter().any(|column| column.name == ROTATION)
+    Splats::from_mesh(mesh).is_some()
+}
+
+/// Whether columns of points have splats.
+fn have_splats(columns: &[Column]) -> bool {
+    NEEDED.iter().all(|name| columns.iter().any(|column| column.name == *name))
 }
 
 /// Whether an object places splats elsewhere than they are.
@@ -40,15 +46,20 @@ pub fn moves_splats(scene: &Scene, object: &Object) -> bool {
 /// # Errors
 /// Those of [`affine::transform`]; [`ErrorKind::Unsupported`] if several objects place the same splats.
 pub fn settle_splats(scene: &mut Scene, settles: impl Fn(&Object) -> bool, run: &RunOptions) -> Result<()> {
+    let mut uses: Vec<u32> = zeroed(scene.meshes.len(), "the objects of meshes")?;
+    for object in &scene.objects {
+        uses.get_mut(object.mesh).into_iter().for_each(|uses| *uses += 1);
+    }
     for number in 0..scene.objects.len() {
         let object = &scene.objects[number];
         if !(moves_splats(scene, object) && settles(object)) {
             continue;
         }
-        if scene.objects.iter().filter(|other| other.mesh == object.mesh).count() > 1 {
-            let message = format!("several objects place the Gaussian splats of `{}`", object.name);
+        if uses[object.mesh] > 1 {
+            let message =
+                format!("several objects share the Gaussian splats of `{}`, and their transforms differ", object.name);
             let error = Error::new(ErrorKind::Unsupported, message);
-            return Err(error.with_hint("only glTF stores the transforms of splats"));
+            return Err(error.with_hint("give each object its own mesh"));
         }
         let matrix = object.transform.unwrap_or(UNMOVED).map(|row| row.map(f64::from));
         affine::transform(&mut scene.meshes[object.mesh], &matrix, run)?;
@@ -99,8 +110,15 @@ impl SplatMotion {
     /// As for [`SplatMotion::new`].
     pub fn of(columns: &[Column], linear: &[[f64; 3]; 3]) -> Result<Option<SplatMotion>> {
         let is_moved = *linear != [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        let has_splats = columns.iter().any(|column| column.name == ROTATION);
-        if is_moved && has_splats { SplatMotion::new(linear).map(Some) } else { Ok(None) }
+        if is_moved && have_splats(columns) { SplatMotion::new(linear).map(Some) } else { Ok(None) }
+    }
+
+    /// The motion of a mesh's splats, if it has any.
+    ///
+    /// # Errors
+    /// As for [`SplatMotion::new`].
+    pub fn of_mesh(mesh: &Mesh, linear: &[[f64; 3]; 3]) -> Result<Option<SplatMotion>> {
+        if has_splats(mesh) { SplatMotion::of(&mesh.vertex_columns, linear) } else { Ok(None) }
     }
 
     /// The motion by the linear part of a matrix (rows; it multiplies column vectors from the left).
@@ -116,8 +134,7 @@ impl SplatMotion {
             (dot(column(pair / 3), column(pair % 3)) - wanted).abs() <= 2.0 * EVEN * square
         });
         if !(is_even && square.is_normal()) {
-            let message =
-                "Gaussian splats can be moved, turned, mirrored and scaled evenly, but not sheared or flattened";
+            let message = "Gaussian splats cannot be sheared, flattened or scaled unevenly";
             let error = Error::new(ErrorKind::Usage, message);
             return Err(error.with_hint("spherical harmonics cannot describe the result"));
         }
@@ -132,6 +149,15 @@ impl SplatMotion {
     /// [`ErrorKind::Unsupported`] if a part of the rotations is missing, if a column is not of 32-bit floats, or if
     /// there are more or fewer harmonics than a degree has; [`ErrorKind::Memory`].
     pub fn apply(&self, columns: &mut [Column], run: &RunOptions) -> Result<()> {
+        self.prepare(columns)?.apply(run);
+        Ok(())
+    }
+
+    /// Finds the columns that change; nothing can fail after that.
+    ///
+    /// # Errors
+    /// As for [`SplatMotion::apply`].
+    pub fn prepare<'c>(&self, columns: &'c mut [Column]) -> Result<MovingSplats<'c>> {
         let mut found: [Option<&mut [f32]>; COLUMNS] = [const { None }; COLUMNS];
         for column in columns {
             let Some(place) = place_of(&column.name).filter(|&place| found[place].is_none()) else { continue };
@@ -141,16 +167,15 @@ impl SplatMotion {
             }
         }
         if let Some(part) = (0..ROTATIONS).find(|&part| found[part].is_none()) {
-            return Err(wrong(&format!("there is no column `rot_{part}`")));
+            return Err(wrong(&format!("column `rot_{part}` is missing")));
         }
         let rest = found[ROTATIONS + SCALES..].iter().filter(|column| column.is_some()).count();
         let known = HARMONICS.iter().position(|more| 3 * more == rest);
         let is_complete = found[ROTATIONS + SCALES..].iter().take(rest).all(Option::is_some);
         let degree = known.filter(|_| is_complete);
-        let degree = degree.ok_or_else(|| wrong(&format!("{rest} columns `f_rest_N` are not those of a degree")))?;
-        let items = pieces(found)?;
-        for_each_item(run.worker_threads(), items.into_iter(), || (), |(), mut piece| self.piece(&mut piece, degree));
-        Ok(())
+        let degree =
+            degree.ok_or_else(|| wrong(&format!("found {rest} columns `f_rest_N`; expected 0, 9, 24, 45 or 72")))?;
+        Ok(MovingSplats { motion: self.clone(), pieces: pieces(found)?, degree })
     }
 
     /// Changes some rows of all columns; those that are missing are empty.
@@ -181,6 +206,22 @@ impl SplatMotion {
                 }
             }
         }
+    }
+}
+
+/// Splats that are about to be moved.
+pub struct MovingSplats<'c> {
+    motion: SplatMotion,
+    pieces: Vec<Vec<&'c mut [f32]>>,
+    degree: usize,
+}
+
+impl MovingSplats<'_> {
+    /// Moves them.
+    pub fn apply(self, run: &RunOptions) {
+        let MovingSplats { motion, pieces, degree } = self;
+        let items = pieces.into_iter();
+        for_each_item(run.worker_threads(), items, || (), |(), mut piece| motion.piece(&mut piece, degree));
     }
 }
 
@@ -237,7 +278,7 @@ fn pieces(columns: [Option<&mut [f32]>; COLUMNS]) -> Result<Vec<Vec<&mut [f32]>>
 }
 
 fn wrong(why: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("cannot turn or scale these Gaussian splats: {why}"))
+    Error::new(ErrorKind::Unsupported, format!("cannot rotate or scale the Gaussian splats: {why}"))
 }
 
 fn negate(values: &mut [f32]) {

@@ -211,7 +211,8 @@ fn uneven_matrices_and_incomplete_splats_are_errors() {
         assert_eq!(SplatMotion::new(&linear).unwrap_err().kind(), ErrorKind::Usage, "{linear:?}");
     }
     let motion = SplatMotion::new(&QUARTER).unwrap();
-    for (name, message) in [("rot_2", "no column `rot_2`"), ("f_rest_3", "f_rest_N"), ("f_rest_23", "f_rest_N")] {
+    for (name, message) in [("rot_2", "column `rot_2` is missing"), ("f_rest_3", "f_rest_N"), ("f_rest_23", "f_rest_N")]
+    {
         let mut mesh = splats(2, 2);
         mesh.vertex_columns.retain(|column| column.name != name);
         let error = motion.apply(&mut mesh.vertex_columns, &RunOptions::default()).unwrap_err();
@@ -223,7 +224,12 @@ fn uneven_matrices_and_incomplete_splats_are_errors() {
     }
     let error = motion.apply(&mut mesh.vertex_columns, &RunOptions::default()).unwrap_err();
     assert!(error.to_string().contains("`f_rest_1` is not of 32-bit floats"), "{error}");
-    // Other points have nothing to turn.
+    // Other points have nothing to turn, nor have meshes with faces.
+    let mut mesh = splats(3, 0);
+    assert!(SplatMotion::of_mesh(&mesh, &QUARTER).unwrap().is_some());
+    mesh.faces.offsets = vec![0, 3].into();
+    mesh.faces.corner_positions = vec![0, 1, 2].into();
+    assert!(SplatMotion::of_mesh(&mesh, &QUARTER).unwrap().is_none());
     let columns = [Column { name: "scale_0".into(), values: Values::F64(vec![1.0].into()), offsets: None }];
     assert!(SplatMotion::of(&columns, &[[3.0; 3]; 3]).unwrap().is_none());
 }

@@ -62,13 +62,11 @@ pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOp
     check_scale(scale)?;
     let (turns, scales) = (!turn.is_nothing(), scale != 1.0);
     let linear = axes_matrix(scene.axes, to)?.map(|row| row.map(|entry| f64::from(entry) * f64::from(scale)));
+    let (mut arrays, mut splats) = (Vec::new(), Vec::new());
     for mesh in &mut scene.meshes {
-        if let Some(motion) = SplatMotion::of(&mesh.vertex_columns, &linear)? {
-            motion.apply(&mut mesh.vertex_columns, options)?;
+        if let Some(motion) = SplatMotion::of_mesh(mesh, &linear)? {
+            try_push(&mut splats, motion.prepare(&mut mesh.vertex_columns)?, "the scene")?;
         }
-    }
-    let mut arrays = Vec::new();
-    for mesh in &mut scene.meshes {
         if turns || scales {
             try_push(&mut arrays, (mesh.positions.to_mut()?, scale), "the scene")?;
         }
@@ -76,6 +74,8 @@ pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOp
             try_push(&mut arrays, (mesh.normals.to_mut()?, 1.0), "the scene")?;
         }
     }
+    // Nothing can fail from here on.
+    splats.into_iter().for_each(|splats| splats.apply(options));
     let pieces = arrays.into_iter().flat_map(|(array, scale)| array.chunks_mut(PIECE).map(move |piece| (piece, scale)));
     for_each_item(
         options.worker_threads(),

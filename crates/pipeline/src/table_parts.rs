@@ -1,8 +1,8 @@
 //! Tables that are read some rows at a time, in place of a model.
 //!
 //! A format that finds rows without reading all before them is a [`TableSource`]; memory then does not grow with the
-//! file. Whoever uses it takes parts from it while writing ([`crate::write::Pages`]), or has them handed over by
-//! [`each_part`]. A source knows no user; a user knows no format.
+//! file. A writer pulls parts from it ([`crate::write::Pages`]), or [`each_part`] hands them over. Sources and their
+//! users know nothing of each other.
 
 use crate::job::ChunkJob;
 use crate::options::RunOptions;
@@ -18,14 +18,23 @@ pub struct RowsSlot {
     pub first_row: u64,
     /// How many rows there are.
     pub rows: usize,
-    /// Their bytes, and perhaps more.
+    /// A buffer: its first `size` bytes are the rows.
     pub bytes: Vec<u8>,
-    /// How many of `bytes` are rows.
+    /// The bytes of all rows.
     pub size: usize,
     /// Where they end in the file.
     pub end: u64,
     /// How many values the lists of each column have, if the source does not know it.
     pub totals: Vec<u64>,
+}
+
+impl RowsSlot {
+    /// Gives back the memory of rows that were far longer than a part of so many bytes.
+    pub fn forget_long(&mut self, part_bytes: usize) {
+        if self.size > part_bytes.saturating_mul(4) {
+            *self = RowsSlot::default();
+        }
+    }
 }
 
 /// A file whose tables are read some rows at a time, by several threads.
@@ -46,11 +55,14 @@ pub trait TableSource: Sync {
     /// About how many bytes of the file are taken at a time.
     fn part_bytes(&self) -> usize;
 
+    /// About how many parts a table has.
+    fn part_count(&self, table: usize) -> u64;
+
     /// Whether the parts of a table must be taken one after another.
     fn takes_in_order(&self, table: usize) -> bool;
 
-    /// Whether rows of a table are nothing but the numbers of their columns, one after another, the lowest byte first,
-    /// and the length of a list before it, as one byte.
+    /// Whether the rows of a table are packed: nothing but the numbers of their columns, one after another, the lowest
+    /// byte first, and before a list its length as one byte.
     fn is_packed(&self, table: usize) -> bool;
 
     /// Takes the rows of part `number`; `false` if there is none.
@@ -85,10 +97,9 @@ pub fn each_part<T: Send>(
     work: impl Fn(u64, Table) -> Result<T> + Sync,
     take: impl FnMut(T) -> Result<()> + Send,
 ) -> Result<usize> {
-    let rows = source.tables().get(table).map_or(0, |table| table.row_count);
-    let threads = run.worker_threads().clamp(1, rows.max(1));
+    let threads = run.worker_threads().min(source.part_count(table) as usize).max(1);
     // The rows of a slot are there as bytes and as columns.
-    let crew = Crew::new(threads, run.memory_limit, 2 * source.part_bytes());
+    let crew = Crew::new(threads, run.memory_limit, source.part_bytes().saturating_mul(2));
     let threads = crew.threads;
     let job = TablePartsJob { source, table, run, wants, work, _made: PhantomData };
     run_job(&job, &mut TablePartsTaken(take), crew, &run.cancel)?;
@@ -132,6 +143,7 @@ where
     }
 
     fn take(&self, number: u64, slot: &mut TablePartsSlot<T>) -> Result<bool> {
+        slot.rows.forget_long(self.source.part_bytes());
         self.source.take(self.table, number, &mut slot.rows)
     }
 

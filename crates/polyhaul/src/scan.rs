@@ -92,7 +92,8 @@ fn rows_of(input: &Opened, options: &ReadOptions) -> Result<RowSet> {
     choose(&found.tables, target, &options.rows, &options.run).map(TableChoice::into_rows)
 }
 
-/// Chooses rows of tables some rows at a time; `None` if they have to be read as a whole. `alone` has the options of one thread: several work on different rows.
+/// Chooses rows of tables some rows at a time; `None` if they have to be read as a whole. Several threads look at
+/// different rows, each by the options `alone` of one thread.
 pub(crate) fn choose_parts<'o>(
     input: &Opened,
     options: &'o ReadOptions,
@@ -168,7 +169,10 @@ pub(crate) fn batches(
         return Err(no_tables("are read in batches"));
     }
     let all = everything(options);
-    let mut batches = Batches { options, target: 0, rows: BatchRows::All, first: 0, empty: None, failed: None, take };
+    // Parts are worked on one by one, in their order, while others are read.
+    let alone = options.run.clone().with_threads(Some(1));
+    let (run, rows) = (&alone, BatchRows::All);
+    let mut batches = Batches { options, run, target: 0, rows, first: 0, empty: None, failed: None, take };
     if options.rows.sample.is_some() {
         batches.rows = BatchRows::Of(rows_of(input, options)?);
     }
@@ -182,6 +186,7 @@ pub(crate) fn batches(
         let (read, whole) = load_whole(input, &all, |_| ContentShape::Tables)?;
         let Content::Tables(found) = read.content else { return Err(no_tables("are read in batches")) };
         report = whole;
+        batches.run = &options.run;
         batches.whole(found.tables, part_bytes)?;
     }
     batches.empty.take().map_or(Ok(()), take)?;
@@ -191,6 +196,7 @@ pub(crate) fn batches(
 /// One table, batch by batch.
 struct Batches<'o, 't> {
     options: &'o ReadOptions,
+    run: &'o RunOptions,
     target: usize,
     rows: BatchRows<'o>,
     /// Rows that were looked at.
@@ -223,7 +229,7 @@ impl Batches<'_, '_> {
     }
 
     fn batch(&mut self, mut part: Table) -> Result<()> {
-        let (rows, run) = (part.row_count as u64, &self.options.run);
+        let (rows, run) = (part.row_count as u64, self.run);
         match &mut self.rows {
             BatchRows::All => {}
             BatchRows::Of(set) => table::keep_rows(&mut part, set, self.first, run)?,
@@ -244,7 +250,7 @@ impl Batches<'_, '_> {
     /// Moves what is kept, and chooses its columns.
     fn finished(&self, mut part: Table) -> Result<Table> {
         if let Some(matrix) = &self.options.rows.transform {
-            move_table(&mut part, matrix, &self.options.run)?;
+            move_table(&mut part, matrix, self.run)?;
         }
         let mut tables = [part];
         select_columns(&mut tables, &self.options.table)?;
@@ -271,7 +277,7 @@ impl Batches<'_, '_> {
             self.empty = Some(self.finished(table::cut(&tables[self.target], 0..0)?)?);
         }
         if matches!(self.rows, BatchRows::All) && !self.options.rows.keeps_all() {
-            self.rows = BatchRows::By(Chooser::new(&self.options.rows, &self.options.run)?);
+            self.rows = BatchRows::By(Chooser::new(&self.options.rows, self.run)?);
         }
         Ok(())
     }

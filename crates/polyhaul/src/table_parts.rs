@@ -124,8 +124,8 @@ impl TableParts<'_> {
         }
     }
 
-    /// Whether rows of table `number` are written as nothing but the numbers of their columns, one after another, the
-    /// lowest byte first, and the length of a list before it, as one byte.
+    /// Whether rows of table `number` are written packed; see
+    /// [`is_packed`](polyhaul_pipeline::table_parts::TableSource::is_packed).
     pub(crate) fn is_packed(&self, number: usize, table: &Table) -> bool {
         match &self.kind {
             #[cfg(feature = "ply")]

@@ -53,6 +53,9 @@ impl<'o> Chooser<'o> {
             tests.turn(turn * TURN * WORD, rows, words, bench);
             Ok(())
         })?;
+        if let Some(last) = words.last_mut().filter(|_| !rows.is_multiple_of(WORD)) {
+            *last &= (1 << (rows % WORD)) - 1;
+        }
         Ok(Passed { words, rows })
     }
 

@@ -147,6 +147,7 @@ fn parts_choose_what_the_whole_chooses() {
         base.clone().with_every(7),
         base.clone().with_sample(Some(100)),
         base.clone().with_every(2).with_sample(Some(33)),
+        RowOptions::default().with_every(7),
         RowOptions::default().with_sample(Some(10_000)),
         RowOptions::default().with_sample(Some(0)),
     ] {
@@ -300,7 +301,8 @@ fn splats_move_in_parts_as_they_do_in_a_mesh() {
     let positions: Vec<[f32; 3]> = values().into_iter().map(|x| [x, 2.0 * x, 1.0 - x]).collect();
     let rest = (0..24).map(|number| format!("f_rest_{number}"));
     let names = ["opacity", "rot_0", "rot_1", "rot_2", "rot_3", "scale_0", "scale_1", "scale_2"].map(String::from);
-    let own: Vec<_> = names.into_iter().chain(rest).map(|name| column(&name, Values::F32(values().into()))).collect();
+    let names = names.into_iter().chain((0..3).map(|channel| format!("f_dc_{channel}")));
+    let own: Vec<_> = names.chain(rest).map(|name| column(&name, Values::F32(values().into()))).collect();
     let whole = Mesh { positions: positions.clone().into(), vertex_columns: own.clone(), ..Mesh::default() };
     let mut scene = Scene { meshes: vec![whole], ..Scene::default() };
     let axis = |axis: usize| Values::F32(positions.iter().map(|position| position[axis]).collect::<Vec<_>>().into());
@@ -325,7 +327,7 @@ fn splats_move_in_parts_as_they_do_in_a_mesh() {
     }
     let uneven = [[2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
     let error = move_table(&mut table.clone(), &uneven, &run(1)).unwrap_err();
-    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("sheared or flattened"), "{error}");
+    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("cannot be sheared"), "{error}");
 }
 
 fn value_of(column: &Column, row: usize) -> f32 {

@@ -428,7 +428,7 @@ pub(super) fn read_rows(feed: &Feed<'_>, offset: u64, out: &mut [u8]) -> Result<
 
 #[cold]
 fn shorter() -> Error {
-    Error::new(ErrorKind::Internal, "a source is shorter than declared")
+    Error::new(ErrorKind::Malformed, "the source became shorter while it was read")
 }
 
 impl ChunkJob for EvenRowsJob<'_, '_> {

@@ -118,6 +118,12 @@ impl TableSource for PlyTableSource<'_, '_> {
         self.walk(table).is_some()
     }
 
+    fn part_count(&self, table: usize) -> u64 {
+        let place = &self.places[table];
+        let end = if self.walk(table).is_some() { self.size() } else { place.end };
+        end.saturating_sub(place.start).div_ceil(self.part_bytes.max(1) as u64)
+    }
+
     fn is_packed(&self, table: usize) -> bool {
         let is_byte = |list: &ListType| list.count.bytes() == 1;
         self.is_little && self.places[table].layout.lists.iter().all(is_byte)
@@ -200,6 +206,9 @@ fn places(feed: &Feed<'_>, elements: &[Element], swap: bool, options: &ParseOpti
         let Some(end) = end.filter(|_| is_small && shape.row_bytes as u64 <= limits.line_bytes) else {
             return Ok(None);
         };
+        if start > feed.size().unwrap_or(0) {
+            return Ok(None);
+        }
         try_push(&mut places, PlyPlace { start, end, layout, shape }, "elements")?;
         start = end;
     }

@@ -95,7 +95,8 @@ fn write(
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
     writing.begin(header(elements, remarks, options.encoding)?);
-    let pages = PlyPages::new(elements, options, run.chunk_bytes.unwrap_or(PAGE_BYTES))?;
+    let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).min(1 << 30);
+    let pages = PlyPages::new(elements, options, page_bytes)?;
     writing.announce(pages.about_bytes());
     writing.pages(&pages, &mut (), pages.cost / pages.page_cost + 1, pages.slot_bytes())
 }

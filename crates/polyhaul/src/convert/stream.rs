@@ -22,7 +22,7 @@ use crate::table_parts::{PartsJob, TablePartText, TableParts};
 use polyhaul_mesh::table::TableFormat;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{SourceFolder, Table};
+use polyhaul_model::{Column, Scalar, SourceFolder, Table};
 use polyhaul_pipeline::table_parts::{RowsSlot, TableSource};
 use polyhaul_pipeline::write::Pages;
 use polyhaul_scan::table::TableChoice;
@@ -38,6 +38,8 @@ const PART: u64 = 64;
 const LEAST_PART_BYTES: u64 = 16 << 10;
 /// Files of fewer parts are read as a whole.
 const LEAST_PARTS: u64 = 4;
+/// How often progress is told.
+const PROGRESS_BYTES: u64 = 4 << 20;
 /// About how many bytes of text a byte of rows becomes, and at most: for progress, and for the size of slots.
 const TEXT_FACTOR: u64 = 3;
 const MOST_TEXT_FACTOR: u64 = 6;
@@ -70,6 +72,8 @@ pub(super) fn stream(
     if is_chosen && choice.is_none() {
         return Ok(None);
     }
+    let threads = read.run.worker_threads().min(write.run.worker_threads());
+    let write = &WriteOptions { run: write.run.clone().with_threads(Some(threads)), ..write.clone() };
     let folder = source_folder(input.near(), read);
     let mut streamed = None;
     let (is_done, mut reading) = read_parts(input, read, part_bytes, &mut |source, from| {
@@ -138,8 +142,12 @@ impl<'a> Streamed<'a> {
             tables.iter_mut().enumerate().try_for_each(|(number, table)| choice.keep_head(number, table))?;
         }
         let [comments, infos] = source.remarks().map(<[String]>::to_vec);
-        // An error is found by the other path too, after those of the input.
-        Ok(self.begin(Tables { tables, comments, infos }, file_bytes).ok())
+        match self.begin(Tables { tables, comments, infos }, file_bytes) {
+            Ok(output) => Ok(Some(output)),
+            // The other path finds it too, after the errors of the input.
+            Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn begin(mut self, found: Tables, file_bytes: u64) -> Result<StreamedOutput<'a>> {
@@ -184,12 +192,12 @@ impl<'a> StreamedOutput<'a> {
         let slot_bytes = source.part_bytes().saturating_mul(factor as usize);
         for (number, table) in source.tables().iter().enumerate() {
             let StreamedOutput { streamed, places, targets, parts, opening } = &mut self;
-            let (kept, target) = (AtomicU64::new(0), places[number]);
+            let (kept, taken, target) = (AtomicU64::new(0), AtomicU64::new(0), places[number]);
             let is_same = |target: usize| parts.is_packed(target, table) && has_columns(&targets[target], table);
             let is_changed = choice.is_some_and(|choice| choice.changes(number, table));
             let is_copied = source.is_packed(number) && !is_changed && target.is_some_and(is_same);
-            let pages = StreamPages { source, number, target, is_copied, choice, streamed, parts, kept };
-            opening.writing.pages(&pages, &mut (), table.row_count as u64, slot_bytes)?;
+            let pages = StreamPages { source, number, target, is_copied, choice, streamed, parts, kept, taken };
+            opening.writing.pages(&pages, &mut (), source.part_count(number), slot_bytes)?;
             let promised = choice.map_or(table.row_count as u64, |choice| choice.count(number));
             if target.is_some() && pages.kept.into_inner() != promised {
                 return Err(Error::new(ErrorKind::Malformed, "the file changed while it was read"));
@@ -214,14 +222,10 @@ impl<'a> StreamedOutput<'a> {
 
 /// Whether a table has the columns of another, in their order.
 fn has_columns(table: &Table, other: &Table) -> bool {
-    let columns = |table: &Table| -> Vec<_> {
-        table
-            .columns
-            .iter()
-            .map(|column| (column.name.clone(), column.values.scalar(), column.offsets.is_some()))
-            .collect()
-    };
-    columns(table) == columns(other)
+    fn kind(column: &Column) -> (&str, Scalar, bool) {
+        (&column.name, column.values.scalar(), column.offsets.is_some())
+    }
+    table.columns.iter().map(kind).eq(other.columns.iter().map(kind))
 }
 
 /// The rows of a table, from the input to the output.
@@ -237,6 +241,8 @@ struct StreamPages<'p, 'a> {
     parts: &'p TableParts<'a>,
     /// How many rows were kept.
     kept: AtomicU64,
+    /// How far the file was read.
+    taken: AtomicU64,
 }
 
 /// Rows in flight.
@@ -300,7 +306,22 @@ impl Pages for StreamPages<'_, '_> {
     }
 
     fn take(&self, number: u64, slot: &mut StreamSlot) -> Result<bool> {
-        self.source.take(self.number, number, &mut slot.rows)
+        let (run, part_bytes) = (&self.streamed.read.run, self.source.part_bytes());
+        if run.cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        if slot.rows.size > 4 * part_bytes {
+            // A row that is far longer than a part took the memory.
+            *slot = StreamSlot::default();
+        }
+        let is_taken = self.source.take(self.number, number, &mut slot.rows)?;
+        let before = self.taken.fetch_max(slot.rows.end, Ordering::Relaxed);
+        if let Some(progress) =
+            run.progress.as_ref().filter(|_| before / PROGRESS_BYTES < slot.rows.end / PROGRESS_BYTES)
+        {
+            progress.tell(slot.rows.end, Some(self.source.size()));
+        }
+        Ok(is_taken)
     }
 
     fn format(&self, slot: &mut StreamSlot) -> Result<()> {

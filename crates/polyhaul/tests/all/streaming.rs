@@ -127,6 +127,31 @@ fn lists_of_other_lengths_are_found_wherever_they_are() {
 }
 
 #[test]
+fn an_empty_last_element_hides_no_missing_bytes() {
+    let folder = Folder::new("streaming-empty").unwrap();
+    let mut tables = mesh(40_000, &[3]);
+    tables[1].row_count = 0;
+    tables[1].columns = tables[1]
+        .columns
+        .iter()
+        .map(|column| Column {
+            values: Values::empty(column.values.scalar()),
+            offsets: column.offsets.as_ref().map(|_| vec![0].into()),
+            ..column.clone()
+        })
+        .collect();
+    let from = write_mesh(&folder, "a.ply", &tables, PlyEncoding::LittleEndian);
+    assert!(same(&folder, &from, "b.ply", &ReadOptions::default(), &WriteOptions::default()));
+    let bytes = std::fs::read(&from).unwrap();
+    for size in [bytes.len() - 9, bytes.len() - 500_000] {
+        std::fs::write(&from, &bytes[..size]).unwrap();
+        for name in ["b.ply", "b.csv"] {
+            assert!(!same(&folder, &from, name, &ReadOptions::default(), &WriteOptions::default()), "{name} {size}");
+        }
+    }
+}
+
+#[test]
 fn elements_columns_and_codecs_are_those_asked_for() {
     let folder = Folder::new("streaming-options").unwrap();
     let from = write_mesh(&folder, "in.ply", &mesh(40_000, &[3]), PlyEncoding::BigEndian);
@@ -197,6 +222,7 @@ fn chosen_rows_have_the_same_bytes() {
         filter("x > -0.5 and red != 7"),
         filter("mark >= 0").with_every(3).with_bounds(Some(bounds)),
         filter("y < 0.9").with_sample(Some(20_000)),
+        RowOptions::default().with_every(7),
         RowOptions::default().with_transform(Some(shift)),
         filter("x > 100"),
     ]

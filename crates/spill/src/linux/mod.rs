@@ -21,6 +21,10 @@ const LEAST_BYTES: usize = 1 << 20;
 /// A page of any architecture that Rust supports on Linux is at least this; files serve no larger alignment.
 const PAGE_BYTES: usize = 4096;
 
+/// The memory that is kept for pages of files, or most of it if there is less. Where a table is filled, each column has a
+/// page in use that is as large as the system reads ahead, up to 2 MiB: 120 MiB for splats, whatever is released.
+const FILE_BYTES: u64 = 168 << 20;
+
 /// The bytes of large arrays in memory.
 static HELD: AtomicU64 = AtomicU64::new(0);
 /// How many of them may be; `u64::MAX` without a `Spill`.
@@ -61,8 +65,7 @@ impl Spill {
         let folder = arrays::open_folder(folder)?;
         // The last step that can fail: a warden that ends is waited for, and may wait for the arrays itself.
         let warden = Warden::begin(memory).inspect_err(|_| arrays::close_folder(folder))?;
-        // The other half is for the pages of files.
-        MOST_HELD.store(memory / 2, Relaxed);
+        MOST_HELD.store((memory / 2).min(memory.saturating_sub(FILE_BYTES).max(memory / 8)), Relaxed);
         FOLDER.store(folder, Relaxed);
         IS_DISK_FULL.store(false, Relaxed);
         arrays.forget_peak();

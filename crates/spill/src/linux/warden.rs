@@ -18,6 +18,11 @@ const PAUSE: Duration = Duration::from_micros(500);
 /// Fewer pages than this are not worth a release: the memory is used by something else.
 const LEAST_BYTES: u64 = 16 << 20;
 
+/// The part of the memory that is kept free, and the most of it: what is touched between a look that finds the process
+/// too large and the end of the release.
+const MARGIN_PART: u64 = 8;
+const MOST_MARGIN: u64 = 64 << 20;
+
 /// The most bytes that the process may have; `u64::MAX` without a warden.
 static MOST: AtomicU64 = AtomicU64::new(u64::MAX);
 /// The system's file with the size of this process; it stays open.
@@ -40,7 +45,8 @@ impl Warden {
         }
         // What the program has already, such as the memory of an interpreter, cannot be released.
         let [before, _] = read().unwrap_or_default();
-        MOST.store(memory.saturating_add(before), Relaxed);
+        let margin = (memory / MARGIN_PART).min(MOST_MARGIN);
+        MOST.store((memory - margin).saturating_add(before), Relaxed);
         let is_over = Arc::new(AtomicBool::new(false));
         let watched = is_over.clone();
         let thread = Builder::new().name("polyhaul-spill".into()).spawn(move || {

@@ -106,7 +106,7 @@ fn pixel_chunk(name: &Arc<str>, file: &[u8]) -> Result<Range<usize>> {
 
 fn unsupported(name: &Arc<str>, at: u64, message: &str) -> Error {
     let error = Diagnostic::at(name, at, message).into_error(ErrorKind::Unsupported);
-    error.with_hint("the images of SOG have to be lossless WebP")
+    error.with_hint("SOG images must be lossless WebP")
 }
 
 /// The same file without other chunks. It claims to have alpha, which decoders are given in any case: all images then

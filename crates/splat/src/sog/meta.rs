@@ -213,8 +213,7 @@ impl Tables {
     fn of_codebooks(document: &Document) -> Checked<Tables> {
         let harmonics = match &document.sh_n {
             Some(part) => {
-                let bands =
-                    part.bands.filter(|bands| (1..4).contains(bands)).ok_or("`shN` has no `bands` of 1 to 3")?;
+                let bands = part.bands.filter(|bands| (1..4).contains(bands)).ok_or("`shN.bands` must be 1 to 3")?;
                 let is_possible = |count: &u64| (1..=MOST_ENTRIES).contains(count);
                 let count = part.count.filter(is_possible).ok_or("`shN` has no `count` of 1 to 65536")?;
                 let table = codebook("shN", part.codebook.as_deref())?;

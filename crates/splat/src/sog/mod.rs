@@ -119,9 +119,9 @@ fn check_images(meta: &SogMeta, images: &[SogImage], options: &ParseOptions) -> 
         (Some(harmonics), Some(palette)) => palette_degree(harmonics, palette)?,
         _ => 0,
     };
-    let pixels: usize = images.iter().map(|image| 4 * image.pixel_count()).sum();
+    let pixels: u64 = images.iter().map(|image| 4 * image.pixel_count() as u64).sum();
     let columns = 3 + PLAIN_COLUMNS + 3 * HARMONICS[degree];
-    let plain = pixels as u64 + (columns * size_of::<f32>()) as u64 * meta.count as u64;
+    let plain = pixels + (columns * size_of::<f32>()) as u64 * meta.count as u64;
     let packed: u64 = images.iter().map(SogImage::file_bytes).sum();
     if let Some(first) = images.first() {
         check_ratio(plain, packed, &options.limits, &first.name, 0)?;
@@ -160,8 +160,8 @@ fn room(count: usize, degree: usize) -> Result<SplatColumns> {
 
 /// Handles values that mean nothing.
 fn note_faults(faults: &Faults, images: &[SogImage], options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
-    let rotations = (faults.rotations(), meta::QUATS, "the largest part of the rotation is not one of 252 to 255");
-    let labels = (faults.labels(), meta::LABELS, "the palette has no such entry");
+    let rotations = (faults.rotations(), meta::QUATS, "the alpha of a rotation must be 252 to 255");
+    let labels = (faults.labels(), meta::LABELS, "the palette entry does not exist");
     for ((count, first), image, what) in [rotations, labels] {
         let Some(image) = images.get(image).filter(|_| count > 0) else { continue };
         let diagnostic = in_file(&image.name, format!("invalid value for splat {}: {what}", first + 1));

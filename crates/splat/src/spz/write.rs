@@ -78,8 +78,11 @@ fn write_frames(
     let packed: u64 = frames.sizes().map(|[packed, _]| packed).sum();
     writing.announce(head.len() as u64 + packed);
     writing.begin(head);
-    writing.pages(&frames, &mut (), frames.count(), SLOT_BYTES)?;
-    Ok(frames.clamped())
+    // Frames that were not kept are made again, and would count twice.
+    let clamped = frames.clamped();
+    // Half of the memory is taken by frames.
+    writing.pages(&frames, &mut (), frames.count(), 2 * SLOT_BYTES)?;
+    Ok(clamped)
 }
 
 /// As many fractional bits as positions leave room for.

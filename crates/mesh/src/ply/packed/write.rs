@@ -112,8 +112,8 @@ fn in_order(splats: &Splats<'_>, order: &[u32], run: &RunOptions) -> Result<Mesh
     columns.into_mesh()
 }
 
-/// The values at these places. All from one block of them come before those from the next, so that no more of them
-/// must be in memory, however random the order is.
+/// The values at these places. They are gathered block by block, so that only one block of the source must be in memory,
+/// however random the order is.
 fn picked<T: Zero + Send + Sync>(values: &[T], order: &[u32], run: &RunOptions) -> Result<Vec<T>> {
     let mut picked: Vec<T> = zeroed(order.len(), "columns")?;
     let block_values = BLOCK_BYTES / size_of::<T>().max(1);

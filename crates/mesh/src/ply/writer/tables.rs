@@ -77,8 +77,8 @@ impl<'o> PlyTableParts<'o> {
         Ok(PlyTableParts { kinds: all, options })
     }
 
-    /// Whether rows of table `number` are written as nothing but the numbers of their columns, one after another, the
-    /// lowest byte first, and the length of a list before it, as one byte.
+    /// Whether rows of table `number` are written packed; see
+    /// [`is_packed`](polyhaul_pipeline::table_parts::TableSource::is_packed).
     pub fn is_packed(&self, number: usize, table: &Table) -> bool {
         let is_kept = |(column, kind): (&Column, &PlyKind)| {
             kind.scalar == column.values.scalar() && kind.count.is_none_or(|count| count == Scalar::U8)

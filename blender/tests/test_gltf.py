@@ -1,0 +1,57 @@
+"""Blender's own importer of glTF reads what polyhaul writes: the triangles and materials of the OBJ file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+import scenes
+
+#: Blender 5.0 does not read EXT_meshopt_compression.
+OPTIONS: list[dict[str, Any]] = [{}, {"quantize": True}]
+
+
+def contents() -> tuple[np.ndarray[Any, Any], set[str]]:
+    """The sums of the scene's triangles that matter: of their corners, their areas and their normals; and materials."""
+    corners, materials = [np.empty((0, 3, 3))], set()
+    for item in bpy.context.scene.objects:
+        if item.type != "MESH":
+            continue
+        mesh = item.data
+        mesh.calc_loop_triangles()
+        points = np.array([item.matrix_world @ vertex.co for vertex in mesh.vertices]).reshape(-1, 3)
+        corners.append(points[np.array([it.vertices[:] for it in mesh.loop_triangles], int).reshape(-1, 3)])
+        materials |= {mesh.materials[it.material_index].name for it in mesh.loop_triangles if mesh.materials}
+    found = np.concatenate(corners)
+    normals = np.cross(found[:, 1] - found[:, 0], found[:, 2] - found[:, 0])
+    areas = np.linalg.norm(normals, axis=1)
+    return np.array([len(found), areas.sum(), *normals.sum(0), *found.mean(1).sum(0)]), materials
+
+
+def emptied() -> None:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+
+
+@pytest.mark.parametrize("seed", range(2000, 2006))
+def test_triangles_and_materials_are_those_of_the_obj_file(addon: Any, tmp_path: Path, seed: int) -> None:
+    import polyhaul
+
+    scenes.fill(seed)
+    source = tmp_path / "scene.obj"
+    bpy.ops.wm.obj_export(filepath=str(source), export_triangulated_mesh=True, apply_modifiers=True)
+    emptied()
+    bpy.ops.wm.obj_import(filepath=str(source))
+    wanted, materials = contents()
+    assert wanted[0] > 0
+    for number, options in enumerate(OPTIONS):
+        target = tmp_path / f"{number}.glb"
+        polyhaul.convert(source, target, **options)
+        emptied()
+        bpy.ops.import_scene.gltf(filepath=str(target))
+        found, own = contents()
+        assert found[0] == wanted[0], options
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-2 * max(1, wanted[0] ** 0.5), err_msg=str(options))
+        assert own == materials, options
