@@ -15,7 +15,7 @@ use crate::options::WriteOptions;
 use crate::read_job::ReadJob;
 use crate::report::Report;
 use crate::table_job::TablesJob;
-use crate::table_parts::{PartsJob, TableParts};
+use crate::table_parts::{BegunParts, PartsJob};
 use formats::ROWS;
 use polyhaul_bytes::Codec;
 use polyhaul_image::samples::SampleType;
@@ -165,7 +165,7 @@ pub(crate) struct TablesWriter {
     pub(crate) wants_mesh: fn(&WriteOptions) -> bool,
     pub(crate) write: fn(TablesJob<'_>) -> Result<()>,
     /// Begins a file that is written part by part.
-    pub(crate) begin_parts: for<'o> fn(PartsJob<'_, 'o>) -> Result<TableParts<'o>>,
+    pub(crate) begin_parts: for<'o> fn(PartsJob<'_, 'o>) -> Result<BegunParts<'o>>,
 }
 
 /// Writes images.

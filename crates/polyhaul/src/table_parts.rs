@@ -34,8 +34,6 @@ pub(crate) struct PartsJob<'j, 'o> {
 
 /// A file whose first row is about to be written.
 pub(crate) struct TableParts<'a> {
-    /// Files to put in place with it.
-    pub(crate) copies: Vec<Written>,
     comments: Vec<String>,
     options: &'a WriteOptions,
     kind: TablePartsKind<'a>,
@@ -61,18 +59,21 @@ pub(crate) struct TablePartText {
     rows: RowPartText,
 }
 
+/// A file that was begun, and the files to put in place with it.
+pub(crate) type BegunParts<'a> = (TableParts<'a>, Vec<Written>);
+
 /// Begins the elements of a PLY file.
 #[cfg(feature = "ply")]
-pub(crate) fn begin_elements<'o>(job: PartsJob<'_, 'o>) -> Result<TableParts<'o>> {
+pub(crate) fn begin_elements<'o>(job: PartsJob<'_, 'o>) -> Result<BegunParts<'o>> {
     let PartsJob { comments, infos, folder, name, links, options, report, .. } = job;
     ply::note_remarks([comments, infos], name, &mut report.warnings);
     let (comments, copies) = begin_remarks(comments, folder, links, report)?;
     let kind = TablePartsKind::Elements { infos: infos.to_vec(), parts: None };
-    Ok(TableParts { copies, comments: comments.into_owned(), options, kind })
+    Ok((TableParts { comments: comments.into_owned(), options, kind }, copies))
 }
 
 /// Begins a table of numbers.
-pub(crate) fn begin_rows<'o>(job: PartsJob<'_, 'o>) -> Result<TableParts<'o>> {
+pub(crate) fn begin_rows<'o>(job: PartsJob<'_, 'o>) -> Result<BegunParts<'o>> {
     let PartsJob { tables, comments, folder, format, name, links, options, report, .. } = job;
     let ([table], format) = (tables, table_kind(format)?) else {
         return Err(Error::new(ErrorKind::Internal, "several tables for a format of one"));
@@ -82,7 +83,7 @@ pub(crate) fn begin_rows<'o>(job: PartsJob<'_, 'o>) -> Result<TableParts<'o>> {
     let comments = note_row_remarks(comments, format, options, name, report);
     let (comments, copies) = begin_remarks(comments, folder, links, report)?;
     let kind = TablePartsKind::Rows { format, parts: None };
-    Ok(TableParts { copies, comments: comments.into_owned(), options, kind })
+    Ok((TableParts { comments: comments.into_owned(), options, kind }, copies))
 }
 
 impl TableParts<'_> {

@@ -162,7 +162,7 @@ impl<'a> Streamed<'a> {
         let is_one = names.len() == 1 && found.tables.len() == 1;
         let place = |name: &String| found.tables.iter().position(|table| is_one || table.name == *name);
         let places = names.iter().map(place).collect();
-        let mut parts = (self.writer.begin_parts)(PartsJob {
+        let (mut parts, copies) = (self.writer.begin_parts)(PartsJob {
             tables: &found.tables,
             comments: &found.comments,
             infos: &found.infos,
@@ -173,7 +173,6 @@ impl<'a> Streamed<'a> {
             options: self.write,
             report: &mut self.report,
         })?;
-        let copies = std::mem::take(&mut parts.copies);
         let mut opening = Opening::new(copies, output, Some(self.to.name()), self.write, &self.report)?;
         parts.begin(&found.tables, &mut opening.writing)?;
         opening.writing.announce(if parts.is_text() { TEXT_FACTOR * file_bytes } else { file_bytes });

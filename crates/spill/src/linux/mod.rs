@@ -21,8 +21,8 @@ const LEAST_BYTES: usize = 1 << 20;
 /// A page of any architecture that Rust supports on Linux is at least this; files serve no larger alignment.
 const PAGE_BYTES: usize = 4096;
 
-/// The memory that is kept for pages of files, or most of it if there is less. Where a table is filled, each column has a
-/// page in use that is as large as the system reads ahead, up to 2 MiB: 120 MiB for splats, whatever is released.
+/// The memory that is kept for pages of files, or most of it if there is less. Where a table is filled, each column has
+/// a page in use that is as large as the system reads ahead, up to 2 MiB: 120 MiB for splats, whatever is released.
 const FILE_BYTES: u64 = 168 << 20;
 
 /// The bytes of large arrays in memory.

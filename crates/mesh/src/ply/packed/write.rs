@@ -87,7 +87,7 @@ fn rest(splats: &Splats<'_>) -> usize {
 /// Splats between two looks at the memory of the process.
 const RELIEVED: usize = 1 << 14;
 /// Bytes of values that are picked from at a time.
-const BLOCK_BYTES: usize = 64 << 20;
+const BLOCK_BYTES: usize = 32 << 20;
 
 /// A copy of splats in another order.
 fn in_order(splats: &Splats<'_>, order: &[u32], run: &RunOptions) -> Result<Mesh> {
@@ -112,8 +112,8 @@ fn in_order(splats: &Splats<'_>, order: &[u32], run: &RunOptions) -> Result<Mesh
     columns.into_mesh()
 }
 
-/// The values at these places. They are gathered block by block, so that only one block of the source must be in memory,
-/// however random the order is.
+/// The values at these places. They are gathered block by block, so that only one block of the source must be in
+/// memory, however random the order is.
 fn picked<T: Zero + Send + Sync>(values: &[T], order: &[u32], run: &RunOptions) -> Result<Vec<T>> {
     let mut picked: Vec<T> = zeroed(order.len(), "columns")?;
     let block_values = BLOCK_BYTES / size_of::<T>().max(1);
