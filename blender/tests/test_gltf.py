@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,16 @@ def contents() -> tuple[np.ndarray[Any, Any], set[str]]:
         mesh.calc_loop_triangles()
         points = np.array([item.matrix_world @ vertex.co for vertex in mesh.vertices]).reshape(-1, 3)
         corners.append(points[np.array([it.vertices[:] for it in mesh.loop_triangles], int).reshape(-1, 3)])
-        materials |= {mesh.materials[it.material_index].name for it in mesh.loop_triangles if mesh.materials}
+        materials |= {name_of(mesh.materials[it.material_index]) for it in mesh.loop_triangles if mesh.materials}
     found = np.concatenate(corners)
     normals = np.cross(found[:, 1] - found[:, 0], found[:, 2] - found[:, 0])
     areas = np.linalg.norm(normals, axis=1)
     return np.array([len(found), areas.sum(), *normals.sum(0), *found.mean(1).sum(0)]), materials
+
+
+def name_of(material: Any) -> str:
+    """The name, without that which either importer gives to a material that has none."""
+    return re.sub(r"^Material(_\d+)?$", "", material.name)
 
 
 def emptied() -> None:
