@@ -133,7 +133,10 @@ impl TableParts<'_> {
             TablePartsKind::Elements { parts, .. } => {
                 parts.as_ref().is_some_and(|parts| parts.is_packed(number, table))
             }
-            TablePartsKind::Rows { format, .. } => *format == TableFormat::Npy,
+            TablePartsKind::Rows { format, .. } => {
+                let has_lists = table.columns.iter().any(|column| column.offsets.is_some());
+                *format == TableFormat::Npy && number == 0 && !has_lists
+            }
         }
     }
 
