@@ -189,8 +189,8 @@ impl Reader {
         self.run(|input, options| tables::load(&Opened::to_read(input, options)?, options))
     }
 
-    /// Hands the rows of a table to `take` in batches, in order: about `bytes` bytes of the file, in the columns of
-    /// [`Reader::tables`]. From a PLY file these are the vertices, or the element of
+    /// Hands the rows of a table to `take` in batches, in order, on worker threads: about `bytes` bytes of the file, in
+    /// the columns of [`Reader::tables`]. From a PLY file these are the vertices, or the element of
     /// [`crate::options::TableReadOptions::element`]. There is at least one batch, of no rows if none are kept. Binary
     /// PLY files are read part by part, if nothing is wrong with them; other files are read first.
     ///

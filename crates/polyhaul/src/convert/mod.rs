@@ -146,7 +146,7 @@ mod tests {
                     continue;
                 }
                 let meshes = [Format::Obj, Format::Stl, Format::Pbrt, Format::Off, Format::Glb];
-                let splats = [Format::Spz, Format::Splat, Format::CompressedPly];
+                let splats = [Format::Spz, Format::Splat, Format::CompressedPly, Format::Sog];
                 let [is_mesh, to_mesh] = [from, to].map(|it| meshes.contains(&it) || splats.contains(&it));
                 assert_eq!(shape(from, to, &write) == ContentShape::Scene, is_mesh || to_mesh, "{from:?} {to:?}");
             }
