@@ -29,11 +29,9 @@ pub struct RowsSlot {
 }
 
 impl RowsSlot {
-    /// Gives back the memory of rows that were far longer than a part of so many bytes.
-    pub fn forget_long(&mut self, part_bytes: usize) {
-        if self.size > part_bytes.saturating_mul(4) {
-            *self = RowsSlot::default();
-        }
+    /// Whether the rows took far more than the bytes of a part: such memory is not kept for the next ones.
+    pub fn is_long(&self, part_bytes: usize) -> bool {
+        self.size > part_bytes.saturating_mul(4)
     }
 }
 
@@ -143,7 +141,9 @@ where
     }
 
     fn take(&self, number: u64, slot: &mut TablePartsSlot<T>) -> Result<bool> {
-        slot.rows.forget_long(self.source.part_bytes());
+        if slot.rows.is_long(self.source.part_bytes()) {
+            slot.rows = RowsSlot::default();
+        }
         self.source.take(self.table, number, &mut slot.rows)
     }
 

@@ -6,7 +6,6 @@
 use super::binary::{PlyWalk, first_counts, first_rows_agree, grow, read_rows};
 use super::header::{Element, PlyHeaderEncoding};
 use super::layout::{ListType, PlyLayout, PlyShape};
-use super::pieces::PlyPiecesRead;
 use super::reader::begin;
 use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::{PlyScratch, PlySinkBlock};
@@ -19,7 +18,7 @@ use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::table_parts::{RowsSlot, TableSource};
 
 /// Reads the tables of a file, about `part_bytes` at a time, with `read`, which returns how many threads it had, or
-/// `None` if it wants the file to be read as a whole. Returns `None` then, and if that must be done.
+/// `None` if it wants the file to be read as a whole. Returns the same, and `None` if the file must be.
 ///
 /// # Errors
 /// Those of `read` and of the header.
@@ -28,7 +27,7 @@ pub fn parts(
     options: &ParseOptions,
     part_bytes: usize,
     read: &mut dyn FnMut(&dyn TableSource) -> Result<Option<usize>>,
-) -> Result<Option<PlyPiecesRead>> {
+) -> Result<Option<usize>> {
     let begun = begin(feed, options)?;
     let swap = begun.swap();
     if begun.header.encoding == PlyHeaderEncoding::Ascii || !begun.feed.is_positioned() || !begun.warnings.is_empty() {
@@ -65,7 +64,7 @@ pub fn parts(
         return Ok(None);
     }
     feed.check_end(Extent::Whole, &options.run.cancel)?;
-    Ok(Some(PlyPiecesRead { warnings: begun.warnings, threads }))
+    Ok(Some(threads))
 }
 
 /// The elements of a file.

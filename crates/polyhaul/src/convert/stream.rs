@@ -305,12 +305,11 @@ impl Pages for StreamPages<'_, '_> {
     }
 
     fn take(&self, number: u64, slot: &mut StreamSlot) -> Result<bool> {
-        let (run, part_bytes) = (&self.streamed.read.run, self.source.part_bytes());
+        let run = &self.streamed.read.run;
         if run.cancel.is_cancelled() {
             return Err(Error::cancelled());
         }
-        if slot.rows.size > 4 * part_bytes {
-            // A row that is far longer than a part took the memory.
+        if slot.rows.is_long(self.source.part_bytes()) {
             *slot = StreamSlot::default();
         }
         let is_taken = self.source.take(self.number, number, &mut slot.rows)?;

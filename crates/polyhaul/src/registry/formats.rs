@@ -72,10 +72,10 @@ formats! {
             }),
             tables: Some(table_job::read_elements),
             parts: Some(|job, bytes, read| {
-                let Some(read) = mesh::ply::parts(job.feed(), &job.parse_options(), bytes, read)? else {
+                let Some(threads) = mesh::ply::parts(job.feed(), &job.parse_options(), bytes, read)? else {
                     return Ok(false);
                 };
-                job.note(read.threads, read.warnings);
+                job.note(threads, polyhaul_model::warnings::Warnings::default());
                 Ok(true)
             }),
             ..NO_READERS

@@ -18,8 +18,8 @@ const PAUSE: Duration = Duration::from_micros(500);
 /// Fewer pages than this are not worth a release: the memory is used by something else.
 const LEAST_BYTES: u64 = 16 << 20;
 
-/// The part of the memory that is kept free, and the most of it: what is touched between a look that finds the process
-/// too large and the end of the release.
+/// Room for the pages that are touched between the look that finds the process too large and the end of the release: a
+/// part of its memory, up to a limit.
 const MARGIN_PART: u64 = 8;
 const MOST_MARGIN: u64 = 64 << 20;
 
