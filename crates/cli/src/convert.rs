@@ -83,6 +83,7 @@ impl What {
             Content::Tables(tables) | Content::Rows(tables) => {
                 What::Tables { tables: tables.iter().map(ConvertRows::from_table).collect() }
             }
+            Content::Splats(contents) => What::Scene { contents: *contents, render: None },
             Content::Image(image) => What::Image { image: Pixels::from_image(&ImageSummary::from_image(image)) },
             _ => What::Tables { tables: Vec::new() },
         }

@@ -53,7 +53,15 @@ pub fn splats_to_write<'a>(
         }
     };
     let kept = splats.clone().up_to_degree(degree.min(target.max_degree));
-    note_losses(job, target, (&splats, &kept), warnings);
+    let columns: u64 = homes(job.parts).map(|part| column_count(part.mesh)).sum();
+    let own = splats.column_count() as u64;
+    let left = SplatsLeft {
+        count: kept.len() as u64,
+        normals: homes(job.parts).map(|part| used_normals(&part.mesh.normals)).sum(),
+        harmonics: own - kept.column_count() as u64,
+        columns: columns.saturating_sub(own),
+    };
+    note_losses(job, target, left, warnings);
     warnings.refuse_losses(job.strict)?;
     Ok(kept)
 }
@@ -66,33 +74,46 @@ fn no_splats(format: &str) -> Error {
     Error::new(ErrorKind::Unsupported, message).with_hint(hint)
 }
 
-fn note_losses(
-    job: &SplatsJob<'_>,
-    target: &SplatsTarget<'_>,
-    (all, kept): (&Splats<'_>, &Splats<'_>),
-    warnings: &mut Warnings,
-) {
+/// Numbers of things for the warnings about splats.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SplatsLeft {
+    /// Splats.
+    pub count: u64,
+    /// Normals that are not zero.
+    pub normals: u64,
+    /// Columns of harmonics above the degree that is written.
+    pub harmonics: u64,
+    /// Columns that are not of splats.
+    pub columns: u64,
+}
+
+/// How many normals say something: training software writes zeros.
+pub fn used_normals(normals: &[[f32; 3]]) -> u64 {
+    normals.iter().filter(|normal| **normal != [0.0; 3]).count() as u64
+}
+
+fn column_count(mesh: &Mesh) -> u64 {
+    (mesh.vertex_columns.len() + mesh.face_columns.len()) as u64
+}
+
+/// Warns about everything that a file of splats lacks, and about the rounding of its numbers.
+pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsLeft, warnings: &mut Warnings) {
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let infos = job.scene.infos.iter().filter(|info| !(target.has_antialiasing && *info == ANTIALIASED)).count();
-    let columns = sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len());
-    let own = if job.parts.is_empty() { 0 } else { all.column_count() as u64 };
-    let harmonics = if job.parts.is_empty() { 0 } else { own - kept.column_count() as u64 };
-    // Training software writes normals that are all zero.
-    let is_normal = |normal: &&[f32; 3]| **normal != [0.0; 3];
     let others = [
         ("left-out-names", "object names", named(job.parts)),
         ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
         ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
-        ("left-out-normals", "normals", sum(&|mesh| mesh.normals.iter().filter(is_normal).count())),
+        ("left-out-normals", "normals", left.normals),
         ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
-        ("left-out-columns", "columns other than those of splats", columns.saturating_sub(own)),
-        ("left-out-columns", "spherical harmonics above the degree that is written, as columns", harmonics),
+        ("left-out-columns", "columns other than those of splats", left.columns),
+        ("left-out-columns", "spherical harmonics above the degree that is written, as columns", left.harmonics),
         ("left-out-tables", "tables", job.scene.tables.len() as u64),
         ("left-out-remarks", "remarks", (infos + job.scene.comments.len()) as u64),
     ];
     note_left_out(target.format, homeless(job.parts, job.materials).into_iter().chain(others), job.output, warnings);
     let message = format!("{} rounds the numbers of splats: {}", target.format, target.precision);
-    note_changed(job.output, "changed-numbers", kept.len() as u64, message, warnings);
+    note_changed(job.output, "changed-numbers", left.count, message, warnings);
 }
 
 /// Warns that numbers were outside of what a format stores, and were set to the closest that it does.

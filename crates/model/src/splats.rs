@@ -98,12 +98,15 @@ impl<'a> Splats<'a> {
         if !(mesh.faces.is_empty() && mesh.lines.is_empty()) {
             return None;
         }
+        Splats::from_columns(&mesh.positions, &mesh.vertex_columns)
+    }
+
+    /// The splats of columns, such as those of a table; as for [`Splats::from_mesh`].
+    pub fn from_columns(positions: &'a [[f32; 3]], columns: &'a [Column]) -> Option<Splats<'a>> {
         let column = |name: &str| {
-            let column = mesh.vertex_columns.iter().find(|column| column.name == name)?;
+            let column = columns.iter().find(|column| column.name == name)?;
             match &column.values {
-                Values::F32(values) if column.offsets.is_none() && values.len() == mesh.positions.len() => {
-                    Some(&values[..])
-                }
+                Values::F32(values) if column.offsets.is_none() && values.len() == positions.len() => Some(&values[..]),
                 _ => None,
             }
         };
@@ -114,7 +117,7 @@ impl<'a> Splats<'a> {
             std::iter::once(format!("f_dc_{channel}")).chain(own).map(|name| column(&name)).collect()
         };
         Some(Splats {
-            positions: &mesh.positions,
+            positions,
             opacities: column("opacity")?,
             scales: [column("scale_0")?, column("scale_1")?, column("scale_2")?],
             rotations: [column("rot_0")?, column("rot_1")?, column("rot_2")?, column("rot_3")?],

@@ -128,6 +128,9 @@ pub(crate) struct Readers {
 /// How a format is written, for each kind of content that it holds.
 pub(crate) struct Writers {
     pub(crate) scene: Option<SceneWriter>,
+    /// How splats are packed while they are read from a table.
+    #[cfg(feature = "splat")]
+    pub(crate) packing: Option<polyhaul_splat::packer::SplatPacking>,
     pub(crate) tables: Option<TablesWriter>,
     pub(crate) image: Option<ImageWriter>,
     pub(crate) texture: Option<TextureWriter>,
@@ -200,7 +203,14 @@ const IMAGE_WRITER: ImageWriter = ImageWriter {
     is_lossy: false,
     write: |_, _, _| Err(Error::new(ErrorKind::Internal, "a row has no writer")),
 };
-const NO_WRITERS: Writers = Writers { scene: None, tables: None, image: None, texture: None };
+const NO_WRITERS: Writers = Writers {
+    scene: None,
+    #[cfg(feature = "splat")]
+    packing: None,
+    tables: None,
+    image: None,
+    texture: None,
+};
 
 impl Format {
     fn entry(self) -> &'static FormatRow {

@@ -2,10 +2,12 @@
 //!
 //! How splats are in memory is in [`polyhaul_model::splats`]; compressed PLY is PLY, and is in `polyhaul_mesh::ply`.
 //!
-//! `records`: bytes to columns, in parallel. `rows`: `.splat`. `spz`: SPZ. `sog`: SOG. Nothing here opens a file.
+//! `records`: bytes to columns, in parallel. `rows`: `.splat`. `spz`: SPZ. `sog`: SOG. `packer`: splats that are packed
+//! while they are read. Nothing here opens a file.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
+pub mod packer;
 mod pages;
 mod records;
 pub mod rows;

@@ -27,13 +27,14 @@ use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
 
 /// Bytes of a splat.
-const ROW_BYTES: usize = 32;
+pub(crate) const ROW_BYTES: usize = 32;
 /// How many rows of a stream of unknown length are read at a time.
 const STREAM_ROWS: usize = 1 << 18;
 /// The byte of a rotation's part that is 0.
 const NO_ROTATION: f32 = 128.0;
 
-const TARGET: SplatsTarget<'static> = SplatsTarget {
+/// What the format stores.
+pub(crate) const TARGET: SplatsTarget<'static> = SplatsTarget {
     format: ".splat",
     max_degree: 0,
     precision: "colors and opacities to 1/255, rotations to 1/128",
@@ -130,11 +131,15 @@ fn decode(bytes: &[u8], columns: &mut [&mut [f32]]) {
 /// As for [`splats_to_write`]; those of the output.
 pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
     let splats = splats_to_write(job, &TARGET, warnings)?;
-    let format = |splats_of: Range<usize>, out: &mut [u8]| encode(&splats, splats_of, out);
-    let stream = RecordStream { bytes: ROW_BYTES, format: Box::new(format) };
-    let clamped = write_streams(&[stream], splats.len(), Vec::new(), job.run, writing)?;
+    let clamped = write_streams(&[rows(&splats)], splats.len(), Vec::new(), job.run, writing)?;
     note_clamped(job, &TARGET, clamped, warnings);
     Ok(())
+}
+
+/// The rows of splats.
+pub(crate) fn rows<'s>(splats: &'s Splats<'_>) -> RecordStream<'s> {
+    let format = |splats_of: Range<usize>, out: &mut [u8]| encode(splats, splats_of, out);
+    RecordStream { bytes: ROW_BYTES, format: Box::new(format) }
 }
 
 fn encode(splats: &Splats<'_>, range: Range<usize>, out: &mut [u8]) -> u64 {

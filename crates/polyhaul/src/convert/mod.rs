@@ -7,10 +7,13 @@
 
 mod fit;
 mod memory;
+#[cfg(feature = "splat")]
+mod splats;
 mod stream;
 
 use crate::format::Format;
 use crate::input::{Input, Output};
+use crate::inspect::Contents;
 use crate::load::{Content as Loaded, ContentShape, Read, load_as};
 use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
@@ -37,6 +40,9 @@ pub enum Content<'a> {
     /// Tables that were written while they were read: their numbers of rows and their columns, without values. Large
     /// files of PLY that become tables are converted in this way.
     Rows(&'a [Table]),
+    /// Gaussian splats that were packed while they were read: the counts of their scene. Large files of PLY that become
+    /// SPZ or `.splat` are converted in this way.
+    Splats(&'a Contents),
     /// An image.
     Image(&'a Image),
 }
@@ -91,6 +97,10 @@ fn convert_by(
     outputs::check_compression(&output, write)?;
     let input = Opened::to_read(input, read)?;
     if let Some(done) = stream::stream(&input, &output, (to, read, write), before)? {
+        return Ok(done);
+    }
+    #[cfg(feature = "splat")]
+    if let Some(done) = splats::pack(&input, &output, (to, read, write), before)? {
         return Ok(done);
     }
     let (found, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;

@@ -12,7 +12,7 @@ use crate::format::Format;
 use crate::input::Output;
 use crate::loaded::Tables;
 use crate::open::Opened;
-use crate::options::{ReadOptions, WriteOptions};
+use crate::options::{ImageReadOptions, ReadOptions, WriteOptions};
 use crate::outputs::{self, Opening};
 use crate::references::{Relinker, source_folder};
 use crate::registry::TablesWriter;
@@ -23,6 +23,7 @@ use polyhaul_mesh::table::TableFormat;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Scalar, SourceFolder, Table};
+use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::table_parts::{RowsSlot, TableSource};
 use polyhaul_pipeline::write::Pages;
 use polyhaul_scan::table::TableChoice;
@@ -54,24 +55,19 @@ pub(super) fn stream(
     (to, read, write): (Format, &ReadOptions, &WriteOptions),
     before: &mut Before<'_>,
 ) -> Result<Option<Converted>> {
-    let part_bytes = read.run.chunk_bytes.map_or(PART_BYTES, |bytes| bytes as u64);
-    let file_bytes = input.file_bytes().unwrap_or(0);
-    let is_large = file_bytes >= LEAST_PARTS.saturating_mul(part_bytes);
-    let part_bytes = part_bytes.min((read.run.memory_limit / PART).max(LEAST_PART_BYTES)) as usize;
-    let (Some(path), Some(writer), true) = (outputs::file_of(output), to.writers().tables, is_large) else {
+    let (Some(path), Some(writer), Some(part_bytes)) =
+        (outputs::file_of(output), to.writers().tables, part_bytes(input, read))
+    else {
         return Ok(None);
     };
-    // The columns of points depend on their values, and a strict reader counts warnings before anything is written.
+    // The columns of points depend on their values.
     let is_points = matches!(to.table(), Some(TableFormat::Xyz | TableFormat::Pts));
-    if (writer.wants_mesh)(write) || is_points || read.strict {
+    if (writer.wants_mesh)(write) || is_points {
         return Ok(None);
     }
-    let is_chosen = !read.rows.is_everything();
     let alone = read.run.clone().with_threads(Some(1));
-    let choice = if is_chosen { choose_parts(input, read, &alone)? } else { None };
-    if is_chosen && choice.is_none() {
-        return Ok(None);
-    }
+    let Some(choice) = chosen(input, read, &alone)? else { return Ok(None) };
+    let file_bytes = input.file_bytes().unwrap_or(0);
     let threads = read.run.worker_threads().min(write.run.worker_threads());
     let write = &WriteOptions { run: write.run.clone().with_threads(Some(threads)), ..write.clone() };
     let folder = source_folder(input.near(), read);
@@ -85,6 +81,27 @@ pub(super) fn stream(
     })?;
     let Some(streamed) = streamed.filter(|_| is_done && reading.warnings.is_empty()) else { return Ok(None) };
     streamed.finish(&mut reading, before).map(|writing| Some(Converted { reading, writing }))
+}
+
+/// About how many bytes of an input a thread has at a time; `None` if it must be read as a whole: it is small, or a
+/// strict reader counts warnings before anything is written.
+pub(super) fn part_bytes(input: &Opened, read: &ReadOptions) -> Option<usize> {
+    let part_bytes = read.run.chunk_bytes.map_or(PART_BYTES, |bytes| bytes as u64);
+    let is_large = input.file_bytes().unwrap_or(0) >= LEAST_PARTS.saturating_mul(part_bytes);
+    let part_bytes = part_bytes.min((read.run.memory_limit / PART).max(LEAST_PART_BYTES)) as usize;
+    (is_large && !read.strict && read.image == ImageReadOptions::default()).then_some(part_bytes)
+}
+
+/// Which rows are chosen, unless all are; `None` if that takes the file as a whole.
+pub(super) fn chosen<'o>(
+    input: &Opened,
+    read: &'o ReadOptions,
+    alone: &'o RunOptions,
+) -> Result<Option<Option<TableChoice<'o>>>> {
+    if read.rows.is_everything() {
+        return Ok(Some(None));
+    }
+    Ok(choose_parts(input, read, alone)?.map(Some))
 }
 
 /// Tables on their way from a reader to a writer.

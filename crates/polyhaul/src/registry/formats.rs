@@ -20,6 +20,8 @@ use polyhaul_mesh::table::TableFormat;
 use polyhaul_mesh::triangulate::{triangulate_scene, triangulate_scene_as_blender, triangulate_scene_as_shown};
 use polyhaul_model::Scene;
 use polyhaul_model::error::Result;
+#[cfg(feature = "splat")]
+use polyhaul_splat::packer::SplatPacking;
 
 macro_rules! formats {
     ($($(#[$docs:meta])+ $name:ident = $row:expr, $feature:literal { $($field:ident: $value:expr,)+ })+) => {
@@ -346,7 +348,10 @@ formats! {
             }),
             ..NO_READERS
         },
-        write: splat_writers(|job| job.write_splats(polyhaul_splat::spz::write)),
+        write: Writers {
+            packing: Some(SplatPacking::Spz),
+            ..splat_writers(|job| job.write_splats(polyhaul_splat::spz::write))
+        },
     }
     /// Gaussian splats as rows of 32 bytes.
     Splat = row("splat", FormatKind::Scene), "splat" {
@@ -358,7 +363,10 @@ formats! {
             }),
             ..NO_READERS
         },
-        write: splat_writers(|job| job.write_splats(polyhaul_splat::rows::write)),
+        write: Writers {
+            packing: Some(SplatPacking::Rows),
+            ..splat_writers(|job| job.write_splats(polyhaul_splat::rows::write))
+        },
     }
     /// Compressed PLY, Gaussian splats as integers. Files that do not have this in their names are PLY files, which are
     /// read as the same scenes.

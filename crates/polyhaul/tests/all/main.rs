@@ -24,6 +24,7 @@ mod references;
 mod registry;
 mod repack;
 mod sog;
+mod splat_streams;
 mod splats;
 mod stl;
 mod streaming;

@@ -12,7 +12,7 @@ const SMALL: usize = 20_000;
 const LARGE: usize = 1 << 30;
 
 /// How a conversion went: the bytes, the warnings, and whether it was streamed.
-type Outcome = Result<(Vec<u8>, Vec<(&'static str, u64)>, bool), String>;
+type Outcome = Result<(Vec<u8>, Vec<String>, bool), String>;
 
 fn convert(from: &Path, to: &Path, part: usize, read: &ReadOptions, write: &WriteOptions) -> Outcome {
     let mut read = read.clone();
@@ -23,20 +23,22 @@ fn convert(from: &Path, to: &Path, part: usize, read: &ReadOptions, write: &Writ
     let done = Reader::new(from)
         .options(&read)
         .convert_with(writer, |content, _| {
-            is_streamed = matches!(content, Content::Rows(_));
+            is_streamed = matches!(content, Content::Rows(_) | Content::Splats(_));
             Ok(())
         })
         .map_err(shown)?;
     let report: Report = done.report();
-    let counts = report.warnings.counts().iter().map(|(code, count)| (*code, *count)).collect();
+    let counts = report.warnings.counts().iter().map(|(code, count)| format!("{code}: {count}"));
+    let words = report.warnings.kept().iter().map(|it| format!("{:?}", it.diagnostic).replace("parts-", "whole-"));
+    let warnings = counts.chain(words).collect();
     let bytes = std::fs::read(to).unwrap();
     assert_eq!(report.bytes_out, bytes.len() as u64);
-    Ok((bytes, counts, is_streamed))
+    Ok((bytes, warnings, is_streamed))
 }
 
 /// Converts both ways; returns whether small parts made it a stream.
 #[track_caller]
-fn same(folder: &Folder, from: &Path, name: &str, read: &ReadOptions, write: &WriteOptions) -> bool {
+pub(crate) fn same(folder: &Folder, from: &Path, name: &str, read: &ReadOptions, write: &WriteOptions) -> bool {
     let whole = convert(from, &folder.join(&format!("whole-{name}")), LARGE, read, write);
     let parts = convert(from, &folder.join(&format!("parts-{name}")), SMALL, read, write);
     match (whole, parts) {

@@ -28,7 +28,7 @@ pub fn looks_like_spz(head: &[u8]) -> bool {
 }
 
 /// The first bytes of a file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SpzHeader {
     pub(super) version: u32,
     pub(super) count: usize,

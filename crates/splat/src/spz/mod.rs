@@ -43,4 +43,5 @@ mod write;
 
 pub use header::looks_like_spz;
 pub use read::read;
+pub(crate) use write::{bytes_after_positions, streams_after_positions, target, write_packed};
 pub use write::{check_options, write};

@@ -8,13 +8,15 @@ use super::turn;
 use crate::pages::{FormatRecords, RecordStream, byte, write_streams};
 use polyhaul_mesh::options::SplatWriteOptions;
 use polyhaul_mesh::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
+use polyhaul_model::Bounds;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::splats::{ANTIALIASED, Splats, opacity_of};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Bounds, Scene};
 use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
 
+/// The highest degree of spherical harmonics.
+const MAX_DEGREE: usize = 4;
 /// Fractional bits of positions, unless these are too large for them.
 const FRACTIONAL_BITS: u8 = 12;
 /// The most that a coordinate of 24 bits may be, without fractional bits.
@@ -41,28 +43,74 @@ pub fn check_options(options: &SplatWriteOptions) -> Result<()> {
 /// As for [`check_options`] and [`splats_to_write`]; those of the output.
 pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
     check_options(job.options)?;
-    let fractional_bits = fractional_bits(job.scene);
+    let fractional_bits = fractional_bits(job.scene.meshes.first().map_or(&[], |mesh| &mesh.positions));
     let precision = precision(fractional_bits, job.options.spz_version);
-    let target = SplatsTarget { format: "SPZ", max_degree: 4, precision: &precision, has_antialiasing: true };
+    let target = target(&precision);
     let splats = splats_to_write(job, &target, warnings)?;
-    let is_antialiased = job.scene.infos.iter().any(|info| info == ANTIALIASED);
-    let header = SpzHeader {
-        version: u32::from(job.options.spz_version),
-        count: splats.len(),
-        degree: splats.degree(),
-        fractional_bits,
-        flags: if is_antialiased { HAS_ANTIALIASING } else { 0 },
-        streams: 0,
-    };
+    let header = header(job, [splats.len(), splats.degree()], fractional_bits);
     let streams = SpzAttribute::ALL.map(|attribute| stream(attribute, &header, &splats));
-    let clamped = if header.version >= STREAMS {
-        write_frames(&streams, header, job, writing)?
-    } else {
-        writing.one_member(job.options.spz_level)?;
-        write_streams(&streams, splats.len(), header.to_bytes().to_vec(), job.run, writing)?
-    };
+    let clamped = write_all(&streams, header, job, writing)?;
     note_clamped(job, &target, clamped, warnings);
     Ok(())
+}
+
+/// What the format stores with this precision of numbers.
+pub(crate) fn target(precision: &str) -> SplatsTarget<'_> {
+    SplatsTarget { format: "SPZ", max_degree: MAX_DEGREE, precision, has_antialiasing: true }
+}
+
+fn header(job: &SplatsJob<'_>, [count, degree]: [usize; 2], fractional_bits: u8) -> SpzHeader {
+    let is_antialiased = job.scene.infos.iter().any(|info| info == ANTIALIASED);
+    let flags = if is_antialiased { HAS_ANTIALIASING } else { 0 };
+    SpzHeader { version: u32::from(job.options.spz_version), count, degree, fractional_bits, flags, streams: 0 }
+}
+
+/// Writes the streams of a file, in their order; returns how many numbers had to be cut.
+fn write_all(
+    streams: &[RecordStream<'_>],
+    header: SpzHeader,
+    job: &SplatsJob<'_>,
+    writing: &mut Writing<'_, '_>,
+) -> Result<u64> {
+    if header.version >= STREAMS {
+        return write_frames(streams, header, job, writing);
+    }
+    writing.one_member(job.options.spz_level)?;
+    write_streams(streams, header.count, header.to_bytes().to_vec(), job.run, writing)
+}
+
+/// The streams of all attributes but positions, whose integers depend on the largest one.
+pub(crate) fn streams_after_positions<'s>(
+    version: u8,
+    splats: &'s Splats<'_>,
+) -> impl Iterator<Item = RecordStream<'s>> {
+    let header = SpzHeader { version: u32::from(version), degree: splats.degree(), ..SpzHeader::default() };
+    SpzAttribute::ALL.into_iter().skip(1).map(move |attribute| stream(attribute, &header, splats))
+}
+
+/// The bytes of their records.
+pub(crate) fn bytes_after_positions(version: u8, degree: usize) -> impl Iterator<Item = usize> {
+    SpzAttribute::ALL.into_iter().skip(1).map(move |attribute| attribute.bytes(u32::from(version), degree))
+}
+
+/// Writes splats of a degree that were packed as they came: their positions, and the records of the streams after
+/// these. Returns the precision of numbers, and how many had to be cut.
+pub(crate) fn write_packed(
+    positions: &[[f32; 3]],
+    others: Vec<RecordStream<'_>>,
+    degree: usize,
+    job: &SplatsJob<'_>,
+    writing: &mut Writing<'_, '_>,
+) -> Result<(String, u64)> {
+    let fractional_bits = fractional_bits(positions);
+    let header = header(job, [positions.len(), degree], fractional_bits);
+    let splats = Splats { positions, ..Splats::default() };
+    let mut streams = Vec::new();
+    streams.try_reserve_exact(1 + others.len())?;
+    streams.push(stream(SpzAttribute::Positions, &header, &splats));
+    streams.extend(others);
+    let clamped = write_all(&streams, header, job, writing)?;
+    Ok((precision(fractional_bits, job.options.spz_version), clamped))
 }
 
 /// Writes streams that are compressed separately; returns how many numbers had to be cut.
@@ -86,8 +134,8 @@ fn write_frames(
 }
 
 /// As many fractional bits as positions leave room for.
-fn fractional_bits(scene: &Scene) -> u8 {
-    let bounds = scene.meshes.first().and_then(|mesh| Bounds::of(&mesh.positions));
+fn fractional_bits(positions: &[[f32; 3]]) -> u8 {
+    let bounds = Bounds::of(positions);
     let all = bounds.iter().flat_map(|bounds| bounds.min.iter().chain(&bounds.max));
     let largest = all.fold(0.0, |most: f32, value| most.max(value.abs()));
     let fits = |bits: &u8| largest * (1u32 << bits) as f32 <= LARGEST_COORDINATE;
@@ -111,13 +159,13 @@ fn stream<'s>(attribute: SpzAttribute, header: &SpzHeader, splats: &'s Splats<'_
             Box::new(move |range, out| positions(splats.positions.get(range).unwrap_or_default(), scale, out))
         }
         SpzAttribute::Opacities => {
-            Box::new(|range, out| bytes(&[splats.opacities], range, out, |_, logit| byte(255.0 * opacity_of(logit))))
+            Box::new(|range, out| bytes(&[splats.opacities], range, out, |_| |logit| byte(255.0 * opacity_of(logit))))
         }
         SpzAttribute::Colors => {
             let constants = splats.harmonics.each_ref().map(|channel| channel.first().copied().unwrap_or_default());
-            Box::new(move |range, out| bytes(&constants, range, out, |_, value| color(value)))
+            Box::new(move |range, out| bytes(&constants, range, out, |_| color))
         }
-        SpzAttribute::Scales => Box::new(|range, out| bytes(&splats.scales, range, out, |_, value| scale(value))),
+        SpzAttribute::Scales => Box::new(|range, out| bytes(&splats.scales, range, out, |_| scale)),
         SpzAttribute::Rotations if header.version >= LONG_ROTATIONS => {
             Box::new(|range, out| rotations(splats, range, out, long_rotation))
         }
@@ -128,10 +176,10 @@ fn stream<'s>(attribute: SpzAttribute, header: &SpzHeader, splats: &'s Splats<'_
             let columns: Vec<&[f32]> =
                 (0..more).flat_map(|number| splats.harmonics.each_ref().map(|channel| channel[1 + number])).collect();
             Box::new(move |range, out| {
-                bytes(&columns, range, out, |column, value| {
+                bytes(&columns, range, out, |column| {
                     let number = column / 3;
-                    let steps = if number < 3 { FIRST_STEPS } else { STEPS };
-                    harmonic(turn::harmonic(number) * value, steps)
+                    let (sign, steps) = (turn::harmonic(number), if number < 3 { FIRST_STEPS } else { STEPS });
+                    move |value| harmonic(sign * value, steps)
                 })
             })
         }
@@ -162,14 +210,20 @@ fn rotations<const N: usize>(
     0
 }
 
-/// A byte for each column; `pack` has the number of the column and a value.
+/// A byte for each column; `pack` makes them for the column of a number.
 #[inline(always)]
-fn bytes(columns: &[&[f32]], range: Range<usize>, out: &mut [u8], pack: impl Fn(usize, f32) -> (u8, u64)) -> u64 {
+fn bytes<P: Fn(f32) -> (u8, u64)>(
+    columns: &[&[f32]],
+    range: Range<usize>,
+    out: &mut [u8],
+    pack: impl Fn(usize) -> P,
+) -> u64 {
     let mut clamped = 0;
     for (number, column) in columns.iter().enumerate() {
         let values = column.get(range.clone()).unwrap_or_default();
+        let pack = pack(number);
         for (record, value) in out.chunks_exact_mut(columns.len()).zip(values) {
-            let (byte, is_cut) = pack(number, *value);
+            let (byte, is_cut) = pack(*value);
             record[number] = byte;
             clamped += is_cut;
         }

@@ -1,0 +1,269 @@
+//! Splats that are packed while they are read, so that large files never are in memory as floats.
+//!
+//! A [`SplatPacker`] makes records of the rows of a table, by any number of threads; [`PackedSplats`] takes them in the
+//! order of the rows and writes the file, with the bytes and the warnings of the writers of scenes. Positions stay
+//! floats until all are known, because the largest one decides about the integers of SPZ.
+//!
+//! Tables that have anything but splats are left to those writers, as are options that are errors. The records are made
+//! in `rows` and `spz`.
+
+use crate::pages::{FormatRecords, RecordStream, write_streams};
+use crate::{rows, spz};
+use polyhaul_mesh::options::SplatWriteOptions;
+use polyhaul_mesh::splats::{SplatsJob, SplatsLeft, note_clamped, note_losses, used_normals};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::splats::{HARMONICS, Splats, rest_name};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Column, Scalar, Table, Values};
+use polyhaul_pipeline::write::Writing;
+use std::collections::HashSet;
+
+/// The columns of positions and of normals.
+const POSITION: [&str; 3] = ["x", "y", "z"];
+const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
+/// Those that splats of any degree have besides their positions.
+const OTHERS: [&str; 11] =
+    ["opacity", "scale_0", "scale_1", "scale_2", "rot_0", "rot_1", "rot_2", "rot_3", "f_dc_0", "f_dc_1", "f_dc_2"];
+
+/// A format whose records are made splat by splat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SplatPacking {
+    /// `.splat`.
+    Rows,
+    /// SPZ.
+    Spz,
+}
+
+/// Packs rows of a table.
+#[derive(Clone, Debug)]
+pub struct SplatPacker {
+    packing: SplatPacking,
+    version: u8,
+    /// The degree that is written, and that of the table.
+    degree: usize,
+    full_degree: usize,
+    has_normals: bool,
+}
+
+/// Some rows, packed.
+#[derive(Default)]
+pub struct PackedPart {
+    positions: Vec<[f32; 3]>,
+    streams: Vec<Vec<u8>>,
+    clamped: u64,
+    normals: u64,
+}
+
+/// All rows, packed.
+pub struct PackedSplats {
+    packer: SplatPacker,
+    /// Only for SPZ.
+    positions: Vec<[f32; 3]>,
+    streams: Vec<PackedStream>,
+    count: usize,
+    clamped: u64,
+    normals: u64,
+}
+
+/// The records of a stream.
+#[derive(Default)]
+struct PackedStream {
+    record_bytes: usize,
+    bytes: Vec<u8>,
+}
+
+impl SplatPacker {
+    /// A packer for tables with the columns of this one, which needs no values; `None` if they are not splats alone, or
+    /// if the options are errors.
+    pub fn new(head: &Table, packing: SplatPacking, options: &SplatWriteOptions) -> Option<SplatPacker> {
+        let names: HashSet<&str> = head.columns.iter().map(|column| &*column.name).collect();
+        let is_float = |column: &Column| column.values.scalar() == Scalar::F32 && column.offsets.is_none();
+        let is_plain = names.len() == head.columns.len() && head.columns.iter().all(is_float);
+        let has_all = POSITION.iter().chain(&OTHERS).all(|name| names.contains(name));
+        let has_normals = NORMAL.iter().all(|name| names.contains(name));
+        let known = POSITION.len() + OTHERS.len() + if has_normals { NORMAL.len() } else { 0 };
+        let rest = names.len().checked_sub(known).filter(|_| is_plain && has_all)?;
+        let full_degree = HARMONICS.iter().position(|more| 3 * more == rest)?;
+        if !(0..rest).all(|number| names.contains(&*rest_name(number))) {
+            return None;
+        }
+        let asked = usize::from(options.harmonics_degree);
+        let is_allowed =
+            asked < HARMONICS.len() && (packing == SplatPacking::Rows || spz::check_options(options).is_ok());
+        let most = match packing {
+            SplatPacking::Rows => rows::TARGET.max_degree,
+            SplatPacking::Spz => spz::target("").max_degree,
+        };
+        let degree = full_degree.min(asked).min(most);
+        let version = options.spz_version;
+        is_allowed.then_some(SplatPacker { packing, version, degree, full_degree, has_normals })
+    }
+
+    /// Whether a column is needed.
+    pub fn wants(&self, column: &str) -> bool {
+        let more = HARMONICS[self.degree];
+        let is_rest = |number: usize| more > 0 && number % HARMONICS[self.full_degree] < more;
+        match column.strip_prefix("f_rest_") {
+            Some(number) => number.parse().is_ok_and(is_rest),
+            None => true,
+        }
+    }
+
+    /// Packs rows: their wanted columns.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`] for columns that the first table did not have; [`ErrorKind::Memory`].
+    pub fn pack(&self, part: &Table) -> Result<PackedPart> {
+        let positions = triples(part, POSITION)?;
+        let normals = if self.has_normals { used_normals(&triples(part, NORMAL)?) } else { 0 };
+        let splats = self.splats(part, &positions).ok_or_else(unlike)?;
+        let streams: Vec<RecordStream<'_>> = match self.packing {
+            SplatPacking::Rows => vec![rows::rows(&splats)],
+            SplatPacking::Spz => spz::streams_after_positions(self.version, &splats).collect(),
+        };
+        let mut packed = PackedPart { normals, ..PackedPart::default() };
+        packed.streams.try_reserve_exact(streams.len())?;
+        for stream in &streams {
+            let mut bytes = Vec::new();
+            bytes.try_reserve_exact(splats.len() * stream.bytes).map_err(|_| Error::memory("packed splats"))?;
+            bytes.resize(splats.len() * stream.bytes, 0);
+            if stream.bytes > 0 {
+                packed.clamped += (stream.format)(0..splats.len(), &mut bytes);
+            }
+            packed.streams.push(bytes);
+        }
+        drop(streams);
+        packed.positions = positions;
+        Ok(packed)
+    }
+
+    /// The splats of rows. Of the columns of harmonics, only the wanted ones are there.
+    fn splats<'t>(&self, part: &'t Table, positions: &'t [[f32; 3]]) -> Option<Splats<'t>> {
+        let floats = |name: &str| {
+            let column = part.columns.iter().find(|column| column.name == name)?;
+            match &column.values {
+                Values::F32(values) => Some(&values[..]),
+                _ => None,
+            }
+        };
+        let base = Splats::from_columns(positions, &part.columns)?.up_to_degree(0);
+        let more = HARMONICS[self.full_degree];
+        let mut harmonics = base.harmonics;
+        for (channel, columns) in harmonics.iter_mut().enumerate() {
+            for number in 0..HARMONICS[self.degree] {
+                columns.push(floats(&rest_name(channel * more + number))?);
+            }
+        }
+        Some(Splats { harmonics, ..base })
+    }
+}
+
+impl PackedSplats {
+    /// Room for `count` splats.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn new(packer: SplatPacker, count: usize) -> Result<PackedSplats> {
+        let sizes = match packer.packing {
+            SplatPacking::Rows => vec![rows::ROW_BYTES],
+            SplatPacking::Spz => spz::bytes_after_positions(packer.version, packer.degree).collect(),
+        };
+        let mut packed =
+            PackedSplats { packer, positions: Vec::new(), streams: Vec::new(), count: 0, clamped: 0, normals: 0 };
+        let no_room = |_| Error::memory("packed splats");
+        if packed.packer.packing == SplatPacking::Spz {
+            packed.positions.try_reserve_exact(count).map_err(no_room)?;
+        }
+        for record_bytes in sizes {
+            let mut stream = PackedStream { record_bytes, bytes: Vec::new() };
+            stream.bytes.try_reserve_exact(count.saturating_mul(record_bytes)).map_err(no_room)?;
+            packed.streams.push(stream);
+        }
+        Ok(packed)
+    }
+
+    /// Whether splats have normals, used or not.
+    pub fn has_normals(&self) -> bool {
+        self.packer.has_normals
+    }
+
+    /// How many splats there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Takes the next rows.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn push(&mut self, part: PackedPart) -> Result<()> {
+        let no_room = |_| Error::memory("packed splats");
+        for (stream, bytes) in self.streams.iter_mut().zip(&part.streams) {
+            stream.bytes.try_reserve(bytes.len()).map_err(no_room)?;
+            stream.bytes.extend_from_slice(bytes);
+        }
+        if self.packer.packing == SplatPacking::Spz {
+            self.positions.try_reserve(part.positions.len()).map_err(no_room)?;
+            self.positions.extend_from_slice(&part.positions);
+        }
+        self.count += part.positions.len();
+        self.clamped += part.clamped;
+        self.normals += part.normals;
+        Ok(())
+    }
+
+    /// Writes the file; the job has no parts, and the remarks of a scene.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn write(&self, job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
+        let SplatPacker { packing, degree, full_degree, .. } = self.packer;
+        let harmonics = 3 * (HARMONICS[full_degree] - HARMONICS[degree]) as u64;
+        let left = SplatsLeft { count: self.count as u64, normals: self.normals, harmonics, columns: 0 };
+        let streams = self.streams.iter().map(PackedStream::records).collect::<Vec<_>>();
+        let (target, clamped, precision);
+        match packing {
+            SplatPacking::Rows => {
+                clamped = write_streams(&streams, self.count, Vec::new(), job.run, writing)?;
+                target = rows::TARGET;
+            }
+            SplatPacking::Spz => {
+                (precision, clamped) = spz::write_packed(&self.positions, streams, degree, job, writing)?;
+                target = spz::target(&precision);
+            }
+        }
+        note_losses(job, &target, left, warnings);
+        note_clamped(job, &target, self.clamped + clamped, warnings);
+        Ok(())
+    }
+}
+
+impl PackedStream {
+    fn records(&self) -> RecordStream<'_> {
+        let size = self.record_bytes;
+        let format: FormatRecords<'_> = Box::new(move |range, out| {
+            out.copy_from_slice(&self.bytes[range.start * size..range.end * size]);
+            0
+        });
+        RecordStream { bytes: size, format }
+    }
+}
+
+/// Three columns as vectors.
+fn triples(part: &Table, names: [&str; 3]) -> Result<Vec<[f32; 3]>> {
+    let column = |name: &str| match &part.columns.iter().find(|column| column.name == name)?.values {
+        Values::F32(values) if values.len() == part.row_count => Some(&values[..]),
+        _ => None,
+    };
+    let [Some(x), Some(y), Some(z)] = names.map(column) else { return Err(unlike()) };
+    let mut all = Vec::new();
+    all.try_reserve_exact(part.row_count).map_err(|_| Error::memory("positions"))?;
+    all.extend(x.iter().zip(y).zip(z).map(|((x, y), z)| [*x, *y, *z]));
+    Ok(all)
+}
+
+/// The error that the file must be read as a whole.
+#[cold]
+fn unlike() -> Error {
+    Error::new(ErrorKind::Malformed, "the rows are unlike the first one")
+}
