@@ -1,11 +1,12 @@
 //! Tests of glTF: what is written is read again with the same triangles, and what glTF cannot hold is said.
 
-use polyhaul::model::{Domain, Elements, Mesh, Object, Scene};
+use polyhaul::model::{Color, Domain, Elements, Mesh, Object, Scene};
 use polyhaul::ops::SceneOps;
 use polyhaul::options::{GltfInstances, GltfWriteOptions, Instances, RunOptions};
 use polyhaul::{Format, Input, Loaded, ReadOptions, Reader, WriteOptions, Writer};
-use polyhaul_testkit::corpus::{Folder, samples};
+use polyhaul_testkit::corpus::{self, Folder, samples};
 use polyhaul_testkit::output::bytes;
+use std::collections::BTreeSet;
 
 fn written(threads: usize) -> WriteOptions {
     let run = RunOptions::default().with_threads(Some(threads));
@@ -16,6 +17,8 @@ fn load(bytes: Vec<u8>) -> Loaded<Scene> {
     Reader::new(Input::Memory(bytes, "x.glb".into())).scene().unwrap()
 }
 
+const UNMOVED: [[f32; 4]; 4] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+
 /// The positions of all triangles, object by object, where they are in the scene.
 fn triangles(scene: &Scene) -> Vec<[f32; 3]> {
     let mut all = Vec::new();
@@ -24,8 +27,7 @@ fn triangles(scene: &Scene) -> Vec<[f32; 3]> {
         let mesh = &scene.meshes[object.mesh];
         let faces = object.start.faces as usize..object.end.faces as usize;
         let corners = &mesh.faces.corner_positions[3 * faces.start..3 * faces.end];
-        let [x, y, z, _] =
-            object.transform.unwrap_or([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0; 4]]);
+        let [x, y, z, _] = object.transform.unwrap_or(UNMOVED);
         all.extend(corners.iter().map(|&corner| {
             let [a, b, c] = mesh.positions[corner as usize];
             [x, y, z].map(|row| row[0] * a + row[1] * b + row[2] * c + row[3])
@@ -141,4 +143,60 @@ fn instances_of_pbrt_stay_instances_unless_they_are_flattened() {
     assert!(!is_instanced(&written(1).with_instances(Instances::Flatten)));
     let nodes = GltfWriteOptions::default().with_instances(GltfInstances::Nodes);
     assert!(!is_instanced(&written(1).with_gltf(nodes)));
+}
+
+/// A corner, rounded: the color of its material, its position, texture coordinate and normal.
+type Corner = [i32; 11];
+
+/// The corners of all triangles, wherever polygons were cut, and how many triangles there are.
+fn corners(scene: &Scene) -> (BTreeSet<Corner>, usize) {
+    let (mut all, mut count) = (BTreeSet::new(), 0);
+    for object in scene.listed_objects().unwrap().iter() {
+        let mesh = &scene.meshes[object.mesh];
+        let rows = object.transform.unwrap_or(UNMOVED);
+        let moved = |of: [f32; 3], w: f32| {
+            let [x, y, z, _] = rows;
+            [x, y, z].map(|row| row[0] * of[0] + row[1] * of[1] + row[2] * of[2] + row[3] * w)
+        };
+        for face in object.start.faces..object.end.faces {
+            count += 1;
+            let slot = mesh.face_materials.get(face as usize).map_or(0, |&slot| slot as usize);
+            let run = || mesh.material_runs.iter().rfind(|run| run.at.faces <= face).map(|run| run.value as usize);
+            let place = object.materials.as_ref().map_or_else(run, |slots| slots[slot]).unwrap();
+            let Some(Color::Rgb(color)) = scene.materials[place].diffuse else { panic!("a material without color") };
+            let [start, end] = [face, face + 1].map(|at| mesh.faces.offsets[at as usize] as usize);
+            for corner in start..end {
+                let position = mesh.faces.corner_positions[corner] as usize;
+                let place = |domain: Domain, indices: &[u32]| match domain {
+                    Domain::Indexed => indices[corner] as usize,
+                    Domain::Corner => corner,
+                    Domain::Vertex => position,
+                    Domain::Face => face as usize,
+                };
+                let uv = mesh.uvs[place(mesh.uv_domain, &mesh.faces.corner_uvs)];
+                let normal = mesh.normals[place(mesh.normal_domain, &mesh.faces.corner_normals)];
+                let numbers = moved(mesh.positions[position], 1.0).into_iter().chain(uv).chain(moved(normal, 0.0));
+                // Some programs round colors to bytes.
+                let rounded = color.map(|it| it * 100.0).into_iter().chain(numbers.map(|it| it * 1000.0));
+                let corner: Vec<i32> = rounded.map(|it| it.round() as i32).collect();
+                all.insert(corner.try_into().unwrap());
+            }
+        }
+    }
+    (all, count)
+}
+
+/// What obj2gltf, trimesh, three.js and Blender make of a model is the model.
+#[test]
+fn files_of_other_programs_are_the_model() {
+    let folder = corpus::root().join("glb/programs");
+    let load = |name: &str| Reader::new(folder.join(name)).scene().unwrap().value;
+    let mut model = load("model.obj");
+    model.triangulate().unwrap();
+    let wanted = corners(&model);
+    assert_eq!((wanted.0.len(), wanted.1), (36, 16));
+    for name in ["obj2gltf.glb", "trimesh.glb", "three.glb", "three.gltf", "blender.glb", "blender.gltf"] {
+        let found = corners(&load(name));
+        assert_eq!(found, wanted, "{name}");
+    }
 }
