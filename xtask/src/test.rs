@@ -11,8 +11,12 @@ use std::time::{Duration, Instant};
 
 /// Systems for which the workspace is checked where their standard library is installed, and the C compiler that the
 /// compression libraries need there.
-const CROSS: &[(&str, &str)] =
+const CROSS: &[(&str, &str); 2] =
     &[("x86_64-pc-windows-gnu", "x86_64-w64-mingw32-gcc"), ("aarch64-unknown-linux-gnu", "aarch64-linux-gnu-gcc")];
+
+/// What runs programs for aarch64, and where Debian has the C library for these.
+const EMULATOR: &str = "qemu-aarch64";
+const EMULATED_LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
 /// Tests by outcome.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +105,7 @@ pub(crate) fn main(quick: bool) -> ExitCode {
         run.step("documentation", |_| documentation());
         run.step("public interface", |_| api::step());
         run.step("licences and advisories", |_| deny::step());
+        run.step("kernels of aarch64", emulated);
         for (target, compiler) in CROSS {
             run.step(&format!("check {target}"), |_| cross(target, compiler));
         }
@@ -192,14 +197,37 @@ fn documentation() -> Outcome {
 
 /// The workspace passes the compiler for another system; nothing is linked or run.
 fn cross(target: &str, compiler: &str) -> Outcome {
+    match missing(target, compiler) {
+        Some(what) => Outcome::Skipped(what),
+        None => status(root::cargo().args(["check", "--workspace", "--target", target])),
+    }
+}
+
+/// What is not installed to compile for another system.
+fn missing(target: &str, compiler: &str) -> Option<String> {
     let installed = sysroot().is_some_and(|sysroot| sysroot.join("lib/rustlib").join(target).join("lib").is_dir());
     if !installed {
-        return Outcome::Skipped(format!("not installed (rustup target add {target})"));
+        return Some(format!("not installed (rustup target add {target})"));
     }
-    if !root::succeeds(Command::new(compiler).arg("--version")) {
-        return Outcome::Skipped(format!("no C compiler for it ({compiler})"));
+    let compiles = root::succeeds(Command::new(compiler).arg("--version"));
+    (!compiles).then(|| format!("no C compiler for it ({compiler})"))
+}
+
+/// The kernels for aarch64 give the results of the portable ones, in an emulator.
+fn emulated(tally: &mut Tally) -> Outcome {
+    if cfg!(target_arch = "aarch64") {
+        return Outcome::Skipped("this is one: the other tests have them".into());
     }
-    status(root::cargo().args(["check", "--workspace", "--target", target]))
+    let [_, (target, compiler)] = *CROSS;
+    let no_emulator = || (!root::succeeds(Command::new(EMULATOR).arg("--version"))).then(|| format!("no {EMULATOR}"));
+    if let Some(what) = missing(target, compiler).or_else(no_emulator) {
+        return Outcome::Skipped(what);
+    }
+    let mut command = root::cargo();
+    command.args(["test", "-p", "polyhaul-text", "--no-fail-fast", "--tests", "--target", target]);
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", compiler);
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{EMULATOR} -L {EMULATED_LIBRARIES}"));
+    counted(&mut command, tally)
 }
 
 /// Where the toolchain keeps its standard libraries. Asks rustc, since rustup need not be there.
@@ -214,12 +242,17 @@ fn status(command: &mut Command) -> Outcome {
     Outcome::of(root::runs(command))
 }
 
-/// Runs `cargo test` over the workspace and adds up what its test binaries report.
+/// Runs `cargo test` over the workspace.
 fn tests(selection: &[&str], tally: &mut Tally) -> Outcome {
     let mut command = root::cargo();
     command.args(["test", "--workspace", "--no-fail-fast"]).args(selection);
+    counted(&mut command, tally)
+}
+
+/// Runs `cargo test` and adds up what its test binaries report.
+fn counted(command: &mut Command, tally: &mut Tally) -> Outcome {
     let mut sum = Totals::default();
-    let ok = each_line(&mut command, |line| {
+    let ok = each_line(command, |line| {
         sum.add(parse_result(line).unwrap_or_default());
         tally.failures.extend(parse_failure(line));
     });

@@ -13,6 +13,9 @@ pub enum Level {
     /// x86-64 with AVX-512 F, BW, CD, DQ, VL, VBMI, VBMI2 and VPOPCNTDQ on top (2019 and later).
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// aarch64, every CPU of which has NEON.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
 }
 
 const UNKNOWN: u8 = u8::MAX;
@@ -52,7 +55,12 @@ impl Level {
         [Level::Portable, Level::Avx2, Level::Avx512][usize::from(code.min(2))]
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    fn available_from(code: u8) -> Level {
+        [Level::Portable, Level::Neon][usize::from(code.min(1))]
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn available_from(_: u8) -> Level {
         Level::Portable
     }
@@ -79,7 +87,12 @@ impl Level {
         }
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    fn detect() -> Level {
+        Level::Neon
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn detect() -> Level {
         Level::Portable
     }

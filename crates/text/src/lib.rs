@@ -8,5 +8,7 @@
 pub mod cpu;
 pub mod format;
 pub mod lines;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 pub mod parse;
 pub mod scan;

@@ -2,11 +2,13 @@
 //!
 //! Consecutive rows of one shape are taken together, up to 64 tokens with their keywords.
 
+#[cfg(target_arch = "aarch64")]
+use super::neon;
 use super::rows::{Keyword, Window};
 use super::swar;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::cpu::Level;
 use crate::scan::is_space;
 
@@ -107,6 +109,9 @@ fn at_level<const NEGATIVE: bool>(
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `Avx512` above.
         Level::Avx2 => unsafe { face_rows_avx2::<NEGATIVE>(window, line, keyword, values, row_ends) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: every CPU that has this level has NEON; `fits()` as above.
+        Level::Neon => unsafe { face_rows_neon::<NEGATIVE>(window, line, keyword, values, row_ends) },
         _ => {
             let convert = if NEGATIVE { swar::negative_index } else { swar::index };
             face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
@@ -151,6 +156,24 @@ unsafe fn face_rows_avx2<const NEGATIVE: bool>(
     face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
         // SAFETY: as in `face_rows_avx512`: every end is at least 64 bytes into the text and inside it.
         convert_with(tokens, out, |ends, keep, out| unsafe { x86::indices_avx2::<NEGATIVE>(text, ends, keep, out) })
+    })
+}
+
+/// # Safety
+/// The CPU has NEON, and `window.fits()`.
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+unsafe fn face_rows_neon<const NEGATIVE: bool>(
+    window: Window<'_>,
+    line: usize,
+    keyword: Keyword,
+    values: &mut [u32],
+    row_ends: &mut [u32],
+) -> FaceRows {
+    let text = window.padded.as_ptr();
+    face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
+        // SAFETY: as in `face_rows_avx512`: every end is at least 64 bytes into the text and inside it.
+        convert_with(tokens, out, |ends, keep, out| unsafe { neon::indices::<NEGATIVE>(text, ends, keep, out) })
     })
 }
 
@@ -310,7 +333,7 @@ fn convert_portable(
 }
 
 /// Converts eight tokens at a time.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 fn convert_with(tokens: Tokens<'_>, out: &mut [u32], convert: impl Fn(&[u32; 8], u8, &mut [u32; 8]) -> Found) -> Found {
     let (mut found, mut done) = (Found::default(), 0);

@@ -12,6 +12,8 @@ use super::list_x86;
 use super::long_x86;
 #[cfg(target_arch = "x86_64")]
 use super::near_x86;
+#[cfg(target_arch = "aarch64")]
+use super::neon;
 #[cfg(target_arch = "x86_64")]
 use super::plain_x86 as x86;
 use super::swar;
@@ -63,11 +65,13 @@ impl Numbers<'_> {
     }
 
     /// `count` of the wanted numbers from `first` on. The ends after them may be wanted ones.
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn part(self, first: usize, count: usize) -> Self {
         Numbers { ends: &self.ends[first..first + count + TOGETHER], ..self }
     }
 
     /// The start of the number after one that ends at `end`; white space may be between them.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn start_after(&self, end: u32) -> u32 {
         let mut start = end + 1;
@@ -133,6 +137,9 @@ impl Numbers<'_> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
             Level::Avx2 => unsafe { x86::f32s_avx2(self, out) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: the kernel needs the ends, this function's first condition, and NEON, which the level has.
+            Level::Neon => unsafe { neon::f32s(self, out) },
             _ => {
                 let ends = self.ends[..self.count()].iter();
                 let values =
@@ -155,6 +162,9 @@ impl Numbers<'_> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
             Level::Avx2 => unsafe { x86::f64s_avx2(self, out, marks) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: the kernel needs the ends, this function's first condition, and NEON, which the level has.
+            Level::Neon => unsafe { neon::f64s(self, out, marks) },
             _ => {
                 let ends = self.ends[..self.count()].iter();
                 let values =
@@ -233,7 +243,7 @@ impl Numbers<'_> {
 
     /// Calls `convert` with `N` ends each time, until it refuses; if there are fewer, the last end is repeated. Returns
     /// how many numbers were converted.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     #[inline(always)]
     pub(super) fn batches<const N: usize>(self, mut convert: impl FnMut(usize, &[u32; N]) -> bool) -> usize {
         let (count, mut done) = (self.count(), 0);

@@ -10,6 +10,8 @@ use super::plain::{Before, Numbers, runs};
 
 #[cfg(target_arch = "x86_64")]
 use super::long_x86;
+#[cfg(target_arch = "aarch64")]
+use super::neon;
 use super::swar;
 use super::tokens;
 #[cfg(target_arch = "x86_64")]
@@ -94,6 +96,9 @@ pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `Avx512` above.
         Level::Avx2 => unsafe { float_rows_avx2(window, line, keyword, out) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: every CPU that has this level has NEON; `fits()` as above.
+        Level::Neon => unsafe { float_rows_neon(window, line, keyword, out) },
         _ => float_rows_portable(window, line, keyword, out),
     }
 }
@@ -190,6 +195,21 @@ unsafe fn float_rows_avx2<const N: usize>(
 }
 
 /// # Safety
+/// The CPU has NEON, and `window.fits()`.
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+unsafe fn float_rows_neon<const N: usize>(
+    window: Window<'_>,
+    line: usize,
+    keyword: Keyword,
+    out: &mut [[f32; N]],
+) -> usize {
+    let text = window.padded.as_ptr();
+    // SAFETY: as in `float_rows_avx512`: every end is at least 64 bytes into the text and inside it.
+    float_rows_with(window, line, keyword, out, |_, ends| unsafe { neon::floats(text, ends) })
+}
+
+/// # Safety
 /// The CPU has the features of [`Level::Avx2`], and `window.fits()`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
@@ -206,7 +226,7 @@ unsafe fn long_rows_avx2<const N: usize>(
 }
 
 /// The loop over rows; `convert` takes the starts and the ends of four tokens, which may belong to several rows.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 fn float_rows_with<const N: usize>(
     window: Window<'_>,
@@ -227,7 +247,7 @@ fn float_rows_with<const N: usize>(
     done + batches::<N, 1>(window, line + done, keyword, &mut out[done..], &convert)
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 fn batches<const N: usize, const ROWS: usize>(
     window: Window<'_>,

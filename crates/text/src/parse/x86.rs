@@ -7,7 +7,8 @@ use super::faces::Found;
 use super::lanes::{self, FloatMarks, Floats, Indices, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
 use super::swar::separates;
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
-use crate::scan::x86::{PLACES, movemask, separator_mask, separators};
+use crate::scan::PLACES;
+use crate::scan::x86::{movemask, separator_mask, separators};
 use std::arch::x86_64::*;
 
 /// Reverses 16 bytes.

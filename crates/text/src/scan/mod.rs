@@ -5,6 +5,8 @@
 //! ([`crate::parse::rows`]). This module converts nothing. A *token* ends at the first byte of a run of white space (as
 //! in C's `isspace`) or at a `/`. In a table, a [`Separator`] ends it.
 
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod neon;
 mod portable;
 pub mod quotes;
 #[cfg(target_arch = "x86_64")]
@@ -134,6 +136,9 @@ impl Index {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as for `Avx512` above: `usable()` returned this level.
             Level::Avx2 => unsafe { x86::scan_avx2(self, padded, start, end) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: every CPU that has this level has NEON.
+            Level::Neon => unsafe { neon::scan(self, padded, (start, end)) },
             _ => portable::scan(self, padded, start, end),
         }
         self.close();
@@ -154,6 +159,9 @@ impl Index {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as for `Avx512` above: `usable()` returned this level.
             Level::Avx2 => unsafe { x86::scan_fields_avx2(self, padded, start, end, separator) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: every CPU that has this level has NEON.
+            Level::Neon => unsafe { neon::scan_fields(self, padded, (start, end), separator) },
             _ => portable::scan_fields(self, padded, start, end, separator),
         }
         self.close();
@@ -302,6 +310,25 @@ fn line_ends(mut newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 
         }
     }
 }
+
+/// The places of the bits of a byte, lowest first.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) static PLACES: [[u8; 8]; 256] = {
+    let mut table = [[0; 8]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut at) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                table[byte][at] = bit;
+                at += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests;

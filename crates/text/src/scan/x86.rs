@@ -1,6 +1,6 @@
 //! The index with AVX2 and with AVX-512: the same result as `portable`, 64 bytes at a time.
 
-use super::{Block, Index, Kernel, LineEnd, Masks, Separator, line_ends};
+use super::{Block, Index, Kernel, LineEnd, Masks, PLACES, Separator, line_ends};
 use std::arch::x86_64::*;
 
 /// White space and the slash, each at the place given by its lower four bits: a byte that is one of them finds itself
@@ -263,21 +263,3 @@ pub(crate) fn spread_avx2(bits: u64, base: u32, out: &mut [u32; 64]) {
         origin = _mm256_add_epi32(origin, _mm256_set1_epi32(8));
     }
 }
-
-/// The places of the bits of a byte, lowest first.
-pub(crate) static PLACES: [[u8; 8]; 256] = {
-    let mut table = [[0; 8]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut bit, mut at) = (0, 0);
-        while bit < 8 {
-            if byte >> bit & 1 == 1 {
-                table[byte][at] = bit;
-                at += 1;
-            }
-            bit += 1;
-        }
-        byte += 1;
-    }
-    table
-};
