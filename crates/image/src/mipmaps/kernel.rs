@@ -14,16 +14,22 @@ const KAISER_ALPHA: f64 = 4.0;
 /// Samples per pixel for its mean weight.
 const MEAN_OF: usize = 32;
 
+/// Pixels that are mixed at the same time.
+const TOGETHER: usize = 4;
+
 /// The weights for one direction.
 pub(super) struct MipmapKernel {
     /// Pixels before.
     from: usize,
     edges: MipmapEdges,
-    /// For each output pixel: the first input pixel that contributes, which may be before the edge.
+    /// For each output pixel of the first ones: the first input pixel that contributes, which may be before the edge.
     starts: Vec<isize>,
-    /// `taps` weights for each output pixel.
+    /// Room for `taps` weights for each of these, and how many of them count: the first and the last are not zero.
     weights: Vec<f32>,
+    counts: Vec<usize>,
     taps: usize,
+    /// By how many input pixels the first ones are repeated.
+    step: isize,
 }
 
 impl MipmapKernel {
@@ -42,27 +48,42 @@ impl MipmapKernel {
                 }
             }
         };
-        let mut kernel = MipmapKernel { from, edges, starts: Vec::new(), weights: Vec::new(), taps };
-        let room = to.checked_mul(taps).ok_or_else(|| Error::memory("the weights of a filter"))?;
+        // The weights of pixel n are those of pixel n + to / common: half of an even size has one set of them.
+        let common = common_divisor(from, to).max(1);
+        let (distinct, step) = (to / common, (from / common) as isize);
+        let mut kernel =
+            MipmapKernel { from, edges, starts: Vec::new(), weights: Vec::new(), counts: Vec::new(), taps, step };
+        let room = distinct.checked_mul(taps).ok_or_else(|| Error::memory("the weights of a filter"))?;
         kernel.weights.try_reserve_exact(room).map_err(|_| Error::memory("the weights of a filter"))?;
-        for number in 0..to {
+        for number in 0..distinct {
             let (start, weights) = if is_kaiser { kaiser(number, scale, taps) } else { mean(number, from, to, taps) };
-            try_push(&mut kernel.starts, start, "the weights of a filter")?;
-            kernel.weights.extend(weights);
+            let is_none = |weight: &&f32| **weight == 0.0;
+            let before = weights.iter().take_while(is_none).count();
+            let behind = weights[before..].iter().rev().take_while(is_none).count();
+            let counting = &weights[before..taps - behind];
+            try_push(&mut kernel.starts, start + before as isize, "the weights of a filter")?;
+            try_push(&mut kernel.counts, counting.len(), "the weights of a filter")?;
+            kernel.weights.extend_from_slice(counting);
+            kernel.weights.resize((number + 1) * taps, 0.0);
         }
         Ok(kernel)
     }
 
     /// The first pixel that counts for pixel `number`, and the weights from there on.
     pub(super) fn taps(&self, number: usize) -> (isize, &[f32]) {
-        (self.starts[number], &self.weights[number * self.taps..][..self.taps])
+        let first = number % self.starts.len();
+        (self.start(number), &self.weights[first * self.taps..][..self.counts[first]])
+    }
+
+    fn start(&self, number: usize) -> isize {
+        self.starts[number % self.starts.len()] + (number / self.starts.len()) as isize * self.step
     }
 
     /// All pixels that contribute to these, including those beyond the edges.
     pub(super) fn reach(&self, numbers: Range<usize>) -> Range<isize> {
-        match &self.starts[numbers] {
-            [first, .., last] | [first @ last] => *first..*last + self.taps as isize,
-            [] => 0..0,
+        match numbers.end.checked_sub(1) {
+            Some(last) if last >= numbers.start => self.start(numbers.start)..self.start(last) + self.taps as isize,
+            _ => 0..0,
         }
     }
 
@@ -86,23 +107,53 @@ impl MipmapKernel {
 
     fn mix_pixels<const SIZE: usize>(&self, from: &[f32], to: &mut [f32]) {
         let (from, to) = (from.as_chunks::<SIZE>().0, to.as_chunks_mut::<SIZE>().0);
-        for (number, to) in to.iter_mut().enumerate() {
+        let mut number = 0;
+        while number < to.len() {
             let (start, weights) = self.taps(number);
-            let mut sum = [0.0; SIZE];
-            // Pixels without weight are skipped: 0 times infinity would be NaN.
-            let mut add = |pixel: &[f32; SIZE], weight: f32| {
-                if weight != 0.0 {
-                    sum.iter_mut().zip(pixel).for_each(|(sum, value)| *sum += weight * value);
-                }
-            };
-            let inside = usize::try_from(start).ok().and_then(|start| from.get(start..start + weights.len()));
-            match inside {
-                Some(pixels) => pixels.iter().zip(weights).for_each(|(pixel, &weight)| add(pixel, weight)),
-                None => (start..).zip(weights).for_each(|(at, &weight)| add(&from[self.place(at)], weight)),
+            let begin = usize::try_from(start).ok();
+            if let (Some(begin), Some(to)) = (begin, to[number..].first_chunk_mut())
+                && let Some(mixed) = self.mix_together(from, begin, weights)
+            {
+                *to = mixed;
+                number += TOGETHER;
+                continue;
             }
-            *to = sum;
+            to[number] = match begin.and_then(|begin| from.get(begin..begin + weights.len())) {
+                Some(pixels) => sum(pixels.iter().zip(weights)),
+                None => sum((start..).map(|at| &from[self.place(at)]).zip(weights)),
+            };
+            number += 1;
         }
     }
+
+    /// Mixes pixels with the same weights, so that their sums do not wait for each other; `None` if they have others, or
+    /// reach beyond the edge.
+    #[inline(always)]
+    fn mix_together<const SIZE: usize>(
+        &self,
+        from: &[[f32; SIZE]],
+        begin: usize,
+        weights: &[f32],
+    ) -> Option<[[f32; SIZE]; TOGETHER]> {
+        let step = self.step as usize;
+        if self.starts.len() > 1 || from.len() < begin + (TOGETHER - 1) * step + weights.len() {
+            return None;
+        }
+        let pixels: [_; TOGETHER] = std::array::from_fn(|pixel| &from[begin + pixel * step..][..weights.len()]);
+        let mut sums = [[0.0; SIZE]; TOGETHER];
+        for (tap, weight) in weights.iter().enumerate() {
+            for (sum, pixels) in sums.iter_mut().zip(pixels) {
+                *sum = std::array::from_fn(|at| sum[at] + weight * pixels[tap][at]);
+            }
+        }
+        Some(sums)
+    }
+}
+
+/// The weighted sum of pixels.
+#[inline(always)]
+fn sum<'a, const SIZE: usize>(pixels: impl Iterator<Item = (&'a [f32; SIZE], &'a f32)>) -> [f32; SIZE] {
+    pixels.fold([0.0; SIZE], |sum, (pixel, weight)| std::array::from_fn(|at| sum[at] + weight * pixel[at]))
 }
 
 /// The share that each pixel has in an area, exactly: `number` of `to` equal parts of `from` pixels.
@@ -147,8 +198,15 @@ fn bessel(x: f64) -> f64 {
     for k in 1..32 {
         term *= quarter / f64::from(k * k);
         sum += term;
+        if term < sum * f64::EPSILON / 4.0 {
+            break;
+        }
     }
     sum
+}
+
+fn common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 #[cfg(test)]
@@ -167,7 +225,44 @@ mod tests {
         let third = 1.0 / 3.0;
         assert_eq!(weights(3, 1, MipmapFilter::Box), [(0, vec![third; 3])]);
         let found = weights(5, 2, MipmapFilter::Box);
-        assert_eq!(found, [(0, vec![0.4, 0.4, 0.2, 0.0]), (2, vec![0.2, 0.4, 0.4, 0.0])]);
+        assert_eq!(found, [(0, vec![0.4, 0.4, 0.2]), (2, vec![0.2, 0.4, 0.4])]);
+    }
+
+    #[test]
+    fn repeated_weights_are_those_of_each_pixel() {
+        for (from, to) in [(16, 8), (64, 32), (17, 8), (3, 1), (70, 35), (9, 9)] {
+            let scale = from as f64 / to as f64;
+            let kernel = MipmapKernel::new(from, to, MipmapFilter::Kaiser, MipmapEdges::Clamp).unwrap();
+            for number in (0..to).filter(|_| from > to) {
+                let (start, wanted) = kaiser(number, scale, kernel.taps);
+                let (first, weights) = kernel.taps(number);
+                assert!(weights.iter().all(|weight| *weight != 0.0), "{from} {to} {number}");
+                for (at, wanted) in (start..).zip(wanted) {
+                    let found = usize::try_from(at - first).ok().and_then(|at| weights.get(at)).unwrap_or(&0.0);
+                    assert!((found - wanted).abs() < 1e-7, "{from} {to} {number}: {found} {wanted}");
+                }
+                assert!(kernel.reach(number..number + 1).start == first);
+            }
+            assert_eq!(kernel.reach(to..to), 0..0);
+        }
+    }
+
+    #[test]
+    fn pixels_that_are_mixed_together_are_as_any_others() {
+        for (from, to) in [(64, 32), (65, 32), (10, 5), (2, 1)] {
+            let kernel = MipmapKernel::new(from, to, MipmapFilter::Kaiser, MipmapEdges::Wrap).unwrap();
+            let row: Vec<f32> = (0..3 * from).map(|at| (at as f32 * 0.7).sin()).collect();
+            let mut mixed = vec![0.0; 3 * to];
+            kernel.mix(&row, &mut mixed, 3);
+            for (number, pixel) in mixed.chunks(3).enumerate() {
+                let (start, weights) = kernel.taps(number);
+                let of = |channel: usize| {
+                    let values = (start..).map(|at| row[3 * kernel.place(at) + channel]);
+                    values.zip(weights).fold(0.0, |sum, (value, weight)| sum + weight * value)
+                };
+                assert_eq!(pixel, [of(0), of(1), of(2)], "{from} {to} {number}");
+            }
+        }
     }
 
     #[test]

@@ -168,8 +168,11 @@ fn half_of(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<I
     Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
 }
 
-/// Pixels of the smaller image that one thread takes at a time, about.
-const PIECE_PIXELS: usize = 1 << 14;
+/// Pixels of the smaller image that one thread takes at a time, about, and rows: those above and below, which a filter
+/// reaches, are computed again for the next piece.
+const PIECE_PIXELS: usize = 1 << 16;
+const LEAST_ROWS: usize = 8;
+const MOST_ROWS: usize = 64;
 
 fn filtered<T: SampleStore + Zero + Send>(
     image: &Image,
@@ -183,7 +186,7 @@ fn filtered<T: SampleStore + Zero + Send>(
     let down = MipmapKernel::new(image.height, height, options.filter, options.edges)?;
     let mut samples = zeroed::<T>(count, "a mip level")?;
     let row = width * image.channels.count();
-    let rows = (PIECE_PIXELS / width.max(1)).clamp(1, 64);
+    let rows = (PIECE_PIXELS / width.max(1)).clamp(LEAST_ROWS, MOST_ROWS);
     let job = Filtering { image, work: MipmapWork::from_image(image, options), across, down, row };
     let bands = samples.chunks_mut((row * rows).max(1)).enumerate();
     let threads = run.worker_threads().min(height.div_ceil(rows));
@@ -227,18 +230,35 @@ impl MipmapScratch {
         }
         let mixed = sized(&mut self.mixed, job.row)?;
         for (number, out) in (first..).zip(band.chunks_exact_mut(job.row)) {
-            mixed.fill(0.0);
             let (start, weights) = job.down.taps(number);
             let begin = (start - reach.start) as usize;
-            let rows = rows[begin * job.row..].chunks_exact(job.row).zip(weights);
-            // Rows without weight are skipped: 0 times infinity would be NaN.
-            for (row, &weight) in rows.filter(|(_, weight)| **weight != 0.0) {
-                mixed.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
-            }
+            mix_rows(&rows[begin * job.row..], weights, mixed);
             job.finish(mixed);
             T::store(mixed, job.image.channels, job.work.is_bent && !job.image.premultiplied, out)?;
         }
         Ok(())
+    }
+}
+
+/// Samples of a row that are summed up together: in registers.
+const TILE: usize = 32;
+
+/// The weighted sum of rows as long as `sum`.
+fn mix_rows(rows: &[f32], weights: &[f32], sum: &mut [f32]) {
+    let length = sum.len();
+    let (tiles, rest) = sum.as_chunks_mut::<TILE>();
+    let tiled = tiles.len() * TILE;
+    for (number, tile) in tiles.iter_mut().enumerate() {
+        let mut total = [0.0; TILE];
+        for (row, &weight) in rows.chunks_exact(length).zip(weights) {
+            let Some(values) = row[number * TILE..].first_chunk::<TILE>() else { return };
+            total.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+        }
+        *tile = total;
+    }
+    rest.fill(0.0);
+    for (row, &weight) in rows.chunks_exact(length).zip(weights) {
+        rest.iter_mut().zip(&row[tiled..]).for_each(|(sum, value)| *sum += weight * value);
     }
 }
 
@@ -254,10 +274,15 @@ impl Filtering<'_> {
                 pixel.iter_mut().take(3).for_each(|value| *value = 2.0 * *value - 1.0);
             }
         } else if self.work.weighs {
-            for pixel in values.chunks_exact_mut(size) {
-                let Some((alpha, colors)) = pixel.split_last_mut() else { continue };
-                colors.iter_mut().for_each(|color| *color *= *alpha + TRACE);
-            }
+            self.scale_colors(values, |alpha| alpha + TRACE);
+        }
+    }
+
+    /// Scales colors by what `by` makes of their alpha; only images with alpha weigh them.
+    fn scale_colors(&self, values: &mut [f32], by: impl Fn(f32) -> f32) {
+        match self.image.channels.count() {
+            2 => scale_colors_of::<2>(values, by),
+            _ => scale_colors_of::<4>(values, by),
         }
     }
 
@@ -267,15 +292,20 @@ impl Filtering<'_> {
         if self.work.content == MipmapContent::Normals {
             values.chunks_exact_mut(size).for_each(normalize);
         } else if self.work.weighs {
-            for pixel in values.chunks_exact_mut(size) {
-                let Some((alpha, colors)) = pixel.split_last_mut() else { continue };
-                let by = 1.0 / (alpha.max(0.0) + TRACE);
-                colors.iter_mut().for_each(|color| *color *= by);
-            }
+            self.scale_colors(values, |alpha| 1.0 / (alpha.max(0.0) + TRACE));
         }
         if self.work.is_bent && self.image.premultiplied {
             crate::samples::encode_premultiplied(values, size);
         }
+    }
+}
+
+/// Scales colors by what `by` makes of their alpha.
+fn scale_colors_of<const SIZE: usize>(values: &mut [f32], by: impl Fn(f32) -> f32) {
+    for pixel in values.as_chunks_mut::<SIZE>().0 {
+        let (alpha, by) = (pixel[SIZE - 1], by(pixel[SIZE - 1]));
+        *pixel = pixel.map(|value| value * by);
+        pixel[SIZE - 1] = alpha;
     }
 }
 
