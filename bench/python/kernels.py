@@ -1,6 +1,6 @@
 """The kernels of aarch64, beside the portable ones, on a machine that has no such CPU.
 
-    python bench/python/kernels.py [--mca llvm-mca-19]
+    python bench/python/kernels.py [--mca llvm-mca-19] [--case "v, 3 floats" ...] [--part index|rows ...]
 
 Counts the instructions of the benchmark `parse` of polyhaul-text with QEMU (qemu-aarch64 with plugins). Some thousand of them,
 as they were executed, are given to llvm-mca, which estimates their cycles for other CPUs, with branches that are all foreseen and
@@ -23,6 +23,7 @@ QEMU = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
 LINKER = {"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER": "aarch64-linux-gnu-gcc"}
 #: The cases of the benchmark, and the values of a round.
 CASES = {"v, 3 floats": 60_000, "vt, 2 floats": 40_000, "f, 12 indices": 240_000}
+PARTS = ("index", "rows")
 LEVELS = ("Portable", "Neon")
 CPUS = ("neoverse-n1", "neoverse-v2", "apple-m1")
 ROUNDS = 10
@@ -38,14 +39,18 @@ BRANCH = re.compile(r"(?:b|b\.\w+|bl|blr|br|ret|cbn?z|tbn?z)$")
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--mca", default="llvm-mca-19")
-    mca = parser.parse_args().mca
+    parser.add_argument("--case", action="append", choices=CASES, help="only this one; several may be given")
+    parser.add_argument("--part", action="append", choices=PARTS, help="only this one; several may be given")
+    given = parser.parse_args()
+    mca = given.mca
     program = built()
     code = disassembled(program)
     with tempfile.TemporaryDirectory() as folder:
         plugin = Path(folder) / "count.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", plugin, ROOT / "bench/qemu_count.c"], check=True)
-        for case, values in CASES.items():
-            for part in ("index", "rows"):
+        for case in given.case or CASES:
+            values = CASES[case]
+            for part in given.part or PARTS:
                 print(f"{case}, {part}, per value")
                 for level in LEVELS:
                     name = f"{part}.*{level}, {case}"

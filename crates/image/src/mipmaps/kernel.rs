@@ -126,8 +126,8 @@ impl MipmapKernel {
         }
     }
 
-    /// Mixes pixels with the same weights, so that their sums do not wait for each other; `None` if they have others, or
-    /// reach beyond the edge.
+    /// Mixes pixels with the same weights, so that their sums do not wait for each other; `None` if they have others,
+    /// or reach beyond the edge.
     #[inline(always)]
     fn mix_together<const SIZE: usize>(
         &self,
