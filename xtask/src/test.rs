@@ -9,10 +9,19 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// Systems for which the workspace is checked where their standard library is installed, and the C compiler that the
-/// compression libraries need there.
-const CROSS: &[(&str, &str); 2] =
-    &[("x86_64-pc-windows-gnu", "x86_64-w64-mingw32-gcc"), ("aarch64-unknown-linux-gnu", "aarch64-linux-gnu-gcc")];
+/// A system for which programs are compiled here, where its standard library is installed.
+struct Cross {
+    target: &'static str,
+    /// The compression libraries are written in C,
+    c: &'static str,
+    /// and meshoptimizer in C++.
+    cpp: &'static str,
+}
+
+const WINDOWS: Cross =
+    Cross { target: "x86_64-pc-windows-gnu", c: "x86_64-w64-mingw32-gcc", cpp: "x86_64-w64-mingw32-g++" };
+const AARCH64: Cross =
+    Cross { target: "aarch64-unknown-linux-gnu", c: "aarch64-linux-gnu-gcc", cpp: "aarch64-linux-gnu-g++" };
 
 /// What runs programs for aarch64, and where Debian has the C library for these.
 const EMULATOR: &str = "qemu-aarch64";
@@ -106,8 +115,8 @@ pub(crate) fn main(quick: bool) -> ExitCode {
         run.step("public interface", |_| api::step());
         run.step("licences and advisories", |_| deny::step());
         run.step("kernels of aarch64", emulated);
-        for (target, compiler) in CROSS {
-            run.step(&format!("check {target}"), |_| cross(target, compiler));
+        for system in [WINDOWS, AARCH64] {
+            run.step(&format!("check {}", system.target), |_| system.check());
         }
     }
     run.finish()
@@ -195,22 +204,25 @@ fn documentation() -> Outcome {
     )
 }
 
-/// The workspace passes the compiler for another system; nothing is linked or run.
-fn cross(target: &str, compiler: &str) -> Outcome {
-    match missing(target, compiler) {
-        Some(what) => Outcome::Skipped(what),
-        None => status(root::cargo().args(["check", "--workspace", "--target", target])),
+impl Cross {
+    /// The workspace passes the compiler; nothing is linked or run.
+    fn check(&self) -> Outcome {
+        match self.missing(&[self.c, self.cpp]) {
+            Some(what) => Outcome::Skipped(what),
+            None => status(root::cargo().args(["check", "--workspace", "--target", self.target])),
+        }
     }
-}
 
-/// What is not installed to compile for another system.
-fn missing(target: &str, compiler: &str) -> Option<String> {
-    let installed = sysroot().is_some_and(|sysroot| sysroot.join("lib/rustlib").join(target).join("lib").is_dir());
-    if !installed {
-        return Some(format!("not installed (rustup target add {target})"));
+    /// What is not installed: the standard library, or one of `programs`.
+    fn missing(&self, programs: &[&str]) -> Option<String> {
+        let target = self.target;
+        let installed = sysroot().is_some_and(|sysroot| sysroot.join("lib/rustlib").join(target).join("lib").is_dir());
+        if !installed {
+            return Some(format!("not installed (rustup target add {target})"));
+        }
+        let is_missing = |program: &&&str| !root::succeeds(Command::new(program).arg("--version"));
+        programs.iter().find(is_missing).map(|program| format!("{program} is not installed"))
     }
-    let compiles = root::succeeds(Command::new(compiler).arg("--version"));
-    (!compiles).then(|| format!("no C compiler for it ({compiler})"))
 }
 
 /// The kernels for aarch64 give the results of the portable ones, in an emulator.
@@ -218,14 +230,12 @@ fn emulated(tally: &mut Tally) -> Outcome {
     if cfg!(target_arch = "aarch64") {
         return Outcome::Skipped("this is one: the other tests have them".into());
     }
-    let [_, (target, compiler)] = *CROSS;
-    let no_emulator = || (!root::succeeds(Command::new(EMULATOR).arg("--version"))).then(|| format!("no {EMULATOR}"));
-    if let Some(what) = missing(target, compiler).or_else(no_emulator) {
+    if let Some(what) = AARCH64.missing(&[AARCH64.c, EMULATOR]) {
         return Outcome::Skipped(what);
     }
     let mut command = root::cargo();
-    command.args(["test", "-p", "polyhaul-text", "--no-fail-fast", "--tests", "--target", target]);
-    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", compiler);
+    command.args(["test", "-p", "polyhaul-text", "--no-fail-fast", "--tests", "--target", AARCH64.target]);
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", AARCH64.c);
     command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{EMULATOR} -L {EMULATED_LIBRARIES}"));
     counted(&mut command, tally)
 }

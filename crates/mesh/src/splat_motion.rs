@@ -15,15 +15,11 @@
 use crate::affine;
 use crate::transform::UNMOVED;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::splats::{HARMONICS, Splats};
+use polyhaul_model::splats::{self, HARMONICS, Splats};
 use polyhaul_model::{Column, Mesh, Object, Scene, Values};
 use polyhaul_pipeline::arrays::{PIECE, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
-
-/// The columns that all splats have, beside their positions.
-const NEEDED: [&str; 11] =
-    ["rot_0", "rot_1", "rot_2", "rot_3", "scale_0", "scale_1", "scale_2", "opacity", "f_dc_0", "f_dc_1", "f_dc_2"];
 
 /// Whether a mesh has splats: see [`Splats::from_mesh`].
 pub fn has_splats(mesh: &Mesh) -> bool {
@@ -32,7 +28,7 @@ pub fn has_splats(mesh: &Mesh) -> bool {
 
 /// Whether columns of points have splats.
 fn have_splats(columns: &[Column]) -> bool {
-    NEEDED.iter().all(|name| columns.iter().any(|column| column.name == *name))
+    splats::COLUMNS.iter().all(|name| columns.iter().any(|column| column.name == *name))
 }
 
 /// Whether an object places splats elsewhere than they are.

@@ -24,6 +24,10 @@ pub const CONSTANT_HARMONIC: f64 = 0.282_094_791_773_878_14;
 /// How many harmonics per channel there are in addition to the constant one, by degree.
 pub const HARMONICS: [usize; 5] = [0, 3, 8, 15, 24];
 
+/// The columns that splats of any degree have, beside their positions.
+pub const COLUMNS: [&str; 11] =
+    ["rot_0", "rot_1", "rot_2", "rot_3", "scale_0", "scale_1", "scale_2", "opacity", "f_dc_0", "f_dc_1", "f_dc_2"];
+
 /// The remark ([`Scene::infos`]) of splats that were trained for antialiased rendering, which SPZ records.
 pub const ANTIALIASED: &str = "splats antialiased";
 
@@ -98,22 +102,20 @@ impl<'a> Splats<'a> {
         if !(mesh.faces.is_empty() && mesh.lines.is_empty()) {
             return None;
         }
-        Splats::from_columns(&mesh.positions, &mesh.vertex_columns)
+        let count = mesh.positions.len();
+        let is_there = |number: &usize| floats(&mesh.vertex_columns, &rest_name(*number), count).is_some();
+        let rest = (0..3 * HARMONICS[4]).take_while(is_there).count();
+        let degree = HARMONICS.iter().rposition(|more| 3 * more <= rest)?;
+        Splats::from_columns(&mesh.positions, &mesh.vertex_columns, [degree, degree])
     }
 
-    /// The splats of columns, such as those of a table; as for [`Splats::from_mesh`].
-    pub fn from_columns(positions: &'a [[f32; 3]], columns: &'a [Column]) -> Option<Splats<'a>> {
-        let column = |name: &str| {
-            let column = columns.iter().find(|column| column.name == name)?;
-            match &column.values {
-                Values::F32(values) if column.offsets.is_none() && values.len() == positions.len() => Some(&values[..]),
-                _ => None,
-            }
-        };
-        let rest = (0..3 * HARMONICS[4]).take_while(|number| column(&rest_name(*number)).is_some()).count();
-        let more = HARMONICS.into_iter().rfind(|more| 3 * more <= rest)?;
+    /// The splats of columns, such as those of a table. `degrees` are that of the splats and the one to keep: columns
+    /// of harmonics above the second need not be there. `None` if another column is missing, or a degree is above 4.
+    pub fn from_columns(positions: &'a [[f32; 3]], columns: &'a [Column], degrees: [usize; 2]) -> Option<Splats<'a>> {
+        let column = |name: &str| floats(columns, name, positions.len());
+        let [Some(&more), Some(&kept)] = degrees.map(|degree| HARMONICS.get(degree)) else { return None };
         let harmonics = |channel: usize| -> Option<Vec<&'a [f32]>> {
-            let own = (0..more).map(|number| rest_name(channel * more + number));
+            let own = (0..kept).map(|number| rest_name(channel * more + number));
             std::iter::once(format!("f_dc_{channel}")).chain(own).map(|name| column(&name)).collect()
         };
         Some(Splats {
@@ -159,6 +161,15 @@ impl<'a> Splats<'a> {
     /// If there is no such splat.
     pub fn rotation(&self, at: usize) -> [f32; 4] {
         self.rotations.map(|part| part[at])
+    }
+}
+
+/// The values of a column of so many 32-bit floats.
+fn floats<'a>(columns: &'a [Column], name: &str, count: usize) -> Option<&'a [f32]> {
+    let column = columns.iter().find(|column| column.name == name)?;
+    match &column.values {
+        Values::F32(values) if column.offsets.is_none() && values.len() == count => Some(values),
+        _ => None,
     }
 }
 
@@ -264,6 +275,12 @@ mod tests {
         }
     }
 
+    /// Whether a column is of a harmonic above the first degree, of `count` for each channel.
+    fn is_high(column: &Column, count: usize) -> bool {
+        let number = column.name.strip_prefix("f_rest_").and_then(|number| number.parse::<usize>().ok());
+        number.is_some_and(|number| number % count >= HARMONICS[1])
+    }
+
     #[test]
     fn columns_are_found_by_name_for_every_degree() {
         for (degree, &count) in HARMONICS.iter().enumerate() {
@@ -279,6 +296,12 @@ mod tests {
             }
             let less = splats.up_to_degree(1);
             assert_eq!(less.degree(), degree.min(1));
+            // Columns that are not wanted need not be there.
+            let few: Vec<Column> =
+                mesh.vertex_columns.iter().filter(|column| !is_high(column, count)).cloned().collect();
+            let found = Splats::from_columns(&mesh.positions, &few, [degree, degree.min(1)]).unwrap();
+            assert_eq!((found.harmonics, found.opacities), (less.harmonics, less.opacities));
+            assert!(Splats::from_columns(&mesh.positions, &mesh.vertex_columns, [5, 0]).is_none());
         }
     }
 

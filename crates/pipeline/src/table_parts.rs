@@ -8,7 +8,7 @@ use crate::job::ChunkJob;
 use crate::options::RunOptions;
 use crate::run::{Crew, run as run_job};
 use polyhaul_model::Table;
-use polyhaul_model::error::Result;
+use polyhaul_model::error::{Error, ErrorKind, Result};
 use std::marker::PhantomData;
 
 /// Rows of a table as bytes of the file: reused memory.
@@ -37,7 +37,7 @@ impl RowsSlot {
 
 /// A file whose tables are read some rows at a time, by several threads.
 ///
-/// An error of kind [`ErrorKind::Malformed`](polyhaul_model::error::ErrorKind::Malformed) means that the file must be
+/// An error of kind [`ErrorKind::Malformed`] means that the file must be
 /// read as a whole, which reports what is wrong with it, if anything is.
 pub trait TableSource: Sync {
     /// The tables, with the number of rows and the columns that they have, but without values. A column of lists has
@@ -80,6 +80,12 @@ pub trait TableSource: Sync {
     /// # Errors
     /// The rows are unlike the first one; memory runs out.
     fn parse(&self, table: usize, slot: &RowsSlot, wants: &dyn Fn(&str) -> bool) -> Result<Table>;
+}
+
+/// The error that the file must be read as a whole: see [`TableSource`].
+#[cold]
+pub fn unlike() -> Error {
+    Error::new(ErrorKind::Malformed, "the rows are unlike the first one")
 }
 
 /// Reads a table: `work` gets the wanted columns of each part and the number of its first row, in parallel; `take` gets

@@ -11,19 +11,17 @@ use crate::pages::{FormatRecords, RecordStream, write_streams};
 use crate::{rows, spz};
 use polyhaul_mesh::options::SplatWriteOptions;
 use polyhaul_mesh::splats::{SplatsJob, SplatsLeft, note_clamped, note_losses, used_normals};
-use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::splats::{HARMONICS, Splats, rest_name};
+use polyhaul_model::error::{Error, Result};
+use polyhaul_model::splats::{COLUMNS, HARMONICS, Splats, rest_name};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Scalar, Table, Values};
+use polyhaul_pipeline::table_parts::unlike;
 use polyhaul_pipeline::write::Writing;
 use std::collections::HashSet;
 
 /// The columns of positions and of normals.
 const POSITION: [&str; 3] = ["x", "y", "z"];
 const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
-/// Those that splats of any degree have besides their positions.
-const OTHERS: [&str; 11] =
-    ["opacity", "scale_0", "scale_1", "scale_2", "rot_0", "rot_1", "rot_2", "rot_3", "f_dc_0", "f_dc_1", "f_dc_2"];
 
 /// A format whose records are made splat by splat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +77,9 @@ impl SplatPacker {
         let names: HashSet<&str> = head.columns.iter().map(|column| &*column.name).collect();
         let is_float = |column: &Column| column.values.scalar() == Scalar::F32 && column.offsets.is_none();
         let is_plain = names.len() == head.columns.len() && head.columns.iter().all(is_float);
-        let has_all = POSITION.iter().chain(&OTHERS).all(|name| names.contains(name));
+        let has_all = POSITION.iter().chain(&COLUMNS).all(|name| names.contains(name));
         let has_normals = NORMAL.iter().all(|name| names.contains(name));
-        let known = POSITION.len() + OTHERS.len() + if has_normals { NORMAL.len() } else { 0 };
+        let known = POSITION.len() + COLUMNS.len() + if has_normals { NORMAL.len() } else { 0 };
         let rest = names.len().checked_sub(known).filter(|_| is_plain && has_all)?;
         let full_degree = HARMONICS.iter().position(|more| 3 * more == rest)?;
         if !(0..rest).all(|number| names.contains(&*rest_name(number))) {
@@ -112,11 +110,12 @@ impl SplatPacker {
     /// Packs rows: their wanted columns.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`] for columns that the first table did not have; [`ErrorKind::Memory`].
+    /// [`unlike`] for columns that the first table did not have; memory runs out.
     pub fn pack(&self, part: &Table) -> Result<PackedPart> {
         let positions = triples(part, POSITION)?;
         let normals = if self.has_normals { used_normals(&triples(part, NORMAL)?) } else { 0 };
-        let splats = self.splats(part, &positions).ok_or_else(unlike)?;
+        let degrees = [self.full_degree, self.degree];
+        let splats = Splats::from_columns(&positions, &part.columns, degrees).ok_or_else(unlike)?;
         let streams: Vec<RecordStream<'_>> = match self.packing {
             SplatPacking::Rows => vec![rows::rows(&splats)],
             SplatPacking::Spz => spz::streams_after_positions(self.version, &splats).collect(),
@@ -136,33 +135,13 @@ impl SplatPacker {
         packed.positions = positions;
         Ok(packed)
     }
-
-    /// The splats of rows. Of the columns of harmonics, only the wanted ones are there.
-    fn splats<'t>(&self, part: &'t Table, positions: &'t [[f32; 3]]) -> Option<Splats<'t>> {
-        let floats = |name: &str| {
-            let column = part.columns.iter().find(|column| column.name == name)?;
-            match &column.values {
-                Values::F32(values) => Some(&values[..]),
-                _ => None,
-            }
-        };
-        let base = Splats::from_columns(positions, &part.columns)?.up_to_degree(0);
-        let more = HARMONICS[self.full_degree];
-        let mut harmonics = base.harmonics;
-        for (channel, columns) in harmonics.iter_mut().enumerate() {
-            for number in 0..HARMONICS[self.degree] {
-                columns.push(floats(&rest_name(channel * more + number))?);
-            }
-        }
-        Some(Splats { harmonics, ..base })
-    }
 }
 
 impl PackedSplats {
     /// Room for `count` splats.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`].
+    /// Memory runs out.
     pub fn new(packer: SplatPacker, count: usize) -> Result<PackedSplats> {
         let sizes = match packer.packing {
             SplatPacking::Rows => vec![rows::ROW_BYTES],
@@ -195,7 +174,7 @@ impl PackedSplats {
     /// Takes the next rows.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`].
+    /// Memory runs out.
     pub fn push(&mut self, part: PackedPart) -> Result<()> {
         let no_room = |_| Error::memory("packed splats");
         for (stream, bytes) in self.streams.iter_mut().zip(&part.streams) {
@@ -260,10 +239,4 @@ fn triples(part: &Table, names: [&str; 3]) -> Result<Vec<[f32; 3]>> {
     all.try_reserve_exact(part.row_count).map_err(|_| Error::memory("positions"))?;
     all.extend(x.iter().zip(y).zip(z).map(|((x, y), z)| [*x, *y, *z]));
     Ok(all)
-}
-
-/// The error that the file must be read as a whole.
-#[cold]
-fn unlike() -> Error {
-    Error::new(ErrorKind::Malformed, "the rows are unlike the first one")
 }

@@ -12,3 +12,5 @@ pub mod lines;
 mod neon;
 pub mod parse;
 pub mod scan;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod tables;

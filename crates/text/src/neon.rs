@@ -5,16 +5,13 @@
 //! ([`text_bits`]). For numbers, which have a vector each, a mask is weighted by powers of two, and neighbors are added
 //! until a byte is left of eight ([`bits`]).
 
+use crate::tables::{SEPARATORS, SPACES};
 use std::arch::aarch64::*;
 use std::arch::asm;
 
 /// 64 bytes, or a mask for them: all bits of a byte, or none.
 pub(crate) type Vectors = [uint8x16_t; 4];
 
-/// White space and the slash, each at the place given by its lower four bits; see `scan::x86`.
-const SEPARATORS: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0/";
-/// White space alone.
-const SPACES: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0\0";
 /// A bit for each byte of eight, twice.
 const WEIGHTS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 

@@ -10,12 +10,12 @@ use super::reader::begin;
 use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::{PlyScratch, PlySinkBlock};
 use super::tables::{sink, table};
-use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push, try_string};
+use polyhaul_model::error::{Result, try_copy, try_push, try_string};
 use polyhaul_model::{Column, NONE, Table, Values};
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
-use polyhaul_pipeline::table_parts::{RowsSlot, TableSource};
+use polyhaul_pipeline::table_parts::{RowsSlot, TableSource, unlike};
 
 /// Reads the tables of a file, about `part_bytes` at a time, with `read`, which returns how many threads it had, or
 /// `None` if it wants the file to be read as a whole. Returns the same, and `None` if the file must be.
@@ -174,12 +174,6 @@ impl TableSource for PlyTableSource<'_, '_> {
         // SAFETY: all rows were published, without a mismatch, and `outcome` has the numbers of values.
         unsafe { table(&part, sink, &homes, &outcome) }
     }
-}
-
-/// The error that the file must be read as a whole.
-#[cold]
-fn unlike() -> Error {
-    Error::new(ErrorKind::Malformed, "the rows are unlike the first one")
 }
 
 /// Where the rows of each element are if those before it are all like the first ones; `None` if that cannot be.

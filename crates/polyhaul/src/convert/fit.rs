@@ -16,7 +16,7 @@ use polyhaul_model::{Array, Column, Table, Values};
 use std::collections::HashSet;
 
 /// The element that points are in.
-const VERTEX: &str = "vertex";
+pub(super) const VERTEX: &str = "vertex";
 /// The names of colors, without alpha.
 const COLORS: [[&str; 3]; 3] =
     [["red", "green", "blue"], ["r", "g", "b"], ["diffuse_red", "diffuse_green", "diffuse_blue"]];

@@ -4,6 +4,7 @@
 //! whenever this one meets something unusual: anything but splats, an option that moves them, a warning, an error. How
 //! splats are packed is in `polyhaul_splat::packer`.
 
+use super::fit::VERTEX;
 use super::stream::{Before, chosen, part_bytes};
 use super::{Content, Converted};
 use crate::format::Format;
@@ -22,11 +23,6 @@ use polyhaul_pipeline::table_parts::{TableSource, each_part};
 use polyhaul_scan::table::TableChoice;
 use polyhaul_splat::packer::{PackedSplats, SplatPacker, SplatPacking};
 use std::path::Path;
-
-/// The element that splats are in.
-const VERTEX: &str = "vertex";
-/// How comments begin that name the texture of a mesh.
-const TEXTURE: &str = "texturefile";
 
 /// Converts splats part by part; `None` if they must be read as a scene.
 pub(super) fn pack(
@@ -71,11 +67,9 @@ fn packed(
     (read, write): (&ReadOptions, &WriteOptions),
 ) -> Result<Option<(PackedSplats, usize)>> {
     let [head] = source.tables() else { return Ok(None) };
-    let names_texture =
-        |comment: &String| comment.get(..TEXTURE.len()).is_some_and(|it| it.eq_ignore_ascii_case(TEXTURE));
-    let is_plain = head.name == VERTEX && !source.remarks()[0].iter().any(names_texture);
     let count = choice.map_or(head.row_count, |choice| choice.count(0) as usize);
-    let Some(packer) = SplatPacker::new(head, packing, &write.splats).filter(|_| is_plain && count > 0) else {
+    let Some(packer) = SplatPacker::new(head, packing, &write.splats).filter(|_| head.name == VERTEX && count > 0)
+    else {
         return Ok(None);
     };
     let mut splats = PackedSplats::new(packer.clone(), count)?;

@@ -24,7 +24,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Scalar, SourceFolder, Table};
 use polyhaul_pipeline::options::RunOptions;
-use polyhaul_pipeline::table_parts::{RowsSlot, TableSource};
+use polyhaul_pipeline::table_parts::{RowsSlot, TableSource, unlike};
 use polyhaul_pipeline::write::Pages;
 use polyhaul_scan::table::TableChoice;
 use std::path::Path;
@@ -305,7 +305,7 @@ impl StreamPages<'_, '_> {
             Some(part) => self.parts.format(target, part, &mut slot.text)?,
             None => false,
         };
-        if is_fit { Ok(true) } else { Err(Error::new(ErrorKind::Malformed, "the rows are unlike the first ones")) }
+        if is_fit { Ok(true) } else { Err(unlike()) }
     }
 }
 

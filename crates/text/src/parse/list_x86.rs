@@ -3,12 +3,11 @@
 use super::list::{Ends, Masks, find_blocks};
 use super::{swar, x86};
 use crate::scan::x86::{movemask, spread_avx2, spread_avx512};
+use crate::tables::BEFORE_IN_LIST;
 use std::arch::x86_64::*;
 
-/// White space, each at the place given by its lower four bits; see `scan::x86`.
+/// White space, each at the place given by its lower four bits; see `tables`.
 const SPACES: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\0\0\r\0\0";
-/// Characters that may precede a number.
-const BEFORE: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n[\0\r\0\0";
 /// Characters that stop a run of numbers; the vertical tab has no free place here.
 const STOPS: [u8; 16] = *b"\xFF\0\"#\0\0\0\0\0\0\0[\x0C]\0/";
 
@@ -68,13 +67,13 @@ fn lookup_avx2(table: &[u8; 16], low: __m256i, high: __m256i) -> u64 {
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) fn before_avx512(bytes: __m512i) -> u64 {
-    lookup_avx512(&BEFORE, bytes)
+    lookup_avx512(&BEFORE_IN_LIST, bytes)
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn before_avx2(low: __m256i, high: __m256i) -> u64 {
-    lookup_avx2(&BEFORE, low, high)
+    lookup_avx2(&BEFORE_IN_LIST, low, high)
 }
 
 /// Plain integers that end at `ends`, eight at a time: returns how many were converted.

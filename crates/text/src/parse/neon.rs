@@ -11,13 +11,9 @@ use super::plain::{Before, Numbers};
 use super::swar::separates;
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
 use crate::neon::{Vectors, bits, constant, either, equal, found, separators, spaces, spread};
-use crate::scan::{PLACES, Separator};
+use crate::scan::Separator;
+use crate::tables::{BEFORE_IN_LIST, PLACES, REVERSE};
 use std::arch::aarch64::*;
-
-/// Reverses 16 bytes.
-const REVERSE: [u8; 16] = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
-/// What may precede a number of a list, each at the place given by its lower four bits.
-const LIST: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n[\0\r\0\0";
 
 /// The parts of four plain numbers: the digits as one number, a bit at each point, and one in each negative lane.
 struct Four {
@@ -78,7 +74,7 @@ unsafe fn fours(numbers: Numbers<'_>, convert: impl FnMut(Four, usize) -> bool) 
     unsafe {
         match numbers.before {
             Before::Token => fours_after(numbers, |bytes, minus| after_token(bytes, minus), convert),
-            Before::List => fours_after(numbers, |bytes, minus| bits([found(&LIST, bytes), minus]), convert),
+            Before::List => fours_after(numbers, |bytes, minus| bits([found(&BEFORE_IN_LIST, bytes), minus]), convert),
             Before::Field(Separator::Blanks) => {
                 fours_after(numbers, |bytes, minus| bits([spaces(bytes), minus]), convert)
             }

@@ -10,10 +10,9 @@ use super::x86::{self, Four};
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, TENTHS};
 use crate::scan::Separator;
 use crate::scan::x86::{movemask, separator_mask, separators};
+use crate::tables::SPACES;
 use std::arch::x86_64::*;
 
-/// White space, each at the place given by its lower four bits; see `scan::x86`.
-const SPACES: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0\0";
 static TENS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENS);
 static TENTHS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENTHS);
 

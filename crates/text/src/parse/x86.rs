@@ -7,12 +7,10 @@ use super::faces::Found;
 use super::lanes::{self, FloatMarks, Floats, Indices, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
 use super::swar::separates;
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
-use crate::scan::PLACES;
 use crate::scan::x86::{movemask, separator_mask, separators};
+use crate::tables::{PLACES, REVERSE};
 use std::arch::x86_64::*;
 
-/// Reverses 16 bytes.
-const REVERSE: [u8; 16] = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
 /// The parts of four plain numbers: the digits as one number, a bit at each point, and one in each negative lane.
 pub(super) struct Four {
     pub(super) whole: __m256d,

@@ -311,24 +311,5 @@ fn line_ends(mut newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 
     }
 }
 
-/// The places of the bits of a byte, lowest first.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub(crate) static PLACES: [[u8; 8]; 256] = {
-    let mut table = [[0; 8]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut bit, mut at) = (0, 0);
-        while bit < 8 {
-            if byte >> bit & 1 == 1 {
-                table[byte][at] = bit;
-                at += 1;
-            }
-            bit += 1;
-        }
-        byte += 1;
-    }
-    table
-};
-
 #[cfg(test)]
 mod tests;

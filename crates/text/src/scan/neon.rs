@@ -1,7 +1,8 @@
 //! The index with NEON: the same result as `portable`, 64 bytes at a time.
 
-use super::{Block, Index, Kernel, Masks, PLACES, Separator, line_ends};
+use super::{Block, Index, Kernel, Masks, Separator, line_ends};
 use crate::neon::{either, equal, load, separators, text_bits};
+use crate::tables::PLACES;
 use std::arch::aarch64::*;
 
 /// Scans lines of tokens.

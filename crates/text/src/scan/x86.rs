@@ -1,11 +1,8 @@
 //! The index with AVX2 and with AVX-512: the same result as `portable`, 64 bytes at a time.
 
-use super::{Block, Index, Kernel, LineEnd, Masks, PLACES, Separator, line_ends};
+use super::{Block, Index, Kernel, LineEnd, Masks, Separator, line_ends};
+use crate::tables::{PLACES, SEPARATORS};
 use std::arch::x86_64::*;
-
-/// White space and the slash, each at the place given by its lower four bits: a byte that is one of them finds itself
-/// there. Zeros are at places that no zero maps to.
-const SEPARATORS: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0/";
 
 /// Scans with AVX-512 (F, BW, VBMI2), BMI2 and POPCNT.
 ///
