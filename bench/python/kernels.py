@@ -24,7 +24,7 @@ LINKER = {"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER": "aarch64-linux-gnu-gc
 #: The cases of the benchmark, and the values of a round.
 CASES = {"v, 3 floats": 60_000, "vt, 2 floats": 40_000, "f, 12 indices": 240_000}
 PARTS = ("index", "rows")
-LEVELS = ("Portable", "Neon")
+LEVELS = ("Portable", "Vector")
 CPUS = ("neoverse-n1", "neoverse-v2", "apple-m1")
 ROUNDS = 10
 #: Where QEMU puts the program.

@@ -1,6 +1,6 @@
 //! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask blender`,
-//! `cargo xtask neighbors`, `cargo xtask ray`, `cargo xtask header`, `cargo xtask install-c`, `cargo xtask fuzz`,
-//! `cargo xtask deny`, `cargo xtask faults`, `cargo xtask bench`.
+//! `cargo xtask neighbors`, `cargo xtask ray`, `cargo xtask web`, `cargo xtask browser`, `cargo xtask header`,
+//! `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask deny`, `cargo xtask faults`, `cargo xtask bench`.
 //!
 //! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`). Nothing
 //! here is part of the library, and only `header` changes a source file.
@@ -17,6 +17,7 @@ mod root;
 mod term;
 mod test;
 mod tidy;
+mod web;
 mod wheels;
 
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ usage: cargo xtask CHORE
   blender                    test the extension inside Blender's module for Python (a step of test; after python)
   neighbors                  test conversions for PyVista, trimesh and meshio (a step of test; after python)
   ray                        test batches on a Ray cluster and on others' object stores (a step of test; after python)
+  web                        build the package for the browser, in target/npm
+  browser                    test that package in Node, beside three.js' loaders (a step of test)
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
   api                        write the public interface of the Rust crates to public-api.txt (compared by test)
   header                     generate crates/capi/include/polyhaul.h from the sources
@@ -70,6 +73,8 @@ fn main() -> ExitCode {
         ["blender"] => test::host("blender", hosts::blender),
         ["neighbors"] => test::host("neighbors", hosts::neighbors),
         ["ray"] => test::host("ray", hosts::ray),
+        ["web"] => web::main(),
+        ["browser"] => test::host("browser", web::step),
         ["wheels", targets @ ..] => wheels::main(targets),
         ["header"] => capi::header(),
         ["install-c", rest @ ..] => capi::install(rest).unwrap_or_else(usage_error),

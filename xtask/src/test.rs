@@ -3,7 +3,7 @@
 //! Steps run one after the other and continue after a failure, so that one run shows everything. A step whose tool is
 //! not installed is skipped with a note. The last line is the sum of all tests: `N passed, N failed, N skipped`.
 
-use crate::{api, capi, deny, hosts, python, root, term, tidy};
+use crate::{api, capi, deny, hosts, python, root, term, tidy, web};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -110,11 +110,13 @@ pub(crate) fn main(quick: bool) -> ExitCode {
         run.step("blender", hosts::blender);
         run.step("neighbors", hosts::neighbors);
         run.step("ray", hosts::ray);
+        run.step("browser", web::step);
         run.step("doc tests", |tally| tests(&["--doc"], tally));
         run.step("documentation", |_| documentation());
         run.step("public interface", |_| api::step());
         run.step("licences and advisories", |_| deny::step());
         run.step("kernels of aarch64", emulated);
+        run.step("kernels of WebAssembly", web::kernels);
         for system in [WINDOWS, AARCH64] {
             run.step(&format!("check {}", system.target), |_| system.check());
         }
@@ -173,8 +175,23 @@ fn clippy() -> Outcome {
 
 /// The library builds with single formats, and reading OBJ requires no image library.
 fn features() -> Outcome {
-    let alone =
-        ["", "obj", "ply", "stl", "off", "table", "pbrt", "gltf", "tga", "png", "exr", "dds", "cloud", "meshopt"];
+    let alone = [
+        "",
+        "obj",
+        "ply",
+        "stl",
+        "off",
+        "table",
+        "pbrt",
+        "gltf",
+        "tga",
+        "png",
+        "exr",
+        "dds",
+        "cloud",
+        "meshopt",
+        "rust-zstd",
+    ];
     let library = ["-p", "polyhaul", "--no-default-features", "--features"];
     let builds = |features: &&str| root::runs(root::cargo().arg("check").args(library).arg(features));
     if !alone.iter().all(builds) {
@@ -215,14 +232,18 @@ impl Cross {
 
     /// What is not installed: the standard library, or one of `programs`.
     fn missing(&self, programs: &[&str]) -> Option<String> {
-        let target = self.target;
-        let installed = sysroot().is_some_and(|sysroot| sysroot.join("lib/rustlib").join(target).join("lib").is_dir());
-        if !installed {
-            return Some(format!("not installed (rustup target add {target})"));
+        if let Some(missing) = missing_target(self.target) {
+            return Some(missing);
         }
         let is_missing = |program: &&&str| !root::succeeds(Command::new(program).arg("--version"));
         programs.iter().find(is_missing).map(|program| format!("{program} is not installed"))
     }
+}
+
+/// Says that the standard library for a target is not installed, if so.
+pub(crate) fn missing_target(target: &str) -> Option<String> {
+    let installed = sysroot().is_some_and(|sysroot| sysroot.join("lib/rustlib").join(target).join("lib").is_dir());
+    (!installed).then(|| format!("not installed (rustup target add {target})"))
 }
 
 /// The kernels for aarch64 give the results of the portable ones, in an emulator.
@@ -260,7 +281,7 @@ fn tests(selection: &[&str], tally: &mut Tally) -> Outcome {
 }
 
 /// Runs `cargo test` and adds up what its test binaries report.
-fn counted(command: &mut Command, tally: &mut Tally) -> Outcome {
+pub(crate) fn counted(command: &mut Command, tally: &mut Tally) -> Outcome {
     let mut sum = Totals::default();
     let ok = each_line(command, |line| {
         sum.add(parse_result(line).unwrap_or_default());

@@ -155,7 +155,7 @@ mod system {
     }
 }
 
-#[cfg(windows)]
+#[cfg(not(unix))]
 mod system {
     use std::fs::{self, File, Metadata, OpenOptions};
     use std::io;

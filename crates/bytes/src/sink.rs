@@ -449,3 +449,8 @@ fn stdout_file() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     io::stdout().as_handle().try_clone_to_owned().map(File::from)
 }
+
+#[cfg(not(any(unix, windows)))]
+fn stdout_file() -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}

@@ -656,7 +656,7 @@ fn kind_of(metadata: &Metadata) -> &'static str {
     }
 }
 
-#[cfg(windows)]
+#[cfg(not(unix))]
 fn kind_of(_: &Metadata) -> &'static str {
     "a device"
 }
@@ -668,7 +668,7 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
     fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
-#[cfg(windows)]
+#[cfg(not(unix))]
 fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
@@ -693,6 +693,17 @@ fn stdin_file() -> io::Result<File> {
 fn stdin_file() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
+}
+
+/// A browser has no files, and nothing could have opened one.
+#[cfg(not(any(unix, windows)))]
+fn read_file_at(_: &File, _: u64, _: &mut [u8]) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(any(unix, windows)))]
+fn stdin_file() -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(all(test, unix))]

@@ -67,7 +67,7 @@ impl Stop {
     }
 
     /// Windows has no call for that.
-    #[cfg(windows)]
+    #[cfg(not(unix))]
     fn wait_readable(&self, _: &File) -> io::Result<()> {
         self.check()
     }
@@ -79,7 +79,7 @@ impl Stop {
     }
 
     /// Nothing is opened so that it would refuse to wait.
-    #[cfg(windows)]
+    #[cfg(not(unix))]
     pub(crate) fn wait_writable(&self, _: &File) -> io::Result<()> {
         self.pause()
     }

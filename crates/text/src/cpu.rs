@@ -13,9 +13,10 @@ pub enum Level {
     /// x86-64 with AVX-512 F, BW, CD, DQ, VL, VBMI, VBMI2 and VPOPCNTDQ on top (2019 and later).
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// aarch64, every CPU of which has NEON.
-    #[cfg(target_arch = "aarch64")]
-    Neon,
+    /// Vectors of 16 bytes: NEON, which every CPU of aarch64 has; simd128 in a WebAssembly module that was built with
+    /// it.
+    #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+    Vector,
 }
 
 const UNKNOWN: u8 = u8::MAX;
@@ -55,12 +56,12 @@ impl Level {
         [Level::Portable, Level::Avx2, Level::Avx512][usize::from(code.min(2))]
     }
 
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
     fn available_from(code: u8) -> Level {
-        [Level::Portable, Level::Neon][usize::from(code.min(1))]
+        [Level::Portable, Level::Vector][usize::from(code.min(1))]
     }
 
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32")))]
     fn available_from(_: u8) -> Level {
         Level::Portable
     }
@@ -87,12 +88,15 @@ impl Level {
         }
     }
 
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
     fn detect() -> Level {
-        Level::Neon
+        match cfg!(any(target_arch = "aarch64", target_feature = "simd128")) {
+            true => Level::Vector,
+            false => Level::Portable,
+        }
     }
 
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32")))]
     fn detect() -> Level {
         Level::Portable
     }

@@ -8,9 +8,9 @@
 pub mod cpu;
 pub mod format;
 pub mod lines;
-#[cfg(target_arch = "aarch64")]
-mod neon;
 pub mod parse;
 pub mod scan;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 mod tables;
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+mod vector;

@@ -11,6 +11,7 @@ pub(crate) const SPACES: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0\0";
 pub(crate) const BEFORE_IN_LIST: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n[\0\r\0\0";
 
 /// Reverses 16 bytes.
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) const REVERSE: [u8; 16] = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
 
 /// The places of the bits of a byte, lowest first.

@@ -4,10 +4,9 @@
 use super::Codec;
 use super::gzip;
 use super::lz4;
+use super::pack::{Deflate, ZstdFrames};
 use crate::memory::grow;
-use libdeflater::{CompressionLvl, Compressor};
 use std::io;
-use zstd_safe::{CCtx, CParameter};
 
 /// How many plain bytes to pass to [`Encoder::encode`] at a time, except at the end: 1 MiB.
 pub const MEMBER_BYTES: usize = 1 << 20;
@@ -31,8 +30,8 @@ pub struct Encoder {
 }
 
 enum Engine {
-    Gzip(Compressor),
-    Zstd(CCtx<'static>),
+    Gzip(Deflate),
+    Zstd(ZstdFrames),
     Lz4,
 }
 
@@ -40,7 +39,8 @@ impl Encoder {
     /// `level` trades speed for size: gzip 1 to 12 (default 1), zstd 1 to 22 (default 1), lz4 1 (the default).
     ///
     /// # Errors
-    /// `InvalidInput` for other levels; `OutOfMemory`.
+    /// `InvalidInput` for other levels; `OutOfMemory`; `Unsupported` for gzip and zstd in a build without the feature
+    /// `c-codecs`.
     pub fn new(codec: Codec, level: Option<i32>) -> io::Result<Self> {
         let levels = codec.levels();
         let level = level.unwrap_or(1);
@@ -54,9 +54,9 @@ impl Encoder {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let engine = match codec {
-            Codec::Zstd => Engine::Zstd(zstd_context(level)?),
+            Codec::Zstd => Engine::Zstd(ZstdFrames::new(level)?),
             Codec::Lz4 => Engine::Lz4,
-            _ => Engine::Gzip(Compressor::new(CompressionLvl::new(level).unwrap_or_default())),
+            _ => Engine::Gzip(Deflate::new(level)?),
         };
         Ok(Encoder { codec, engine })
     }
@@ -73,8 +73,8 @@ impl Encoder {
     pub fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let begin = out.len();
         let result = match &mut self.engine {
-            Engine::Gzip(compressor) => encode_gzip(compressor, plain, out),
-            Engine::Zstd(context) => encode_zstd(context, plain, out),
+            Engine::Gzip(deflate) => encode_gzip(deflate, plain, out),
+            Engine::Zstd(frames) => frames.encode(plain, out),
             Engine::Lz4 => lz4::encode(plain, out),
         };
         if result.is_err() {
@@ -84,41 +84,18 @@ impl Encoder {
     }
 }
 
-fn failed(what: impl std::fmt::Display) -> io::Error {
-    io::Error::other(format!("compression failed: {what}"))
-}
-
-fn encode_gzip(compressor: &mut Compressor, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+fn encode_gzip(deflate: &mut Deflate, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let begin = out.len();
-    let bound = compressor.deflate_compress_bound(plain.len());
+    let bound = deflate.bound(plain.len());
     let (_, head_bytes) = gzip::head(gzip::OWN_HEAD_BYTES + bound + gzip::TAIL_BYTES);
     grow(out, begin + head_bytes + bound + gzip::TAIL_BYTES)?;
     let data = begin + head_bytes;
-    let count = compressor.deflate_compress(plain, &mut out[data..data + bound]).map_err(failed)?;
+    let count = deflate.compress(plain, &mut out[data..data + bound])?;
     let tail = data + count;
     let (head, _) = gzip::head(head_bytes + count + gzip::TAIL_BYTES);
     out[begin..data].copy_from_slice(&head[..head_bytes]);
-    out[tail..tail + 4].copy_from_slice(&libdeflater::crc32(plain).to_le_bytes());
+    out[tail..tail + 4].copy_from_slice(&crc32fast::hash(plain).to_le_bytes());
     out[tail + 4..tail + 8].copy_from_slice(&(plain.len() as u32).to_le_bytes());
     out.truncate(tail + gzip::TAIL_BYTES);
-    Ok(())
-}
-
-fn zstd_context(level: i32) -> io::Result<CCtx<'static>> {
-    let mut context = CCtx::try_create().ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
-    for parameter in
-        [CParameter::CompressionLevel(level), CParameter::ChecksumFlag(true), CParameter::ContentSizeFlag(true)]
-    {
-        context.set_parameter(parameter).map_err(|code| failed(zstd_safe::get_error_name(code)))?;
-    }
-    Ok(context)
-}
-
-fn encode_zstd(context: &mut CCtx<'_>, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-    let begin = out.len();
-    grow(out, begin + zstd_safe::compress_bound(plain.len()))?;
-    let result = context.compress2(&mut out[begin..], plain);
-    let count = result.map_err(|code| failed(zstd_safe::get_error_name(code)))?;
-    out.truncate(begin + count);
     Ok(())
 }

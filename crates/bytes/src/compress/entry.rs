@@ -6,7 +6,7 @@ use super::error::{Stop, checksum, corrupt, truncated};
 use super::inflate::Inflate;
 use super::{Codec, DecompressErrorKind, DecompressLimits, decoder::Decoder, zstd};
 use crate::{Buffer, Source};
-use libdeflater::Crc;
+use crc32fast::Hasher;
 use std::io::{self, Read};
 use std::ops::Range;
 
@@ -50,7 +50,7 @@ pub(crate) fn source<'a>(
 struct MemberData {
     entry: Entry,
     data: Data,
-    crc: Crc,
+    crc: Hasher,
     plain_bytes: u64,
     is_over: bool,
 }
@@ -72,7 +72,7 @@ impl MemberData {
             }
             Method::Zstd => Data::Zstd(Sequence::boxed(zstd::Zstd::new(limits.memory_bytes))),
         };
-        Ok(Box::new(MemberData { entry, data, crc: Crc::new(), plain_bytes: 0, is_over: false }))
+        Ok(Box::new(MemberData { entry, data, crc: Hasher::new(), plain_bytes: 0, is_over: false }))
     }
 
     /// Decodes into `out`, which has room; returns whether the data ended.
@@ -108,7 +108,7 @@ impl MemberData {
         if input.offset() != self.entry.packed_bytes() || self.plain_bytes != self.entry.plain_bytes {
             return Err(corrupt("the size of a member does not match the directory"));
         }
-        if self.crc.sum() != self.entry.crc {
+        if self.crc.clone().finalize() != self.entry.crc {
             return Err(checksum("the checksum of a member does not match its data"));
         }
         Ok(())

@@ -20,7 +20,7 @@ use super::decoder::{Member, Output, skip};
 use super::error::{Stop, checksum, corrupt, truncated, unsupported};
 use super::inflate::Inflate;
 use crate::Buffer;
-use libdeflater::Crc;
+use crc32fast::Hasher;
 use std::io;
 
 const HAS_CRC: u8 = 2;
@@ -85,7 +85,7 @@ fn told_bytes(mut extra: &[u8]) -> Option<u64> {
 /// A member being read.
 pub(super) struct Gzip {
     inflate: Inflate,
-    crc: Crc,
+    crc: Hasher,
     /// Plain bytes of this member so far, modulo 2^32.
     size: u32,
     /// The end that this member's header declares, in bytes of the compressed data, if any.
@@ -94,7 +94,7 @@ pub(super) struct Gzip {
 
 impl Gzip {
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Gzip { inflate: Inflate::new()?, crc: Crc::new(), size: 0, told_end: None })
+        Ok(Gzip { inflate: Inflate::new()?, crc: Hasher::new(), size: 0, told_end: None })
     }
 
     fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
@@ -102,7 +102,7 @@ impl Gzip {
             return Err(truncated());
         };
         let tail = u64::from_le_bytes(*tail);
-        if tail as u32 != self.crc.sum() {
+        if tail as u32 != self.crc.clone().finalize() {
             return Err(checksum("the checksum of a member does not match its data"));
         }
         if (tail >> 32) as u32 != self.size {
@@ -126,7 +126,7 @@ impl Member for Gzip {
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
         let begin = input.offset();
         self.told_end = read_head(input)?.map(|bytes| begin + bytes);
-        self.crc = Crc::new();
+        self.crc = Hasher::new();
         self.size = 0;
         self.inflate.restart();
         Ok(())
@@ -151,7 +151,7 @@ impl Member for Gzip {
 
 /// Reads a header and returns the size that it declares for its member.
 fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, Stop> {
-    let mut crc = Crc::new();
+    let mut crc = Hasher::new();
     let fixed = *take::<HEAD_BYTES>(input, &mut crc)?;
     let [_, _, method, flags, ..] = fixed;
     if method != 8 {
@@ -174,7 +174,7 @@ fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, Stop> {
         pass_text(input, &mut crc)?;
     }
     if flags & HAS_CRC != 0 {
-        let expected = crc.sum() as u16;
+        let expected = crc.clone().finalize() as u16;
         if u16::from_le_bytes(*take(input, &mut crc)?) != expected {
             return Err(checksum("the checksum of a header does not match"));
         }
@@ -182,7 +182,7 @@ fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, Stop> {
     Ok(told)
 }
 
-fn take<'b, const N: usize>(input: &'b mut Buffer<'_>, crc: &mut Crc) -> Result<&'b [u8; N], Stop> {
+fn take<'b, const N: usize>(input: &'b mut Buffer<'_>, crc: &mut Hasher) -> Result<&'b [u8; N], Stop> {
     if input.ensure(N)?.len() < N {
         return Err(truncated());
     }
@@ -192,7 +192,7 @@ fn take<'b, const N: usize>(input: &'b mut Buffer<'_>, crc: &mut Crc) -> Result<
 }
 
 /// Passes over a text and the 0 at its end.
-fn pass_text(input: &mut Buffer<'_>, crc: &mut Crc) -> Result<(), Stop> {
+fn pass_text(input: &mut Buffer<'_>, crc: &mut Hasher) -> Result<(), Stop> {
     loop {
         let pending = input.ensure(1)?;
         let end = pending.iter().position(|&byte| byte == 0);

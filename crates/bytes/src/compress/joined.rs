@@ -9,9 +9,10 @@ use super::decoder::Output;
 use super::error::Stop;
 use super::gzip::{HEAD_BYTES, JOINED_HEAD, TAIL_BYTES};
 use super::inflate::Inflate;
+use super::pack::Deflate;
 use crate::memory::grow;
 use crate::{Buffer, Source};
-use libdeflater::{CompressionLvl, Compressor, Crc};
+use crc32fast::Hasher;
 use std::io;
 
 /// The rest of an empty stored block, after the bits of its header: its length, twice.
@@ -21,7 +22,7 @@ const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
 
 /// Deflates parts of a [`GzipMember`].
 pub struct GzipParts {
-    compressor: Compressor,
+    deflate: Deflate,
     inflate: Inflate,
     /// What a part decodes to.
     decoded: Vec<u8>,
@@ -48,7 +49,7 @@ pub struct GzipParts {
 /// ```
 #[derive(Default)]
 pub struct GzipMember {
-    crc: Crc,
+    crc: Hasher,
     /// Plain bytes so far, modulo 2^32.
     size: u32,
 }
@@ -69,7 +70,7 @@ impl GzipMember {
     pub fn tail(&self) -> [u8; LAST_BLOCK.len() + TAIL_BYTES] {
         let mut tail = [0; LAST_BLOCK.len() + TAIL_BYTES];
         tail[..5].copy_from_slice(&LAST_BLOCK);
-        tail[5..9].copy_from_slice(&self.crc.sum().to_le_bytes());
+        tail[5..9].copy_from_slice(&self.crc.clone().finalize().to_le_bytes());
         tail[9..].copy_from_slice(&self.size.to_le_bytes());
         tail
     }
@@ -79,11 +80,10 @@ impl GzipParts {
     /// `level` is one of gzip's, 1 to 12 (default 1).
     ///
     /// # Errors
-    /// `OutOfMemory`; `InvalidInput` for other levels.
+    /// `OutOfMemory`; `InvalidInput` for other levels; `Unsupported` in a build without the feature `c-codecs`.
     pub fn new(level: Option<i32>) -> io::Result<Self> {
-        let level = CompressionLvl::new(level.unwrap_or(1))
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "gzip has no such level"))?;
-        Ok(GzipParts { compressor: Compressor::new(level), inflate: Inflate::new()?, decoded: Vec::new() })
+        let deflate = Deflate::new(level.unwrap_or(1))?;
+        Ok(GzipParts { deflate, inflate: Inflate::new()?, decoded: Vec::new() })
     }
 
     /// Appends a part that holds `plain`, which should have about [`MEMBER_BYTES`](super::MEMBER_BYTES).
@@ -95,10 +95,9 @@ impl GzipParts {
             return Ok(());
         }
         let begin = out.len();
-        let bound = self.compressor.deflate_compress_bound(plain.len());
+        let bound = self.deflate.bound(plain.len());
         grow(out, begin + bound + 1 + STORED_NOTHING.len())?;
-        let count =
-            self.compressor.deflate_compress(plain, &mut out[begin..begin + bound]).map_err(io::Error::other)?;
+        let count = self.deflate.compress(plain, &mut out[begin..begin + bound])?;
         let (last, end) = self.last_block(&out[begin..begin + count], plain.len())?;
         out[begin + last / 8] &= !(1 << (last % 8));
         // Three bits that are 0: not the last block, stored.

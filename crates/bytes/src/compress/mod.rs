@@ -27,8 +27,17 @@ mod inflate;
 mod joined;
 mod lz4;
 mod members;
+#[cfg(not(feature = "c-codecs"))]
+#[path = "no_pack.rs"]
+mod pack;
+#[cfg(feature = "c-codecs")]
+mod pack;
 mod seek;
 mod zlib;
+#[cfg_attr(
+    not(any(feature = "c-codecs", feature = "rust-zstd")),
+    expect(dead_code, reason = "no frame is read beyond its header")
+)]
 mod zstd;
 
 pub use encoder::{Encoder, MEMBER_BYTES};

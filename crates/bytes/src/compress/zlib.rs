@@ -6,7 +6,7 @@ use super::error::{Stop, checksum, corrupt, limit, truncated};
 use super::{DecompressLimit, inflate::Inflate};
 use crate::memory::grow;
 use crate::{Buffer, Source};
-use libdeflater::Adler32;
+use simd_adler32::Adler32;
 use std::io;
 
 /// How many bytes are decoded at a time.
@@ -54,11 +54,13 @@ fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
         is_end = inflate.decode(input, &mut out)?;
         let filled = out.filled;
         plain.truncate(begin + filled);
-        sum.update(&plain[begin..]);
+        sum.write(&plain[begin..]);
     }
     match input.ensure(4)?.first_chunk() {
         None => Err(truncated()),
-        Some(told) if u32::from_be_bytes(*told) != sum.sum() => Err(checksum("the checksum does not match the data")),
+        Some(told) if u32::from_be_bytes(*told) != sum.finish() => {
+            Err(checksum("the checksum does not match the data"))
+        }
         Some(_) if plain.len() > most_bytes => {
             Err(limit(DecompressLimit::Bytes, format!("it decompresses to more than {most_bytes} bytes")))
         }

@@ -100,7 +100,7 @@ enum Target {
         path: PathBuf,
         is_fifo: bool,
     },
-    #[cfg_attr(windows, expect(dead_code, reason = "descriptors have paths on unix only"))]
+    #[cfg_attr(not(unix), expect(dead_code, reason = "descriptors have paths on unix only"))]
     Open(File),
 }
 
@@ -246,7 +246,7 @@ fn is_fifo(metadata: &Metadata) -> bool {
     std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type())
 }
 
-#[cfg(windows)]
+#[cfg(not(unix))]
 fn is_fifo(_: &Metadata) -> bool {
     false
 }
@@ -256,7 +256,7 @@ fn has_no_reader(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENXIO)
 }
 
-#[cfg(windows)]
+#[cfg(not(unix))]
 fn has_no_reader(_: &io::Error) -> bool {
     false
 }

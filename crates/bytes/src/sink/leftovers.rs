@@ -41,7 +41,7 @@ impl Lock {
         Some(Lock { _duplicate: file.try_clone().ok()? })
     }
 
-    #[cfg(windows)]
+    #[cfg(not(unix))]
     pub(super) fn new(file: &File) -> Option<Lock> {
         file.try_lock().ok()?;
         Some(Lock {})
@@ -117,7 +117,7 @@ fn names_in(folder: &Path) -> Vec<OsString> {
     crate::descriptor::names_in(folder)
 }
 
-#[cfg(windows)]
+#[cfg(not(unix))]
 fn names_in(folder: &Path) -> Vec<OsString> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
 }
@@ -129,7 +129,7 @@ fn open(path: &Path, write: bool) -> std::io::Result<File> {
     OpenOptions::new().read(true).write(write).custom_flags(flags).open(path)
 }
 
-#[cfg(windows)]
+#[cfg(not(unix))]
 fn open(path: &Path, write: bool) -> std::io::Result<File> {
     OpenOptions::new().read(true).write(write).open(path)
 }
@@ -140,7 +140,7 @@ fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-#[cfg(windows)]
+#[cfg(not(unix))]
 fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     other.is_file() && one.created().ok() == other.created().ok()
 }

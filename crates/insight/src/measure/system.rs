@@ -16,6 +16,12 @@ pub(super) fn read_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<us
     std::os::windows::fs::FileExt::seek_read(file, out, offset)
 }
 
+/// A browser has no files.
+#[cfg(not(any(unix, windows)))]
+pub(super) fn read_at(_: &File, _: &mut [u8], _: u64) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use std::fs::File;
@@ -80,6 +86,7 @@ mod linux {
         None
     }
 
+    /// Unknown.
     pub fn free_memory_bytes() -> Option<u64> {
         None
     }

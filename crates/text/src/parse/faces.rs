@@ -2,13 +2,13 @@
 //!
 //! Consecutive rows of one shape are taken together, up to 64 tokens with their keywords.
 
-#[cfg(target_arch = "aarch64")]
-use super::neon;
 use super::rows::{Keyword, Window};
 use super::swar;
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+use super::vector;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 use crate::cpu::Level;
 use crate::scan::is_space;
 
@@ -109,9 +109,9 @@ fn at_level<const NEGATIVE: bool>(
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `Avx512` above.
         Level::Avx2 => unsafe { face_rows_avx2::<NEGATIVE>(window, line, keyword, values, row_ends) },
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: every CPU that has this level has NEON; `fits()` as above.
-        Level::Neon => unsafe { face_rows_neon::<NEGATIVE>(window, line, keyword, values, row_ends) },
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+        // SAFETY: `fits()` as above.
+        Level::Vector => unsafe { face_rows_vector::<NEGATIVE>(window, line, keyword, values, row_ends) },
         _ => {
             let convert = if NEGATIVE { swar::negative_index } else { swar::index };
             face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
@@ -160,10 +160,9 @@ unsafe fn face_rows_avx2<const NEGATIVE: bool>(
 }
 
 /// # Safety
-/// The CPU has NEON, and `window.fits()`.
-#[cfg(target_arch = "aarch64")]
-#[target_feature(enable = "neon")]
-unsafe fn face_rows_neon<const NEGATIVE: bool>(
+/// `window.fits()`.
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+unsafe fn face_rows_vector<const NEGATIVE: bool>(
     window: Window<'_>,
     line: usize,
     keyword: Keyword,
@@ -173,7 +172,7 @@ unsafe fn face_rows_neon<const NEGATIVE: bool>(
     let text = window.padded.as_ptr();
     face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
         // SAFETY: as in `face_rows_avx512`: every end is at least 64 bytes into the text and inside it.
-        convert_with(tokens, out, |ends, keep, out| unsafe { neon::indices::<NEGATIVE>(text, ends, keep, out) })
+        convert_with(tokens, out, |ends, keep, out| unsafe { vector::indices::<NEGATIVE>(text, ends, keep, out) })
     })
 }
 
@@ -333,7 +332,7 @@ fn convert_portable(
 }
 
 /// Converts eight tokens at a time.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
 fn convert_with(tokens: Tokens<'_>, out: &mut [u32], convert: impl Fn(&[u32; 8], u8, &mut [u32; 8]) -> Found) -> Found {
     let (mut found, mut done) = (Found::default(), 0);

@@ -13,7 +13,7 @@ pub mod fields;
 pub mod grid;
 #[cfg(target_arch = "x86_64")]
 mod grid_x86;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 mod lanes;
 pub mod list;
 #[cfg(target_arch = "x86_64")]
@@ -22,8 +22,6 @@ mod list_x86;
 mod long_x86;
 #[cfg(target_arch = "x86_64")]
 mod near_x86;
-#[cfg(target_arch = "aarch64")]
-mod neon;
 pub mod number;
 mod plain;
 #[cfg(target_arch = "x86_64")]
@@ -31,6 +29,8 @@ mod plain_x86;
 pub mod rows;
 mod swar;
 pub mod tokens;
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -50,7 +50,7 @@ const TENTHS: [f64; 32] = {
 };
 
 /// The place of the point in 16 characters without one.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 const NO_POINT: u32 = 16;
 
 /// Added to the bits of an f64 to find whether it is near the halfway point of two f32s.

@@ -12,11 +12,11 @@ use super::list_x86;
 use super::long_x86;
 #[cfg(target_arch = "x86_64")]
 use super::near_x86;
-#[cfg(target_arch = "aarch64")]
-use super::neon;
 #[cfg(target_arch = "x86_64")]
 use super::plain_x86 as x86;
 use super::swar;
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+use super::vector;
 use crate::cpu::Level;
 use crate::scan::{Separator, is_space};
 
@@ -137,9 +137,9 @@ impl Numbers<'_> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
             Level::Avx2 => unsafe { x86::f32s_avx2(self, out) },
-            #[cfg(target_arch = "aarch64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and NEON, which the level has.
-            Level::Neon => unsafe { neon::f32s(self, out) },
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+            // SAFETY: the kernel needs the ends, this function's first condition.
+            Level::Vector => unsafe { vector::f32s(self, out) },
             _ => {
                 let ends = self.ends[..self.count()].iter();
                 let values =
@@ -162,9 +162,9 @@ impl Numbers<'_> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
             Level::Avx2 => unsafe { x86::f64s_avx2(self, out, marks) },
-            #[cfg(target_arch = "aarch64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and NEON, which the level has.
-            Level::Neon => unsafe { neon::f64s(self, out, marks) },
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+            // SAFETY: the kernel needs the ends, this function's first condition.
+            Level::Vector => unsafe { vector::f64s(self, out, marks) },
             _ => {
                 let ends = self.ends[..self.count()].iter();
                 let values =
@@ -243,7 +243,7 @@ impl Numbers<'_> {
 
     /// Calls `convert` with `N` ends each time, until it refuses; if there are fewer, the last end is repeated. Returns
     /// how many numbers were converted.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
     #[inline(always)]
     pub(super) fn batches<const N: usize>(self, mut convert: impl FnMut(usize, &[u32; N]) -> bool) -> usize {
         let (count, mut done) = (self.count(), 0);

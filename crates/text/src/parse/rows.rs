@@ -10,10 +10,10 @@ use super::plain::{Before, Numbers, runs};
 
 #[cfg(target_arch = "x86_64")]
 use super::long_x86;
-#[cfg(target_arch = "aarch64")]
-use super::neon;
 use super::swar;
 use super::tokens;
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+use super::vector;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use crate::cpu::Level;
@@ -96,9 +96,9 @@ pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `Avx512` above.
         Level::Avx2 => unsafe { float_rows_avx2(window, line, keyword, out) },
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: every CPU that has this level has NEON; `fits()` as above.
-        Level::Neon => unsafe { float_rows_neon(window, line, keyword, out) },
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+        // SAFETY: `fits()` as above.
+        Level::Vector => unsafe { float_rows_vector(window, line, keyword, out) },
         _ => float_rows_portable(window, line, keyword, out),
     }
 }
@@ -195,10 +195,9 @@ unsafe fn float_rows_avx2<const N: usize>(
 }
 
 /// # Safety
-/// The CPU has NEON, and `window.fits()`.
-#[cfg(target_arch = "aarch64")]
-#[target_feature(enable = "neon")]
-unsafe fn float_rows_neon<const N: usize>(
+/// `window.fits()`.
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+unsafe fn float_rows_vector<const N: usize>(
     window: Window<'_>,
     line: usize,
     keyword: Keyword,
@@ -206,7 +205,7 @@ unsafe fn float_rows_neon<const N: usize>(
 ) -> usize {
     let text = window.padded.as_ptr();
     // SAFETY: as in `float_rows_avx512`: every end is at least 64 bytes into the text and inside it.
-    float_rows_with(window, line, keyword, out, |_, ends| unsafe { neon::floats(text, ends) })
+    float_rows_with(window, line, keyword, out, |_, ends| unsafe { vector::floats(text, ends) })
 }
 
 /// # Safety
@@ -226,7 +225,7 @@ unsafe fn long_rows_avx2<const N: usize>(
 }
 
 /// The loop over rows; `convert` takes the starts and the ends of four tokens, which may belong to several rows.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
 fn float_rows_with<const N: usize>(
     window: Window<'_>,
@@ -247,7 +246,7 @@ fn float_rows_with<const N: usize>(
     done + batches::<N, 1>(window, line + done, keyword, &mut out[done..], &convert)
 }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
 fn batches<const N: usize, const ROWS: usize>(
     window: Window<'_>,

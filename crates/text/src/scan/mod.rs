@@ -5,10 +5,10 @@
 //! ([`crate::parse::rows`]). This module converts nothing. A *token* ends at the first byte of a run of white space (as
 //! in C's `isspace`) or at a `/`. In a table, a [`Separator`] ends it.
 
-#[cfg(target_arch = "aarch64")]
-pub(crate) mod neon;
 mod portable;
 pub mod quotes;
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+pub(crate) mod vector;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
 
@@ -136,9 +136,8 @@ impl Index {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as for `Avx512` above: `usable()` returned this level.
             Level::Avx2 => unsafe { x86::scan_avx2(self, padded, start, end) },
-            #[cfg(target_arch = "aarch64")]
-            // SAFETY: every CPU that has this level has NEON.
-            Level::Neon => unsafe { neon::scan(self, padded, (start, end)) },
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+            Level::Vector => vector::scan(self, padded, (start, end)),
             _ => portable::scan(self, padded, start, end),
         }
         self.close();
@@ -159,9 +158,8 @@ impl Index {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as for `Avx512` above: `usable()` returned this level.
             Level::Avx2 => unsafe { x86::scan_fields_avx2(self, padded, start, end, separator) },
-            #[cfg(target_arch = "aarch64")]
-            // SAFETY: every CPU that has this level has NEON.
-            Level::Neon => unsafe { neon::scan_fields(self, padded, (start, end), separator) },
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+            Level::Vector => vector::scan_fields(self, padded, (start, end), separator),
             _ => portable::scan_fields(self, padded, start, end, separator),
         }
         self.close();

@@ -332,6 +332,7 @@ fn a_format_without_columns_has_no_end_of_rows() {
 }
 
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "it has no threads")]
 fn threads_share_rows() {
     let records = Records::new(2000, true);
     let format = fields("{flag:y/n} {value:.2f} {wide:.3e}\n");

@@ -1,0 +1,90 @@
+//! Frames decoded by the crate ruzstd, block by block: it is slower than the zstd library, and needs no C compiler.
+
+use super::{Head, block_bytes, is_magic, other_data};
+use crate::Buffer;
+use crate::compress::decoder::{Member, Output};
+use crate::compress::error::{Stop, corrupt, truncated};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::io::Read;
+
+/// Bytes of the header of a block, and of the checksum after the last one.
+const BLOCK_HEAD_BYTES: usize = 3;
+const CHECKSUM_BYTES: usize = 4;
+
+/// A frame being read.
+pub(in crate::compress) struct Zstd {
+    decoder: FrameDecoder,
+    memory_bytes: u64,
+    has_checksum: bool,
+    /// Plain bytes that the frame still has, if it tells.
+    left: Option<u64>,
+}
+
+impl Zstd {
+    pub(in crate::compress) fn new(memory_bytes: u64) -> Self {
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(memory_bytes);
+        Zstd { decoder, memory_bytes, has_checksum: false, left: None }
+    }
+
+    /// Decodes the next block, and reads the checksum behind the last one.
+    fn read_block(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+        let word = input.ensure(BLOCK_HEAD_BYTES)?.first_chunk().ok_or_else(truncated)?;
+        let (is_last, bytes) = block_bytes(*word);
+        let tail = if is_last && self.has_checksum { CHECKSUM_BYTES } else { 0 };
+        let all = BLOCK_HEAD_BYTES + bytes as usize + tail;
+        let block = input.ensure(all)?.get(..all).ok_or_else(truncated)?;
+        self.decoder.decode_blocks(block, BlockDecodingStrategy::UptoBlocks(1)).map_err(fault)?;
+        input.consume(all);
+        Ok(())
+    }
+}
+
+impl Member for Zstd {
+    const MAY_SKIP: bool = true;
+
+    fn begins(bytes: &[u8]) -> bool {
+        is_magic(bytes)
+    }
+
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+        let head = Head::read(input, self.memory_bytes)?;
+        let bytes = input.ensure(head.bytes)?.get(..head.bytes).ok_or_else(truncated)?;
+        self.decoder.init(bytes).map_err(fault)?;
+        (self.has_checksum, self.left) = (head.has_checksum, head.content_bytes);
+        input.consume(head.bytes);
+        Ok(())
+    }
+
+    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
+        if self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+            self.read_block(input)?;
+        }
+        // Errors of reading from memory do not occur.
+        let count = self.decoder.read(out.rest()).map_err(Stop::Io)?;
+        out.filled += count;
+        self.left = self.left.map(|left| left.checked_sub(count as u64).ok_or_else(other_size)).transpose()?;
+        if !self.decoder.is_finished() || self.decoder.can_collect() > 0 {
+            return Ok(false);
+        }
+        if self.left.is_some_and(|left| left > 0) {
+            return Err(other_size());
+        }
+        match self.decoder.get_checksum_from_data() {
+            told @ Some(_) if told != self.decoder.get_calculated_checksum() => Err(other_data()),
+            _ => Ok(true),
+        }
+    }
+
+    fn restart(&mut self) {}
+}
+
+#[cold]
+fn other_size() -> Stop {
+    corrupt("zstd: a frame does not have the size that it declares")
+}
+
+#[cold]
+fn fault(error: ruzstd::decoding::errors::FrameDecoderError) -> Stop {
+    corrupt(format!("zstd: {}", error.to_string().to_lowercase()))
+}

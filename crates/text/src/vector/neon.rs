@@ -1,0 +1,271 @@
+//! Vectors of 16 bytes by NEON.
+//!
+//! There is no instruction that gathers a bit of each byte, as `movemask` of x86 does. For text, every fourth byte is
+//! loaded into the same vector, so that three shifts with insertion put the bits of four bytes together
+//! ([`text_bits`]). For numbers, which have a vector each, a mask is weighted by powers of two, and neighbors are added
+//! until a byte is left of eight ([`bits`]). Digits become numbers by taking every second one of two vectors (`uzp1`,
+//! `uzp2`), so that each step works on half as many vectors as the one before.
+
+use super::{Vectors, WEIGHTS};
+use std::arch::aarch64::*;
+use std::arch::asm;
+
+pub(crate) type Bytes = uint8x16_t;
+pub(crate) type Doubles = float64x2_t;
+
+/// Instructions that work on registers alone.
+macro_rules! neon {
+    ($($body:tt)*) => {
+        // SAFETY: every aarch64 CPU has NEON, and what is written here takes and returns values.
+        unsafe { $($body)* }
+    };
+}
+
+#[inline(always)]
+pub(crate) fn constant(bytes: &[u8; 16]) -> Bytes {
+    // SAFETY: `bytes` is a reference to 16 bytes, as many as the load reads.
+    unsafe { vld1q_u8(bytes.as_ptr()) }
+}
+
+#[inline(always)]
+pub(crate) fn load(block: &[u8; 64]) -> Vectors {
+    // SAFETY: `block` is a reference to 64 bytes, as many as the load reads; it needs no alignment.
+    let uint8x16x4_t(first, second, third, fourth) = unsafe { vld4q_u8(block.as_ptr()) };
+    [first, second, third, fourth]
+}
+
+#[inline(always)]
+pub(crate) fn text_bits([first, second, third, fourth]: Vectors) -> u64 {
+    neon! {
+        let pairs = [vsriq_n_u8::<1>(second, first), vsriq_n_u8::<1>(fourth, third)];
+        let fours = vsriq_n_u8::<2>(pairs[1], pairs[0]);
+        // Each byte is the bits of four bytes of the text, twice; two of them make a byte of the result.
+        let eights = vreinterpretq_u16_u8(vsriq_n_u8::<4>(fours, fours));
+        vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(eights)))
+    }
+}
+
+/// The sums of neighbors. As an intrinsic, compilers see that no two bits meet, and make three instructions of it.
+#[inline(always)]
+fn sums(a: Bytes, b: Bytes) -> Bytes {
+    let sums;
+    // SAFETY: the instruction is part of NEON, reads and writes these registers alone, and has no other effect.
+    unsafe {
+        asm!("addp {sums:v}.16b, {a:v}.16b, {b:v}.16b", a = in(vreg) a, b = in(vreg) b, sums = lateout(vreg) sums,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    sums
+}
+
+#[inline(always)]
+pub(crate) fn bits([a, b]: [Vectors; 2]) -> [u64; 2] {
+    let weights = constant(&WEIGHTS);
+    let nibbles = |mask: Vectors| {
+        let [first, second, third, fourth] = mask.map(|bytes| neon!(vandq_u8(bytes, weights)));
+        sums(sums(first, second), sums(third, fourth))
+    };
+    let both = sums(nibbles(a), nibbles(b));
+    neon! {
+        let both = vreinterpretq_u64_u8(both);
+        [vgetq_lane_u64::<0>(both), vgetq_lane_u64::<1>(both)]
+    }
+}
+
+#[inline(always)]
+pub(crate) fn spread(bits: u64) -> Vectors {
+    let (bits, weights) = (neon!(vreinterpretq_u8_u64(vdupq_n_u64(bits))), constant(&WEIGHTS));
+    [0, 1, 2, 3].map(|part| {
+        let own = neon!(vcombine_u8(vdup_n_u8(2 * part), vdup_n_u8(2 * part + 1)));
+        common(neon!(vqtbl1q_u8(bits, own)), weights)
+    })
+}
+
+/// Marks the bytes that have a bit in common. As for [`sums`], the intrinsic becomes more instructions than it is.
+#[inline(always)]
+fn common(a: Bytes, b: Bytes) -> Bytes {
+    let common;
+    // SAFETY: as in `sums`: the instruction reads and writes these registers alone.
+    unsafe {
+        asm!("cmtst {common:v}.16b, {a:v}.16b, {b:v}.16b", a = in(vreg) a, b = in(vreg) b,
+            common = lateout(vreg) common, options(pure, nomem, nostack, preserves_flags));
+    }
+    common
+}
+
+#[inline(always)]
+pub(crate) fn equal(bytes: Vectors, byte: u8) -> Vectors {
+    bytes.map(|bytes| neon!(vceqq_u8(bytes, vdupq_n_u8(byte))))
+}
+
+#[inline(always)]
+pub(crate) fn found(table: &[u8; 16], bytes: Vectors) -> Vectors {
+    let table = constant(table);
+    bytes.map(|bytes| neon!(vceqq_u8(vqtbl1q_u8(table, vandq_u8(bytes, vdupq_n_u8(15))), bytes)))
+}
+
+#[inline(always)]
+pub(crate) fn either(a: Vectors, b: Vectors) -> Vectors {
+    [0, 1, 2, 3].map(|part| neon!(vorrq_u8(a[part], b[part])))
+}
+
+#[inline(always)]
+pub(crate) fn both(a: Vectors, b: Vectors) -> Vectors {
+    [0, 1, 2, 3].map(|part| neon!(vandq_u8(a[part], b[part])))
+}
+
+#[inline(always)]
+pub(crate) fn moved_down(bytes: Vectors) -> Vectors {
+    bytes.map(|bytes| neon!(vextq_u8::<1>(bytes, vdupq_n_u8(0))))
+}
+
+#[inline(always)]
+pub(crate) fn digits(bytes: Vectors) -> (Vectors, Vectors) {
+    let values = bytes.map(|bytes| neon!(vsubq_u8(bytes, vdupq_n_u8(b'0'))));
+    (values, values.map(|values| neon!(vcleq_u8(values, vdupq_n_u8(9)))))
+}
+
+#[inline(always)]
+pub(crate) fn counts(bits: u64) -> u64 {
+    neon!(vget_lane_u64::<0>(vreinterpret_u64_u8(vcnt_u8(vcreate_u8(bits)))))
+}
+
+#[inline(always)]
+pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
+    let mut sums = [0; 8];
+    // SAFETY: `places` is a reference to 8 bytes, as many as the load reads, and each store writes half of `sums`.
+    unsafe {
+        let (origin, places) = (vdupq_n_u32(base), vmovl_u8(vld1_u8(places.as_ptr())));
+        vst1q_u32(sums.as_mut_ptr(), vaddw_u16(origin, vget_low_u16(places)));
+        vst1q_u32(sums.as_mut_ptr().add(4), vaddw_high_u16(origin, places));
+    }
+    sums
+}
+
+#[inline(always)]
+pub(crate) unsafe fn reversed(text: *const u8) -> Bytes {
+    // SAFETY: this function's condition is that of the load, which needs no alignment.
+    unsafe { vqtbl1q_u8(vld1q_u8(text), constant(&crate::tables::REVERSE)) }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> Bytes {
+    // SAFETY: as for `reversed`.
+    unsafe { vrev64q_u8(vcombine_u8(vld1_u8(a), vld1_u8(b))) }
+}
+
+/// 64 digits as numbers of two: the lower one of a pair is first.
+#[inline(always)]
+fn pairs(digits: Vectors) -> [Bytes; 2] {
+    [[digits[0], digits[1]], [digits[2], digits[3]]]
+        .map(|[a, b]| neon!(vmlaq_u8(vuzp1q_u8(a, b), vuzp2q_u8(a, b), vdupq_n_u8(10))))
+}
+
+/// 32 numbers of two digits as numbers of four.
+#[inline(always)]
+fn fours([a, b]: [Bytes; 2]) -> [uint16x8_t; 2] {
+    neon! {
+        let (low, high) = (vuzp1q_u8(a, b), vuzp2q_u8(a, b));
+        [
+            vmlal_u8(vmovl_u8(vget_low_u8(low)), vget_low_u8(high), vdup_n_u8(100)),
+            vmlal_high_u8(vmovl_high_u8(low), high, vdupq_n_u8(100)),
+        ]
+    }
+}
+
+/// 64 digits as numbers of eight.
+#[inline(always)]
+fn eights(digits: Vectors) -> [uint32x4_t; 2] {
+    let [a, b] = fours(pairs(digits));
+    neon! {
+        let (low, high) = (vuzp1q_u16(a, b), vuzp2q_u16(a, b));
+        [
+            vmlal_u16(vmovl_u16(vget_low_u16(low)), vget_low_u16(high), vdup_n_u16(10_000)),
+            vmlal_high_u16(vmovl_high_u16(low), high, vdupq_n_u16(10_000)),
+        ]
+    }
+}
+
+#[inline(always)]
+pub(crate) fn wholes(digits: Vectors) -> [Doubles; 2] {
+    let [a, b] = eights(digits);
+    neon! {
+        let (low, high) = (vuzp1q_u32(a, b), vuzp2q_u32(a, b));
+        let whole = |low, high| vcvtq_f64_u64(vmlal_u32(vmovl_u32(low), high, vdup_n_u32(100_000_000)));
+        [whole(vget_low_u32(low), vget_low_u32(high)), whole(vget_high_u32(low), vget_high_u32(high))]
+    }
+}
+
+#[inline(always)]
+pub(crate) fn numbers<const NEGATIVE: bool>(digits: Vectors) -> ([u32; 8], u8) {
+    let numbers = eights(digits).map(|it| if NEGATIVE { neon!(vsubq_u32(vdupq_n_u32(0), it)) } else { it });
+    let mut result = [0; 8];
+    // SAFETY: `result` is an array of eight `u32`s; each store writes four of them.
+    unsafe {
+        vst1q_u32(result.as_mut_ptr(), numbers[0]);
+        vst1q_u32(result.as_mut_ptr().add(4), numbers[1]);
+    }
+    neon! {
+        let zeros = numbers.map(|it| vmovn_u32(vceqzq_u32(it)));
+        let zeros = vmovn_u16(vcombine_u16(zeros[0], zeros[1]));
+        (result, vaddv_u8(vand_u8(zeros, vcreate_u8(0x8040_2010_0804_0201))))
+    }
+}
+
+#[inline(always)]
+pub(crate) fn doubles([a, b]: [f64; 2]) -> Doubles {
+    neon!(vcombine_f64(vdup_n_f64(a), vdup_n_f64(b)))
+}
+
+#[inline(always)]
+pub(crate) fn product(a: Doubles, b: Doubles) -> Doubles {
+    neon!(vmulq_f64(a, b))
+}
+
+#[inline(always)]
+pub(crate) fn quotient(a: Doubles, b: Doubles) -> Doubles {
+    neon!(vdivq_f64(a, b))
+}
+
+#[inline(always)]
+pub(crate) fn is_any(values: [Doubles; 2], add: u64, mask: u64, wanted: u64) -> bool {
+    neon! {
+        let is_wanted = values.map(|values| {
+            let sums = vaddq_u64(vreinterpretq_u64_f64(values), vdupq_n_u64(add));
+            vceqq_u64(vandq_u64(sums, vdupq_n_u64(mask)), vdupq_n_u64(wanted))
+        });
+        vmaxvq_u32(vreinterpretq_u32_u64(vorrq_u64(is_wanted[0], is_wanted[1]))) != 0
+    }
+}
+
+/// The signs as the top bits of words.
+#[inline(always)]
+fn words(signs: u64) -> uint32x4_t {
+    neon!(vshll_n_u16::<16>(vcreate_u16(signs)))
+}
+
+#[inline(always)]
+pub(crate) fn singles(values: [Doubles; 2], signs: u64) -> [f32; 4] {
+    let signs = words(signs);
+    let mut result = [0.0; 4];
+    // SAFETY: `result` is an array of four f32s, as many as the store writes.
+    unsafe {
+        let values = vcvt_high_f32_f64(vcvt_f32_f64(values[0]), values[1]);
+        vst1q_f32(result.as_mut_ptr(), vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(values), signs)));
+    }
+    result
+}
+
+#[inline(always)]
+pub(crate) fn signed(values: [Doubles; 2], signs: u64) -> [f64; 4] {
+    let signs = words(signs);
+    let mut result = [0.0; 4];
+    // SAFETY: `result` is an array of four f64s; each store writes two of them.
+    unsafe {
+        let signs = [vshll_n_u32::<32>(vget_low_u32(signs)), vshll_high_n_u32::<32>(signs)];
+        for half in 0..2 {
+            let values = veorq_u64(vreinterpretq_u64_f64(values[half]), signs[half]);
+            vst1q_f64(result.as_mut_ptr().add(2 * half), vreinterpretq_f64_u64(values));
+        }
+    }
+    result
+}

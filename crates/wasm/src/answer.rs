@@ -1,0 +1,242 @@
+//! Answers: scenes and errors as JSON. Arrays are named by their place in memory, never copied.
+
+use crate::json::Json;
+use crate::shapes::{Shape, Use};
+use polyhaul::error::{Diagnostic, Place};
+use polyhaul::model::{
+    Color, Column, Counts, Domain, Elements, Material, Mesh, NONE, Object, Run, Scene, Table, Values,
+};
+use polyhaul::{Error, Loaded};
+
+/// A request that cannot be understood.
+pub(crate) fn refused(message: &str) -> String {
+    Json::text(|json| {
+        json.key("kind").string("usage");
+        json.key("message").string(message);
+    })
+}
+
+/// An error: its kind, its message as the command prints it, and its place.
+pub(crate) fn error(error: &Error) -> String {
+    Json::text(|json| {
+        json.key("kind").string(error.kind().name());
+        json.key("message").string(&error.to_string());
+        diagnosed(json, error.diagnostic());
+    })
+}
+
+/// What was read.
+pub(crate) fn scene(loaded: &Loaded<Scene>, shapes: &[Shape]) -> String {
+    let (scene, warnings) = (&loaded.value, &loaded.report.warnings);
+    Json::text(|json| {
+        json.key("bytes").number(loaded.report.bytes_in);
+        json.key("meshes").array(&scene.meshes, mesh);
+        json.key("objects").array(&scene.objects, object);
+        json.key("materials").array(&scene.materials, material);
+        json.key("materialLibraries").array(&scene.material_libraries, |json, name| json.string(name));
+        json.key("tables").array(&scene.tables, table);
+        json.key("comments").array(&scene.comments, |json, text| json.string(text));
+        json.key("shapes").array(shapes, shape);
+        json.key("warningCount").number(warnings.total());
+        json.key("warnings").array(warnings.kept(), |json, warning| {
+            json.object(|json| {
+                json.key("code").string(warning.code);
+                json.key("count").number(warning.count);
+                json.key("text").string(&warning.diagnostic.message);
+                diagnosed(json, &warning.diagnostic);
+            });
+        });
+    })
+}
+
+fn diagnosed(json: &mut Json, diagnostic: &Diagnostic) {
+    let Place { file, line, column, offset } = &diagnostic.place;
+    json.key("file").string(file);
+    for (name, number) in [("line", line), ("column", column), ("offset", offset)] {
+        if let Some(number) = number {
+            json.key(name).number(number);
+        }
+    }
+    for (name, text) in [("expected", &diagnostic.expected), ("hint", &diagnostic.hint)] {
+        if let Some(text) = text {
+            json.key(name).string(text);
+        }
+    }
+    if let Some(excerpt) = &diagnostic.excerpt {
+        json.key("excerpt").string(&excerpt.text);
+        json.key("marked").array([excerpt.marked.start, excerpt.marked.end], Json::number);
+    }
+}
+
+/// The place of an array: the type of its numbers, how many belong together, the address, and how many there are.
+fn array<T>(json: &mut Json, name: &str, kind: &str, width: usize, items: &[T]) {
+    if !items.is_empty() {
+        json.key(name).object(|json| {
+            json.key("type").string(kind);
+            json.key("width").number(width);
+            json.key("at").number(items.as_ptr() as usize);
+            json.key("length").number(items.len() * width);
+        });
+    }
+}
+
+fn mesh(json: &mut Json, mesh: &Mesh) {
+    json.object(|json| {
+        array(json, "positions", "f32", 3, &mesh.positions);
+        array(json, "positionWeights", "f32", 1, &mesh.position_weights);
+        array(json, "colors", "f32", 4, &mesh.colors);
+        array(json, "uvs", "f32", 2, &mesh.uvs);
+        array(json, "uvDepths", "f32", 1, &mesh.uv_depths);
+        array(json, "normals", "f32", 3, &mesh.normals);
+        json.key("uvDomain").string(domain(mesh.uv_domain));
+        json.key("normalDomain").string(domain(mesh.normal_domain));
+        json.key("faces").object(|json| elements(json, &mesh.faces));
+        json.key("lines").object(|json| elements(json, &mesh.lines));
+        array(json, "points", "u32", 1, &mesh.points);
+        array(json, "faceMaterials", "i32", 1, &mesh.face_materials);
+        json.key("materialRuns").array(&mesh.material_runs, run);
+        json.key("groupRuns").array(&mesh.group_runs, run);
+        json.key("smoothingRuns").array(&mesh.smoothing_runs, run);
+        json.key("groups").array(&mesh.groups, |json, name| json.string(name));
+        json.key("vertexColumns").array(&mesh.vertex_columns, column);
+        json.key("faceColumns").array(&mesh.face_columns, column);
+    });
+}
+
+fn domain(domain: Domain) -> &'static str {
+    match domain {
+        Domain::Indexed => "indexed",
+        Domain::Corner => "corner",
+        Domain::Vertex => "vertex",
+        Domain::Face => "face",
+    }
+}
+
+fn elements(json: &mut Json, elements: &Elements) {
+    array(json, "offsets", "u32", 1, &elements.offsets);
+    array(json, "positions", "u32", 1, &elements.corner_positions);
+    array(json, "uvs", "u32", 1, &elements.corner_uvs);
+    array(json, "normals", "u32", 1, &elements.corner_normals);
+}
+
+fn run(json: &mut Json, run: &Run) {
+    json.object(|json| {
+        counts(json, "at", run.at);
+        json.key("value").number(if run.value == NONE { -1 } else { i64::from(run.value) });
+    });
+}
+
+fn counts(json: &mut Json, name: &str, counts: Counts) {
+    json.key(name).array(counts.to_array(), Json::number);
+}
+
+fn object(json: &mut Json, object: &Object) {
+    json.object(|json| {
+        json.key("name").string(&object.name);
+        json.key("mesh").number(object.mesh);
+        counts(json, "start", object.start);
+        counts(json, "end", object.end);
+        if let Some(rows) = &object.transform {
+            json.key("transform").array(rows.as_flattened(), Json::number);
+        }
+    });
+}
+
+fn column(json: &mut Json, column: &Column) {
+    json.object(|json| {
+        json.key("name").string(&column.name);
+        values(json, &column.values);
+        if let Some(offsets) = &column.offsets {
+            array(json, "offsets", "u32", 1, offsets);
+        }
+    });
+}
+
+fn values(json: &mut Json, values: &Values) {
+    match values {
+        Values::I8(items) => array(json, "values", "i8", 1, items),
+        Values::U8(items) => array(json, "values", "u8", 1, items),
+        Values::I16(items) => array(json, "values", "i16", 1, items),
+        Values::U16(items) => array(json, "values", "u16", 1, items),
+        Values::I32(items) => array(json, "values", "i32", 1, items),
+        Values::U32(items) => array(json, "values", "u32", 1, items),
+        Values::I64(items) => array(json, "values", "i64", 1, items),
+        Values::U64(items) => array(json, "values", "u64", 1, items),
+        Values::F32(items) => array(json, "values", "f32", 1, items),
+        Values::F64(items) => array(json, "values", "f64", 1, items),
+    }
+}
+
+fn table(json: &mut Json, table: &Table) {
+    json.object(|json| {
+        json.key("name").string(&table.name);
+        json.key("rows").number(table.row_count);
+        json.key("columns").array(&table.columns, column);
+    });
+}
+
+fn material(json: &mut Json, material: &Material) {
+    json.object(|json| {
+        json.key("name").string(&material.name);
+        json.key("missing").bool(material.missing);
+        let colors = [
+            ("ambient", &material.ambient),
+            ("diffuse", &material.diffuse),
+            ("specular", &material.specular),
+            ("emission", &material.emission),
+            ("transmission", &material.transmission),
+        ];
+        for (name, color) in colors {
+            if let Some(Color::Rgb(rgb)) = color {
+                json.key(name).array(rgb, Json::number);
+            }
+        }
+        let numbers = [
+            ("shininess", material.shininess),
+            ("refractionIndex", material.refraction_index),
+            ("opacity", material.opacity),
+            ("roughness", material.roughness),
+            ("metallic", material.metallic),
+            ("sheen", material.sheen),
+            ("clearcoat", material.clearcoat),
+            ("clearcoatRoughness", material.clearcoat_roughness),
+        ];
+        for (name, number) in numbers {
+            if let Some(number) = number {
+                json.key(name).number(number);
+            }
+        }
+        json.key("maps").array(&material.maps, |json, map| {
+            json.object(|json| {
+                json.key("kind").string(&format!("{:?}", map.kind));
+                json.key("file").string(&map.file);
+                for (name, values) in [("offset", map.offset), ("scale", map.scale)] {
+                    if let Some(values) = values {
+                        json.key(name).array(values, Json::number);
+                    }
+                }
+            });
+        });
+    });
+}
+
+fn shape(json: &mut Json, shape: &Shape) {
+    json.object(|json| {
+        json.key("name").string(&shape.name);
+        json.key("kind").string(shape.kind.name());
+        json.key("corners").number(shape.corners);
+        for (name, has) in
+            [("hasNormals", shape.has_normals), ("hasColors", shape.has_colors), ("hasUvs", shape.has_uvs)]
+        {
+            json.key(name).bool(has);
+        }
+        json.key("uses").array(&shape.uses, |json, &Use { material, smooth, start, end, .. }| {
+            json.object(|json| {
+                json.key("material").number(material.map_or(-1, i64::from));
+                json.key("smooth").bool(smooth);
+                json.key("start").number(start);
+                json.key("count").number(end - start);
+            });
+        });
+    });
+}

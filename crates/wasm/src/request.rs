@@ -1,0 +1,48 @@
+//! Requests: lines of a key, a space and a value, as the head of the crate lists them.
+
+use polyhaul::options::OnError;
+use polyhaul::{Format, ReadOptions};
+
+/// What is asked for.
+#[derive(Default)]
+pub(crate) struct Request {
+    /// The name of the file.
+    pub(crate) name: String,
+    /// Its tables, rather than its scene.
+    pub(crate) tables: bool,
+    pub(crate) options: ReadOptions,
+}
+
+/// A request, or why it cannot be understood.
+pub(crate) fn parse(text: &str) -> Result<Request, String> {
+    let Request { mut name, mut tables, mut options } = Request::default();
+    for line in text.lines() {
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("name", value) => name = value.to_owned(),
+            ("format", value) => {
+                let format = Format::named(value).ok_or_else(|| format!("unknown format `{value}`"))?;
+                options = options.with_format(Some(format));
+            }
+            ("tables", "1") => tables = true,
+            ("skip", "1") => options = options.with_on_error(OnError::Warn),
+            (key, value) => return Err(format!("unknown option `{key}` with the value `{value}`")),
+        }
+    }
+    Ok(Request { name, tables, options })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_found_and_unknown_ones_named() {
+        let Request { name, tables, options } = parse("name a b.obj\nskip 1\nformat obj").unwrap();
+        assert_eq!((name.as_str(), options.on_error, options.format), ("a b.obj", OnError::Warn, Some(Format::Obj)));
+        assert!(!tables && parse("tables 1").unwrap().tables);
+        assert_eq!(parse("").unwrap().options.on_error, OnError::Raise);
+        assert_eq!(parse("format x").err().as_deref(), Some("unknown format `x`"));
+        let unknown = "unknown option `colour` with the value `red`";
+        assert_eq!(parse("colour red").err().as_deref(), Some(unknown));
+    }
+}

@@ -1,0 +1,469 @@
+//! What a renderer draws of a scene: shapes, and blocks of their corners without indices.
+//!
+//! A shape is what lies between two `o` or `g` statements of an OBJ file, as three.js divides it: the first one also
+//! has what precedes the first of these statements, and a shape begins with the material of the one before. Other
+//! formats have a shape for each object. Faces, lines and points of one are shapes of their own. Polygons become fans
+//! of triangles around their first corner, polylines pairs of corners. Corners without a normal get that of their
+//! triangle.
+
+use polyhaul::model::{Counts, Domain, Elements, Mesh, NONE, Scene};
+use std::ops::Range;
+
+/// Triangles in a block: its arrays stay in a core's own cache.
+const BLOCK_TRIANGLES: usize = 4096;
+const BLOCK_CORNERS: usize = 3 * BLOCK_TRIANGLES;
+
+/// Elements of one kind, which are drawn at once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Shape {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    mesh: usize,
+    elements: Range<usize>,
+    /// The corners that are drawn.
+    pub(crate) corners: usize,
+    pub(crate) has_normals: bool,
+    pub(crate) has_colors: bool,
+    pub(crate) has_uvs: bool,
+    /// The materials, by ranges of corners.
+    pub(crate) uses: Vec<Use>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
+    #[default]
+    Faces,
+    Lines,
+    Points,
+}
+
+/// A material of a shape, for a range of its corners.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Use {
+    pub(crate) material: Option<u32>,
+    pub(crate) smooth: bool,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// What lies between two statements that begin a shape, of every kind.
+#[derive(Default)]
+struct Section {
+    name: String,
+    /// By kind.
+    elements: [Range<usize>; 3],
+    corners: [usize; 3],
+    uses: Vec<SectionUse>,
+    is_smooth: bool,
+    is_declared: bool,
+}
+
+/// A material of a section: where it begins and ends, in corners by kind.
+#[derive(Clone, Copy, Default)]
+struct SectionUse {
+    material: Option<u32>,
+    smooth: bool,
+    start: [usize; 3],
+    end: [usize; 3],
+}
+
+/// A statement between elements.
+enum Statement<'a> {
+    Shape(&'a str),
+    Material(u32),
+    Smoothing(bool),
+}
+
+/// The shapes of a scene that have corners.
+pub(crate) fn of(scene: &Scene) -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    for (number, mesh) in scene.meshes.iter().enumerate() {
+        let begin = shapes.len();
+        let (mut section, mut last) = (Section { is_smooth: true, ..Section::default() }, Counts::default());
+        for (at, statement) in statements(scene, number) {
+            section.take(mesh, last, at);
+            last = at;
+            match statement {
+                Statement::Shape(name) => section.declare(name, &mut shapes),
+                Statement::Material(material) => section.use_material(material),
+                Statement::Smoothing(is_smooth) => section.smoothen(is_smooth),
+            }
+        }
+        section.take(mesh, last, mesh.counts());
+        section.finish(&mut shapes);
+        shapes[begin..].iter_mut().for_each(|shape| shape.describe(number, mesh));
+    }
+    shapes
+}
+
+/// The statements of a mesh in the order of the file. Of those at the same place, a shape comes first, since what
+/// follows it is usually meant for it.
+fn statements(scene: &Scene, mesh: usize) -> Vec<(Counts, Statement<'_>)> {
+    let own = &scene.meshes[mesh];
+    let objects = scene.objects.iter().filter(|object| object.mesh == mesh && !object.name.is_empty());
+    let objects = objects.map(|object| (object.start, Statement::Shape(&object.name)));
+    let groups = own.group_runs.iter().map(|run| {
+        let name = own.groups.get(run.value as usize).map_or("", String::as_str);
+        (run.at, Statement::Shape(name))
+    });
+    let materials = own.material_runs.iter().map(|run| (run.at, Statement::Material(run.value)));
+    let smoothing = own.smoothing_runs.iter().map(|run| (run.at, Statement::Smoothing(run.value != 0)));
+    let mut all: Vec<_> = objects.chain(groups).chain(materials).chain(smoothing).collect();
+    // No count ever falls, so their sum is the place. The sort is stable.
+    all.sort_by_key(|(at, _)| at.to_array().into_iter().map(u64::from).sum::<u64>());
+    all
+}
+
+impl Section {
+    /// Takes the elements between two places.
+    fn take(&mut self, mesh: &Mesh, from: Counts, to: Counts) {
+        let corners = |elements: &Elements, from: u32, to: u32| {
+            let offset = |element: u32| elements.offsets.get(element as usize).map_or(0, |&offset| offset as usize);
+            offset(to) - offset(from)
+        };
+        let ranges = [(from.faces, to.faces), (from.lines, to.lines), (from.points, to.points)];
+        for ((own, corners), (from, to)) in self.elements.iter_mut().zip(&mut self.corners).zip(ranges) {
+            let start = if *corners == 0 { from as usize } else { own.start };
+            *own = start..to as usize;
+        }
+        let [faces, lines, points] = ranges.map(|(from, to)| (to - from) as usize);
+        self.corners[0] += 3 * (corners(&mesh.faces, from.faces, to.faces) - 2 * faces);
+        self.corners[1] += 2 * (corners(&mesh.lines, from.lines, to.lines) - lines);
+        self.corners[2] += points;
+    }
+
+    /// The next section begins: this one is done, unless it has no name of its own yet.
+    fn declare(&mut self, name: &str, shapes: &mut Vec<Shape>) {
+        if !self.is_declared {
+            (self.name, self.is_declared) = (name.to_owned(), true);
+            return;
+        }
+        let inherited = self.uses.last().map(|&last| SectionUse { start: [0; 3], end: [0; 3], ..last });
+        let next = Section {
+            name: name.to_owned(),
+            uses: inherited.into_iter().collect(),
+            is_smooth: true,
+            is_declared: true,
+            ..Section::default()
+        };
+        std::mem::replace(self, next).finish(shapes);
+    }
+
+    fn use_material(&mut self, material: u32) {
+        let before = self.uses.last_mut().map(|last| {
+            last.end = self.corners;
+            *last
+        });
+        if before.is_some_and(|last| last.start == last.end) {
+            self.uses.pop();
+        }
+        let (smooth, start) = before.map_or((self.is_smooth, [0; 3]), |last| (last.smooth, last.end));
+        let material = (material != NONE).then_some(material);
+        self.uses.push(SectionUse { material, smooth, start, end: start });
+    }
+
+    fn smoothen(&mut self, is_smooth: bool) {
+        self.is_smooth = is_smooth;
+        if let Some(last) = self.uses.last_mut() {
+            last.smooth = is_smooth;
+        }
+    }
+
+    fn finish(mut self, shapes: &mut Vec<Shape>) {
+        match self.uses.last_mut() {
+            Some(last) => last.end = self.corners,
+            None => self.uses.push(SectionUse { smooth: self.is_smooth, end: self.corners, ..SectionUse::default() }),
+        }
+        for (at, kind) in [Kind::Faces, Kind::Lines, Kind::Points].into_iter().enumerate() {
+            let corners = self.corners[at];
+            if corners == 0 {
+                continue;
+            }
+            let uses = self.uses.iter().filter(|one| one.start[at] < one.end[at]);
+            let uses = uses.map(|one| Use {
+                material: one.material,
+                smooth: one.smooth,
+                start: one.start[at],
+                end: one.end[at],
+            });
+            let (name, elements, uses) = (self.name.clone(), self.elements[at].clone(), uses.collect());
+            shapes.push(Shape { name, kind, elements, corners, uses, ..Shape::default() });
+        }
+    }
+}
+
+impl Kind {
+    /// The name of what three.js draws it as.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Faces => "mesh",
+            Kind::Lines => "lines",
+            Kind::Points => "points",
+        }
+    }
+}
+
+impl Shape {
+    /// Finds which attributes its corners have.
+    fn describe(&mut self, number: usize, mesh: &Mesh) {
+        self.mesh = number;
+        let of_elements = |elements: &Elements| {
+            let offset = |element: usize| elements.offsets.get(element).map_or(0, |&offset| offset as usize);
+            offset(self.elements.start)..offset(self.elements.end)
+        };
+        let (indices, own) = match self.kind {
+            Kind::Faces => (&mesh.faces.corner_positions, of_elements(&mesh.faces)),
+            Kind::Lines => (&mesh.lines.corner_positions, of_elements(&mesh.lines)),
+            Kind::Points => (&mesh.points, self.elements.clone()),
+        };
+        let has_color = |&vertex: &u32| mesh.colors.get(vertex as usize).is_some_and(|[red, ..]| !red.is_nan());
+        self.has_colors = !mesh.colors.is_empty() && indices[own.clone()].iter().any(has_color);
+        self.has_normals = self.kind == Kind::Faces;
+        self.has_uvs = self.kind == Kind::Faces
+            && !mesh.uvs.is_empty()
+            && match mesh.uv_domain {
+                Domain::Indexed => mesh.faces.corner_uvs.get(own).is_some_and(|uvs| uvs.iter().any(|&uv| uv != NONE)),
+                _ => true,
+            };
+    }
+}
+
+/// A shape being drawn: the place that was reached, and the block.
+#[derive(Default)]
+pub(crate) struct Drawing {
+    mesh: usize,
+    kind: Kind,
+    /// Those that are not drawn as a whole.
+    elements: Range<usize>,
+    /// Triangles or segments of the first of these that were drawn.
+    parts: usize,
+    /// Colors of the mesh as three.js has them: light, without alpha.
+    colors: Vec<[f32; 3]>,
+    block: Block,
+    addresses: [usize; 4],
+}
+
+/// Corners: those in use are the first ones.
+#[derive(Default)]
+struct Block {
+    filled: usize,
+    positions: Vec<[f32; 3]>,
+    normals: Vec<[f32; 3]>,
+    colors: Vec<[f32; 3]>,
+    uvs: Vec<[f32; 2]>,
+}
+
+impl Drawing {
+    /// Begins with a shape; returns the addresses of the block.
+    pub(crate) fn begin(&mut self, scene: &Scene, shape: &Shape) -> *const [usize; 4] {
+        if self.block.positions.is_empty() {
+            self.block.make_room();
+        }
+        if self.mesh != shape.mesh {
+            self.colors.clear();
+        }
+        (self.mesh, self.kind, self.elements, self.parts) = (shape.mesh, shape.kind, shape.elements.clone(), 0);
+        let colors = &scene.meshes[self.mesh].colors;
+        if self.colors.len() != colors.len() {
+            self.colors = colors.iter().map(|&[r, g, b, _]| [r, g, b].map(light)).collect();
+        }
+        let Block { positions, normals, colors, uvs, .. } = &self.block;
+        let positions = positions.as_ptr() as usize;
+        self.addresses = [positions, normals.as_ptr() as usize, colors.as_ptr() as usize, uvs.as_ptr() as usize];
+        &self.addresses
+    }
+
+    /// Fills the block with the next corners; returns how many.
+    pub(crate) fn next(&mut self, scene: &Scene) -> usize {
+        let mesh = &scene.meshes[self.mesh];
+        self.block.filled = 0;
+        match self.kind {
+            Kind::Faces => self.draw_faces(mesh),
+            Kind::Lines => self.draw_lines(mesh),
+            Kind::Points => self.draw_points(mesh),
+        }
+        self.block.filled
+    }
+
+    fn draw_faces(&mut self, mesh: &Mesh) {
+        while self.elements.start < self.elements.end {
+            let corners = mesh.faces.corners(self.elements.start);
+            let triangles = corners.len().saturating_sub(2);
+            while self.parts < triangles {
+                if self.block.filled + 3 > BLOCK_CORNERS {
+                    return;
+                }
+                let second = corners.start + 1 + self.parts;
+                self.draw_triangle(mesh, [corners.start, second, second + 1]);
+                self.parts += 1;
+            }
+            (self.elements.start, self.parts) = (self.elements.start + 1, 0);
+        }
+    }
+
+    fn draw_triangle(&mut self, mesh: &Mesh, corners: [usize; 3]) {
+        let (faces, face) = (&mesh.faces, self.elements.start);
+        let Block { filled, positions, normals, colors, uvs } = &mut self.block;
+        let slots = *filled..*filled + 3;
+        *filled += 3;
+        let vertices = corners.map(|corner| faces.corner_positions[corner]);
+        let found = vertices.map(|vertex| value(&mesh.positions, vertex));
+        positions[slots.clone()].copy_from_slice(&found);
+        let attribute = |indices: &[u32], domain: Domain, at: usize| match domain {
+            Domain::Indexed => indices.get(corners[at]).copied().unwrap_or(NONE),
+            Domain::Corner => corners[at] as u32,
+            Domain::Vertex => vertices[at],
+            Domain::Face => face as u32,
+        };
+        let own =
+            [0, 1, 2].map(|at| mesh.normals.get(attribute(&faces.corner_normals, mesh.normal_domain, at) as usize));
+        let own = match own {
+            [Some(&a), Some(&b), Some(&c)] => [a, b, c],
+            _ => [normal(found); 3],
+        };
+        normals[slots.clone()].copy_from_slice(&own);
+        if !mesh.uvs.is_empty() {
+            let own = [0, 1, 2].map(|at| value(&mesh.uvs, attribute(&faces.corner_uvs, mesh.uv_domain, at)));
+            uvs[slots.clone()].copy_from_slice(&own);
+        }
+        if !self.colors.is_empty() {
+            colors[slots].copy_from_slice(&vertices.map(|vertex| value(&self.colors, vertex)));
+        }
+    }
+
+    fn draw_lines(&mut self, mesh: &Mesh) {
+        while self.elements.start < self.elements.end {
+            let corners = mesh.lines.corners(self.elements.start);
+            while self.parts + 1 < corners.len() {
+                if self.block.filled + 2 > BLOCK_CORNERS {
+                    return;
+                }
+                for corner in [self.parts, self.parts + 1] {
+                    self.draw_position(mesh, mesh.lines.corner_positions[corners.start + corner]);
+                }
+                self.parts += 1;
+            }
+            (self.elements.start, self.parts) = (self.elements.start + 1, 0);
+        }
+    }
+
+    fn draw_points(&mut self, mesh: &Mesh) {
+        let end = self.elements.end.min(self.elements.start + BLOCK_CORNERS);
+        for point in self.elements.start..end {
+            self.draw_position(mesh, mesh.points[point]);
+        }
+        self.elements.start = end;
+    }
+
+    fn draw_position(&mut self, mesh: &Mesh, vertex: u32) {
+        let slot = self.block.filled;
+        self.block.positions[slot] = value(&mesh.positions, vertex);
+        if !self.colors.is_empty() {
+            self.block.colors[slot] = value(&self.colors, vertex);
+        }
+        self.block.filled += 1;
+    }
+}
+
+impl Block {
+    fn make_room(&mut self) {
+        self.positions = vec![[0.0; 3]; BLOCK_CORNERS];
+        self.normals = vec![[0.0; 3]; BLOCK_CORNERS];
+        self.colors = vec![[0.0; 3]; BLOCK_CORNERS];
+        self.uvs = vec![[0.0; 2]; BLOCK_CORNERS];
+    }
+}
+
+/// The value of an index; zeros where there is none.
+#[inline]
+fn value<T: Copy + Default>(values: &[T], index: u32) -> T {
+    values.get(index as usize).copied().unwrap_or_default()
+}
+
+/// The normal of a triangle, of length 1.
+fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
+    let minus = |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|axis| f64::from(a[axis]) - f64::from(b[axis]));
+    let (u, v) = (minus(c, b), minus(a, b));
+    let cross = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    let length = cross.iter().map(|value| value * value).sum::<f64>().sqrt();
+    // A triangle without an area has a normal of zeros.
+    cross.map(|value| (value / if length > 0.0 { length } else { 1.0 }) as f32)
+}
+
+/// The light of an sRGB value (IEC 61966-2-1). White where there is no color.
+fn light(value: f32) -> f32 {
+    match f64::from(value) {
+        value if value.is_nan() => 1.0,
+        value if value <= 0.04045 => (value / 12.92) as f32,
+        value => ((value + 0.055) / 1.055).powf(2.4) as f32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul::{Input, Reader};
+
+    fn read(text: &str) -> Scene {
+        Reader::new(Input::Memory(text.into(), "a.obj".into())).scene().unwrap().value
+    }
+
+    /// The corners of a shape, block by block.
+    fn drawn(scene: &Scene, shape: &Shape) -> Vec<[f32; 3]> {
+        let (mut drawing, mut all) = (Drawing::default(), Vec::new());
+        drawing.begin(scene, shape);
+        loop {
+            let count = drawing.next(scene);
+            all.extend_from_slice(&drawing.block.positions[..count]);
+            if count == 0 {
+                return all;
+            }
+        }
+    }
+
+    const CORNERS: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n";
+
+    #[test]
+    fn shapes_begin_at_objects_and_groups_and_inherit_materials() {
+        let first = "usemtl red\nf 1 2 3\no first\nf 1 2 3\nusemtl blue\ns 1\nf 1 2 3 4\n";
+        let scene = read(&format!("{CORNERS}{first}g second\nf 1 2 3\nusemtl red\ng third\nl 1 2 3\n"));
+        let shapes = of(&scene);
+        let found: Vec<_> =
+            shapes.iter().map(|shape| (shape.name.as_str(), shape.kind.name(), shape.corners)).collect();
+        assert_eq!(found, [("first", "mesh", 12), ("second", "mesh", 3), ("third", "lines", 4)]);
+        let uses =
+            |shape: usize| -> Vec<_> { shapes[shape].uses.iter().map(|it| (it.material, it.start, it.end)).collect() };
+        assert_eq!(uses(0), [(Some(0), 0, 6), (Some(1), 6, 12)]);
+        assert_eq!(uses(1), [(Some(1), 0, 3)]);
+        assert_eq!(uses(2), [(Some(0), 0, 4)]);
+        assert_eq!(drawn(&scene, &shapes[2]), [[0., 0., 0.], [1., 0., 0.], [1., 0., 0.], [1., 1., 0.]]);
+    }
+
+    #[test]
+    fn polygons_are_fans_across_blocks() {
+        let count = 3 * BLOCK_TRIANGLES;
+        let mut text = String::new();
+        (0..count).for_each(|at| text += &format!("v {at} 0 0\n"));
+        text += "f";
+        (1..=count).for_each(|at| text += &format!(" {at}"));
+        let scene = read(&(text + "\n"));
+        let shapes = of(&scene);
+        let corners: Vec<f32> = drawn(&scene, &shapes[0]).into_iter().map(|[x, _, _]| x).collect();
+        let wanted: Vec<f32> = (1..count - 1).flat_map(|at| [0.0, at as f32, (at + 1) as f32]).collect();
+        assert!(corners == wanted && corners.len() == shapes[0].corners);
+    }
+
+    #[test]
+    fn corners_without_normals_get_those_of_their_triangle_and_colors_are_light() {
+        let scene = read("v 0 0 0 1 0.5 0\nv 2 0 0 0 0 0\nv 2 2 0 1 1 1\nvt 0.25 0.5\nf 1/1 2/1 3\n");
+        let shapes = of(&scene);
+        assert!(shapes[0].has_normals && shapes[0].has_colors && shapes[0].has_uvs);
+        let mut drawing = Drawing::default();
+        drawing.begin(&scene, &shapes[0]);
+        assert_eq!(drawing.next(&scene), 3);
+        assert_eq!(drawing.block.normals[..3], [[0.0, 0.0, 1.0]; 3]);
+        assert_eq!(drawing.block.uvs[..3], [[0.25, 0.5], [0.25, 0.5], [0.0, 0.0]]);
+        assert!((drawing.block.colors[0][1] - 0.214_041_14).abs() < 1e-6);
+        assert_eq!(drawing.next(&scene), 0);
+    }
+}

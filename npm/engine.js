@@ -1,0 +1,231 @@
+// The WebAssembly module and its memory: instances, requests, answers, arrays. It knows no workers and no three.js, and
+// nothing but this file touches the memory of an instance.
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Typed arrays by the names that answers have for them. */
+const ARRAYS = {
+  i8: Int8Array,
+  u8: Uint8Array,
+  i16: Int16Array,
+  u16: Uint16Array,
+  i32: Int32Array,
+  u32: Uint32Array,
+  i64: BigInt64Array,
+  u64: BigUint64Array,
+  f32: Float32Array,
+  f64: Float64Array,
+};
+
+/** What is wrong with a file, and where: the fields of Rust's error, as numbers and texts. */
+export class PolyhaulError extends Error {
+  constructor(answer) {
+    super(answer.message);
+    this.name = 'PolyhaulError';
+    Object.assign(this, answer);
+  }
+}
+
+/** Compiles the module that lies beside this file. In a browser it is compiled while it arrives. */
+export async function compile() {
+  const url = new URL('./polyhaul.wasm', import.meta.url);
+  if (url.protocol === 'file:') {
+    const { readFile } = await import('node:fs/promises');
+    return WebAssembly.compile(await readFile(url));
+  }
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`polyhaul: cannot load ${url}: ${response.status}`);
+  // Servers that do not know WebAssembly send it as something else, which is not compiled on the way.
+  return response.headers.get('content-type') === 'application/wasm'
+    ? WebAssembly.compileStreaming(response)
+    : WebAssembly.compile(await response.arrayBuffer());
+}
+
+/** Bytes in memory as a file. */
+export function bytesFile(bytes) {
+  return {
+    size: bytes.byteLength,
+    read(offset, target) {
+      const part = bytes.subarray(offset, offset + target.length);
+      target.set(part);
+      return part.length;
+    },
+  };
+}
+
+/** A blob as a file; in workers only, where reading may wait. Parts are read at once: a call costs more than its bytes. */
+export function blobFile(blob) {
+  const PART = 4 << 20;
+  const reader = new FileReaderSync();
+  let begin = 0;
+  let part = new Uint8Array(0);
+  return {
+    size: blob.size,
+    read(offset, target) {
+      if (offset < begin || offset >= begin + part.length) {
+        begin = offset;
+        part = new Uint8Array(reader.readAsArrayBuffer(blob.slice(offset, offset + PART)));
+      }
+      const found = part.subarray(offset - begin, offset - begin + target.length);
+      target.set(found);
+      return found.length;
+    },
+  };
+}
+
+/** A range of a file as a file of its own. */
+export function rangeOf(file, start, end) {
+  return { size: end - start, read: (offset, target) => file.read(start + offset, target.subarray(0, Math.max(end - start - offset, 0))) };
+}
+
+/** An instance of the module, which does one job at a time. */
+export class Engine {
+  /** @param {WebAssembly.Module} module */
+  constructor(module) {
+    this.files = [];
+    this.names = new Map();
+    this.complaint = '';
+    const imports = { polyhaul: this.#files(), wasi_snapshot_preview1: this.#system() };
+    this.exports = new WebAssembly.Instance(module, imports).exports;
+    this.exports._initialize?.();
+  }
+
+  /**
+   * Reads a scene. What is returned describes it as polyhaul's model does; its arrays are still in the memory of this
+   * instance, as places.
+   *
+   * @param file the file: an object with `size` and `read(offset, target)`
+   * @param {object} options `name`, `format`, `skip`
+   * @param {Map<string, object>} others files that it may refer to, by name
+   * @param {(bytes: number) => void} [onProgress]
+   */
+  read(file, options, others = new Map(), onProgress) {
+    this.files = [file];
+    this.names = others;
+    this.onProgress = onProgress;
+    const lines = Object.entries(options).filter(([, value]) => value !== undefined && value !== false);
+    // A line break in a name would begin another option.
+    const text = lines.map(([key, value]) => `${key} ${value === true ? 1 : String(value).replace(/[\r\n]/g, ' ')}\n`).join('');
+    const request = encoder.encode(text);
+    const place = this.exports.polyhaul_request(request.length);
+    this.bytes(place, request.length).set(request);
+    const isRead = this.#call(() => this.exports.polyhaul_read());
+    const [at, length] = [this.exports.polyhaul_answer(), this.exports.polyhaul_answer_bytes()];
+    const answer = JSON.parse(decoder.decode(this.bytes(at, length)));
+    if (!isRead) throw new PolyhaulError(answer);
+    return answer;
+  }
+
+  /** Copies every array of an answer out of the memory, in place. */
+  copied(answer) {
+    for (const [key, value] of Object.entries(answer)) {
+      if (value === null || typeof value !== 'object') continue;
+      answer[key] = ARRAYS[value.type] ? this.#array(value) : this.copied(value);
+    }
+    return answer;
+  }
+
+  /** The corners of a shape as arrays for a renderer: `position`, and `normal`, `color` and `uv` if it has them. */
+  draw(shape, number) {
+    const attributes = { position: new Float32Array(3 * shape.corners) };
+    if (shape.hasNormals) attributes.normal = new Float32Array(3 * shape.corners);
+    if (shape.hasColors) attributes.color = new Float32Array(3 * shape.corners);
+    if (shape.hasUvs) attributes.uv = new Float32Array(2 * shape.corners);
+    // Only after the call, in which the memory may have grown.
+    const at = this.exports.polyhaul_draw(number) >>> 0;
+    const [position, normal, color, uv] = new Uint32Array(this.memory, at, 4);
+    const blocks = { position, normal, color, uv };
+    for (let at = 0, count; (count = this.exports.polyhaul_draw_next() >>> 0) > 0; at += count) {
+      for (const [name, target] of Object.entries(attributes)) {
+        const width = name === 'uv' ? 2 : 3;
+        target.set(new Float32Array(this.memory, blocks[name], width * count), width * at);
+      }
+    }
+    return attributes;
+  }
+
+  /** An answer with the corners of its shapes instead of the model's arrays: those of a file of positions alone stay. */
+  drawn({ meshes, ...answer }) {
+    const shapes = answer.shapes.map((shape, number) => ({ ...shape, attributes: this.draw(shape, number) }));
+    return { ...answer, shapes, meshes: shapes.length ? [] : this.copied(meshes) };
+  }
+
+  /** Frees what the last job left. The memory stays with the instance. */
+  forget() {
+    this.exports.polyhaul_forget();
+    this.files = [];
+  }
+
+  get memory() {
+    return this.exports.memory.buffer;
+  }
+
+  /** A range of the memory, for as long as it does not grow. */
+  bytes(at, length) {
+    return new Uint8Array(this.memory, at >>> 0, length >>> 0);
+  }
+
+  #array({ type, at, length }) {
+    return new ARRAYS[type](this.memory, at >>> 0, length).slice();
+  }
+
+  /** A trap is a bug of ours or a lack of memory; Rust has written why to its standard error. */
+  #call(run) {
+    try {
+      return Boolean(run());
+    } catch (error) {
+      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+      const message = `internal error: ${this.complaint.trim() || error.message}`;
+      throw new PolyhaulError({ kind: 'internal', message });
+    }
+  }
+
+  #files() {
+    return {
+      read: (file, offset, out, length) => {
+        const count = this.files[file].read(offset, this.bytes(out, length));
+        if (file === 0) this.onProgress?.(offset + count);
+        return count;
+      },
+      size: (file) => this.files[file].size,
+      find: (name, length) => {
+        const file = this.names.get(decoder.decode(this.bytes(name, length)));
+        return file ? this.files.push(file) - 1 : -1;
+      },
+    };
+  }
+
+  /** What Rust's standard library asks a system for: the time, noise for its hash tables, a place for its last words. */
+  #system() {
+    const UNSUPPORTED = 52;
+    const view = () => new DataView(this.memory);
+    const offered = {
+      clock_time_get: (_clock, _precision, out) => {
+        view().setBigUint64(out, BigInt(Math.round(performance.now() * 1e6)), true);
+        return 0;
+      },
+      random_get: (out, length) => {
+        crypto.getRandomValues(this.bytes(out, length));
+        return 0;
+      },
+      environ_sizes_get: (count, size) => {
+        view().setUint32(count, 0, true);
+        view().setUint32(size, 0, true);
+        return 0;
+      },
+      fd_write: (_file, parts, count, written) => {
+        let sum = 0;
+        for (let part = 0; part < count; part++) {
+          const at = view().getUint32(parts + 8 * part, true);
+          const length = view().getUint32(parts + 8 * part + 4, true);
+          this.complaint += decoder.decode(this.bytes(at, length));
+          sum += length;
+        }
+        view().setUint32(written, sum, true);
+        return 0;
+      },
+    };
+    return new Proxy(offered, { get: (target, name) => target[name] ?? (() => UNSUPPORTED) });
+  }
+}

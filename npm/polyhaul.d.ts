@@ -1,0 +1,185 @@
+/** Where a file is, or its bytes. */
+export type Source = Blob | ArrayBuffer | ArrayBufferView | string | URL;
+
+export interface ReadOptions {
+  /** The name of the file, which tells its format; that of a `File` or a URL by itself. */
+  name?: string;
+  /** The format, if neither the name nor the content tells. */
+  format?: 'obj' | 'ply' | 'stl' | 'off' | 'table';
+  /** Leave out what breaks the format's rules, with warnings, instead of failing. Default: false. */
+  skip?: boolean;
+  /** Files that this one may refer to, such as material libraries, by the names it has for them. */
+  others?: Record<string, Blob | ArrayBuffer>;
+  signal?: AbortSignal;
+  /** Called with the bytes read so far, every few megabytes. */
+  onProgress?: (bytes: number, total: number) => void;
+}
+
+/** Positions in a mesh's streams: positions, uvs, normals, faces, lines, points, curves. */
+export type Counts = [number, number, number, number, number, number, number];
+
+/** Polygons or polylines: element `i` has the corners `offsets[i]` to `offsets[i + 1]`. Absent arrays are empty. */
+export interface Elements {
+  offsets?: Uint32Array;
+  /** Per corner: the index of its position. */
+  positions?: Uint32Array;
+  /** Per corner: the index of its uv, 4294967295 for none. */
+  uvs?: Uint32Array;
+  /** Per corner: the index of its normal, 4294967295 for none. */
+  normals?: Uint32Array;
+}
+
+/** A value that applies from `at` on; -1 for none. */
+export interface Run {
+  at: Counts;
+  value: number;
+}
+
+export type Numbers =
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array
+  | Float32Array
+  | Float64Array;
+
+/** Numbers, one per row, or lists of them: row `i` of lists has the values `offsets[i]` to `offsets[i + 1]`. */
+export interface Column {
+  name: string;
+  values?: Numbers;
+  offsets?: Uint32Array;
+}
+
+export type Domain = 'indexed' | 'corner' | 'vertex' | 'face';
+
+/** A mesh. Arrays that the file does not have are absent. */
+export interface Mesh {
+  /** x, y, z for each. */
+  positions?: Float32Array;
+  positionWeights?: Float32Array;
+  /** Red, green, blue, alpha for each position, as the file has them. */
+  colors?: Float32Array;
+  uvs?: Float32Array;
+  uvDepths?: Float32Array;
+  normals?: Float32Array;
+  /** How a corner finds its uv: by the indices of its element, or by its own number, its position's or its face's. */
+  uvDomain: Domain;
+  normalDomain: Domain;
+  faces: Elements;
+  lines: Elements;
+  points?: Uint32Array;
+  faceMaterials?: Int32Array;
+  /** Materials of elements: indices into the scene's. */
+  materialRuns: Run[];
+  /** Groups of elements: indices into `groups`. */
+  groupRuns: Run[];
+  smoothingRuns: Run[];
+  groups: string[];
+  vertexColumns: Column[];
+  faceColumns: Column[];
+}
+
+/** A named section of a mesh. */
+export interface SceneObject {
+  name: string;
+  mesh: number;
+  start: Counts;
+  end: Counts;
+  /** Row by row, to be multiplied by column vectors from the right. */
+  transform?: number[];
+}
+
+export interface TextureMap {
+  kind: string;
+  file: string;
+  offset?: number[];
+  scale?: number[];
+}
+
+export interface Material {
+  name: string;
+  /** Used, but in no library. */
+  missing: boolean;
+  ambient?: number[];
+  diffuse?: number[];
+  specular?: number[];
+  emission?: number[];
+  transmission?: number[];
+  shininess?: number;
+  refractionIndex?: number;
+  opacity?: number;
+  roughness?: number;
+  metallic?: number;
+  sheen?: number;
+  clearcoat?: number;
+  clearcoatRoughness?: number;
+  maps: TextureMap[];
+}
+
+export interface Table {
+  name: string;
+  rows: number;
+  columns: Column[];
+}
+
+/** Where something is in a file: lines and columns (in bytes) count from 1, offsets from 0. */
+export interface Place {
+  file: string;
+  line?: number;
+  column?: number;
+  offset?: number;
+  expected?: string;
+  hint?: string;
+  /** The line, and the part of it that is meant. */
+  excerpt?: string;
+  marked?: [number, number];
+}
+
+export interface Warning extends Place {
+  /** The kind of warning, a stable name. */
+  code: string;
+  count: number;
+  text: string;
+}
+
+export interface Scene {
+  /** Bytes that were read. */
+  bytes: number;
+  meshes: Mesh[];
+  objects: SceneObject[];
+  materials: Material[];
+  materialLibraries: string[];
+  tables: Table[];
+  comments: string[];
+  /** How many warnings there were; the first ones of each kind are in `warnings`. */
+  warningCount: number;
+  warnings: Warning[];
+}
+
+export type Tables = Pick<Scene, 'bytes' | 'tables' | 'comments' | 'warningCount' | 'warnings'>;
+
+/** What is wrong with a file, and where. */
+export class PolyhaulError extends Error implements Place {
+  kind: 'malformed' | 'limit' | 'unsupported' | 'io' | 'usage' | 'host' | 'memory' | 'cancelled' | 'internal';
+  file: string;
+  line?: number;
+  column?: number;
+  offset?: number;
+  expected?: string;
+  hint?: string;
+  excerpt?: string;
+  marked?: [number, number];
+}
+
+/** Reads a scene or a mesh in a worker. */
+export function read(source: Source, options?: ReadOptions): Promise<Scene>;
+
+/** Reads the tables of a file, or the elements of a PLY file as tables: columns of numbers. */
+export function readTables(source: Source, options?: ReadOptions): Promise<Tables>;
+
+/** Loads the module, so that it is there when the first file comes. */
+export function prepare(): Promise<WebAssembly.Module>;

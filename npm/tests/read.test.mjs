@@ -1,0 +1,107 @@
+// Reading in workers: scenes, tables, compressed files, errors with their places, files that others refer to.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { PolyhaulError, prepare, read, readTables } from 'polyhaul';
+
+const encode = (text) => new TextEncoder().encode(text);
+const TRIANGLE = 'o one\nv 0 0 0\nv 1 0 0\nv 0 1 0.5\nvt 0.25 1\nf 1/1 2/1 3/1\n';
+
+test('a scene has the arrays of the model', async () => {
+  const scene = await read(encode(TRIANGLE), { name: 'a.obj' });
+  assert.equal(scene.bytes, TRIANGLE.length);
+  const [mesh] = scene.meshes;
+  assert.deepEqual(mesh.positions, Float32Array.of(0, 0, 0, 1, 0, 0, 0, 1, 0.5));
+  assert.deepEqual(mesh.uvs, Float32Array.of(0.25, 1));
+  assert.deepEqual(mesh.faces.offsets, Uint32Array.of(0, 3));
+  assert.deepEqual(mesh.faces.positions, Uint32Array.of(0, 1, 2));
+  assert.deepEqual(mesh.faces.uvs, Uint32Array.of(0, 0, 0));
+  assert.equal(mesh.normals, undefined);
+  assert.deepEqual(scene.objects.map(({ name }) => name), ['one']);
+});
+
+test('blobs, buffers, views and URLs are sources', async () => {
+  const bytes = encode(TRIANGLE);
+  const url = URL.createObjectURL(new Blob([bytes]));
+  const view = new Uint8Array([0, 0, ...bytes]).subarray(2);
+  for (const source of [new Blob([bytes]), bytes.slice().buffer, view, url]) {
+    const { meshes } = await read(source, { format: 'obj' });
+    assert.equal(meshes[0].positions.length, 9);
+  }
+  URL.revokeObjectURL(url);
+});
+
+test('files tell their names', async () => {
+  const { meshes } = await read(new File([encode(TRIANGLE)], 'one.OBJ'));
+  assert.equal(meshes[0].positions.length, 9);
+  const { meshes: points } = await read(new File([encode('x,y,z\n0,1,2\n')], 'points.csv'));
+  assert.deepEqual(points[0].positions, Float32Array.of(0, 1, 2));
+});
+
+test('tables have columns', async () => {
+  const { tables } = await readTables(encode('x,y\n1,2.5\n3,4\n'), { name: 'a.csv' });
+  assert.deepEqual(tables[0].columns.map(({ name, values }) => [name, [...values]]), [
+    ['x', [1n, 3n]],
+    ['y', [2.5, 4]],
+  ]);
+});
+
+test('gzip, zstd and lz4 are read', async () => {
+  const folder = process.env.POLYHAUL_TESTDATA;
+  const { meshes } = await read(gzipSync(TRIANGLE), { name: 'a.obj.gz' });
+  assert.equal(meshes[0].positions.length, 9);
+  for (const name of ['zst/good/scene.obj.level19.zst', 'lz4/good/scene.obj.frame.lz4']) {
+    const scene = await read(readFileSync(`${folder}/${name}`), { name });
+    assert.ok(scene.meshes[0].faces.offsets.length > 1, name);
+  }
+});
+
+test('an error has its place', async () => {
+  const error = await read(encode('v 0 0 0\nf 1 2 x\n'), { name: 'broken.obj' }).catch((error) => error);
+  assert.ok(error instanceof PolyhaulError);
+  assert.deepEqual([error.kind, error.file, error.line, error.column], ['malformed', 'broken.obj', 2, 7]);
+  assert.match(error.message, /^broken.obj:2:7: invalid index `x`/);
+  const unknown = await read(encode('v'), { format: 'fbx' }).catch((error) => error);
+  assert.deepEqual([unknown.kind, unknown.message], ['usage', 'unknown format `fbx`']);
+});
+
+test('what is left out is a warning', async () => {
+  const { warnings, warningCount, meshes } = await read(encode(`${TRIANGLE}f 1 2 x\n`), { name: 'a.obj', skip: true });
+  assert.equal(warningCount, 1);
+  assert.deepEqual([warnings[0].line, warnings[0].column], [7, 7]);
+  assert.equal(meshes[0].faces.offsets.length, 2);
+});
+
+test('material libraries are found among the other files', async () => {
+  const text = `mtllib a.mtl\n${TRIANGLE.replace('f ', 'usemtl red\nf ')}`;
+  const others = { 'a.mtl': encode('newmtl red\nKd 1 0.5 0\nmap_Kd red.png\n') };
+  const { materials, warningCount } = await read(encode(text), { name: 'a.obj', others });
+  assert.equal(warningCount, 0);
+  assert.deepEqual(materials[0].diffuse, [1, 0.5, 0]);
+  assert.deepEqual(materials[0].maps, [{ kind: 'Diffuse', file: 'red.png' }]);
+  const alone = await read(encode(text), { name: 'a.obj' });
+  assert.ok(alone.materials[0].missing);
+});
+
+test('progress is told, and a job can be given up', async () => {
+  const text = encode('v 0.25 0.5 0.125\n'.repeat(1e6));
+  const told = [];
+  const { meshes } = await read(text, { name: 'a.obj', onProgress: (bytes, total) => told.push([bytes, total]) });
+  assert.equal(meshes[0].positions.length, 3e6);
+  assert.ok(told.length >= 2 && told.every(([bytes, total]) => bytes <= total && total === text.length));
+  const abort = new AbortController();
+  const reading = read(text, { name: 'a.obj', signal: abort.signal });
+  setTimeout(() => abort.abort(), 1);
+  await assert.rejects(reading, { name: 'AbortError' });
+  // Others are not hurt.
+  assert.equal((await read(encode(TRIANGLE), { name: 'a.obj' })).meshes.length, 1);
+});
+
+test('several jobs run at once', async () => {
+  await prepare();
+  const all = Array.from({ length: 5 }, (_, at) => read(encode(`v ${at} 0 0\n`), { name: 'a.obj' }));
+  const scenes = await Promise.all(all);
+  assert.deepEqual(scenes.map(({ meshes }) => meshes[0].positions[0]), [0, 1, 2, 3, 4]);
+});

@@ -1,0 +1,217 @@
+// Our loaders give what three.js' own give: the same objects with the same attributes, groups and materials.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readFileSync, readdirSync } from 'node:fs';
+import { OBJLoader as TheirOBJLoader } from 'three/addons/loaders/OBJLoader.js';
+import { PLYLoader as TheirPLYLoader } from 'three/addons/loaders/PLYLoader.js';
+import { STLLoader as TheirSTLLoader } from 'three/addons/loaders/STLLoader.js';
+import { OBJLoader, PLYLoader, STLLoader } from 'polyhaul/three';
+
+const CUBE = 'v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n';
+const UVS = 'vt 0 0\nvt 1 0\nvt 0.25 0.75\n';
+const NORMALS = 'vn 0 0 1\nvn 0 1 0\nvn 0.6 0 0.8\n';
+
+/** Files whose every statement both loaders understand. */
+const OBJ = {
+  triangles: `${CUBE}f 1 2 3\nf 3 4 1\n`,
+  'polygons and negative indices': `${CUBE}f 1 2 3 4\nf -8 -7 -6 -5 -4\n`,
+  'uvs and normals': `${CUBE}${UVS}${NORMALS}f 1/1/1 2/2/2 3/3/3\nf 1//3 2//3 4//1\n`,
+  'uvs in some faces': `${CUBE}${UVS}f 1/1 2/2 3/3\nf 1 2 4\n`,
+  colors: 'v 0 0 0 1 0.5 0\nv 1 0 0 0.2 0.02 1\nv 1 1 0 0 0 0\nf 1 2 3\n',
+  objects: `o a\n${CUBE}f 1 2 3\no b\nv 5 5 5\nf 1 2 9\no empty\n`,
+  'groups in objects': `o a\n${CUBE}g left\nf 1 2 3\ng right\nf 1 2 4\n`,
+  'faces before a name': `${CUBE}f 1 2 3\no late\nf 2 3 4\n`,
+  materials: `mtllib a.mtl\n${CUBE}usemtl red\nf 1 2 3\nusemtl blue\nf 1 2 3 4\nusemtl red\nf 5 6 7\n`,
+  'materials of the object before': `${CUBE}o a\nusemtl red\nf 1 2 3\no b\nf 1 2 4\nusemtl blue\nf 1 2 5\n`,
+  'materials without faces': `${CUBE}usemtl none\nusemtl red\nf 1 2 3\nusemtl last\n`,
+  smoothing: `${CUBE}o a\ns off\nf 1 2 3\no b\ns 1\nusemtl red\nf 1 2 4\n`,
+  lines: `${CUBE}o edges\nl 1 2 3 4\nl 5 6\n`,
+  points: `${CUBE}p 1 3 5\n`,
+  'positions alone': CUBE,
+  'positions with colors': 'v 0 0 0 1 0.5 0\nv 1 0 0 0.2 0.02 1\n',
+  'line ends and continuations': `${CUBE.replaceAll('\n', '\r\n')}f 1 2 \\\r\n3\r\n`,
+  'odd spaces and comments': `#x\n\t ${CUBE.replace('0 0 0', '0\t 0  0 ')}\n  f  1  2   3  \n`,
+  'names with spaces': `${CUBE}o a name  \nusemtl two words\nf 1 2 3\n`,
+  nothing: '# empty\n',
+};
+
+for (const [name, text] of Object.entries(OBJ)) {
+  test(`OBJ: ${name}`, async () => {
+    const theirs = new TheirOBJLoader().parse(text);
+    sameGroup(new OBJLoader().parse(text), theirs);
+    sameGroup(await loaded(OBJLoader, text, 'a.obj'), theirs);
+  });
+}
+
+test('OBJ: thousands of faces in many blocks', () => {
+  let text = '';
+  for (let at = 0; at < 20000; at++) text += `v ${at % 150} ${Math.floor(at / 150)} ${(at * 7) % 13}\nvn 0 ${at % 3} 1\n`;
+  for (let at = 1; at < 19000; at++) text += `f ${at}//${at} ${at + 1}//${at} ${at + 151}//1 ${at + 150}//2\n`;
+  sameGroup(new OBJLoader().parse(text), new TheirOBJLoader().parse(text));
+});
+
+test('OBJ: materials that were set are used, also for lines and points', async () => {
+  const three = await import('three');
+  const made = {};
+  const materials = { create: (name) => (made[name] ??= new three.MeshPhongMaterial({ name, color: 0x336699 })) };
+  const text = `o a\n${CUBE}usemtl red\nf 1 2 3\no b\nl 1 2\no c\np 1 2\n`;
+  const [ours, theirs] = [OBJLoader, TheirOBJLoader].map((Kind) => new Kind().setMaterials(materials).parse(text));
+  sameGroup(ours, theirs);
+  assert.equal(ours.children[0].material, made.red);
+  assert.equal(ours.children[1].material.color.getHex(), 0x336699);
+});
+
+test('OBJ: faces, lines and points of one object are drawn apart', () => {
+  const { children } = new OBJLoader().parse(`${CUBE}${UVS}o all\nusemtl red\nf 1/1 2/2 3/3\nl 1 2 3\nusemtl blue\nf 2/1 3/2 4/3\np 7\n`);
+  const found = children.map(({ type, name, geometry, material }) => [
+    type,
+    name,
+    geometry.attributes.position.count,
+    Object.keys(geometry.attributes).sort().join(),
+    [material].flat().map(({ name }) => name).join(),
+  ]);
+  assert.deepEqual(found, [
+    ['Mesh', 'all', 6, 'normal,position,uv', 'red,blue'],
+    ['LineSegments', 'all', 4, 'position', 'red'],
+    ['Points', 'all', 1, 'position', 'blue'],
+  ]);
+});
+
+test('OBJ: what breaks the rules is left out, and the rest is there', () => {
+  const group = new OBJLoader().parse(`${CUBE}f 1 2 3\nf 1 2 99\nf 1 x 3\nf 1 2 4\n`);
+  assert.equal(group.children[0].geometry.attributes.position.count, 6);
+});
+
+const PLY = (properties, rows, faces = '') =>
+  `ply\nformat ascii 1.0\nelement vertex ${rows.length}\n${properties.map((it) => `property ${it}\n`).join('')}` +
+  `${faces && `element face ${faces.split('\n').length}\nproperty list uchar int vertex_indices\n`}end_header\n` +
+  `${rows.join('\n')}\n${faces && `${faces}\n`}`;
+const XYZ = ['float x', 'float y', 'float z'];
+const SQUARE = ['0 0 0', '1 0 0', '1 1 0', '0 1 0.5'];
+
+const PLYS = {
+  triangles: PLY(XYZ, SQUARE, '3 0 1 2\n3 2 3 0'),
+  quads: PLY(XYZ, SQUARE, '4 0 1 2 3\n3 0 1 2'),
+  points: PLY(XYZ, SQUARE),
+  'normals and colors': PLY(
+    [...XYZ, 'float nx', 'float ny', 'float nz', 'uchar red', 'uchar green', 'uchar blue'],
+    SQUARE.map((row, at) => `${row} 0 0 1 ${at * 80} 5 255`),
+    '3 0 1 2',
+  ),
+  uvs: PLY([...XYZ, 'float s', 'float t'], SQUARE.map((row) => `${row} 0.25 0.75`), '3 0 1 2'),
+};
+
+for (const [name, text] of Object.entries(PLYS)) {
+  test(`PLY: ${name}`, async () => {
+    const theirs = new TheirPLYLoader().parse(text);
+    sameGeometry(new PLYLoader().parse(text), theirs);
+    sameGeometry(await loaded(PLYLoader, text, 'a.ply'), theirs);
+  });
+}
+
+const FACET = (z) => `facet normal 0 0 1\nouter loop\nvertex 0 0 ${z}\nvertex 1 0 ${z}\nvertex 0 1 ${z}\nendloop\nendfacet\n`;
+
+/** Binary STL: a header, a count, and 50 bytes for each triangle. */
+function binary(triangles) {
+  const bytes = new DataView(new ArrayBuffer(84 + 50 * triangles.length));
+  bytes.setUint32(80, triangles.length, true);
+  triangles.forEach((numbers, at) => numbers.forEach((value, i) => bytes.setFloat32(84 + 50 * at + 4 * i, value, true)));
+  return bytes.buffer;
+}
+
+const STLS = {
+  text: `solid a\n${FACET(0)}${FACET(2)}endsolid a\n`,
+  'two solids': `solid a\n${FACET(0)}endsolid a\nsolid b\n${FACET(1)}${FACET(2)}endsolid b\n`,
+  binary: binary([
+    [0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0],
+    [0, 1, 0, 5, 5, 5, 6, 5, 5, 5, 5, 6],
+  ]),
+};
+
+for (const [name, data] of Object.entries(STLS)) {
+  test(`STL: ${name}`, async () => {
+    const theirs = new TheirSTLLoader().parse(data);
+    sameGeometry(new STLLoader().parse(data), theirs);
+    sameGeometry(await loaded(STLLoader, data, 'a.stl'), theirs);
+  });
+}
+
+test('files of other programs', () => {
+  const folder = process.env.POLYHAUL_TESTDATA;
+  const files = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.obj'));
+  let compared = 0;
+  for (const name of files) {
+    const text = readFileSync(`${folder}/${name}`, 'utf8');
+    // three.js reads none of these as the format says: numbers that are none, free forms, lines and faces in one object.
+    const isOdd = /^\s*(l|p|curv|surf|call|vp)\s/m.test(text) || /\r(?!\n)/.test(text) || name.includes('bad');
+    if (isOdd) continue;
+    const [ours, theirs] = [OBJLoader, TheirOBJLoader].map((Kind) => quietly(() => new Kind().parse(text)));
+    if (theirs.children.some(({ geometry }) => !geometry.attributes.position.array.every(Number.isFinite))) continue;
+    if (theirs.children.some(({ geometry }) => isRagged(geometry))) continue;
+    sameGroup(ours, theirs, name);
+    compared++;
+  }
+  assert.ok(compared >= 10, `${compared} files`);
+});
+
+/** three.js gives attributes of other lengths where only some corners have a normal or a color. */
+function isRagged({ attributes }) {
+  return Object.values(attributes).some(({ count }) => count !== attributes.position.count);
+}
+
+function quietly(run) {
+  const { warn } = console;
+  console.warn = () => {};
+  try {
+    return run();
+  } finally {
+    console.warn = warn;
+  }
+}
+
+/** What a loader gives for a file that it loads: by a URL that holds the data. */
+async function loaded(Kind, data, name) {
+  const url = URL.createObjectURL(new Blob([data]));
+  globalThis.ProgressEvent ??= class {};
+  try {
+    return await new Kind().loadAsync(url, () => {}, name);
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/** Strictly, unless it is a file: of an `s` and a `usemtl` between the same faces, we do not know which came first. */
+function sameGroup(ours, theirs, name = '') {
+  const isStrict = name === '';
+  assert.deepEqual(ours.materialLibraries, theirs.materialLibraries, name);
+  const kinds = (group) => group.children.map(({ type, name }) => [type, name]);
+  assert.deepEqual(kinds(ours), kinds(theirs), name);
+  ours.children.forEach((own, at) => {
+    const other = theirs.children[at];
+    sameGeometry(own.geometry, other.geometry, name);
+    const materials = ({ material }) =>
+      [material].flat().map(({ type, name, flatShading, vertexColors, size }) => [type, name, isStrict && flatShading, vertexColors, size]);
+    assert.deepEqual(materials(own), materials(other), name);
+  });
+}
+
+function sameGeometry(ours, theirs, name = '') {
+  assert.deepEqual(Object.keys(ours.attributes).sort(), Object.keys(theirs.attributes).sort(), name);
+  for (const [kind, { array, itemSize }] of Object.entries(theirs.attributes)) {
+    const own = ours.attributes[kind];
+    assert.equal(own.itemSize, itemSize, name);
+    assert.equal(own.array.length, array.length, `${name} ${kind}`);
+    // Bytes of three.js are our floats, not rounded.
+    const { normalized } = theirs.attributes[kind];
+    own.array.forEach((value, at) => {
+      const wanted = normalized ? array[at] / 255 : array[at];
+      const most = normalized ? 0.5 / 255 + 1e-6 : 1e-5 * Math.max(1, Math.abs(wanted));
+      assert.ok(value === wanted || Math.abs(value - wanted) <= most, `${name} ${kind} ${at}: ${value}, ${wanted}`);
+    });
+  }
+  const index = ({ index }) => index && [index.array.constructor.name, [...index.array]];
+  assert.deepEqual(index(ours), index(theirs), name);
+  assert.deepEqual(ours.groups, theirs.groups, name);
+  assert.deepEqual(ours.userData.groupNames, theirs.userData.groupNames, name);
+}

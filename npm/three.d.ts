@@ -1,0 +1,20 @@
+import type { BufferGeometry, Group, Loader, LoadingManager, Material } from 'three';
+
+/** Wavefront OBJ as a group of meshes, lines and points. */
+export class OBJLoader extends Loader<Group> {
+  constructor(manager?: LoadingManager);
+  setMaterials(materials: { create(name: string): Material }): this;
+  parse(data: ArrayBuffer | string): Group;
+}
+
+/** STL, as text or binary: a geometry with a position and a normal for each corner. */
+export class STLLoader extends Loader<BufferGeometry> {
+  constructor(manager?: LoadingManager);
+  parse(data: ArrayBuffer | string): BufferGeometry;
+}
+
+/** PLY, as text or binary: a geometry with an index, and the attributes that the file has. */
+export class PLYLoader extends Loader<BufferGeometry> {
+  constructor(manager?: LoadingManager);
+  parse(data: ArrayBuffer | string): BufferGeometry;
+}

@@ -1,0 +1,43 @@
+// A worker: an instance of the module behind messages. Every message is a job and gets one reply, after any number of
+// messages about progress.
+
+import { Engine, blobFile, bytesFile } from './engine.js';
+
+const port = globalThis.postMessage ? globalThis : (await import('node:worker_threads')).parentPort;
+let engine;
+
+const receive = ({ id, module, task, file, others, options }) => {
+  try {
+    engine ??= new Engine(module);
+    let told = 0;
+    const onProgress = (bytes) => {
+      if (bytes < told + (4 << 20)) return;
+      told = bytes;
+      port.postMessage({ id, progress: bytes });
+    };
+    const files = new Map(Object.entries(others ?? {}).map(([name, other]) => [name, opened(other)]));
+    const answer = engine.read(opened(file), options, files, onProgress);
+    const { shapes, ...scene } = answer;
+    const result = task === 'draw' ? engine.drawn(answer) : engine.copied(scene);
+    engine.forget();
+    port.postMessage({ id, result }, [...buffers(result)]);
+  } catch (error) {
+    const { message, stack, ...fields } = error;
+    port.postMessage({ id, error: { ...fields, message, isOurs: error.name === 'PolyhaulError' } });
+  }
+};
+
+if (globalThis.postMessage) globalThis.onmessage = ({ data }) => receive(data);
+else port.on('message', receive);
+
+function opened(file) {
+  return typeof Blob !== 'undefined' && file instanceof Blob && typeof FileReaderSync !== 'undefined'
+    ? blobFile(file)
+    : bytesFile(new Uint8Array(file));
+}
+
+/** The memory of all typed arrays in a result, to be moved rather than copied. */
+function* buffers(value) {
+  if (ArrayBuffer.isView(value)) yield value.buffer;
+  else if (value && typeof value === 'object') for (const part of Object.values(value)) yield* buffers(part);
+}
