@@ -96,11 +96,22 @@ export class Engine {
    * instance, as places.
    *
    * @param file the file: an object with `size` and `read(offset, target)`
-   * @param {object} options `name`, `format`, `skip`
-   * @param {Map<string, object>} others files that it may refer to, by name
+   * @param {object} options `name`, `format`, `skip`, `tables`
+   * @param {Map<string, object>} [others] files that it may refer to, by name
    * @param {(bytes: number) => void} [onProgress]
    */
-  read(file, options, others = new Map(), onProgress) {
+  read(file, options, others, onProgress) {
+    return this.#asked('polyhaul_read', file, options, others, onProgress);
+  }
+
+  /** Reads a file and writes it as another, whose name is the option `to`. Returns its parts, and warnings. */
+  convert(file, options, others, onProgress) {
+    this.parts = [];
+    const answer = this.#asked('polyhaul_convert', file, options, others, onProgress);
+    return { ...answer, parts: this.parts };
+  }
+
+  #asked(task, file, options, others = new Map(), onProgress) {
     this.files = [file];
     this.names = others;
     this.onProgress = onProgress;
@@ -110,10 +121,10 @@ export class Engine {
     const request = encoder.encode(text);
     const place = this.exports.polyhaul_request(request.length);
     this.bytes(place, request.length).set(request);
-    const isRead = this.#call(() => this.exports.polyhaul_read());
+    const isDone = this.#call(() => this.exports[task]());
     const [at, length] = [this.exports.polyhaul_answer(), this.exports.polyhaul_answer_bytes()];
     const answer = JSON.parse(decoder.decode(this.bytes(at, length)));
-    if (!isRead) throw new PolyhaulError(answer);
+    if (!isDone) throw new PolyhaulError(answer);
     return answer;
   }
 
@@ -155,6 +166,7 @@ export class Engine {
   forget() {
     this.exports.polyhaul_forget();
     this.files = [];
+    this.parts = [];
   }
 
   get memory() {
@@ -189,6 +201,7 @@ export class Engine {
         return count;
       },
       size: (file) => this.files[file].size,
+      write: (from, length) => this.parts.push(this.bytes(from, length).slice()),
       find: (name, length) => {
         const file = this.names.get(decoder.decode(this.bytes(name, length)));
         return file ? this.files.push(file) - 1 : -1;

@@ -155,6 +155,7 @@ export interface Scene {
   materialLibraries: string[];
   tables: Table[];
   comments: string[];
+  counts: Record<'positions' | 'uvs' | 'normals' | 'faces' | 'lines' | 'points' | 'curves', number>;
   /** How many warnings there were; the first ones of each kind are in `warnings`. */
   warningCount: number;
   warnings: Warning[];
@@ -180,6 +181,13 @@ export function read(source: Source, options?: ReadOptions): Promise<Scene>;
 
 /** Reads the tables of a file, or the elements of a PLY file as tables: columns of numbers. */
 export function readTables(source: Source, options?: ReadOptions): Promise<Tables>;
+
+/** Reads a file and writes it in another format, which the name of the file to be made tells: `'scene.ply'`. */
+export function convert(
+  source: Source,
+  to: string,
+  options?: ReadOptions,
+): Promise<Pick<Scene, 'bytes' | 'warningCount' | 'warnings'> & { blob: Blob }>;
 
 /** Loads the module, so that it is there when the first file comes. */
 export function prepare(): Promise<WebAssembly.Module>;

@@ -39,7 +39,18 @@ export async function read(source, options = {}) {
  * @returns {Promise<object>} `tables`, `comments`, and warnings
  */
 export async function readTables(source, options = {}) {
-  return run('tables', source, options);
+  return run('read', source, options, { tables: true });
+}
+
+/**
+ * Reads a file and writes it in another format, in a worker.
+ *
+ * @param {string} to the name of the file to be made, which tells its format: `'scene.ply'`
+ * @returns {Promise<{ blob: Blob, bytes: number, warningCount: number, warnings: object[] }>}
+ */
+export async function convert(source, to, options = {}) {
+  const { parts, ...answer } = await run('convert', source, options, { to });
+  return { ...answer, blob: new Blob(parts) };
 }
 
 /** Reads the shapes of a file as a renderer draws them: corners without indices. See three.js. */
@@ -47,13 +58,15 @@ export async function draw(source, options = {}) {
   return run('draw', source, options);
 }
 
-async function run(task, source, { name, format, skip, others, signal, onProgress }) {
+async function run(task, source, { name, format, skip, others, signal, onProgress }, more = {}) {
   signal?.throwIfAborted();
   const [module, file] = await Promise.all([prepare(), opened(source, signal)]);
   signal?.throwIfAborted();
   const total = file.size ?? file.byteLength;
-  const message = { module, task, file, others, options: { name: name ?? nameOf(source), format, skip, tables: task === 'tables' } };
-  return inWorker(message, signal, (bytes) => onProgress?.(bytes, total));
+  // What was made here need not be kept.
+  const moved = file instanceof ArrayBuffer && file !== source ? [file] : [];
+  const message = { module, task, file, others, options: { name: name ?? nameOf(source), format, skip, ...more } };
+  return inWorker(message, moved, signal, (bytes) => onProgress?.(bytes, total));
 }
 
 /** What a worker can read: a blob by its parts, anything else as a copy of its bytes. */
@@ -78,7 +91,7 @@ function nameOf(source) {
 }
 
 /** One job of a worker, which is used again unless the job was given up. */
-async function inWorker(message, signal, onProgress) {
+async function inWorker(message, moved, signal, onProgress) {
   const worker = idle.pop() ?? (await started());
   const id = jobs++;
   const { promise, resolve, reject } = withResolvers();
@@ -95,7 +108,7 @@ async function inWorker(message, signal, onProgress) {
     else resolve(reply.result);
   };
   worker.fail = reject;
-  worker.post({ id, ...message });
+  worker.post({ id, ...message }, moved);
   try {
     return await promise;
   } finally {
@@ -108,19 +121,19 @@ async function started() {
   const url = new URL('./worker.js', import.meta.url);
   if (!isNode()) {
     const inner = new Worker(url, { type: 'module' });
-    const worker = { post: (message) => inner.postMessage(message), terminate: () => inner.terminate() };
+    const worker = { post: (message, moved) => inner.postMessage(message, moved), terminate: () => inner.terminate() };
     inner.onmessage = ({ data }) => worker.take(data);
     inner.onerror = (event) => worker.fail(new Error(`polyhaul: ${event.message ?? 'the worker failed'}`));
     return worker;
   }
   const threads = await import('node:worker_threads');
   const inner = new threads.Worker(url);
-  const worker = { post: (message) => inner.postMessage(message), terminate: () => inner.terminate() };
+  const worker = { post: (message, moved) => inner.postMessage(message, moved), terminate: () => inner.terminate() };
   inner.on('message', (data) => worker.take(data));
   inner.on('error', (error) => worker.fail(error));
   // Without work it does not keep the program alive.
   const { post } = worker;
-  worker.post = (message) => (inner.ref(), post(message));
+  worker.post = (message, moved) => (inner.ref(), post(message, moved));
   inner.on('message', ({ progress }) => progress === undefined && inner.unref());
   return worker;
 }

@@ -6,6 +6,7 @@
 import {
   BufferAttribute,
   BufferGeometry,
+  DoubleSide,
   FileLoader,
   Group,
   LineBasicMaterial,
@@ -16,6 +17,9 @@ import {
   MeshPhongMaterial,
   Points,
   PointsMaterial,
+  RepeatWrapping,
+  SRGBColorSpace,
+  TextureLoader,
 } from 'three';
 import { Engine, bytesFile } from './engine.js';
 import { draw, prepare, read } from './polyhaul.js';
@@ -107,6 +111,39 @@ export class OBJLoader extends PolyhaulLoader {
     }
     return made.get(key);
   }
+}
+
+/**
+ * What `draw` read of any file, as a group with its own materials.
+ *
+ * @param {(file: string) => string | undefined} addressOf where an image is that a material names
+ */
+export function groupOf(answer, addressOf = () => undefined) {
+  const made = new Map();
+  const create = (name) => {
+    const material = answer.materials.find((one) => one.name === name && !one.missing);
+    if (material && !made.has(name)) made.set(name, phong(material, addressOf));
+    return made.get(name);
+  };
+  const group = new OBJLoader().setMaterials({ create }).built(answer);
+  group.traverse(({ geometry, material }) => {
+    if (geometry?.attributes.color) for (const one of [material].flat()) one.vertexColors = true;
+  });
+  return group;
+}
+
+/** A material of MTL as three.js draws it. */
+function phong({ name, diffuse, specular, emission, shininess, opacity = 1, maps }, addressOf) {
+  const material = new MeshPhongMaterial({ name, opacity, transparent: opacity < 1, side: DoubleSide });
+  const colors = { color: diffuse, specular, emissive: emission };
+  for (const [key, rgb] of Object.entries(colors)) if (rgb) material[key].setRGB(...rgb, SRGBColorSpace);
+  if (shininess !== undefined) material.shininess = shininess;
+  const address = addressOf(maps.find(({ kind }) => kind === 'Diffuse')?.file ?? '');
+  if (address) {
+    material.map = new TextureLoader().load(address);
+    Object.assign(material.map, { colorSpace: SRGBColorSpace, wrapS: RepeatWrapping, wrapT: RepeatWrapping });
+  }
+  return material;
 }
 
 const OBJECTS = { mesh: Mesh, lines: LineSegments, points: Points };

@@ -6,6 +6,16 @@ import { Engine, blobFile, bytesFile } from './engine.js';
 const port = globalThis.postMessage ? globalThis : (await import('node:worker_threads')).parentPort;
 let engine;
 
+/** What a message can ask for. */
+const TASKS = {
+  read(...request) {
+    const { shapes, ...scene } = engine.read(...request);
+    return engine.copied(scene);
+  },
+  draw: (...request) => engine.drawn(engine.read(...request)),
+  convert: (...request) => engine.convert(...request),
+};
+
 const receive = ({ id, module, task, file, others, options }) => {
   try {
     engine ??= new Engine(module);
@@ -16,12 +26,12 @@ const receive = ({ id, module, task, file, others, options }) => {
       port.postMessage({ id, progress: bytes });
     };
     const files = new Map(Object.entries(others ?? {}).map(([name, other]) => [name, opened(other)]));
-    const answer = engine.read(opened(file), options, files, onProgress);
-    const { shapes, ...scene } = answer;
-    const result = task === 'draw' ? engine.drawn(answer) : engine.copied(scene);
+    const result = TASKS[task](opened(file), options, files, onProgress);
     engine.forget();
     port.postMessage({ id, result }, [...buffers(result)]);
   } catch (error) {
+    // Of an instance that failed in the middle, nothing is known.
+    engine = undefined;
     const { message, stack, ...fields } = error;
     port.postMessage({ id, error: { ...fields, message, isOurs: error.name === 'PolyhaulError' } });
   }

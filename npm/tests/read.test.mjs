@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { PolyhaulError, prepare, read, readTables } from 'polyhaul';
+import { PolyhaulError, convert, prepare, read, readTables } from 'polyhaul';
 
 const encode = (text) => new TextEncoder().encode(text);
 const TRIANGLE = 'o one\nv 0 0 0\nv 1 0 0\nv 0 1 0.5\nvt 0.25 1\nf 1/1 2/1 3/1\n';
@@ -104,4 +104,17 @@ test('several jobs run at once', async () => {
   const all = Array.from({ length: 5 }, (_, at) => read(encode(`v ${at} 0 0\n`), { name: 'a.obj' }));
   const scenes = await Promise.all(all);
   assert.deepEqual(scenes.map(({ meshes }) => meshes[0].positions[0]), [0, 1, 2, 3, 4]);
+});
+
+test('a file becomes one of another format', async () => {
+  for (const to of ['a.ply', 'a.stl', 'a.off', 'a.obj']) {
+    const { blob, bytes, warningCount } = await convert(encode(TRIANGLE), to, { name: 'a.obj' });
+    assert.equal(blob.size, bytes);
+    const { meshes } = await read(blob, { name: to });
+    assert.deepEqual(meshes[0].positions, Float32Array.of(0, 0, 0, 1, 0, 0, 0, 1, 0.5), to);
+    // Only OBJ has names of objects.
+    assert.equal(warningCount === 0, to === 'a.obj', to);
+  }
+  const unknown = await convert(encode(TRIANGLE), 'a.xyzzy', { name: 'a.obj' }).catch((error) => error);
+  assert.equal(unknown.kind, 'usage');
 });

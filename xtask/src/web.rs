@@ -1,5 +1,5 @@
-//! `cargo xtask web`: the package for the browser, in `target/npm`, and the steps of `cargo xtask test` that test it and
-//! its kernels in Node.
+//! `cargo xtask web`: the package for the browser, in `target/npm`, and the steps of `cargo xtask test` that test it
+//! and its kernels in Node.
 //!
 //! The module is built by Cargo alone; the package's JavaScript is copied as it is. The step is skipped where the
 //! standard library for WebAssembly, Node or its packages cannot be had.
@@ -12,18 +12,52 @@ use std::process::{Command, ExitCode};
 const TARGET: &str = "wasm32-wasip1";
 /// What browsers have had since 2023.
 const FEATURES: &str = "-C target-feature=+simd128";
-/// The packages that tests compare with.
-const PEERS: &str = "three@0.187";
+/// What the page draws with, and tests compare with.
+const THREE: &str = "three@0.187";
+/// What opens the page in a browser that is installed.
+const DRIVER: &str = "playwright-core@1";
 
-/// Builds the package as it is published.
+/// Builds the package as it is published, and the page, which any server of files can serve.
 pub(crate) fn main() -> ExitCode {
-    match package("web") {
-        Some((folder, bytes)) => {
-            term::out(format!("{}: the module has {} kB\n", folder.display(), bytes / 1000));
+    let Some((package, bytes)) = package("web") else { return ExitCode::FAILURE };
+    term::out(format!("{}: the package; its module has {} kB\n", package.display(), bytes / 1000));
+    match install(&[THREE]).then(|| page(&package)).flatten() {
+        Some(folder) => {
+            term::out(format!("{}: the page\n", folder.display()));
             ExitCode::SUCCESS
         }
-        None => ExitCode::FAILURE,
+        None => {
+            term::err(format!("the page needs npm, and {THREE} from its registry\n"));
+            ExitCode::FAILURE
+        }
     }
+}
+
+/// Puts the page together: its files, the package, and the parts of three.js that it uses.
+fn page(package: &Path) -> Option<PathBuf> {
+    let (folder, three) = (root::root().join("target/web"), place().join("node_modules/three"));
+    let addons = ["loaders/OBJLoader.js", "loaders/PLYLoader.js", "loaders/STLLoader.js", "controls/OrbitControls.js"];
+    let parts = addons.map(|name| (format!("examples/jsm/{name}"), format!("addons/{name}")));
+    let builds = ["three.module.js", "three.core.js"].map(|name| (format!("build/{name}"), name.to_owned()));
+    let copied = copy(&root::root().join("npm/page"), &folder)
+        && copy(package, &folder.join("polyhaul"))
+        && builds.iter().chain(&parts).all(|(from, to)| copy_file(&three.join(from), &folder.join("three").join(to)));
+    copied.then_some(folder)
+}
+
+/// Where packages for Node are installed.
+fn place() -> PathBuf {
+    root::root().join("target/npm-tests")
+}
+
+/// Installs packages for Node.
+fn install(packages: &[&str]) -> bool {
+    let place = place();
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]).args(packages);
+    std::fs::create_dir_all(&place).is_ok()
+        && std::fs::write(place.join("package.json"), "{\"type\": \"module\"}\n").is_ok()
+        && root::succeeds(npm.current_dir(place))
 }
 
 /// What is not installed of what every step here needs.
@@ -38,20 +72,17 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
         return Outcome::Skipped(missing);
     }
     let Some((package, _)) = package("release") else { return Outcome::Failed };
-    let place = root::root().join("target/npm-tests");
-    let install = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error", PEERS];
-    let is_ready = std::fs::create_dir_all(&place).is_ok()
-        && std::fs::write(place.join("package.json"), "{\"type\": \"module\"}\n").is_ok()
-        && root::succeeds(Command::new("npm").args(install).current_dir(&place));
-    if !is_ready {
-        return Outcome::Skipped(format!("{PEERS} cannot be installed"));
+    let place = place();
+    if !install(&[THREE, DRIVER]) {
+        return Outcome::Skipped(format!("{THREE} and {DRIVER} cannot be installed"));
     }
+    let Some(page) = page(&package) else { return Outcome::Failed };
     let copied = copy(&package, &place.join("node_modules/polyhaul"))
         && copy(&root::root().join("npm/tests"), &place.join("tests"));
     if !copied {
         return Outcome::Failed;
     }
-    tested(&place, tally)
+    tested(&place, &page, tally)
 }
 
 /// The kernels for WebAssembly give the results of the portable ones, in Node.
@@ -67,11 +98,11 @@ pub(crate) fn kernels(tally: &mut Tally) -> Outcome {
 }
 
 /// Runs the tests in `place` and counts them by the last lines that Node prints.
-fn tested(place: &Path, tally: &mut Tally) -> Outcome {
+fn tested(place: &Path, page: &Path, tally: &mut Tally) -> Outcome {
     let mut sum = Totals::default();
     let mut command = Command::new("node");
     command.args(["--test", "--test-reporter=tap", "tests/"]).current_dir(place);
-    command.env("POLYHAUL_TESTDATA", root::root().join("testdata"));
+    command.env("POLYHAUL_TESTDATA", root::root().join("testdata")).env("POLYHAUL_PAGE", page);
     let ok = each_line(&mut command, |line| {
         let count = |name: &str| line.strip_prefix(name).and_then(|count| count.parse().ok()).unwrap_or(0);
         sum.passed += count("# pass ");
@@ -105,6 +136,11 @@ fn copy(from: &Path, to: &Path) -> bool {
     std::fs::create_dir_all(to).is_ok()
         && entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).all(|path| {
             let name = path.file_name().unwrap_or_default();
-            std::fs::copy(&path, to.join(name)).is_ok()
+            copy_file(&path, &to.join(name))
         })
+}
+
+/// Copies a file, and makes its folder.
+fn copy_file(from: &Path, to: &Path) -> bool {
+    to.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok()) && std::fs::copy(from, to).is_ok()
 }

@@ -6,7 +6,8 @@ use polyhaul::error::{Diagnostic, Place};
 use polyhaul::model::{
     Color, Column, Counts, Domain, Elements, Material, Mesh, NONE, Object, Run, Scene, Table, Values,
 };
-use polyhaul::{Error, Loaded};
+use polyhaul::warnings::Warnings;
+use polyhaul::{Error, Loaded, Report};
 
 /// A request that cannot be understood.
 pub(crate) fn refused(message: &str) -> String {
@@ -37,16 +38,32 @@ pub(crate) fn scene(loaded: &Loaded<Scene>, shapes: &[Shape]) -> String {
         json.key("tables").array(&scene.tables, table);
         json.key("comments").array(&scene.comments, |json, text| json.string(text));
         json.key("shapes").array(shapes, shape);
-        json.key("warningCount").number(warnings.total());
-        json.key("warnings").array(warnings.kept(), |json, warning| {
-            json.object(|json| {
-                json.key("code").string(warning.code);
-                json.key("count").number(warning.count);
-                json.key("text").string(&warning.diagnostic.message);
-                diagnosed(json, &warning.diagnostic);
-            });
+        json.key("counts").object(|json| {
+            let names = ["positions", "uvs", "normals", "faces", "lines", "points", "curves"];
+            names.iter().zip(scene.totals()).for_each(|(name, count)| json.key(name).number(count));
         });
+        warned(json, warnings);
     })
+}
+
+/// What was written.
+pub(crate) fn converted(report: &Report) -> String {
+    Json::text(|json| {
+        json.key("bytes").number(report.bytes_out);
+        warned(json, &report.warnings);
+    })
+}
+
+fn warned(json: &mut Json, warnings: &Warnings) {
+    json.key("warningCount").number(warnings.total());
+    json.key("warnings").array(warnings.kept(), |json, warning| {
+        json.object(|json| {
+            json.key("code").string(warning.code);
+            json.key("count").number(warning.count);
+            json.key("text").string(&warning.diagnostic.message);
+            diagnosed(json, &warning.diagnostic);
+        });
+    });
 }
 
 fn diagnosed(json: &mut Json, diagnostic: &Diagnostic) {

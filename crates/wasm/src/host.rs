@@ -3,7 +3,7 @@
 //! It has the imports of this module, and no other. Elsewhere than in WebAssembly there are no files, so that tests can
 //! be built.
 
-use polyhaul::{HostRead, Input};
+use polyhaul::{HostRead, HostWrite, Input};
 use std::io;
 
 /// A file that is open, by its number: 0 is the one that the request is about.
@@ -44,6 +44,16 @@ impl HostRead for File {
     }
 }
 
+/// The file that is written.
+pub(crate) struct Out;
+
+impl HostWrite for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        imported::write(bytes);
+        Ok(bytes.len())
+    }
+}
+
 #[cfg(target_family = "wasm")]
 mod imported {
     /// Numbers of bytes are f64s, which hold those of every file exactly: i64s would be BigInts there.
@@ -56,6 +66,8 @@ mod imported {
             pub(super) fn size(file: u32) -> f64;
             /// Opens the file of a name; returns its number, or -1.
             pub(super) fn find(name: *const u8, bytes: usize) -> i32;
+            /// Takes the next bytes of the file that is written.
+            pub(super) fn write(from: *const u8, bytes: usize);
         }
     }
 
@@ -74,6 +86,11 @@ mod imported {
         // SAFETY: the text is as long as it says, and is read alone.
         unsafe { functions::find(name.as_ptr(), name.len()) }
     }
+
+    pub(super) fn write(bytes: &[u8]) {
+        // SAFETY: as for `find`.
+        unsafe { functions::write(bytes.as_ptr(), bytes.len()) }
+    }
 }
 
 #[cfg(not(target_family = "wasm"))]
@@ -89,4 +106,6 @@ mod imported {
     pub(super) fn find(_: &str) -> i32 {
         -1
     }
+
+    pub(super) fn write(_: &[u8]) {}
 }

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `name` | the name of the file, which also tells the format |
 //! | `format` | the format, if the name does not tell |
+//! | `to` | the name of the file to be written, which tells its format |
 //! | `tables` | `1`: the tables of the file, rather than its scene |
 //! | `skip` | `1`: elements that break the format's rules are left out with a warning |
 
@@ -24,7 +25,7 @@ mod shapes;
 
 use polyhaul::model::Scene;
 use polyhaul::options::Resolve;
-use polyhaul::{Input, Loaded, Reader, Result, Tables};
+use polyhaul::{Input, Loaded, Output, Reader, Result, Tables, Writer};
 use request::Request;
 use shapes::{Drawing, Shape};
 use std::cell::RefCell;
@@ -57,7 +58,14 @@ pub extern "C" fn polyhaul_request(bytes: usize) -> *mut u8 {
 /// Reads the scene of the request; returns whether that went well. The answer describes the scene or the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_read() -> bool {
-    JOB.with_borrow_mut(Job::read)
+    JOB.with_borrow_mut(|job| job.run(Job::read))
+}
+
+/// Reads the file of the request and writes it as another; returns whether that went well. The answer has the warnings or
+/// the error; the bytes go to JavaScript one block after another.
+#[unsafe(no_mangle)]
+pub extern "C" fn polyhaul_convert() -> bool {
+    JOB.with_borrow_mut(|job| job.run(Job::convert))
 }
 
 /// Where the answer of the last call is, which has [`polyhaul_answer_bytes`].
@@ -95,32 +103,38 @@ pub extern "C" fn polyhaul_forget() {
 }
 
 impl Job {
-    fn read(&mut self) -> bool {
+    /// Does what a request asks for, and keeps the answer.
+    fn run(&mut self, task: fn(&mut Job, Request) -> Result<String>) -> bool {
         (self.scene, self.shapes) = (None, Vec::new());
-        let request = match request::parse(&String::from_utf8_lossy(&self.request)) {
-            Ok(request) => request,
-            Err(message) => {
-                self.answer = answer::refused(&message);
-                return false;
-            }
+        let request = request::parse(&String::from_utf8_lossy(&self.request));
+        let done = match request {
+            Ok(request) => task(self, request).map_err(|error| answer::error(&error)),
+            Err(message) => Err(answer::refused(&message)),
         };
-        let done = self.answered(request);
-        if let Err(error) = &done {
-            self.answer = answer::error(error);
-        }
-        done.is_ok()
+        let is_done = done.is_ok();
+        self.answer = done.unwrap_or_else(|answer| answer);
+        is_done
     }
 
-    fn answered(&mut self, request: Request) -> Result<()> {
-        let options = request.options.with_resolver(Some(Resolve(Arc::new(|name: &str| Ok(host::find(name))))));
-        let input = Input::Host(Box::new(host::File::main()), request.name);
-        let reader = Reader::new(input).options(&options).threads(1);
-        let loaded = if request.tables { as_scene(reader.tables()?) } else { reader.scene()? };
+    fn read(&mut self, request: Request) -> Result<String> {
+        let has_tables = request.tables;
+        let reader = reader(request);
+        let loaded = if has_tables { as_scene(reader.tables()?) } else { reader.scene()? };
         self.shapes = shapes::of(&loaded.value);
-        self.answer = answer::scene(&loaded, &self.shapes);
+        let answer = answer::scene(&loaded, &self.shapes);
         self.scene = Some(loaded.value);
-        Ok(())
+        Ok(answer)
     }
+
+    fn convert(&mut self, request: Request) -> Result<String> {
+        let output = Output::Host(Box::new(host::Out), request.to.clone());
+        Ok(answer::converted(&reader(request).convert(Writer::new(output))?))
+    }
+}
+
+fn reader(request: Request) -> Reader {
+    let options = request.options.with_resolver(Some(Resolve(Arc::new(|name: &str| Ok(host::find(name))))));
+    Reader::new(Input::Host(Box::new(host::File::main()), request.name)).options(&options).threads(1)
 }
 
 /// Tables as a scene of nothing else.

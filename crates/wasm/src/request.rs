@@ -2,12 +2,15 @@
 
 use polyhaul::options::OnError;
 use polyhaul::{Format, ReadOptions};
+use std::path::Path;
 
 /// What is asked for.
 #[derive(Default)]
 pub(crate) struct Request {
     /// The name of the file.
     pub(crate) name: String,
+    /// The name of the file to be written.
+    pub(crate) to: String,
     /// Its tables, rather than its scene.
     pub(crate) tables: bool,
     pub(crate) options: ReadOptions,
@@ -15,10 +18,14 @@ pub(crate) struct Request {
 
 /// A request, or why it cannot be understood.
 pub(crate) fn parse(text: &str) -> Result<Request, String> {
-    let Request { mut name, mut tables, mut options } = Request::default();
+    let Request { mut name, mut to, mut tables, mut options } = Request::default();
     for line in text.lines() {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("name", value) => name = value.to_owned(),
+            ("to", value) if Format::of_path(Path::new(value)).is_none() => {
+                return Err(format!("cannot tell the format of `{value}` from its name"));
+            }
+            ("to", value) => to = value.to_owned(),
             ("format", value) => {
                 let format = Format::named(value).ok_or_else(|| format!("unknown format `{value}`"))?;
                 options = options.with_format(Some(format));
@@ -28,7 +35,7 @@ pub(crate) fn parse(text: &str) -> Result<Request, String> {
             (key, value) => return Err(format!("unknown option `{key}` with the value `{value}`")),
         }
     }
-    Ok(Request { name, tables, options })
+    Ok(Request { name, to, tables, options })
 }
 
 #[cfg(test)]
@@ -37,11 +44,13 @@ mod tests {
 
     #[test]
     fn options_are_found_and_unknown_ones_named() {
-        let Request { name, tables, options } = parse("name a b.obj\nskip 1\nformat obj").unwrap();
+        let Request { name, tables, options, .. } = parse("name a b.obj\nskip 1\nformat obj").unwrap();
         assert_eq!((name.as_str(), options.on_error, options.format), ("a b.obj", OnError::Warn, Some(Format::Obj)));
         assert!(!tables && parse("tables 1").unwrap().tables);
         assert_eq!(parse("").unwrap().options.on_error, OnError::Raise);
         assert_eq!(parse("format x").err().as_deref(), Some("unknown format `x`"));
+        let untold = "cannot tell the format of `a.b` from its name";
+        assert_eq!(parse("to a.b").err().as_deref(), Some(untold));
         let unknown = "unknown option `colour` with the value `red`";
         assert_eq!(parse("colour red").err().as_deref(), Some(unknown));
     }

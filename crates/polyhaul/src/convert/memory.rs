@@ -61,6 +61,8 @@ impl Memory {
 fn folder(output: &Output) -> PathBuf {
     match outputs::file_of(output).filter(|path| !place::is_url(path)).and_then(Path::parent) {
         Some(folder) => folder.to_owned(),
+        // Asked for its folder, a browser would end.
+        None if cfg!(target_family = "wasm") => PathBuf::new(),
         None => std::env::temp_dir(),
     }
 }

@@ -1,0 +1,132 @@
+// The package for the browser in Node, beside other loaders: `node bench/web.mjs POLYHAUL FOLDER [ROUNDS]`.
+//
+// POLYHAUL is the command, which makes files in FOLDER. Prints rows of a table in Markdown: milliseconds, and the peak of the
+// process' memory. Every loader has a process of its own for each file, which reads it into memory first. The package reads
+// it in one worker; `first` includes the start of the worker, and code that is not optimized yet; the others are the minimum
+// of ROUNDS (5) in the same process. Peers are found where `cargo xtask browser` installs three.js, in target/npm-tests:
+// there, `npm install @loaders.gl/core @loaders.gl/obj @loaders.gl/ply wwobjloader2 --legacy-peer-deps` adds others.
+
+import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const PLACE = new URL('../target/npm-tests/', import.meta.url);
+
+/** Imports a package of the peers' folder. */
+const load = (name) => import(pathToFileURL(createRequire(new URL('x.js', PLACE)).resolve(name)));
+
+const polyhaul = async () => import(new URL('node_modules/polyhaul/polyhaul.js', PLACE));
+
+/** Loaders by name: what makes a function that reads bytes, and the formats it knows. */
+const LOADERS = {
+  'polyhaul, as three.js': async (extension) => {
+    const { draw, read } = await polyhaul();
+    const task = extension === 'ply' ? read : draw;
+    return (bytes) => task(bytes, { format: extension, skip: true });
+  },
+  'three.js': async (extension) => {
+    const kind = `${extension.toUpperCase()}Loader`;
+    const module = await load(`three/addons/loaders/${kind}.js`);
+    const loader = new module[kind]();
+    // Text is decoded as three.js' own file loader does.
+    return (bytes) => loader.parse(extension === 'obj' ? new TextDecoder().decode(bytes) : buffer(bytes));
+  },
+  'loaders.gl': async (extension) => {
+    if (extension === 'stl') return undefined;
+    const kind = `${extension.toUpperCase()}Loader`;
+    const [{ parse }, module] = await Promise.all([load('@loaders.gl/core'), load(`@loaders.gl/${extension}`)]);
+    return (bytes) => parse(buffer(bytes), module[kind], { worker: false });
+  },
+  wwobjloader2: async (extension) => {
+    if (extension !== 'obj') return undefined;
+    const { OBJLoader2 } = await load('wwobjloader2');
+    return (bytes) => new OBJLoader2().parse(buffer(bytes));
+  },
+};
+
+const buffer = (bytes) => bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+
+if (process.argv[2] === 'run') await run(...process.argv.slice(3));
+else main(...process.argv.slice(2));
+
+/** One loader with one file: prints the times and the peak of memory. */
+async function run(name, file, rounds) {
+  console.log = console.info = () => {};
+  const read = await LOADERS[name](file.split('.').pop());
+  if (!read) return;
+  const bytes = readFileSync(file);
+  const times = [];
+  for (let round = 0; round < Number(rounds); round++) {
+    const begin = performance.now();
+    await read(bytes);
+    times.push(performance.now() - begin);
+  }
+  process.stdout.write(JSON.stringify({ times, peak: process.resourceUsage().maxRSS * 1024 }), () => process.exit());
+}
+
+function main(command, folder, rounds = '5') {
+  if (!folder) {
+    console.error('usage: node bench/web.mjs POLYHAUL FOLDER [ROUNDS]');
+    process.exit(2);
+  }
+  console.log('| file | loader | first | minimum | peak of memory |\n| --- | --- | ---: | ---: | ---: |');
+  for (const file of files(command, folder)) {
+    const mb = Math.round(statSync(file).size / 1e6);
+    for (const name of Object.keys(LOADERS)) {
+      // A garbage-collected heap of the usual size ends before some of these files do.
+      const args = ['--max-old-space-size=12000', fileURLToPath(import.meta.url), 'run', name, file, rounds];
+      const { stdout, stderr } = spawnSync('node', args, { maxBuffer: 1 << 24, encoding: 'utf8' });
+      const label = `${file.split('/').pop()}, ${mb} MB`;
+      if (stdout) {
+        const { times, peak } = JSON.parse(stdout);
+        const [first, ...rest] = times;
+        const least = Math.min(...rest, first);
+        console.log(`| ${label} | ${name} | ${first.toFixed(0)} ms | ${least.toFixed(0)} ms | ${(peak / 1e6).toFixed(0)} MB |`);
+      } else if (stderr) {
+        const why = /^(\w*Error.*)$/m.exec(stderr)?.[1] ?? stderr.trim().split('\n').pop();
+        console.log(`| ${label} | ${name} | fails: ${why} | | |`);
+      }
+    }
+  }
+}
+
+/** The files of the table, made if they are not there. */
+function files(command, folder) {
+  const [small, large] = [[560, 'a.obj'], [1200, 'b.obj']].map(([side, name]) => grid(`${folder}/${name}`, side));
+  const made = [small, large];
+  for (const [name, ...options] of [['binary.ply'], ['text.ply', '--ascii'], ['a.stl']]) {
+    const target = `${folder}/${name}`;
+    if (!existsSync(target)) spawnSync(command, ['convert', large, target, '--overwrite', ...options], { stdio: 'inherit' });
+    made.push(target);
+  }
+  return made;
+}
+
+/** A bumpy grid with uvs and normals, of triangles in two materials. */
+function grid(file, side) {
+  if (existsSync(file)) return file;
+  let state = 1;
+  const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
+  const out = openSync(file, 'w');
+  const each = (count, row) => {
+    for (let at = 0; at < count; at += 1 << 16) {
+      const rows = Array.from({ length: Math.min(1 << 16, count - at) }, (_, i) => row(at + i));
+      writeSync(out, rows.join(''));
+    }
+  };
+  const count = side * side;
+  const [x, y] = [(at) => (at % side) / side, (at) => Math.floor(at / side) / side];
+  writeSync(out, 'o grid\nusemtl red\n');
+  each(count, (at) => `v ${x(at).toFixed(6)} ${y(at).toFixed(6)} ${random().toFixed(6)}\n`);
+  each(count, (at) => `vt ${x(at).toFixed(6)} ${y(at).toFixed(6)}\n`);
+  each(count, () => `vn ${random().toFixed(4)} ${random().toFixed(4)} 0.5000\n`);
+  const corner = (at) => `${at + 1}/${at + 1}/${at + 1}`;
+  each((side - 1) * (side - 1), (quad) => {
+    const at = Math.floor(quad / (side - 1)) * side + (quad % (side - 1));
+    const [a, b, c, d] = [at, at + 1, at + side + 1, at + side].map(corner);
+    return `${quad === count >> 1 ? 'usemtl blue\n' : ''}f ${a} ${b} ${c}\nf ${a} ${c} ${d}\n`;
+  });
+  closeSync(out);
+  return file;
+}

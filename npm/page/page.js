@@ -1,0 +1,204 @@
+// The page: files come in, a model is drawn, what polyhaul says about it is listed. It has no other state than the files.
+
+import { convert, draw, prepare } from 'polyhaul';
+import { groupOf } from 'polyhaul/three';
+import { View } from './view.js';
+
+const MODELS = /\.(obj|ply|stl|off|csv|tsv|txt|xyz|pts)(\.(gz|zst|lz4))?$/i;
+const IMAGES = /\.(png|jpe?g|webp|gif|bmp)$/i;
+const FORMATS = ['ply', 'obj', 'stl', 'off'];
+const element = (id) => document.getElementById(id);
+const view = new View(element('view'), document.querySelector('main'));
+
+let shown;
+
+for (const format of FORMATS) element('format').append(new Option(format.toUpperCase(), format));
+for (const id of ['files', 'folder']) {
+  element(id).addEventListener('change', ({ target }) => {
+    open([...target.files]);
+    target.value = '';
+  });
+}
+element('compare').addEventListener('click', compare);
+element('export').addEventListener('submit', (event) => {
+  event.preventDefault();
+  save(element('format').value);
+});
+document.addEventListener('dragover', (event) => {
+  event.preventDefault();
+  document.body.classList.add('dragged');
+});
+document.addEventListener('dragleave', ({ relatedTarget }) => relatedTarget ?? document.body.classList.remove('dragged'));
+document.addEventListener('drop', async (event) => {
+  event.preventDefault();
+  document.body.classList.remove('dragged');
+  open(await dropped(event.dataTransfer));
+});
+prepare().catch((error) => say(error.message, true));
+
+/** Files of a drop, those in folders too. */
+async function dropped({ items, files }) {
+  const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  if (!entries.length) return [...files];
+  const all = [];
+  for (let entry; (entry = entries.pop()); ) {
+    if (entry.isFile) all.push(await new Promise((resolve, reject) => entry.file(resolve, reject)));
+    else entries.push(...(await contents(entry.createReader())));
+  }
+  return all;
+}
+
+async function contents(reader) {
+  const all = [];
+  // A call gives some of them, until there are none.
+  for (let some; (some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject))).length; ) all.push(...some);
+  return all;
+}
+
+/** Shows the first model among files; the others are what it may refer to. */
+async function open(files) {
+  const file = files.find(({ name }) => MODELS.test(name));
+  if (!file) {
+    say(files.length ? `There is no model among ${files.length === 1 ? files[0].name : `these ${files.length} files`}.` : '', true);
+    return;
+  }
+  const others = Object.fromEntries(files.flatMap((other) => namesOf(other).map((name) => [name, other])));
+  say(`Reading ${file.name}…`);
+  element('progress').hidden = false;
+  element('result').hidden = element('complaints').hidden = true;
+  const begin = performance.now();
+  try {
+    const onProgress = (bytes, total) => Object.assign(element('progress'), { value: bytes, max: total });
+    const answer = await draw(file, { skip: true, others, onProgress });
+    const elapsed = performance.now() - begin;
+    view.show(groupOf(answer, (path) => imageOf(path, others)));
+    shown = { file, others, elapsed };
+    tell(answer);
+    say('');
+  } catch (error) {
+    say('');
+    fail(error);
+  } finally {
+    element('progress').hidden = true;
+    element('progress').removeAttribute('value');
+  }
+}
+
+/** The names by which a model may call a file: alone, and below the folder that was opened. */
+function namesOf({ name, webkitRelativePath }) {
+  const parts = (webkitRelativePath ?? '').split('/').slice(1);
+  return parts.length > 1 ? [name, parts.join('/')] : [name];
+}
+
+/** The address of an image that a material names. */
+function imageOf(path, others) {
+  const name = path.replaceAll('\\', '/');
+  const file = others[name] ?? others[name.split('/').pop()];
+  return file && IMAGES.test(file.name) ? URL.createObjectURL(file) : undefined;
+}
+
+function tell({ counts, shapes, materials, bytes, warnings, warningCount }) {
+  element('result').hidden = false;
+  element('name').textContent = shown.file.name;
+  element('other').textContent = '';
+  const seconds = shown.elapsed / 1000;
+  const facts = {
+    Read: duration(shown.elapsed) + (bytes > 1e6 ? `, ${(bytes / 1e6 / seconds).toFixed(0)} MB/s` : ''),
+    Size: amount(bytes),
+    Positions: counts.positions,
+    Faces: counts.faces,
+    Lines: counts.lines,
+    Objects: shapes.length,
+    Materials: materials.length,
+  };
+  const rows = Object.entries(facts).filter(([, value]) => value !== 0);
+  element('facts').replaceChildren(
+    ...rows.flatMap(([name, value]) => [make('dt', name), make('dd', value.toLocaleString?.('en') ?? value)]),
+  );
+  complain(warningCount ? `${warningCount.toLocaleString('en')} ${warningCount === 1 ? 'complaint' : 'complaints'}` : '', warnings);
+}
+
+function fail(error) {
+  shown = undefined;
+  complain(error.line || error.excerpt ? 'This file cannot be read' : error.message, [{ ...error, text: error.message }]);
+}
+
+/** Complaints with their places and lines. */
+function complain(heading, complaints) {
+  element('complaints').hidden = !heading;
+  element('complained').textContent = heading;
+  element('list').replaceChildren(...complaints.map(complaint));
+}
+
+function complaint({ text, file, line, column, count = 1, excerpt, marked, hint }) {
+  const item = make('li', '');
+  const place = line ? `${file}:${line}${column ? `:${column}` : ''}: ` : '';
+  const said = text.startsWith(file) ? text.split(';')[0] : place + text;
+  item.append(said, count > 1 ? ` (${count.toLocaleString('en')} times)` : '');
+  if (excerpt && marked) {
+    // The marks count bytes of UTF-8.
+    const bytes = new TextEncoder().encode(excerpt);
+    const [before, middle, after] = [bytes.subarray(0, marked[0]), bytes.subarray(...marked), bytes.subarray(marked[1])];
+    const line = document.createElement('pre');
+    const decode = (part) => new TextDecoder().decode(part);
+    line.append(decode(before), make('mark', decode(middle)), decode(after));
+    item.append(line);
+  }
+  if (hint) item.append(make('small', hint));
+  return item;
+}
+
+/** Reads the same file with three.js' own loader, which blocks the page meanwhile. */
+async function compare() {
+  const kind = /\.(obj|ply|stl)$/i.exec(shown.file.name)?.[1].toUpperCase();
+  if (!kind) {
+    element('other').textContent = 'three.js has no loader for this file.';
+    return;
+  }
+  element('other').textContent = 'Reading…';
+  const module = await import(`three/addons/loaders/${kind}Loader.js`);
+  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  const begin = performance.now();
+  try {
+    const data = kind === 'OBJ' ? await shown.file.text() : await shown.file.arrayBuffer();
+    new module[`${kind}Loader`]().parse(data);
+    const elapsed = performance.now() - begin;
+    element('other').textContent = `${duration(elapsed)}: ${(elapsed / shown.elapsed).toFixed(1)} times as long`;
+  } catch (error) {
+    element('other').textContent = `three.js fails: ${error.message}`;
+  }
+}
+
+async function save(format) {
+  const name = shown.file.name.replace(MODELS, '') + `.${format}`;
+  say(`Writing ${name}…`);
+  try {
+    const { blob, warnings, warningCount } = await convert(shown.file, name, { skip: true, others: shown.others });
+    const link = Object.assign(make('a', ''), { href: URL.createObjectURL(blob), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    say(`${name}, ${amount(blob.size)}`);
+    if (warningCount) complain(`Complaints about ${name}`, warnings);
+  } catch (error) {
+    say('');
+    fail(error);
+  }
+}
+
+function duration(ms) {
+  return ms < 1000 ? `${ms.toFixed(0)} ms` : `${(ms / 1000).toFixed(2)} s`;
+}
+
+function amount(bytes) {
+  if (bytes < 1e4) return `${bytes} bytes`;
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+function make(name, text) {
+  return Object.assign(document.createElement(name), { textContent: text });
+}
+
+function say(text, isFault = false) {
+  element('status').textContent = text;
+  element('status').classList.toggle('fault', isFault);
+}
