@@ -46,8 +46,7 @@ impl<T: Copy + Send> Column<T> {
         if filled >= total {
             return Ok(());
         }
-        // Doubles, because each growth leaves an edge where no huge page fits.
-        let wanted = total.max(2 * filled);
+        let wanted = total.max(Self::grown(filled));
         // SAFETY: `filled` is the capacity, so all these cells are allocated, and a `MaybeUninit` need not be
         // initialized.
         unsafe { items.set_len(filled) };
@@ -56,6 +55,17 @@ impl<T: Copy + Send> Column<T> {
         }
         self.pages.request(items.as_ptr(), items.capacity());
         Ok(())
+    }
+
+    /// The capacity that follows `filled`.
+    fn grown(filled: usize) -> usize {
+        if cfg!(target_family = "wasm") {
+            // There, an array that grows is copied, since pages cannot be remapped. Pages that are not touched cost
+            // nothing.
+            return (4 * filled).max((2 << 20) / size_of::<T>().max(1));
+        }
+        // Doubles, because each growth leaves an edge where no huge page fits.
+        2 * filled
     }
 
     /// Hands out `range`, which [`Column::reserve`] made room for, to be filled as a whole.

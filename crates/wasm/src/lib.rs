@@ -61,8 +61,8 @@ pub extern "C" fn polyhaul_read() -> bool {
     JOB.with_borrow_mut(|job| job.run(Job::read))
 }
 
-/// Reads the file of the request and writes it as another; returns whether that went well. The answer has the warnings or
-/// the error; the bytes go to JavaScript one block after another.
+/// Reads the file of the request and writes it as another; returns whether that went well. The answer has the warnings
+/// or the error; the bytes go to JavaScript one block after another.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_convert() -> bool {
     JOB.with_borrow_mut(|job| job.run(Job::convert))
