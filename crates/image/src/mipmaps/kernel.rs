@@ -14,9 +14,6 @@ const KAISER_ALPHA: f64 = 4.0;
 /// Samples per pixel for its mean weight.
 const MEAN_OF: usize = 32;
 
-/// Pixels that are mixed at the same time.
-const TOGETHER: usize = 4;
-
 /// The weights for one direction.
 pub(super) struct MipmapKernel {
     /// Pixels before.
@@ -87,6 +84,21 @@ impl MipmapKernel {
         }
     }
 
+    /// The step from each pixel to the next, if all of them have the same weights.
+    pub(super) fn common_step(&self) -> Option<usize> {
+        (self.starts.len() == 1).then_some(self.step as usize)
+    }
+
+    /// The most weights of a pixel.
+    pub(super) fn most_taps(&self) -> usize {
+        self.taps
+    }
+
+    /// Pixels before.
+    pub(super) fn from(&self) -> usize {
+        self.from
+    }
+
     /// The pixel used for one that may be beyond the edges.
     pub(super) fn place(&self, at: isize) -> usize {
         match self.edges {
@@ -94,66 +106,6 @@ impl MipmapKernel {
             MipmapEdges::Wrap => at.rem_euclid(self.from as isize) as usize,
         }
     }
-
-    /// Makes a row shorter, of pixels with `size` samples.
-    pub(super) fn mix(&self, from: &[f32], to: &mut [f32], size: usize) {
-        match size {
-            1 => self.mix_pixels::<1>(from, to),
-            2 => self.mix_pixels::<2>(from, to),
-            3 => self.mix_pixels::<3>(from, to),
-            _ => self.mix_pixels::<4>(from, to),
-        }
-    }
-
-    fn mix_pixels<const SIZE: usize>(&self, from: &[f32], to: &mut [f32]) {
-        let (from, to) = (from.as_chunks::<SIZE>().0, to.as_chunks_mut::<SIZE>().0);
-        let mut number = 0;
-        while number < to.len() {
-            let (start, weights) = self.taps(number);
-            let begin = usize::try_from(start).ok();
-            if let (Some(begin), Some(to)) = (begin, to[number..].first_chunk_mut())
-                && let Some(mixed) = self.mix_together(from, begin, weights)
-            {
-                *to = mixed;
-                number += TOGETHER;
-                continue;
-            }
-            to[number] = match begin.and_then(|begin| from.get(begin..begin + weights.len())) {
-                Some(pixels) => sum(pixels.iter().zip(weights)),
-                None => sum((start..).map(|at| &from[self.place(at)]).zip(weights)),
-            };
-            number += 1;
-        }
-    }
-
-    /// Mixes pixels with the same weights, so that their sums do not wait for each other; `None` if they have others,
-    /// or reach beyond the edge.
-    #[inline(always)]
-    fn mix_together<const SIZE: usize>(
-        &self,
-        from: &[[f32; SIZE]],
-        begin: usize,
-        weights: &[f32],
-    ) -> Option<[[f32; SIZE]; TOGETHER]> {
-        let step = self.step as usize;
-        if self.starts.len() > 1 || from.len() < begin + (TOGETHER - 1) * step + weights.len() {
-            return None;
-        }
-        let pixels: [_; TOGETHER] = std::array::from_fn(|pixel| &from[begin + pixel * step..][..weights.len()]);
-        let mut sums = [[0.0; SIZE]; TOGETHER];
-        for (tap, weight) in weights.iter().enumerate() {
-            for (sum, pixels) in sums.iter_mut().zip(pixels) {
-                *sum = std::array::from_fn(|at| sum[at] + weight * pixels[tap][at]);
-            }
-        }
-        Some(sums)
-    }
-}
-
-/// The weighted sum of pixels.
-#[inline(always)]
-fn sum<'a, const SIZE: usize>(pixels: impl Iterator<Item = (&'a [f32; SIZE], &'a f32)>) -> [f32; SIZE] {
-    pixels.fold([0.0; SIZE], |sum, (pixel, weight)| std::array::from_fn(|at| sum[at] + weight * pixel[at]))
 }
 
 /// The share that each pixel has in an area, exactly: `number` of `to` equal parts of `from` pixels.
@@ -171,24 +123,25 @@ fn mean(number: usize, from: usize, to: usize, taps: usize) -> (isize, Vec<f32>)
 fn kaiser(number: usize, scale: f64, taps: usize) -> (isize, Vec<f32>) {
     let center = (number as f64 + 0.5) * scale;
     let start = (center - KAISER_WIDTH * scale).floor() as isize;
+    let peak = bessel(KAISER_ALPHA);
     let weight = |pixel: isize| -> f64 {
         let at = |sample: usize| (pixel as f64 + (sample as f64 + 0.5) / MEAN_OF as f64 - center) / scale;
-        (0..MEAN_OF).map(|sample| windowed(at(sample))).sum()
+        (0..MEAN_OF).map(|sample| windowed(at(sample), peak)).sum()
     };
     let weights: Vec<f64> = (start..start + taps as isize).map(weight).collect();
     let sum: f64 = weights.iter().sum();
     (start, weights.into_iter().map(|weight| (weight / sum) as f32).collect())
 }
 
-/// The sinc under its window, of pixels of the smaller image.
-fn windowed(x: f64) -> f64 {
+/// The sinc under its window, of pixels of the smaller image; `peak` is the function of the window at its middle.
+fn windowed(x: f64, peak: f64) -> f64 {
     let part = x / KAISER_WIDTH;
     let rest = 1.0 - part * part;
     if rest < 0.0 {
         return 0.0;
     }
     let sinc = if x.abs() < 1e-9 { 1.0 } else { (PI * x).sin() / (PI * x) };
-    sinc * bessel(KAISER_ALPHA * rest.sqrt()) / bessel(KAISER_ALPHA)
+    sinc * bessel(KAISER_ALPHA * rest.sqrt()) / peak
 }
 
 /// The modified Bessel function of the first kind and order 0, by its series.
@@ -248,24 +201,6 @@ mod tests {
     }
 
     #[test]
-    fn pixels_that_are_mixed_together_are_as_any_others() {
-        for (from, to) in [(64, 32), (65, 32), (10, 5), (2, 1)] {
-            let kernel = MipmapKernel::new(from, to, MipmapFilter::Kaiser, MipmapEdges::Wrap).unwrap();
-            let row: Vec<f32> = (0..3 * from).map(|at| (at as f32 * 0.7).sin()).collect();
-            let mut mixed = vec![0.0; 3 * to];
-            kernel.mix(&row, &mut mixed, 3);
-            for (number, pixel) in mixed.chunks(3).enumerate() {
-                let (start, weights) = kernel.taps(number);
-                let of = |channel: usize| {
-                    let values = (start..).map(|at| row[3 * kernel.place(at) + channel]);
-                    values.zip(weights).fold(0.0, |sum, (value, weight)| sum + weight * value)
-                };
-                assert_eq!(pixel, [of(0), of(1), of(2)], "{from} {to} {number}");
-            }
-        }
-    }
-
-    #[test]
     fn every_pixel_counts_the_same_in_all() {
         for from in 2..70 {
             let mut counts = vec![0.0; from];
@@ -283,6 +218,7 @@ mod tests {
 
     #[test]
     fn the_window_is_kaisers() {
+        let windowed = |x| windowed(x, bessel(KAISER_ALPHA));
         assert!((windowed(0.0) - 1.0).abs() < 1e-12);
         assert!(windowed(1.0).abs() < 1e-12 && windowed(3.01) == 0.0);
         // I0(4) and I0(2), by tables of the function.

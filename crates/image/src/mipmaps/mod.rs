@@ -1,19 +1,27 @@
 //! An image at half, a quarter and so on of its size, down to one pixel.
 //!
 //! Each level is computed from the stored previous one: its rounding error is halved in the next. Colors are mixed as
-//! light. `kernel` has the weights of the filters, `halve` the common case: a box over bytes.
+//! light. `kernel` has the weights of the filters, `across` makes rows shorter and `mix` sums them up; `halve` is the
+//! common case: a box over bytes.
 
+mod across;
 mod coverage;
 mod halve;
 mod kernel;
+mod lights;
+mod mix;
 
 use crate::samples::{SampleStore, check_image, load, sized};
+use across::MipmapAcross;
 use kernel::MipmapKernel;
+use lights::LIGHTS;
+use mix::mix;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Array, ColorSpace, Image, Samples};
 use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_text::cpu::Level;
 
 /// How pixels are mixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -168,11 +176,11 @@ fn half_of(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<I
     Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
 }
 
-/// Pixels of the smaller image that one thread takes at a time, about, and rows: those above and below, which a filter
-/// reaches, are computed again for the next piece.
-const PIECE_PIXELS: usize = 1 << 16;
-const LEAST_ROWS: usize = 8;
-const MOST_ROWS: usize = 64;
+/// Pixels of the smaller image that one thread takes at a time, at least, and rows: those above and below, which a
+/// filter reaches, are computed again for the next piece.
+const LEAST_PIXELS: usize = 1 << 14;
+const LEAST_ROWS: usize = 16;
+const MOST_ROWS: usize = 128;
 
 fn filtered<T: SampleStore + Zero + Send>(
     image: &Image,
@@ -182,13 +190,11 @@ fn filtered<T: SampleStore + Zero + Send>(
     run: &RunOptions,
     wrap: fn(Array<T>) -> Samples,
 ) -> Result<Samples> {
-    let across = MipmapKernel::new(image.width, width, options.filter, options.edges)?;
-    let down = MipmapKernel::new(image.height, height, options.filter, options.edges)?;
+    let job = Filtering::new(image, [width, height], options)?;
     let mut samples = zeroed::<T>(count, "a mip level")?;
-    let row = width * image.channels.count();
-    let rows = (PIECE_PIXELS / width.max(1)).clamp(LEAST_ROWS, MOST_ROWS);
-    let job = Filtering { image, work: MipmapWork::from_image(image, options), across, down, row };
-    let bands = samples.chunks_mut((row * rows).max(1)).enumerate();
+    let least = (LEAST_PIXELS / width.max(1)).max(LEAST_ROWS);
+    let rows = (height / (4 * run.worker_threads().max(1))).clamp(least, least.max(MOST_ROWS));
+    let bands = samples.chunks_mut((job.row * rows).max(1)).enumerate();
     let threads = run.worker_threads().min(height.div_ceil(rows));
     try_for_each_item(threads, &run.cancel, bands, MipmapScratch::default, |scratch, (number, band)| {
         scratch.band(&job, number * rows, band)
@@ -200,72 +206,110 @@ fn filtered<T: SampleStore + Zero + Send>(
 struct Filtering<'a> {
     image: &'a Image,
     work: MipmapWork,
-    across: MipmapKernel,
+    across: MipmapAcross,
     down: MipmapKernel,
     /// Samples of a row of the smaller image.
     row: usize,
+    /// Where each row of a ring begins, twice: the rows for a pixel follow one another.
+    ring: Vec<usize>,
+    level: Level,
 }
 
 /// Memory of one thread.
 #[derive(Default)]
 struct MipmapScratch {
-    /// A row as it was loaded.
-    loaded: Vec<f32>,
-    /// Rows that are filtered from left to right, the first of them for the first tap of the band.
-    rows: Vec<f32>,
-    mixed: Vec<f32>,
+    /// Pixels of a row as they are loaded, or before they are stored.
+    piece: Vec<f32>,
+    /// A row before it is filtered from left to right.
+    row: Vec<f32>,
+    /// As many rows as the taps of a pixel, filtered from left to right. Each takes the place of the oldest.
+    ring: Vec<f32>,
 }
+
+/// Pixels that are loaded or stored together: they stay in the nearest cache.
+const PIECE_PIXELS: usize = 512;
 
 impl MipmapScratch {
     /// Computes the rows of a band, beginning with row `first`.
     fn band<T: SampleStore>(&mut self, job: &Filtering<'_>, first: usize, band: &mut [T]) -> Result<()> {
-        let count = band.len() / job.row;
-        let reach = job.down.reach(first..first + count);
-        let rows = sized(&mut self.rows, reach.len() * job.row)?;
-        let loaded = sized(&mut self.loaded, job.image.width * job.image.channels.count())?;
-        for (at, row) in reach.clone().zip(rows.chunks_exact_mut(job.row)) {
-            load(job.image, job.down.place(at) * loaded.len(), job.work.is_bent, loaded)?;
-            job.prepare(loaded);
-            job.across.mix(loaded, row, job.image.channels.count());
-        }
-        let mixed = sized(&mut self.mixed, job.row)?;
+        let size = job.image.channels.count();
+        let reach = job.down.reach(first..first + band.len() / job.row);
+        let ring = sized(&mut self.ring, job.down.most_taps() * job.row)?;
+        let row = sized(&mut self.row, job.across.room())?;
+        let piece = sized(&mut self.piece, PIECE_PIXELS * size)?;
+        let mut loaded = reach.start;
         for (number, out) in (first..).zip(band.chunks_exact_mut(job.row)) {
             let (start, weights) = job.down.taps(number);
-            let begin = (start - reach.start) as usize;
-            mix_rows(&rows[begin * job.row..], weights, mixed);
-            job.finish(mixed);
-            T::store(mixed, job.image.channels, job.work.is_bent && !job.image.premultiplied, out)?;
+            while loaded < start + weights.len() as isize {
+                job.load_row(loaded, piece, row)?;
+                let place = job.ring[(loaded - reach.start) as usize % job.down.most_taps()];
+                job.across.mix(job.level, row, &mut ring[place..place + job.row]);
+                loaded += 1;
+            }
+            let rows = &job.ring[(start - reach.start) as usize % job.down.most_taps()..];
+            for (number, out) in out.chunks_mut(PIECE_PIXELS * size).enumerate() {
+                let mixed = &mut piece[..out.len()];
+                mix(job.level, &ring[number * PIECE_PIXELS * size..], rows, weights, mixed);
+                job.finish(mixed);
+                T::store(mixed, job.image.channels, job.work.is_bent && !job.image.premultiplied, out)?;
+            }
         }
         Ok(())
-    }
-}
-
-/// Samples of a row that are summed up together: in registers.
-const TILE: usize = 32;
-
-/// The weighted sum of rows as long as `sum`.
-fn mix_rows(rows: &[f32], weights: &[f32], sum: &mut [f32]) {
-    let length = sum.len();
-    let (tiles, rest) = sum.as_chunks_mut::<TILE>();
-    let tiled = tiles.len() * TILE;
-    for (number, tile) in tiles.iter_mut().enumerate() {
-        let mut total = [0.0; TILE];
-        for (row, &weight) in rows.chunks_exact(length).zip(weights) {
-            let Some(values) = row[number * TILE..].first_chunk::<TILE>() else { return };
-            total.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
-        }
-        *tile = total;
-    }
-    rest.fill(0.0);
-    for (row, &weight) in rows.chunks_exact(length).zip(weights) {
-        rest.iter_mut().zip(&row[tiled..]).for_each(|(sum, value)| *sum += weight * value);
     }
 }
 
 /// Added to alpha as a weight: it determines the color where alpha is 0 everywhere, and has no effect elsewhere.
 const TRACE: f32 = 1.0 / (1 << 24) as f32;
 
+/// The weight of a pixel with this alpha.
+fn weight(alpha: f32) -> f32 {
+    alpha + TRACE
+}
+
 impl Filtering<'_> {
+    fn new<'a>(image: &'a Image, [width, height]: [usize; 2], options: &MipmapOptions) -> Result<Filtering<'a>> {
+        let across = MipmapKernel::new(image.width, width, options.filter, options.edges)?;
+        let down = MipmapKernel::new(image.height, height, options.filter, options.edges)?;
+        let (taps, row) = (down.most_taps(), width * image.channels.count());
+        let mut ring = Vec::new();
+        ring.try_reserve_exact(2 * taps).map_err(|_| Error::memory("the weights of a filter"))?;
+        ring.extend((0..2 * taps).map(|number| number % taps * row));
+        let across = MipmapAcross::new(across, width, image.channels.count())?;
+        let work = MipmapWork::from_image(image, options);
+        Ok(Filtering { image, work, across, down, row, ring, level: Level::best() })
+    }
+
+    /// Loads a row, which may be beyond the edges, so that it can be mixed.
+    fn load_row(&self, at: isize, piece: &mut [f32], row: &mut [f32]) -> Result<()> {
+        let (width, size) = (self.image.width, self.image.channels.count());
+        let first = self.down.place(at) * width;
+        match &self.image.samples {
+            Samples::U8(samples) if self.work.is_bent && !self.image.premultiplied && size == 4 => {
+                self.put_bytes(&samples[4 * first..][..4 * width], row);
+            }
+            _ => {
+                for begin in (0..width).step_by(PIECE_PIXELS) {
+                    let piece = &mut piece[..(width - begin).min(PIECE_PIXELS) * size];
+                    load(self.image, (first + begin) * size, self.work.is_bent, piece)?;
+                    self.prepare(piece);
+                    self.across.put(begin, piece, row);
+                }
+            }
+        }
+        self.across.close(row);
+        Ok(())
+    }
+
+    /// The same for the commonest pixels, in one step.
+    fn put_bytes(&self, pixels: &[u8], row: &mut [f32]) {
+        let lights = &*LIGHTS;
+        if self.work.weighs {
+            self.across.put_with(0, pixels, row, |pixel| lights.weighted(pixel));
+        } else {
+            self.across.put_with(0, pixels, row, |pixel| lights.pixel(pixel));
+        }
+    }
+
     /// Makes samples such that they can be mixed.
     fn prepare(&self, values: &mut [f32]) {
         let size = self.image.channels.count();
@@ -274,7 +318,7 @@ impl Filtering<'_> {
                 pixel.iter_mut().take(3).for_each(|value| *value = 2.0 * *value - 1.0);
             }
         } else if self.work.weighs {
-            self.scale_colors(values, |alpha| alpha + TRACE);
+            self.scale_colors(values, weight);
         }
     }
 
@@ -292,7 +336,7 @@ impl Filtering<'_> {
         if self.work.content == MipmapContent::Normals {
             values.chunks_exact_mut(size).for_each(normalize);
         } else if self.work.weighs {
-            self.scale_colors(values, |alpha| 1.0 / (alpha.max(0.0) + TRACE));
+            self.scale_colors(values, |alpha| 1.0 / weight(alpha.max(0.0)));
         }
         if self.work.is_bent && self.image.premultiplied {
             crate::samples::encode_premultiplied(values, size);
@@ -303,9 +347,10 @@ impl Filtering<'_> {
 /// Scales colors by what `by` makes of their alpha.
 fn scale_colors_of<const SIZE: usize>(values: &mut [f32], by: impl Fn(f32) -> f32) {
     for pixel in values.as_chunks_mut::<SIZE>().0 {
-        let (alpha, by) = (pixel[SIZE - 1], by(pixel[SIZE - 1]));
-        *pixel = pixel.map(|value| value * by);
-        pixel[SIZE - 1] = alpha;
+        // Alpha too has a factor: the pixel is one vector.
+        let by = by(pixel[SIZE - 1]);
+        let factors: [f32; SIZE] = std::array::from_fn(|at| if at + 1 < SIZE { by } else { 1.0 });
+        *pixel = std::array::from_fn(|at| pixel[at] * factors[at]);
     }
 }
 

@@ -306,8 +306,8 @@ pub(super) fn load(image: &Image, start: usize, decodes: bool, out: &mut [f32]) 
     let end = start + out.len();
     match &image.samples {
         Samples::U8(samples) if straight => {
-            let light = &BYTES.light;
-            each(&samples[start..end], image.channels, out, |v| light[usize::from(v)], |v| f32::from(v) / 255.0);
+            let SrgbBytes { light, plain, .. } = &*BYTES;
+            each(&samples[start..end], image.channels, out, |v| light[usize::from(v)], |v| plain[usize::from(v)]);
         }
         Samples::U8(samples) => {
             samples[start..end].iter().zip(&mut *out).for_each(|(&v, out)| *out = f32::from(v) / 255.0);
@@ -401,6 +401,19 @@ pub(super) trait SampleStore: Copy {
     fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[Self]) -> Result<u64>;
 }
 
+/// The integer nearest to a float from 0 to 1 times `highest`, 255 or 65,535; 0 for NaN, and the ends for others.
+///
+/// Products are exact in f64, and the sum has no place for fractions: it rounds. Of products with a fraction of a half,
+/// which go to an even integer, there is one, that of 0.5, and the even one is above it.
+#[inline(always)]
+fn nearest(value: f32, highest: f64) -> u64 {
+    const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
+    // As the instructions for a maximum and a minimum have it, which take the second of two if one is NaN.
+    let value = if value > 0.0 { value } else { 0.0 };
+    let value = if value < 1.0 { value } else { 1.0 };
+    (f64::from(value) * highest + NO_FRACTIONS).to_bits()
+}
+
 /// How much floats may differ, relative to their size, and be the same sample: a few of their last places, which
 /// conversion to linear light and division by alpha take. Two samples of 16 bits are 16 times as far apart.
 const NOISE: f32 = 1.0 / (1 << 20) as f32;
@@ -429,13 +442,12 @@ fn count_rounded<T: Copy>(
 
 impl SampleStore for u8 {
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [u8]) -> Result<()> {
-        let tables = &*BYTES;
-        // NaN becomes 0.
-        let plain = |v: f32| (f64::from(v) * 255.0 + 0.5) as u8;
-        if encodes {
-            each(values, channels, out, |v| tables.code(v), plain)
-        } else {
-            values.iter().zip(out).for_each(|(&v, out)| *out = plain(v))
+        match channels {
+            _ if !encodes => values.iter().zip(out).for_each(|(&v, out)| *out = nearest(v, 255.0) as u8),
+            Channels::Gray => store_codes::<1, 1>(values, out),
+            Channels::GrayAlpha => store_codes::<2, 1>(values, out),
+            Channels::Rgb => store_codes::<3, 3>(values, out),
+            Channels::Rgba => store_codes::<4, 3>(values, out),
         }
         Ok(())
     }
@@ -451,9 +463,24 @@ impl SampleStore for u8 {
     }
 }
 
+/// Stores light as sRGB, and alpha as it is.
+fn store_codes<const SIZE: usize, const COLORS: usize>(values: &[f32], out: &mut [u8]) {
+    const TOGETHER: usize = 32;
+    let tables = &*BYTES;
+    let (values, out) = (values.as_chunks::<SIZE>().0, out.as_chunks_mut::<SIZE>().0);
+    for (values, out) in values.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)) {
+        let mut places = [[0; SIZE]; TOGETHER];
+        places.iter_mut().zip(values).for_each(|(places, pixel)| *places = pixel.map(SrgbBytes::place));
+        for ((places, pixel), out) in places.iter().zip(values).zip(out) {
+            let sample = |at| if at < COLORS { tables.code_at(places[at]) } else { nearest(pixel[at], 255.0) as u8 };
+            *out = std::array::from_fn(sample);
+        }
+    }
+}
+
 impl SampleStore for u16 {
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [u16]) -> Result<()> {
-        let plain = |v: f32| (f64::from(v) * 65535.0 + 0.5) as u16;
+        let plain = |v: f32| nearest(v, 65535.0) as u16;
         if encodes {
             let tables = srgb::words()?;
             each(values, channels, out, |v| tables.code(v), plain);
@@ -516,6 +543,21 @@ mod tests {
             let wide = image(Channels::Gray, converted(&codes, SampleType::U16, Srgb), Srgb);
             assert_eq!(converted(&wide, kind, Srgb), codes.samples);
         }
+    }
+
+    #[test]
+    fn integers_are_the_nearest() {
+        for highest in [255, 65535_u32] {
+            let wanted = |value: f32| ((f64::from(value) * f64::from(highest) + 0.5) as u64).min(highest.into());
+            for at in 0..=highest {
+                let border = ((f64::from(at) + 0.5) / f64::from(highest)) as f32;
+                for value in [border.next_down(), border, border.next_up(), at as f32 / highest as f32] {
+                    assert_eq!(nearest(value, highest.into()) & 0xFFFF, wanted(value), "{value}");
+                }
+            }
+        }
+        let wild = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -1e-30, -0.0, 1.000_000_1, 1e-30];
+        assert_eq!(wild.map(|value| nearest(value, 255.0) as u8), [0, 255, 0, 0, 0, 255, 0]);
     }
 
     #[test]

@@ -34,15 +34,18 @@ const DARKEST16: f32 = 1.0 / (1 << 21) as f32;
 /// The last float below 1.
 const BRIGHTEST: f32 = 1.0 - f32::EPSILON / 2.0;
 /// A part of a table covers 2^16 consecutive floats. The bits of positive floats sort like their values, so that a part
-/// has an index by its upper bits, and 128 parts double the light of the first.
+/// has an index by its upper bits, and 128 parts double the light of the first. 8 bits have 13 times 128 parts, 16 bits
+/// 21 times; powers of two bound an index without a division.
 const PART_BITS: u32 = 16;
-const PARTS8: usize = 13 << 7;
-const PARTS16: usize = 21 << 7;
+const PARTS8: usize = 1 << 11;
+const PARTS16: usize = 1 << 12;
 
 /// The tables for 8 bits.
 pub(crate) struct SrgbBytes {
     /// The light of each code.
     pub(crate) light: [f32; 256],
+    /// Each code as a part of the highest.
+    pub(crate) plain: [f32; 256],
     /// For each part the code of its first float, in the upper half. The lower half is what must be added to a float's
     /// place in the part so that the sum carries into the upper half from the next code's border on. No part has more
     /// than one border.
@@ -52,6 +55,7 @@ pub(crate) struct SrgbBytes {
 /// The tables of 8 bits.
 pub(crate) static BYTES: LazyLock<SrgbBytes> = LazyLock::new(|| {
     let light = std::array::from_fn(|number| light(number as f64 / 255.0) as f32);
+    let plain = std::array::from_fn(|number| number as f32 / 255.0);
     let mut next = 1;
     let parts = std::array::from_fn(|part| {
         let begin = DARKEST8.to_bits() + ((part as u32) << PART_BITS);
@@ -62,18 +66,31 @@ pub(crate) static BYTES: LazyLock<SrgbBytes> = LazyLock::new(|| {
         let carry = (1_u32 << PART_BITS).saturating_sub(border);
         ((next as u32 - 1) << PART_BITS) + carry
     });
-    SrgbBytes { light, parts }
+    SrgbBytes { light, plain, parts }
 });
 
 impl SrgbBytes {
     /// The code nearest to light; 0 for NaN.
     #[inline(always)]
     pub(crate) fn code(&self, light: f32) -> u8 {
-        // NaN is not above either, and becomes black.
+        self.code_at(SrgbBytes::place(light))
+    }
+
+    /// The place of light among the floats from the darkest on. Loops over vectors that find the places first, and then
+    /// their codes, take half as long.
+    #[inline(always)]
+    pub(crate) fn place(light: f32) -> u32 {
+        // As the instructions for a maximum and a minimum have it. NaN is not above either, and becomes black.
         let light = if light > DARKEST8 { light } else { DARKEST8 };
-        let bits = light.min(BRIGHTEST).to_bits();
-        let part = self.parts[((bits - DARKEST8.to_bits()) >> PART_BITS) as usize % PARTS8];
-        ((part + (bits & 0xFFFF)) >> PART_BITS) as u8
+        let light = if light < BRIGHTEST { light } else { BRIGHTEST };
+        light.to_bits() - DARKEST8.to_bits()
+    }
+
+    /// The code of the light at a place.
+    #[inline(always)]
+    pub(crate) fn code_at(&self, place: u32) -> u8 {
+        let part = self.parts[(place >> PART_BITS) as usize % PARTS8];
+        ((part + (place & 0xFFFF)) >> PART_BITS) as u8
     }
 }
 
@@ -126,7 +143,8 @@ impl Words {
     /// The code nearest to light; 0 for NaN.
     #[inline]
     pub(crate) fn code(&self, light: f32) -> u16 {
-        let light = if light > DARKEST16 { light.min(BRIGHTEST) } else { DARKEST16 };
+        let light = if light > DARKEST16 { light } else { DARKEST16 };
+        let light = if light < BRIGHTEST { light } else { BRIGHTEST };
         let place = light.to_bits() - DARKEST16.to_bits();
         let [begin, rise] = self.parts[(place >> PART_BITS) as usize % PARTS16];
         // A line between the ends of a part misses by less than one.
