@@ -40,11 +40,13 @@ fn main() {
     use jpeg_encoder::SamplingFactor;
     type Make = Box<dyn Fn() -> Vec<u8>>;
     let png = |color, channels| -> Make { Box::new(move || to_png(&picture(side, channels), side, color)) };
+    let flat = || -> Make { Box::new(move || to_png(&tiles(side), side, png::ColorType::Rgb)) };
     let jpeg = |sampling| -> Make { Box::new(move || to_jpeg(&picture(side, 3), side, sampling)) };
     let exr = |compression| -> Make { Box::new(move || to_exr(&picture(side, 4), side, compression)) };
-    let files: [(&str, Make, Read); 7] = [
+    let files: [(&str, Make, Read); 8] = [
         ("PNG, RGB", png(png::ColorType::Rgb, 3), read_png),
         ("PNG, RGBA", png(png::ColorType::Rgba, 4), read_png),
+        ("PNG, RGB, mostly flat", flat(), read_png),
         ("JPEG, 4:2:0", jpeg(SamplingFactor::F_2_2), read_jpeg),
         ("JPEG, 4:4:4", jpeg(SamplingFactor::F_1_1), read_jpeg),
         ("EXR, ZIP, halves", exr(Compression::ZIP16), read_exr),
@@ -101,6 +103,18 @@ fn picture(side: usize, channels: usize) -> Vec<u8> {
     };
     let places = (0..side).flat_map(|y| (0..side).flat_map(move |x| (0..channels).map(move |channel| (y, x, channel))));
     places.map(sample).collect()
+}
+
+/// Tiles of one color, of slow ramps, and of noise.
+fn tiles(side: usize) -> Vec<u8> {
+    let mut noise = 1_u64;
+    let mut sample = |(y, x, channel): (usize, usize, usize)| {
+        noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let (tile, across) = ((x / 128 * 7 + y / 128 * 13) % 5, (x % 128 + y % 128) / 8);
+        let base = 40 * tile + 20 * channel;
+        (base + [0, 0, across, across, (noise >> 59) as usize][tile]) as u8
+    };
+    (0..side * side * 3).map(|at| sample((at / 3 / side, at / 3 % side, at % 3))).collect::<Vec<u8>>()
 }
 
 fn to_png(samples: &[u8], side: usize, color: png::ColorType) -> Vec<u8> {

@@ -1,5 +1,5 @@
 //! Filters of PNG (Third Edition, 9.2): rows as differences to the pixels to their left and above, which compress
-//! better.
+//! better; and back.
 //!
 //! A filter is chosen for each row by the sum of the absolute differences, taken as signed bytes: the heuristic that
 //! the specification suggests for images without a palette.
@@ -44,6 +44,51 @@ fn apply(number: usize, row: &[u8], above: &[u8], size: usize, out: &mut Vec<u8>
     }
 }
 
+/// Undoes filter `number` of a row below the row `above`; `size` is the bytes of a pixel. `None` if there is no such
+/// filter.
+pub(super) fn undo(number: u8, size: usize, above: &[u8], row: &mut [u8]) -> Option<()> {
+    match size {
+        1 => undo_pixels::<1>(number, above, row),
+        2 => undo_pixels::<2>(number, above, row),
+        3 => undo_pixels::<3>(number, above, row),
+        4 => undo_pixels::<4>(number, above, row),
+        6 => undo_pixels::<6>(number, above, row),
+        _ => undo_pixels::<8>(number, above, row),
+    }
+}
+
+fn undo_pixels<const SIZE: usize>(number: u8, above: &[u8], row: &mut [u8]) -> Option<()> {
+    if number == 2 {
+        row.iter_mut().zip(above).for_each(|(byte, up)| *byte = byte.wrapping_add(*up));
+        return Some(());
+    }
+    let (pixels, above) = (row.as_chunks_mut::<SIZE>().0, above.as_chunks::<SIZE>().0);
+    let (mut left, mut corner) = ([0; SIZE], [0; SIZE]);
+    match number {
+        0 => {}
+        1 => {
+            for pixel in pixels {
+                *pixel = std::array::from_fn(|at| pixel[at].wrapping_add(left[at]));
+                left = *pixel;
+            }
+        }
+        3 => {
+            for (pixel, up) in pixels.iter_mut().zip(above) {
+                *pixel = std::array::from_fn(|at| pixel[at].wrapping_add(mean(left[at], up[at])));
+                left = *pixel;
+            }
+        }
+        4 => {
+            for (pixel, up) in pixels.iter_mut().zip(above) {
+                *pixel = std::array::from_fn(|at| pixel[at].wrapping_add(nearest(left[at], up[at], corner[at])));
+                (left, corner) = (*pixel, *up);
+            }
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
 fn mean(left: u8, up: u8) -> u8 {
     ((u16::from(left) + u16::from(up)) / 2) as u8
 }
@@ -77,6 +122,21 @@ mod tests {
             assert_eq!(out, wanted, "{number}");
         }
         assert_eq!([nearest(5, 5, 5), nearest(0, 9, 9), nearest(9, 0, 9), nearest(3, 9, 6)], [5, 0, 0, 6]);
+    }
+
+    #[test]
+    fn what_is_undone_was_applied() {
+        for size in [1, 2, 3, 4, 6, 8] {
+            let bytes = |factor: usize| -> Vec<u8> { (0..5 * size).map(|at| (at * at * factor % 251) as u8).collect() };
+            let (row, above) = (bytes(7), bytes(13));
+            for number in 0..5 {
+                let mut found = Vec::new();
+                apply(number, &row, &above, size, &mut found);
+                assert_eq!(undo(number as u8, size, &above, &mut found), Some(()));
+                assert_eq!(found, row, "{number} {size}");
+            }
+            assert_eq!(undo(5, size, &above, &mut [0; 8]), None);
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) struct PngLayout {
 pub(super) struct Unmapped(pub(super) usize);
 
 /// A type of samples, and rows that become such.
-pub(super) trait PngSample: Copy + Default + Send {
+pub(super) trait PngSample: Copy + Default + Send + Sync {
     /// Samples as the bytes of a row, if they are stored in that form.
     fn as_bytes(samples: &mut [Self]) -> Option<&mut [u8]>;
 
@@ -58,6 +58,11 @@ impl PngLayout {
     /// Bytes of a row with this many pixels.
     pub(super) fn row_bytes(&self, width: usize) -> usize {
         (width * self.stored * self.bits).div_ceil(8)
+    }
+
+    /// Bytes of a stored pixel, at least one: the distance that filters look back.
+    pub(super) fn pixel_bytes(&self) -> usize {
+        (self.stored * self.bits).div_ceil(8)
     }
 
     /// Whether samples are stored as they become.

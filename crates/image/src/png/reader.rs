@@ -1,6 +1,7 @@
-//! The pixels of a PNG file to an image, row after row.
+//! The pixels of a PNG file to an image, row after row. `overlap` does the same with several threads where it can.
 
 use super::layout::{PngLayout, PngSample, Unmapped};
+use super::overlap;
 use super::still::{Animation, Still};
 use crate::raster::{Raster, check_ratio, check_size, least_file_bytes};
 use png::{DecodeOptions, Decoder, DecodingError, Info, Limits, Reader};
@@ -10,9 +11,8 @@ use polyhaul_model::{ColorSpace, Image, Samples};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::{BlockReader, Decoding};
-use std::cell::RefCell;
 use std::mem::MaybeUninit;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The place of the size.
 const SIZE_AT: u64 = 16;
@@ -53,26 +53,38 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
     let input = PngInput { bytes: &bytes, file: &file, options };
-    let animation = RefCell::default();
-    let result = input.decode(decoding.reader(), &animation);
-    if let Some(error) = decoding.failed() {
-        return Err(error);
+    let mut reader = decoding.reader();
+    let mut found = None;
+    if overlap::is_worth_it(&input, &mut reader) {
+        found = overlap::read(&input, reader);
+        reader = decoding.reader();
     }
-    let image = result.map_err(|stop| input.error(stop, decoding.at()))?;
+    let (image, animation) = match found {
+        Some(found) => found,
+        None => {
+            let animation = Mutex::default();
+            let result = input.decode(reader, &animation);
+            if let Some(error) = decoding.failed() {
+                return Err(error);
+            }
+            let image = result.map_err(|stop| input.error(stop, decoding.at()))?;
+            (image, animation.into_inner().unwrap_or_else(PoisonError::into_inner))
+        }
+    };
     decoding.finish()?;
-    animation.borrow().note(&file, options, warnings)?;
+    animation.note(&file, options, warnings)?;
     Ok(image)
 }
 
-struct PngInput<'a> {
-    bytes: &'a Bytes<'a>,
-    file: &'a Arc<str>,
-    options: &'a ParseOptions,
+pub(super) struct PngInput<'a> {
+    pub(super) bytes: &'a Bytes<'a>,
+    pub(super) file: &'a Arc<str>,
+    pub(super) options: &'a ParseOptions,
 }
 
 impl PngInput<'_> {
     /// An error if the file is too small for the image that its header declares.
-    fn check_backed(&self, reader: &mut BlockReader<'_>) -> Result<()> {
+    pub(super) fn check_backed(&self, reader: &mut BlockReader<'_>) -> Result<()> {
         let Some(&[.., a, b, c, d, e, f, g, h, bits, kind]) = reader.ensure(KIND_END)?.first_chunk::<KIND_END>() else {
             return Ok(());
         };
@@ -97,15 +109,10 @@ impl PngInput<'_> {
     fn decode<'a>(
         &'a self,
         mut reader: BlockReader<'a>,
-        animation: &'a RefCell<Animation>,
+        animation: &'a Mutex<Animation>,
     ) -> std::result::Result<Image, PngStop> {
         self.check_backed(&mut reader)?;
-        let mut options = DecodeOptions::default();
-        options.set_ignore_adler32(false);
-        options.set_skip_ancillary_crc_failures(false);
-        options.set_ignore_text_chunk(true);
-        options.set_ignore_iccp_chunk(true);
-        let mut decoder = Decoder::new_with_options(Still::new(reader, animation), options);
+        let mut decoder = Decoder::new_with_options(Still::new(reader, animation), decode_options());
         let bytes = usize::try_from(self.options.run.memory_limit).unwrap_or(usize::MAX);
         decoder.set_limits(Limits { bytes });
         let (width, height) = decoder.read_header_info()?.size();
@@ -142,8 +149,18 @@ impl PngInput<'_> {
     }
 }
 
+/// The options of the decoder.
+pub(super) fn decode_options() -> DecodeOptions {
+    let mut options = DecodeOptions::default();
+    options.set_ignore_adler32(false);
+    options.set_skip_ancillary_crc_failures(false);
+    options.set_ignore_text_chunk(true);
+    options.set_ignore_iccp_chunk(true);
+    options
+}
+
 /// The color space that the file declares.
-fn color_space(info: &Info<'_>) -> ColorSpace {
+pub(super) fn color_space(info: &Info<'_>) -> ColorSpace {
     const LINEAR_TRANSFER: u8 = 8;
     let is_linear = match (&info.coding_independent_code_points, info.srgb, info.gama_chunk) {
         (Some(points), _, _) => points.transfer_function == LINEAR_TRANSFER,
@@ -234,6 +251,6 @@ impl PngRows<'_> {
     }
 }
 
-fn copy<T: Copy>(from: &[T], to: &mut [MaybeUninit<T>]) {
+pub(super) fn copy<T: Copy>(from: &[T], to: &mut [MaybeUninit<T>]) {
     to.iter_mut().zip(from).for_each(|(to, sample)| *to = MaybeUninit::new(*sample));
 }

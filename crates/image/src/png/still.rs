@@ -8,9 +8,8 @@ use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::BlockReader;
-use std::cell::RefCell;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 // The layout of PNG (Third Edition), 5.3: length of the data (4, big-endian), type (4), data, CRC-32 of type and data
 // (4).
@@ -131,7 +130,7 @@ fn own_bytes(kind: [u8; 4]) -> Option<usize> {
 /// A file without the chunks of its animation.
 pub(super) struct Still<'a> {
     reader: BlockReader<'a>,
-    animation: &'a RefCell<Animation>,
+    animation: &'a Mutex<Animation>,
     /// How many bytes to pass on before the next chunk begins.
     left: u64,
     /// Bytes that replace the rest of the file.
@@ -140,8 +139,12 @@ pub(super) struct Still<'a> {
 
 impl<'a> Still<'a> {
     /// All that `reader` has, from the start of the file.
-    pub(super) fn new(reader: BlockReader<'a>, animation: &'a RefCell<Animation>) -> Still<'a> {
+    pub(super) fn new(reader: BlockReader<'a>, animation: &'a Mutex<Animation>) -> Still<'a> {
         Still { reader, animation, left: SIGNATURE_BYTES, end: None }
+    }
+
+    fn animation(&self) -> MutexGuard<'a, Animation> {
+        self.animation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Passes chunks of an animation until another one begins.
@@ -170,7 +173,7 @@ impl<'a> Still<'a> {
 
     fn hand_on(&mut self, length: u32, kind: [u8; 4]) -> io::Result<()> {
         self.left = u64::from(length) + (HEAD_BYTES + SUM_BYTES) as u64;
-        let mut animation = self.animation.borrow_mut();
+        let mut animation = self.animation();
         animation.has_pixels |= kind == *b"IDAT";
         if kind == *b"IHDR"
             && let Some(&[_, _, _, _, _, _, _, _, a, b, c, d, e, f, g, h]) =
@@ -184,7 +187,7 @@ impl<'a> Still<'a> {
     /// Ends the file for the decoder if the animation began after the pixels, and records why; otherwise passes on
     /// `left` bytes, which the decoder will reject.
     fn stop(&mut self, at: u64, message: &str, left: u64) {
-        let mut animation = self.animation.borrow_mut();
+        let mut animation = self.animation();
         if animation.is_behind_pixels {
             animation.complain(at, message);
             self.end = Some(END);
@@ -196,7 +199,7 @@ impl<'a> Still<'a> {
     /// Passes a chunk of an animation, and checks it.
     fn skip(&mut self, at: u64, declared: usize, kind: [u8; 4]) -> io::Result<()> {
         {
-            let mut animation = self.animation.borrow_mut();
+            let mut animation = self.animation();
             animation.is_behind_pixels |= animation.has_pixels;
         }
         let length = self.believed_length(declared, kind)?;
@@ -221,7 +224,7 @@ impl<'a> Still<'a> {
             return Ok(());
         };
         self.reader.pass(SUM_BYTES);
-        let mut animation = self.animation.borrow_mut();
+        let mut animation = self.animation();
         if stored != sum.sum() {
             animation
                 .complain(at, format!("the checksum of the {} chunk does not match its data", kind.escape_ascii()));
