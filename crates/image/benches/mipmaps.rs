@@ -2,8 +2,8 @@
 //! one thread and two.
 //!
 //! Run with `cargo bench -p polyhaul-image --bench mipmaps`, passing `portable` or `avx2` after `--` for at most these
-//! instructions, and `--only` with a part of the names of what to measure. Prints the fastest and the median of several rounds that alternate, and a hash of all levels: another
-//! version with the same hashes makes the same levels.
+//! instructions, and `--only` with a part of the names of what to measure. Prints the fastest and the median of several
+//! rounds that alternate, and a hash of all levels: another version with the same hashes makes the same levels.
 #![allow(clippy::print_stdout, reason = "what it measures goes to the terminal")]
 
 use polyhaul_image::mipmaps::{MipmapFilter, MipmapOptions, mipmaps};

@@ -15,9 +15,10 @@
 //! - The still image of an animation is read, and its frames are dropped with a warning (`left-out-frames`). A damaged
 //!   or truncated animation does not affect the image (`broken-animation`).
 //!
-//! `reader`: the image, in order. `overlap`: the same, inflated by one thread while another one undoes filters. `still`: chunks without those of an animation. `layout`: stored rows to pixels.
-//! `writer`: the opposite direction, `filter`: rows that compress well, `sums`: checksums of parts. Format: Portable
-//! Network Graphics (PNG) Specification, third edition (W3C).
+//! `reader`: the image, in order. `overlap`: the same, inflated by one thread while another one undoes filters.
+//! `still`: chunks without those of an animation. `layout`: stored rows to pixels. `writer`: the opposite direction,
+//! `filter`: filters of rows, `sums`: checksums of parts. Format: Portable Network Graphics (PNG) Specification, third
+//! edition (W3C).
 
 mod filter;
 mod layout;
