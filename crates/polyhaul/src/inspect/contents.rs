@@ -5,6 +5,9 @@
 use super::{ColumnSummary, Declared, ImageSummary, RenderInventory};
 use polyhaul_model::error::{Result, try_push, try_string};
 use polyhaul_model::{Bounds, Scene};
+use polyhaul_pipeline::parallel::for_each_item;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Makes a struct of counts, and a function that visits all of its fields in order.
 macro_rules! counts {
@@ -104,6 +107,10 @@ pub struct Inventory {
 impl Contents {
     /// Counts what a scene holds.
     pub fn from_scene(scene: &Scene) -> Contents {
+        Contents::by_threads(scene, 1)
+    }
+
+    fn by_threads(scene: &Scene, threads: usize) -> Contents {
         let [positions, uvs, normals, faces, lines, points, curves] = scene.totals();
         let mut contents = Contents { positions, uvs, normals, faces, lines, points, curves, ..Contents::default() };
         contents.objects = scene.objects.len() as u64;
@@ -114,21 +121,58 @@ impl Contents {
             contents.colors += mesh.colors.len() as u64;
             contents.groups += mesh.groups.len() as u64;
             contents.corners += mesh.faces.corner_positions.len() as u64;
-            contents.count_sizes(&mesh.faces.offsets);
+            let [triangles, quads] = sizes(&mesh.faces.offsets, threads);
+            contents.triangles += triangles;
+            contents.quads += quads;
+            contents.polygons += mesh.faces.len() as u64 - triangles - quads;
         }
         contents
     }
+}
 
-    fn count_sizes(&mut self, offsets: &[u32]) {
-        for pair in offsets.windows(2) {
+/// Elements that a thread looks at before it takes others.
+const BLOCK: usize = 1 << 18;
+
+/// How many faces have three corners, and how many four.
+fn sizes(offsets: &[u32], threads: usize) -> [u64; 2] {
+    let found = [const { AtomicU64::new(0) }; 2];
+    let faces = offsets.len().saturating_sub(1);
+    let blocks = (0..faces).step_by(BLOCK).map(|at| &offsets[at..=faces.min(at + BLOCK)]);
+    for_each_item(
+        threads,
+        blocks,
+        || (),
+        |(), block| {
             // A scene built by a caller may have decreasing offsets.
-            match pair[1].wrapping_sub(pair[0]) {
-                3 => self.triangles += 1,
-                4 => self.quads += 1,
-                _ => self.polygons += 1,
+            let sizes = block.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]));
+            let own =
+                sizes.fold([0, 0], |[three, four], size| [three + u64::from(size == 3), four + u64::from(size == 4)]);
+            for (sum, own) in found.iter().zip(own) {
+                sum.fetch_add(own, Ordering::Relaxed);
             }
-        }
-    }
+        },
+    );
+    found.map(AtomicU64::into_inner)
+}
+
+/// The box around all finite positions. Of blocks, they are put together in the order of the positions: of zeros with
+/// different signs, the first one counts.
+fn bounds(scene: &Scene, threads: usize) -> Option<Bounds> {
+    let blocks: Vec<&[[f32; 3]]> = scene.meshes.iter().flat_map(|mesh| mesh.positions.chunks(BLOCK)).collect();
+    let found = Mutex::new(Vec::new());
+    for_each_item(
+        threads,
+        blocks.iter().enumerate(),
+        || (),
+        |(), (at, block)| {
+            if let Some(own) = Bounds::of(block) {
+                found.lock().unwrap_or_else(PoisonError::into_inner).push((at, own));
+            }
+        },
+    );
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_unstable_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, own)| own).reduce(Bounds::union)
 }
 
 impl Inventory {
@@ -137,9 +181,14 @@ impl Inventory {
     /// # Errors
     /// [`crate::ErrorKind::Memory`] if there is not enough memory for the names.
     pub fn from_scene(scene: &Scene) -> Result<Inventory> {
+        Inventory::by_threads(scene, 1)
+    }
+
+    /// The same, by several threads.
+    pub(super) fn by_threads(scene: &Scene, threads: usize) -> Result<Inventory> {
         Ok(Inventory {
-            contents: Contents::from_scene(scene),
-            bounds: scene.bounds(),
+            contents: Contents::by_threads(scene, threads),
+            bounds: bounds(scene, threads),
             object_names: copies(scene.objects.iter().map(|object| object.name.as_str()))?,
             material_names: copies(scene.materials.iter().map(|material| material.name.as_str()))?,
             material_libraries: copies(scene.material_libraries.iter().map(String::as_str))?,
@@ -186,7 +235,33 @@ pub(super) fn copies<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Str
 mod tests {
     use super::*;
     use crate::input::Input;
+    use polyhaul_model::{Elements, Mesh};
 
+    #[test]
+    fn any_number_of_threads_finds_the_same() {
+        let count = 3 * BLOCK + 7;
+        let mut positions: Vec<[f32; 3]> = (0..count).map(|at| [at as f32, -(at as f32), 0.0]).collect();
+        positions[BLOCK + 3][2] = -0.0;
+        let sizes = (0..count).map(|at| 3 + (at % 3 == 0) as u32 + (at % 7 == 0) as u32);
+        let offsets: Vec<u32> = std::iter::once(0)
+            .chain(sizes.scan(0, |sum, size| {
+                Some({
+                    *sum += size;
+                    *sum
+                })
+            }))
+            .collect();
+        let faces = Elements { offsets: offsets.into(), ..Elements::default() };
+        let mesh = Mesh { positions: positions.into(), faces, ..Mesh::default() };
+        let scene = Scene { meshes: vec![mesh.clone(), mesh], ..Scene::default() };
+        let one = Inventory::from_scene(&scene).unwrap();
+        assert_eq!(one.bounds, scene.bounds());
+        assert_eq!(one.contents.triangles + one.contents.quads + one.contents.polygons, 2 * count as u64);
+        assert!(one.contents.polygons > 0 && one.contents.quads > one.contents.polygons);
+        for threads in [2, 5] {
+            assert_eq!(Inventory::by_threads(&scene, threads).unwrap(), one);
+        }
+    }
     const TEXT: &[u8] = b"usemtl paint\no a\nv 0 .1 0\nv 1 0 0\nv 1 1 0\nv 0 1 -2\nf 1 2 3\no b\nf 1 2 3 4\n";
 
     fn scene() -> Scene {

@@ -70,7 +70,7 @@ fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
         Content::Scene(mut scene) => {
             let mut details = read.details;
             let declared = Declared::from_details(&mut details, &mut scene)?;
-            let mut inventory = Inventory { declared, ..Inventory::from_scene(&scene)? };
+            let mut inventory = Inventory { declared, ..Inventory::by_threads(&scene, options.run.worker_threads())? };
             if let (Some(told), Some(render), Some(files)) = (&mut inventory.render, &scene.render, details.files) {
                 told.look_around(render, files, (input.near(), input.name()), options, &mut report.warnings)?;
             }
