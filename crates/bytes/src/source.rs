@@ -8,7 +8,7 @@
 mod stream;
 
 use crate::BLOCK_BYTES;
-use crate::compress::{Codec, Members};
+use crate::compress::{Ahead, Codec, Members};
 use crate::error::retry;
 use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
 use crate::memory::grow;
@@ -56,6 +56,8 @@ struct Shared<'a> {
     counters: Arc<Counters>,
     /// The compressed source, if the bytes are decompressed on the way.
     compressed: Option<(Codec, Source<'a>)>,
+    /// Decodes parts of a stream before they are read.
+    ahead: Option<Ahead<'a>>,
     /// The size of a stream as its host claims, in bytes.
     claimed: Option<u64>,
     /// Whose callbacks a stream reads from.
@@ -99,7 +101,7 @@ impl<'a> Shared<'a> {
         let is_file = matches!(kind, SourceKind::File(_));
         Trace::opened(&name, FileKind { is_output: false, is_file, is_memory }, &counters);
         let (next, peeked) = (Mutex::new(0), Mutex::default());
-        Shared { name, kind, next, counters, compressed: None, claimed: None, host: None, peeked }
+        Shared { name, kind, next, counters, compressed: None, ahead: None, claimed: None, host: None, peeked }
     }
 }
 
@@ -253,10 +255,16 @@ impl<'a> Source<'a> {
         Ok(Some(Source { shared: Arc::new(shared) }))
     }
 
-    /// The plain bytes of `compressed`, read in order.
-    pub(crate) fn decoded(codec: Codec, compressed: Source<'a>, plain: Box<dyn Read + Send + 'a>) -> Self {
+    /// The plain bytes of `compressed`, read in order; of some of them parts are decoded `ahead`.
+    pub(crate) fn decoded(
+        codec: Codec,
+        packed: Source<'a>,
+        plain: Box<dyn Read + Send + 'a>,
+        ahead: Option<Ahead<'a>>,
+    ) -> Self {
         let kind = SourceKind::Stream(Mutex::new(Stream::new(plain)));
-        Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
+        let (name, compressed) = (packed.name().to_owned(), Some((codec, packed)));
+        Source { shared: Arc::new(Shared { compressed, ahead, ..Shared::new(name, kind, Phase::Decompress) }) }
     }
 
     /// The plain bytes of a member of an archive, read in order; `plain_bytes` is their number according to the
@@ -500,6 +508,31 @@ impl<'a> Source<'a> {
         match &self.shared.kind {
             SourceKind::Stream(_) => self.read_part(out),
             _ => self.read_at(offset, out),
+        }
+    }
+
+    /// Whether idle threads can decode parts of this stream before they are read: see [`Source::work_ahead`].
+    pub fn works_ahead(&self) -> bool {
+        self.shared.ahead.is_some()
+    }
+
+    /// Whether [`Source::work_ahead`] has something to do now.
+    pub fn has_work_ahead(&self) -> bool {
+        self.shared.ahead.as_ref().is_some_and(Ahead::has_work)
+    }
+
+    /// Decodes a part of a compressed stream that will be read soon, for some milliseconds; returns whether there was
+    /// one. Any number of threads may call it while others read. What is read does not depend on it, errors included.
+    pub fn work_ahead(&self) -> bool {
+        self.shared.ahead.as_ref().is_some_and(Ahead::work)
+    }
+
+    /// Whether any thread can read any place, without a host or a network in between.
+    pub(crate) fn is_local(&self) -> bool {
+        match &self.shared.kind {
+            SourceKind::File(_) | SourceKind::Memory(_) => true,
+            SourceKind::Part(whole, _) => whole.is_local(),
+            _ => false,
         }
     }
 

@@ -5,30 +5,32 @@
 //! [`Buffer`] to plain bytes in the caller's buffer, as long as there is room. It keeps its own history, so the caller
 //! may pass a different buffer each time.
 
+use super::ahead::Parts;
 use super::error::{DecompressError, DecompressErrorKind, Stop, corrupt, truncated, unsupported};
 use super::{Codec, DecompressLimits, gzip, lz4, skippable_len, zstd};
 use crate::error::repeat;
 use crate::{Buffer, Source};
 use std::io::{self, Read};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The caller's buffer and how much of it is filled. The rest may be overwritten with anything.
-pub(super) struct Output<'o> {
-    pub(super) bytes: &'o mut [u8],
+pub(super) struct Output<'o, T = u8> {
+    pub(super) bytes: &'o mut [T],
     pub(super) filled: usize,
 }
 
-impl Output<'_> {
+impl<T: Copy> Output<'_, T> {
     pub(super) fn is_full(&self) -> bool {
         self.filled == self.bytes.len()
     }
 
-    pub(super) fn rest(&mut self) -> &mut [u8] {
+    pub(super) fn rest(&mut self) -> &mut [T] {
         &mut self.bytes[self.filled..]
     }
 
     /// Copies as much of `from` as fits.
-    pub(super) fn take_from(&mut self, from: &[u8]) -> usize {
+    pub(super) fn take_from(&mut self, from: &[T]) -> usize {
         let count = from.len().min(self.bytes.len() - self.filled);
         self.rest()[..count].copy_from_slice(&from[..count]);
         self.filled += count;
@@ -222,8 +224,18 @@ pub(crate) struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     pub(super) fn new(codec: Codec, source: Source<'a>, limits: &DecompressLimits) -> io::Result<Self> {
+        Self::following(codec, source, limits, None)
+    }
+
+    /// A decoder that takes parts of gzip data that other threads decode.
+    pub(super) fn following(
+        codec: Codec,
+        source: Source<'a>,
+        limits: &DecompressLimits,
+        parts: Option<Arc<Parts>>,
+    ) -> io::Result<Self> {
         let format = match codec {
-            Codec::Gzip => Sequence::boxed(gzip::Gzip::new()?),
+            Codec::Gzip => Sequence::boxed(gzip::Gzip::new(parts)?),
             Codec::Zstd => Sequence::boxed(zstd::Zstd::new(limits.memory_bytes)),
             Codec::Lz4 => Sequence::boxed(lz4::Lz4::new(limits.memory_bytes)),
             Codec::Zip => Box::new(NoFormat),

@@ -16,12 +16,14 @@
 //! A header may declare the size of its member: BGZF does (subfield `BC`: the size less 1, as the SAM specification
 //! defines it), and so does our encoder (subfield `PH`). This size is checked, since parallel readers rely on it.
 
+use super::ahead::Parts;
 use super::decoder::{Member, Output, skip};
 use super::error::{Stop, checksum, corrupt, truncated, unsupported};
 use super::inflate::Inflate;
 use crate::Buffer;
 use crc32fast::Hasher;
 use std::io;
+use std::sync::Arc;
 
 const HAS_CRC: u8 = 2;
 const HAS_EXTRA: u8 = 4;
@@ -93,8 +95,10 @@ pub(super) struct Gzip {
 }
 
 impl Gzip {
-    pub(super) fn new() -> io::Result<Self> {
-        Ok(Gzip { inflate: Inflate::new()?, crc: Hasher::new(), size: 0, told_end: None })
+    /// A member of which other threads may decode `parts`.
+    pub(super) fn new(parts: Option<Arc<Parts>>) -> io::Result<Self> {
+        let inflate = parts.map_or_else(Inflate::new, Inflate::following)?;
+        Ok(Gzip { inflate, crc: Hasher::new(), size: 0, told_end: None })
     }
 
     fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {

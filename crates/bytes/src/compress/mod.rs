@@ -17,6 +17,7 @@
 //! `benches/compress.rs` measures each format and level beside zlib-rs and libdeflate, `cargo xtask bench gzip` whole
 //! files beside ISA-L and Python's gzip; the results are in bench/record.
 
+mod ahead;
 mod decoder;
 mod encoder;
 pub(crate) mod entry;
@@ -40,6 +41,7 @@ mod zlib;
 )]
 mod zstd;
 
+pub(crate) use ahead::Ahead;
 pub use encoder::{Encoder, MEMBER_BYTES};
 pub use error::{DecompressError, DecompressErrorKind, DecompressLimit};
 pub use joined::{GzipMember, GzipParts};
@@ -173,11 +175,14 @@ pub struct DecompressLimits {
     /// Most memory for windows, in bytes; if fewer than 16 members fit, they are read as a stream. Default: 128 MiB,
     /// the window that the zstd tool accepts.
     pub memory_bytes: u64,
+    /// How many threads call [`Source::work_ahead`](crate::Source::work_ahead) while one reads. With 8 and more, one
+    /// large gzip member of a file is decoded by all of them. Default: 1.
+    pub threads: usize,
 }
 
 impl Default for DecompressLimits {
     fn default() -> Self {
-        DecompressLimits { bytes: u64::MAX, ratio: 2000, memory_bytes: 128 << 20 }
+        DecompressLimits { bytes: u64::MAX, ratio: 2000, memory_bytes: 128 << 20, threads: 1 }
     }
 }
 
@@ -200,6 +205,13 @@ impl DecompressLimits {
     #[must_use]
     pub fn with_memory_bytes(mut self, memory_bytes: u64) -> Self {
         self.memory_bytes = memory_bytes;
+        self
+    }
+
+    /// Sets [`DecompressLimits::threads`].
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
         self
     }
 
@@ -227,7 +239,8 @@ impl DecompressLimits {
 ///
 /// If a file or memory consists of several members whose sizes can be found without decoding them (BGZF, zstd and lz4
 /// frames with content sizes, all output of [`Encoder`]), the result is positioned and threads decode different members
-/// at the same time. Otherwise it is a stream, decoded by the reading thread.
+/// at the same time. Otherwise it is a stream, decoded by the reading thread; one large gzip member also by threads that
+/// call [`Source::work_ahead`](crate::Source::work_ahead).
 ///
 /// ```
 /// use polyhaul_bytes::{Codec, DecompressLimits, Encoder, Source, decompressed};
@@ -253,8 +266,10 @@ pub fn decompressed<'a>(source: Source<'a>, limits: &DecompressLimits) -> io::Re
     match index::find(codec, &source, limits)? {
         Some(groups) => Ok(Source::members(codec, source.clone(), Members::new(codec, source, groups, limits)?)),
         None => {
-            let decoder = decoder::Decoder::new(codec, source.clone(), limits)?;
-            Ok(Source::decoded(codec, source, Box::new(decoder)))
+            let ahead = Ahead::new(codec, &source, limits);
+            let parts = ahead.as_ref().map(Ahead::parts);
+            let decoder = decoder::Decoder::following(codec, source.clone(), limits, parts)?;
+            Ok(Source::decoded(codec, source, Box::new(decoder), ahead))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The inner loop of inflate: symbols, while neither input nor output are near their ends.
 //!
 //! Its margins reduce all bounds to one check per round, which is why it may use pointers. Everything else is in
-//! `mod.rs`.
+//! `mod.rs` and `blind.rs`: the first decodes to bytes, the second to bytes or to 16 bits that may also be markers.
 //!
 //! A round relies on three bounds of `table.rs`: a literal entry has one or two literals, a length is at most 258, and
 //! a distance at least 1.
@@ -11,13 +11,37 @@ use super::{Bits, Codes, State};
 use crate::compress::decoder::Output;
 
 /// A round loads 8 bytes up to twice, at most 7 bytes apart.
-const IN_MARGIN: usize = 16;
-/// A round writes up to three pairs of literals, and a match of up to 258 bytes with up to 15 more.
-const OUT_MARGIN: usize = 3 * 2 + 258 + 15;
+pub(super) const IN_MARGIN: usize = 16;
+/// A round writes up to three pairs of literals, and a match of up to 258 symbols with up to 15 more.
+pub(super) const OUT_MARGIN: usize = 3 * 2 + 258 + 15;
+
+/// What is decoded to: bytes, or wider numbers whose low ones are bytes. Any value is valid.
+pub(super) trait Symbol: Copy + Default + From<u8> {
+    fn pair(literals: u32) -> [Self; 2];
+}
+
+impl Symbol for u8 {
+    #[inline(always)]
+    fn pair(literals: u32) -> [u8; 2] {
+        (literals as u16).to_le_bytes()
+    }
+}
+
+impl Symbol for u16 {
+    #[inline(always)]
+    fn pair(literals: u32) -> [u16; 2] {
+        [literals as u16 & 0xff, literals as u16 >> 8]
+    }
+}
 
 /// Decodes as much as possible. Returns the number of input bytes used, and [`State::Symbols`] if a margin is reached,
 /// [`State::End`] at the end of the block, [`State::Match`] for a match from an earlier buffer, or [`State::Invalid`].
-pub(super) fn decode(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
+pub(super) fn decode<T: Symbol>(
+    input: &[u8],
+    out: &mut Output<'_, T>,
+    bits: &mut Bits,
+    codes: &Codes,
+) -> (usize, State) {
     if input.len() < IN_MARGIN || out.bytes.len() - out.filled < OUT_MARGIN {
         return (0, State::Symbols);
     }
@@ -39,12 +63,12 @@ fn has_bmi() -> bool {
 /// [`run`] with shifts that leave the flags alone.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt")]
-fn run_bmi2(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
+fn run_bmi2<T: Symbol>(input: &[u8], out: &mut Output<'_, T>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
     run(input, out, bits, codes)
 }
 
 #[inline(always)]
-fn run(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
+fn run<T: Symbol>(input: &[u8], out: &mut Output<'_, T>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
     let mut cursor = Cursor {
         source: input.as_ptr(),
         at: 0,
@@ -70,8 +94,8 @@ fn run(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (u
 /// - `in_last + IN_MARGIN` bytes of `source` are readable, and `cursor.at` is at most `in_last`.
 /// - `out_last + OUT_MARGIN` bytes of `target` are readable and writable, in one allocation.
 #[inline(always)]
-unsafe fn rounds(cursor: &mut Cursor, in_last: usize, out_last: usize, codes: &Codes) -> State {
-    let Codes { symbols, distances } = codes;
+unsafe fn rounds<T: Symbol>(cursor: &mut Cursor<T>, in_last: usize, out_last: usize, codes: &Codes) -> State {
+    let Codes { symbols, distances, .. } = codes;
     // SAFETY: a round begins with `at <= in_last` and refills at most twice, the first time moving `at` by at most 7:
     // it reads up to `in_last + 15`. It begins with `to <= out_last`, and stores three pairs, or two and a match of at
     // most 258 + 15 bytes, `OUT_MARGIN` at most. A match has `distance <= to`, checked above its copy.
@@ -129,10 +153,10 @@ unsafe fn rounds(cursor: &mut Cursor, in_last: usize, out_last: usize, codes: &C
 }
 
 /// The position of the rounds, and the bits that were loaded but not used.
-struct Cursor {
+struct Cursor<T> {
     source: *const u8,
     at: usize,
-    target: *mut u8,
+    target: *mut T,
     to: usize,
     value: u64,
     /// How many bits of `value` are counted as loaded, in the lowest 6 bits; its other bits mean nothing. Bits above
@@ -140,7 +164,7 @@ struct Cursor {
     count: u32,
 }
 
-impl Cursor {
+impl<T: Symbol> Cursor<T> {
     /// Loads up to 56 bits or more.
     ///
     /// # Safety
@@ -172,9 +196,8 @@ impl Cursor {
     /// `target[to..to + 2]` is writable.
     #[inline(always)]
     unsafe fn literals(&mut self, entry: Entry) {
-        let pair = (entry.literals() as u16).to_le();
         // SAFETY: `target[to..to + 2]` is writable, this function's condition; `write_unaligned` needs no alignment.
-        unsafe { self.target.add(self.to).cast::<u16>().write_unaligned(pair) };
+        unsafe { self.target.add(self.to).cast::<[T; 2]>().write_unaligned(T::pair(entry.literals())) };
         self.to += entry.literal_count();
         self.consume(entry);
     }
@@ -204,36 +227,37 @@ impl Cursor {
     }
 }
 
-/// Copies `length` bytes from `distance` bytes before `to`, and writes up to 15 bytes more.
+/// Copies `length` symbols from `distance` symbols before `to`, and writes up to 15 symbols more.
 ///
 /// # Safety
-/// The `distance` bytes before `to` are readable, and `length + 15` bytes from `to` on are readable and writable, in
-/// one allocation.
+/// The `distance` symbols before `to` are readable, and `length + 15` from `to` on are readable and writable, in one
+/// allocation.
 #[inline(always)]
-unsafe fn copy_match(to: *mut u8, distance: usize, length: usize) {
-    // SAFETY: every copy begins below `to + length` and has at most 16 bytes, so it ends at `to + length + 15` at most;
-    // reads begin at `from`, which is `distance` bytes before `to`. A copy reads everything before it writes, so
-    // overlap is fine.
+unsafe fn copy_match<T: Symbol>(to: *mut T, distance: usize, length: usize) {
+    // SAFETY: every copy begins below `to + length` and has at most 16 symbols, so it ends at `to + length + 15` at
+    // most; reads begin at `from`, which is `distance` symbols before `to`. A copy reads everything before it writes,
+    // so overlap is fine.
     unsafe {
         let from = to.sub(distance);
         if distance >= length.min(16) {
-            copy::<16>(from, to);
+            copy::<T, 16>(from, to);
             let mut done = 16;
             while done < length {
-                copy::<16>(from.add(done), to.add(done));
+                copy::<T, 16>(from.add(done), to.add(done));
                 done += 16;
             }
         } else if distance >= 8 {
-            // With at least 8 bytes between them, a copy of 8 reads only bytes that earlier ones have written.
+            // With at least 8 symbols between them, a copy of 8 reads only symbols that earlier ones have written.
             let mut done = 0;
             while done < length {
-                copy::<8>(from.add(done), to.add(done));
+                copy::<T, 8>(from.add(done), to.add(done));
                 done += 8;
             }
         } else if distance == 1 {
-            to.write_bytes(*from, length);
+            let symbol = *from;
+            std::slice::from_raw_parts_mut(to, length).fill(symbol);
         } else {
-            // Each byte may be one just written: a pattern of 2 to 7 bytes repeats.
+            // Each symbol may be one just written: a pattern of 2 to 7 symbols repeats.
             for i in 0..length {
                 *to.add(i) = *from.add(i);
             }
@@ -242,9 +266,9 @@ unsafe fn copy_match(to: *mut u8, distance: usize, length: usize) {
 }
 
 /// # Safety
-/// `N` bytes from `from` on are readable, and `N` from `to` on writable.
+/// `N` symbols from `from` on are readable, and `N` from `to` on writable.
 #[inline(always)]
-unsafe fn copy<const N: usize>(from: *const u8, to: *mut u8) {
-    // SAFETY: `N` bytes are readable and writable, this function's condition. A byte array has an alignment of 1.
-    unsafe { to.cast::<[u8; N]>().write_unaligned(from.cast::<[u8; N]>().read_unaligned()) }
+unsafe fn copy<T: Symbol, const N: usize>(from: *const T, to: *mut T) {
+    // SAFETY: `N` symbols are readable and writable, this function's condition; unaligned access needs no alignment.
+    unsafe { to.cast::<[T; N]>().write_unaligned(from.cast::<[T; N]>().read_unaligned()) }
 }

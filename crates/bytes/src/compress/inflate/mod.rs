@@ -8,14 +8,21 @@
 //! The boundary between the fast loop and the careful steps must not show: the way input and output are divided changes
 //! neither the bytes nor the error.
 
+mod blind;
 mod fast;
+mod find;
 mod table;
 
+use blind::Follower;
+pub(super) use blind::{Blind, Part};
+
+use super::ahead::Parts;
 use super::decoder::Output;
 use super::error::{Stop, corrupt, truncated};
 use crate::Buffer;
 use crate::memory::reserve;
 use std::io;
+use std::sync::Arc;
 use table::{DISTANCE_COUNT, Distances, Entry, InflateKind, Numbers, SYMBOL_COUNT, Symbols};
 
 /// How far back a match may reach (RFC 1951, 2).
@@ -34,15 +41,17 @@ pub(super) struct Inflate {
     block_bit: u64,
     bits: Bits,
     codes: Codes,
-    numbers: Numbers,
     /// The last bytes of the buffers before this one, at most [`WINDOW_BYTES`].
     history: Vec<u8>,
+    /// Takes what other threads decoded ahead, if they do.
+    follower: Option<Follower>,
 }
 
-/// The codes of the current block.
+/// The codes of the current block, and the code in which a header has them.
 struct Codes {
     symbols: Symbols,
     distances: Distances,
+    numbers: Numbers,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +65,8 @@ enum State {
         length: usize,
         distance: usize,
     },
+    /// Blocks that another thread decoded.
+    Ahead,
     /// An unassigned code, found by the fast loop.
     Invalid,
     End,
@@ -76,10 +87,15 @@ impl Inflate {
             is_last_block: false,
             block_bit: 0,
             bits: Bits::default(),
-            codes: Codes { symbols: Symbols::new()?, distances: Distances::new()? },
-            numbers: Numbers::new()?,
+            codes: Codes::new()?,
             history: Vec::new(),
+            follower: None,
         })
+    }
+
+    /// Decodes data of which other threads may decode parts.
+    pub(super) fn following(parts: Arc<Parts>) -> io::Result<Self> {
+        Ok(Inflate { follower: Some(Follower::new(parts)?), ..Inflate::new()? })
     }
 
     /// Begins new data, without history.
@@ -96,12 +112,13 @@ impl Inflate {
         loop {
             match self.state {
                 State::End => return Ok(true),
-                State::Head => self.read_head(input)?,
+                State::Head => self.begin_block(input, out)?,
                 _ if out.is_full() => {
                     self.keep_history(out)?;
                     return Ok(false);
                 }
                 State::Stored { left } => self.read_stored(left, input, out)?,
+                State::Ahead => self.copy_ahead(input, out)?,
                 State::Invalid => return Err(corrupt("the data contains an invalid symbol")),
                 State::Match { length, distance } => self.copy_match(length, distance, out)?,
                 State::Symbols => {
@@ -133,82 +150,27 @@ impl Inflate {
         self.state = if self.is_last_block { State::End } else { State::Head };
     }
 
+    /// Begins with the next block, or with those from here on that another thread decoded.
+    fn begin_block(&mut self, input: &mut Buffer<'_>, out: &Output<'_>) -> Result<(), Stop> {
+        let bit = self.bit(input);
+        if let Some(follower) = &mut self.follower
+            && follower.begin(bit, &self.history, &out.bytes[..out.filled])
+        {
+            self.state = State::Ahead;
+            return Ok(());
+        }
+        self.block_bit = bit;
+        self.read_head(input)
+    }
+
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
-        self.block_bit = self.bit(input);
         let mut reader = BitReader::new(self.bits, input.ensure(HEAD_BYTES)?);
-        // BFINAL, then BTYPE (3.2.3).
-        self.is_last_block = reader.take(1)? == 1;
-        self.state = match reader.take(2)? {
-            0 => State::Stored { left: reader.stored_len()? },
-            1 => {
-                self.build_fixed()?;
-                State::Symbols
-            }
-            2 => {
-                self.build_dynamic(&mut reader)?;
-                State::Symbols
-            }
-            _ => return Err(corrupt("the data contains an invalid block type")),
-        };
+        (self.is_last_block, self.state) = self.codes.read_head(&mut reader)?;
         let (bits, used) = reader.finish();
         self.bits = bits;
         input.consume(used);
         if self.state == (State::Stored { left: 0 }) {
             self.end_block();
-        }
-        Ok(())
-    }
-
-    fn build_fixed(&mut self) -> Result<(), Stop> {
-        // The fixed codes of 3.2.6.
-        let mut lengths = [8; SYMBOL_COUNT];
-        lengths[144..256].fill(9);
-        lengths[256..280].fill(7);
-        self.codes.symbols.build(&lengths)?;
-        self.codes.distances.build(&[5; DISTANCE_COUNT])
-    }
-
-    fn build_dynamic(&mut self, reader: &mut BitReader<'_>) -> Result<(), Stop> {
-        // The order of 3.2.7: lengths that are seldom used come last, so that they can be left out.
-        const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-        let symbol_count = 257 + reader.take(5)? as usize;
-        let distance_count = 1 + reader.take(5)? as usize;
-        let number_count = 4 + reader.take(4)? as usize;
-        // 287 and 288 symbols, and 31 and 32 distances, can be written but have no meaning.
-        if symbol_count > 286 || distance_count > 30 {
-            return Err(corrupt("a block has too many symbols"));
-        }
-        let mut number_lengths = [0; 19];
-        for &place in &ORDER[..number_count] {
-            number_lengths[place] = reader.take(3)? as u8;
-        }
-        self.numbers.build(&number_lengths)?;
-        // One run of lengths: a repetition may cross from the symbols into the distances (3.2.7).
-        let mut lengths = [0; SYMBOL_COUNT + DISTANCE_COUNT];
-        let lengths = &mut lengths[..symbol_count + distance_count];
-        self.read_lengths(reader, lengths)?;
-        self.codes.symbols.build(&lengths[..symbol_count])?;
-        self.codes.distances.build(&lengths[symbol_count..])
-    }
-
-    fn read_lengths(&mut self, reader: &mut BitReader<'_>, lengths: &mut [u8]) -> Result<(), Stop> {
-        let mut at = 0;
-        while at < lengths.len() {
-            let entry = self.numbers.first(reader.peek());
-            reader.take(entry.bits())?;
-            // 16 to 18 repeat; 0 to 15 are lengths (3.2.7).
-            let (length, count) = match entry.base() {
-                16 if at == 0 => return Err(corrupt("a Huffman code repeats a missing length")),
-                16 => (lengths[at - 1], 3 + reader.take(2)? as usize),
-                17 => (0, 3 + reader.take(3)? as usize),
-                18 => (0, 11 + reader.take(7)? as usize),
-                length => (length as u8, 1),
-            };
-            let Some(run) = lengths.get_mut(at..at + count) else {
-                return Err(corrupt("a Huffman code has too many lengths"));
-            };
-            run.fill(length);
-            at += count;
         }
         Ok(())
     }
@@ -278,6 +240,14 @@ impl Inflate {
 }
 
 impl Inflate {
+    fn copy_ahead(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+        if let Some((offset, bits)) = self.follower.as_mut().and_then(|follower| follower.copy(out)) {
+            input.skip(offset - input.offset())?;
+            (self.state, self.bits) = (State::Head, bits);
+        }
+        Ok(())
+    }
+
     /// Copies as much of a match as fits: first from the history, then from this buffer.
     fn copy_match(&mut self, length: usize, distance: usize, out: &mut Output<'_>) -> Result<(), Stop> {
         if distance > out.filled + self.history.len() {
@@ -312,6 +282,85 @@ impl Inflate {
     }
 }
 
+impl Codes {
+    fn new() -> io::Result<Self> {
+        Ok(Codes { symbols: Symbols::new()?, distances: Distances::new()?, numbers: Numbers::new()? })
+    }
+
+    /// Reads the header of a block: whether it is the last one, and the state after it.
+    fn read_head(&mut self, reader: &mut BitReader<'_>) -> Result<(bool, State), Stop> {
+        // BFINAL, then BTYPE (3.2.3).
+        let is_last_block = reader.take(1)? == 1;
+        let state = match reader.take(2)? {
+            0 => State::Stored { left: reader.stored_len()? },
+            1 => {
+                self.build_fixed()?;
+                State::Symbols
+            }
+            2 => {
+                self.build_dynamic(reader)?;
+                State::Symbols
+            }
+            _ => return Err(corrupt("the data contains an invalid block type")),
+        };
+        Ok((is_last_block, state))
+    }
+
+    fn build_fixed(&mut self) -> Result<(), Stop> {
+        // The fixed codes of 3.2.6.
+        let mut lengths = [8; SYMBOL_COUNT];
+        lengths[144..256].fill(9);
+        lengths[256..280].fill(7);
+        self.symbols.build(&lengths)?;
+        self.distances.build(&[5; DISTANCE_COUNT])
+    }
+
+    fn build_dynamic(&mut self, reader: &mut BitReader<'_>) -> Result<(), Stop> {
+        // The order of 3.2.7: lengths that are seldom used come last, so that they can be left out.
+        const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+        let symbol_count = 257 + reader.take(5)? as usize;
+        let distance_count = 1 + reader.take(5)? as usize;
+        let number_count = 4 + reader.take(4)? as usize;
+        // 287 and 288 symbols, and 31 and 32 distances, can be written but have no meaning.
+        if symbol_count > 286 || distance_count > 30 {
+            return Err(corrupt("a block has too many symbols"));
+        }
+        let mut number_lengths = [0; 19];
+        for &place in &ORDER[..number_count] {
+            number_lengths[place] = reader.take(3)? as u8;
+        }
+        self.numbers.build(&number_lengths)?;
+        // One run of lengths: a repetition may cross from the symbols into the distances (3.2.7).
+        let mut lengths = [0; SYMBOL_COUNT + DISTANCE_COUNT];
+        let lengths = &mut lengths[..symbol_count + distance_count];
+        self.read_lengths(reader, lengths)?;
+        self.symbols.build(&lengths[..symbol_count])?;
+        self.distances.build(&lengths[symbol_count..])
+    }
+
+    fn read_lengths(&mut self, reader: &mut BitReader<'_>, lengths: &mut [u8]) -> Result<(), Stop> {
+        let mut at = 0;
+        while at < lengths.len() {
+            let entry = self.numbers.first(reader.peek());
+            reader.take(entry.bits())?;
+            // 16 to 18 repeat; 0 to 15 are lengths (3.2.7).
+            let (length, count) = match entry.base() {
+                16 if at == 0 => return Err(corrupt("a Huffman code repeats a missing length")),
+                16 => (lengths[at - 1], 3 + reader.take(2)? as usize),
+                17 => (0, 3 + reader.take(3)? as usize),
+                18 => (0, 11 + reader.take(7)? as usize),
+                length => (length as u8, 1),
+            };
+            let Some(run) = lengths.get_mut(at..at + count) else {
+                return Err(corrupt("a Huffman code has too many lengths"));
+            };
+            run.fill(length);
+            at += count;
+        }
+        Ok(())
+    }
+}
+
 /// Reads bits from bytes that are looked at but not used up yet.
 struct BitReader<'b> {
     value: u64,
@@ -323,6 +372,16 @@ struct BitReader<'b> {
 impl<'b> BitReader<'b> {
     fn new(bits: Bits, bytes: &'b [u8]) -> Self {
         let mut reader = BitReader { value: bits.value, count: bits.count, bytes, used: 0 };
+        reader.refill();
+        reader
+    }
+
+    /// A reader from bit `bit` of `bytes` on.
+    fn at(bytes: &'b [u8], bit: usize) -> Self {
+        let bytes = bytes.get(bit / 8..).unwrap_or_default();
+        let mut reader = BitReader::new(Bits::default(), bytes);
+        reader.value >>= bit % 8;
+        reader.count = reader.count.saturating_sub((bit % 8) as u32);
         reader.refill();
         reader
     }

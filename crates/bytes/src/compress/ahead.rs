@@ -1,0 +1,257 @@
+//! One large gzip member on many threads: parts of it are decoded ahead of the thread that reads, which need not know
+//! what came before them.
+//!
+//! The compressed bytes are divided into spans of one size. Threads that have nothing better to do call
+//! [`Ahead::work`]: it searches a span for the beginning of a block and decodes from there to the first block of the
+//! next span, with markers for the bytes that it does not know (`inflate/blind.rs`). The thread that reads decodes the
+//! data in order as ever (`inflate/mod.rs`). When it comes to the beginning of a block, it asks for a part that begins
+//! at just this bit ([`Parts::take`]), and copies its bytes, with those before it in place of the markers.
+//!
+//! So the search need not be right, and a part need not be whole: the reading thread decodes what is missing, and finds
+//! every error, every end of a member and every checksum itself, at the place where it would have found it alone. It
+//! waits only for a part that begins where it is, or whose beginning is still being searched for; whoever decodes a part
+//! waits for nobody.
+//!
+//! No thread is started here, and nothing is known of their number: `polyhaul-pipeline` calls when a worker is idle.
+
+use super::inflate::{Blind, Part};
+use super::{Codec, DecompressLimits};
+use crate::Source;
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// With fewer threads, one member is decoded by the one that reads. A part costs up to 1.5 times the work, and its
+/// bytes are copied once more in order; with few threads, parsing keeps them busy.
+const LEAST_THREADS: usize = 8;
+/// The sizes of parts in files. A search passes half a block, up to 30 kB, of each span.
+const SIZES: Sizes = Sizes { span_bytes: 128 << 10, part_bytes: 2 << 20 };
+/// A source of fewer spans is decoded by one thread.
+const LEAST_SPANS: u64 = 16;
+/// No deflate data expands by more: a match of 258 bytes takes at least two bits.
+const EXPANSION: u64 = 1032;
+
+/// How data is divided into parts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    /// Compressed bytes in whose range a part begins.
+    pub(super) span_bytes: u64,
+    /// The memory that a part may take. A part with more ends earlier.
+    pub(super) part_bytes: usize,
+}
+
+/// Decodes parts of a source.
+pub(crate) struct Ahead<'a> {
+    source: Source<'a>,
+    parts: Arc<Parts>,
+    idle: Mutex<Vec<Blind<'a>>>,
+}
+
+/// Parts that are decoded, or being decoded, and the place of the thread that takes them.
+pub(super) struct Parts {
+    sizes: Sizes,
+    spans: u64,
+    /// How many parts may exist at a time.
+    most: usize,
+    line: Mutex<Line>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Line {
+    /// The bit that the reading thread has come to.
+    bit: u64,
+    /// The span that is begun next.
+    next: u64,
+    /// By the number of their span.
+    spans: BTreeMap<u64, Span>,
+    /// Memory to be used again.
+    idle: Vec<Part>,
+    is_waiting: bool,
+    /// Plain bytes of the parts that were taken.
+    #[cfg(test)]
+    taken_bytes: usize,
+}
+
+enum Span {
+    /// It is being searched, or decoded from a bit on.
+    Begun(Option<u64>),
+    Done(Part),
+}
+
+impl<'a> Ahead<'a> {
+    /// Decodes parts of `source`; `None` if it is to be decoded by one thread.
+    pub(super) fn new(codec: Codec, source: &Source<'a>, limits: &DecompressLimits) -> Option<Ahead<'a>> {
+        // Each thread has a part, and half of the memory holds them.
+        let backed = usize::try_from(limits.memory_bytes / 2).unwrap_or(usize::MAX) / SIZES.part_bytes;
+        let is_wanted = codec == Codec::Gzip && limits.threads >= LEAST_THREADS && backed > 1;
+        // While a part is copied, the place in the compressed data is known only roughly. Limits that can be exceeded
+        // there need a decoder that knows it.
+        let is_limited =
+            limits.bytes < u64::MAX || limits.ratio < EXPANSION + SIZES.part_bytes as u64 / SIZES.span_bytes;
+        let is_large = source.len().is_some_and(|len| len / SIZES.span_bytes >= LEAST_SPANS);
+        if !is_wanted || is_limited || !is_large || !source.is_local() {
+            return None;
+        }
+        Some(Ahead::with_sizes(source, SIZES, backed.min(limits.threads)))
+    }
+
+    pub(super) fn with_sizes(source: &Source<'a>, sizes: Sizes, most: usize) -> Ahead<'a> {
+        let spans = source.len().unwrap_or(0).div_ceil(sizes.span_bytes);
+        // The first span is decoded by the thread that reads.
+        let line = Line { next: 1, ..Line::default() };
+        let parts = Parts { sizes, spans, most, line: Mutex::new(line), changed: Condvar::new() };
+        Ahead { source: source.clone(), parts: Arc::new(parts), idle: Mutex::default() }
+    }
+
+    pub(super) fn parts(&self) -> Arc<Parts> {
+        self.parts.clone()
+    }
+
+    /// Whether there is a part to decode.
+    pub(crate) fn has_work(&self) -> bool {
+        self.parts.may_begin(&self.parts.lock())
+    }
+
+    /// Decodes a part; returns whether there was one to decode.
+    pub(crate) fn work(&self) -> bool {
+        let Some(mut job) = self.parts.begin() else { return false };
+        let idle = lock(&self.idle).pop();
+        let Ok(mut blind) = idle.map_or_else(|| Blind::new(self.source.clone()), Ok) else { return false };
+        let found = |bit| self.parts.found(job.number, bit);
+        // An error is for the reading thread to find.
+        let decoded: io::Result<bool> = blind.decode(&job.span, self.parts.sizes.part_bytes, &mut job.part, found);
+        job.is_done = matches!(decoded, Ok(true));
+        lock(&self.idle).push(blind);
+        true
+    }
+}
+
+/// A span that is being decoded. Dropping it records the result, even if that is a panic.
+struct PartJob<'p> {
+    parts: &'p Parts,
+    number: u64,
+    span: Range<u64>,
+    part: Part,
+    is_done: bool,
+}
+
+impl Drop for PartJob<'_> {
+    fn drop(&mut self) {
+        let part = std::mem::take(&mut self.part);
+        let mut line = self.parts.lock();
+        // The reading thread may have passed it.
+        if self.is_done && part.start_bit() >= line.bit {
+            line.spans.insert(self.number, Span::Done(part));
+        } else {
+            line.spans.remove(&self.number);
+            line.idle.push(part);
+        }
+        self.parts.wake(&line);
+    }
+}
+
+impl Parts {
+    fn lock(&self) -> MutexGuard<'_, Line> {
+        lock(&self.line)
+    }
+
+    fn wake(&self, line: &Line) {
+        if line.is_waiting {
+            self.changed.notify_all();
+        }
+    }
+
+    fn span_of(&self, bit: u64) -> u64 {
+        bit / 8 / self.sizes.span_bytes
+    }
+
+    fn may_begin(&self, line: &Line) -> bool {
+        let end = self.span_of(line.bit) + 1 + self.most as u64;
+        line.next < end.min(self.spans) && line.spans.len() < self.most
+    }
+
+    fn begin(&self) -> Option<PartJob<'_>> {
+        let mut line = self.lock();
+        if !self.may_begin(&line) {
+            return None;
+        }
+        let number = line.next;
+        line.next += 1;
+        line.spans.insert(number, Span::Begun(None));
+        let part = line.idle.pop().unwrap_or_default();
+        let begin = number * self.sizes.span_bytes;
+        Some(PartJob { parts: self, number, span: begin..begin + self.sizes.span_bytes, part, is_done: false })
+    }
+
+    /// A block was found at `bit`; returns whether it is still of use.
+    fn found(&self, number: u64, bit: u64) -> bool {
+        let mut line = self.lock();
+        if let Some(span) = line.spans.get_mut(&number) {
+            *span = Span::Begun(Some(bit));
+        }
+        self.wake(&line);
+        bit >= line.bit
+    }
+
+    /// The part that begins at `bit`, the beginning of a block, to be [given back](Self::give_back).
+    pub(super) fn take(&self, bit: u64) -> Option<Part> {
+        let number = self.span_of(bit);
+        let mut line = self.lock();
+        line.pass(bit, number);
+        loop {
+            let is_wanted = match line.spans.get(&number)? {
+                Span::Begun(start) => start.is_none_or(|start| start == bit),
+                Span::Done(part) if part.start_bit() > bit => false,
+                Span::Done(_) => match line.spans.remove(&number)? {
+                    Span::Done(part) if part.start_bit() == bit => return Some(part),
+                    Span::Done(part) => {
+                        line.idle.push(part);
+                        false
+                    }
+                    Span::Begun(_) => false,
+                },
+            };
+            if !is_wanted {
+                return None;
+            }
+            line.is_waiting = true;
+            line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
+            line.is_waiting = false;
+        }
+    }
+
+    /// Takes back the memory of a part.
+    pub(super) fn give_back(&self, part: Part) {
+        let mut line = self.lock();
+        #[cfg(test)]
+        (line.taken_bytes += part.len());
+        line.idle.push(part);
+    }
+}
+
+impl Line {
+    /// The reading thread has come to a bit, in span `number`. It decodes the span itself if nobody has begun with it.
+    fn pass(&mut self, bit: u64, number: u64) {
+        self.bit = bit;
+        self.next = self.next.max(number + 1);
+        let Line { spans, idle, .. } = self;
+        while let Some(entry) = spans.first_entry()
+            && *entry.key() < number
+            && matches!(entry.get(), Span::Done(_))
+        {
+            if let Span::Done(part) = entry.remove() {
+                idle.push(part);
+            }
+        }
+    }
+}
+
+/// Nothing panics while a lock is held.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;
