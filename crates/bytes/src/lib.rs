@@ -58,8 +58,8 @@ mod throttle;
 pub use archive::Archive;
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
 pub use compress::{
-    Codec, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, GzipMember, GzipParts,
-    MEMBER_BYTES, SeekTable, decompressed, inflated,
+    Codec, DecodeAhead, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, GzipMember,
+    GzipParts, MEMBER_BYTES, SeekTable, decompressed, inflated,
 };
 pub use host::{HostFault, HostRead, HostWrite};
 pub use layer::{Disk, FaultyLayer, Layer};

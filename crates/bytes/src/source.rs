@@ -8,7 +8,7 @@
 mod stream;
 
 use crate::BLOCK_BYTES;
-use crate::compress::{Ahead, Codec, Members};
+use crate::compress::{Ahead, Codec, DecodeAhead, Members};
 use crate::error::retry;
 use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
 use crate::memory::grow;
@@ -511,20 +511,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether idle threads can decode parts of this stream before they are read: see [`Source::work_ahead`].
-    pub fn works_ahead(&self) -> bool {
-        self.shared.ahead.is_some()
-    }
-
-    /// Whether [`Source::work_ahead`] has something to do now.
-    pub fn has_work_ahead(&self) -> bool {
-        self.shared.ahead.as_ref().is_some_and(Ahead::has_work)
-    }
-
-    /// Decodes a part of a compressed stream that will be read soon, for some milliseconds; returns whether there was
-    /// one. Any number of threads may call it while others read. What is read does not depend on it, errors included.
-    pub fn work_ahead(&self) -> bool {
-        self.shared.ahead.as_ref().is_some_and(Ahead::work)
+    /// What idle threads can do for this stream before it is read, if its parts can be decoded ahead.
+    pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.shared.ahead.as_ref().map(|ahead| ahead as _)
     }
 
     /// Whether any thread can read any place, without a host or a network in between.

@@ -5,6 +5,7 @@
 
 use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};
 use crate::options::Cancel;
+use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Error, Result};
 use std::sync::{Mutex, PoisonError};
 
@@ -48,6 +49,11 @@ impl<'a> Blocks<'a> {
     /// Creates blocks of `block_bytes` bytes; the first starts at `start`.
     pub fn new(source: Source<'a>, garbage: Option<Garbage>, start: u64, block_bytes: usize) -> Self {
         Blocks { source, garbage, start, block_bytes: block_bytes.max(1), stream: Mutex::default() }
+    }
+
+    /// What idle workers can do before the bytes are taken; see [`Source::ahead`].
+    pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.source.ahead()
     }
 
     /// Whether blocks must be taken one after another.

@@ -3,7 +3,7 @@
 
 use super::read::{Extent, Garbage, check_end, failed, fill};
 use crate::options::Cancel;
-use polyhaul_bytes::{BLOCK_BYTES, Source};
+use polyhaul_bytes::{BLOCK_BYTES, DecodeAhead, Source};
 use polyhaul_model::error::{Error, Result};
 
 /// The most that is requested at a time if the source may be shorter.
@@ -84,6 +84,11 @@ impl<'a> Bytes<'a> {
     pub fn finish(&self, cancel: &Cancel) -> Result<()> {
         let is_read = self.in_order() && self.source.codec().is_some();
         if is_read { self.tail(0, &[], 0, cancel).map(drop) } else { Ok(()) }
+    }
+
+    /// What idle workers can do before the bytes are taken; see [`Source::ahead`].
+    pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.source.ahead()
     }
 
     /// Returns the source's name in messages.

@@ -16,7 +16,7 @@ use super::read::{Extent, Garbage, check_end, failed, read_part};
 use super::relay::{Handover, Relay};
 use crate::options::Cancel;
 use line::Line;
-use polyhaul_bytes::Source;
+use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -245,6 +245,11 @@ impl<'a> TextChunks<'a> {
     /// Same as [`check_end`].
     pub fn check_end(&self, extent: Extent, cancel: &Cancel) -> Result<()> {
         check_end(&self.source, extent, cancel)
+    }
+
+    /// What idle workers can do before the bytes are taken; see [`Source::ahead`].
+    pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.source.ahead()
     }
 
     /// Whether the chunks must be taken one after another.

@@ -60,6 +60,11 @@ impl<'a> Feed<'a> {
         Feed::new(self.source.clone(), self.garbage.clone())
     }
 
+    /// The source itself.
+    pub fn source(&self) -> &Source<'a> {
+        &self.source
+    }
+
     /// Returns the size in bytes, if known.
     pub fn size(&self) -> Option<u64> {
         self.source.len()

@@ -4,6 +4,7 @@
 //! [`super::write`].
 
 use super::run::{Job, Phase};
+use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::Result;
 
 /// A job that reads in chunks. Each is parsed in parallel, then placed in the order of the chunks.
@@ -29,6 +30,11 @@ pub trait ChunkJob: Sync {
     /// Whether chunks must be taken one after another, as from a stream.
     fn takes_in_order(&self) -> bool {
         true
+    }
+
+    /// What idle workers can do for chunks that will be taken, if these come from a compressed stream.
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        None
     }
 
     /// Creates a slot; slots are reused.
@@ -121,6 +127,14 @@ impl<J: ChunkJob> Job for J {
             Stage::Parse => self.place(state, slot),
             Stage::Publish => self.finish(state, slot),
         }
+    }
+
+    fn has_work_ahead(&self) -> bool {
+        self.ahead().is_some_and(DecodeAhead::has_work)
+    }
+
+    fn work_ahead(&self) {
+        self.ahead().map(DecodeAhead::work);
     }
 
     fn phase(&self, stage: usize) -> Phase {

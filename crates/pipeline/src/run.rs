@@ -56,6 +56,13 @@ pub trait Job: Sync {
     fn is_done(&self, _stage: usize, _slot: &Self::Slot) -> bool {
         false
     }
+    /// Whether [`Job::work_ahead`] has something to do now.
+    fn has_work_ahead(&self) -> bool {
+        false
+    }
+    /// Work that makes the taking of later chunks faster, for a worker that has nothing else to do. It must not wait
+    /// for other workers.
+    fn work_ahead(&self) {}
     /// Returns the phase of a stage's parallel part in traces.
     fn phase(&self, stage: usize) -> Phase {
         if stage == 0 { Phase::Parse } else { Phase::Build }
@@ -147,6 +154,7 @@ enum Step<S> {
     Work(Ready<S>),
     Commit(usize, Waiting<S>),
     Take(u64, S),
+    Ahead,
     Leave,
 }
 
@@ -206,6 +214,7 @@ impl<J: Job> Shared<'_, J> {
                 Step::Work(ready) => self.work(ready),
                 Step::Commit(stage, waiting) => self.commit(stage, waiting),
                 Step::Take(number, slot) => self.take(number, slot),
+                Step::Ahead => self.work_ahead(),
                 Step::Leave => return,
             }
         }
@@ -268,6 +277,13 @@ impl<J: Job> Shared<'_, J> {
         }
     }
 
+    fn work_ahead(&self) {
+        let span = trace::span(Phase::Decompress);
+        self.job.work_ahead();
+        drop(span);
+        self.lock().busy -= 1;
+    }
+
     /// Returns the most useful step that is possible now; waits if there is none.
     ///
     /// A worker that finds more than one step to do wakes a waiting worker, which does the same. So no worker is woken
@@ -302,17 +318,22 @@ impl<J: Job> Shared<'_, J> {
     }
 
     /// Steps that others wait for come first: taking from a stream, which only one worker can do at a time, then
-    /// ordered parts.
+    /// ordered parts. Work ahead comes last, but while chunks are left, a worker that has nothing else does it.
     fn try_step(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
         let take = if self.hands_on() { self.try_take(line) } else { None };
         take.or_else(|| line.next_commit().map(|(stage, waiting)| Step::Commit(stage, waiting)))
             .or_else(|| line.next_ready().map(Step::Work))
             .or_else(|| if self.hands_on() { None } else { self.try_take(line) })
+            .or_else(|| self.has_work_ahead(line).then_some(Step::Ahead))
+    }
+
+    fn has_work_ahead(&self, line: &Line<J::Slot>) -> bool {
+        self.hands_on() && line.failed.is_none() && line.next_take < line.end && self.job.has_work_ahead()
     }
 
     /// Whether [`Shared::try_step`] would find something.
     fn has_step(&self, line: &Line<J::Slot>) -> bool {
-        self.can_take(line) || line.committable().is_some() || line.workable().is_some()
+        self.can_take(line) || line.committable().is_some() || line.workable().is_some() || self.has_work_ahead(line)
     }
 
     /// Whether others wait while an ordered part is done.

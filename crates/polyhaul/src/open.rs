@@ -276,6 +276,11 @@ impl Plain {
             return options;
         };
         run.chunk_bytes = self.source.piece_bytes().or(run.chunk_bytes).or(Some(CHUNK_BYTES));
+        if self.source.ahead().is_some() {
+            // The other half of the memory holds what is decompressed ahead.
+            run.memory_limit /= 2;
+            run.chunk_bytes = run.chunk_bytes.map(|bytes| bytes.min(CHUNK_BYTES / 2));
+        }
         if let Some(progress) = run.progress.take() {
             let (counters, size, plain_size) =
                 (compressed.counters().clone(), compressed.claimed_len(), self.source.len());
@@ -313,6 +318,7 @@ pub(crate) fn limits(options: &ReadOptions) -> DecompressLimits {
         .with_bytes(options.limits.decompressed_bytes)
         .with_ratio(options.limits.decompressed_ratio)
         .with_memory_bytes(options.run.memory_limit)
+        .with_threads(options.run.worker_threads())
 }
 
 /// All bytes of a source, for `what`; `None` if there are more than `most_bytes`.

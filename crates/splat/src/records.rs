@@ -3,6 +3,7 @@
 //! Each chunk of records is handed its own part of every column, so nothing is copied and nothing is shared. What the
 //! records mean is up to the caller.
 
+use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::feed::Feed;
@@ -49,8 +50,9 @@ impl Records<'_> {
         let threads = run_options.worker_threads().min(count.div_ceil(chunk)).max(1);
         let crew = Crew::new(threads, run_options.memory_limit, chunk * bytes);
         let per_record: Vec<usize> = columns.iter().map(|column| column.len() / count.max(1)).collect();
+        let source = feed.source().clone();
         let rest = Mutex::new(RecordsLeft { feed, columns, count });
-        let job = RecordsJob { rest, per_record, chunk, bytes, decode, options: run_options };
+        let job = RecordsJob { source, rest, per_record, chunk, bytes, decode, options: run_options };
         let mut state = RecordsState::default();
         run(&job, &mut state, crew, &run_options.cancel)?;
         let left = job.rest.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -72,6 +74,7 @@ pub(crate) fn resize_column<T: Zero + Default>(column: &mut Vec<T>, count: usize
 }
 
 struct RecordsJob<'a, 'f, 'm> {
+    source: Source<'f>,
     /// Taken by one worker at a time, in order.
     rest: Mutex<RecordsLeft<'a, 'f, 'm>>,
     /// Values of a record in each column.
@@ -108,6 +111,10 @@ struct RecordsState {
 impl<'m> ChunkJob for RecordsJob<'_, '_, 'm> {
     type Slot = RecordsSlot<'m>;
     type State = RecordsState;
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.source.ahead()
+    }
 
     fn slot(&self) -> Result<RecordsSlot<'m>> {
         Ok(RecordsSlot::default())

@@ -32,6 +32,15 @@ const LEAST_SPANS: u64 = 16;
 /// No deflate data expands by more: a match of 258 bytes takes at least two bits.
 const EXPANSION: u64 = 1032;
 
+/// Work on a compressed stream that threads can do while another one reads it. What is read does not depend on it,
+/// errors included.
+pub trait DecodeAhead: Sync {
+    /// Whether there is a part to decode now.
+    fn has_work(&self) -> bool;
+    /// Decodes a part, for some milliseconds; returns whether there was one. It waits for no other thread.
+    fn work(&self) -> bool;
+}
+
 /// How data is divided into parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
@@ -108,14 +117,14 @@ impl<'a> Ahead<'a> {
     pub(super) fn parts(&self) -> Arc<Parts> {
         self.parts.clone()
     }
+}
 
-    /// Whether there is a part to decode.
-    pub(crate) fn has_work(&self) -> bool {
+impl DecodeAhead for Ahead<'_> {
+    fn has_work(&self) -> bool {
         self.parts.may_begin(&self.parts.lock())
     }
 
-    /// Decodes a part; returns whether there was one to decode.
-    pub(crate) fn work(&self) -> bool {
+    fn work(&self) -> bool {
         let Some(mut job) = self.parts.begin() else { return false };
         let idle = lock(&self.idle).pop();
         let Ok(mut blind) = idle.map_or_else(|| Blind::new(self.source.clone()), Ok) else { return false };

@@ -42,6 +42,7 @@ mod zlib;
 mod zstd;
 
 pub(crate) use ahead::Ahead;
+pub use ahead::DecodeAhead;
 pub use encoder::{Encoder, MEMBER_BYTES};
 pub use error::{DecompressError, DecompressErrorKind, DecompressLimit};
 pub use joined::{GzipMember, GzipParts};
@@ -175,8 +176,8 @@ pub struct DecompressLimits {
     /// Most memory for windows, in bytes; if fewer than 16 members fit, they are read as a stream. Default: 128 MiB,
     /// the window that the zstd tool accepts.
     pub memory_bytes: u64,
-    /// How many threads call [`Source::work_ahead`](crate::Source::work_ahead) while one reads. With 8 and more, one
-    /// large gzip member of a file is decoded by all of them. Default: 1.
+    /// How many threads may decode ahead while one reads ([`Source::ahead`](crate::Source::ahead)). With 8 and more,
+    /// one large gzip member of a file is decoded by all of them. Default: 1.
     pub threads: usize,
 }
 
@@ -239,8 +240,8 @@ impl DecompressLimits {
 ///
 /// If a file or memory consists of several members whose sizes can be found without decoding them (BGZF, zstd and lz4
 /// frames with content sizes, all output of [`Encoder`]), the result is positioned and threads decode different members
-/// at the same time. Otherwise it is a stream, decoded by the reading thread; one large gzip member also by threads that
-/// call [`Source::work_ahead`](crate::Source::work_ahead).
+/// at the same time. Otherwise it is a stream, decoded by the reading thread; one large gzip member also by threads
+/// that use [`Source::ahead`](crate::Source::ahead).
 ///
 /// ```
 /// use polyhaul_bytes::{Codec, DecompressLimits, Encoder, Source, decompressed};

@@ -12,6 +12,7 @@ use super::relative;
 use super::suspects;
 use super::suspects::Suspects;
 use crate::place::Placer;
+use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use polyhaul_model::warnings::{Warnings, Weight};
 use polyhaul_model::{Axes, Counts, Mesh, NONE, Scene};
@@ -183,6 +184,10 @@ impl ChunkJob for ObjJob<'_, '_> {
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.chunks.ahead()
     }
 
     fn slot(&self) -> Result<ObjSlot> {

@@ -12,6 +12,7 @@ use super::lines;
 use super::lines::LineCounts;
 use super::rows::{OffChunk, OffRows};
 use crate::place::Placer;
+use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{NONE, Scene};
@@ -135,6 +136,10 @@ impl ChunkJob for OffJob<'_, '_> {
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.chunks.ahead()
     }
 
     fn slot(&self) -> Result<OffSlot> {

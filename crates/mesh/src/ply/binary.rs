@@ -10,6 +10,7 @@ use super::layout::{PlyLayout, PlyShape, RowEnd, Walked};
 use super::pieces::PlyPieces;
 use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySink, PlySinkBlock, SinkFound};
+use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy, try_push};
 use polyhaul_model::names;
@@ -182,8 +183,9 @@ impl PlyReader<'_, '_> {
         totals.try_reserve_exact(outcome.totals.len())?;
         totals.resize(outcome.totals.len(), 0);
         let mut state = self.state(outcome);
+        let source = self.feed.source().clone();
         let line = PlyBinaryLine { feed: &mut self.feed, row, bases, totals };
-        let job = WalkRowsJob { common, line: Mutex::new(line) };
+        let job = WalkRowsJob { source, common, line: Mutex::new(line) };
         let result = run(&job, &mut state, crew, &options.run.cancel);
         let totals = job.line.into_inner().unwrap_or_else(PoisonError::into_inner).bases;
         let (outcome, _) = self.settled(state);
@@ -503,6 +505,7 @@ struct PlyBinaryLine<'a, 'f> {
 
 /// Rows in order.
 struct WalkRowsJob<'a, 'f> {
+    source: Source<'f>,
     common: Common<'a>,
     line: Mutex<PlyBinaryLine<'a, 'f>>,
 }
@@ -520,8 +523,9 @@ impl<'a, 'f> PlyWalk<'a, 'f> {
     ) -> Result<PlyWalk<'a, 'f>> {
         let PlyOutcome { totals, .. } = PlyOutcome::new(target.sink)?;
         let common = Common::new(target, feed, options, chunk_bytes);
+        let source = feed.source().clone();
         let line = PlyBinaryLine { feed, row: 0, bases: totals.clone(), totals };
-        Ok(PlyWalk(WalkRowsJob { common, line: Mutex::new(line) }))
+        Ok(PlyWalk(WalkRowsJob { source, common, line: Mutex::new(line) }))
     }
 
     /// Takes the next rows; `false` after the last.
@@ -696,6 +700,10 @@ impl ChunkJob for WalkRowsJob<'_, '_> {
     type State = PlyBinaryState;
     const PHASE: Phase = Phase::Build;
     const PUBLISHES: bool = true;
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.source.ahead()
+    }
 
     fn slot(&self) -> Result<PlyBinarySlot> {
         Ok(self.common.slot())

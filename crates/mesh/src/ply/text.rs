@@ -16,6 +16,7 @@ use super::sink::{Flaw, PlyScratch, PlySinkBlock, SinkFound};
 use super::words;
 use super::words::{Fed, words};
 use crate::place::Placer;
+use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, planted, try_push};
 use polyhaul_model::names;
@@ -179,6 +180,10 @@ impl ChunkJob for PlyTextJob<'_, '_> {
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.chunks.ahead()
     }
 
     fn slot(&self) -> Result<PlyTextSlot> {

@@ -10,6 +10,7 @@ use super::reader::StlFound;
 use super::statement::{Statements, StlStatement, StlWord};
 use crate::options::StlReadOptions;
 use crate::place::{Placer, excerpt};
+use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::warnings::{KEPT, Warnings};
@@ -393,6 +394,10 @@ impl ChunkJob for StlTextJob<'_, '_> {
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.chunks.ahead()
     }
 
     fn slot(&self) -> Result<StlTextSlot> {

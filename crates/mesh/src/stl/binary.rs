@@ -4,6 +4,7 @@ use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, check_count};
 use super::reader::StlFound;
 use super::{FACET_BYTES, HEADER_BYTES};
 use crate::options::StlReadOptions;
+use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, Result, fault, planted, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::blocks::{Block, Blocks, Source};
@@ -166,6 +167,10 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
 
     fn takes_in_order(&self) -> bool {
         self.blocks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.blocks.ahead()
     }
 
     fn slot(&self) -> Result<StlBinarySlot> {

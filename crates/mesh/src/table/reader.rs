@@ -10,6 +10,7 @@ use super::parse::{TableChunkText, TableParsed, TableParser};
 use super::scene;
 use crate::options::{ColumnTypes, TableReadOptions};
 use crate::place::Placer;
+use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Table, Values};
@@ -142,6 +143,10 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.chunks.ahead()
     }
 
     fn slot(&self) -> Result<TableSlot> {

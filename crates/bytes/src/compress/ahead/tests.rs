@@ -229,7 +229,7 @@ fn one_thread_decodes_what_is_small_or_limited_or_not_local() {
     let packed = gzip(&text(9_000_000), 1, usize::MAX);
     let limits = DecompressLimits::default().with_threads(8);
     let is_ahead = |packed: &[u8], limits: &DecompressLimits| {
-        crate::decompressed(Source::memory(packed.to_vec()), limits).unwrap().works_ahead()
+        crate::decompressed(Source::memory(packed.to_vec()), limits).unwrap().ahead().is_some()
     };
     assert!(is_ahead(&packed, &limits));
     assert!(!is_ahead(&packed, &limits.clone().with_threads(7)));
@@ -238,5 +238,5 @@ fn one_thread_decodes_what_is_small_or_limited_or_not_local() {
     assert!(!is_ahead(&packed, &limits.clone().with_memory_bytes(1 << 20)));
     assert!(!is_ahead(&gzip(&text(1_000_000), 1, usize::MAX), &limits));
     let stream = crate::decompressed(Source::reader(Box::new(&packed[..]), "stream"), &limits).unwrap();
-    assert!(!stream.works_ahead() && !stream.has_work_ahead() && !stream.work_ahead());
+    assert!(stream.ahead().is_none());
 }

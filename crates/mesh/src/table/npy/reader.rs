@@ -3,6 +3,7 @@
 use super::super::typed::TypedColumn;
 use super::header::{MAGIC, MOST_PREFIX, NpyField, NpyHeader, header, prefix};
 use crate::options::{ColumnName, ColumnTypes, TableReadOptions};
+use polyhaul_bytes::DecodeAhead;
 use polyhaul_model as model;
 use polyhaul_model::Table;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
@@ -162,6 +163,10 @@ impl ChunkJob for NpyJob<'_> {
 
     fn takes_in_order(&self) -> bool {
         self.bytes.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.bytes.ahead()
     }
 
     fn slot(&self) -> Result<NpySlot> {
