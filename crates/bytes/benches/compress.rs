@@ -1,5 +1,5 @@
 //! MB/s of plain bytes, reading and writing, for each format with one thread and two, beside zlib-rs and libdeflate;
-//! and the hash of outputs.
+//! and the hash of outputs. Then the cost of decoding one gzip member ahead of the thread that reads it.
 //!
 //! Run with `cargo bench -p polyhaul-bytes --bench compress`, passing the path of an OBJ file after `--` or else using
 //! generated text. Prints the fastest and the median of several rounds that alternate, so that a busy moment hits all
@@ -9,7 +9,7 @@
 use polyhaul_bytes::{Codec, DecompressLimits, Encoder, MEMBER_BYTES, Source, decompressed};
 use std::fmt::Write;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 /// Rounds, and bytes of generated text: for measuring, and for a test run that only checks that it works.
@@ -28,7 +28,7 @@ fn main() {
         .map_or_else(|| text(bytes), |path| std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}")));
     println!("{} plain bytes", plain.len());
     let members = CODECS.map(|codec| pack(codec, None, &plain, 1));
-    let whole = deflated(&plain);
+    let whole = deflated(&plain, 6);
     let mut tasks: Vec<Task<'_>> = Vec::new();
     for (codec, packed) in CODECS.iter().zip(&members) {
         println!("{codec}: {:.2} times smaller", plain.len() as f64 / packed.len() as f64);
@@ -52,6 +52,102 @@ fn main() {
     tasks.push(("hash of outputs".into(), Box::new(|| hash(&plain))));
     tasks.push(("  xxhash-rust".into(), Box::new(|| _ = black_box(xxhash_rust::xxh3::xxh3_128(&plain)))));
     report(&tasks, rounds, plain.len());
+    report_ahead(&whole, rounds, plain.len());
+}
+
+/// The times of one pass over a gzip member, in seconds.
+#[derive(Clone, Copy)]
+struct AheadTimes {
+    /// By one thread.
+    alone: f64,
+    /// What other threads can do: finding blocks, decoding them with markers, replacing the markers.
+    ahead: f64,
+    /// What the thread that reads does then: copying, and the checksum.
+    in_order: f64,
+    /// All of it by 16 threads, on the cores that there are.
+    with_16: f64,
+}
+
+/// Prints what decoding ahead costs, and what follows from it for many cores.
+fn report_ahead(packed: &[u8], rounds: usize, bytes: usize) {
+    let pass = || {
+        let begin = Instant::now();
+        stream(packed);
+        let alone = begin.elapsed().as_secs_f64();
+        let (ahead, in_order) = in_turn(packed);
+        let begin = Instant::now();
+        beside(packed, 16);
+        AheadTimes { alone, ahead, in_order, with_16: begin.elapsed().as_secs_f64() }
+    };
+    let passes: Vec<AheadTimes> = (0..rounds).map(|_| pass()).collect();
+    let fastest = |time: fn(&AheadTimes) -> f64| passes.iter().map(time).fold(f64::MAX, f64::min);
+    let (alone, ahead, in_order) = (fastest(|all| all.alone), fastest(|all| all.ahead), fastest(|all| all.in_order));
+    let rate = |time: f64| bytes as f64 / time / 1e6;
+    println!("gzip -6, one member: {:.0} MB/s by one thread", rate(alone));
+    println!("  decoded ahead {:.0} MB/s, then read in order {:.0} MB/s", rate(ahead), rate(in_order));
+    println!("  all work {:.2} times that of one thread", (ahead + in_order) / alone);
+    println!("  16 threads, on the cores of this machine: {:.0} MB/s", rate(fastest(|all| all.with_16)));
+    for cores in [2, 8, 16] {
+        let bound = in_order.max((ahead + in_order) / f64::from(cores));
+        println!("  at best {:.1} times as fast on {cores} cores", alone / bound);
+    }
+    let noise = noise(packed.len());
+    let time = (0..rounds).map(|_| in_turn(&noise).0).fold(f64::MAX, f64::min);
+    println!("  search for blocks: {:.0} MB/s of compressed bytes", noise.len() as f64 / time / 1e6);
+}
+
+/// Bytes in which no block is found, behind the header of a gzip file.
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    let noise: Vec<u8> = (0..bytes).map(|_| next()).collect();
+    let mut packed = deflated(&noise, 0);
+    packed.truncate(bytes);
+    packed
+}
+
+fn one_member(packed: &[u8]) -> Source<'_> {
+    decompressed(Source::memory(packed), &DecompressLimits::default().with_threads(16)).unwrap()
+}
+
+/// One thread does all that can be done ahead before each read. Returns the seconds of that, and of the reads.
+fn in_turn(packed: &[u8]) -> (f64, f64) {
+    let source = one_member(packed);
+    let (mut block, mut ahead, mut in_order) = (vec![0; 1 << 18], 0.0, 0.0);
+    loop {
+        let begin = Instant::now();
+        while source.ahead().is_some_and(|ahead| ahead.work()) {}
+        let middle = Instant::now();
+        let count = source.read_next(black_box(&mut block)).unwrap_or(0);
+        ahead += (middle - begin).as_secs_f64();
+        in_order += middle.elapsed().as_secs_f64();
+        if count < block.len() {
+            return (ahead, in_order);
+        }
+    }
+}
+
+/// One thread reads, and the others decode ahead.
+fn beside(packed: &[u8], threads: usize) {
+    let source = one_member(packed);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| {
+                while !is_over.load(Relaxed) {
+                    if !source.ahead().is_some_and(|ahead| ahead.work()) {
+                        std::thread::yield_now();
+                    }
+                }
+            });
+        }
+        let mut block = vec![0; 1 << 18];
+        while source.read_next(black_box(&mut block)).unwrap() == block.len() {}
+        is_over.store(true, Relaxed);
+    });
 }
 
 fn report(tasks: &[Task<'_>], rounds: usize, bytes: usize) {
@@ -113,9 +209,9 @@ fn pack(codec: Codec, level: Option<i32>, plain: &[u8], threads: usize) -> Vec<u
     all.into_iter().flat_map(|(_, packed)| packed).collect()
 }
 
-fn deflated(plain: &[u8]) -> Vec<u8> {
-    let mut packed = vec![0; plain.len() + 1000];
-    let mut deflate = zlib_rs::Deflate::new(6, true, 16 + 15);
+fn deflated(plain: &[u8], level: i32) -> Vec<u8> {
+    let mut packed = vec![0; plain.len() + plain.len() / 1000 + 1000];
+    let mut deflate = zlib_rs::Deflate::new(level, true, 16 + 15);
     deflate.compress(plain, &mut packed, zlib_rs::DeflateFlush::Finish).unwrap();
     packed.truncate(deflate.total_out() as usize);
     packed

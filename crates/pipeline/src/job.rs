@@ -141,3 +141,109 @@ impl<J: ChunkJob> Job for J {
         if Stage::from_number::<J>(stage) == Stage::Publish { Phase::Build } else { J::PHASE }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::{Text, TextChunks};
+    use crate::crew::within;
+    use crate::options::{Cancel, RunOptions};
+    use crate::run::{Crew, run};
+    use polyhaul_bytes::{DecompressLimits, GzipMember, GzipParts, Source, decompressed};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
+
+    /// Puts the text together again; the first chunk waits until another worker has decoded ahead.
+    struct Lines<'a> {
+        chunks: TextChunks<'static>,
+        ahead: Counted<'a>,
+        waits: bool,
+    }
+
+    struct Counted<'a>(Option<&'a dyn DecodeAhead>, AtomicUsize);
+
+    impl DecodeAhead for Counted<'_> {
+        fn has_work(&self) -> bool {
+            self.0.is_some_and(DecodeAhead::has_work)
+        }
+
+        fn work(&self) -> bool {
+            let is_done = self.0.is_some_and(DecodeAhead::work);
+            self.1.fetch_add(usize::from(is_done), Ordering::Relaxed);
+            is_done
+        }
+    }
+
+    impl ChunkJob for Lines<'_> {
+        type Slot = Text;
+        type State = Vec<u8>;
+
+        fn ahead(&self) -> Option<&dyn DecodeAhead> {
+            Some(&self.ahead)
+        }
+
+        fn slot(&self) -> Result<Text> {
+            Ok(Text::default())
+        }
+
+        fn take(&self, number: u64, text: &mut Text) -> Result<bool> {
+            let begin = Instant::now();
+            while self.waits && self.ahead.1.load(Ordering::Relaxed) == 0 && begin.elapsed() < Duration::from_secs(60) {
+                std::thread::yield_now();
+            }
+            self.chunks.take(number, text)
+        }
+
+        fn parse(&self, _: &mut Text) -> Result<()> {
+            Ok(())
+        }
+
+        fn place(&self, all: &mut Vec<u8>, text: &mut Text) -> Result<()> {
+            all.extend_from_slice(text.bytes());
+            Ok(())
+        }
+    }
+
+    /// One member without sizes, and its text.
+    fn member() -> (Vec<u8>, Vec<u8>) {
+        let (mut parts, mut member) = (GzipParts::new(None).unwrap(), GzipMember::default());
+        let (mut text, mut file, mut noise) = (Vec::new(), GzipMember::head().to_vec(), 1u64);
+        while file.len() < 5 << 19 {
+            let line = |_| {
+                noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                format!("v {} {}\n", noise >> 40, noise >> 60).into_bytes()
+            };
+            let part: Vec<u8> = (0..30_000).flat_map(line).collect();
+            member.add(&part);
+            parts.encode(&part, &mut file).unwrap();
+            text.extend_from_slice(&part);
+        }
+        file.extend(member.tail());
+        (file, text)
+    }
+
+    #[test]
+    fn idle_workers_decode_one_gzip_member_ahead() {
+        let (file, text) = member();
+        let mut damaged = file.clone();
+        damaged[file.len() - 8] ^= 1;
+        for threads in [1, 2, 8, 16] {
+            let read = |file: &[u8]| {
+                let limits = DecompressLimits::default().with_threads(threads);
+                let source = decompressed(Source::memory(file.to_vec()), &limits).unwrap();
+                let ahead = Counted(source.ahead(), AtomicUsize::new(0));
+                assert_eq!(ahead.0.is_some(), threads >= 8);
+                let chunks = TextChunks::new(source.clone()).cut(100_000, u64::MAX, 0);
+                let (job, mut all) = (Lines { chunks, ahead, waits: threads >= 8 }, Vec::new());
+                let crew = Crew::new(threads, 8 << 20, 100_000);
+                let result = within(&RunOptions::default(), || run(&job, &mut all, crew, &Cancel::default()));
+                assert_eq!(job.ahead.1.into_inner() > 0, threads >= 8);
+                (result.map_err(|error| error.to_string()), all)
+            };
+            assert!(read(&file) == (Ok(()), text.clone()), "{threads} threads");
+            let (result, all) = read(&damaged);
+            assert!(result.as_ref().is_err_and(|error| error.contains("checksum")), "{threads} threads: {result:?}");
+            assert!(text.starts_with(&all), "{threads} threads");
+        }
+    }
+}

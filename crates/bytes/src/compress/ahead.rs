@@ -7,6 +7,10 @@
 //! data in order as ever (`inflate/mod.rs`). When it comes to the beginning of a block, it asks for a part that begins
 //! at just this bit ([`Parts::take`]), and copies its bytes, with those before it in place of the markers.
 //!
+//! From then on the last 32 KiB of this part are known, which are all that the next one needs. Replacing the markers is
+//! work for the other threads too, as far as each part begins where the one before it ends ([`Parts::know`]); else it
+//! would be half of what the reading thread does for text.
+//!
 //! So the search need not be right, and a part need not be whole: the reading thread decodes what is missing, and finds
 //! every error, every end of a member and every checksum itself, at the place where it would have found it alone. It
 //! waits only for a part that begins where it is, or whose beginning is still being searched for; whoever decodes a part
@@ -14,12 +18,11 @@
 //!
 //! No thread is started here, and nothing is known of their number: `polyhaul-pipeline` calls when a worker is idle.
 
-use super::inflate::{Blind, Part};
+use super::inflate::{Blind, Known, Part};
 use super::{Codec, DecompressLimits};
 use crate::Source;
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// With fewer threads, one member is decoded by the one that reads. A part costs up to 1.5 times the work, and its
@@ -54,7 +57,13 @@ pub(super) struct Sizes {
 pub(crate) struct Ahead<'a> {
     source: Source<'a>,
     parts: Arc<Parts>,
-    idle: Mutex<Vec<Blind<'a>>>,
+    idle: Mutex<Vec<Worker<'a>>>,
+}
+
+/// What a thread needs to decode parts, and to replace their markers.
+struct Worker<'a> {
+    blind: Blind<'a>,
+    known: Known,
 }
 
 /// Parts that are decoded, or being decoded, and the place of the thread that takes them.
@@ -75,6 +84,8 @@ struct Line {
     next: u64,
     /// By the number of their span.
     spans: BTreeMap<u64, Span>,
+    /// A bit at which a part ended, and the bytes before it.
+    known: Option<(u64, Vec<u8>)>,
     /// Memory to be used again.
     idle: Vec<Part>,
     is_waiting: bool,
@@ -121,28 +132,51 @@ impl<'a> Ahead<'a> {
 
 impl DecodeAhead for Ahead<'_> {
     fn has_work(&self) -> bool {
-        self.parts.may_begin(&self.parts.lock())
+        let line = self.parts.lock();
+        self.parts.may_begin(&line) || self.parts.resolvable(&line).is_some()
     }
 
     fn work(&self) -> bool {
-        let Some(mut job) = self.parts.begin() else { return false };
+        let Some(job) = self.parts.next_job() else { return false };
         let idle = lock(&self.idle).pop();
-        let Ok(mut blind) = idle.map_or_else(|| Blind::new(self.source.clone()), Ok) else { return false };
-        let found = |bit| self.parts.found(job.number, bit);
         // An error is for the reading thread to find.
-        let decoded: io::Result<bool> = blind.decode(&job.span, self.parts.sizes.part_bytes, &mut job.part, found);
-        job.is_done = matches!(decoded, Ok(true));
-        lock(&self.idle).push(blind);
+        if let Ok(mut worker) = idle.map_or_else(|| Worker::new(&self.source), Ok) {
+            _ = worker.run(job);
+            lock(&self.idle).push(worker);
+        }
         true
     }
 }
 
-/// A span that is being decoded. Dropping it records the result, even if that is a panic.
+impl<'a> Worker<'a> {
+    fn new(source: &Source<'a>) -> io::Result<Self> {
+        Ok(Worker { blind: Blind::new(source.clone())?, known: Known::new()? })
+    }
+
+    fn run(&mut self, mut job: PartJob<'_>) -> io::Result<()> {
+        let parts = job.parts;
+        if let Some(window) = job.window.take() {
+            self.known.window().copy_from_slice(&window);
+            parts.know(job.part.end_bit(), self.known.after(&job.part)?);
+            job.part.resolve(&self.known);
+            job.is_done = true;
+        } else {
+            let begin = job.number * parts.sizes.span_bytes;
+            let found = |bit| parts.found(job.number, bit);
+            let span = begin..begin + parts.sizes.span_bytes;
+            job.is_done = self.blind.decode(&span, parts.sizes.part_bytes, &mut job.part, found)?;
+        }
+        Ok(())
+    }
+}
+
+/// A part that is being decoded, or resolved. Dropping it records the result, even if that is a panic.
 struct PartJob<'p> {
     parts: &'p Parts,
     number: u64,
-    span: Range<u64>,
     part: Part,
+    /// The bytes before a part that is to be resolved.
+    window: Option<Vec<u8>>,
     is_done: bool,
 }
 
@@ -181,8 +215,25 @@ impl Parts {
         line.next < end.min(self.spans) && line.spans.len() < self.most
     }
 
-    fn begin(&self) -> Option<PartJob<'_>> {
+    /// The span of a part without bytes for its markers, if these are known.
+    fn resolvable(&self, line: &Line) -> Option<u64> {
+        let (bit, _) = line.known.as_ref()?;
+        let number = self.span_of(*bit);
+        match line.spans.get(&number)? {
+            Span::Done(part) if part.start_bit() == *bit && !part.is_resolved() => Some(number),
+            _ => None,
+        }
+    }
+
+    /// What the reading thread needs first.
+    fn next_job(&self) -> Option<PartJob<'_>> {
         let mut line = self.lock();
+        if let Some(number) = self.resolvable(&line)
+            && let Some((bit, window)) = line.known.take()
+            && let Some(Span::Done(part)) = line.spans.insert(number, Span::Begun(Some(bit)))
+        {
+            return Some(PartJob { parts: self, number, part, window: Some(window), is_done: false });
+        }
         if !self.may_begin(&line) {
             return None;
         }
@@ -190,8 +241,12 @@ impl Parts {
         line.next += 1;
         line.spans.insert(number, Span::Begun(None));
         let part = line.idle.pop().unwrap_or_default();
-        let begin = number * self.sizes.span_bytes;
-        Some(PartJob { parts: self, number, span: begin..begin + self.sizes.span_bytes, part, is_done: false })
+        Some(PartJob { parts: self, number, part, window: None, is_done: false })
+    }
+
+    /// The bytes before `bit`, where a part ends, are known.
+    pub(super) fn know(&self, bit: u64, window: Vec<u8>) {
+        self.lock().known = Some((bit, window));
     }
 
     /// A block was found at `bit`; returns whether it is still of use.

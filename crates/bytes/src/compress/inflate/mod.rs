@@ -11,16 +11,18 @@
 mod blind;
 mod fast;
 mod find;
+mod part;
 mod table;
 
-use blind::Follower;
-pub(super) use blind::{Blind, Part};
+pub(super) use blind::Blind;
+pub(super) use part::{Known, Part};
 
 use super::ahead::Parts;
 use super::decoder::Output;
 use super::error::{Stop, corrupt, truncated};
 use crate::Buffer;
 use crate::memory::reserve;
+use part::Follower;
 use std::io;
 use std::sync::Arc;
 use table::{DISTANCE_COUNT, Distances, Entry, InflateKind, Numbers, SYMBOL_COUNT, Symbols};
@@ -154,7 +156,7 @@ impl Inflate {
     fn begin_block(&mut self, input: &mut Buffer<'_>, out: &Output<'_>) -> Result<(), Stop> {
         let bit = self.bit(input);
         if let Some(follower) = &mut self.follower
-            && follower.begin(bit, &self.history, &out.bytes[..out.filled])
+            && follower.begin(bit, &self.history, &out.bytes[..out.filled])?
         {
             self.state = State::Ahead;
             return Ok(());

@@ -1,0 +1,293 @@
+//! What was decoded without the bytes before it, and how it becomes plain bytes once these are known.
+//!
+//! `blind.rs` makes parts. The decoder that reads in order takes them ([`Follower`]); it and the threads that work ahead
+//! replace their markers, each part by the window that the part before it leaves ([`Known::after`]). That a part begins
+//! at the very bit at which the one before it ends is for `compress/ahead.rs` to see to.
+
+use super::fast::{OUT_MARGIN, Symbol};
+use super::{Bits, WINDOW_BYTES};
+use crate::compress::ahead::Parts;
+use crate::compress::decoder::Output;
+use crate::compress::error::{Stop, corrupt};
+use crate::memory::{grow, no_memory};
+use std::io;
+use std::sync::Arc;
+
+/// Set in a marker, whose lower bits are the place of a byte in the window before the part.
+const MARKER: u16 = 0x8000;
+/// How much room is made for a part at first, in symbols.
+const FIRST_ROOM: usize = 4 * WINDOW_BYTES;
+/// Symbols that are replaced at a time. Groups without a marker need no look-up: they are most of the groups.
+const GROUP: usize = 32;
+
+/// Decoded blocks, and their place in the compressed data.
+#[derive(Default)]
+pub(in crate::compress) struct Part {
+    /// After a window of markers: bytes and markers; once these are replaced, two bytes in each of the first half.
+    pub(super) symbols: Room<u16>,
+    /// After a window of known bytes; empty if there were markers up to the end.
+    pub(super) bytes: Room<u8>,
+    is_resolved: bool,
+    /// The first bit of the first block, in bits of the compressed data.
+    pub(super) start_bit: u64,
+    /// The bytes of the compressed data up to its end, and the bits of the last one that are not used.
+    pub(super) end: (u64, Bits),
+}
+
+/// Memory that is used again, with how much of it is filled.
+#[derive(Default)]
+pub(super) struct Room<T> {
+    pub(super) data: Vec<T>,
+    pub(super) filled: usize,
+}
+
+impl<T: Symbol> Room<T> {
+    /// Begins with a window.
+    fn begin(&mut self, window: impl Iterator<Item = T>) -> io::Result<()> {
+        if self.data.len() < FIRST_ROOM {
+            self.resize(FIRST_ROOM)?;
+        }
+        self.data.iter_mut().zip(window).for_each(|(to, symbol)| *to = symbol);
+        self.filled = WINDOW_BYTES;
+        Ok(())
+    }
+
+    fn resize(&mut self, len: usize) -> io::Result<()> {
+        let more = len.saturating_sub(self.data.len());
+        self.data.try_reserve_exact(more).map_err(|_| no_memory(more * size_of::<T>()))?;
+        self.data.resize(len, T::default());
+        Ok(())
+    }
+
+    /// Makes more room, up to `most` symbols.
+    pub(super) fn grow(&mut self, most: usize) -> Result<(), Stop> {
+        let len = (2 * self.data.len()).min(most);
+        if len < self.data.len() + OUT_MARGIN {
+            return Err(corrupt("a part is too large to be decoded ahead"));
+        }
+        Ok(self.resize(len)?)
+    }
+
+    /// The symbols after the window.
+    pub(super) fn fresh(&self) -> &[T] {
+        self.data.get(WINDOW_BYTES..self.filled).unwrap_or_default()
+    }
+}
+
+impl Part {
+    /// How many plain bytes it has.
+    pub(in crate::compress) fn len(&self) -> usize {
+        self.symbols.fresh().len() + self.bytes.fresh().len()
+    }
+
+    #[cfg(test)]
+    pub(in crate::compress) fn memory_bytes(&self) -> usize {
+        2 * self.symbols.data.len() + self.bytes.data.len()
+    }
+
+    pub(in crate::compress) fn start_bit(&self) -> u64 {
+        self.start_bit
+    }
+
+    /// The first bit after it.
+    pub(in crate::compress) fn end_bit(&self) -> u64 {
+        let (offset, bits) = self.end;
+        8 * offset - u64::from(bits.count)
+    }
+
+    pub(in crate::compress) fn is_resolved(&self) -> bool {
+        self.is_resolved
+    }
+
+    pub(super) fn begin(&mut self, start_bit: u64) -> io::Result<()> {
+        (self.start_bit, self.end) = (start_bit, (0, Bits::default()));
+        self.is_resolved = false;
+        self.bytes.filled = 0;
+        self.symbols.begin((0..WINDOW_BYTES as u16).map(|place| MARKER | place))
+    }
+
+    /// Goes on with bytes if the window holds no marker.
+    pub(super) fn try_bytes(&mut self, most_bytes: usize) -> io::Result<()> {
+        let window = self.symbols.filled - WINDOW_BYTES..self.symbols.filled;
+        let has_markers = has_marker(&self.symbols.data[window.clone()]);
+        if has_markers || 2 * self.symbols.filled + FIRST_ROOM > most_bytes {
+            return Ok(());
+        }
+        if 2 * self.symbols.data.len() + self.bytes.data.len().max(FIRST_ROOM) > most_bytes {
+            // Memory that one of the two took for an earlier part.
+            self.symbols.data.truncate(self.symbols.filled);
+            self.symbols.data.shrink_to_fit();
+            self.bytes = Room::default();
+        }
+        self.bytes.begin(self.symbols.data[window].iter().map(|&symbol| symbol as u8))
+    }
+
+    /// Replaces the markers, in place.
+    pub(in crate::compress) fn resolve(&mut self, known: &Known) {
+        let count = self.symbols.fresh().len();
+        let symbols = self.symbols.data.get_mut(WINDOW_BYTES..).unwrap_or_default();
+        let mut bytes = [0; GROUP];
+        for begin in (0..count).step_by(GROUP) {
+            // What is behind the last symbol has no meaning, and any symbol has a byte.
+            let end = symbols.len().min(begin + GROUP);
+            known.copy(&symbols[begin..end], &mut bytes[..end - begin]);
+            let pairs = bytes.as_chunks().0.iter().map(|pair| u16::from_le_bytes(*pair));
+            symbols[begin / 2..].iter_mut().zip(pairs).for_each(|(to, pair)| *to = pair);
+        }
+        self.is_resolved = true;
+    }
+
+    /// Copies plain bytes from `at` on, as many as fit; returns how many. Markers are looked up in `known`.
+    fn copy(&self, at: usize, known: &Known, out: &mut Output<'_>) -> usize {
+        let symbols = self.symbols.fresh();
+        if at >= symbols.len() {
+            return out.take_from(self.bytes.fresh().get(at - symbols.len()..).unwrap_or_default());
+        }
+        let count = (symbols.len() - at).min(out.bytes.len() - out.filled);
+        let to = &mut out.rest()[..count];
+        if self.is_resolved {
+            copy_pairs(symbols, at, to);
+        } else {
+            known.copy(&symbols[at..at + count], to);
+        }
+        out.filled += count;
+        count
+    }
+}
+
+fn has_marker(symbols: &[u16]) -> bool {
+    symbols.iter().fold(0, |all, symbol| all | symbol) & MARKER != 0
+}
+
+/// Copies bytes, of which each symbol holds two, from the byte `at` on.
+fn copy_pairs(symbols: &[u16], at: usize, out: &mut [u8]) {
+    let (head, out) = out.split_at_mut(out.len().min(at % 2));
+    head.fill(symbols[at / 2].to_le_bytes()[1]);
+    let symbols = &symbols[at.div_ceil(2)..];
+    let (pairs, last) = out.as_chunks_mut();
+    pairs.iter_mut().zip(symbols).for_each(|(to, symbol)| *to = symbol.to_le_bytes());
+    last.iter_mut().zip(&symbols[pairs.len()..]).for_each(|(to, symbol)| *to = symbol.to_le_bytes()[0]);
+}
+
+/// The byte that each symbol means, once the bytes before a part are known.
+pub(in crate::compress) struct Known(Box<[u8; 1 << 16]>);
+
+impl Known {
+    pub(in crate::compress) fn new() -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        grow(&mut bytes, 1 << 16)?;
+        bytes.iter_mut().zip(0..=255).for_each(|(byte, symbol)| *byte = symbol);
+        let bytes = bytes.into_boxed_slice().try_into().map_err(|_| no_memory(1 << 16))?;
+        Ok(Known(bytes))
+    }
+
+    /// The last bytes before a part.
+    pub(in crate::compress) fn window(&mut self) -> &mut [u8] {
+        &mut self.0[usize::from(MARKER)..][..WINDOW_BYTES]
+    }
+
+    /// The last bytes of a part that is not resolved yet: the window before the next one.
+    pub(in crate::compress) fn after(&self, part: &Part) -> io::Result<Vec<u8>> {
+        let mut window = Vec::new();
+        grow(&mut window, WINDOW_BYTES)?;
+        match part.bytes.filled {
+            // A part of less than a window begins with markers for the rest of it.
+            0 => self.copy(&part.symbols.data[part.symbols.filled - WINDOW_BYTES..part.symbols.filled], &mut window),
+            filled => window.copy_from_slice(&part.bytes.data[filled - WINDOW_BYTES..filled]),
+        }
+        Ok(window)
+    }
+
+    fn copy(&self, symbols: &[u16], out: &mut [u8]) {
+        let byte = |symbol: u16| self.0[usize::from(symbol)];
+        let (groups, rest) = symbols.as_chunks::<GROUP>();
+        let (to_groups, to_rest) = out.as_chunks_mut::<GROUP>();
+        for (to, group) in to_groups.iter_mut().zip(groups) {
+            *to = if has_marker(group) { group.map(byte) } else { group.map(|symbol| symbol as u8) };
+        }
+        to_rest.iter_mut().zip(rest).for_each(|(to, &symbol)| *to = byte(symbol));
+    }
+}
+
+/// How the decoder that reads in order takes parts.
+pub(super) struct Follower {
+    parts: Arc<Parts>,
+    known: Known,
+    /// The part that is being taken, and how much of it was.
+    part: Option<Part>,
+    at: usize,
+}
+
+impl Follower {
+    pub(super) fn new(parts: Arc<Parts>) -> io::Result<Self> {
+        Ok(Follower { parts, known: Known::new()?, part: None, at: 0 })
+    }
+
+    /// Looks for a part that begins at `bit`, after the bytes of `history` and `fresh`; returns whether there is one.
+    pub(super) fn begin(&mut self, bit: u64, history: &[u8], fresh: &[u8]) -> io::Result<bool> {
+        let Some(part) = self.parts.take(bit) else { return Ok(false) };
+        if !part.is_resolved() {
+            let fresh = &fresh[fresh.len().saturating_sub(WINDOW_BYTES)..];
+            let missing = WINDOW_BYTES - fresh.len();
+            // Matches that reach to before the beginning of the data are an error, which this decoder has to find.
+            let Some(old) = history.len().checked_sub(missing).and_then(|from| history.get(from..)) else {
+                self.parts.give_back(part);
+                return Ok(false);
+            };
+            let (to_old, to_fresh) = self.known.window().split_at_mut(missing);
+            to_old.copy_from_slice(old);
+            to_fresh.copy_from_slice(fresh);
+            self.parts.know(part.end_bit(), self.known.after(&part)?);
+        }
+        (self.part, self.at) = (Some(part), 0);
+        Ok(true)
+    }
+
+    /// Copies as much of the part as fits; at its end, returns where it ends.
+    pub(super) fn copy(&mut self, out: &mut Output<'_>) -> Option<(u64, Bits)> {
+        let part = self.part.as_ref()?;
+        while self.at < part.len() && !out.is_full() {
+            self.at += part.copy(self.at, &self.known, out);
+        }
+        let part = self.part.take_if(|part| self.at == part.len())?;
+        let end = part.end;
+        self.parts.give_back(part);
+        Some(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_are_replaced_in_place_or_on_the_way() {
+        let mut known = Known::new().unwrap();
+        known.window().iter_mut().enumerate().for_each(|(i, byte)| *byte = (i % 251) as u8);
+        for count in [1, 2, 31, 32, 33, 100, 40_001, FIRST_ROOM - WINDOW_BYTES] {
+            let mut part = Part::default();
+            part.begin(0).unwrap();
+            let symbol = |i: usize| if i % 97 < 50 { (i % 256) as u16 } else { MARKER | (i * 7 % WINDOW_BYTES) as u16 };
+            (0..count).for_each(|i| part.symbols.data[WINDOW_BYTES + i] = symbol(i));
+            part.symbols.filled += count;
+            let meant = |i: usize| if i % 97 < 50 { (i % 256) as u8 } else { (i * 7 % WINDOW_BYTES % 251) as u8 };
+            let wanted: Vec<u8> = (0..count).map(meant).collect();
+            let before: Vec<u8> = known.window().to_vec();
+            assert!([before, wanted.clone()].concat().ends_with(&known.after(&part).unwrap()));
+            for is_resolved in [false, true] {
+                if is_resolved {
+                    part.resolve(&known);
+                }
+                for step in [1, 2, 7, 64, usize::MAX] {
+                    let mut plain = vec![0; count];
+                    let mut at = 0;
+                    while at < count {
+                        let end = count.min(at.saturating_add(step));
+                        at += part.copy(at, &known, &mut Output { bytes: &mut plain[at..end], filled: 0 });
+                    }
+                    assert!(plain == wanted, "{count} {is_resolved} {step}");
+                }
+            }
+        }
+    }
+}
