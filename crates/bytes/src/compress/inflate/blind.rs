@@ -83,7 +83,7 @@ impl<'a> Blind<'a> {
                 return Ok(Some(from));
             }
             from += u64::from(bit < to);
-            if bit == to && room < find::LOOK_BYTES {
+            if bit == to && room < HEAD_BYTES {
                 break;
             }
         }

@@ -1,15 +1,16 @@
 //! Where a deflate block may begin, if nothing before it was decoded.
 //!
 //! Only blocks with codes of their own that are not the last one are searched for (RFC 1951, 3.2.7): they make up
-//! nearly all of what compressors write, and few other bits look like their headers. This module looks at the first 74
-//! bits of a header: its type, its counts, and whether the code of the code lengths is complete. One in about 2000 bit
-//! offsets of compressed data passes; the rest of the header is up to `Codes::read_head`.
+//! nearly all of what compressors write, and few other bits look like their headers. One bit offset in nine has the right
+//! type and counts, one in 2000 also a complete code of code lengths, and hardly any that is no header also a complete
+//! code of literals and lengths. What is left is up to `Codes::read_head`, which takes longer.
 
-/// Bytes that are loaded from the first byte of a header on.
-pub(super) const LOOK_BYTES: usize = 18;
+use super::ORDER;
 
-/// The type and the two counts of a header: 3 + 5 + 5 bits.
+/// The type and the first two counts of a header: 3 + 5 + 5 bits.
 const HEAD_BITS: u32 = 13;
+/// After the third count, of 4 bits, the lengths of 3 bits begin.
+const LENGTHS_AT: usize = 17;
 
 /// For the next bits of the data, how many of them to pass to get to the first place at which a header may begin.
 static SKIPS: [u8; 1 << HEAD_BITS] = skips();
@@ -60,8 +61,8 @@ const fn shares() -> [u16; 1 << 12] {
     shares
 }
 
-/// The first bit offset from `from` up to, but not including, `to` at which the bits look like a header. From the byte
-/// of the last one on, [`LOOK_BYTES`] must be there; where they are not, the search ends.
+/// The first bit offset from `from` up to, but not including, `to` at which the bits look like a header. Where a header
+/// would not be whole, the search ends.
 pub(super) fn candidate(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
     let mut bit = from;
     // No branch here depends on the data, except the one that ends it: this loop runs once per byte or so.
@@ -70,7 +71,8 @@ pub(super) fn candidate(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
         if bit >= to {
             return None;
         }
-        if looks_like_a_header(word(bytes, bit)?, word(bytes, bit + 17)?) {
+        let (head, lengths) = (word(bytes, bit)?, word(bytes, bit + LENGTHS_AT)?);
+        if looks_like_a_header(head, lengths) && has_whole_code(bytes, bit, Counts::new(head), lengths)? {
             return Some(bit);
         }
         bit += 1;
@@ -84,18 +86,80 @@ fn word(bytes: &[u8], bit: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*word) >> (bit % 8))
 }
 
+/// The counts in a header.
+#[derive(Clone, Copy)]
+struct Counts {
+    symbols: usize,
+    /// Of the code of code lengths.
+    numbers: usize,
+}
+
+impl Counts {
+    #[inline(always)]
+    fn new(head: u64) -> Counts {
+        Counts { symbols: 257 + (head as usize >> 3 & 31), numbers: 4 + (head as usize >> HEAD_BITS & 15) }
+    }
+}
+
 /// Whether a header begins with these bits, and its code of code lengths is neither oversubscribed nor incomplete.
 #[inline(always)]
 fn looks_like_a_header(head: u64, lengths: u64) -> bool {
-    let count = 4 + (head >> HEAD_BITS & 15);
-    let lengths = lengths & ((1 << (3 * count)) - 1);
+    let lengths = lengths & ((1 << (3 * Counts::new(head).numbers)) - 1);
     let share = |at: u32| SHARES[(lengths >> at & 0xfff) as usize];
     let is_complete = share(0) + share(12) + share(24) + share(36) + share(48) == ALL;
     is_complete && SKIPS[head as usize & ((1 << HEAD_BITS) - 1)] == 0
 }
 
+/// Whether the code of literals and lengths is neither oversubscribed nor incomplete. Most are oversubscribed, after a
+/// few dozen lengths.
+#[cold]
+fn has_whole_code(bytes: &[u8], bit: usize, counts: Counts, lengths: u64) -> Option<bool> {
+    const WHOLE: usize = 1 << 15;
+    let table = number_table(lengths, counts.numbers);
+    let mut at = bit + LENGTHS_AT + 3 * counts.numbers;
+    let (mut left, mut used, mut last) = (counts.symbols, 0, 0);
+    while left > 0 && used <= WHOLE {
+        let bits = word(bytes, at)?;
+        let (number, number_bits) = table[bits as usize & 127];
+        let rest = (bits >> number_bits) as usize;
+        let (length, count, extra_bits) = match number {
+            16 => (last, 3 + (rest & 3), 2),
+            17 => (0, 3 + (rest & 7), 3),
+            18 => (0, 11 + (rest & 127), 7),
+            length => (length, 1, 0),
+        };
+        if length > 0 {
+            used += count.min(left) << (15 - length);
+        }
+        left -= count.min(left);
+        last = length;
+        at += usize::from(number_bits) + extra_bits;
+    }
+    Some(used == WHOLE)
+}
+
+/// The number that the next 7 bits begin with, and the bits of its code.
+fn number_table(lengths: u64, count: usize) -> [(u8, u8); 128] {
+    let mut by_number = [0; 19];
+    for (i, &place) in ORDER[..count].iter().enumerate() {
+        by_number[place] = (lengths >> (3 * i) & 7) as u8;
+    }
+    let mut table = [(0, 0); 128];
+    let mut code = 0u8;
+    for bits in 1..=7 {
+        for number in (0..19).filter(|&number| by_number[usize::from(number)] == bits) {
+            let first = usize::from(code.reverse_bits() >> (8 - bits));
+            table[first..].iter_mut().step_by(1 << bits).for_each(|entry| *entry = (number, bits));
+            code += 1;
+        }
+        code <<= 1;
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::{BitReader, Codes, HEAD_BYTES, State};
     use super::*;
 
     /// Written as the format's text has it.
@@ -118,14 +182,39 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             bytes.push((state >> 56) as u8);
         }
-        let end = 8 * (bytes.len() - LOOK_BYTES);
-        let mut from = 3;
-        for bit in (3..end).filter(|&bit| is_wanted(&bytes, bit)) {
-            assert_eq!(candidate(&bytes, from, end), Some(bit));
-            (from, found) = (bit + 1, found + 1);
+        for bit in 0..8 * (bytes.len() - 20) {
+            let looks = looks_like_a_header(word(&bytes, bit).unwrap(), word(&bytes, bit + LENGTHS_AT).unwrap());
+            assert_eq!(looks, is_wanted(&bytes, bit), "{bit}");
+            found += u32::from(looks);
         }
-        assert_eq!(candidate(&bytes, from, end), None);
         assert!(found > 20, "{found}");
-        assert_eq!(candidate(&bytes, end, 8 * bytes.len() + 100), None);
+        assert_eq!(candidate(&bytes, 8 * bytes.len() - 50, 8 * bytes.len() + 100), None);
+    }
+
+    /// What the decoder takes for a header is found, and nothing else in its way.
+    #[test]
+    fn headers_are_found_as_the_decoder_reads_them() {
+        let plain: Vec<u8> =
+            (0..60_000u32).flat_map(|i| format!("{} ", i.wrapping_mul(i) % 9973).into_bytes()).collect();
+        let mut packed = vec![0; plain.len()];
+        let mut deflate = zlib_rs::Deflate::new(6, false, 15);
+        for part in plain.chunks(5000) {
+            let at = deflate.total_out() as usize;
+            deflate.compress(part, &mut packed[at..], zlib_rs::DeflateFlush::Block).unwrap();
+        }
+        packed.truncate(deflate.total_out() as usize);
+        let (mut codes, end) = (Codes::new().unwrap(), 8 * (packed.len() - HEAD_BYTES));
+        let mut is_header =
+            |bit: usize| matches!(codes.read_head(&mut BitReader::at(&packed, bit)), Ok((false, State::Symbols)));
+        let is_dynamic = |bit: usize| word(&packed, bit).unwrap() & 7 == 4;
+        let wanted: Vec<usize> = (0..end).filter(|&bit| is_dynamic(bit) && is_header(bit)).collect();
+        let mut found = Vec::new();
+        let mut from = 0;
+        while let Some(bit) = candidate(&packed, from, end) {
+            found.push(bit);
+            from = bit + 1;
+        }
+        assert!(wanted.len() > 30 && wanted.iter().all(|bit| found.contains(bit)), "{} {}", wanted.len(), found.len());
+        assert!(found.len() < wanted.len() + 10, "{} {}", wanted.len(), found.len());
     }
 }

@@ -32,6 +32,8 @@ const WINDOW_BYTES: usize = 32 << 10;
 /// The longest header of a dynamic block (RFC 1951, 3.2.7), rounded up: 3 + 14 + 19 · 3 bits, and 320 lengths of up to
 /// 14 bits.
 const HEAD_BYTES: usize = 640;
+/// The order of 3.2.7: lengths that are seldom used come last, so that they can be left out.
+const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 /// The longest symbol with its distance: 15 + 5 + 15 + 13 bits, each at its maximum.
 const SYMBOL_BYTES: usize = 8;
 
@@ -318,8 +320,6 @@ impl Codes {
     }
 
     fn build_dynamic(&mut self, reader: &mut BitReader<'_>) -> Result<(), Stop> {
-        // The order of 3.2.7: lengths that are seldom used come last, so that they can be left out.
-        const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
         let symbol_count = 257 + reader.take(5)? as usize;
         let distance_count = 1 + reader.take(5)? as usize;
         let number_count = 4 + reader.take(4)? as usize;
