@@ -9,40 +9,16 @@ use super::ORDER;
 
 /// The type and the first two counts of a header: 3 + 5 + 5 bits.
 const HEAD_BITS: u32 = 13;
+/// How many bits are looked at together: with the head of the last one they are fewer than 64.
+const STEP_BITS: usize = 48;
 /// After the third count, of 4 bits, the lengths of 3 bits begin.
 const LENGTHS_AT: usize = 17;
-
-/// For the next bits of the data, how many of them to pass to get to the first place at which a header may begin.
-static SKIPS: [u8; 1 << HEAD_BITS] = skips();
 
 /// For four lengths of 3 bits, the share of all codes of 7 bits that these codes use up.
 static SHARES: [u16; 1 << 12] = shares();
 
 /// All codes of 7 bits, the longest that the code of code lengths may have.
 const ALL: u16 = 128;
-
-const fn skips() -> [u8; 1 << HEAD_BITS] {
-    let mut skips = [0; 1 << HEAD_BITS];
-    let mut bits = 0;
-    while bits < skips.len() {
-        let mut skip = 0;
-        while !may_begin(bits >> skip, HEAD_BITS - skip) {
-            skip += 1;
-        }
-        skips[bits] = skip as u8;
-        bits += 1;
-    }
-    skips
-}
-
-/// Whether a header may begin with these `count` bits.
-const fn may_begin(bits: usize, count: u32) -> bool {
-    // BFINAL is 0, BTYPE 2.
-    let known = if count < 3 { (1 << count) - 1 } else { 7 };
-    let is_type = bits & 7 & known == 4 & known;
-    // 30 and 31 are not valid in either count.
-    is_type && (count < 8 || bits >> 4 & 15 != 15) && (count < HEAD_BITS || bits >> 9 & 15 != 15)
-}
 
 const fn shares() -> [u16; 1 << 12] {
     let mut shares = [0; 1 << 12];
@@ -64,26 +40,38 @@ const fn shares() -> [u16; 1 << 12] {
 /// The first bit offset from `from` up to, but not including, `to` at which the bits look like a header. Where a header
 /// would not be whole, the search ends.
 pub(super) fn candidate(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
-    let mut bit = from;
-    // No branch here depends on the data, except the one that ends it: this loop runs once per byte or so.
-    loop {
-        bit += usize::from(SKIPS[word(bytes, bit)? as usize & ((1 << HEAD_BITS) - 1)]);
-        if bit >= to {
-            return None;
+    let mut base = from - from % 8;
+    let mut after = !0 << (from % 8);
+    while base < to {
+        let mut begins = begins(word(bytes, base)?) & after;
+        while begins > 0 {
+            let bit = base + begins.trailing_zeros() as usize;
+            begins &= begins - 1;
+            let (head, lengths) = (word(bytes, bit)?, word(bytes, bit + LENGTHS_AT)?);
+            if lengths_are_complete(head, lengths) && has_whole_code(bytes, bit, Counts::new(head), lengths)? {
+                return Some(bit).filter(|&bit| bit < to);
+            }
         }
-        let (head, lengths) = (word(bytes, bit)?, word(bytes, bit + LENGTHS_AT)?);
-        if looks_like_a_header(head, lengths) && has_whole_code(bytes, bit, Counts::new(head), lengths)? {
-            return Some(bit);
-        }
-        bit += 1;
+        (base, after) = (base + STEP_BITS, !0);
     }
+    None
 }
 
-/// At least the next 57 bits.
+/// At least the next 57 bits; 64, if `bit` is the first of a byte.
 #[inline(always)]
 fn word(bytes: &[u8], bit: usize) -> Option<u64> {
     let word = bytes.get(bit / 8..)?.first_chunk()?;
     Some(u64::from_le_bytes(*word) >> (bit % 8))
+}
+
+/// The bits, among the first [`STEP_BITS`], at which a header may begin: with BFINAL 0, BTYPE 2 (2 bits, the lower one
+/// first), and two counts of 5 bits that are not 30 or 31.
+#[inline(always)]
+fn begins(bits: u64) -> u64 {
+    let is_type = !bits & !(bits >> 1) & bits >> 2;
+    let pairs = bits & bits >> 1;
+    let fours = pairs & pairs >> 2;
+    is_type & !(fours >> 4) & !(fours >> 9) & ((1 << STEP_BITS) - 1)
 }
 
 /// The counts in a header.
@@ -101,13 +89,12 @@ impl Counts {
     }
 }
 
-/// Whether a header begins with these bits, and its code of code lengths is neither oversubscribed nor incomplete.
+/// Whether the code of code lengths of the header that begins with `head` is neither oversubscribed nor incomplete.
 #[inline(always)]
-fn looks_like_a_header(head: u64, lengths: u64) -> bool {
+fn lengths_are_complete(head: u64, lengths: u64) -> bool {
     let lengths = lengths & ((1 << (3 * Counts::new(head).numbers)) - 1);
     let share = |at: u32| SHARES[(lengths >> at & 0xfff) as usize];
-    let is_complete = share(0) + share(12) + share(24) + share(36) + share(48) == ALL;
-    is_complete && SKIPS[head as usize & ((1 << HEAD_BITS) - 1)] == 0
+    share(0) + share(12) + share(24) + share(36) + share(48) == ALL
 }
 
 /// Whether the code of literals and lengths is neither oversubscribed nor incomplete. Most are oversubscribed, after a
@@ -183,7 +170,8 @@ mod tests {
             bytes.push((state >> 56) as u8);
         }
         for bit in 0..8 * (bytes.len() - 20) {
-            let looks = looks_like_a_header(word(&bytes, bit).unwrap(), word(&bytes, bit + LENGTHS_AT).unwrap());
+            let word = |bit| word(&bytes, bit).unwrap();
+            let looks = begins(word(bit)) & 1 > 0 && lengths_are_complete(word(bit), word(bit + LENGTHS_AT));
             assert_eq!(looks, is_wanted(&bytes, bit), "{bit}");
             found += u32::from(looks);
         }

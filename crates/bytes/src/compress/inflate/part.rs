@@ -18,12 +18,12 @@ const MARKER: u16 = 0x8000;
 /// How much room is made for a part at first, in symbols.
 const FIRST_ROOM: usize = 4 * WINDOW_BYTES;
 /// Symbols that are replaced at a time. Groups without a marker need no look-up: they are most of the groups.
-const GROUP: usize = 32;
+const GROUP: usize = 16;
 
 /// Decoded blocks, and their place in the compressed data.
 #[derive(Default)]
 pub(in crate::compress) struct Part {
-    /// After a window of markers: bytes and markers; once these are replaced, two bytes in each of the first half.
+    /// Bytes and markers, after a window of markers.
     pub(super) symbols: Room<u16>,
     /// After a window of known bytes; empty if there were markers up to the end.
     pub(super) bytes: Room<u8>,
@@ -122,17 +122,11 @@ impl Part {
         self.bytes.begin(self.symbols.data[window].iter().map(|&symbol| symbol as u8))
     }
 
-    /// Replaces the markers, in place.
+    /// Replaces the markers by the bytes that they stand for.
     pub(in crate::compress) fn resolve(&mut self, known: &Known) {
-        let count = self.symbols.fresh().len();
-        let symbols = self.symbols.data.get_mut(WINDOW_BYTES..).unwrap_or_default();
-        let mut bytes = [0; GROUP];
-        for begin in (0..count).step_by(GROUP) {
-            // What is behind the last symbol has no meaning, and any symbol has a byte.
-            let end = symbols.len().min(begin + GROUP);
-            known.copy(&symbols[begin..end], &mut bytes[..end - begin]);
-            let pairs = bytes.as_chunks().0.iter().map(|pair| u16::from_le_bytes(*pair));
-            symbols[begin / 2..].iter_mut().zip(pairs).for_each(|(to, pair)| *to = pair);
+        let symbols = self.symbols.data.get_mut(WINDOW_BYTES..self.symbols.filled).unwrap_or_default();
+        for group in symbols.chunks_mut(GROUP).filter(|group| has_marker(group)) {
+            group.iter_mut().for_each(|symbol| *symbol = u16::from(known.byte(*symbol)));
         }
         self.is_resolved = true;
     }
@@ -145,10 +139,11 @@ impl Part {
         }
         let count = (symbols.len() - at).min(out.bytes.len() - out.filled);
         let to = &mut out.rest()[..count];
+        let symbols = &symbols[at..at + count];
         if self.is_resolved {
-            copy_pairs(symbols, at, to);
+            to.iter_mut().zip(symbols).for_each(|(to, &symbol)| *to = symbol as u8);
         } else {
-            known.copy(&symbols[at..at + count], to);
+            known.copy(symbols, to);
         }
         out.filled += count;
         count
@@ -157,16 +152,6 @@ impl Part {
 
 fn has_marker(symbols: &[u16]) -> bool {
     symbols.iter().fold(0, |all, symbol| all | symbol) & MARKER != 0
-}
-
-/// Copies bytes, of which each symbol holds two, from the byte `at` on.
-fn copy_pairs(symbols: &[u16], at: usize, out: &mut [u8]) {
-    let (head, out) = out.split_at_mut(out.len().min(at % 2));
-    head.fill(symbols[at / 2].to_le_bytes()[1]);
-    let symbols = &symbols[at.div_ceil(2)..];
-    let (pairs, last) = out.as_chunks_mut();
-    pairs.iter_mut().zip(symbols).for_each(|(to, symbol)| *to = symbol.to_le_bytes());
-    last.iter_mut().zip(&symbols[pairs.len()..]).for_each(|(to, symbol)| *to = symbol.to_le_bytes()[0]);
 }
 
 /// The byte that each symbol means, once the bytes before a part are known.
@@ -198,14 +183,22 @@ impl Known {
         Ok(window)
     }
 
+    #[inline(always)]
+    fn byte(&self, symbol: u16) -> u8 {
+        self.0[usize::from(symbol)]
+    }
+
     fn copy(&self, symbols: &[u16], out: &mut [u8]) {
-        let byte = |symbol: u16| self.0[usize::from(symbol)];
         let (groups, rest) = symbols.as_chunks::<GROUP>();
         let (to_groups, to_rest) = out.as_chunks_mut::<GROUP>();
         for (to, group) in to_groups.iter_mut().zip(groups) {
-            *to = if has_marker(group) { group.map(byte) } else { group.map(|symbol| symbol as u8) };
+            *to = if has_marker(group) {
+                group.map(|symbol| self.byte(symbol))
+            } else {
+                group.map(|symbol| symbol as u8)
+            };
         }
-        to_rest.iter_mut().zip(rest).for_each(|(to, &symbol)| *to = byte(symbol));
+        to_rest.iter_mut().zip(rest).for_each(|(to, &symbol)| *to = self.byte(symbol));
     }
 }
 
