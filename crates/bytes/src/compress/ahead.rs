@@ -16,7 +16,11 @@
 //! waits only for a part that begins where it is, or whose beginning is still being searched for; whoever decodes a part
 //! waits for nobody.
 //!
-//! No thread is started here, and nothing is known of their number: `polyhaul-pipeline` calls when a worker is idle.
+//! No thread is started here: a job of `polyhaul-pipeline` calls [`DecodeAhead::work`] when a worker is idle. Memory is
+//! bounded by the number of parts and the memory of each, at most half of what decompression may take.
+//!
+//! Only blocks with codes of their own are searched for. Files without any, as some compressors write them at level 0
+//! and 1, are decoded by one thread.
 
 use super::inflate::{Blind, Known, Part};
 use super::{Codec, DecompressLimits};
@@ -25,10 +29,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// With fewer threads, one member is decoded by the one that reads. A part costs up to 1.5 times the work, and its
-/// bytes are copied once more in order; with few threads, parsing keeps them busy.
+/// With fewer threads, one member is decoded by the one that reads: parts of text cost about twice the work
+/// (`benches/compress.rs`), and parsing keeps a few threads busy anyway.
 const LEAST_THREADS: usize = 8;
-/// The sizes of parts in files. A search passes half a block, up to 30 kB, of each span.
+/// The sizes of parts in files. Smaller spans cost more: a search passes half a block, up to 30 kB, of each. In larger
+/// ones, text that is 8 times smaller would not fit, as two bytes per byte, in what a thread has of the default memory.
 const SIZES: Sizes = Sizes { span_bytes: 128 << 10, part_bytes: 2 << 20 };
 /// A source of fewer spans is decoded by one thread.
 const LEAST_SPANS: u64 = 16;

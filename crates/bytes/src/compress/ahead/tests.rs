@@ -240,17 +240,3 @@ fn one_thread_decodes_what_is_small_or_limited_or_not_local() {
     let stream = crate::decompressed(Source::reader(Box::new(&packed[..]), "stream"), &limits).unwrap();
     assert!(stream.ahead().is_none());
 }
-
-#[test]
-#[ignore = "spike"]
-fn spike() {
-    let packed = std::fs::read(std::env::var("SPIKE").unwrap()).unwrap();
-    let sizes = Sizes { span_bytes: std::env::var("SPAN").unwrap().parse().unwrap(), part_bytes: 4 << 20 };
-    if std::env::var("ALONE").is_ok() {
-        let all = alone(&packed);
-        println!("{}", all.0.len());
-        return;
-    }
-    let (answer, taken) = in_turn(&packed, sizes);
-    println!("{} {taken} {:?}", answer.0.len(), answer.1);
-}

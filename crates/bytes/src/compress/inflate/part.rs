@@ -125,9 +125,11 @@ impl Part {
     /// Replaces the markers by the bytes that they stand for.
     pub(in crate::compress) fn resolve(&mut self, known: &Known) {
         let symbols = self.symbols.data.get_mut(WINDOW_BYTES..self.symbols.filled).unwrap_or_default();
-        for group in symbols.chunks_mut(GROUP).filter(|group| has_marker(group)) {
-            group.iter_mut().for_each(|symbol| *symbol = u16::from(known.byte(*symbol)));
+        let (groups, rest) = symbols.as_chunks_mut::<GROUP>();
+        for group in groups.iter_mut().filter(|group| has_marker(&group[..])) {
+            *group = group.map(|symbol| u16::from(known.byte(symbol)));
         }
+        rest.iter_mut().for_each(|symbol| *symbol = u16::from(known.byte(*symbol)));
         self.is_resolved = true;
     }
 
