@@ -10,7 +10,7 @@ use polyhaul_bytes::{Codec, DecompressLimits, Encoder, MEMBER_BYTES, Source, dec
 use std::fmt::Write;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Rounds, and bytes of generated text: for measuring, and for a test run that only checks that it works.
 const MEASURED: (usize, usize) = (7, 30_000_000);
@@ -139,7 +139,7 @@ fn beside(packed: &[u8], threads: usize) {
             scope.spawn(|| {
                 while !is_over.load(Relaxed) {
                     if !source.ahead().is_some_and(|ahead| ahead.work()) {
-                        std::thread::yield_now();
+                        std::thread::sleep(Duration::from_micros(50));
                     }
                 }
             });

@@ -5,7 +5,8 @@
 //! - [`Sink`]: where bytes go; a file is replaced in one step, or not at all.
 //! - [`HostRead`], [`HostWrite`]: a host's callbacks as a source or a sink.
 //! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the opposite direction, member by
-//!   member; [`GzipParts`]: one member by many threads; [`SeekTable`]: where the members of zstd are.
+//!   member; [`DecodeAhead`], [`GzipParts`]: one gzip member read and written by many threads; [`SeekTable`]: where the
+//!   members of zstd are.
 //! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Throttle`]: a rate and a latency for sources and sinks, as if the device were slower.
 //! - [`place`]: paths and URLs, asked the same questions; with the feature `cloud`, URLs are sources and sinks.

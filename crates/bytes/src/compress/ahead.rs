@@ -8,13 +8,13 @@
 //! at just this bit ([`Parts::take`]), and copies its bytes, with those before it in place of the markers.
 //!
 //! From then on the last 32 KiB of this part are known, which are all that the next one needs. Replacing the markers is
-//! work for the other threads too, as far as each part begins where the one before it ends ([`Parts::know`]); else it
-//! would be half of what the reading thread does for text.
+//! work for the other threads too, as far as each part begins where the one before it ends ([`Parts::know`]); otherwise
+//! it would be half of what the reading thread does for text.
 //!
 //! So the search need not be right, and a part need not be whole: the reading thread decodes what is missing, and finds
 //! every error, every end of a member and every checksum itself, at the place where it would have found it alone. It
-//! waits only for a part that begins where it is, or whose beginning is still being searched for; whoever decodes a part
-//! waits for nobody.
+//! waits only for a part that begins where it is, or whose beginning is still being searched for. A thread that decodes
+//! a part does not wait.
 //!
 //! No thread is started here: a job of `polyhaul-pipeline` calls [`DecodeAhead::work`] when a worker is idle. Memory is
 //! bounded by the number of parts and the memory of each, at most half of what decompression may take.
@@ -41,7 +41,25 @@ const LEAST_SPANS: u64 = 16;
 const EXPANSION: u64 = 1032;
 
 /// Work on a compressed stream that threads can do while another one reads it. What is read does not depend on it,
-/// errors included.
+/// errors included. [`Source::ahead`] returns it.
+///
+/// ```
+/// use polyhaul_bytes::{DecompressLimits, Source, decompressed};
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let packed = [31, 139, 8, 0, 0, 0, 0, 0, 0, 255, 75, 4, 0, 67, 190, 183, 232, 1, 0, 0, 0];
+/// let source = decompressed(Source::memory(packed), &DecompressLimits::default().with_threads(8))?;
+/// let mut block = vec![0; 1 << 20];
+/// let count = std::thread::scope(|scope| {
+///     for _ in 1..8 {
+///         scope.spawn(|| while source.ahead().is_some_and(|ahead| ahead.work()) {});
+///     }
+///     source.read_next(&mut block)
+/// })?;
+/// assert_eq!(block[..count], *b"a");
+/// # Ok(())
+/// # }
+/// ```
 pub trait DecodeAhead: Sync {
     /// Whether there is a part to decode now.
     fn has_work(&self) -> bool;

@@ -5,6 +5,7 @@ use crate::compress::decoder::Decoder;
 use crate::{DecompressError, Encoder};
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 use zlib_rs::{Deflate, DeflateFlush};
 
 const SMALL: Sizes = Sizes { span_bytes: 3000, part_bytes: 1 << 20 };
@@ -87,7 +88,7 @@ fn beside(packed: &[u8], sizes: Sizes, threads: usize) -> Answer {
             scope.spawn(|| {
                 while !is_over.load(Relaxed) {
                     if !ahead.work() {
-                        std::thread::yield_now();
+                        std::thread::sleep(Duration::from_micros(50));
                     }
                 }
             });

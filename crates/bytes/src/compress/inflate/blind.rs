@@ -2,12 +2,12 @@
 //! reads (`compress/ahead.rs`).
 //!
 //! A match may reach up to 32 KiB before the first block. The bytes there are not known yet, so a part is decoded to
-//! numbers of 16 bits: bytes, and *markers* for the bytes before it, which matches copy like any other. Once the last 32
-//! KiB hold no marker, none can follow, and the rest is decoded to bytes. When the bytes before the part are known, the
-//! markers are replaced (`part.rs`).
+//! numbers of 16 bits: bytes, and *markers* for the bytes before it, which matches copy like any other. Once the last
+//! 32 KiB hold no marker, none can follow, and the rest is decoded to bytes. When the bytes before the part are known,
+//! the markers are replaced (`part.rs`).
 //!
-//! A part ends at the last boundary between blocks that was reached, and never holds the last block of the data. Whatever
-//! goes wrong ends it there: an error is for the decoder to find that knows what came before.
+//! A part ends at the last boundary between blocks that was reached, and never holds the last block of the data.
+//! Whatever goes wrong ends it there: an error is for the decoder to find that knows what came before.
 
 use super::fast::{self, OUT_MARGIN, Symbol};
 use super::part::{Part, Room};
@@ -53,9 +53,9 @@ impl<'a> Blind<'a> {
             if !found(bit) {
                 break;
             }
-            // What stops it is of no interest.
-            let _ = self.blocks(8 * span.end, most_bytes, part);
-            if part.end.0 > 0 {
+            // What stops it is for the reading thread to find.
+            _ = self.blocks(8 * span.end, most_bytes, part);
+            if part.end_bit() > 0 {
                 return Ok(true);
             }
             from = bit + 1;
@@ -93,7 +93,7 @@ impl<'a> Blind<'a> {
     /// Decodes blocks up to the first one that begins at or after bit `end`, or to the last one of the data.
     fn blocks(&mut self, end: u64, most_bytes: usize, part: &mut Part) -> Result<(), Stop> {
         self.skip_bits((part.start_bit % 8) as u32)?;
-        while part.end.0 == 0 || 8 * part.end.0 - u64::from(part.end.1.count) < end {
+        while part.end_bit() < end {
             let mut reader = BitReader::new(self.bits, self.input.ensure(HEAD_BYTES)?);
             let (is_last, state) = self.codes.read_head(&mut reader)?;
             if is_last {

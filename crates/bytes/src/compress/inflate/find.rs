@@ -1,9 +1,9 @@
 //! Where a deflate block may begin, if nothing before it was decoded.
 //!
 //! Only blocks with codes of their own that are not the last one are searched for (RFC 1951, 3.2.7): they make up
-//! nearly all of what compressors write, and few other bits look like their headers. One bit offset in nine has the right
-//! type and counts, one in 2000 also a complete code of code lengths, and hardly any that is no header also a complete
-//! code of literals and lengths. What is left is up to `Codes::read_head`, which takes longer.
+//! nearly all of what compressors write, and few other bits look like their headers. One bit offset in nine has the
+//! right type and counts, one in 2000 also a complete code of code lengths, and hardly any that is no header also a
+//! complete code of literals and lengths. What is left is up to `Codes::read_head`, which takes longer.
 
 use super::ORDER;
 

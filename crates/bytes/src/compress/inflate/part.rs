@@ -1,8 +1,8 @@
 //! What was decoded without the bytes before it, and how it becomes plain bytes once these are known.
 //!
-//! `blind.rs` makes parts. The decoder that reads in order takes them ([`Follower`]); it and the threads that work ahead
-//! replace their markers, each part by the window that the part before it leaves ([`Known::after`]). That a part begins
-//! at the very bit at which the one before it ends is for `compress/ahead.rs` to see to.
+//! `blind.rs` makes parts. The decoder that reads in order takes them ([`Follower`]). It and the threads that work
+//! ahead replace their markers, for each part by the last bytes of the part before it ([`Known::after`]).
+//! `compress/ahead.rs` ensures that a part begins at the very bit at which the one before it ends.
 
 use super::fast::{OUT_MARGIN, Symbol};
 use super::{Bits, WINDOW_BYTES};
