@@ -48,7 +48,7 @@ pub(super) struct Inflate {
     /// The last bytes of the buffers before this one, at most [`WINDOW_BYTES`].
     history: Vec<u8>,
     /// Takes what other threads decoded ahead, if they do.
-    follower: Option<Follower>,
+    follower: Option<Box<Follower>>,
 }
 
 /// The codes of the current block, and the code in which a header has them.
@@ -99,7 +99,7 @@ impl Inflate {
 
     /// Decodes data of which other threads may decode parts.
     pub(super) fn following(parts: Arc<Parts>) -> io::Result<Self> {
-        Ok(Inflate { follower: Some(Follower::new(parts)?), ..Inflate::new()? })
+        Ok(Inflate { follower: Some(Box::new(Follower::new(parts)?)), ..Inflate::new()? })
     }
 
     /// Begins new data, without history.
