@@ -1,8 +1,9 @@
 """Reading and converting with more and more threads: `curves.py POLYHAUL FOLDER [MB] [ROUNDS]`.
 
-POLYHAUL is the command. Makes an OBJ of about MB megabytes (1600) in FOLDER, which should be in memory, and other formats of it, and
-prints rows of a table in Markdown: seconds of whole processes as minimum / median, and how many times less the minimum is
-than that of one thread. Threads are powers of two up to the cores that there are.
+POLYHAUL is the command. Makes an OBJ of about MB megabytes (1600) in FOLDER, which should be in memory, and other formats of it
+(one.obj.gz is a single member, as gzip writes it), and prints rows of a table in Markdown: seconds of whole processes as
+minimum / median, and how many times less the minimum is than that of one thread. Threads are powers of two up to the cores
+that there are.
 """
 
 from __future__ import annotations
@@ -41,11 +42,14 @@ def run(*command: str) -> float:
 
 def main(polyhaul: str, folder: str, megabytes: str = "1600", rounds: str = "5") -> None:
     place = Path(folder)
-    obj, ply, text, stl, zst, gz = (str(place / name) for name in ("a.obj", "a.ply", "text.ply", "a.stl", "a.obj.zst", "a.obj.gz"))
+    names = ("a.obj", "a.ply", "text.ply", "a.stl", "a.obj.zst", "a.obj.gz", "one.obj.gz")
+    obj, ply, text, stl, zst, gz, one = (str(place / name) for name in names)
     grid(Path(obj), max(int(megabytes) // SIDE_MB, 1))
     for target, *options in ((ply,), (text, "--ascii"), (stl,), (zst,), (gz,)):
         run(polyhaul, "convert", obj, target, *options)
-    jobs = {f"read {Path(it).name}, {os.path.getsize(it) / 1e6:.0f} MB": ("info", it) for it in (obj, ply, text, stl, zst, gz)}
+    with open(one, "wb") as file:
+        subprocess.run(["gzip", "-c", obj], check=True, stdout=file)
+    jobs = {f"read {Path(it).name}, {os.path.getsize(it) / 1e6:.0f} MB": ("info", it) for it in (obj, ply, text, stl, zst, gz, one)}
     jobs |= {f"{Path(it).name} to OBJ": ("convert", it, str(place / "out.obj")) for it in (obj, stl)}
     counts = [1 << power for power in range((os.cpu_count() or 1).bit_length())]
     print("| threads | " + " | ".join(f"{count}" for count in counts) + " |\n| --- |" + " ---: |" * len(counts))

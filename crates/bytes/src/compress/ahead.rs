@@ -25,7 +25,6 @@
 use super::inflate::{Blind, Known, Part};
 use super::{Codec, DecompressLimits};
 use crate::Source;
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -105,8 +104,8 @@ struct Line {
     bit: u64,
     /// The span that is begun next.
     next: u64,
-    /// By the number of their span.
-    spans: BTreeMap<u64, Span>,
+    /// With their numbers, in no order. There are few.
+    spans: Vec<(u64, Span)>,
     /// A bit at which a part ended, and the bytes before it.
     known: Option<(u64, Vec<u8>)>,
     /// Memory to be used again.
@@ -137,7 +136,7 @@ impl<'a> Ahead<'a> {
         if !is_wanted || is_limited || !is_large || !source.is_local() {
             return None;
         }
-        Some(Ahead::with_sizes(source, SIZES, backed.min(limits.threads)))
+        Ahead::with_sizes(source, SIZES, backed.min(limits.threads)).with_room(limits.threads)
     }
 
     pub(super) fn with_sizes(source: &Source<'a>, sizes: Sizes, most: usize) -> Ahead<'a> {
@@ -146,6 +145,17 @@ impl<'a> Ahead<'a> {
         let line = Line { next: 1, ..Line::default() };
         let parts = Parts { sizes, spans, most, line: Mutex::new(line), changed: Condvar::new() };
         Ahead { source: source.clone(), parts: Arc::new(parts), idle: Mutex::default() }
+    }
+
+    /// Makes room for all parts and workers that there can be, so that no list grows later; `None` without memory.
+    fn with_room(self, threads: usize) -> Option<Self> {
+        let mut line = self.parts.lock();
+        line.spans.try_reserve_exact(self.parts.most).ok()?;
+        // One more is being read.
+        line.idle.try_reserve_exact(self.parts.most + 1).ok()?;
+        drop(line);
+        lock(&self.idle).try_reserve_exact(threads).ok()?;
+        Some(self)
     }
 
     pub(super) fn parts(&self) -> Arc<Parts> {
@@ -208,10 +218,10 @@ impl Drop for PartJob<'_> {
         let part = std::mem::take(&mut self.part);
         let mut line = self.parts.lock();
         // The reading thread may have passed it.
-        if self.is_done && part.start_bit() >= line.bit {
-            line.spans.insert(self.number, Span::Done(part));
+        let begun = line.place_of(self.number).map(|at| line.spans.swap_remove(at));
+        if begun.is_some() && self.is_done && part.start_bit() >= line.bit {
+            line.spans.push((self.number, Span::Done(part)));
         } else {
-            line.spans.remove(&self.number);
             line.idle.push(part);
         }
         self.parts.wake(&line);
@@ -242,7 +252,7 @@ impl Parts {
     fn resolvable(&self, line: &Line) -> Option<u64> {
         let (bit, _) = line.known.as_ref()?;
         let number = self.span_of(*bit);
-        match line.spans.get(&number)? {
+        match line.span(number)? {
             Span::Done(part) if part.start_bit() == *bit && !part.is_resolved() => Some(number),
             _ => None,
         }
@@ -253,7 +263,8 @@ impl Parts {
         let mut line = self.lock();
         if let Some(number) = self.resolvable(&line)
             && let Some((bit, window)) = line.known.take()
-            && let Some(Span::Done(part)) = line.spans.insert(number, Span::Begun(Some(bit)))
+            && let Some(at) = line.place_of(number)
+            && let Span::Done(part) = std::mem::replace(&mut line.spans[at].1, Span::Begun(Some(bit)))
         {
             return Some(PartJob { parts: self, number, part, window: Some(window), is_done: false });
         }
@@ -262,7 +273,7 @@ impl Parts {
         }
         let number = line.next;
         line.next += 1;
-        line.spans.insert(number, Span::Begun(None));
+        line.spans.push((number, Span::Begun(None)));
         let part = line.idle.pop().unwrap_or_default();
         Some(PartJob { parts: self, number, part, window: None, is_done: false })
     }
@@ -275,8 +286,8 @@ impl Parts {
     /// A block was found at `bit`; returns whether it is still of use.
     fn found(&self, number: u64, bit: u64) -> bool {
         let mut line = self.lock();
-        if let Some(span) = line.spans.get_mut(&number) {
-            *span = Span::Begun(Some(bit));
+        if let Some(at) = line.place_of(number) {
+            line.spans[at].1 = Span::Begun(Some(bit));
         }
         self.wake(&line);
         bit >= line.bit
@@ -288,10 +299,11 @@ impl Parts {
         let mut line = self.lock();
         line.pass(bit, number);
         loop {
-            let is_wanted = match line.spans.get(&number)? {
+            let at = line.place_of(number)?;
+            let is_wanted = match &line.spans[at].1 {
                 Span::Begun(start) => start.is_none_or(|start| start == bit),
                 Span::Done(part) if part.start_bit() > bit => false,
-                Span::Done(_) => match line.spans.remove(&number)? {
+                Span::Done(_) => match line.spans.swap_remove(at).1 {
                     Span::Done(part) if part.start_bit() == bit => return Some(part),
                     Span::Done(part) => {
                         line.idle.push(part);
@@ -323,15 +335,19 @@ impl Line {
     fn pass(&mut self, bit: u64, number: u64) {
         self.bit = bit;
         self.next = self.next.max(number + 1);
-        let Line { spans, idle, .. } = self;
-        while let Some(entry) = spans.first_entry()
-            && *entry.key() < number
-            && matches!(entry.get(), Span::Done(_))
-        {
-            if let Span::Done(part) = entry.remove() {
-                idle.push(part);
+        while let Some(at) = self.spans.iter().position(|(own, span)| *own < number && matches!(span, Span::Done(_))) {
+            if let Span::Done(part) = self.spans.swap_remove(at).1 {
+                self.idle.push(part);
             }
         }
+    }
+
+    fn place_of(&self, number: u64) -> Option<usize> {
+        self.spans.iter().position(|(own, _)| *own == number)
+    }
+
+    fn span(&self, number: u64) -> Option<&Span> {
+        self.place_of(number).map(|at| &self.spans[at].1)
     }
 }
 
