@@ -1,51 +1,61 @@
 // The package for the browser in Node, beside other loaders: `node bench/web.mjs POLYHAUL FOLDER [ROUNDS]`.
 //
 // POLYHAUL is the command, which makes files in FOLDER. Prints rows of a table in Markdown: milliseconds, and the peak of the
-// process' memory. Every loader has a process of its own for each file, which reads it into memory first. The package reads
-// it in one worker; `first` includes the start of the worker, and code that is not optimized yet; the others are the minimum
-// of ROUNDS (5) in the same process. Peers are found where `cargo xtask browser` installs three.js, in target/npm-tests:
-// there, `npm install @loaders.gl/core @loaders.gl/obj @loaders.gl/ply wwobjloader2 --legacy-peer-deps` adds others.
+// process' memory. Every loader has a process of its own for each file, which reads it into memory first, in every round. The
+// package reads it in one worker; `first` includes the start of the worker, and code that is not optimized yet; the others are
+// the minimum of ROUNDS (5) in the same process. `cargo xtask web` builds the package first, and installs three.js
+// in target/npm-tests: there, `npm install --no-save --legacy-peer-deps three@0.187 @loaders.gl/core @loaders.gl/obj
+// @loaders.gl/ply wwobjloader2` adds others.
 
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { closeSync, existsSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const PLACE = new URL('../target/npm-tests/', import.meta.url);
 
 /** Imports a package of the peers' folder. */
-const load = (name) => import(pathToFileURL(createRequire(new URL('x.js', PLACE)).resolve(name)));
+const load = (name) => import(import.meta.resolve ? pathToFileURL(createRequire(new URL('x.js', PLACE)).resolve(name)) : name);
 
-const polyhaul = async () => import(new URL('node_modules/polyhaul/polyhaul.js', PLACE));
+const polyhaul = async () => import(new URL('../target/npm/polyhaul.js', import.meta.url));
 
 /** Loaders by name: what makes a function that reads bytes, and the formats it knows. */
 const LOADERS = {
   'polyhaul, as three.js': async (extension) => {
     const { draw, read } = await polyhaul();
     const task = extension === 'ply' ? read : draw;
-    return (bytes) => task(bytes, { format: extension, skip: true });
+    return (buffer) => task(buffer, { format: extension, skip: true, transfer: true });
   },
   'three.js': async (extension) => {
     const kind = `${extension.toUpperCase()}Loader`;
     const module = await load(`three/addons/loaders/${kind}.js`);
     const loader = new module[kind]();
     // Text is decoded as three.js' own file loader does.
-    return (bytes) => loader.parse(extension === 'obj' ? new TextDecoder().decode(bytes) : buffer(bytes));
+    return (buffer) => loader.parse(extension === 'obj' ? new TextDecoder().decode(buffer) : buffer);
   },
   'loaders.gl': async (extension) => {
     if (extension === 'stl') return undefined;
     const kind = `${extension.toUpperCase()}Loader`;
-    const [{ parse }, module] = await Promise.all([load('@loaders.gl/core'), load(`@loaders.gl/${extension}`)]);
-    return (bytes) => parse(buffer(bytes), module[kind], { worker: false });
+    const [core, module] = await Promise.all([load('@loaders.gl/core'), load(`@loaders.gl/${extension}`)]);
+    const parse = core.parse ?? core.default.parse;
+    const loader = module[kind] ?? module.default[kind];
+    return (buffer) => parse(buffer, loader, { worker: false });
   },
   wwobjloader2: async (extension) => {
     if (extension !== 'obj') return undefined;
     const { OBJLoader2 } = await load('wwobjloader2');
-    return (bytes) => new OBJLoader2().parse(buffer(bytes));
+    return (buffer) => new OBJLoader2().parse(buffer);
   },
 };
 
-const buffer = (bytes) => bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+/** A file as a buffer of its own, as `fetch` gives it. */
+function bufferOf(file) {
+  const bytes = new Uint8Array(statSync(file).size);
+  const opened = openSync(file);
+  for (let at = 0, count; (count = readSync(opened, bytes, at, Math.min(bytes.length - at, 1 << 30), at)) > 0; at += count);
+  closeSync(opened);
+  return bytes.buffer;
+}
 
 if (process.argv[2] === 'run') await run(...process.argv.slice(3));
 else main(...process.argv.slice(2));
@@ -55,9 +65,9 @@ async function run(name, file, rounds) {
   console.log = console.info = () => {};
   const read = await LOADERS[name](file.split('.').pop());
   if (!read) return;
-  const bytes = readFileSync(file);
   const times = [];
   for (let round = 0; round < Number(rounds); round++) {
+    const bytes = bufferOf(file);
     const begin = performance.now();
     await read(bytes);
     times.push(performance.now() - begin);
@@ -97,7 +107,7 @@ function files(command, folder) {
   const made = [small, large];
   for (const [name, ...options] of [['binary.ply'], ['text.ply', '--ascii'], ['a.stl']]) {
     const target = `${folder}/${name}`;
-    if (!existsSync(target)) spawnSync(command, ['convert', large, target, '--overwrite', ...options], { stdio: 'inherit' });
+    if (!existsSync(target)) spawnSync(command, ['convert', large, target, ...options], { stdio: 'inherit' });
     made.push(target);
   }
   return made;

@@ -10,6 +10,8 @@ export interface ReadOptions {
   skip?: boolean;
   /** Files that this one may refer to, such as material libraries, by the names it has for them. */
   others?: Record<string, Blob | ArrayBuffer>;
+  /** Move an `ArrayBuffer` to the worker instead of copying it: it is empty afterwards. Default: false. */
+  transfer?: boolean;
   signal?: AbortSignal;
   /** Called with the bytes read so far, every few megabytes. */
   onProgress?: (bytes: number, total: number) => void;

@@ -24,6 +24,7 @@ export function prepare() {
  * @param {string} [options.format] the format, if neither the name nor the content tells: `'obj'`, `'ply'`, ...
  * @param {boolean} [options.skip] leave out what breaks the format's rules, with warnings, instead of failing
  * @param {Record<string, Blob | ArrayBuffer>} [options.others] files that this one may refer to, by the names it has for them
+ * @param {boolean} [options.transfer] move an `ArrayBuffer` to the worker instead of copying it: it is empty afterwards
  * @param {AbortSignal} [options.signal]
  * @param {(bytes: number, total: number | undefined) => void} [options.onProgress]
  * @returns {Promise<object>} the scene
@@ -58,13 +59,13 @@ export async function draw(source, options = {}) {
   return run('draw', source, options);
 }
 
-async function run(task, source, { name, format, skip, others, signal, onProgress }, more = {}) {
+async function run(task, source, { name, format, skip, others, transfer, signal, onProgress }, more = {}) {
   signal?.throwIfAborted();
   const [module, file] = await Promise.all([prepare(), opened(source, signal)]);
   signal?.throwIfAborted();
   const total = file.size ?? file.byteLength;
   // What was made here need not be kept.
-  const moved = file instanceof ArrayBuffer && file !== source ? [file] : [];
+  const moved = file instanceof ArrayBuffer && (transfer || file !== source) ? [file] : [];
   const message = { module, task, file, others, options: { name: name ?? nameOf(source), format, skip, ...more } };
   return inWorker(message, moved, signal, (bytes) => onProgress?.(bytes, total));
 }

@@ -6,6 +6,7 @@
 import {
   BufferAttribute,
   BufferGeometry,
+  Cache,
   DoubleSide,
   FileLoader,
   Group,
@@ -46,7 +47,9 @@ class PolyhaulLoader extends Loader {
       this.manager.itemError(url);
     };
     const task = this.isDrawn ? draw : read;
-    const built = (buffer) => task(buffer, this.requested(url)).then((answer) => this.built(answer));
+    // The buffer is ours, unless three.js keeps it for the next one who asks.
+    const options = { ...this.requested(url), transfer: !Cache.enabled };
+    const built = (buffer) => task(buffer, options).then((answer) => this.built(answer));
     loader.load(url, (buffer) => built(buffer).then(onLoad, fail), onProgress, onError);
   }
 

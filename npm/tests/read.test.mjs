@@ -33,6 +33,14 @@ test('blobs, buffers, views and URLs are sources', async () => {
   URL.revokeObjectURL(url);
 });
 
+test('a buffer is kept, or moved if that is asked for', async () => {
+  const buffer = encode(TRIANGLE).buffer;
+  await read(buffer, { name: 'a.obj' });
+  assert.equal(buffer.byteLength, TRIANGLE.length);
+  await read(buffer, { name: 'a.obj', transfer: true });
+  assert.equal(buffer.byteLength, 0);
+});
+
 test('files tell their names', async () => {
   const { meshes } = await read(new File([encode(TRIANGLE)], 'one.OBJ'));
   assert.equal(meshes[0].positions.length, 9);

@@ -247,6 +247,9 @@ pub(crate) struct Drawing {
 #[derive(Default)]
 struct Block {
     filled: usize,
+    /// The corners of triangles, and the face of each three.
+    corners: Vec<u32>,
+    faces: Vec<u32>,
     positions: Vec<[f32; 3]>,
     normals: Vec<[f32; 3]>,
     colors: Vec<[f32; 3]>,
@@ -286,49 +289,21 @@ impl Drawing {
     }
 
     fn draw_faces(&mut self, mesh: &Mesh) {
-        while self.elements.start < self.elements.end {
-            let corners = mesh.faces.corners(self.elements.start);
+        let Drawing { block, elements, parts, colors, .. } = self;
+        block.corners.clear();
+        block.faces.clear();
+        while elements.start < elements.end && block.corners.len() + 3 <= BLOCK_CORNERS {
+            let corners = mesh.faces.corners(elements.start);
+            let room = (BLOCK_CORNERS - block.corners.len()) / 3;
             let triangles = corners.len().saturating_sub(2);
-            while self.parts < triangles {
-                if self.block.filled + 3 > BLOCK_CORNERS {
-                    return;
-                }
-                let second = corners.start + 1 + self.parts;
-                self.draw_triangle(mesh, [corners.start, second, second + 1]);
-                self.parts += 1;
+            let end = triangles.min(*parts + room);
+            for second in corners.start + 1 + *parts..corners.start + 1 + end {
+                block.corners.extend([corners.start, second, second + 1].map(|corner| corner as u32));
+                block.faces.push(elements.start as u32);
             }
-            (self.elements.start, self.parts) = (self.elements.start + 1, 0);
+            (elements.start, *parts) = if end == triangles { (elements.start + 1, 0) } else { (elements.start, end) };
         }
-    }
-
-    fn draw_triangle(&mut self, mesh: &Mesh, corners: [usize; 3]) {
-        let (faces, face) = (&mesh.faces, self.elements.start);
-        let Block { filled, positions, normals, colors, uvs } = &mut self.block;
-        let slots = *filled..*filled + 3;
-        *filled += 3;
-        let vertices = corners.map(|corner| faces.corner_positions[corner]);
-        let found = vertices.map(|vertex| value(&mesh.positions, vertex));
-        positions[slots.clone()].copy_from_slice(&found);
-        let attribute = |indices: &[u32], domain: Domain, at: usize| match domain {
-            Domain::Indexed => indices.get(corners[at]).copied().unwrap_or(NONE),
-            Domain::Corner => corners[at] as u32,
-            Domain::Vertex => vertices[at],
-            Domain::Face => face as u32,
-        };
-        let own =
-            [0, 1, 2].map(|at| mesh.normals.get(attribute(&faces.corner_normals, mesh.normal_domain, at) as usize));
-        let own = match own {
-            [Some(&a), Some(&b), Some(&c)] => [a, b, c],
-            _ => [normal(found); 3],
-        };
-        normals[slots.clone()].copy_from_slice(&own);
-        if !mesh.uvs.is_empty() {
-            let own = [0, 1, 2].map(|at| value(&mesh.uvs, attribute(&faces.corner_uvs, mesh.uv_domain, at)));
-            uvs[slots.clone()].copy_from_slice(&own);
-        }
-        if !self.colors.is_empty() {
-            colors[slots].copy_from_slice(&vertices.map(|vertex| value(&self.colors, vertex)));
-        }
+        block.fill(mesh, colors);
     }
 
     fn draw_lines(&mut self, mesh: &Mesh) {
@@ -367,10 +342,49 @@ impl Drawing {
 
 impl Block {
     fn make_room(&mut self) {
+        self.corners.reserve(BLOCK_CORNERS);
+        self.faces.reserve(BLOCK_TRIANGLES);
         self.positions = vec![[0.0; 3]; BLOCK_CORNERS];
         self.normals = vec![[0.0; 3]; BLOCK_CORNERS];
         self.colors = vec![[0.0; 3]; BLOCK_CORNERS];
         self.uvs = vec![[0.0; 2]; BLOCK_CORNERS];
+    }
+
+    /// Finds the attributes of the corners, one attribute after another: each loop reads few arrays.
+    fn fill(&mut self, mesh: &Mesh, colors: &[[f32; 3]]) {
+        let Block { filled, corners, faces, positions, normals, uvs, colors: lights } = self;
+        *filled = corners.len();
+        let vertices = |&corner: &u32| mesh.faces.corner_positions[corner as usize];
+        let index = |indices: &[u32], domain: Domain, at: usize, corner: &u32| match domain {
+            Domain::Indexed => indices.get(*corner as usize).copied().unwrap_or(NONE),
+            Domain::Corner => *corner,
+            Domain::Vertex => vertices(corner),
+            Domain::Face => faces[at / 3],
+        };
+        for (slot, corner) in positions.iter_mut().zip(&*corners) {
+            *slot = value(&mesh.positions, vertices(corner));
+        }
+        let triangles = normals.as_chunks_mut::<3>().0.iter_mut().zip(positions.as_chunks::<3>().0);
+        for (triangle, (slots, found)) in triangles.enumerate().take(faces.len()) {
+            let own = [0, 1, 2].map(|at| {
+                let at = 3 * triangle + at;
+                mesh.normals.get(index(&mesh.faces.corner_normals, mesh.normal_domain, at, &corners[at]) as usize)
+            });
+            *slots = match own {
+                [Some(&a), Some(&b), Some(&c)] => [a, b, c],
+                _ => [normal(*found); 3],
+            };
+        }
+        if !mesh.uvs.is_empty() {
+            for (at, (slot, corner)) in uvs.iter_mut().zip(&*corners).enumerate() {
+                *slot = value(&mesh.uvs, index(&mesh.faces.corner_uvs, mesh.uv_domain, at, corner));
+            }
+        }
+        if !colors.is_empty() {
+            for (slot, corner) in lights.iter_mut().zip(&*corners) {
+                *slot = value(colors, vertices(corner));
+            }
+        }
     }
 }
 
