@@ -62,7 +62,8 @@ fn install(packages: &[&str]) -> bool {
 
 /// What is not installed of what every step here needs.
 fn missing() -> Option<String> {
-    let node = || (!root::succeeds(Command::new("node").arg("--version"))).then(|| "there is no Node.js".into());
+    let is_recent = ["-e", "process.exit(Number(parseInt(process.versions.node) < 20))"];
+    let node = || (!root::succeeds(Command::new("node").args(is_recent))).then(|| "there is no Node.js 20".into());
     missing_target(TARGET).or_else(node)
 }
 

@@ -2,8 +2,8 @@
 //!
 //! An instance does one job at a time: a request is text in a buffer of this module, the answer is JSON in another one,
 //! and arrays are read from memory, at the places that the answer names. Nothing here knows the DOM, workers or
-//! three.js: that is the package's JavaScript (`npm/`). Files are read through [`host`]; [`answer`] describes what was
-//! read, and [`shapes`] makes arrays of corners, as renderers draw them.
+//! three.js: that is the package's JavaScript (`npm/`). Files are read through `host`; `answer` describes what was
+//! read, and `shapes` makes arrays of corners, as renderers draw them.
 //!
 //! A request is lines of a key, a space and a value:
 //!
