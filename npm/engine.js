@@ -115,7 +115,7 @@ export class Engine {
     this.files = [file];
     this.names = others;
     this.onProgress = onProgress;
-    const lines = Object.entries(options).filter(([, value]) => value !== undefined && value !== false);
+    const lines = Object.entries(options).filter(([, value]) => value != null && value !== false && value !== '');
     // A line break in a name would begin another option.
     const text = lines.map(([key, value]) => `${key} ${value === true ? 1 : String(value).replace(/[\r\n]/g, ' ')}\n`).join('');
     const request = encoder.encode(text);
@@ -165,8 +165,7 @@ export class Engine {
   /** Frees what the last job left. The memory stays with the instance. */
   forget() {
     this.exports.polyhaul_forget();
-    this.files = [];
-    this.parts = [];
+    Object.assign(this, { files: [], parts: [], names: new Map(), onProgress: undefined });
   }
 
   get memory() {
@@ -196,7 +195,13 @@ export class Engine {
   #files() {
     return {
       read: (file, offset, out, length) => {
-        const count = this.files[file].read(offset, this.bytes(out, length));
+        let count;
+        try {
+          count = this.files[file].read(offset, this.bytes(out, length));
+        } catch {
+          // Such as a file that was changed or removed.
+          return -1;
+        }
         if (file === 0) this.onProgress?.(offset + count);
         return count;
       },

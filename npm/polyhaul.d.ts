@@ -2,7 +2,7 @@
 export type Source = Blob | ArrayBuffer | ArrayBufferView | string | URL;
 
 export interface ReadOptions {
-  /** The name of the file, which tells its format; that of a `File` or a URL by itself. */
+  /** The name of the file, which tells its format. By default that of the `File`, or the last part of the URL. */
   name?: string;
   /** The format, if neither the name nor the content tells. */
   format?: 'obj' | 'ply' | 'stl' | 'off' | 'table';
@@ -20,7 +20,7 @@ export interface ReadOptions {
 /** Positions in a mesh's streams: positions, uvs, normals, faces, lines, points, curves. */
 export type Counts = [number, number, number, number, number, number, number];
 
-/** Polygons or polylines: element `i` has the corners `offsets[i]` to `offsets[i + 1]`. Absent arrays are empty. */
+/** Polygons or polylines: element `i` has the corners `offsets[i]` to `offsets[i + 1]`. An empty array is left out. */
 export interface Elements {
   offsets?: Uint32Array;
   /** Per corner: the index of its position. */
@@ -58,7 +58,7 @@ export interface Column {
 
 export type Domain = 'indexed' | 'corner' | 'vertex' | 'face';
 
-/** A mesh. Arrays that the file does not have are absent. */
+/** A mesh. Arrays that the file does not have are left out. */
 export interface Mesh {
   /** x, y, z for each. */
   positions?: Float32Array;
@@ -130,7 +130,7 @@ export interface Table {
 
 /** Where something is in a file: lines and columns (in bytes) count from 1, offsets from 0. */
 export interface Place {
-  file: string;
+  file?: string;
   line?: number;
   column?: number;
   offset?: number;
@@ -151,6 +151,8 @@ export interface Warning extends Place {
 export interface Scene {
   /** Bytes that were read. */
   bytes: number;
+  /** The same, decompressed. */
+  plainBytes: number;
   meshes: Mesh[];
   objects: SceneObject[];
   materials: Material[];
@@ -163,12 +165,12 @@ export interface Scene {
   warnings: Warning[];
 }
 
-export type Tables = Pick<Scene, 'bytes' | 'tables' | 'comments' | 'warningCount' | 'warnings'>;
+export type Tables = Pick<Scene, 'bytes' | 'plainBytes' | 'tables' | 'comments' | 'warningCount' | 'warnings'>;
 
 /** What is wrong with a file, and where. */
 export class PolyhaulError extends Error implements Place {
   kind: 'malformed' | 'limit' | 'unsupported' | 'io' | 'usage' | 'host' | 'memory' | 'cancelled' | 'internal';
-  file: string;
+  file?: string;
   line?: number;
   column?: number;
   offset?: number;
@@ -191,5 +193,17 @@ export function convert(
   options?: ReadOptions,
 ): Promise<Pick<Scene, 'bytes' | 'warningCount' | 'warnings'> & { blob: Blob }>;
 
-/** Loads the module, so that it is there when the first file comes. */
+/** Loads the module and starts a worker, so that both are ready when the first file comes. */
 export function prepare(): Promise<WebAssembly.Module>;
+
+/** Corners of a mesh, of lines or of points, and its materials: indices into those of the scene, or -1. */
+export interface Shape {
+  name: string;
+  kind: 'mesh' | 'lines' | 'points';
+  corners: number;
+  attributes: { position: Float32Array; normal?: Float32Array; color?: Float32Array; uv?: Float32Array };
+  uses: { material: number; smooth: boolean; start: number; count: number }[];
+}
+
+/** Reads the shapes of a file as a renderer draws them: corners without indices. */
+export function draw(source: Source, options?: ReadOptions): Promise<Scene & { shapes: Shape[] }>;

@@ -1,17 +1,23 @@
 // Reading in workers: what `import { read } from 'polyhaul'` gives. three.js' classes are in three.js, the module and its
 // memory in engine.js.
 
-import { PolyhaulError, compile } from './engine.js';
+import { compile } from './engine.js';
+import { warm, work } from './pool.js';
 
 export { PolyhaulError } from './engine.js';
 
 let compiled;
-const idle = [];
-let jobs = 0;
 
-/** The module, compiled once. Call it early to have it ready when the first file comes. */
+/** Loads the module and starts a worker, so that both are ready when the first file comes. */
 export function prepare() {
-  compiled ??= compile();
+  // What failed is tried again.
+  compiled ??= Promise.all([compile(), warm()]).then(
+    ([module]) => module,
+    (error) => {
+      compiled = undefined;
+      throw error;
+    },
+  );
   return compiled;
 }
 
@@ -20,13 +26,14 @@ export function prepare() {
  *
  * @param {Blob | ArrayBuffer | ArrayBufferView | string | URL} source a file, its bytes, or where it is
  * @param {object} [options]
- * @param {string} [options.name] the name of the file, which tells its format; that of a `File` or a URL by itself
+ * @param {string} [options.name] the name of the file, which tells its format; by default that of the `File`, or the last
+ *   part of the URL
  * @param {string} [options.format] the format, if neither the name nor the content tells: `'obj'`, `'ply'`, ...
  * @param {boolean} [options.skip] leave out what breaks the format's rules, with warnings, instead of failing
  * @param {Record<string, Blob | ArrayBuffer>} [options.others] files that this one may refer to, by the names it has for them
  * @param {boolean} [options.transfer] move an `ArrayBuffer` to the worker instead of copying it: it is empty afterwards
  * @param {AbortSignal} [options.signal]
- * @param {(bytes: number, total: number | undefined) => void} [options.onProgress]
+ * @param {(bytes: number, total: number) => void} [options.onProgress]
  * @returns {Promise<object>} the scene
  * @throws {PolyhaulError} what is wrong with the file, with its line and column
  */
@@ -50,6 +57,7 @@ export async function readTables(source, options = {}) {
  * @returns {Promise<{ blob: Blob, bytes: number, warningCount: number, warnings: object[] }>}
  */
 export async function convert(source, to, options = {}) {
+  if (typeof to !== 'string' || to === '') throw new TypeError('polyhaul: the name of the file to be made is missing');
   const { parts, ...answer } = await run('convert', source, options, { to });
   return { ...answer, blob: new Blob(parts) };
 }
@@ -61,16 +69,31 @@ export async function draw(source, options = {}) {
 
 async function run(task, source, { name, format, skip, others, transfer, signal, onProgress }, more = {}) {
   signal?.throwIfAborted();
-  const [module, file] = await Promise.all([prepare(), opened(source, signal)]);
-  signal?.throwIfAborted();
+  const inputs = [prepare(), opened(source, signal), Promise.all(Object.entries(others ?? {}).map(named))];
+  const [module, file, files] = await unlessAborted(Promise.all(inputs), signal);
   const total = file.size ?? file.byteLength;
   // What was made here need not be kept.
   const moved = file instanceof ArrayBuffer && (transfer || file !== source) ? [file] : [];
-  const message = { module, task, file, others, options: { name: name ?? nameOf(source), format, skip, ...more } };
-  return inWorker(message, moved, signal, (bytes) => onProgress?.(bytes, total));
+  const options = { name: name ?? nameOf(source), format, skip, ...more };
+  const message = { module, task, file, others: Object.fromEntries(files), options };
+  return work(message, moved, signal, (bytes) => onProgress?.(bytes, total));
 }
 
-/** What a worker can read: a blob by its parts, anything else as a copy of its bytes. */
+async function named([name, source]) {
+  return [name, await opened(source)];
+}
+
+/** The same promise, which an abort rejects at once. */
+function unlessAborted(promise, signal) {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    signal.addEventListener('abort', leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
+}
+
+/** What a worker can read: a blob by its parts, or bytes, which are copied if they are a part of others. */
 async function opened(source, signal) {
   if (typeof source === 'string' || source instanceof URL) {
     const response = await fetch(source, { signal });
@@ -81,70 +104,24 @@ async function opened(source, signal) {
   if (source instanceof Blob) return isNode() ? source.arrayBuffer() : source;
   // Not `source.slice`: that of Node's buffers copies nothing.
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice().buffer;
+  if (!(source instanceof ArrayBuffer)) throw new TypeError('polyhaul: the source is no Blob, ArrayBuffer, view or URL');
+  // It throws for a buffer that was moved away.
+  new Uint8Array(source);
   return source;
 }
 
 function nameOf(source) {
-  if (typeof source === 'string' || source instanceof URL) {
-    return decodeURIComponent(new URL(source, 'file:').pathname.split('/').pop());
-  }
-  return source.name ?? '';
-}
-
-/** One job of a worker, which is used again unless the job was given up. */
-async function inWorker(message, moved, signal, onProgress) {
-  const worker = idle.pop() ?? (await started());
-  const id = jobs++;
-  const { promise, resolve, reject } = withResolvers();
-  const leave = () => {
-    worker.terminate();
-    reject(signal.reason);
-  };
-  signal?.addEventListener('abort', leave);
-  worker.take = (reply) => {
-    if (reply.id !== id) return;
-    if (reply.progress !== undefined) return onProgress(reply.progress);
-    idle.push(worker);
-    if (reply.error) reject(reply.error.isOurs ? new PolyhaulError(reply.error) : new Error(reply.error.message));
-    else resolve(reply.result);
-  };
-  worker.fail = reject;
-  worker.post({ id, ...message }, moved);
+  if (typeof source !== 'string' && !(source instanceof URL)) return source.name ?? '';
+  const { protocol, pathname } = new URL(source, 'file:');
+  if (protocol === 'data:' || protocol === 'blob:') return '';
+  const last = pathname.split('/').pop();
   try {
-    return await promise;
-  } finally {
-    signal?.removeEventListener('abort', leave);
+    return decodeURIComponent(last);
+  } catch {
+    return last;
   }
-}
-
-/** A worker of the browser or of Node, with the same few methods. */
-async function started() {
-  const url = new URL('./worker.js', import.meta.url);
-  if (!isNode()) {
-    const inner = new Worker(url, { type: 'module' });
-    const worker = { post: (message, moved) => inner.postMessage(message, moved), terminate: () => inner.terminate() };
-    inner.onmessage = ({ data }) => worker.take(data);
-    inner.onerror = (event) => worker.fail(new Error(`polyhaul: ${event.message ?? 'the worker failed'}`));
-    return worker;
-  }
-  const threads = await import('node:worker_threads');
-  const inner = new threads.Worker(url);
-  const worker = { post: (message, moved) => inner.postMessage(message, moved), terminate: () => inner.terminate() };
-  inner.on('message', (data) => worker.take(data));
-  inner.on('error', (error) => worker.fail(error));
-  // Without work it does not keep the program alive.
-  const { post } = worker;
-  worker.post = (message, moved) => (inner.ref(), post(message, moved));
-  inner.on('message', ({ progress }) => progress === undefined && inner.unref());
-  return worker;
 }
 
 function isNode() {
   return typeof Worker === 'undefined';
-}
-
-function withResolvers() {
-  const found = {};
-  found.promise = new Promise((resolve, reject) => Object.assign(found, { resolve, reject }));
-  return found;
 }

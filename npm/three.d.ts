@@ -1,3 +1,4 @@
+import type { Scene, Shape } from './polyhaul.js';
 import type { BufferGeometry, Group, Loader, LoadingManager, Material } from 'three';
 
 /** Wavefront OBJ as a group of meshes, lines and points. */
@@ -18,3 +19,10 @@ export class PLYLoader extends Loader<BufferGeometry> {
   constructor(manager?: LoadingManager);
   parse(data: ArrayBuffer | string): BufferGeometry;
 }
+
+/** What `draw` read of any file, as a group with its own materials. */
+export function groupOf(
+  answer: Scene & { shapes: Shape[] },
+  addressOf?: (file: string) => string | undefined,
+  onImage?: () => void,
+): Group;

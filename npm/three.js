@@ -6,7 +6,6 @@
 import {
   BufferAttribute,
   BufferGeometry,
-  Cache,
   DoubleSide,
   FileLoader,
   Group,
@@ -40,17 +39,26 @@ class PolyhaulLoader extends Loader {
     loader.setPath(this.path);
     loader.setRequestHeader(this.requestHeader);
     loader.setWithCredentials(this.withCredentials);
-    loader.setResponseType('arraybuffer');
+    // A buffer would be shared by all who load this file at the same time, and could not be moved to a worker.
+    loader.setResponseType('blob');
     const fail = (error) => {
       if (onError) onError(error);
       else console.error(error);
       this.manager.itemError(url);
     };
     const task = this.isDrawn ? draw : read;
-    // The buffer is ours, unless three.js keeps it for the next one who asks.
-    const options = { ...this.requested(url), transfer: !Cache.enabled };
-    const built = (buffer) => task(buffer, options).then((answer) => this.built(answer));
-    loader.load(url, (buffer) => built(buffer).then(onLoad, fail), onProgress, onError);
+    const loaded = async (blob) => {
+      // The manager waits for the model, not only for the file.
+      this.manager.itemStart(url);
+      try {
+        onLoad(this.built(await task(blob, this.requested(url))));
+      } catch (error) {
+        fail(error);
+      } finally {
+        this.manager.itemEnd(url);
+      }
+    };
+    loader.load(url, loaded, onProgress, onError);
   }
 
   /** @param {ArrayBuffer | string} data */
@@ -104,7 +112,7 @@ export class OBJLoader extends PolyhaulLoader {
 
   /** The material of a use: what `setMaterials` has of that name, or a plain one, the same for all uses alike. */
   #material(made, { kind, hasColors }, name, smooth) {
-    const given = this.materials?.create(name);
+    const given = this.materials?.create(name, hasColors);
     if (given) return fitting(given, kind);
     const key = JSON.stringify([kind, name, smooth, hasColors]);
     if (!made.has(key)) {
@@ -119,31 +127,30 @@ export class OBJLoader extends PolyhaulLoader {
 /**
  * What `draw` read of any file, as a group with its own materials.
  *
- * @param {(file: string) => string | undefined} addressOf where an image is that a material names
+ * @param {(file: string) => string | undefined} [addressOf] where an image is that a material names
+ * @param {() => void} [onImage] called when an image has come
  */
-export function groupOf(answer, addressOf = () => undefined) {
+export function groupOf(answer, addressOf = () => undefined, onImage = () => {}) {
+  const known = new Map(answer.materials.filter(({ missing }) => !missing).map((one) => [one.name, one]));
   const made = new Map();
-  const create = (name) => {
-    const material = answer.materials.find((one) => one.name === name && !one.missing);
-    if (material && !made.has(name)) made.set(name, phong(material, addressOf));
-    return made.get(name);
+  const create = (name, hasColors) => {
+    const key = `${hasColors} ${name}`;
+    if (known.has(name) && !made.has(key)) made.set(key, phong(known.get(name), hasColors, addressOf, onImage));
+    return made.get(key);
   };
-  const group = new OBJLoader().setMaterials({ create }).built(answer);
-  group.traverse(({ geometry, material }) => {
-    if (geometry?.attributes.color) for (const one of [material].flat()) one.vertexColors = true;
-  });
-  return group;
+  return new OBJLoader().setMaterials({ create }).built(answer);
 }
 
 /** A material of MTL as three.js draws it. */
-function phong({ name, diffuse, specular, emission, shininess, opacity = 1, maps }, addressOf) {
-  const material = new MeshPhongMaterial({ name, opacity, transparent: opacity < 1, side: DoubleSide });
+function phong({ name, diffuse, specular, emission, shininess, opacity = 1, maps }, vertexColors, addressOf, onImage) {
+  const options = { name, opacity, transparent: opacity < 1, side: DoubleSide, vertexColors };
+  const material = new MeshPhongMaterial(options);
   const colors = { color: diffuse, specular, emissive: emission };
   for (const [key, rgb] of Object.entries(colors)) if (rgb) material[key].setRGB(...rgb, SRGBColorSpace);
   if (shininess !== undefined) material.shininess = shininess;
   const address = addressOf(maps.find(({ kind }) => kind === 'Diffuse')?.file ?? '');
   if (address) {
-    material.map = new TextureLoader().load(address);
+    material.map = new TextureLoader().load(address, onImage);
     Object.assign(material.map, { colorSpace: SRGBColorSpace, wrapS: RepeatWrapping, wrapT: RepeatWrapping });
   }
   return material;
@@ -197,11 +204,11 @@ export class STLLoader extends PolyhaulLoader {
     this.format = 'stl';
   }
 
-  built({ shapes, bytes }) {
+  built({ shapes, plainBytes }) {
     const geometry = geometryOf(joined(shapes));
     // A binary file is a header and 50 bytes for each triangle; it has no solids, and no groups.
     const triangles = shapes.reduce((sum, { corners }) => sum + corners / 3, 0);
-    if (bytes === 84 + 50 * triangles) return geometry;
+    if (plainBytes === 84 + 50 * triangles) return geometry;
     let start = 0;
     shapes.forEach(({ corners }, at) => {
       geometry.addGroup(start, corners, at);
@@ -236,7 +243,7 @@ export class PLYLoader extends PolyhaulLoader {
     return false;
   }
 
-  built({ meshes: [mesh] }) {
+  built({ meshes: [mesh = { faces: {} }] }) {
     const attributes = { position: mesh.positions ?? new Float32Array(0) };
     const count = attributes.position.length / 3;
     if (mesh.normals?.length === 3 * count) attributes.normal = mesh.normals;

@@ -1,4 +1,4 @@
-// A worker: an instance of the module behind messages. Every message is a job and gets one reply, after any number of
+// A worker: an instance of the module behind messages. Each message is a job, and gets one reply after any number of
 // messages about progress.
 
 import { Engine, blobFile, bytesFile } from './engine.js';
@@ -16,24 +16,24 @@ const TASKS = {
   convert: (...request) => engine.convert(...request),
 };
 
-const receive = ({ id, module, task, file, others, options }) => {
+const receive = ({ module, task, file, others, options }) => {
   try {
     engine ??= new Engine(module);
     let told = 0;
     const onProgress = (bytes) => {
       if (bytes < told + (4 << 20)) return;
       told = bytes;
-      port.postMessage({ id, progress: bytes });
+      port.postMessage({ progress: bytes });
     };
-    const files = new Map(Object.entries(others ?? {}).map(([name, other]) => [name, opened(other)]));
+    const files = new Map(Object.entries(others).map(([name, other]) => [name, opened(other)]));
     const result = TASKS[task](opened(file), options, files, onProgress);
     engine.forget();
-    port.postMessage({ id, result }, [...buffers(result)]);
+    port.postMessage({ result }, [...buffers(result)]);
   } catch (error) {
     // Of an instance that failed in the middle, nothing is known.
     engine = undefined;
     const { message, stack, ...fields } = error;
-    port.postMessage({ id, error: { ...fields, message, isOurs: error.name === 'PolyhaulError' } });
+    port.postMessage({ error: { ...fields, message, isOurs: error.name === 'PolyhaulError' } });
   }
 };
 
@@ -46,8 +46,14 @@ function opened(file) {
     : bytesFile(new Uint8Array(file));
 }
 
-/** The memory of all typed arrays in a result, to be moved rather than copied. */
+/** Smaller arrays are copied: a message that moves very many takes longer than copying them. */
+const LEAST_MOVED_BYTES = 1 << 16;
+
+/** The memory of the large arrays in a result, to be moved rather than copied. */
 function* buffers(value) {
-  if (ArrayBuffer.isView(value)) yield value.buffer;
-  else if (value && typeof value === 'object') for (const part of Object.values(value)) yield* buffers(part);
+  if (ArrayBuffer.isView(value)) {
+    if (value.byteLength >= LEAST_MOVED_BYTES) yield value.buffer;
+  } else if (value && typeof value === 'object') {
+    for (const part of Object.values(value)) yield* buffers(part);
+  }
 }

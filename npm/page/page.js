@@ -1,7 +1,6 @@
 // The page: files come in, a model is drawn, what polyhaul says about it is listed. It has no other state than the files.
 
 import { convert, draw, prepare } from 'polyhaul';
-import { groupOf } from 'polyhaul/three';
 import { View } from './view.js';
 
 const MODELS = /\.(obj|ply|stl|off|csv|tsv|txt|xyz|pts)(\.(gz|zst|lz4))?$/i;
@@ -11,6 +10,9 @@ const element = (id) => document.getElementById(id);
 const view = new View(element('view'), document.querySelector('main'));
 
 let shown;
+let reading = new AbortController();
+/** Addresses of the images of the model. */
+const addresses = new Map();
 
 for (const format of FORMATS) element('format').append(new Option(format.toUpperCase(), format));
 for (const id of ['files', 'folder']) {
@@ -32,18 +34,27 @@ document.addEventListener('dragleave', ({ relatedTarget }) => relatedTarget ?? d
 document.addEventListener('drop', async (event) => {
   event.preventDefault();
   document.body.classList.remove('dragged');
-  open(await dropped(event.dataTransfer));
+  try {
+    open(await dropped(event.dataTransfer));
+  } catch (error) {
+    say(error.message, true);
+  }
 });
 prepare().catch((error) => say(error.message, true));
 
-/** Files of a drop, those in folders too. */
+/** Files of a drop, those in folders too, with their paths. */
 async function dropped({ items, files }) {
   const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.length) return [...files];
   const all = [];
   for (let entry; (entry = entries.pop()); ) {
-    if (entry.isFile) all.push(await new Promise((resolve, reject) => entry.file(resolve, reject)));
-    else entries.push(...(await contents(entry.createReader())));
+    if (entry.isFile) {
+      const { fullPath } = entry;
+      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+      all.push(Object.assign(file, { path: fullPath.slice(1) }));
+    } else {
+      entries.push(...(await contents(entry.createReader())));
+    }
   }
   return all;
 }
@@ -55,38 +66,52 @@ async function contents(reader) {
   return all;
 }
 
-/** Shows the first model among files; the others are what it may refer to. */
+/** Shows the first model among files; the others are what it may refer to. What is still being read is given up. */
 async function open(files) {
   const file = files.find(({ name }) => MODELS.test(name));
   if (!file) {
-    say(files.length ? `There is no model among ${files.length === 1 ? files[0].name : `these ${files.length} files`}.` : '', true);
+    const what = files.length === 1 ? `${files[0].name} is not a model` : 'None of these files is a model';
+    say(`${what} that polyhaul reads.`, true);
     return;
   }
+  reading.abort();
+  const { signal } = (reading = new AbortController());
   const others = Object.fromEntries(files.flatMap((other) => namesOf(other).map((name) => [name, other])));
   say(`Reading ${file.name}…`);
   element('progress').hidden = false;
   element('result').hidden = element('complaints').hidden = true;
-  const begin = performance.now();
   try {
+    const { groupOf } = await import('polyhaul/three');
+    const begin = performance.now();
     const onProgress = (bytes, total) => Object.assign(element('progress'), { value: bytes, max: total });
-    const answer = await draw(file, { skip: true, others, onProgress });
-    const elapsed = performance.now() - begin;
-    view.show(groupOf(answer, (path) => imageOf(path, others)));
-    shown = { file, others, elapsed };
+    const answer = await draw(file, { skip: true, others, signal, onProgress });
+    forget();
+    const group = groupOf(answer, (path) => imageOf(path, others), () => view.render());
+    shown = { file, others, elapsed: performance.now() - begin };
+    view.show(group);
     tell(answer);
-    say('');
+    done('');
   } catch (error) {
-    say('');
-    fail(error);
-  } finally {
-    element('progress').hidden = true;
-    element('progress').removeAttribute('value');
+    if (signal.aborted) return;
+    done('');
+    fail('This file cannot be read', error);
   }
 }
 
+function done(text) {
+  say(text);
+  element('progress').hidden = true;
+  element('progress').removeAttribute('value');
+}
+
+function forget() {
+  addresses.forEach((address) => URL.revokeObjectURL(address));
+  addresses.clear();
+}
+
 /** The names by which a model may call a file: alone, and below the folder that was opened. */
-function namesOf({ name, webkitRelativePath }) {
-  const parts = (webkitRelativePath ?? '').split('/').slice(1);
+function namesOf({ name, path, webkitRelativePath }) {
+  const parts = (path ?? webkitRelativePath ?? '').split('/').slice(1);
   return parts.length > 1 ? [name, parts.join('/')] : [name];
 }
 
@@ -94,7 +119,9 @@ function namesOf({ name, webkitRelativePath }) {
 function imageOf(path, others) {
   const name = path.replaceAll('\\', '/');
   const file = others[name] ?? others[name.split('/').pop()];
-  return file && IMAGES.test(file.name) ? URL.createObjectURL(file) : undefined;
+  if (!file || !IMAGES.test(file.name)) return undefined;
+  if (!addresses.has(file)) addresses.set(file, URL.createObjectURL(file));
+  return addresses.get(file);
 }
 
 function tell({ counts, shapes, materials, bytes, warnings, warningCount }) {
@@ -118,9 +145,8 @@ function tell({ counts, shapes, materials, bytes, warnings, warningCount }) {
   complain(warningCount ? `${warningCount.toLocaleString('en')} ${warningCount === 1 ? 'complaint' : 'complaints'}` : '', warnings);
 }
 
-function fail(error) {
-  shown = undefined;
-  complain(error.line || error.excerpt ? 'This file cannot be read' : error.message, [{ ...error, text: error.message }]);
+function fail(heading, error) {
+  complain(heading, [{ ...error, text: error.message }]);
 }
 
 /** Complaints with their places and lines. */
@@ -133,7 +159,8 @@ function complain(heading, complaints) {
 function complaint({ text, file, line, column, count = 1, excerpt, marked, hint }) {
   const item = make('li', '');
   const place = line ? `${file}:${line}${column ? `:${column}` : ''}: ` : '';
-  const said = text.startsWith(file) ? text.split(';')[0] : place + text;
+  // The message of an error begins with its place.
+  const said = file && text.startsWith(`${file}:`) ? text : place + text;
   item.append(said, count > 1 ? ` (${count.toLocaleString('en')} times)` : '');
   if (excerpt && marked) {
     // The marks count bytes of UTF-8.
@@ -156,10 +183,10 @@ async function compare() {
     return;
   }
   element('other').textContent = 'Reading…';
-  const module = await import(`three/addons/loaders/${kind}Loader.js`);
-  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-  const begin = performance.now();
   try {
+    const module = await import(`three/addons/loaders/${kind}Loader.js`);
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+    const begin = performance.now();
     const data = kind === 'OBJ' ? await shown.file.text() : await shown.file.arrayBuffer();
     new module[`${kind}Loader`]().parse(data);
     const elapsed = performance.now() - begin;
@@ -181,7 +208,7 @@ async function save(format) {
     if (warningCount) complain(`Complaints about ${name}`, warnings);
   } catch (error) {
     say('');
-    fail(error);
+    fail(`${name} cannot be written`, error);
   }
 }
 

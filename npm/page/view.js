@@ -29,7 +29,13 @@ export class View {
   show(model) {
     if (this.model) {
       this.scene.remove(this.model);
-      this.model.traverse(({ geometry }) => geometry?.dispose());
+      this.model.traverse(({ geometry, material }) => {
+        geometry?.dispose();
+        for (const one of [material].flat()) {
+          one?.map?.dispose();
+          one?.dispose();
+        }
+      });
     }
     this.model = model;
     this.scene.add(model);
@@ -76,7 +82,8 @@ export class View {
       '+': () => (angles.radius /= 1.15),
       '-': () => (angles.radius *= 1.15),
     };
-    if (!steps[event.key]) return;
+    // With these keys, plus and minus are the browser's.
+    if (!steps[event.key] || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     steps[event.key]();
     this.camera.position.setFromSpherical(angles.makeSafe()).add(this.controls.target);

@@ -104,6 +104,26 @@ inPage('a model with materials is drawn, and what is wrong with it is told', asy
   assert.ok(red > 0.1 && red < 0.8, `${red}`);
 });
 
+inPage('textures are drawn when they have come', async () => {
+  const image = await page.evaluate(async () => {
+    const canvas = new OffscreenCanvas(2, 2);
+    const context = canvas.getContext('2d');
+    context.fillStyle = '#00ff00';
+    context.fillRect(0, 0, 2, 2);
+    return [...new Uint8Array(await (await canvas.convertToBlob()).arrayBuffer())];
+  });
+  const text = CUBE.replace('f 1 2 99\n', '').replaceAll(/^f (.*)$/gm, (_, corners) => `f ${corners.split(' ').map((it) => `${it}/1`).join(' ')}`);
+  await give({
+    'green.obj': text.replace('usemtl', 'vt 0.5 0.5\nusemtl'),
+    'cube.mtl': 'newmtl paint\nKd 1 1 1\nmap_Kd green.png\n',
+    'green.png': Buffer.from(image),
+  });
+  await page.waitForTimeout(500);
+  const green = await share((red, green, blue) => green > 1.6 * red && green > 1.6 * blue && green > 40);
+  assert.ok(green > 0.1, `${green}`);
+  await give({ 'cube.obj': CUBE, 'cube.mtl': 'newmtl paint\nKd 0.9 0.05 0.05\n' });
+});
+
 inPage('the keyboard turns the model', async () => {
   const position = () => page.screenshot({ clip: { x: 400, y: 50, width: 550, height: 600 } });
   const begin = await position();
@@ -144,7 +164,7 @@ inPage('a broken file says where, and no model among files that there is none', 
   assert.match(await page.textContent('#complaints'), /broken.ply:3/);
   assert.ok(await page.isHidden('#result'));
   await give({ 'notes.pdf': 'x' });
-  assert.match(await page.textContent('#status'), /There is no model among notes.pdf/);
+  assert.match(await page.textContent('#status'), /notes.pdf is not a model that polyhaul reads/);
 });
 
 inPage('nothing leaves the page, and nothing failed in it', async () => {

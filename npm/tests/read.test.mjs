@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { PolyhaulError, convert, prepare, read, readTables } from 'polyhaul';
+import { PolyhaulError, convert, draw, prepare, read, readTables } from 'polyhaul';
 
 const encode = (text) => new TextEncoder().encode(text);
 const TRIANGLE = 'o one\nv 0 0 0\nv 1 0 0\nv 0 1 0.5\nvt 0.25 1\nf 1/1 2/1 3/1\n';
@@ -125,4 +125,46 @@ test('a file becomes one of another format', async () => {
   }
   const unknown = await convert(encode(TRIANGLE), 'a.xyzzy', { name: 'a.obj' }).catch((error) => error);
   assert.equal(unknown.kind, 'usage');
+});
+
+test('what is no file is an error', async () => {
+  for (const source of [{}, undefined, 7]) await assert.rejects(read(source), TypeError);
+  await assert.rejects(convert(encode(TRIANGLE), undefined, { name: 'a.obj' }), TypeError);
+  await assert.rejects(read(encode(TRIANGLE), { name: 'a.obj', others: { a: () => 1 } }), TypeError);
+  const moved = encode(TRIANGLE).buffer;
+  structuredClone(moved, { transfer: [moved] });
+  await assert.rejects(read(moved, { name: 'a.obj' }), TypeError);
+});
+
+test('blobs are found among the other files', async () => {
+  const others = { 'a.mtl': new Blob(['newmtl red\nd nan\nKd 1 0.5 0\n']) };
+  const text = `mtllib a.mtl\nusemtl red\n${TRIANGLE}`;
+  const { materials } = await read(encode(text), { name: 'a.obj', others, skip: true });
+  assert.deepEqual([materials[0].missing, materials[0].diffuse, materials[0].opacity], [false, [1, 0.5, 0], undefined]);
+});
+
+test('a job that is given up at any time leaves nothing behind', async () => {
+  const text = encode('v 0.25 0.5 0.125\n'.repeat(2e4));
+  for (let delay = 0; delay < 12; delay++) {
+    const abort = new AbortController();
+    const jobs = Array.from({ length: 3 }, () => read(text, { name: 'a.obj', signal: abort.signal }).catch((error) => error));
+    setTimeout(() => abort.abort(), delay);
+    for (const found of await Promise.all(jobs)) assert.ok(found.meshes || found.name === 'AbortError');
+    assert.equal((await read(encode(TRIANGLE), { name: 'a.obj' })).meshes.length, 1);
+  }
+  const broken = read(text, {
+    name: 'a.obj',
+    onProgress: () => {
+      throw new Error('from the caller');
+    },
+  });
+  await broken.catch((error) => assert.equal(error.message, 'from the caller'));
+});
+
+test('a file of very many objects is read in time that grows with it', async () => {
+  const count = 20_000;
+  const text = 'v 0 0 0\nv 1 0 0\nv 0 1 0\n' + Array.from({ length: count }, (_, at) => `o ${at}\nf 1 2 3\n`).join('');
+  const { shapes } = await draw(encode(text), { name: 'a.obj' });
+  assert.equal(shapes.length, count);
+  assert.deepEqual([...shapes[count - 1].attributes.position], [0, 0, 0, 1, 0, 0, 0, 1, 0]);
 });

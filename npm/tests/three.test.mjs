@@ -137,6 +137,25 @@ for (const [name, data] of Object.entries(STLS)) {
   });
 }
 
+test('two loads of one file at the same time give the same, and the manager waits for both', async () => {
+  const { LoadingManager } = await import('three');
+  const order = [];
+  const manager = new LoadingManager(() => order.push('manager'));
+  const url = URL.createObjectURL(new Blob([OBJ.triangles]));
+  const loads = [0, 1].map(() => new OBJLoader(manager).loadAsync(url).then((group) => (order.push('model'), group)));
+  const groups = await Promise.all(loads);
+  await new Promise((resolve) => setTimeout(resolve));
+  groups.forEach((group) => sameGroup(group, new TheirOBJLoader().parse(OBJ.triangles)));
+  assert.equal(order.filter((it) => it === 'model').length, 2);
+  URL.revokeObjectURL(url);
+});
+
+test('PLY without vertices, and STL with bytes behind its triangles', async () => {
+  const empty = 'ply\nformat ascii 1.0\nend_header\n';
+  assert.equal(new PLYLoader().parse(empty).attributes.position.count, 0);
+  assert.equal(new STLLoader().parse(STLS.binary).groups.length, 0);
+});
+
 test('files of other programs', () => {
   const folder = process.env.POLYHAUL_TESTDATA;
   const files = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.obj'));

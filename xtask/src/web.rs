@@ -19,7 +19,7 @@ const DRIVER: &str = "playwright-core@1";
 
 /// Builds the package as it is published, and the page, which any server of files can serve.
 pub(crate) fn main() -> ExitCode {
-    let Some((package, bytes)) = package("web") else { return ExitCode::FAILURE };
+    let Some((package, bytes)) = package("web", "npm") else { return ExitCode::FAILURE };
     term::out(format!("{}: the package; its module has {} kB\n", package.display(), bytes / 1000));
     match install(&[THREE]).then(|| page(&package)).flatten() {
         Some(folder) => {
@@ -72,7 +72,7 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
     if let Some(missing) = missing() {
         return Outcome::Skipped(missing);
     }
-    let Some((package, _)) = package("release") else { return Outcome::Failed };
+    let Some((package, _)) = package("release", "npm-tests/package") else { return Outcome::Failed };
     let place = place();
     if !install(&[THREE, DRIVER]) {
         return Outcome::Skipped(format!("{THREE} and {DRIVER} cannot be installed"));
@@ -117,14 +117,15 @@ fn tested(place: &Path, page: &Path, tally: &mut Tally) -> Outcome {
     Outcome::of(ok && sum.failed == 0 && sum.passed > 0)
 }
 
-/// Builds the module and puts the package together; returns its folder and the size of the module.
-fn package(profile: &str) -> Option<(PathBuf, u64)> {
+/// Builds the module and puts the package together in a folder of `target`; returns it, and the size of the module.
+fn package(profile: &str, folder: &str) -> Option<(PathBuf, u64)> {
     let mut command = root::cargo();
     command.args(["build", "-p", "polyhaul-wasm", "--target", TARGET, "--profile", profile]);
     if !root::runs(command.env("RUSTFLAGS", FEATURES)) {
         return None;
     }
-    let folder = root::root().join("target/npm");
+    let folder = root::root().join("target").join(folder);
+    _ = std::fs::remove_dir_all(&folder);
     let built = root::root().join("target").join(TARGET).join(profile).join("polyhaul_wasm.wasm");
     if !copy(&root::root().join("npm"), &folder) {
         return None;

@@ -31,6 +31,7 @@ pub(crate) fn scene(loaded: &Loaded<Scene>, shapes: &[Shape]) -> String {
     let (scene, warnings) = (&loaded.value, &loaded.report.warnings);
     Json::text(|json| {
         json.key("bytes").number(loaded.report.bytes_in);
+        json.key("plainBytes").number(loaded.report.plain_bytes_in);
         json.key("meshes").array(&scene.meshes, mesh);
         json.key("objects").array(&scene.objects, object);
         json.key("materials").array(&scene.materials, material);
@@ -204,7 +205,9 @@ fn material(json: &mut Json, material: &Material) {
             ("transmission", &material.transmission),
         ];
         for (name, color) in colors {
-            if let Some(Color::Rgb(rgb)) = color {
+            if let Some(Color::Rgb(rgb)) = color
+                && rgb.iter().all(|value| value.is_finite())
+            {
                 json.key(name).array(rgb, Json::number);
             }
         }
@@ -219,7 +222,7 @@ fn material(json: &mut Json, material: &Material) {
             ("clearcoatRoughness", material.clearcoat_roughness),
         ];
         for (name, number) in numbers {
-            if let Some(number) = number {
+            if let Some(number) = number.filter(|number| number.is_finite()) {
                 json.key(name).number(number);
             }
         }
@@ -228,7 +231,7 @@ fn material(json: &mut Json, material: &Material) {
                 json.key("kind").string(&format!("{:?}", map.kind));
                 json.key("file").string(&map.file);
                 for (name, values) in [("offset", map.offset), ("scale", map.scale)] {
-                    if let Some(values) = values {
+                    if let Some(values) = values.filter(|values| values.iter().all(|value| value.is_finite())) {
                         json.key(name).array(values, Json::number);
                     }
                 }
