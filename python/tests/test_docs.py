@@ -15,7 +15,10 @@ from conftest import CUBE, LIBRARY, REPOSITORY
 
 GUIDE = REPOSITORY / "docs" / "guide"
 #: Pages without Python.
-OTHERS = ("blender.md", "command.md", "c.md", "limits.md", "preview.md", "report.md", "rust.md", "sweep.md", "trace.md", "verdict.md", "watch.md")
+OTHERS = (
+    "blender.md", "browser.md", "command.md", "c.md", "limits.md", "preview.md",
+    "report.md", "rust.md", "sweep.md", "trace.md", "verdict.md", "watch.md",
+)
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "python" / "README.md", *sorted(GUIDE.glob("*.md"))]
 
 
