@@ -9,7 +9,8 @@
 
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { closeSync, existsSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const PLACE = new URL('../target/npm-tests/', import.meta.url);
@@ -80,6 +81,9 @@ function main(command, folder, rounds = '5') {
     console.error('usage: node bench/web.mjs POLYHAUL FOLDER [ROUNDS]');
     process.exit(2);
   }
+  const module = readFileSync(new URL('../target/npm/polyhaul.wasm', import.meta.url));
+  const sizes = [gzipSync(module, { level: 9 }), brotliCompressSync(module)].map(({ length }) => Math.round(length / 1000));
+  console.log(`The module has ${sizes[0]} kB in gzip, ${sizes[1]} kB in brotli.\n`);
   console.log('| file | loader | first | minimum | peak of memory |\n| --- | --- | ---: | ---: | ---: |');
   for (const file of files(command, folder)) {
     const mb = Math.round(statSync(file).size / 1e6);

@@ -74,11 +74,6 @@ export function blobFile(blob) {
   };
 }
 
-/** A range of a file as a file of its own. */
-export function rangeOf(file, start, end) {
-  return { size: end - start, read: (offset, target) => file.read(start + offset, target.subarray(0, Math.max(end - start - offset, 0))) };
-}
-
 /** An instance of the module, which does one job at a time. */
 export class Engine {
   /** @param {WebAssembly.Module} module */

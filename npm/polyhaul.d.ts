@@ -167,17 +167,11 @@ export interface Scene {
 
 export type Tables = Pick<Scene, 'bytes' | 'plainBytes' | 'tables' | 'comments' | 'warningCount' | 'warnings'>;
 
+export interface PolyhaulError extends Place {}
+
 /** What is wrong with a file, and where. */
-export class PolyhaulError extends Error implements Place {
+export class PolyhaulError extends Error {
   kind: 'malformed' | 'limit' | 'unsupported' | 'io' | 'usage' | 'host' | 'memory' | 'cancelled' | 'internal';
-  file?: string;
-  line?: number;
-  column?: number;
-  offset?: number;
-  expected?: string;
-  hint?: string;
-  excerpt?: string;
-  marked?: [number, number];
 }
 
 /** Reads a scene or a mesh in a worker. */

@@ -1,15 +1,15 @@
-//! JSON text, for exported reports.
+//! JSON text, for exported reports and the answers of `polyhaul-wasm`.
 //!
 //! Inserts commas and escapes every string so that the text may be part of a page's `<script>`. It does not check that
 //! everything begun is ended, or that a key precedes each value of an object: `perfetto` and `html` ensure that, and
 //! their tests parse the result. Long documents take the text out from time to time ([`Json::take`]).
 
 use polyhaul_model::printable::is_active;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 /// JSON that is being written.
 #[derive(Debug, Default)]
-pub(crate) struct Json {
+pub struct Json {
     text: String,
     /// Whether a comma must come first.
     is_behind: bool,
@@ -17,39 +17,44 @@ pub(crate) struct Json {
 
 impl Json {
     /// An empty document.
-    pub(crate) fn new() -> Json {
+    pub fn new() -> Json {
         Json::default()
     }
 
     /// An object, whose keys and values `fill` writes.
-    pub(crate) fn object(&mut self, fill: impl FnOnce(&mut Json)) {
+    pub fn object(&mut self, fill: impl FnOnce(&mut Json)) {
         self.begin('{');
         fill(self);
         self.end('}');
     }
 
     /// An array, whose values `fill` writes.
-    pub(crate) fn array(&mut self, fill: impl FnOnce(&mut Json)) {
+    pub fn array(&mut self, fill: impl FnOnce(&mut Json)) {
         self.begin('[');
         fill(self);
         self.end(']');
     }
 
+    /// An array of one value for each item, which `each` writes.
+    pub fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut each: impl FnMut(&mut Json, T)) {
+        self.array(|json| items.into_iter().for_each(|item| each(json, item)));
+    }
+
     /// An array or an object begins, with its bracket.
-    pub(crate) fn begin(&mut self, bracket: char) {
+    pub fn begin(&mut self, bracket: char) {
         self.comma();
         self.text.push(bracket);
         self.is_behind = false;
     }
 
     /// It ends, with its bracket.
-    pub(crate) fn end(&mut self, bracket: char) {
+    pub fn end(&mut self, bracket: char) {
         self.text.push(bracket);
         self.is_behind = true;
     }
 
     /// The key of the value that is written next.
-    pub(crate) fn key(&mut self, name: &str) -> &mut Json {
+    pub fn key(&mut self, name: &str) -> &mut Json {
         self.string(name);
         self.text.push(':');
         self.is_behind = false;
@@ -57,7 +62,7 @@ impl Json {
     }
 
     /// A string.
-    pub(crate) fn string(&mut self, value: &str) {
+    pub fn string(&mut self, value: &str) {
         self.comma();
         self.text.push('"');
         escape(&mut self.text, value);
@@ -65,14 +70,14 @@ impl Json {
     }
 
     /// A whole number.
-    pub(crate) fn integer(&mut self, value: u64) {
+    pub fn integer(&mut self, value: u64) {
         self.comma();
         let _ = write!(self.text, "{value}");
     }
 
     /// A number; `null` if it is not finite.
-    pub(crate) fn number(&mut self, value: f64) {
-        if !value.is_finite() {
+    pub fn number(&mut self, value: impl Into<f64> + Display + Copy) {
+        if !value.into().is_finite() {
             return self.null();
         }
         self.comma();
@@ -80,24 +85,24 @@ impl Json {
     }
 
     /// `true` or `false`.
-    pub(crate) fn boolean(&mut self, value: bool) {
+    pub fn boolean(&mut self, value: bool) {
         self.comma();
         let _ = write!(self.text, "{value}");
     }
 
     /// `null`.
-    pub(crate) fn null(&mut self) {
+    pub fn null(&mut self) {
         self.comma();
         self.text.push_str("null");
     }
 
     /// The text since the last call. Later text continues after it.
-    pub(crate) fn take(&mut self) -> String {
+    pub fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }
 
     /// The number of bytes to take.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.text.len()
     }
 

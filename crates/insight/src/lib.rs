@@ -13,7 +13,7 @@ mod ceilings;
 mod chart;
 mod document;
 mod html;
-mod json;
+pub mod json;
 pub mod measure;
 mod model;
 mod moved;

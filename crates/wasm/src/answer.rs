@@ -1,6 +1,5 @@
 //! Answers: scenes and errors as JSON. Arrays are named by their place in memory, never copied.
 
-use crate::json::Json;
 use crate::shapes::{Shape, Use};
 use polyhaul::error::{Diagnostic, Place};
 use polyhaul::model::{
@@ -8,10 +7,18 @@ use polyhaul::model::{
 };
 use polyhaul::warnings::Warnings;
 use polyhaul::{Error, Loaded, Report};
+use polyhaul_insight::json::Json;
+
+/// The text of an object.
+fn text(members: impl FnOnce(&mut Json)) -> String {
+    let mut json = Json::new();
+    json.object(members);
+    json.take()
+}
 
 /// A request that cannot be understood.
 pub(crate) fn refused(message: &str) -> String {
-    Json::text(|json| {
+    text(|json| {
         json.key("kind").string("usage");
         json.key("message").string(message);
     })
@@ -19,7 +26,7 @@ pub(crate) fn refused(message: &str) -> String {
 
 /// An error: its kind, its message as the command prints it, and its place.
 pub(crate) fn error(error: &Error) -> String {
-    Json::text(|json| {
+    text(|json| {
         json.key("kind").string(error.kind().name());
         json.key("message").string(&error.to_string());
         diagnosed(json, error.diagnostic());
@@ -29,19 +36,19 @@ pub(crate) fn error(error: &Error) -> String {
 /// What was read.
 pub(crate) fn scene(loaded: &Loaded<Scene>, shapes: &[Shape]) -> String {
     let (scene, warnings) = (&loaded.value, &loaded.report.warnings);
-    Json::text(|json| {
-        json.key("bytes").number(loaded.report.bytes_in);
-        json.key("plainBytes").number(loaded.report.plain_bytes_in);
-        json.key("meshes").array(&scene.meshes, mesh);
-        json.key("objects").array(&scene.objects, object);
-        json.key("materials").array(&scene.materials, material);
-        json.key("materialLibraries").array(&scene.material_libraries, |json, name| json.string(name));
-        json.key("tables").array(&scene.tables, table);
-        json.key("comments").array(&scene.comments, |json, text| json.string(text));
-        json.key("shapes").array(shapes, shape);
+    text(|json| {
+        json.key("bytes").integer(loaded.report.bytes_in);
+        json.key("plainBytes").integer(loaded.report.plain_bytes_in);
+        json.key("meshes").list(&scene.meshes, mesh);
+        json.key("objects").list(&scene.objects, object);
+        json.key("materials").list(&scene.materials, material);
+        json.key("materialLibraries").list(&scene.material_libraries, |json, name| json.string(name));
+        json.key("tables").list(&scene.tables, table);
+        json.key("comments").list(&scene.comments, |json, text| json.string(text));
+        json.key("shapes").list(shapes, shape);
         json.key("counts").object(|json| {
             let names = ["positions", "uvs", "normals", "faces", "lines", "points", "curves"];
-            names.iter().zip(scene.totals()).for_each(|(name, count)| json.key(name).number(count));
+            names.iter().zip(scene.totals()).for_each(|(name, count)| json.key(name).integer(count));
         });
         warned(json, warnings);
     })
@@ -49,18 +56,18 @@ pub(crate) fn scene(loaded: &Loaded<Scene>, shapes: &[Shape]) -> String {
 
 /// What was written.
 pub(crate) fn converted(report: &Report) -> String {
-    Json::text(|json| {
-        json.key("bytes").number(report.bytes_out);
+    text(|json| {
+        json.key("bytes").integer(report.bytes_out);
         warned(json, &report.warnings);
     })
 }
 
 fn warned(json: &mut Json, warnings: &Warnings) {
-    json.key("warningCount").number(warnings.total());
-    json.key("warnings").array(warnings.kept(), |json, warning| {
+    json.key("warningCount").integer(warnings.total());
+    json.key("warnings").list(warnings.kept(), |json, warning| {
         json.object(|json| {
             json.key("code").string(warning.code);
-            json.key("count").number(warning.count);
+            json.key("count").integer(warning.count);
             json.key("text").string(&warning.diagnostic.message);
             diagnosed(json, &warning.diagnostic);
         });
@@ -72,7 +79,7 @@ fn diagnosed(json: &mut Json, diagnostic: &Diagnostic) {
     json.key("file").string(file);
     for (name, number) in [("line", line), ("column", column), ("offset", offset)] {
         if let Some(number) = number {
-            json.key(name).number(number);
+            json.key(name).integer(*number);
         }
     }
     for (name, text) in [("expected", &diagnostic.expected), ("hint", &diagnostic.hint)] {
@@ -82,7 +89,7 @@ fn diagnosed(json: &mut Json, diagnostic: &Diagnostic) {
     }
     if let Some(excerpt) = &diagnostic.excerpt {
         json.key("excerpt").string(&excerpt.text);
-        json.key("marked").array([excerpt.marked.start, excerpt.marked.end], Json::number);
+        json.key("marked").list([excerpt.marked.start, excerpt.marked.end], |json, at| json.integer(at as u64));
     }
 }
 
@@ -91,9 +98,9 @@ fn array<T>(json: &mut Json, name: &str, kind: &str, width: usize, items: &[T]) 
     if !items.is_empty() {
         json.key(name).object(|json| {
             json.key("type").string(kind);
-            json.key("width").number(width);
-            json.key("at").number(items.as_ptr() as usize);
-            json.key("length").number(items.len() * width);
+            json.key("width").integer(width as u64);
+            json.key("at").integer(items.as_ptr() as u64);
+            json.key("length").integer((items.len() * width) as u64);
         });
     }
 }
@@ -112,12 +119,12 @@ fn mesh(json: &mut Json, mesh: &Mesh) {
         json.key("lines").object(|json| elements(json, &mesh.lines));
         array(json, "points", "u32", 1, &mesh.points);
         array(json, "faceMaterials", "i32", 1, &mesh.face_materials);
-        json.key("materialRuns").array(&mesh.material_runs, run);
-        json.key("groupRuns").array(&mesh.group_runs, run);
-        json.key("smoothingRuns").array(&mesh.smoothing_runs, run);
-        json.key("groups").array(&mesh.groups, |json, name| json.string(name));
-        json.key("vertexColumns").array(&mesh.vertex_columns, column);
-        json.key("faceColumns").array(&mesh.face_columns, column);
+        json.key("materialRuns").list(&mesh.material_runs, run);
+        json.key("groupRuns").list(&mesh.group_runs, run);
+        json.key("smoothingRuns").list(&mesh.smoothing_runs, run);
+        json.key("groups").list(&mesh.groups, |json, name| json.string(name));
+        json.key("vertexColumns").list(&mesh.vertex_columns, column);
+        json.key("faceColumns").list(&mesh.face_columns, column);
     });
 }
 
@@ -140,22 +147,22 @@ fn elements(json: &mut Json, elements: &Elements) {
 fn run(json: &mut Json, run: &Run) {
     json.object(|json| {
         counts(json, "at", run.at);
-        json.key("value").number(if run.value == NONE { -1 } else { i64::from(run.value) });
+        json.key("value").number(if run.value == NONE { -1.0 } else { f64::from(run.value) });
     });
 }
 
 fn counts(json: &mut Json, name: &str, counts: Counts) {
-    json.key(name).array(counts.to_array(), Json::number);
+    json.key(name).list(counts.to_array(), |json, count| json.number(count));
 }
 
 fn object(json: &mut Json, object: &Object) {
     json.object(|json| {
         json.key("name").string(&object.name);
-        json.key("mesh").number(object.mesh);
+        json.key("mesh").integer(object.mesh as u64);
         counts(json, "start", object.start);
         counts(json, "end", object.end);
         if let Some(rows) = &object.transform {
-            json.key("transform").array(rows.as_flattened(), Json::number);
+            json.key("transform").list(rows.as_flattened(), |json, &value| json.number(value));
         }
     });
 }
@@ -188,15 +195,15 @@ fn values(json: &mut Json, values: &Values) {
 fn table(json: &mut Json, table: &Table) {
     json.object(|json| {
         json.key("name").string(&table.name);
-        json.key("rows").number(table.row_count);
-        json.key("columns").array(&table.columns, column);
+        json.key("rows").integer(table.row_count as u64);
+        json.key("columns").list(&table.columns, column);
     });
 }
 
 fn material(json: &mut Json, material: &Material) {
     json.object(|json| {
         json.key("name").string(&material.name);
-        json.key("missing").bool(material.missing);
+        json.key("missing").boolean(material.missing);
         let colors = [
             ("ambient", &material.ambient),
             ("diffuse", &material.diffuse),
@@ -208,7 +215,7 @@ fn material(json: &mut Json, material: &Material) {
             if let Some(Color::Rgb(rgb)) = color
                 && rgb.iter().all(|value| value.is_finite())
             {
-                json.key(name).array(rgb, Json::number);
+                json.key(name).list(rgb, |json, &value| json.number(value));
             }
         }
         let numbers = [
@@ -226,13 +233,13 @@ fn material(json: &mut Json, material: &Material) {
                 json.key(name).number(number);
             }
         }
-        json.key("maps").array(&material.maps, |json, map| {
+        json.key("maps").list(&material.maps, |json, map| {
             json.object(|json| {
                 json.key("kind").string(&format!("{:?}", map.kind));
                 json.key("file").string(&map.file);
                 for (name, values) in [("offset", map.offset), ("scale", map.scale)] {
                     if let Some(values) = values.filter(|values| values.iter().all(|value| value.is_finite())) {
-                        json.key(name).array(values, Json::number);
+                        json.key(name).list(values, |json, value| json.number(value));
                     }
                 }
             });
@@ -244,18 +251,18 @@ fn shape(json: &mut Json, shape: &Shape) {
     json.object(|json| {
         json.key("name").string(&shape.name);
         json.key("kind").string(shape.kind.name());
-        json.key("corners").number(shape.corners);
+        json.key("corners").integer(shape.corners as u64);
         for (name, has) in
             [("hasNormals", shape.has_normals), ("hasColors", shape.has_colors), ("hasUvs", shape.has_uvs)]
         {
-            json.key(name).bool(has);
+            json.key(name).boolean(has);
         }
-        json.key("uses").array(&shape.uses, |json, &Use { material, smooth, start, end, .. }| {
+        json.key("uses").list(&shape.uses, |json, &Use { material, smooth, start, end, .. }| {
             json.object(|json| {
-                json.key("material").number(material.map_or(-1, i64::from));
-                json.key("smooth").bool(smooth);
-                json.key("start").number(start);
-                json.key("count").number(end - start);
+                json.key("material").number(material.map_or(-1.0, f64::from));
+                json.key("smooth").boolean(smooth);
+                json.key("start").integer(start as u64);
+                json.key("count").integer((end - start) as u64);
             });
         });
     });

@@ -19,7 +19,6 @@
 
 mod answer;
 mod host;
-mod json;
 mod request;
 mod shapes;
 
@@ -32,12 +31,12 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 thread_local! {
-    static JOB: RefCell<Job> = RefCell::default();
+    static INSTANCE: RefCell<Instance> = RefCell::default();
 }
 
 /// What an instance keeps between two calls.
 #[derive(Default)]
-struct Job {
+struct Instance {
     request: Vec<u8>,
     answer: String,
     scene: Option<Scene>,
@@ -48,44 +47,44 @@ struct Job {
 /// Memory for a request of so many bytes, which the caller fills. It stays until the next call of this function.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_request(bytes: usize) -> *mut u8 {
-    JOB.with_borrow_mut(|job| {
-        job.request.clear();
-        job.request.resize(bytes, 0);
-        job.request.as_mut_ptr()
+    INSTANCE.with_borrow_mut(|instance| {
+        instance.request.clear();
+        instance.request.resize(bytes, 0);
+        instance.request.as_mut_ptr()
     })
 }
 
 /// Reads the scene of the request; returns whether that went well. The answer describes the scene or the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_read() -> bool {
-    JOB.with_borrow_mut(|job| job.run(Job::read))
+    INSTANCE.with_borrow_mut(|instance| instance.run(Instance::read))
 }
 
 /// Reads the file of the request and writes it as another; returns whether that went well. The answer has the warnings
 /// or the error; the bytes go to JavaScript one block after another.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_convert() -> bool {
-    JOB.with_borrow_mut(|job| job.run(Job::convert))
+    INSTANCE.with_borrow_mut(|instance| instance.run(Instance::convert))
 }
 
 /// Where the answer of the last call is, which has [`polyhaul_answer_bytes`].
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_answer() -> *const u8 {
-    JOB.with_borrow(|job| job.answer.as_ptr())
+    INSTANCE.with_borrow(|instance| instance.answer.as_ptr())
 }
 
 /// The size of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_answer_bytes() -> usize {
-    JOB.with_borrow(|job| job.answer.len())
+    INSTANCE.with_borrow(|instance| instance.answer.len())
 }
 
 /// Begins to draw a shape of the scene, by its place in the answer. Returns where blocks of its positions, normals,
 /// colors and uvs are put, as four addresses.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_draw(shape: usize) -> *const [usize; 4] {
-    JOB.with_borrow_mut(|job| match (&job.scene, job.shapes.get(shape)) {
-        (Some(scene), Some(shape)) => job.drawing.begin(scene, shape),
+    INSTANCE.with_borrow_mut(|instance| match (&instance.scene, instance.shapes.get(shape)) {
+        (Some(scene), Some(shape)) => instance.drawing.begin(scene, shape),
         _ => std::ptr::null(),
     })
 }
@@ -93,18 +92,18 @@ pub extern "C" fn polyhaul_draw(shape: usize) -> *const [usize; 4] {
 /// Puts the next corners of the shape into the blocks; returns how many, 0 at the end.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_draw_next() -> usize {
-    JOB.with_borrow_mut(|job| job.scene.as_ref().map_or(0, |scene| job.drawing.next(scene)))
+    INSTANCE.with_borrow_mut(|instance| instance.scene.as_ref().map_or(0, |scene| instance.drawing.next(scene)))
 }
 
 /// Frees what the last job left.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_forget() {
-    JOB.take();
+    INSTANCE.take();
 }
 
-impl Job {
+impl Instance {
     /// Does what a request asks for, and keeps the answer.
-    fn run(&mut self, task: fn(&mut Job, Request) -> Result<String>) -> bool {
+    fn run(&mut self, task: fn(&mut Instance, Request) -> Result<String>) -> bool {
         (self.scene, self.shapes) = (None, Vec::new());
         let request = request::parse(&String::from_utf8_lossy(&self.request));
         let done = match request {
@@ -120,7 +119,7 @@ impl Job {
         let has_tables = request.tables;
         let reader = reader(request);
         let loaded = if has_tables { as_scene(reader.tables()?) } else { reader.scene()? };
-        self.shapes = shapes::of(&loaded.value);
+        self.shapes = shapes::shapes_of(&loaded.value);
         let answer = answer::scene(&loaded, &self.shapes);
         self.scene = Some(loaded.value);
         Ok(answer)

@@ -75,13 +75,13 @@ enum Statement<'a> {
 }
 
 /// The shapes of a scene that have corners.
-pub(crate) fn of(scene: &Scene) -> Vec<Shape> {
+pub(crate) fn shapes_of(scene: &Scene) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for (number, mesh) in scene.meshes.iter().enumerate() {
         let begin = shapes.len();
         let (mut section, mut last) = (Section { is_smooth: true, ..Section::default() }, Counts::default());
         for (at, statement) in statements(scene, number) {
-            section.take(mesh, last, at);
+            section.extend(mesh, last, at);
             last = at;
             match statement {
                 Statement::Shape(name) => section.declare(name, &mut shapes),
@@ -89,7 +89,7 @@ pub(crate) fn of(scene: &Scene) -> Vec<Shape> {
                 Statement::Smoothing(is_smooth) => section.smoothen(is_smooth),
             }
         }
-        section.take(mesh, last, mesh.counts());
+        section.extend(mesh, last, mesh.counts());
         section.finish(&mut shapes);
         shapes[begin..].iter_mut().for_each(|shape| shape.describe(number, mesh));
     }
@@ -116,7 +116,7 @@ fn statements(scene: &Scene, mesh: usize) -> Vec<(Counts, Statement<'_>)> {
 
 impl Section {
     /// Takes the elements between two places.
-    fn take(&mut self, mesh: &Mesh, from: Counts, to: Counts) {
+    fn extend(&mut self, mesh: &Mesh, from: Counts, to: Counts) {
         let corners = |elements: &Elements, from: u32, to: u32| {
             let offset = |element: u32| elements.offsets.get(element as usize).map_or(0, |&offset| offset as usize);
             offset(to) - offset(from)
@@ -441,7 +441,7 @@ mod tests {
     fn shapes_begin_at_objects_and_groups_and_inherit_materials() {
         let first = "usemtl red\nf 1 2 3\no first\nf 1 2 3\nusemtl blue\ns 1\nf 1 2 3 4\n";
         let scene = read(&format!("{CORNERS}{first}g second\nf 1 2 3\nusemtl red\ng third\nl 1 2 3\n"));
-        let shapes = of(&scene);
+        let shapes = shapes_of(&scene);
         let found: Vec<_> =
             shapes.iter().map(|shape| (shape.name.as_str(), shape.kind.name(), shape.corners)).collect();
         assert_eq!(found, [("first", "mesh", 12), ("second", "mesh", 3), ("third", "lines", 4)]);
@@ -461,7 +461,7 @@ mod tests {
         text += "f";
         (1..=count).for_each(|at| text += &format!(" {at}"));
         let scene = read(&(text + "\n"));
-        let shapes = of(&scene);
+        let shapes = shapes_of(&scene);
         let corners: Vec<f32> = drawn(&scene, &shapes[0]).into_iter().map(|[x, _, _]| x).collect();
         let wanted: Vec<f32> = (1..count - 1).flat_map(|at| [0.0, at as f32, (at + 1) as f32]).collect();
         assert!(corners == wanted && corners.len() == shapes[0].corners);
@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn corners_without_normals_get_those_of_their_triangle_and_colors_are_light() {
         let scene = read("v 0 0 0 1 0.5 0\nv 2 0 0 0 0 0\nv 2 2 0 1 1 1\nvt 0.25 0.5\nf 1/1 2/1 3\n");
-        let shapes = of(&scene);
+        let shapes = shapes_of(&scene);
         assert!(shapes[0].has_normals && shapes[0].has_colors && shapes[0].has_uvs);
         let mut drawing = Drawing::default();
         drawing.begin(&scene, &shapes[0]);

@@ -69,6 +69,26 @@ pub(super) fn separates(byte: u8) -> bool {
     is_space(byte) || byte == b'/'
 }
 
+/// Of eight indices whose characters in view are all digits, those that no separator precedes: a bit for each. `full`
+/// has the top bit of their bytes.
+///
+/// # Safety
+/// For each end, `text[end - 9]` is readable, and `full` has at most the top bit of each byte.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+#[inline(always)]
+pub(super) unsafe fn unseparated(text: *const u8, ends: &[u32; 8], mut full: u64) -> u64 {
+    let mut bad = 0;
+    while full != 0 {
+        let lane = full.trailing_zeros() as usize / 8;
+        // SAFETY: `full` has at most the top bit of each of eight bytes, so `lane` is 0 to 7, and `text[end - 9]` is
+        // readable.
+        let before = unsafe { *text.add(ends[lane] as usize - 9) };
+        bad |= u64::from(!separates(before)) << lane;
+        full &= full - 1;
+    }
+    bad
+}
+
 /// An index of 1 to 8 digits that ends at `end`: `Some(0)` for an empty token, `None` for a
 /// literal zero and for everything else.
 #[inline(always)]

@@ -7,7 +7,7 @@ use super::consts::{NOT_INTEGER, TENS};
 use super::faces::Found;
 use super::lanes::{self, FloatMarks, Indices, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
 use super::plain::{Before, Numbers};
-use super::swar::separates;
+use super::swar::unseparated;
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
 use crate::scan::Separator;
 use crate::tables::{BEFORE_IN_LIST, PLACES, SEPARATORS, SPACES};
@@ -217,14 +217,7 @@ unsafe fn judge(text: *const u8, ends: &[u32; 8], parts: &Indices, zeros: u8) ->
     let tops = |bits: u64| ((bits & NARROW_TOP) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     let mut bad = tops(((parts.bad & !NARROW_TOP) + (NARROW_TOP - NARROW)) | parts.bad);
     let empty = tops((parts.empty & NARROW) << 7);
-    let mut full = parts.full;
-    while full != 0 {
-        let lane = full.trailing_zeros() as usize / 8;
-        // SAFETY: `full` has at most the top bit of each of eight bytes, so `lane` is 0 to 7, and `text[end - 9]` is
-        // readable.
-        let before = unsafe { *text.add(ends[lane] as usize - 9) };
-        bad |= u64::from(!separates(before)) << lane;
-        full &= full - 1;
-    }
+    // SAFETY: this function's condition is that of `unseparated`.
+    bad |= unsafe { unseparated(text, ends, parts.full) };
     Found { bad: bad | u64::from(zeros) & !empty, empty }
 }

@@ -5,7 +5,7 @@
 
 use super::faces::Found;
 use super::lanes::{self, FloatMarks, Floats, Indices, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
-use super::swar::separates;
+use super::swar::unseparated;
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
 use crate::scan::x86::{movemask, separator_mask, separators};
 use crate::tables::{PLACES, REVERSE};
@@ -378,14 +378,7 @@ unsafe fn load_four(text: *const u8, ends: [u32; 4]) -> __m256i {
 unsafe fn judge(text: *const u8, ends: &[u32; 8], parts: &Indices, zeros: u8) -> Found {
     let mut bad = _pext_u64(((parts.bad & !NARROW_TOP) + (NARROW_TOP - NARROW)) | parts.bad, NARROW_TOP);
     let empty = _pext_u64(parts.empty, NARROW);
-    let mut full = parts.full;
-    while full != 0 {
-        let lane = full.trailing_zeros() as usize / 8;
-        // SAFETY: `full` has at most the top bit of each of eight bytes, so `lane` is 0 to 7, and `text[end - 9]` is
-        // readable.
-        let before = unsafe { *text.add(ends[lane] as usize - 9) };
-        bad |= u64::from(!separates(before)) << lane;
-        full &= full - 1;
-    }
+    // SAFETY: this function's condition is that of `unseparated`.
+    bad |= unsafe { unseparated(text, ends, parts.full) };
     Found { bad: bad | u64::from(zeros) & !empty, empty }
 }
