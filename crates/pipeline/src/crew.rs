@@ -33,10 +33,14 @@ fn with_pool<T>(pool: &Option<ThreadPool>, job: impl FnOnce() -> T) -> T {
     job()
 }
 
+/// Whether this build has threads: WebAssembly has none without shared memory. What starts them is compiled for each
+/// kind of work, and would be a good part of a module.
+pub(crate) const HAS_THREADS: bool = cfg!(any(not(target_family = "wasm"), target_feature = "atomics"));
+
 /// Runs `work` on `threads` threads in all, this one included, or on fewer if the system refuses some. A job's pool
 /// runs it as often, possibly one after another.
 pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
-    if threads <= 1 {
+    if threads <= 1 || !HAS_THREADS {
         return work();
     }
     let joint = trace::joint();

@@ -15,7 +15,8 @@
 //! - After a failure of chunk n only chunks below n go on, so that the error of the lowest chunk wins.
 //! - A worker waits only while another one is at work (`busy`), so that the last one never waits.
 
-use crate::crew::on_threads;
+use crate::crew::{HAS_THREADS, on_threads};
+use crate::line::{Line, Ready, Waiting, with_room};
 use crate::options::Cancel;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_trace::{self as trace, Lane};
@@ -92,68 +93,93 @@ impl Crew {
     }
 }
 
-/// A chunk whose parallel part is done and that waits for its turn.
-struct Waiting<S> {
-    number: u64,
-    slot: S,
-    result: Result<()>,
+/// What workers know of a job: its slots by number. The workers' code is compiled once for this, instead of for each
+/// job: a step is worth more than a thousand calls.
+trait Numbered: Sync {
+    fn takes_in_order(&self) -> bool;
+    fn ends_in_order(&self) -> bool;
+    fn phase(&self, stage: usize) -> Phase;
+    fn has_work_ahead(&self) -> bool;
+    fn work_ahead(&self);
+    /// Creates the slot of that number.
+    fn make(&self, slot: usize) -> Result<()>;
+    fn take(&self, number: u64, slot: usize) -> Result<bool>;
+    fn work(&self, stage: usize, slot: usize) -> Result<()>;
+    fn commit(&self, stage: usize, slot: usize) -> Result<()>;
+    fn is_done(&self, stage: usize, slot: usize) -> bool;
 }
 
-/// The ordered part of a stage.
-struct Turn<S> {
-    /// How many chunks reached this stage (unused for the first stage, which all reach). Chunks are numbered anew at
-    /// each stage, since some are done earlier and would leave gaps.
-    came: u64,
-    /// The place whose turn it is.
-    next: u64,
-    /// Waiting chunks: the one at `place` is at index `place % slots`. All from the next one to the last one hold a
-    /// slot, so there are at most `slots` of them, and no two share an index.
-    waiting: Vec<Option<Waiting<S>>>,
-}
-
-/// A chunk that is in a stage.
-struct Ready<S> {
-    stage: usize,
-    /// Its place among the chunks of the stage.
-    place: u64,
-    number: u64,
-    slot: S,
-}
-
-struct Line<S> {
-    next_take: u64,
-    /// One past the last chunk, once that is known.
-    end: u64,
-    /// Whether a chunk is being taken that the next one has to wait for.
-    taking: bool,
-    /// Whether an ordered part is being done.
-    committing: bool,
-    turns: Vec<Turn<S>>,
-    ready: Vec<Ready<S>>,
-    free: Vec<S>,
-    slots_made: usize,
-    /// Workers that are at work.
-    busy: usize,
-    /// Workers that wait for something to do.
-    waiting: usize,
-    /// The error of the lowest chunk.
-    failed: Option<(u64, Error)>,
-}
-
-struct Shared<'a, J: Job> {
+/// A job, its slots, and its result so far. A slot is locked by the one worker whose step it is in.
+struct Slotted<'a, J: Job> {
     job: &'a J,
-    crew: Crew,
-    cancel: &'a Cancel,
-    line: Mutex<Line<J::Slot>>,
-    changed: Condvar,
+    slots: Vec<Mutex<Option<J::Slot>>>,
     state: Mutex<&'a mut J::State>,
 }
 
+impl<'a, J: Job> Slotted<'a, J> {
+    fn new(job: &'a J, state: &'a mut J::State, slots: usize) -> Result<Slotted<'a, J>> {
+        let mut places = with_room(slots)?;
+        places.resize_with(slots, Mutex::default);
+        Ok(Slotted { job, slots: places, state: Mutex::new(state) })
+    }
+
+    fn with<T>(&self, slot: usize, step: impl FnOnce(&mut J::Slot) -> Result<T>) -> Result<T> {
+        let mut slot = self.slots[slot].lock().unwrap_or_else(PoisonError::into_inner);
+        step(slot.as_mut().ok_or_else(|| Error::new(ErrorKind::Internal, "a slot is used before it is made"))?)
+    }
+}
+
+impl<J: Job> Numbered for Slotted<'_, J> {
+    fn takes_in_order(&self) -> bool {
+        self.job.takes_in_order()
+    }
+    fn ends_in_order(&self) -> bool {
+        self.job.ends_in_order()
+    }
+    fn phase(&self, stage: usize) -> Phase {
+        self.job.phase(stage)
+    }
+    fn has_work_ahead(&self) -> bool {
+        HAS_THREADS && self.job.has_work_ahead()
+    }
+    fn work_ahead(&self) {
+        if HAS_THREADS {
+            self.job.work_ahead();
+        }
+    }
+    fn make(&self, slot: usize) -> Result<()> {
+        let made = self.job.slot()?;
+        *self.slots[slot].lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+        Ok(())
+    }
+    fn take(&self, number: u64, slot: usize) -> Result<bool> {
+        self.with(slot, |slot| self.job.take(number, slot))
+    }
+    fn work(&self, stage: usize, slot: usize) -> Result<()> {
+        self.with(slot, |slot| self.job.work(stage, slot))
+    }
+    fn commit(&self, stage: usize, slot: usize) -> Result<()> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.with(slot, |slot| self.job.commit(stage, &mut state, slot))
+    }
+    fn is_done(&self, stage: usize, slot: usize) -> bool {
+        self.with(slot, |slot| Ok(self.job.is_done(stage, slot))).unwrap_or(false)
+    }
+}
+
+struct Shared<'a> {
+    job: &'a dyn Numbered,
+    crew: Crew,
+    cancel: &'a Cancel,
+    line: Mutex<Line>,
+    changed: Condvar,
+}
+
 /// A worker's next step.
-enum Step<S> {
-    Work(Ready<S>),
-    Commit(usize, Waiting<S>),
-    Take(u64, S),
+enum Step {
+    Work(Ready),
+    Commit(usize, Waiting),
+    Take(u64, usize),
     Ahead,
     Leave,
 }
@@ -163,9 +189,15 @@ enum Step<S> {
 /// With one thread, everything runs on the caller's thread. No worker waits for one that has not started, so the others
 /// do the work of workers that never start.
 pub fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
-    let line = Line::new(job.stages(), crew.slots, job.slot()?)?;
-    let (line, changed, state) = (Mutex::new(line), Condvar::new(), Mutex::new(state));
-    let shared = Shared { job, crew, cancel, line, changed, state };
+    let job_and_slots = Slotted::new(job, state, crew.slots)?;
+    run_numbered(&job_and_slots, job.stages(), crew, cancel)
+}
+
+fn run_numbered(job: &dyn Numbered, stages: usize, crew: Crew, cancel: &Cancel) -> Result<()> {
+    // Without one slot no progress is possible, and its error is the job's.
+    job.make(0)?;
+    let line = Mutex::new(Line::new(stages, crew.slots)?);
+    let shared = Shared { job, crew, cancel, line, changed: Condvar::new() };
     let clock = (crew.missing > 0).then(trace::joint).flatten().map(|joint| (joint.trace().now_ns(), joint));
     on_threads(crew.threads, || shared.worker());
     if let Some((begin_ns, joint)) = clock {
@@ -179,15 +211,8 @@ pub fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -
     }
 }
 
-/// A list that never grows beyond `count` items.
-fn with_room<T>(count: usize) -> Result<Vec<T>> {
-    let mut items = Vec::new();
-    items.try_reserve_exact(count).map_err(|_| Error::memory("the chunk pool"))?;
-    Ok(items)
-}
-
-impl<J: Job> Shared<'_, J> {
-    fn lock(&self) -> MutexGuard<'_, Line<J::Slot>> {
+impl Shared<'_> {
+    fn lock(&self) -> MutexGuard<'_, Line> {
         lock(&self.line)
     }
 
@@ -220,9 +245,9 @@ impl<J: Job> Shared<'_, J> {
         }
     }
 
-    fn work(&self, Ready { stage, place, number, mut slot }: Ready<J::Slot>) {
+    fn work(&self, Ready { stage, place, number, slot }: Ready) {
         let span = trace::step(None, self.job.phase(stage), number);
-        let result = self.job.work(stage, &mut slot);
+        let result = self.job.work(stage, slot);
         polyhaul_spill::relieve();
         drop(span);
         let mut line = self.lock();
@@ -237,11 +262,10 @@ impl<J: Job> Shared<'_, J> {
         }
     }
 
-    fn commit(&self, stage: usize, Waiting { number, mut slot, result }: Waiting<J::Slot>) {
+    fn commit(&self, stage: usize, Waiting { number, slot, result }: Waiting) {
         let result = result.and_then(|()| {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             let _span = trace::step(self.is_shared().then_some(Lane::Turn), Phase::Place, number);
-            self.job.commit(stage, &mut state, &mut slot)
+            self.job.commit(stage, slot)
         });
         let mut line = self.lock();
         line.busy -= 1;
@@ -249,14 +273,14 @@ impl<J: Job> Shared<'_, J> {
         line.turns[stage].next += 1;
         match result {
             Err(error) => line.fail(number, error),
-            Ok(()) if stage + 1 == line.turns.len() || self.job.is_done(stage, &slot) => line.free.push(slot),
+            Ok(()) if stage + 1 == line.turns.len() || self.job.is_done(stage, slot) => line.free.push(slot),
             Ok(()) => line.come(stage + 1, number, slot),
         }
     }
 
-    fn take(&self, number: u64, mut slot: J::Slot) {
+    fn take(&self, number: u64, slot: usize) {
         let span = trace::step(self.hands_on().then_some(Lane::Input), Phase::Cut, number);
-        let taken = self.job.take(number, &mut slot);
+        let taken = self.job.take(number, slot);
         drop(span);
         if !self.hands_on() && matches!(taken, Ok(true)) {
             return self.work(Ready { stage: 0, place: number, number, slot });
@@ -288,7 +312,7 @@ impl<J: Job> Shared<'_, J> {
     ///
     /// A worker that finds more than one step to do wakes a waiting worker, which does the same. So no worker is woken
     /// in vain, and follow-up steps are started by the worker that made them possible.
-    fn next_step(&self) -> Step<J::Slot> {
+    fn next_step(&self) -> Step {
         let mut line = self.lock();
         loop {
             if self.cancel.is_cancelled() {
@@ -319,7 +343,7 @@ impl<J: Job> Shared<'_, J> {
 
     /// Steps that others wait for come first: taking from a stream, which only one worker can do at a time, then
     /// ordered parts. Work ahead comes last, but while chunks are left, a worker that has nothing else does it.
-    fn try_step(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
+    fn try_step(&self, line: &mut Line) -> Option<Step> {
         let take = if self.hands_on() { self.try_take(line) } else { None };
         take.or_else(|| line.next_commit().map(|(stage, waiting)| Step::Commit(stage, waiting)))
             .or_else(|| line.next_ready().map(Step::Work))
@@ -327,12 +351,12 @@ impl<J: Job> Shared<'_, J> {
             .or_else(|| self.has_work_ahead(line).then_some(Step::Ahead))
     }
 
-    fn has_work_ahead(&self, line: &Line<J::Slot>) -> bool {
+    fn has_work_ahead(&self, line: &Line) -> bool {
         self.hands_on() && line.failed.is_none() && line.next_take < line.end && self.job.has_work_ahead()
     }
 
     /// Whether [`Shared::try_step`] would find something.
-    fn has_step(&self, line: &Line<J::Slot>) -> bool {
+    fn has_step(&self, line: &Line) -> bool {
         self.can_take(line) || line.committable().is_some() || line.workable().is_some() || self.has_work_ahead(line)
     }
 
@@ -342,7 +366,7 @@ impl<J: Job> Shared<'_, J> {
     }
 
     /// Returns what an idle worker waits for.
-    fn wait(&self, line: &Line<J::Slot>) -> Phase {
+    fn wait(&self, line: &Line) -> Phase {
         let is_full = line.free.is_empty() && line.slots_made == self.crew.slots;
         match line.next_take < line.end {
             true if line.taking && !is_full => Phase::WaitInput,
@@ -356,12 +380,12 @@ impl<J: Job> Shared<'_, J> {
         self.job.takes_in_order() && self.crew.threads > 1
     }
 
-    fn can_take(&self, line: &Line<J::Slot>) -> bool {
+    fn can_take(&self, line: &Line) -> bool {
         let is_room = !line.free.is_empty() || line.slots_made < self.crew.slots;
         line.failed.is_none() && line.next_take < line.end && !line.taking && is_room
     }
 
-    fn try_take(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
+    fn try_take(&self, line: &mut Line) -> Option<Step> {
         if !self.can_take(line) {
             return None;
         }
@@ -369,7 +393,8 @@ impl<J: Job> Shared<'_, J> {
             Some(slot) => slot,
             None => {
                 // If memory is short, the slots that exist must do.
-                let slot = self.job.slot().ok()?;
+                let slot = line.slots_made;
+                self.job.make(slot).ok()?;
                 line.slots_made += 1;
                 slot
             }
@@ -377,105 +402,6 @@ impl<J: Job> Shared<'_, J> {
         line.taking = self.hands_on();
         line.next_take += 1;
         Some(Step::Take(line.next_take - 1, slot))
-    }
-}
-
-impl<S> Turn<S> {
-    fn new(slots: usize) -> Result<Turn<S>> {
-        let mut waiting = with_room(slots)?;
-        waiting.resize_with(slots, || None);
-        Ok(Turn { came: 0, next: 0, waiting })
-    }
-
-    /// Returns the index of the chunk at `place`.
-    fn index(&self, place: u64) -> usize {
-        (place % self.waiting.len() as u64) as usize
-    }
-
-    /// The chunk at `place` waits for its turn.
-    fn wait(&mut self, place: u64, waiting: Waiting<S>) {
-        let index = self.index(place);
-        self.waiting[index] = Some(waiting);
-    }
-
-    /// The number of the chunk whose turn it is, if it is there.
-    fn due(&self) -> Option<u64> {
-        self.waiting[self.index(self.next)].as_ref().map(|waiting| waiting.number)
-    }
-
-    /// The chunk whose turn it is, if it is there.
-    fn take(&mut self) -> Option<Waiting<S>> {
-        let index = self.index(self.next);
-        self.waiting[index].take()
-    }
-}
-
-impl<S> Line<S> {
-    /// The first slot is created beforehand: without one no progress is possible, and its error is the job's.
-    fn new(stages: usize, slots: usize, first: S) -> Result<Line<S>> {
-        let (mut turns, mut free) = (with_room(stages)?, with_room(slots)?);
-        for _ in 0..stages {
-            turns.push(Turn::new(slots)?);
-        }
-        free.push(first);
-        Ok(Line {
-            next_take: 0,
-            end: u64::MAX,
-            taking: false,
-            committing: false,
-            turns,
-            ready: with_room(slots)?,
-            free,
-            slots_made: 1,
-            busy: 0,
-            waiting: 0,
-            failed: None,
-        })
-    }
-
-    /// Returns whether a chunk still matters: after a failure only earlier chunks do, since the error of the lowest
-    /// chunk wins.
-    fn counts(&self, number: u64) -> bool {
-        self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest)
-    }
-
-    /// A chunk comes to a stage that is not the first.
-    fn come(&mut self, stage: usize, number: u64, slot: S) {
-        let place = self.turns[stage].came;
-        self.turns[stage].came += 1;
-        self.ready.push(Ready { stage, place, number, slot });
-    }
-
-    /// The latest stage whose next ordered part can be done.
-    fn committable(&self) -> Option<usize> {
-        // The latest stage first, because it frees slots.
-        let is_due = |&stage: &usize| self.turns[stage].due().is_some_and(|number| self.counts(number));
-        (0..self.turns.len()).rev().find(is_due).filter(|_| !self.committing)
-    }
-
-    /// The next ordered part.
-    fn next_commit(&mut self) -> Option<(usize, Waiting<S>)> {
-        let stage = self.committable()?;
-        let waiting = self.turns[stage].take()?;
-        self.committing = true;
-        Some((stage, waiting))
-    }
-
-    /// Returns the index of the lowest chunk that may be processed. After a failure, later chunks are dropped.
-    fn workable(&self) -> Option<usize> {
-        let lowest = (0..self.ready.len()).min_by_key(|&place| self.ready[place].number)?;
-        self.counts(self.ready[lowest].number).then_some(lowest)
-    }
-
-    fn next_ready(&mut self) -> Option<Ready<S>> {
-        self.workable().map(|place| self.ready.swap_remove(place))
-    }
-
-    /// Keeps the error of the lowest chunk.
-    fn fail(&mut self, number: u64, error: Error) {
-        if self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
-            self.failed = Some((number, error));
-        }
     }
 }
 

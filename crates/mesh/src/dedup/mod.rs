@@ -148,13 +148,25 @@ impl Dedup {
             finder.find(items, index * CHUNK, of_item)?;
             finder.sort_into(chunk, parts)
         })?;
-        let of_item = as_atomics(&mut out.of_item);
+        self.settle(chunks, parts, threads, cancel, &mut out.of_item)
+    }
+
+    /// Same as [`Dedup::find`], once the keys of all chunks are sorted into parts: compiled once for all kinds of items.
+    fn settle(
+        &mut self,
+        chunks: Vec<Chunk>,
+        parts: usize,
+        threads: usize,
+        cancel: &Cancel,
+        of_item: &mut [u32],
+    ) -> Result<()> {
+        let shared = as_atomics(of_item);
         try_for_each_item(threads, cancel, 0..parts, DedupPart::default, |part, index| {
             part.gather(&chunks, index)?;
-            part.merge(parts, of_item)
+            part.merge(parts, shared)
         })?;
         drop(chunks);
-        let places = self.marks.words.chunks_mut(CHUNK / WORD).zip(out.of_item.chunks(CHUNK)).enumerate();
+        let places = self.marks.words.chunks_mut(CHUNK / WORD).zip(of_item.chunks(CHUNK)).enumerate();
         try_for_each_item(
             threads,
             cancel,
