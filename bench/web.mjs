@@ -81,9 +81,11 @@ function main(command, folder, rounds = '5') {
     console.error('usage: node bench/web.mjs POLYHAUL FOLDER [ROUNDS]');
     process.exit(2);
   }
-  const module = readFileSync(new URL('../target/npm/polyhaul.wasm', import.meta.url));
-  const sizes = [gzipSync(module, { level: 9 }), brotliCompressSync(module)].map(({ length }) => Math.round(length / 1000));
-  console.log(`The module has ${sizes[0]} kB in gzip, ${sizes[1]} kB in brotli.\n`);
+  for (const name of ['polyhaul.wasm', 'polyhaul-convert.wasm']) {
+    const module = readFileSync(new URL(`../target/npm/${name}`, import.meta.url));
+    const [gzip, brotli] = [gzipSync(module, { level: 9 }), brotliCompressSync(module)].map(({ length }) => Math.round(length / 1000));
+    console.log(`${name} has ${gzip} kB in gzip, ${brotli} kB in brotli.\n`);
+  }
   console.log('| file | loader | first | minimum | peak of memory |\n| --- | --- | ---: | ---: | ---: |');
   for (const file of files(command, folder)) {
     const mb = Math.round(statSync(file).size / 1e6);

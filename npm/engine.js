@@ -18,6 +18,9 @@ const ARRAYS = {
   f64: Float64Array,
 };
 
+/** Numbers of a corner, by attribute. */
+export const ITEM_SIZES = { position: 3, normal: 3, color: 3, uv: 2 };
+
 /** What is wrong with a file, and where: the fields of Rust's error, as numbers and texts. */
 export class PolyhaulError extends Error {
   constructor(answer) {
@@ -27,9 +30,14 @@ export class PolyhaulError extends Error {
   }
 }
 
-/** Compiles the module that lies beside this file. In a browser it is compiled while it arrives. */
-export async function compile() {
-  const url = new URL('./polyhaul.wasm', import.meta.url);
+/** Where the modules are: one that reads, and a larger one that also converts. Bundlers look for such expressions. */
+export const MODULES = {
+  reading: new URL('./polyhaul.wasm', import.meta.url),
+  converting: new URL('./polyhaul-convert.wasm', import.meta.url),
+};
+
+/** Compiles a module. In a browser it is compiled while it arrives. */
+export async function compile(url) {
   if (url.protocol === 'file:') {
     const { readFile } = await import('node:fs/promises');
     return WebAssembly.compile(await readFile(url));
@@ -108,19 +116,30 @@ export class Engine {
 
   #asked(task, file, options, others = new Map(), onProgress) {
     this.files = [file];
+    this.facets = undefined;
     this.names = others;
     this.onProgress = onProgress;
     const lines = Object.entries(options).filter(([, value]) => value != null && value !== false && value !== '');
     // A line break in a name would begin another option.
     const text = lines.map(([key, value]) => `${key} ${value === true ? 1 : String(value).replace(/[\r\n]/g, ' ')}\n`).join('');
+    this.#ask(text);
+    const isDone = this.#call(() => this.exports[task]());
+    const answer = this.#answer();
+    if (!isDone) throw new PolyhaulError(answer);
+    return answer;
+  }
+
+  /** Leaves a request for the next call. */
+  #ask(text) {
     const request = encoder.encode(text);
     const place = this.exports.polyhaul_request(request.length);
     this.bytes(place, request.length).set(request);
-    const isDone = this.#call(() => this.exports[task]());
+  }
+
+  /** What the last call answered. */
+  #answer() {
     const [at, length] = [this.exports.polyhaul_answer(), this.exports.polyhaul_answer_bytes()];
-    const answer = JSON.parse(decoder.decode(this.bytes(at, length)));
-    if (!isDone) throw new PolyhaulError(answer);
-    return answer;
+    return JSON.parse(decoder.decode(this.bytes(at, length)));
   }
 
   /** Copies every array of an answer out of the memory, in place. */
@@ -132,35 +151,68 @@ export class Engine {
     return answer;
   }
 
+  /**
+   * Reads the shapes of a file as a renderer draws them: an answer with their corners instead of the model's arrays;
+   * those of a file of positions alone stay.
+   */
+  draw(file, options, others, onProgress) {
+    const { meshes, objects, ...answer } = this.read(file, { ...options, drawn: true }, others, onProgress);
+    const shapes = answer.shapes.map(({ ownCorners, ...shape }, number) => {
+      return { ...shape, attributes: this.facets ?? this.corners(shape, number) };
+    });
+    return { ...answer, shapes, meshes: shapes.length ? [] : this.copied(meshes) };
+  }
+
+  /** Reads a part of an OBJ file (see parts.js): what the others need to know of it, and its vertices. */
+  readPart(file, options, others, onProgress) {
+    const { meshes, objects, shapes, ...answer } = this.read(file, { ...options, part: true }, others, onProgress);
+    const [{ positions, uvs, normals, colors }] = meshes;
+    return { ...answer, vertices: this.copied({ positions, uvs, normals, colors }) };
+  }
+
+  /** Joins the part that was read with the others; returns the shapes of the whole, of which `corners` gives its own. */
+  join(text, parts) {
+    this.#ask(text);
+    let at;
+    this.#call(() => (at = this.exports.polyhaul_join() >>> 0));
+    if (at === 0) throw new PolyhaulError(this.#answer());
+    const places = new Uint32Array(this.memory, at, 4);
+    for (const { before, vertices } of parts) {
+      const [positions, uvs, normals] = before;
+      const streams = { positions: [positions, 3], uvs: [uvs, 2], normals: [normals, 3], colors: [positions, 4] };
+      Object.entries(streams).forEach(([name, [first, width]], stream) => {
+        const values = vertices[name];
+        if (values) new Float32Array(this.memory, places[stream] + 4 * width * first, values.length).set(values);
+      });
+    }
+    this.#call(() => this.exports.polyhaul_joined());
+    return this.#answer().shapes;
+  }
+
   /** The corners of a shape as arrays for a renderer: `position`, and `normal`, `color` and `uv` if it has them. */
-  draw(shape, number) {
-    const attributes = { position: new Float32Array(3 * shape.corners) };
-    if (shape.hasNormals) attributes.normal = new Float32Array(3 * shape.corners);
-    if (shape.hasColors) attributes.color = new Float32Array(3 * shape.corners);
-    if (shape.hasUvs) attributes.uv = new Float32Array(2 * shape.corners);
+  corners(shape, number) {
+    const has = { position: true, normal: shape.hasNormals, color: shape.hasColors, uv: shape.hasUvs };
+    const attributes = {};
+    for (const [name, size] of Object.entries(ITEM_SIZES)) {
+      if (has[name]) attributes[name] = new Float32Array(size * shape.corners);
+    }
     // Only after the call, in which the memory may have grown.
     const at = this.exports.polyhaul_draw(number) >>> 0;
     const [position, normal, color, uv] = new Uint32Array(this.memory, at, 4);
     const blocks = { position, normal, color, uv };
     for (let at = 0, count; (count = this.exports.polyhaul_draw_next() >>> 0) > 0; at += count) {
       for (const [name, target] of Object.entries(attributes)) {
-        const width = name === 'uv' ? 2 : 3;
-        target.set(new Float32Array(this.memory, blocks[name], width * count), width * at);
+        const size = ITEM_SIZES[name];
+        target.set(new Float32Array(this.memory, blocks[name], size * count), size * at);
       }
     }
     return attributes;
   }
 
-  /** An answer with the corners of its shapes instead of the model's arrays: those of a file of positions alone stay. */
-  drawn({ meshes, ...answer }) {
-    const shapes = answer.shapes.map((shape, number) => ({ ...shape, attributes: this.draw(shape, number) }));
-    return { ...answer, shapes, meshes: shapes.length ? [] : this.copied(meshes) };
-  }
-
   /** Frees what the last job left. The memory stays with the instance. */
   forget() {
     this.exports.polyhaul_forget();
-    Object.assign(this, { files: [], parts: [], names: new Map(), onProgress: undefined });
+    Object.assign(this, { files: [], parts: [], names: new Map(), facets: undefined, onProgress: undefined });
   }
 
   get memory() {
@@ -201,6 +253,16 @@ export class Engine {
         return count;
       },
       size: (file) => this.files[file].size,
+      begin_facets: (count, hasColors) => {
+        const array = () => new Float32Array(9 * count);
+        this.facets = { position: array(), normal: array(), ...(hasColors && { color: array() }) };
+      },
+      facets: (first, count, position, normal, color) => {
+        const blocks = { position, normal, color };
+        for (const [name, target] of Object.entries(this.facets)) {
+          target.set(new Float32Array(this.memory, blocks[name] >>> 0, 9 * count), 9 * first);
+        }
+      },
       write: (from, length) => this.parts.push(this.bytes(from, length).slice()),
       find: (name, length) => {
         const file = this.names.get(decoder.decode(this.bytes(name, length)));

@@ -136,6 +136,8 @@ export interface Place {
   offset?: number;
   expected?: string;
   hint?: string;
+  /** The name that the message is about. */
+  subject?: string;
   /** The line, and the part of it that is meant. */
   excerpt?: string;
   marked?: [number, number];
@@ -190,6 +192,11 @@ export function convert(
 /** Loads the module and starts a worker, so that both are ready when the first file comes. */
 export function prepare(): Promise<WebAssembly.Module>;
 
+export interface DrawOptions extends ReadOptions {
+  /** How many workers may share a large OBJ file: by default, as many as there are cores, up to 4. */
+  workers?: number;
+}
+
 /** Corners of a mesh, of lines or of points, and its materials: indices into those of the scene, or -1. */
 export interface Shape {
   name: string;
@@ -200,4 +207,4 @@ export interface Shape {
 }
 
 /** Reads the shapes of a file as a renderer draws them: corners without indices. */
-export function draw(source: Source, options?: ReadOptions): Promise<Scene & { shapes: Shape[] }>;
+export function draw(source: Source, options?: DrawOptions): Promise<Omit<Scene, 'objects'> & { shapes: Shape[] }>;

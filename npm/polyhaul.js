@@ -1,24 +1,30 @@
 // Reading in workers: what `import { read } from 'polyhaul'` gives. three.js' classes are in three.js, the module and its
 // memory in engine.js.
 
-import { compile } from './engine.js';
+import { MODULES, compile } from './engine.js';
+import { drawInParts, workersFor } from './parts.js';
 import { warm, work } from './pool.js';
 
 export { PolyhaulError } from './engine.js';
 
-let compiled;
+/** Modules by kind, as they are compiled. */
+const compiled = {};
 
-/** Loads the module and starts a worker, so that both are ready when the first file comes. */
+/** Loads the module that reads, and starts a worker, so that both are ready when the first file comes. */
 export function prepare() {
-  // What failed is tried again.
-  compiled ??= Promise.all([compile(), warm()]).then(
+  return prepared('reading');
+}
+
+function prepared(kind) {
+  compiled[kind] ??= Promise.all([compile(MODULES[kind]), warm()]).then(
     ([module]) => module,
     (error) => {
-      compiled = undefined;
+      // What failed is tried again.
+      delete compiled[kind];
       throw error;
     },
   );
-  return compiled;
+  return compiled[kind];
 }
 
 /**
@@ -62,21 +68,30 @@ export async function convert(source, to, options = {}) {
   return { ...answer, blob: new Blob(parts) };
 }
 
-/** Reads the shapes of a file as a renderer draws them: corners without indices. See three.js. */
+/**
+ * Reads the shapes of a file as a renderer draws them: corners without indices. See three.js.
+ *
+ * @param {number} [options.workers] how many workers may share a large OBJ file: by default, as many as there are cores,
+ *   up to 4
+ */
 export async function draw(source, options = {}) {
   return run('draw', source, options);
 }
 
-async function run(task, source, { name, format, skip, others, transfer, signal, onProgress }, more = {}) {
+async function run(task, source, { name, format, skip, others, transfer, signal, onProgress, workers }, more = {}) {
   signal?.throwIfAborted();
-  const inputs = [prepare(), opened(source, signal), Promise.all(Object.entries(others ?? {}).map(named))];
+  const kind = task === 'convert' ? 'converting' : 'reading';
+  const inputs = [prepared(kind), opened(source, signal), Promise.all(Object.entries(others ?? {}).map(named))];
   const [module, file, files] = await unlessAborted(Promise.all(inputs), signal);
   const total = file.size ?? file.byteLength;
   // What was made here need not be kept.
   const moved = file instanceof ArrayBuffer && (transfer || file !== source) ? [file] : [];
   const options = { name: name ?? nameOf(source), format, skip, ...more };
-  const message = { module, task, file, others: Object.fromEntries(files), options };
-  return work(message, moved, signal, (bytes) => onProgress?.(bytes, total));
+  const message = { kind, module, task, file, others: Object.fromEntries(files), options };
+  const tell = (bytes) => onProgress?.(bytes, total);
+  const isObj = task === 'draw' && (format ?? options.name.split('.').pop()).toLowerCase() === 'obj';
+  const count = isObj ? workersFor(total, workers) : 1;
+  return count > 1 ? drawInParts(file, count, message, moved, signal, tell) : work(message, moved, signal, tell);
 }
 
 async function named([name, source]) {

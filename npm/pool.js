@@ -19,14 +19,25 @@ export async function warm() {
  * @param {(bytes: number) => void} onProgress
  */
 export async function work(message, moved, signal, onProgress) {
+  const worker = await hold();
+  try {
+    signal?.throwIfAborted();
+    return await worker.run(message, moved, signal, onProgress);
+  } finally {
+    release(worker);
+  }
+}
+
+/** A worker for several jobs, one after another: nobody else gets it until it is released. */
+export async function hold() {
   const [found] = idle;
   if (found) idle.delete(found);
-  const worker = found ?? (await started());
-  if (signal?.aborted) {
-    idle.add(worker);
-    throw signal.reason;
-  }
-  return worker.run(message, moved, signal, onProgress);
+  return found ?? started();
+}
+
+/** Whoever held a worker needs it no more. */
+export function release(worker) {
+  if (!worker.isOver) idle.add(worker);
 }
 
 async function started() {
@@ -39,6 +50,8 @@ async function started() {
 /** A worker and its job, if it has one. What it says later is not heard. */
 class Hand {
   #job;
+  /** Whether it was ended. */
+  isOver = false;
 
   constructor(inner) {
     this.inner = inner;
@@ -71,7 +84,6 @@ class Hand {
       const giveUp = () => fail(signal.reason);
       const heard = (reply) => {
         if (reply.progress === undefined) {
-          idle.add(this);
           settle(() => (reply.error ? reject(errorOf(reply.error)) : resolve(reply.result)));
           return;
         }
@@ -87,7 +99,6 @@ class Hand {
         this.inner.postMessage(message, moved);
         this.inner.ref?.();
       } catch (error) {
-        idle.add(this);
         settle(() => reject(error));
       }
     });
@@ -99,6 +110,7 @@ class Hand {
   }
 
   #end() {
+    this.isOver = true;
     idle.delete(this);
     this.inner.terminate();
   }

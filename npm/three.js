@@ -66,8 +66,8 @@ class PolyhaulLoader extends Loader {
     const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data);
     // An instance of its own: its memory goes with it.
     const engine = new Engine(module);
-    const answer = engine.read(bytesFile(bytes), this.requested(''));
-    return this.built(this.isDrawn ? engine.drawn(answer) : engine.copied(answer));
+    const request = [bytesFile(bytes), this.requested('')];
+    return this.built(this.isDrawn ? engine.draw(...request) : engine.copied(engine.read(...request)));
   }
 
   /** The options of a request. Like three.js' loaders, these leave out what breaks the rules. */
@@ -206,6 +206,9 @@ export class STLLoader extends PolyhaulLoader {
 
   built({ shapes, plainBytes }) {
     const geometry = geometryOf(joined(shapes));
+    const [{ hasColors, alpha }] = shapes.length ? shapes : [{}];
+    // As three.js tells of colors in a binary file.
+    if (hasColors) Object.assign(geometry, { hasColors, alpha });
     // A binary file is a header and 50 bytes for each triangle; it has no solids, and no groups.
     const triangles = shapes.reduce((sum, { corners }) => sum + corners / 3, 0);
     if (plainBytes === 84 + 50 * triangles) return geometry;

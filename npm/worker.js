@@ -1,24 +1,54 @@
-// A worker: an instance of the module behind messages. Each message is a job, and gets one reply after any number of
+// A worker: an instance of a module behind messages. Each message is a job, and gets one reply after any number of
 // messages about progress.
 
-import { Engine, blobFile, bytesFile } from './engine.js';
+import { Engine, ITEM_SIZES, blobFile, bytesFile } from './engine.js';
 
 const port = globalThis.postMessage ? globalThis : (await import('node:worker_threads')).parentPort;
 let engine;
+let engineKind;
 
 /** What a message can ask for. */
 const TASKS = {
-  read(...request) {
+  read(_, ...request) {
     const { shapes, ...scene } = engine.read(...request);
     return engine.copied(scene);
   },
-  draw: (...request) => engine.drawn(engine.read(...request)),
-  convert: (...request) => engine.convert(...request),
+  draw: (_, ...request) => engine.draw(...request),
+  convert: (_, ...request) => engine.convert(...request),
+  part: (_, ...request) => engine.readPart(...request),
+  join: ({ text, parts }) => engine.join(text, parts),
+  corners({ own }) {
+    const given = {};
+    for (const { number, shape, isKept } of own) {
+      const attributes = engine.corners(shape, number);
+      if (isKept) room[number] = attributes;
+      else given[number] = attributes;
+    }
+    return given;
+  },
+  append({ rest }) {
+    for (const { number, start, attributes } of rest) {
+      for (const [name, values] of Object.entries(attributes)) {
+        room[number][name].set(values, start * ITEM_SIZES[name]);
+      }
+    }
+    return room;
+  },
+  forget() {},
 };
 
-const receive = ({ module, task, file, others, options }) => {
+/** The jobs after which there will be others about the same file. */
+const LASTING = ['part', 'join', 'corners'];
+/** Shapes of which others have a part, and the file, while there will be other jobs about it. */
+let room = {};
+let kept;
+
+const receive = (message) => {
+  const { kind, module, task, file, range, others, options } = message;
   try {
-    engine ??= new Engine(module);
+    if (!engine || kind !== engineKind) engine = new Engine(module);
+    engineKind = kind;
+    kept = file ?? kept;
     let told = 0;
     const onProgress = (bytes) => {
       if (bytes < told + (4 << 20)) return;
@@ -26,12 +56,16 @@ const receive = ({ module, task, file, others, options }) => {
       port.postMessage({ progress: bytes });
     };
     const files = new Map(Object.entries(others).map(([name, other]) => [name, opened(other)]));
-    const result = TASKS[task](opened(file), options, files, onProgress);
-    engine.forget();
+    const result = TASKS[task](message, opened(kept, range), options, files, onProgress);
+    if (!LASTING.includes(task)) {
+      engine.forget();
+      [room, kept] = [{}, undefined];
+    }
     port.postMessage({ result }, [...buffers(result)]);
   } catch (error) {
     // Of an instance that failed in the middle, nothing is known.
     engine = undefined;
+    room = {};
     const { message, stack, ...fields } = error;
     port.postMessage({ error: { ...fields, message, isOurs: error.name === 'PolyhaulError' } });
   }
@@ -40,10 +74,11 @@ const receive = ({ module, task, file, others, options }) => {
 if (globalThis.postMessage) globalThis.onmessage = ({ data }) => receive(data);
 else port.on('message', receive);
 
-function opened(file) {
+function opened(file, range = []) {
+  if (!file) return undefined;
   return typeof Blob !== 'undefined' && file instanceof Blob && typeof FileReaderSync !== 'undefined'
-    ? blobFile(file)
-    : bytesFile(new Uint8Array(file));
+    ? blobFile(range.length ? file.slice(...range) : file)
+    : bytesFile(new Uint8Array(file).subarray(...range));
 }
 
 /** Smaller arrays are copied: a message that moves very many takes longer than copying them. */

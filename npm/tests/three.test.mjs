@@ -129,6 +129,20 @@ const STLS = {
   ]),
 };
 
+/** The same with colors: those of the header, and attributes that are colors themselves. */
+function colored(header, attributes) {
+  const triangle = [0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0];
+  const buffer = binary(attributes.map(() => triangle));
+  new Uint8Array(buffer).set(header);
+  attributes.forEach((value, at) => new DataView(buffer).setUint16(84 + 50 * at + 48, value, true));
+  return buffer;
+}
+
+const COLOR = [...new TextEncoder().encode('a COLOR='), 200, 3, 90, 128];
+STLS.colors = colored(COLOR, [0x8000, 0, 31, 17 << 5, 0x7fff]);
+STLS['attributes that are no colors'] = colored([], [31, 17 << 5]);
+STLS['many triangles'] = binary(Array.from({ length: 11000 }, (_, at) => Array.from({ length: 12 }, (_, i) => (at * 31 + i) % 97)));
+
 for (const [name, data] of Object.entries(STLS)) {
   test(`STL: ${name}`, async () => {
     const theirs = new TheirSTLLoader().parse(data);
@@ -233,4 +247,5 @@ function sameGeometry(ours, theirs, name = '') {
   assert.deepEqual(index(ours), index(theirs), name);
   assert.deepEqual(ours.groups, theirs.groups, name);
   assert.deepEqual(ours.userData.groupNames, theirs.userData.groupNames, name);
+  assert.deepEqual([ours.hasColors, ours.alpha], [theirs.hasColors, theirs.alpha], name);
 }

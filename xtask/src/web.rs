@@ -1,7 +1,7 @@
 //! `cargo xtask web`: the package for the browser, in `target/npm`, and the steps of `cargo xtask test` that test it
 //! and its kernels in Node.
 //!
-//! The module is built by Cargo alone; the package's JavaScript is copied as it is. The step is skipped where the
+//! The modules are built by Cargo alone; the package's JavaScript is copied as it is. The step is skipped where the
 //! standard library for WebAssembly, Node or its packages cannot be had.
 
 use crate::test::{Outcome, Tally, Totals, counted, each_line, missing_target};
@@ -12,6 +12,8 @@ use std::process::{Command, ExitCode};
 const TARGET: &str = "wasm32-wasip1";
 /// What browsers have had since 2023.
 const FEATURES: &str = "-C target-feature=+simd128";
+/// The modules of the package: one that reads, for most pages, and one that does everything.
+const MODULES: [(&str, &str); 2] = [("polyhaul.wasm", " --cfg polyhaul_only_reads"), ("polyhaul-convert.wasm", "")];
 /// What the page draws with, and tests compare with.
 const THREE: &str = "three@0.187";
 /// What opens the page in a browser that is installed.
@@ -19,8 +21,8 @@ const DRIVER: &str = "playwright-core@1";
 
 /// Builds the package as it is published, and the page, which any server of files can serve.
 pub(crate) fn main() -> ExitCode {
-    let Some((package, bytes)) = package("web", "npm") else { return ExitCode::FAILURE };
-    term::out(format!("{}: the package; its module has {} kB\n", package.display(), bytes / 1000));
+    let Some(package) = package("web", "npm") else { return ExitCode::FAILURE };
+    term::out(format!("{}: the package\n", package.display()));
     match install(&[THREE]).then(|| page(&package)).flatten() {
         Some(folder) => {
             term::out(format!("{}: the page\n", folder.display()));
@@ -72,7 +74,7 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
     if let Some(missing) = missing() {
         return Outcome::Skipped(missing);
     }
-    let Some((package, _)) = package("release", "npm-tests/package") else { return Outcome::Failed };
+    let Some(package) = package("release", "npm-tests/package") else { return Outcome::Failed };
     let place = place();
     if !install(&[THREE, DRIVER]) {
         return Outcome::Skipped(format!("{THREE} and {DRIVER} cannot be installed"));
@@ -117,21 +119,17 @@ fn tested(place: &Path, page: &Path, tally: &mut Tally) -> Outcome {
     Outcome::of(ok && sum.failed == 0 && sum.passed > 0)
 }
 
-/// Builds the module and puts the package together in a folder of `target`; returns it, and the size of the module.
-fn package(profile: &str, folder: &str) -> Option<(PathBuf, u64)> {
-    let mut command = root::cargo();
-    command.args(["build", "-p", "polyhaul-wasm", "--target", TARGET, "--profile", profile]);
-    if !root::runs(command.env("RUSTFLAGS", FEATURES)) {
-        return None;
-    }
+/// Builds the modules and puts the package together in a folder of `target`; returns it.
+fn package(profile: &str, folder: &str) -> Option<PathBuf> {
     let folder = root::root().join("target").join(folder);
     _ = std::fs::remove_dir_all(&folder);
     let built = root::root().join("target").join(TARGET).join(profile).join("polyhaul_wasm.wasm");
-    if !copy(&root::root().join("npm"), &folder) {
-        return None;
-    }
-    let bytes = std::fs::copy(built, folder.join("polyhaul.wasm")).ok()?;
-    Some((folder, bytes))
+    let module = |(name, flags): &(&str, &str)| {
+        let mut command = root::cargo();
+        command.args(["build", "-p", "polyhaul-wasm", "--target", TARGET, "--profile", profile]);
+        root::runs(command.env("RUSTFLAGS", FEATURES.to_owned() + flags)) && copy_file(&built, &folder.join(name))
+    };
+    (copy(&root::root().join("npm"), &folder) && MODULES.iter().all(module)).then_some(folder)
 }
 
 /// Copies the files of a folder, and leaves folders in it out.

@@ -7,6 +7,18 @@ pub use table::{ColumnName, ColumnTypes, Delimiter, MissingValue, TableHeader, T
 use polyhaul_model::{Axes, Axis};
 
 polyhaul_model::options! {
+    /// Options for reading OBJ.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ObjReadOptions {
+        /// The text is a part of a file, from the beginning of a line on, so corners may refer to vertices in other
+        /// parts. Their indices are those of the whole file, and it is up to the caller to check them. What needs the
+        /// parts before it is an error ([`Unsupported`](polyhaul_model::error::ErrorKind::Unsupported)): indices that
+        /// count backwards, polypaint and curves.
+        pub is_part: bool = false, with_is_part;
+    }
+}
+
+polyhaul_model::options! {
     /// Options for reading STL.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct StlReadOptions {

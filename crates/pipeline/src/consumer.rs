@@ -28,6 +28,18 @@ pub struct MeshPiece<'a> {
     pub colors: &'a [[u8; 4]],
     /// The faces of this piece.
     pub faces: PieceFaces<'a>,
+    /// A normal for each face, as STL has them; empty if there are none.
+    pub face_normals: &'a [[f32; 3]],
+    /// The attribute of each face of a binary STL file; empty if there are none.
+    pub face_attributes: &'a [u16],
+}
+
+impl Default for MeshPiece<'_> {
+    /// A piece of nothing.
+    fn default() -> Self {
+        let (positions, colors, faces): (&[_], &[_], _) = (&[], &[], PieceFaces::Points);
+        MeshPiece { first_face: 0, positions, colors, faces, face_normals: &[], face_attributes: &[] }
+    }
 }
 
 /// The faces of a piece.

@@ -93,7 +93,13 @@ pub(crate) fn load_as(
     options: &ReadOptions,
     shape: impl Fn(Format) -> ContentShape,
 ) -> Result<(Read, Report)> {
-    if options.rows.is_everything() { load_whole(input, options, shape) } else { load_chosen(input, options, shape) }
+    if options.rows.is_everything() {
+        load_whole(input, options, shape)
+    } else if cfg!(polyhaul_only_reads) {
+        Err(Error::new(ErrorKind::Unsupported, "this build of polyhaul only reads whole files"))
+    } else {
+        load_chosen(input, options, shape)
+    }
 }
 
 /// Reads an input as a whole.

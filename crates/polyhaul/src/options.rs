@@ -6,9 +6,9 @@ pub use polyhaul_bytes::{Codec, Throttle};
 pub use polyhaul_gltf::{GltfInstances, GltfWriteOptions};
 pub use polyhaul_image::options::{ImageReadOptions, ImageWriteOptions, PngLevel};
 pub use polyhaul_mesh::options::{
-    ColumnName, ColumnTypes, Delimiter, Dialect, Digits, MissingValue, ObjWriteOptions, Placement, PlyEncoding,
-    PlyWriteOptions, Smoothing, SplatWriteOptions, StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions,
-    TableWriteOptions,
+    ColumnName, ColumnTypes, Delimiter, Dialect, Digits, MissingValue, ObjReadOptions, ObjWriteOptions, Placement,
+    PlyEncoding, PlyWriteOptions, Smoothing, SplatWriteOptions, StlReadOptions, StlWriteOptions, TableHeader,
+    TableReadOptions, TableWriteOptions,
 };
 pub use polyhaul_model::limits::{FaultPolicy, Limits, OnError};
 pub use polyhaul_model::{Axes, Axis};
@@ -40,6 +40,8 @@ polyhaul_model::options! {
         pub load_meshes: bool = true, with_load_meshes;
         /// A callback that supplies the files that a scene refers to; it is tried before the file system.
         pub resolver: Option<Resolve> = None, with_resolver;
+        /// Options for reading OBJ.
+        pub obj: ObjReadOptions = ObjReadOptions::default(), with_obj;
         /// Options for reading STL.
         pub stl: StlReadOptions = StlReadOptions::default(), with_stl;
         /// Options for reading numeric tables.

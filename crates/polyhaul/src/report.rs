@@ -43,6 +43,8 @@ pub struct Report {
     pub phases: Vec<Phase>,
     /// The time from the start until a whole picture was in memory, with a sample for each pixel at least: of previews.
     pub first_pixel: Option<Duration>,
+    /// The number of line ends in an OBJ file that was read as a scene; 0 for everything else.
+    pub lines: u64,
     /// The number of worker threads.
     pub threads: usize,
     /// Warnings about anything repaired, skipped or missing.

@@ -90,6 +90,9 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
 
 /// The format of an output: by the options, by its name, or OBJ.
 pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
+    if cfg!(polyhaul_only_reads) {
+        return Err(Error::new(ErrorKind::Unsupported, "this build of polyhaul only reads whole files"));
+    }
     wanted_format(output, options)?.built()
 }
 

@@ -258,7 +258,7 @@ fn pieces_are_drawn_as_the_model_is() {
             drawing.begin(known).unwrap();
             for (number, positions) in mesh.positions.chunks(999).enumerate() {
                 let (first_face, faces) = (333 * number as u64, PieceFaces::Triangles);
-                drawing.take(&MeshPiece { first_face, positions, colors: &[], faces }).unwrap();
+                drawing.take(&MeshPiece { first_face, positions, faces, ..MeshPiece::default() }).unwrap();
             }
             match drawing.finish().unwrap() {
                 Streamed::Picture(picture) => break picture,
@@ -286,7 +286,9 @@ fn lists_of_any_size_and_indices_out_of_range_are_drawn_or_left_out() {
         drawing.begin(KnownPositions::All(&positions)).unwrap();
         let faces = PieceFaces::Lists { offsets, corners };
         let colors = &[[255, 0, 0, 255]; 4];
-        drawing.take(&MeshPiece { first_face: 0, positions: &positions, colors, faces }).unwrap();
+        drawing
+            .take(&MeshPiece { first_face: 0, positions: &positions, colors, faces, ..MeshPiece::default() })
+            .unwrap();
         let Streamed::Picture(picture) = drawing.finish().unwrap() else { panic!("bounds were known") };
         picture
     };

@@ -6,11 +6,11 @@ use polyhaul::model::{
     Color, Column, Counts, Domain, Elements, Material, Mesh, NONE, Object, Run, Scene, Table, Values,
 };
 use polyhaul::warnings::Warnings;
-use polyhaul::{Error, Loaded, Report};
+use polyhaul::{Error, Loaded};
 use polyhaul_insight::json::Json;
 
 /// The text of an object.
-fn text(members: impl FnOnce(&mut Json)) -> String {
+pub(crate) fn text(members: impl FnOnce(&mut Json)) -> String {
     let mut json = Json::new();
     json.object(members);
     json.take()
@@ -33,8 +33,13 @@ pub(crate) fn error(error: &Error) -> String {
     })
 }
 
-/// What was read.
-pub(crate) fn scene(loaded: &Loaded<Scene>, shapes: &[Shape]) -> String {
+/// What was read, and how many there are of each kind of its elements.
+pub(crate) fn scene(
+    loaded: &Loaded<Scene>,
+    shapes: &[Shape],
+    totals: [u64; 7],
+    more: impl FnOnce(&mut Json),
+) -> String {
     let (scene, warnings) = (&loaded.value, &loaded.report.warnings);
     text(|json| {
         json.key("bytes").integer(loaded.report.bytes_in);
@@ -48,21 +53,21 @@ pub(crate) fn scene(loaded: &Loaded<Scene>, shapes: &[Shape]) -> String {
         json.key("shapes").list(shapes, shape);
         json.key("counts").object(|json| {
             let names = ["positions", "uvs", "normals", "faces", "lines", "points", "curves"];
-            names.iter().zip(scene.totals()).for_each(|(name, count)| json.key(name).integer(count));
+            names.iter().zip(totals).for_each(|(name, count)| json.key(name).integer(count));
         });
         warned(json, warnings);
+        more(json);
     })
 }
 
-/// What was written.
-pub(crate) fn converted(report: &Report) -> String {
+/// The shapes of a file that was read in parts.
+pub(crate) fn joined(shapes: &[Shape]) -> String {
     text(|json| {
-        json.key("bytes").integer(report.bytes_out);
-        warned(json, &report.warnings);
+        json.key("shapes").list(shapes, shape);
     })
 }
 
-fn warned(json: &mut Json, warnings: &Warnings) {
+pub(crate) fn warned(json: &mut Json, warnings: &Warnings) {
     json.key("warningCount").integer(warnings.total());
     json.key("warnings").list(warnings.kept(), |json, warning| {
         json.object(|json| {
@@ -82,7 +87,8 @@ fn diagnosed(json: &mut Json, diagnostic: &Diagnostic) {
             json.key(name).integer(*number);
         }
     }
-    for (name, text) in [("expected", &diagnostic.expected), ("hint", &diagnostic.hint)] {
+    let Diagnostic { expected, hint, subject, .. } = diagnostic;
+    for (name, text) in [("expected", expected), ("hint", hint), ("subject", subject)] {
         if let Some(text) = text {
             json.key(name).string(text);
         }
@@ -252,10 +258,14 @@ fn shape(json: &mut Json, shape: &Shape) {
         json.key("name").string(&shape.name);
         json.key("kind").string(shape.kind.name());
         json.key("corners").integer(shape.corners as u64);
+        json.key("ownCorners").integer(shape.own_corners as u64);
         for (name, has) in
             [("hasNormals", shape.has_normals), ("hasColors", shape.has_colors), ("hasUvs", shape.has_uvs)]
         {
             json.key(name).boolean(has);
+        }
+        if let Some(alpha) = shape.alpha {
+            json.key("alpha").number(alpha);
         }
         json.key("uses").list(&shape.uses, |json, &Use { material, smooth, start, end, .. }| {
             json.object(|json| {

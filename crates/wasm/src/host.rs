@@ -1,9 +1,9 @@
 //! Files of the page or the program around us: JavaScript finds them and copies their bytes into our memory.
 //!
-//! It has the imports of this module, and no other. Elsewhere than in WebAssembly there are no files, so that tests can
+//! It has all imports of reading. Elsewhere than in WebAssembly there are no files, so that tests can
 //! be built.
 
-use polyhaul::{HostRead, HostWrite, Input};
+use polyhaul::{HostRead, Input};
 use std::io;
 
 /// A file that is open, by its number: 0 is the one that the request is about.
@@ -16,6 +16,19 @@ impl File {
     /// The file of the request.
     pub(crate) fn main() -> File {
         File { number: 0, at: 0 }
+    }
+
+    /// Its first bytes; zeros where it has none.
+    pub(crate) fn head<const N: usize>(&mut self) -> [u8; N] {
+        let mut head = [0; N];
+        imported::read(self.number, 0, &mut head);
+        head
+    }
+
+    /// Its size, if it is known.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        let bytes = imported::size(self.number);
+        (bytes >= 0.0).then_some(bytes as u64)
     }
 }
 
@@ -39,19 +52,18 @@ impl HostRead for File {
     }
 
     fn size(&mut self) -> Option<u64> {
-        let bytes = imported::size(self.number);
-        (bytes >= 0.0).then_some(bytes as u64)
+        self.bytes()
     }
 }
 
-/// The file that is written.
-pub(crate) struct Out;
+/// So many triangles will come, with colors or without.
+pub(crate) fn begin_facets(count: u32, has_colors: bool) {
+    imported::begin_facets(count, has_colors);
+}
 
-impl HostWrite for Out {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        imported::write(bytes);
-        Ok(bytes.len())
-    }
+/// Triangles from the number `first` on: three positions, normals and, if there are any, colors of each.
+pub(crate) fn facets(first: u64, positions: &[[f32; 3]], normals: &[[f32; 3]], colors: &[[f32; 3]]) {
+    imported::facets(first, positions, normals, colors);
 }
 
 #[cfg(target_family = "wasm")]
@@ -66,8 +78,16 @@ mod imported {
             pub(super) fn size(file: u32) -> f64;
             /// Opens the file of a name; returns its number, or -1.
             pub(super) fn find(name: *const u8, bytes: usize) -> i32;
-            /// Takes the next bytes of the file that is written.
-            pub(super) fn write(from: *const u8, bytes: usize);
+            /// Tells how many triangles will come, and whether they have colors.
+            pub(super) fn begin_facets(count: u32, has_colors: u32);
+            /// Takes triangles from the number `first` on: three positions, normals and colors of each.
+            pub(super) fn facets(
+                first: f64,
+                count: usize,
+                positions: *const [f32; 3],
+                normals: *const [f32; 3],
+                colors: *const [f32; 3],
+            );
         }
     }
 
@@ -87,9 +107,18 @@ mod imported {
         unsafe { functions::find(name.as_ptr(), name.len()) }
     }
 
-    pub(super) fn write(bytes: &[u8]) {
-        // SAFETY: as for `find`.
-        unsafe { functions::write(bytes.as_ptr(), bytes.len()) }
+    pub(super) fn begin_facets(count: u32, has_colors: bool) {
+        // SAFETY: it takes numbers.
+        unsafe { functions::begin_facets(count, has_colors.into()) }
+    }
+
+    pub(super) fn facets(first: u64, positions: &[[f32; 3]], normals: &[[f32; 3]], colors: &[[f32; 3]]) {
+        let count = positions.len().min(normals.len()) / 3;
+        // SAFETY: positions and normals have three for each triangle, and so have colors, if JavaScript was told of
+        // any. They are read alone.
+        unsafe {
+            functions::facets(first as f64, count, positions.as_ptr(), normals.as_ptr(), colors.as_ptr());
+        }
     }
 }
 
@@ -107,5 +136,7 @@ mod imported {
         -1
     }
 
-    pub(super) fn write(_: &[u8]) {}
+    pub(super) fn begin_facets(_: u32, _: bool) {}
+
+    pub(super) fn facets(_: u64, _: &[[f32; 3]], _: &[[f32; 3]], _: &[[f32; 3]]) {}
 }

@@ -13,18 +13,26 @@
 //! | `format` | the format, if the name does not tell |
 //! | `to` | the name of the file to be written, which tells its format |
 //! | `tables` | `1`: the tables of the file, rather than its scene |
+//! | `part` | `1`: the file is a part of an OBJ file, to be joined with others: see `part` |
+//! | `drawn` | `1`: nothing but shapes is wanted; those of binary STL are drawn while it is read |
 //! | `skip` | `1`: elements that break the format's rules are left out with a warning |
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod answer;
+#[cfg(not(polyhaul_only_reads))]
+mod convert;
+mod facets;
 mod host;
+mod part;
 mod request;
 mod shapes;
+mod statements;
 
+use facets::Facets;
 use polyhaul::model::Scene;
 use polyhaul::options::Resolve;
-use polyhaul::{Input, Loaded, Output, Reader, Result, Tables, Writer};
+use polyhaul::{Input, Loaded, Reader, Result, Tables};
 use request::Request;
 use shapes::{Drawing, Shape};
 use std::cell::RefCell;
@@ -42,6 +50,8 @@ struct Instance {
     scene: Option<Scene>,
     shapes: Vec<Shape>,
     drawing: Drawing,
+    /// Where the vertices of other parts belong.
+    places: [usize; 4],
 }
 
 /// Memory for a request of so many bytes, which the caller fills. It stays until the next call of this function.
@@ -60,11 +70,28 @@ pub extern "C" fn polyhaul_read() -> bool {
     INSTANCE.with_borrow_mut(|instance| instance.run(Instance::read))
 }
 
-/// Reads the file of the request and writes it as another; returns whether that went well. The answer has the warnings
-/// or the error; the bytes go to JavaScript one block after another.
+/// Joins the part of the request before with other parts, which this request describes; returns where the vertices of
+/// these belong, as addresses of positions, uvs, normals and colors, or null if it failed. See `part`.
 #[unsafe(no_mangle)]
-pub extern "C" fn polyhaul_convert() -> bool {
-    INSTANCE.with_borrow_mut(|instance| instance.run(Instance::convert))
+pub extern "C" fn polyhaul_join() -> *const [usize; 4] {
+    INSTANCE.with_borrow_mut(|instance| match instance.join() {
+        Ok(()) => &raw const instance.places,
+        Err(error) => {
+            instance.answer = answer::error(&error);
+            std::ptr::null()
+        }
+    })
+}
+
+/// Tells the shapes of the whole file once all vertices are there: the answer has them. They can be drawn then, each as
+/// far as it is in this part.
+#[unsafe(no_mangle)]
+pub extern "C" fn polyhaul_joined() {
+    INSTANCE.with_borrow_mut(|Instance { answer, scene, shapes, .. }| {
+        if let Some(mesh) = scene.as_ref().and_then(|scene| scene.meshes.first()) {
+            *answer = part::joined(shapes, mesh);
+        }
+    });
 }
 
 /// Where the answer of the last call is, which has [`polyhaul_answer_bytes`].
@@ -115,19 +142,35 @@ impl Instance {
         is_done
     }
 
-    fn read(&mut self, request: Request) -> Result<String> {
-        let has_tables = request.tables;
-        let reader = reader(request);
-        let loaded = if has_tables { as_scene(reader.tables()?) } else { reader.scene()? };
-        self.shapes = shapes::shapes_of(&loaded.value);
-        let answer = answer::scene(&loaded, &self.shapes);
-        self.scene = Some(loaded.value);
-        Ok(answer)
+    fn join(&mut self) -> Result<()> {
+        let scene = self.scene.get_or_insert_default();
+        (self.shapes, self.places) = part::join(scene, &String::from_utf8_lossy(&self.request))?;
+        Ok(())
     }
 
-    fn convert(&mut self, request: Request) -> Result<String> {
-        let output = Output::Host(Box::new(host::Out), request.to.clone());
-        Ok(answer::converted(&reader(request).convert(Writer::new(output))?))
+    fn read(&mut self, request: Request) -> Result<String> {
+        if request.drawn
+            && let Some(facets) = Facets::of(&request)
+            && let Some((report, shape)) = facets.draw(reader(request.clone()))?
+        {
+            let triangles = shape.corners as u64 / 3;
+            let totals = [3 * triangles, 0, triangles, triangles, 0, 0, 0];
+            return Ok(answer::scene(&Loaded { value: Scene::default(), report }, &[shape], totals, |_| ()));
+        }
+        let (has_tables, is_part) = (request.tables, request.options.obj.is_part);
+        let reader = reader(request);
+        let loaded = if has_tables { as_scene(reader.tables()?) } else { reader.scene()? };
+        if !is_part {
+            self.shapes = shapes::shapes_of(&loaded.value);
+        }
+        let (scene, report) = (&loaded.value, &loaded.report);
+        let answer = answer::scene(&loaded, &self.shapes, scene.totals(), |json| {
+            if is_part {
+                part::describe(scene, report.lines, json);
+            }
+        });
+        self.scene = Some(loaded.value);
+        Ok(answer)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Requests: lines of a key, a space and a value, as the head of the crate lists them.
 
-use polyhaul::options::OnError;
+use polyhaul::options::{ObjReadOptions, OnError};
 use polyhaul::{Format, ReadOptions};
 use std::path::Path;
 
 /// What is asked for.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Request {
     /// The name of the file.
     pub(crate) name: String,
@@ -13,12 +13,14 @@ pub(crate) struct Request {
     pub(crate) to: String,
     /// Its tables, rather than its scene.
     pub(crate) tables: bool,
+    /// The shapes of its scene, as corners.
+    pub(crate) drawn: bool,
     pub(crate) options: ReadOptions,
 }
 
 /// A request, or why it cannot be understood.
 pub(crate) fn parse(text: &str) -> Result<Request, String> {
-    let Request { mut name, mut to, mut tables, mut options } = Request::default();
+    let Request { mut name, mut to, mut tables, mut drawn, mut options } = Request::default();
     for line in text.lines() {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("name", value) => name = value.to_owned(),
@@ -31,11 +33,13 @@ pub(crate) fn parse(text: &str) -> Result<Request, String> {
                 options = options.with_format(Some(format));
             }
             ("tables", "1") => tables = true,
+            ("drawn", "1") => drawn = true,
+            ("part", "1") => options = options.with_obj(ObjReadOptions::default().with_is_part(true)),
             ("skip", "1") => options = options.with_on_error(OnError::Warn),
             (key, value) => return Err(format!("unknown option `{key}` with the value `{value}`")),
         }
     }
-    Ok(Request { name, to, tables, options })
+    Ok(Request { name, to, tables, drawn, options })
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 //! of triangles around their first corner, polylines pairs of corners. Corners without a normal get that of their
 //! triangle.
 
-use polyhaul::model::{Counts, Domain, Elements, Mesh, NONE, Scene};
+use crate::statements::{Before, Placed, Statement, statements};
+use polyhaul::model::{Domain, Elements, Mesh, NONE, Scene};
 use std::ops::Range;
 
 /// Triangles in a block: its arrays stay in a core's own cache.
@@ -18,15 +19,19 @@ const BLOCK_CORNERS: usize = 3 * BLOCK_TRIANGLES;
 pub(crate) struct Shape {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    mesh: usize,
-    elements: Range<usize>,
+    pub(crate) mesh: usize,
+    pub(crate) elements: Range<usize>,
     /// The corners that are drawn.
     pub(crate) corners: usize,
+    /// Those of them that are in this part of the file.
+    pub(crate) own_corners: usize,
     pub(crate) has_normals: bool,
     pub(crate) has_colors: bool,
     pub(crate) has_uvs: bool,
     /// The materials, by ranges of corners.
     pub(crate) uses: Vec<Use>,
+    /// How opaque all of it is, where the file says so.
+    pub(crate) alpha: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,69 +72,43 @@ struct SectionUse {
     end: [usize; 3],
 }
 
-/// A statement between elements.
-enum Statement<'a> {
-    Shape(&'a str),
-    Material(u32),
-    Smoothing(bool),
-}
-
 /// The shapes of a scene that have corners.
 pub(crate) fn shapes_of(scene: &Scene) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for (number, mesh) in scene.meshes.iter().enumerate() {
-        let begin = shapes.len();
-        let (mut section, mut last) = (Section { is_smooth: true, ..Section::default() }, Counts::default());
-        for (at, statement) in statements(scene, number) {
-            section.extend(mesh, last, at);
-            last = at;
-            match statement {
-                Statement::Shape(name) => section.declare(name, &mut shapes),
-                Statement::Material(material) => section.use_material(material),
-                Statement::Smoothing(is_smooth) => section.smoothen(is_smooth),
-            }
-        }
-        section.extend(mesh, last, mesh.counts());
-        section.finish(&mut shapes);
-        shapes[begin..].iter_mut().for_each(|shape| shape.describe(number, mesh));
+        let mut own = divided(statements(scene, number), &Before::of(mesh, mesh.counts()));
+        own.iter_mut().for_each(|shape| shape.describe(number, mesh));
+        shapes.append(&mut own);
     }
     shapes
 }
 
-/// The statements of a mesh in the order of the file. Of those at the same place, a shape comes first, since what
-/// follows it is usually meant for it.
-fn statements(scene: &Scene, mesh: usize) -> Vec<(Counts, Statement<'_>)> {
-    let own = &scene.meshes[mesh];
-    let objects = scene.objects.iter().filter(|object| object.mesh == mesh && !object.name.is_empty());
-    let objects = objects.map(|object| (object.start, Statement::Shape(&object.name)));
-    let groups = own.group_runs.iter().map(|run| {
-        let name = own.groups.get(run.value as usize).map_or("", String::as_str);
-        (run.at, Statement::Shape(name))
-    });
-    let materials = own.material_runs.iter().map(|run| (run.at, Statement::Material(run.value)));
-    let smoothing = own.smoothing_runs.iter().map(|run| (run.at, Statement::Smoothing(run.value != 0)));
-    let mut all: Vec<_> = objects.chain(groups).chain(materials).chain(smoothing).collect();
-    // No count ever falls, so their sum is the place. The sort is stable.
-    all.sort_by_key(|(at, _)| at.to_array().into_iter().map(u64::from).sum::<u64>());
-    all
+/// The shapes between statements, of a mesh that ends at `end`.
+pub(crate) fn divided(statements: Vec<Placed<'_>>, end: &Before) -> Vec<Shape> {
+    let (mut section, mut last) = (Section { is_smooth: true, ..Section::default() }, Before::default());
+    let mut shapes = Vec::new();
+    for Placed { before, statement, .. } in statements {
+        section.extend(&last, &before);
+        last = before;
+        match statement {
+            Statement::Object(name) | Statement::Group(name) => section.declare(&name, &mut shapes),
+            Statement::Material(material) => section.use_material(material),
+            Statement::Smoothing(is_smooth) => section.smoothen(is_smooth),
+        }
+    }
+    section.extend(&last, end);
+    section.finish(&mut shapes);
+    shapes
 }
 
 impl Section {
     /// Takes the elements between two places.
-    fn extend(&mut self, mesh: &Mesh, from: Counts, to: Counts) {
-        let corners = |elements: &Elements, from: u32, to: u32| {
-            let offset = |element: u32| elements.offsets.get(element as usize).map_or(0, |&offset| offset as usize);
-            offset(to) - offset(from)
-        };
-        let ranges = [(from.faces, to.faces), (from.lines, to.lines), (from.points, to.points)];
-        for ((own, corners), (from, to)) in self.elements.iter_mut().zip(&mut self.corners).zip(ranges) {
-            let start = if *corners == 0 { from as usize } else { own.start };
-            *own = start..to as usize;
+    fn extend(&mut self, from: &Before, to: &Before) {
+        for (kind, drawn) in from.drawn_until(to).into_iter().enumerate() {
+            let start = if self.corners[kind] == 0 { from.elements[kind] } else { self.elements[kind].start };
+            self.elements[kind] = start..to.elements[kind];
+            self.corners[kind] += drawn;
         }
-        let [faces, lines, points] = ranges.map(|(from, to)| (to - from) as usize);
-        self.corners[0] += 3 * (corners(&mesh.faces, from.faces, to.faces) - 2 * faces);
-        self.corners[1] += 2 * (corners(&mesh.lines, from.lines, to.lines) - lines);
-        self.corners[2] += points;
     }
 
     /// The next section begins: this one is done, unless it has no name of its own yet.
@@ -149,7 +128,7 @@ impl Section {
         std::mem::replace(self, next).finish(shapes);
     }
 
-    fn use_material(&mut self, material: u32) {
+    fn use_material(&mut self, material: Option<u32>) {
         let before = self.uses.last_mut().map(|last| {
             last.end = self.corners;
             *last
@@ -158,7 +137,6 @@ impl Section {
             self.uses.pop();
         }
         let (smooth, start) = before.map_or((self.is_smooth, [0; 3]), |last| (last.smooth, last.end));
-        let material = (material != NONE).then_some(material);
         self.uses.push(SectionUse { material, smooth, start, end: start });
     }
 
@@ -187,7 +165,7 @@ impl Section {
                 end: one.end[at],
             });
             let (name, elements, uses) = (self.name.clone(), self.elements[at].clone(), uses.collect());
-            shapes.push(Shape { name, kind, elements, corners, uses, ..Shape::default() });
+            shapes.push(Shape { name, kind, elements, corners, own_corners: corners, uses, ..Shape::default() });
         }
     }
 }
@@ -204,8 +182,20 @@ impl Kind {
 }
 
 impl Shape {
+    /// The same shape of a whole file, where `mesh` has the elements from `base` on: its elements are those that the mesh
+    /// has of it.
+    pub(crate) fn within(mut self, base: &Before, mesh: &Mesh) -> Shape {
+        let kind = self.kind as usize;
+        let own = Before::of(mesh, mesh.counts());
+        let local = |element: usize| element.saturating_sub(base.elements[kind]).min(own.elements[kind]);
+        self.elements = local(self.elements.start)..local(self.elements.end);
+        let at = |element: usize| Before::at(mesh, kind, element);
+        self.own_corners = at(self.elements.start).drawn_until(&at(self.elements.end))[kind];
+        self
+    }
+
     /// Finds which attributes its corners have.
-    fn describe(&mut self, number: usize, mesh: &Mesh) {
+    pub(crate) fn describe(&mut self, number: usize, mesh: &Mesh) {
         self.mesh = number;
         let of_elements = |elements: &Elements| {
             let offset = |element: usize| elements.offsets.get(element).map_or(0, |&offset| offset as usize);
@@ -274,6 +264,14 @@ impl Drawing {
         let positions = positions.as_ptr() as usize;
         self.addresses = [positions, normals.as_ptr() as usize, colors.as_ptr() as usize, uvs.as_ptr() as usize];
         &self.addresses
+    }
+
+    /// Positions, normals and uvs of the block's corners.
+    #[cfg(test)]
+    pub(crate) fn values(&self, shape: &Shape) -> [&[f32]; 3] {
+        let Block { filled, positions, normals, uvs, .. } = &self.block;
+        let of_faces = if shape.kind == Kind::Faces { *filled } else { 0 };
+        [positions[..*filled].as_flattened(), normals[..of_faces].as_flattened(), uvs[..of_faces].as_flattened()]
     }
 
     /// Fills the block with the next corners; returns how many.
@@ -405,7 +403,7 @@ fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
 }
 
 /// The light of an sRGB value (IEC 61966-2-1). White where there is no color.
-fn light(value: f32) -> f32 {
+pub(crate) fn light(value: f32) -> f32 {
     match f64::from(value) {
         value if value.is_nan() => 1.0,
         value if value <= 0.04045 => (value / 12.92) as f32,

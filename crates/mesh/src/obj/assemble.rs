@@ -285,6 +285,11 @@ impl Assembler {
 
     /// `#MRGB`: 8 hexadecimal digits per position for mask, red, green and blue (ZBrush). A block of consecutive lines
     /// belongs to the positions right before it.
+    /// Whether there is anything that needs what precedes a part of a file.
+    pub(super) fn looks_back(&self) -> bool {
+        !self.paint.is_empty() || self.curves.len() > 0
+    }
+
     fn polypaint(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
         let end = statement.at.positions;
         if self.paint.last().is_none_or(|paint| paint.end != end) {

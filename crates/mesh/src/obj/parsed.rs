@@ -243,6 +243,11 @@ pub(super) struct ObjParsed {
 }
 
 impl ObjParsed {
+    /// Whether any index counts backwards.
+    pub(super) fn counts_backwards(&self) -> bool {
+        !self.relatives.is_empty() || !self.relative_runs.is_empty()
+    }
+
     pub(super) fn clear(&mut self) {
         self.positions.clear();
         self.uvs.clear();

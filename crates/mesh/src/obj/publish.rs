@@ -325,7 +325,7 @@ impl ObjSlot {
         }
         let first_face = u64::from(places.start.faces);
         let faces = PieceFaces::Lists { offsets, corners };
-        consumer.take(&MeshPiece { first_face, positions, colors: &[], faces })?;
+        consumer.take(&MeshPiece { first_face, positions, faces, ..MeshPiece::default() })?;
         Ok([largest, own.largest(ObjStream::Uv), own.largest(ObjStream::Normal)])
     }
 }

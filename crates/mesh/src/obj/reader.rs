@@ -11,6 +11,7 @@ use super::publish::{ObjColumns, ObjPieceFaces, ObjPlaces};
 use super::relative;
 use super::suspects;
 use super::suspects::Suspects;
+use crate::options::ObjReadOptions;
 use crate::place::Placer;
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
@@ -39,6 +40,8 @@ pub struct Obj {
     /// The first use of each material, in the order of the scene's materials.
     pub uses: Vec<Reference>,
     pub warnings: Warnings,
+    /// Line ends in the text.
+    pub lines: u64,
     pub threads: usize,
 }
 
@@ -72,6 +75,8 @@ pub(super) struct ObjSlot {
 #[derive(Clone, Copy)]
 enum ObjKeeps<'a> {
     Model,
+    /// A model of a part of a file.
+    Part,
     /// Positions alone.
     Positions,
     /// Nothing: faces go to a consumer, with these positions.
@@ -106,8 +111,9 @@ struct Excess {
 }
 
 /// Reads OBJ text.
-pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
-    let (job, state, threads) = run_job(text, options, ObjKeeps::Model)?;
+pub fn read(text: TextChunks<'_>, options: &ParseOptions, own: ObjReadOptions) -> Result<Obj> {
+    let keeps = if own.is_part { ObjKeeps::Part } else { ObjKeeps::Model };
+    let (job, state, threads) = run_job(text, options, keeps)?;
     finish(job, state, threads)
 }
 
@@ -140,6 +146,12 @@ pub fn pieces<'s>(
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
     suspects.check(state.counts, job.chunks.name(), options, &mut state.warnings)?;
     Ok(Some(ObjPieces { warnings: state.warnings, threads }))
+}
+
+/// The error of a part that cannot be read alone.
+fn looks_back() -> Error {
+    let message = "this part of a file has indices that count backwards, polypaint or curves: it cannot be read alone";
+    Error::new(ErrorKind::Unsupported, message)
 }
 
 /// The message of an error that ends a reading, and that no caller sees.
@@ -213,11 +225,14 @@ impl ChunkJob for ObjJob<'_, '_> {
 
     /// Resolves state that crosses chunk boundaries and assigns the chunk's positions in the arrays.
     fn place(&self, state: &mut ObjState, slot: &mut ObjSlot) -> Result<()> {
-        relative::resolve(&mut slot.parsed, state.counts, slot.text.bytes(), self.options)?;
+        match self.keeps {
+            ObjKeeps::Part if slot.parsed.counts_backwards() => return Err(looks_back()),
+            _ => relative::resolve(&mut slot.parsed, state.counts, slot.text.bytes(), self.options)?,
+        }
         let excess = self.excess(state, slot);
         state.settle(slot, excess, self)?;
         slot.places = match self.keeps {
-            ObjKeeps::Model => self.columns.place(state.counts, state.corners, &slot.parsed)?,
+            ObjKeeps::Model | ObjKeeps::Part => self.columns.place(state.counts, state.corners, &slot.parsed)?,
             ObjKeeps::Positions if slot.parsed.has_more() => return Err(Error::new(ErrorKind::Internal, HAS_MORE)),
             ObjKeeps::Positions => self.columns.place_positions(state.counts, state.corners, &slot.parsed)?,
             ObjKeeps::Pieces(..) => ObjPlaces::ends(state.counts, state.corners, &slot.parsed)?,
@@ -235,6 +250,7 @@ impl ObjJob<'_, '_> {
     fn fill(&self, slot: &mut ObjSlot) -> Result<()> {
         let largest = match self.keeps {
             ObjKeeps::Model => self.columns.publish(slot)?,
+            ObjKeeps::Part => self.columns.publish(slot).map(|_| [0; 3])?,
             ObjKeeps::Positions => self.columns.publish_positions(slot).map(|()| [0; 3])?,
             ObjKeeps::Pieces(consumer, positions) => slot.hand_over(consumer, positions)?,
         };
@@ -339,7 +355,10 @@ impl ObjState {
 
 /// Checks everything that depends on the end of the file, and assembles the scene.
 fn finish(job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Obj> {
-    let ObjState { counts, corners, assembler, mut warnings, .. } = state;
+    let ObjState { counts, corners, lines, assembler, mut warnings, .. } = state;
+    if matches!(job.keeps, ObjKeeps::Part) && assembler.looks_back() {
+        return Err(looks_back());
+    }
     let file: &Arc<str> = job.chunks.name();
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
     let broken = suspects.check(counts, file, job.options, &mut warnings)?;
@@ -357,5 +376,5 @@ fn finish(job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Obj> {
     }
     let meshes = vec![mesh];
     let scene = Scene { meshes, objects, materials, material_libraries, axes: Axes::OBJ, ..Scene::default() };
-    Ok(Obj { scene, libraries, uses, warnings, threads })
+    Ok(Obj { scene, libraries, uses, warnings, lines, threads })
 }

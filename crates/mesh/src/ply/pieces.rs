@@ -210,7 +210,13 @@ impl PlyPieces<'_> {
             (offsets, values.written(offsets.last().map_or(0, |&end| end as usize)))
         };
         let faces = PieceFaces::Lists { offsets, corners };
-        self.consumer.take(&MeshPiece { first_face, positions: self.positions, colors: self.colors, faces })
+        self.consumer.take(&MeshPiece {
+            first_face,
+            positions: self.positions,
+            colors: self.colors,
+            faces,
+            ..MeshPiece::default()
+        })
     }
 
     /// Hands over all positions as points.
@@ -225,7 +231,13 @@ impl PlyPieces<'_> {
                 let first = number * POINTS;
                 let colors = self.colors.get(first..first + positions.len()).unwrap_or_default();
                 let faces = PieceFaces::Points;
-                self.consumer.take(&MeshPiece { first_face: first as u64, positions, colors, faces })
+                self.consumer.take(&MeshPiece {
+                    first_face: first as u64,
+                    positions,
+                    colors,
+                    faces,
+                    ..MeshPiece::default()
+                })
             },
         )
     }

@@ -4,7 +4,7 @@
 //! (`StlWord::begins_anew`) are kept and resolved in order; all others are resolved directly. Triangles that take seven
 //! lines each are parsed many together ([`polyhaul_text::parse::facets`]), all others statement by statement.
 
-use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, check_count};
+use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
 use super::machine::{Machine, StlStep};
 use super::reader::StlFound;
 use super::statement::{Statements, StlStatement, StlWord};
@@ -47,7 +47,7 @@ struct StlTextSlot {
     /// The triangle that began in a chunk before.
     first: Option<StlReadFacet>,
     places: StlPlaces,
-    room: Vec<[[f32; 3]; 3]>,
+    room: StlRoom,
 }
 
 /// The parsed contents of a chunk.
@@ -403,7 +403,7 @@ impl ChunkJob for StlTextJob<'_, '_> {
     fn slot(&self) -> Result<StlTextSlot> {
         let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
         let (text, parsed, places) = (Text::default(), StlParsed::default(), StlPlaces::default());
-        Ok(StlTextSlot { text, index, parsed, first: None, places, room: Vec::new() })
+        Ok(StlTextSlot { text, index, parsed, first: None, places, room: StlRoom::default() })
     }
 
     fn take(&self, number: u64, slot: &mut StlTextSlot) -> Result<bool> {

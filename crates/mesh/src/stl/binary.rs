@@ -1,6 +1,6 @@
 //! Binary STL: blocks of whole triangles, each read to its own place.
 
-use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, check_count};
+use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
 use super::reader::StlFound;
 use super::{FACET_BYTES, HEADER_BYTES};
 use crate::options::StlReadOptions;
@@ -34,7 +34,7 @@ struct StlBinarySlot {
     block: Block,
     has_attributes: bool,
     places: StlPlaces,
-    room: Vec<[[f32; 3]; 3]>,
+    room: StlRoom,
 }
 
 /// The state of reading.

@@ -35,6 +35,14 @@ pub(super) struct StlPlaces {
     has_attributes: bool,
 }
 
+/// Reused memory for the triangles of a piece.
+#[derive(Default)]
+pub(super) struct StlRoom {
+    positions: Vec<[[f32; 3]; 3]>,
+    normals: Vec<[f32; 3]>,
+    attributes: Vec<u16>,
+}
+
 /// A solid of the file: its name, and how many triangles came before it.
 pub(super) struct Solid {
     pub(super) name: String,
@@ -83,16 +91,11 @@ impl<'a> Facets<'a> {
         &self,
         places: &StlPlaces,
         facets: impl Iterator<Item = (StlReadFacet, u16)> + Clone,
-        room: &mut Vec<[[f32; 3]; 3]>,
+        room: &mut StlRoom,
     ) -> Result<()> {
         if let Some(consumer) = self.consumer {
-            room.clear();
-            room.try_reserve(places.facets.len()).map_err(|_| Error::memory("triangles"))?;
-            room.extend(facets.map(|([_, a, b, c], _)| [a, b, c]));
-            let positions = room.as_flattened();
-            let first_face = places.facets.start as u64;
-            let piece = MeshPiece { first_face, positions, colors: &[], faces: PieceFaces::Triangles };
-            return consumer.take(&piece);
+            room.fill(places.facets.len(), facets)?;
+            return consumer.take(&room.piece(places.facets.start as u64));
         }
         let range = || places.facets.clone();
         // SAFETY: `place` assigns each range once and in order, so no other thread uses these places, by this
@@ -149,6 +152,34 @@ impl<'a> Facets<'a> {
         scene.objects.reverse();
         scene.objects.iter_mut().enumerate().for_each(|(mesh, object)| object.mesh = mesh);
         Ok(scene)
+    }
+}
+
+impl StlRoom {
+    fn fill(&mut self, count: usize, facets: impl Iterator<Item = (StlReadFacet, u16)>) -> Result<()> {
+        let StlRoom { positions, normals, attributes } = self;
+        positions.clear();
+        normals.clear();
+        attributes.clear();
+        let room = positions.try_reserve(count).and_then(|()| normals.try_reserve(count));
+        room.and_then(|()| attributes.try_reserve(count)).map_err(|_| Error::memory("triangles"))?;
+        for ([normal, a, b, c], attribute) in facets {
+            positions.push([a, b, c]);
+            normals.push(normal);
+            attributes.push(attribute);
+        }
+        Ok(())
+    }
+
+    fn piece(&self, first_face: u64) -> MeshPiece<'_> {
+        MeshPiece {
+            first_face,
+            positions: self.positions.as_flattened(),
+            faces: PieceFaces::Triangles,
+            face_normals: &self.normals,
+            face_attributes: &self.attributes,
+            ..MeshPiece::default()
+        }
     }
 }
 

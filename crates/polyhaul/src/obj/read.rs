@@ -18,8 +18,9 @@ use std::path::PathBuf;
 
 /// Reads the scene, and the libraries that it names.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
-    let found = obj::read(job.text(), &job.parse_options())?;
+    let found = obj::read(job.text(), &job.parse_options(), job.options.obj)?;
     job.note(found.threads, found.warnings);
+    job.report.lines = found.lines;
     let ReadJob { near, options, report, .. } = job;
     let (near, options) = (*near, *options);
     let mut scene = found.scene;

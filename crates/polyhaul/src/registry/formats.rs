@@ -39,7 +39,7 @@ macro_rules! formats {
 
         pub(super) static ROWS: [FormatRow; [$(Position::$name,)+].len()] = [$(
             #[cfg(feature = $feature)]
-            FormatRow { $($field: $value,)+ ..$row },
+            FormatRow { $($field: $value,)+ ..$row }.as_built(),
             #[cfg(not(feature = $feature))]
             FormatRow { missing_feature: Some($feature), ..$row },
         )+];
@@ -420,6 +420,13 @@ const fn row(name: &'static str, kind: FormatKind) -> FormatRow {
         looks: Looks::Unknown,
         read: NO_READERS,
         write: NO_WRITERS,
+    }
+}
+
+impl FormatRow {
+    /// The same row; without writers in a build that only reads, which then has none of their code.
+    const fn as_built(self) -> FormatRow {
+        if cfg!(polyhaul_only_reads) { FormatRow { write: NO_WRITERS, ..self } } else { self }
     }
 }
 

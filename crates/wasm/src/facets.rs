@@ -1,0 +1,138 @@
+//! Binary STL as a renderer draws it, while it is read: its triangles share no corners, so no model is made of them.
+//!
+//! Blocks of corners go to JavaScript as they come; `shapes` draws everything else. The colors are those of Materialise
+//! Magics, as three.js reads them: `COLOR=` in the header gives the color of triangles that have none, and the lower
+//! 15 bits of an attribute are the color of one.
+
+use crate::host;
+use crate::request::Request;
+use crate::shapes::{Kind, Shape, Use, light};
+use polyhaul::consumer::{KnownPositions, MeshConsumer, MeshPiece};
+use polyhaul::{Format, Reader, Report, Result};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+const HEADER_BYTES: usize = 84;
+const TITLE_BYTES: usize = 80;
+const FACET_BYTES: u64 = 50;
+
+/// The triangles of a file.
+pub(crate) struct Facets {
+    count: u32,
+    /// The color of triangles without one, and its alpha, from the header.
+    color: Option<[u8; 4]>,
+    corners: Mutex<Corners>,
+}
+
+/// Corners of a block: a normal and a color for each.
+#[derive(Default)]
+struct Corners {
+    normals: Vec<[[f32; 3]; 3]>,
+    colors: Vec<[[f32; 3]; 3]>,
+}
+
+impl Facets {
+    /// Those of the file of a request, if it is binary STL.
+    pub(crate) fn of(request: &Request) -> Option<Facets> {
+        let format = request.options.format.or_else(|| Format::of_path(Path::new(&request.name)));
+        (format == Some(Format::Stl)).then(|| Facets::found(&host::File::main().head(), host::File::main().bytes()?))?
+    }
+
+    /// Those of a file with this beginning. Only the size tells binary files from text for sure.
+    fn found(head: &[u8; HEADER_BYTES], bytes: u64) -> Option<Facets> {
+        let (title, count) = head.split_at(TITLE_BYTES);
+        let count = u32::from_le_bytes(count.try_into().ok()?);
+        let is_whole = bytes == HEADER_BYTES as u64 + FACET_BYTES * u64::from(count);
+        (is_whole && count > 0).then(|| Facets { count, color: color_of(title), corners: Mutex::default() })
+    }
+
+    /// Hands all triangles to JavaScript; returns the report and their shape.
+    pub(crate) fn draw(&self, reader: Reader) -> Result<Option<(Report, Shape)>> {
+        host::begin_facets(self.count, self.color.is_some());
+        Ok(reader.pieces(self)?.map(|report| (report, self.shape())))
+    }
+
+    fn shape(&self) -> Shape {
+        let corners = 3 * self.count as usize;
+        let uses = vec![Use { smooth: true, end: corners, ..Use::default() }];
+        let alpha = self.color.map(|[.., alpha]| f64::from(alpha) / 255.0);
+        let has_colors = self.color.is_some();
+        Shape { kind: Kind::Faces, corners, has_normals: true, has_colors, uses, alpha, ..Shape::default() }
+    }
+}
+
+impl MeshConsumer for Facets {
+    fn begin(&self, _: KnownPositions<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn take(&self, piece: &MeshPiece<'_>) -> Result<()> {
+        let mut corners = self.corners.lock().unwrap_or_else(PoisonError::into_inner);
+        corners.fill(piece, self.color);
+        host::facets(piece.first_face, piece.positions, corners.normals.as_flattened(), corners.colors.as_flattened());
+        Ok(())
+    }
+}
+
+impl Corners {
+    fn fill(&mut self, piece: &MeshPiece<'_>, color: Option<[u8; 4]>) {
+        self.normals.clear();
+        self.normals.extend(piece.face_normals.iter().map(|&normal| [normal; 3]));
+        self.colors.clear();
+        if let Some([own @ .., _]) = color {
+            let own = own.map(|value| light(f32::from(value) / 255.0));
+            let of = |&attribute: &u16| if attribute & 0x8000 == 0 { packed(attribute) } else { own };
+            self.colors.extend(piece.face_attributes.iter().map(|attribute| [of(attribute); 3]));
+        }
+    }
+}
+
+/// Red, green and blue from the lowest bits on, with five bits each.
+fn packed(attribute: u16) -> [f32; 3] {
+    [0, 5, 10].map(|shift| light(f32::from(attribute >> shift & 31) / 31.0))
+}
+
+/// The color in a title, red, green, blue and alpha: the last one, if there are several.
+fn color_of(title: &[u8]) -> Option<[u8; 4]> {
+    let colors = title.windows(10).filter_map(|text| text.strip_prefix(b"COLOR="));
+    colors.last().and_then(|color| color.try_into().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul::consumer::PieceFaces;
+
+    fn head(title: &[u8], count: u32) -> [u8; HEADER_BYTES] {
+        let mut head = [0; HEADER_BYTES];
+        head[..title.len()].copy_from_slice(title);
+        head[TITLE_BYTES..].copy_from_slice(&count.to_le_bytes());
+        head
+    }
+
+    #[test]
+    fn files_of_the_size_that_their_header_tells_are_binary() {
+        let found = |bytes| Facets::found(&head(b"solid", 2), bytes).map(|facets| facets.shape().corners);
+        assert_eq!([183, 184, 185].map(found), [None, Some(6), None]);
+        assert!(Facets::found(&head(b"", 0), 84).is_none());
+    }
+
+    #[test]
+    fn triangles_have_their_own_color_or_that_of_the_header() {
+        let facets = Facets::found(&head(b"a COLOR=\xff\x00\x80\x33 b", 2), 184).unwrap();
+        assert_eq!((facets.color, facets.shape().alpha), (Some([255, 0, 128, 51]), Some(0.2)));
+        let piece = MeshPiece {
+            positions: &[[0.0; 3]; 6],
+            faces: PieceFaces::Triangles,
+            face_normals: &[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+            face_attributes: &[0x8000, 31 << 5],
+            ..MeshPiece::default()
+        };
+        let mut corners = Corners::default();
+        corners.fill(&piece, facets.color);
+        assert_eq!(corners.normals, [[[1.0, 0.0, 0.0]; 3], [[0.0, 1.0, 0.0]; 3]]);
+        assert_eq!(corners.colors, [[[1.0, 0.0, light(128.0 / 255.0)]; 3], [[0.0, 1.0, 0.0]; 3]]);
+        corners.fill(&piece, None);
+        assert!(corners.colors.is_empty());
+    }
+}

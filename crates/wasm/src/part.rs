@@ -1,0 +1,238 @@
+//! A part of an OBJ file, which becomes one with the other parts: instances read a part each.
+//!
+//! An instance reads its part, and tells what JavaScript needs to join them: statements, counts, and the largest
+//! indices. Then it gets the statements of all parts as one list, and the vertices of the others, which its faces may
+//! refer to. All instances divide the mesh into the same shapes, and each draws the corners of its own elements.
+
+use crate::answer;
+use crate::shapes::{Shape, divided};
+use crate::statements::{Before, Placed, sort, statements};
+use polyhaul::model::{Array, Mesh, NONE, Scene};
+use polyhaul::{Error, ErrorKind, Result};
+use polyhaul_insight::json::Json;
+
+/// What the other parts are, as JavaScript tells it in lines:
+///
+/// | line | what follows |
+/// |---|---|
+/// | `base` | what precedes this part: faces, lines, points, and the corners of the first two |
+/// | `end` | the same of the whole file |
+/// | `before` | the positions, uvs and normals before this part |
+/// | `total` | the same of the whole file |
+/// | `colors` | 1 if any positions have colors |
+/// | `statement` | a statement: see [`Placed::parse`] |
+#[derive(Default)]
+struct Whole<'a> {
+    base: Before,
+    end: Before,
+    before: [usize; 3],
+    total: [usize; 3],
+    has_colors: bool,
+    statements: Vec<Placed<'a>>,
+}
+
+impl<'a> Whole<'a> {
+    fn parse(text: &'a str) -> Option<Whole<'a>> {
+        let mut whole = Whole::default();
+        for line in text.lines() {
+            match line.split_once(' ')? {
+                ("base", rest) => whole.base = Before::from_array(numbers(rest)?),
+                ("end", rest) => whole.end = Before::from_array(numbers(rest)?),
+                ("before", rest) => whole.before = numbers(rest)?,
+                ("total", rest) => whole.total = numbers(rest)?,
+                ("colors", rest) => whole.has_colors = rest == "1",
+                ("statement", rest) => whole.statements.push(Placed::parse(rest)?),
+                _ => return None,
+            }
+        }
+        Some(whole)
+    }
+}
+
+fn numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
+    let found: Option<Vec<usize>> = text.split(' ').map(|number| number.parse().ok()).collect();
+    found?.try_into().ok()
+}
+
+/// Tells what joining needs of a part: its statements, what its elements sum up to, and the largest indices, from 1 on.
+pub(crate) fn describe(scene: &Scene, lines: u64, json: &mut Json) {
+    let Some(mesh) = scene.meshes.first() else { return };
+    json.key("statements").list(&statements(scene, 0), |json, placed| placed.describe(json));
+    let end = Before::of(mesh, mesh.counts());
+    json.key("end").list(end.to_array(), |json, count| json.integer(count as u64));
+    let [faces, lines_of] = [&mesh.faces, &mesh.lines];
+    let positions = [&faces.corner_positions, &lines_of.corner_positions, &mesh.points];
+    let uvs = [&faces.corner_uvs, &lines_of.corner_uvs];
+    let largest = [
+        positions.map(|indices| largest(indices)).into_iter().max(),
+        uvs.map(|indices| largest(indices)).into_iter().max(),
+        Some(largest(&faces.corner_normals)),
+    ];
+    json.key("largest").list(largest, |json, index| json.integer(index.unwrap_or(0).into()));
+    json.key("lines").integer(lines);
+}
+
+/// The largest index, from 1 on; 0 if there is none.
+fn largest(indices: &[u32]) -> u32 {
+    // [`NONE`] becomes 0.
+    const { assert!(NONE.wrapping_add(1) == 0) };
+    indices.iter().map(|index| index.wrapping_add(1)).max().unwrap_or(0)
+}
+
+/// Makes room for the vertices of the whole file around those of the part, and divides the whole into shapes. Returns
+/// the addresses of positions, uvs, normals and colors, where those of the other parts belong.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] if `text` is not a list of what it should be, [`ErrorKind::Memory`].
+pub(crate) fn join(scene: &mut Scene, text: &str) -> Result<(Vec<Shape>, [usize; 4])> {
+    let refused = || Error::new(ErrorKind::Usage, "the parts of a file cannot be joined by what is told of them");
+    let mut whole = Whole::parse(text).ok_or_else(refused)?;
+    let mesh = scene.meshes.first_mut().ok_or_else(refused)?;
+    let [positions, uvs, normals] = [0, 1, 2].map(|kind| (whole.before[kind], whole.total[kind]));
+    let color_places = if whole.has_colors { positions } else { (0, 0) };
+    let addresses = [
+        surround(&mut mesh.positions, positions, [0.0; 3])?,
+        surround(&mut mesh.uvs, uvs, [0.0; 2])?,
+        surround(&mut mesh.normals, normals, [0.0; 3])?,
+        surround(&mut mesh.colors, color_places, [f32::NAN; 4])?,
+    ];
+    sort(&mut whole.statements);
+    let shapes = divided(whole.statements, &whole.end);
+    Ok((shapes.into_iter().map(|shape| shape.within(&whole.base, mesh)).collect(), addresses))
+}
+
+/// Moves values to their place among `total` values, the others of which are `empty`; returns their address.
+fn surround<T: Copy>(values: &mut Array<T>, (before, total): (usize, usize), empty: T) -> Result<usize> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(total)?;
+    all.resize(total, empty);
+    if let Some(own) = all.get_mut(before..before + values.len()) {
+        own.copy_from_slice(values);
+    }
+    *values = all.into();
+    Ok(values.as_ptr() as usize)
+}
+
+/// The shapes, once the vertices of the other parts are there.
+pub(crate) fn joined(shapes: &mut [Shape], mesh: &Mesh) -> String {
+    shapes.iter_mut().for_each(|shape| shape.describe(0, mesh));
+    answer::joined(shapes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shapes::{Drawing, shapes_of};
+    use polyhaul::options::ObjReadOptions;
+    use polyhaul::{Input, ReadOptions, Reader};
+
+    fn read(text: &str, is_part: bool) -> Result<Scene> {
+        let options = ReadOptions::default().with_obj(ObjReadOptions::default().with_is_part(is_part));
+        Ok(Reader::new(Input::Memory(text.into(), "a.obj".into())).options(&options).scene()?.value)
+    }
+
+    /// Positions, normals and uvs of a shape's own corners.
+    fn drawn(scene: &Scene, shape: &Shape) -> [Vec<f32>; 3] {
+        let (mut drawing, mut all) = (Drawing::default(), <[Vec<f32>; 3]>::default());
+        drawing.begin(scene, shape);
+        while drawing.next(scene) > 0 {
+            all.iter_mut().zip(drawing.values(shape)).for_each(|(all, values)| all.extend(values));
+        }
+        all
+    }
+
+    /// Reads the parts, and joins them as JavaScript does: the corners of each shape, and what it is.
+    fn joined(texts: &[&str]) -> Vec<(Shape, [Vec<f32>; 3])> {
+        let scenes: Vec<Scene> = texts.iter().map(|text| read(text, true).unwrap()).collect();
+        let meshes: Vec<&Mesh> = scenes.iter().map(|scene| &scene.meshes[0]).collect();
+        let ends: Vec<[usize; 5]> = meshes.iter().map(|mesh| Before::of(mesh, mesh.counts()).to_array()).collect();
+        let vertices: Vec<[usize; 3]> =
+            meshes.iter().map(|mesh| [mesh.positions.len(), mesh.uvs.len(), mesh.normals.len()]).collect();
+        let sums: Vec<u64> = meshes.iter().map(|mesh| mesh.counts().to_array().map(u64::from).iter().sum()).collect();
+        let mut names: Vec<&str> = Vec::new();
+        for material in scenes.iter().flat_map(|scene| &scene.materials) {
+            if !names.contains(&&*material.name) {
+                names.push(&material.name);
+            }
+        }
+        let number = |name: &str| names.iter().position(|other| *other == name).unwrap();
+        let mut text = format!("end {}\ntotal {}\n", line(&ends, ends.len()), line(&vertices, vertices.len()));
+        text += &format!("colors {}\n", u8::from(meshes.iter().any(|mesh| !mesh.colors.is_empty())));
+        for (at, scene) in scenes.iter().enumerate() {
+            for Placed { place, before, mut statement } in statements(scene, 0) {
+                if let crate::statements::Statement::Material(Some(own)) = &mut statement {
+                    *own = number(&scene.materials[*own as usize].name) as u32;
+                }
+                let place = place + sums[..at].iter().sum::<u64>();
+                let before = Before::from_array(sum(&ends, at, before.to_array()));
+                text += &format!("statement {}\n", Placed { place, before, statement }.to_text());
+            }
+        }
+        let mut all: Vec<(Shape, [Vec<f32>; 3])> = Vec::new();
+        for (at, scene) in scenes.iter().enumerate() {
+            let own = format!("{text}base {}\nbefore {}\n", line(&ends, at), line(&vertices, at));
+            let mut scene = scene.clone();
+            let (mut shapes, _) = join(&mut scene, &own).unwrap();
+            for (other, mesh) in meshes.iter().enumerate().filter(|(other, _)| *other != at) {
+                let [p, u, n] = sum(&vertices, other, [0; 3]);
+                let target = &mut scene.meshes[0];
+                target.positions.to_mut().unwrap()[p..][..mesh.positions.len()].copy_from_slice(&mesh.positions);
+                target.uvs.to_mut().unwrap()[u..][..mesh.uvs.len()].copy_from_slice(&mesh.uvs);
+                target.normals.to_mut().unwrap()[n..][..mesh.normals.len()].copy_from_slice(&mesh.normals);
+            }
+            super::joined(&mut shapes, &scene.meshes[0]);
+            for (number, shape) in shapes.into_iter().enumerate() {
+                let corners = drawn(&scene, &shape);
+                match all.get_mut(number) {
+                    Some((_, found)) => found.iter_mut().zip(corners).for_each(|(all, own)| all.extend(own)),
+                    None => all.push((shape, corners)),
+                }
+            }
+        }
+        all
+    }
+
+    fn sum<const N: usize>(counts: &[[usize; N]], end: usize, own: [usize; N]) -> [usize; N] {
+        counts[..end].iter().fold(own, |sum, counts| std::array::from_fn(|at| sum[at] + counts[at]))
+    }
+
+    fn line<const N: usize>(counts: &[[usize; N]], end: usize) -> String {
+        sum(counts, end, [0; N]).map(|count| count.to_string()).join(" ")
+    }
+
+    const CORNERS: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nvt 0 0.5\nvt 1 0\nvn 0 0 1\nvn 0 1 0\n";
+
+    #[test]
+    fn parts_give_the_shapes_of_the_whole_wherever_they_are_cut() {
+        let shapes = "usemtl red\nf 1/1/1 2/2/2 3/1/1\no a\ns off\nf 3/1/1 4/2/1 1/1/1 2/2/2\nf 1/1 2/1 3/2\nusemtl blue\n\
+                      s 1\nf 1/2/1 5/1/2 2/1/1\nl 1 2 3\nusemtl red\nf 2/1/1 3/1/1 4/1/1\ng b\nf 1/1/1 2/1/1 5/1/1\n\
+                      s off\ng c\nl 2 3\nl 4 5 1\np 3\nusemtl green\no d\nf 4/1/1 5/1/1 1/1/1\nv 7 7 7\no e\n";
+        for text in [format!("{CORNERS}{shapes}"), format!("{shapes}{CORNERS}")] {
+            let whole = read(&text, false).unwrap();
+            let wanted: Vec<_> = shapes_of(&whole).into_iter().map(|shape| (drawn(&whole, &shape), shape)).collect();
+            let cuts: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+            for (number, &cut) in cuts.iter().enumerate() {
+                let later = cuts[(number + cuts.len()) / 2];
+                let found = joined(&[&text[..cut], &text[cut..later], &text[later..]]);
+                assert_eq!(found.len(), wanted.len());
+                for ((shape, corners), (wanted_corners, wanted)) in found.iter().zip(&wanted) {
+                    assert_eq!((&shape.name, shape.kind, shape.corners), (&wanted.name, wanted.kind, wanted.corners));
+                    assert_eq!((&shape.uses, corners), (&wanted.uses, wanted_corners), "{} at {cut}", wanted.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_needs_earlier_parts_is_refused() {
+        for text in ["f -1 -2 -3\n", "v 0 0 0\nf 1 2 -1\n", "#MRGB ffffffff\n"] {
+            assert_eq!(read(text, true).unwrap_err().kind(), ErrorKind::Unsupported, "{text}");
+        }
+        assert!(read("f 7 8 9\n", true).is_ok() && read("f 7 8 9\n", false).is_err());
+    }
+
+    #[test]
+    fn the_largest_indices_are_counted_from_one() {
+        assert_eq!([largest(&[]), largest(&[NONE]), largest(&[3, NONE, 5])], [0, 0, 6]);
+    }
+}

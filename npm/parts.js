@@ -1,0 +1,216 @@
+// One OBJ file by several workers: each reads a range of whole lines, gets the vertices of the others, and draws its own
+// faces. What one worker alone can read is left to one: see `drawInParts`. Nothing here knows how the file is read.
+
+import { PolyhaulError } from './engine.js';
+import { hold, release } from './pool.js';
+
+/** What is worth a worker of its own: it takes longer to start one than to read less. */
+const LEAST_BYTES = 8 << 20;
+/** Where a line must end, for a file to be cut. */
+const LONGEST_LINE = 1 << 20;
+
+/** How many workers share a file of so many bytes. */
+export function workersFor(bytes, most = Math.min(globalThis.navigator?.hardwareConcurrency ?? 2, 4)) {
+  return Math.max(1, Math.min(most, Math.floor(bytes / LEAST_BYTES)));
+}
+
+/**
+ * Draws an OBJ file by so many workers.
+ *
+ * @param {Blob | ArrayBuffer} file
+ * @param {object} message the job, as one worker would get it
+ * @param {ArrayBuffer[]} moved memory that the first worker gets
+ * @returns {Promise<object>} the answer
+ */
+export async function drawInParts(file, count, message, moved, signal, onProgress) {
+  const ends = await cuts(file, count);
+  const ranges = ends.map((end, at) => [at ? ends[at - 1] : 0, end]);
+  const hands = await Promise.all(ranges.map(() => hold()));
+  const told = ranges.map(() => 0);
+  // The first one has the whole file, in case that the others cannot go on.
+  const ask = (at, task, detail, moved = []) =>
+    hands[at].run({ ...message, others: {}, ...detail, task }, moved, signal, (bytes) => {
+      told[at] = bytes;
+      onProgress(told.reduce((sum, bytes) => sum + bytes, 0));
+    });
+  try {
+    const parts = await all(
+      ranges.map((range, at) => {
+        const detail = at ? { file: file.slice(...range) } : { file, range, others: message.others };
+        return ask(at, 'part', detail, at ? transferable(detail.file) : moved).catch(failure);
+      }),
+    );
+    const plan = planOf(parts, message.options.name);
+    const shapes = plan && (await joined(ask, plan));
+    if (!shapes?.length) return await ask(0, 'draw', { file: null, others: message.others });
+    return { ...plan.answer, shapes, meshes: [] };
+  } finally {
+    await Promise.all(hands.map((hand, at) => hand.isOver || ask(at, 'forget', { file: null }).catch(() => {})));
+    hands.forEach(release);
+  }
+}
+
+/** A fault of the file, which one worker alone will tell in full, is no answer of a part; others end the reading. */
+function failure(error) {
+  if (error instanceof PolyhaulError && error.kind !== 'internal') return undefined;
+  throw error;
+}
+
+const buffersOf = (arrays) => arrays.filter(Boolean).map(({ buffer }) => buffer);
+const transferable = (file) => (file instanceof ArrayBuffer ? [file] : []);
+
+/** Where the parts end: after lines that do not go on with the next one. Fewer parts if there is no such line. */
+async function cuts(file, count) {
+  const size = file.size ?? file.byteLength;
+  const ends = [];
+  for (let at = 1; at < count; at++) {
+    const begin = Math.max(Math.floor((size * at) / count), ends.at(-1) ?? 0);
+    const window = file.slice(begin, begin + LONGEST_LINE);
+    const end = lineEnd(new Uint8Array(window instanceof ArrayBuffer ? window : await window.arrayBuffer()));
+    if (end && begin + end < size) ends.push(begin + end);
+  }
+  return [...ends, size];
+}
+
+function lineEnd(bytes) {
+  const [FEED, RETURN, BACKSLASH] = [10, 13, 92];
+  for (let at = bytes.indexOf(FEED); at >= 0; at = bytes.indexOf(FEED, at + 1)) {
+    const last = bytes[at - 1] === RETURN ? at - 2 : at - 1;
+    // What precedes the window is not known.
+    if (last >= 0 && bytes[last] !== BACKSLASH) return at + 1;
+  }
+  return 0;
+}
+
+/** What the parts are together, or nothing if they must be read as one. */
+function planOf(parts, name) {
+  if (parts.length < 2 || parts.includes(undefined)) return undefined;
+  const vertices = parts.map(({ counts }) => [counts.positions, counts.uvs, counts.normals]);
+  const total = sum(vertices);
+  const isWrong = ({ largest }) => largest.some((index, kind) => index > total[kind]);
+  // Libraries of a later part would be searched for what earlier ones use.
+  if (parts.some(isWrong) || parts.slice(1).some(({ materialLibraries }) => materialLibraries.length)) return undefined;
+  const materials = new Map();
+  for (const material of parts.flatMap((part) => part.materials)) {
+    if (!materials.has(material.name)) materials.set(material.name, material);
+  }
+  const numbers = new Map([...materials.keys()].map((name, number) => [name, number]));
+  const ends = parts.map(({ end }) => end);
+  const hasColors = parts.some((part) => part.vertices.colors);
+  const whole = [`end ${sum(ends).join(' ')}`, `total ${total.join(' ')}`, `colors ${hasColors ? 1 : 0}`];
+  parts.forEach(({ statements, materials }, at) => {
+    const place = parts.slice(0, at).reduce((sum, part) => sum + elementsOf(part), 0);
+    for (const it of statements) {
+      const isNumber = it.kind === MATERIAL && it.value !== '';
+      const value = isNumber ? numbers.get(materials[it.value].name) : it.value.replace(/[\r\n]/g, ' ');
+      const before = sum([...ends.slice(0, at), it.before]);
+      whole.push(`statement ${it.kind} ${place + it.place} ${before.join(' ')} ${value}`);
+    }
+  });
+  const text = parts.map((_, at) => [
+    ...whole,
+    `base ${sum(ends.slice(0, at), 5).join(' ')}`,
+    `before ${sum(vertices.slice(0, at), 3).join(' ')}`,
+  ]);
+  const others = parts.map((part, at) => ({ before: sum(vertices.slice(0, at), 3), vertices: part.vertices }));
+  return { text: text.map((lines) => `${lines.join('\n')}\n`), others, answer: answerOf(parts, [...materials.values()], name) };
+}
+
+/** The number that statements of materials have. */
+const MATERIAL = 2;
+
+const elementsOf = ({ counts }) => Object.values(counts).reduce((sum, count) => sum + count, 0);
+
+/** The sum of lists of numbers. */
+function sum(lists, width = lists[0].length) {
+  return lists.reduce((sum, list) => sum.map((value, at) => value + list[at]), Array(width).fill(0));
+}
+
+/** What is told of the file beside its shapes. */
+function answerOf(parts, materials, name) {
+  const { materialLibraries } = parts[0];
+  const names = Object.keys(parts[0].counts);
+  const counts = sum(parts.map((part) => Object.values(part.counts)));
+  const known = new Set(parts[0].materials.filter(({ missing }) => !missing).map(({ name }) => name));
+  const warnings = [];
+  let [bytes, lines, warningCount] = [0, 0, 0];
+  for (const part of parts) {
+    const isNew = ({ code, subject }) => code !== 'missing-material' || !known.has(subject);
+    const own = part.warnings.filter(isNew);
+    own.forEach(({ code, subject }) => code === 'missing-material' && known.add(subject));
+    warningCount += part.warningCount - (part.warnings.length - own.length);
+    warnings.push(...own.map((warning) => moved(warning, lines, bytes)));
+    bytes += part.bytes;
+    lines += part.lines;
+  }
+  // Other files are read, and missed, after this one.
+  const isLate = ({ code, file }) => code.startsWith('missing-') || file !== name;
+  warnings.sort((a, b) => isLate(a) - isLate(b));
+  const comments = parts.flatMap((part) => part.comments);
+  const entries = names.map((name, at) => [name, counts[at]]);
+  const told = { materials, materialLibraries, comments, tables: [], counts: Object.fromEntries(entries) };
+  return { bytes, plainBytes: bytes, ...told, warningCount, warnings };
+}
+
+/** A warning of a part at its place in the file. */
+function moved(warning, lines, bytes) {
+  const place = { ...warning };
+  if (warning.line !== undefined) place.line += lines;
+  if (warning.offset !== undefined) place.offset += bytes;
+  return place;
+}
+
+/** All results, once none is outstanding, or the first failure: a worker has one job at a time. */
+async function all(promises) {
+  const results = await Promise.allSettled(promises);
+  const failed = results.find(({ status }) => status === 'rejected');
+  if (failed) throw failed.reason;
+  return results.map(({ value }) => value);
+}
+
+/** The shapes of all parts, with their corners. */
+async function joined(ask, { text, others }) {
+  const each = (task) => all(text.map((_, at) => task(at)));
+  const parts = await each((at) => {
+    const rest = others.filter((_, other) => other !== at);
+    // Of two workers, each is the only one that needs the vertices of the other.
+    const moved = rest.length === 1 ? buffersOf(rest.flatMap(({ vertices }) => Object.values(vertices))) : [];
+    return ask(at, 'join', { file: null, text: text[at], parts: rest }, moved);
+  });
+  const shapes = parts[0].map((shape, number) => {
+    const all = parts.map((part) => part[number]);
+    const has = (name) => all.some((own) => own[name]);
+    const starts = all.map((_, at) => all.slice(0, at).reduce((sum, { ownCorners }) => sum + ownCorners, 0));
+    const [hasColors, hasUvs] = [has('hasColors'), has('hasUvs')];
+    return { ...shape, hasColors, hasUvs, starts, first: all.findIndex(({ ownCorners }) => ownCorners > 0), all };
+  });
+  const drawn = await each((at) => ask(at, 'corners', { file: null, own: ownOf(shapes, at) }));
+  const appended = await each((at) => {
+    const rest = restOf(shapes, drawn, at);
+    const moved = buffersOf(rest.flatMap(({ attributes }) => Object.values(attributes)));
+    return rest.length ? ask(at, 'append', { file: null, rest }, moved) : {};
+  });
+  return shapes.map(({ all, first, starts, ownCorners, ...shape }, number) => ({
+    ...shape,
+    attributes: appended[first]?.[number] ?? drawn[first]?.[number],
+  }));
+}
+
+/** What a worker draws. Whoever has the first corners of a shape makes room for all, and waits for the others. */
+function ownOf(shapes, at) {
+  return shapes.flatMap(({ all, first, starts, ...shape }, number) => {
+    const { ownCorners } = all[at];
+    if (ownCorners === 0) return [];
+    const corners = first === at ? shape.corners : ownCorners;
+    return [{ number, isKept: corners > ownCorners, shape: { ...shape, corners } }];
+  });
+}
+
+/** What others have drawn of the shapes that a worker has the first corners of. */
+function restOf(shapes, drawn, at) {
+  return shapes.flatMap(({ first, starts }, number) => {
+    if (first !== at) return [];
+    const given = drawn.map((found, other) => ({ number, start: starts[other], attributes: found[number] }));
+    return given.filter(({ attributes }, other) => other !== at && attributes);
+  });
+}
