@@ -7,7 +7,6 @@ import {
   BufferAttribute,
   BufferGeometry,
   DoubleSide,
-  FileLoader,
   Group,
   LineBasicMaterial,
   LineSegments,
@@ -22,7 +21,10 @@ import {
   TextureLoader,
 } from 'three';
 import { Engine, bytesFile } from './engine.js';
+import { fileLoaderOf } from './materials.js';
 import { draw, prepare, read } from './polyhaul.js';
+
+export { MTLLoader } from './materials.js';
 
 // `parse` cannot wait, so the module is ready before this file is.
 const module = await prepare();
@@ -35,12 +37,8 @@ class PolyhaulLoader extends Loader {
   }
 
   load(url, onLoad, onProgress, onError) {
-    const loader = new FileLoader(this.manager);
-    loader.setPath(this.path);
-    loader.setRequestHeader(this.requestHeader);
-    loader.setWithCredentials(this.withCredentials);
     // A buffer would be shared by all who load this file at the same time, and could not be moved to a worker.
-    loader.setResponseType('blob');
+    const loader = fileLoaderOf(this, 'blob');
     const fail = (error) => {
       if (onError) onError(error);
       else console.error(error);
@@ -84,7 +82,7 @@ export class OBJLoader extends PolyhaulLoader {
     this.format = 'obj';
   }
 
-  /** Materials that `MTLLoader` of three.js has read. */
+  /** Materials that `MTLLoader` has read, ours or that of three.js. */
   setMaterials(materials) {
     this.materials = materials;
     return this;
