@@ -20,6 +20,8 @@ const ARRAYS = {
 
 /** Numbers of a corner, by attribute. */
 export const ITEM_SIZES = { position: 3, normal: 3, color: 3, uv: 2 };
+/** Whether an instance can wait for promises (JavaScript Promise Integration). */
+export const canSuspend = typeof WebAssembly.Suspending === 'function';
 
 /** What is wrong with a file, and where: the fields of Rust's error, as numbers and texts. */
 export class PolyhaulError extends Error {
@@ -84,8 +86,12 @@ export function blobFile(blob) {
 
 /** An instance of the module, which does one job at a time. */
 export class Engine {
-  /** @param {WebAssembly.Module} module */
-  constructor(module) {
+  /**
+   * @param {WebAssembly.Module} module
+   * @param {boolean} [suspends] it waits for files that are not ready, and answers with promises
+   */
+  constructor(module, suspends = false) {
+    this.suspends = suspends;
     this.files = [];
     this.names = new Map();
     this.complaint = '';
@@ -98,7 +104,7 @@ export class Engine {
    * Reads a scene. What is returned describes it as polyhaul's model does; its arrays are still in the memory of this
    * instance, as places.
    *
-   * @param file the file: an object with `size` and `read(offset, target)`
+   * @param file the file: an object with `size` and `read(offset, target)`, and `ready(offset)` if it can be waited for
    * @param {object} options `name`, `format`, `skip`, `tables`
    * @param {Map<string, object>} [others] files that it may refer to, by name
    * @param {(bytes: number) => void} [onProgress]
@@ -108,25 +114,28 @@ export class Engine {
   }
 
   /** Reads a file and writes it as another, whose name is the option `to`. Returns its parts, and warnings. */
-  convert(file, options, others, onProgress) {
+  async convert(file, options, others, onProgress) {
     this.parts = [];
-    const answer = this.#asked('polyhaul_convert', file, options, others, onProgress);
+    const answer = await this.#asked('polyhaul_convert', file, options, others, onProgress);
     return { ...answer, parts: this.parts };
   }
 
   #asked(task, file, options, others = new Map(), onProgress) {
-    this.files = [file];
-    this.facets = undefined;
-    this.names = others;
-    this.onProgress = onProgress;
+    Object.assign(this, { files: [file], names: others, onProgress, facets: undefined, failure: undefined });
     const lines = Object.entries(options).filter(([, value]) => value != null && value !== false && value !== '');
     // A line break in a name would begin another option.
     const text = lines.map(([key, value]) => `${key} ${value === true ? 1 : String(value).replace(/[\r\n]/g, ' ')}\n`).join('');
     this.#ask(text);
-    const isDone = this.#call(() => this.exports[task]());
-    const answer = this.#answer();
-    if (!isDone) throw new PolyhaulError(answer);
-    return answer;
+    const run = this.exports[task];
+    return this.suspends ? this.#awaited(WebAssembly.promising(run)) : this.#answered(this.#call(run));
+  }
+
+  async #awaited(run) {
+    try {
+      return this.#answered(await run());
+    } catch (error) {
+      throw this.#explained(error);
+    }
   }
 
   /** Leaves a request for the next call. */
@@ -136,10 +145,13 @@ export class Engine {
     this.bytes(place, request.length).set(request);
   }
 
-  /** What the last call answered. */
-  #answer() {
+  /** What the last call answered; an error is thrown. */
+  #answered(isDone) {
     const [at, length] = [this.exports.polyhaul_answer(), this.exports.polyhaul_answer_bytes()];
-    return JSON.parse(decoder.decode(this.bytes(at, length)));
+    const answer = JSON.parse(decoder.decode(this.bytes(at, length)));
+    if (isDone) return answer;
+    const { failure } = this;
+    throw new PolyhaulError(failure ? { ...answer, message: `${answer.message}: ${failure.message}` } : answer);
   }
 
   /** Copies every array of an answer out of the memory, in place. */
@@ -152,20 +164,21 @@ export class Engine {
   }
 
   /**
-   * Reads the shapes of a file as a renderer draws them: an answer with their corners instead of the model's arrays;
-   * those of a file of positions alone stay.
+   * An answer with the corners of its shapes instead of the model's arrays; those of a file of positions alone stay. It is
+   * that of `read` with the option `drawn`.
    */
-  draw(file, options, others, onProgress) {
-    const { meshes, objects, ...answer } = this.read(file, { ...options, drawn: true }, others, onProgress);
+  drawn({ meshes, objects, ...answer }) {
     const shapes = answer.shapes.map(({ ownCorners, ...shape }, number) => {
       return { ...shape, attributes: this.facets ?? this.corners(shape, number) };
     });
     return { ...answer, shapes, meshes: shapes.length ? [] : this.copied(meshes) };
   }
 
-  /** Reads a part of an OBJ file (see parts.js): what the others need to know of it, and its vertices. */
-  readPart(file, options, others, onProgress) {
-    const { meshes, objects, shapes, ...answer } = this.read(file, { ...options, part: true }, others, onProgress);
+  /**
+   * An answer about a part of an OBJ file (see parts.js) with what the others need of it: its vertices. It is that of
+   * `read` with the option `part`.
+   */
+  part({ meshes, objects, shapes, ...answer }) {
     const [{ positions, uvs, normals, colors }] = meshes;
     return { ...answer, vertices: this.copied({ positions, uvs, normals, colors }) };
   }
@@ -173,9 +186,8 @@ export class Engine {
   /** Joins the part that was read with the others; returns the shapes of the whole, of which `corners` gives its own. */
   join(text, parts) {
     this.#ask(text);
-    let at;
-    this.#call(() => (at = this.exports.polyhaul_join() >>> 0));
-    if (at === 0) throw new PolyhaulError(this.#answer());
+    const at = this.#call(this.exports.polyhaul_join) >>> 0;
+    if (at === 0) this.#answered(false);
     const places = new Uint32Array(this.memory, at, 4);
     for (const { before, vertices } of parts) {
       const [positions, uvs, normals] = before;
@@ -185,8 +197,8 @@ export class Engine {
         if (values) new Float32Array(this.memory, places[stream] + 4 * width * first, values.length).set(values);
       });
     }
-    this.#call(() => this.exports.polyhaul_joined());
-    return this.#answer().shapes;
+    this.#call(this.exports.polyhaul_joined);
+    return this.#answered(true).shapes;
   }
 
   /** The corners of a shape as arrays for a renderer: `position`, and `normal`, `color` and `uv` if it has them. */
@@ -228,30 +240,43 @@ export class Engine {
     return new ARRAYS[type](this.memory, at >>> 0, length).slice();
   }
 
-  /** A trap is a bug of ours or a lack of memory; Rust has written why to its standard error. */
   #call(run) {
     try {
-      return Boolean(run());
+      return run();
     } catch (error) {
-      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
-      const message = `internal error: ${this.complaint.trim() || error.message}`;
-      throw new PolyhaulError({ kind: 'internal', message });
+      throw this.#explained(error);
     }
   }
 
+  /** A trap is a bug of ours or a lack of memory; Rust has written why to its standard error. */
+  #explained(error) {
+    if (!(error instanceof WebAssembly.RuntimeError)) return error;
+    const message = `internal error: ${this.complaint.trim() || error.message}`;
+    return new PolyhaulError({ kind: 'internal', message });
+  }
+
   #files() {
+    const failed = (error) => {
+      // Such as a file that was changed or removed.
+      this.failure ??= error;
+      return -1;
+    };
+    const read = (file, offset, out, length) => {
+      let count;
+      try {
+        count = this.files[file].read(offset, this.bytes(out, length));
+      } catch (error) {
+        return failed(error);
+      }
+      if (file === 0) this.onProgress?.(offset + count);
+      return count;
+    };
+    const readWhenReady = (...what) => {
+      const [file, offset] = what;
+      return this.files[file].ready?.(offset)?.then(() => read(...what), failed) ?? read(...what);
+    };
     return {
-      read: (file, offset, out, length) => {
-        let count;
-        try {
-          count = this.files[file].read(offset, this.bytes(out, length));
-        } catch {
-          // Such as a file that was changed or removed.
-          return -1;
-        }
-        if (file === 0) this.onProgress?.(offset + count);
-        return count;
-      },
+      read: this.suspends ? new WebAssembly.Suspending(readWhenReady) : read,
       size: (file) => this.files[file].size,
       begin_facets: (count, hasColors) => {
         const array = () => new Float32Array(9 * count);

@@ -12,6 +12,12 @@ export interface ReadOptions {
   others?: Record<string, Blob | ArrayBuffer>;
   /** Move an `ArrayBuffer` to the worker instead of copying it: it is empty afterwards. Default: false. */
   transfer?: boolean;
+  /**
+   * Files behind URLs that are at least four times as large are loaded in ranges of this size, if the server has them
+   * (`Accept-Ranges: bytes`), does not compress the file on the way, and the browser has JavaScript Promise Integration; 0
+   * for none. Default: 16 MiB.
+   */
+  rangeBytes?: number;
   signal?: AbortSignal;
   /** Called with the bytes read so far, every few megabytes. */
   onProgress?: (bytes: number, total: number) => void;

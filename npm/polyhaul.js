@@ -1,9 +1,10 @@
 // Reading in workers: what `import { read } from 'polyhaul'` gives. three.js' classes are in three.js, the module and its
 // memory in engine.js.
 
-import { MODULES, compile } from './engine.js';
+import { MODULES, canSuspend, compile } from './engine.js';
 import { drawInParts, workersFor } from './parts.js';
 import { warm, work } from './pool.js';
+import { remote } from './remote.js';
 
 export { PolyhaulError } from './engine.js';
 
@@ -38,6 +39,8 @@ function prepared(kind) {
  * @param {boolean} [options.skip] leave out what breaks the format's rules, with warnings, instead of failing
  * @param {Record<string, Blob | ArrayBuffer>} [options.others] files that this one may refer to, by the names it has for them
  * @param {boolean} [options.transfer] move an `ArrayBuffer` to the worker instead of copying it: it is empty afterwards
+ * @param {number} [options.rangeBytes] the size of the ranges in which a large file is loaded from a server that has them;
+ *   0 loads it as a whole
  * @param {AbortSignal} [options.signal]
  * @param {(bytes: number, total: number) => void} [options.onProgress]
  * @returns {Promise<object>} the scene
@@ -78,24 +81,21 @@ export async function draw(source, options = {}) {
   return run('draw', source, options);
 }
 
-async function run(task, source, { name, format, skip, others, transfer, signal, onProgress, workers }, more = {}) {
+async function run(task, source, { name, format, skip, others = {}, onProgress, workers, ...how }, more = {}) {
+  const { signal } = how;
   signal?.throwIfAborted();
   const kind = task === 'convert' ? 'converting' : 'reading';
-  const inputs = [prepared(kind), opened(source, signal), Promise.all(Object.entries(others ?? {}).map(named))];
-  const [module, file, files] = await unlessAborted(Promise.all(inputs), signal);
+  const named = Object.entries(others).map(async ([name, other]) => [name, (await opened(other, { rangeBytes: 0 })).file]);
+  const inputs = [prepared(kind), opened(source, how), Promise.all(named)];
+  const [module, { file, moved = [] }, files] = await unlessAborted(Promise.all(inputs), signal);
   const total = file.size ?? file.byteLength;
-  // What was made here need not be kept.
-  const moved = file instanceof ArrayBuffer && (transfer || file !== source) ? [file] : [];
   const options = { name: name ?? nameOf(source), format, skip, ...more };
   const message = { kind, module, task, file, others: Object.fromEntries(files), options };
   const tell = (bytes) => onProgress?.(bytes, total);
   const isObj = task === 'draw' && (format ?? options.name.split('.').pop()).toLowerCase() === 'obj';
-  const count = isObj ? workersFor(total, workers) : 1;
+  // A file that is still to be loaded has no parts.
+  const count = isObj && file.slice ? workersFor(total, workers) : 1;
   return count > 1 ? drawInParts(file, count, message, moved, signal, tell) : work(message, moved, signal, tell);
-}
-
-async function named([name, source]) {
-  return [name, await opened(source)];
 }
 
 /** The same promise, which an abort rejects at once. */
@@ -108,21 +108,24 @@ function unlessAborted(promise, signal) {
   });
 }
 
-/** What a worker can read: a blob by its parts, or bytes, which are copied if they are a part of others. */
-async function opened(source, signal) {
-  if (typeof source === 'string' || source instanceof URL) {
-    const response = await fetch(source, { signal });
-    if (!response.ok) throw new Error(`polyhaul: cannot load ${source}: ${response.status} ${response.statusText}`);
-    return isNode() ? response.arrayBuffer() : response.blob();
+/** What a worker can read, with memory that is moved to it: bytes that are a part of others are copied. */
+async function opened(source, { transfer, signal, rangeBytes }) {
+  if (typeof source === 'string' || source instanceof URL) return remote(source, signal, canSuspend ? rangeBytes : 0);
+  if (source instanceof Blob) {
+    if (!isNode()) return { file: source };
+    // Node's workers cannot wait for the parts of a blob.
+    const file = await source.arrayBuffer();
+    return { file, moved: [file] };
   }
-  // Node's workers cannot wait for the parts of a blob.
-  if (source instanceof Blob) return isNode() ? source.arrayBuffer() : source;
-  // Not `source.slice`: that of Node's buffers copies nothing.
-  if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice().buffer;
+  if (ArrayBuffer.isView(source)) {
+    // Not `source.slice`: that of Node's buffers copies nothing.
+    const file = new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice().buffer;
+    return { file, moved: [file] };
+  }
   if (!(source instanceof ArrayBuffer)) throw new TypeError('polyhaul: the source is no Blob, ArrayBuffer, view or URL');
   // It throws for a buffer that was moved away.
   new Uint8Array(source);
-  return source;
+  return { file: source, moved: transfer ? [source] : [] };
 }
 
 function nameOf(source) {

@@ -64,8 +64,8 @@ class PolyhaulLoader extends Loader {
     const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data);
     // An instance of its own: its memory goes with it.
     const engine = new Engine(module);
-    const request = [bytesFile(bytes), this.requested('')];
-    return this.built(this.isDrawn ? engine.draw(...request) : engine.copied(engine.read(...request)));
+    const answer = engine.read(bytesFile(bytes), { ...this.requested(''), drawn: this.isDrawn });
+    return this.built(this.isDrawn ? engine.drawn(answer) : engine.copied(answer));
   }
 
   /** The options of a request. Like three.js' loaders, these leave out what breaks the rules. */

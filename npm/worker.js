@@ -2,6 +2,7 @@
 // messages about progress.
 
 import { Engine, ITEM_SIZES, blobFile, bytesFile } from './engine.js';
+import { RangeFile } from './remote.js';
 
 const port = globalThis.postMessage ? globalThis : (await import('node:worker_threads')).parentPort;
 let engine;
@@ -9,13 +10,13 @@ let engineKind;
 
 /** What a message can ask for. */
 const TASKS = {
-  read(_, ...request) {
-    const { shapes, ...scene } = engine.read(...request);
+  async read(_, file, options, ...others) {
+    const { shapes, ...scene } = await engine.read(file, options, ...others);
     return engine.copied(scene);
   },
-  draw: (_, ...request) => engine.draw(...request),
+  draw: async (_, file, options, ...others) => engine.drawn(await engine.read(file, { ...options, drawn: true }, ...others)),
   convert: (_, ...request) => engine.convert(...request),
-  part: (_, ...request) => engine.readPart(...request),
+  part: async (_, file, options, ...others) => engine.part(await engine.read(file, { ...options, part: true }, ...others)),
   join: ({ text, parts }) => engine.join(text, parts),
   corners({ own }) {
     const given = {};
@@ -43,12 +44,15 @@ const LASTING = ['part', 'join', 'corners'];
 let room = {};
 let kept;
 
-const receive = (message) => {
+const receive = async (message) => {
   const { kind, module, task, file, range, others, options } = message;
+  let main;
   try {
-    if (!engine || kind !== engineKind) engine = new Engine(module);
-    engineKind = kind;
     kept = file ?? kept;
+    main = opened(kept, range);
+    const suspends = Boolean(main?.ready);
+    if (engine?.suspends !== suspends || kind !== engineKind) engine = new Engine(module, suspends);
+    engineKind = kind;
     let told = 0;
     const onProgress = (bytes) => {
       if (bytes < told + (4 << 20)) return;
@@ -56,7 +60,7 @@ const receive = (message) => {
       port.postMessage({ progress: bytes });
     };
     const files = new Map(Object.entries(others).map(([name, other]) => [name, opened(other)]));
-    const result = TASKS[task](message, opened(kept, range), options, files, onProgress);
+    const result = await TASKS[task](message, main, options, files, onProgress);
     if (!LASTING.includes(task)) {
       engine.forget();
       [room, kept] = [{}, undefined];
@@ -68,6 +72,8 @@ const receive = (message) => {
     room = {};
     const { message, stack, ...fields } = error;
     port.postMessage({ error: { ...fields, message, isOurs: error.name === 'PolyhaulError' } });
+  } finally {
+    main?.close?.();
   }
 };
 
@@ -76,6 +82,7 @@ else port.on('message', receive);
 
 function opened(file, range = []) {
   if (!file) return undefined;
+  if (file.url) return new RangeFile(file);
   return typeof Blob !== 'undefined' && file instanceof Blob && typeof FileReaderSync !== 'undefined'
     ? blobFile(range.length ? file.slice(...range) : file)
     : bytesFile(new Uint8Array(file).subarray(...range));

@@ -1,0 +1,143 @@
+// Files behind URLs. A large file is read in ranges, where its server has them and the engine can wait for them: reading
+// begins with the first range, and no more than a few are in memory. Other files are loaded as a whole. What the bytes mean
+// is not known here.
+
+const RANGE_BYTES = 16 << 20;
+/** Files of fewer ranges are loaded as a whole: servers often compress them, and then they have no ranges. */
+const LEAST_RANGES = 4;
+/** Ranges that are loaded at a time, so that the connection is busy while the engine works. */
+const RANGES_AT_A_TIME = 3;
+const TRIES = 3;
+
+/**
+ * What a worker can read of a URL: a blob, a buffer, or a file in ranges; and the memory that is moved to it.
+ *
+ * @param {string | URL} url
+ * @param {AbortSignal} [signal]
+ * @param {number} [rangeBytes] the size of a range, or 0 for none
+ */
+export async function remote(url, signal, rangeBytes = RANGE_BYTES) {
+  const response = await found(url, signal);
+  if (!isInRanges(response, rangeBytes)) return whole(response);
+  response.body?.cancel().catch(() => {});
+  const file = { url: response.url, rangeBytes };
+  try {
+    file.first = await loaded(file, 0, rangeBytes, signal);
+  } catch {
+    // Such as a server that hides from other origins which range it sends.
+    return whole(await found(url, signal));
+  }
+  return { file, moved: [file.first] };
+}
+
+async function found(url, signal) {
+  const response = await fetch(url, { signal });
+  if (!response.ok) throw new Error(`polyhaul: cannot load ${url}: ${response.status} ${response.statusText}`);
+  return response;
+}
+
+async function whole(response) {
+  // Node's workers cannot wait for the parts of a blob.
+  if (typeof Worker !== 'undefined') return { file: await response.blob() };
+  const file = await response.arrayBuffer();
+  return { file, moved: [file] };
+}
+
+function isInRanges({ url, headers }, rangeBytes) {
+  const isPlain = !headers.get('content-encoding') && headers.get('accept-ranges') === 'bytes';
+  const bytes = Number(headers.get('content-length'));
+  return rangeBytes > 0 && isPlain && /^https?:/.test(url) && bytes >= LEAST_RANGES * rangeBytes;
+}
+
+/** A file in ranges for an engine that waits until it is `ready`, in the worker. */
+export class RangeFile {
+  #file;
+  #parts = new Map();
+  #leave = new AbortController();
+  #bytes = new Uint8Array(0);
+  #begin = 0;
+
+  constructor(file) {
+    this.#file = file;
+    this.#parts.set(0, Promise.resolve(file.first));
+  }
+
+  get size() {
+    return this.#file.size;
+  }
+
+  /** A promise that the bytes from `offset` on can be read, or nothing if they can already. */
+  ready(offset) {
+    const { size, rangeBytes } = this.#file;
+    if (offset >= size || (offset >= this.#begin && offset < this.#begin + this.#bytes.length)) return undefined;
+    const begin = offset - (offset % rangeBytes);
+    const end = Math.min(begin + RANGES_AT_A_TIME * rangeBytes, size);
+    for (let next = begin; next < end; next += rangeBytes) {
+      if (!this.#parts.has(next)) this.#parts.set(next, this.#load(next));
+    }
+    return this.#parts.get(begin).then((buffer) => {
+      for (const other of this.#parts.keys()) if (other <= begin || other >= end) this.#parts.delete(other);
+      [this.#begin, this.#bytes] = [begin, new Uint8Array(buffer)];
+    });
+  }
+
+  read(offset, target) {
+    const at = offset - this.#begin;
+    const found = offset < this.size ? this.#bytes.subarray(at, at + target.length) : [];
+    target.set(found);
+    return found.length;
+  }
+
+  /** Gives up what was loaded ahead. */
+  close() {
+    this.#leave.abort();
+  }
+
+  #load(begin) {
+    const { size, rangeBytes } = this.#file;
+    const part = loaded(this.#file, begin, Math.min(begin + rangeBytes, size), this.#leave.signal);
+    // It is told when the engine comes to this range, if it does.
+    part.catch(() => {});
+    return part;
+  }
+}
+
+/** Loads a range. A connection that fails is tried again. */
+async function loaded(file, begin, end, signal) {
+  for (let tries = 1; ; tries++) {
+    let response, bytes;
+    try {
+      // What a cache has of an older file must not be mixed with this one; and one entry of a cache has one reader.
+      response = await fetch(file.url, { headers: { range: `bytes=${begin}-${end - 1}` }, cache: 'no-store', signal });
+      if (response.status === 206) bytes = await response.arrayBuffer();
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      if (tries === TRIES) throw failed(begin, end, 'the connection failed');
+      continue;
+    }
+    // Not a whole file.
+    if (!bytes) response.body?.cancel().catch(() => {});
+    return checked(file, begin, end, response, bytes);
+  }
+}
+
+/** The bytes of an answer, if they are those that were asked for, of the same file as before. */
+function checked(file, begin, end, { status, headers }, bytes) {
+  if (!bytes) throw failed(begin, end, `the server answered with status ${status}`);
+  const range = headers.get('content-range') ?? '';
+  const [from, to, size] = (/^bytes (\d+)-(\d+)\/(\d+)$/.exec(range) ?? []).slice(1).map(Number);
+  const version = headers.get('etag') ?? headers.get('last-modified') ?? '';
+  file.size ??= size;
+  file.version ??= version;
+  if (size !== undefined && (size !== file.size || version !== file.version)) {
+    throw failed(begin, end, 'the file was changed on the server meanwhile');
+  }
+  if (from !== begin || to !== end - 1 || bytes.byteLength !== end - begin) {
+    throw failed(begin, end, `the server sent ${bytes.byteLength} bytes as \`${range}\``);
+  }
+  return bytes;
+}
+
+function failed(begin, end, why) {
+  return new Error(`bytes ${begin} to ${end} cannot be loaded: ${why}`);
+}
