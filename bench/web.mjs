@@ -1,11 +1,15 @@
-// The package for the browser in Node, beside other loaders: `node bench/web.mjs POLYHAUL FOLDER [ROUNDS]`.
+// The package for the browser in Node, beside other loaders: `node bench/web.mjs POLYHAUL FOLDER [ROUNDS [FILES]]`.
 //
 // POLYHAUL is the command, which makes files in FOLDER. Prints rows of a table in Markdown: milliseconds, and the peak of the
 // process' memory. Every loader has a process of its own for each file, which reads it into memory first, in every round. The
 // package reads it in one worker; `first` includes the start of the worker, and code that is not optimized yet; the others are
 // the minimum of ROUNDS (5) in the same process. `cargo xtask web` builds the package first, and installs three.js
 // in target/npm-tests: there, `npm install --no-save --legacy-peer-deps three@0.187 @loaders.gl/core @loaders.gl/obj
-// @loaders.gl/ply wwobjloader2` adds others.
+// @loaders.gl/ply wwobjloader2` adds others. FILES is a pattern of names, such as glb.
+//
+// The package has no glTF. Rows of it need a module that does, in the package's place: build `polyhaul-wasm` as `cargo xtask web`
+// does (RUSTFLAGS="-C target-feature=+simd128", --target wasm32-wasip1 --profile web) with --features gltf, and copy it to
+// target/npm/polyhaul.wasm.
 
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -23,11 +27,18 @@ const polyhaul = async () => import(new URL('../target/npm/polyhaul.js', import.
 /** Loaders by name: what makes a function that reads bytes, and the formats it knows. */
 const LOADERS = {
   'polyhaul, as three.js': async (extension) => {
+    if (extension === 'glb') return undefined;
     const { draw, read } = await polyhaul();
     const task = extension === 'ply' ? read : draw;
     return (buffer) => task(buffer, { format: extension, skip: true, transfer: true });
   },
+  'polyhaul, arrays alone': async (extension) => {
+    if (extension !== 'glb') return undefined;
+    const { read } = await polyhaul();
+    return (buffer) => read(buffer, { format: 'glb', transfer: true });
+  },
   'three.js': async (extension) => {
+    if (extension === 'glb') return gltf();
     const kind = `${extension.toUpperCase()}Loader`;
     const module = await load(`three/addons/loaders/${kind}.js`);
     const loader = new module[kind]();
@@ -35,7 +46,7 @@ const LOADERS = {
     return (buffer) => loader.parse(extension === 'obj' ? new TextDecoder().decode(buffer) : buffer);
   },
   'loaders.gl': async (extension) => {
-    if (extension === 'stl') return undefined;
+    if (extension === 'stl' || extension === 'glb') return undefined;
     const kind = `${extension.toUpperCase()}Loader`;
     const [core, module] = await Promise.all([load('@loaders.gl/core'), load(`@loaders.gl/${extension}`)]);
     const parse = core.parse ?? core.default.parse;
@@ -48,6 +59,17 @@ const LOADERS = {
     return (buffer) => new OBJLoader2().parse(buffer);
   },
 };
+
+/** three.js' loader of glTF with its decoder of compressed vertices. */
+async function gltf() {
+  globalThis.self ??= globalThis;
+  const [{ GLTFLoader }, { MeshoptDecoder }] = await Promise.all([
+    load('three/addons/loaders/GLTFLoader.js'),
+    load('three/addons/libs/meshopt_decoder.module.js'),
+  ]);
+  const loader = new GLTFLoader().setMeshoptDecoder(MeshoptDecoder);
+  return (buffer) => loader.parseAsync(buffer, '');
+}
 
 /** A file as a buffer of its own, as `fetch` gives it. */
 function bufferOf(file) {
@@ -76,9 +98,9 @@ async function run(name, file, rounds) {
   process.stdout.write(JSON.stringify({ times, peak: process.resourceUsage().maxRSS * 1024 }), () => process.exit());
 }
 
-function main(command, folder, rounds = '5') {
+function main(command, folder, rounds = '5', pattern = '') {
   if (!folder) {
-    console.error('usage: node bench/web.mjs POLYHAUL FOLDER [ROUNDS]');
+    console.error('usage: node bench/web.mjs POLYHAUL FOLDER [ROUNDS [FILES]]');
     process.exit(2);
   }
   for (const name of ['polyhaul.wasm', 'polyhaul-convert.wasm']) {
@@ -87,7 +109,7 @@ function main(command, folder, rounds = '5') {
     console.log(`${name} has ${gzip} kB in gzip, ${brotli} kB in brotli.\n`);
   }
   console.log('| file | loader | first | minimum | peak of memory |\n| --- | --- | ---: | ---: | ---: |');
-  for (const file of files(command, folder)) {
+  for (const file of files(command, folder).filter((file) => file.split('/').pop().match(pattern))) {
     const mb = Math.round(statSync(file).size / 1e6);
     for (const name of Object.keys(LOADERS)) {
       // A garbage-collected heap of the usual size ends before some of these files do.
@@ -111,7 +133,8 @@ function main(command, folder, rounds = '5') {
 function files(command, folder) {
   const [small, large] = [[560, 'a.obj'], [1200, 'b.obj']].map(([side, name]) => grid(`${folder}/${name}`, side));
   const made = [small, large];
-  for (const [name, ...options] of [['binary.ply'], ['text.ply', '--ascii'], ['a.stl']]) {
+  const others = [['binary.ply'], ['text.ply', '--ascii'], ['a.stl'], ['plain.glb'], ['meshopt.glb', '--meshopt']];
+  for (const [name, ...options] of others) {
     const target = `${folder}/${name}`;
     if (!existsSync(target)) spawnSync(command, ['convert', large, target, ...options], { stdio: 'inherit' });
     made.push(target);
