@@ -120,9 +120,24 @@ export class Engine {
     return { ...answer, parts: this.parts };
   }
 
+  /** Writes what `described` gives as a file, whose name is the option `to`. Returns its parts, and warnings. */
+  write({ lines, arrays }, options) {
+    this.parts = [];
+    for (const { array, width } of arrays) this.#give(array, width);
+    return { ...this.#asked('polyhaul_write', undefined, { ...options, given: lines }), parts: this.parts };
+  }
+
+  #give(array, width) {
+    const kind = Object.values(ARRAYS).findIndex(({ name }) => name === array[Symbol.toStringTag]);
+    const place = this.exports.polyhaul_array(kind, width, array.length / width) >>> 0;
+    if (place === 0) throw new PolyhaulError({ kind: 'memory', message: `cannot allocate ${array.byteLength} bytes` });
+    new array.constructor(this.memory, place, array.length).set(array);
+  }
+
   #asked(task, file, options, others = new Map(), onProgress) {
     Object.assign(this, { files: [file], names: others, onProgress, facets: undefined, failure: undefined });
-    const lines = Object.entries(options).filter(([, value]) => value != null && value !== false && value !== '');
+    const given = Object.entries(options).flatMap(([key, values]) => [values].flat().map((value) => [key, value]));
+    const lines = given.filter(([, value]) => value != null && value !== false && value !== '');
     // A line break in a name would begin another option.
     const text = lines.map(([key, value]) => `${key} ${value === true ? 1 : String(value).replace(/[\r\n]/g, ' ')}\n`).join('');
     this.#ask(text);

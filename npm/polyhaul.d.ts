@@ -195,8 +195,61 @@ export function convert(
   options?: ReadOptions,
 ): Promise<Pick<Scene, 'bytes' | 'warningCount' | 'warnings'> & { blob: Blob }>;
 
+type Floats = Float32Array | ArrayLike<number>;
+type Indices = Uint32Array | ArrayLike<number>;
+
+/** A mesh to be written: polygons, polylines, points, or positions alone. */
+export interface MeshToWrite {
+  name?: string;
+  /** x, y, z for each. */
+  positions: Floats;
+  /** Triangles: three indices of positions for each. */
+  indices?: Indices | null;
+  /** Polygons, instead of `indices`; with indices of uvs and normals, if these are not one for each position. */
+  faces?: { offsets?: Indices; positions?: Indices; uvs?: Indices; normals?: Indices };
+  lines?: { offsets?: Indices; positions?: Indices };
+  points?: Indices;
+  /** One for each position, unless `faces` has indices of them or the domain is `'corner'`. */
+  uvs?: Floats;
+  normals?: Floats;
+  uvDomain?: Domain;
+  normalDomain?: Domain;
+  /** Three or four numbers for each position, as sRGB: from 0 to 1, or bytes. */
+  colors?: Floats | Uint8Array | Uint8ClampedArray;
+  /** The name of the material (OBJ). */
+  material?: string;
+  /** Or names from faces on. */
+  materials?: { face: number; name: string }[];
+}
+
+/** A table to be written; columns of plain numbers become doubles. */
+export interface TableToWrite {
+  name?: string;
+  columns: { name?: string; values: Numbers | number[]; offsets?: Indices }[] | Record<string, Numbers | number[]>;
+}
+
+export interface WriteOptions {
+  /** Numbers as text in PLY and STL, or the highest byte first in PLY. Default: binary, the lowest byte first. */
+  encoding?: 'ascii' | 'big';
+  /** Colors in PLY as floats, rather than bytes. Default: false. */
+  floatColors?: boolean;
+  /** Move the arrays to the worker instead of copying them: they are empty afterwards. Default: false. */
+  transfer?: boolean;
+  signal?: AbortSignal;
+}
+
+/** Writes meshes or tables as a file, in a worker. The name tells the format: `'scene.obj'`, `'table.npy'`. */
+export function write(
+  source: MeshToWrite | MeshToWrite[] | TableToWrite | TableToWrite[],
+  to: string,
+  options?: WriteOptions,
+): Promise<Pick<Scene, 'bytes' | 'warningCount' | 'warnings'> & { blob: Blob }>;
+
 /** Loads the module and starts a worker, so that both are ready when the first file comes. */
 export function prepare(): Promise<WebAssembly.Module>;
+
+/** The same with the larger module that `convert` and `write` need. */
+export function prepareToWrite(): Promise<WebAssembly.Module>;
 
 export interface DrawOptions extends ReadOptions {
   /** How many workers may share a large OBJ file: by default, as many as there are cores, up to 4. */

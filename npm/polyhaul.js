@@ -5,6 +5,7 @@ import { MODULES, canSuspend, compile } from './engine.js';
 import { drawInParts, workersFor } from './parts.js';
 import { warm, work } from './pool.js';
 import { remote } from './remote.js';
+import { described } from './writing.js';
 
 export { PolyhaulError } from './engine.js';
 
@@ -14,6 +15,11 @@ const compiled = {};
 /** Loads the module that reads, and starts a worker, so that both are ready when the first file comes. */
 export function prepare() {
   return prepared('reading');
+}
+
+/** The same with the module that converts and writes. */
+export function prepareToWrite() {
+  return prepared('converting');
 }
 
 function prepared(kind) {
@@ -66,9 +72,32 @@ export async function readTables(source, options = {}) {
  * @returns {Promise<{ blob: Blob, bytes: number, warningCount: number, warnings: object[] }>}
  */
 export async function convert(source, to, options = {}) {
-  if (typeof to !== 'string' || to === '') throw new TypeError('polyhaul: the name of the file to be made is missing');
+  requireName(to);
   const { parts, ...answer } = await run('convert', source, options, { to });
   return { ...answer, blob: new Blob(parts) };
+}
+
+/**
+ * Writes meshes or tables as a file, in a worker.
+ *
+ * @param {object | object[]} source meshes, which have `positions`, or tables, which have `columns`
+ * @param {string} to the name of the file, which tells its format: `'scene.obj'`
+ * @param {{ encoding?: 'ascii' | 'big', floatColors?: boolean, transfer?: boolean, signal?: AbortSignal }} [options]
+ * @returns {Promise<{ blob: Blob, bytes: number, warningCount: number, warnings: object[] }>}
+ */
+export async function write(source, to, { transfer, signal, ...how } = {}) {
+  requireName(to);
+  signal?.throwIfAborted();
+  const file = described(source);
+  const [kind, module] = ['converting', await unlessAborted(prepareToWrite(), signal)];
+  const moved = transfer ? [...new Set(file.arrays.map(({ array }) => array.buffer))] : [];
+  const message = { kind, module, task: 'write', file, others: {}, options: { ...how, to } };
+  const { parts, ...answer } = await work(message, moved, signal, () => {});
+  return { ...answer, blob: new Blob(parts) };
+}
+
+function requireName(to) {
+  if (typeof to !== 'string' || to === '') throw new TypeError('polyhaul: the name of the file to be made is missing');
 }
 
 /**

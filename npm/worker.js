@@ -35,6 +35,7 @@ const TASKS = {
     }
     return room;
   },
+  write: ({ file }, _, options) => engine.write(file, options),
   forget() {},
 };
 
@@ -49,7 +50,8 @@ const receive = async (message) => {
   let main;
   try {
     kept = file ?? kept;
-    main = opened(kept, range);
+    // What is written is no file.
+    main = task === 'write' ? undefined : opened(kept, range);
     const suspends = Boolean(main?.ready);
     if (engine?.suspends !== suspends || kind !== engineKind) engine = new Engine(module, suspends);
     engineKind = kind;

@@ -12,6 +12,9 @@
 //! | `name` | the name of the file, which also tells the format |
 //! | `format` | the format, if the name does not tell |
 //! | `to` | the name of the file to be written, which tells its format |
+//! | `given` | a line about what is to be written, as `given` lists them |
+//! | `floatColors` | `1`: colors in PLY are floats, rather than bytes |
+//! | `encoding` | how numbers are written: `ascii`, or `big` for the highest byte first (PLY) |
 //! | `tables` | `1`: the tables of the file, rather than its scene |
 //! | `part` | `1`: the file is a part of an OBJ file, to be joined with others: see `part` |
 //! | `drawn` | `1`: nothing but shapes is wanted; those of binary STL are drawn while it is read |
@@ -23,6 +26,8 @@ mod answer;
 #[cfg(not(polyhaul_only_reads))]
 mod convert;
 mod facets;
+#[cfg(not(polyhaul_only_reads))]
+mod given;
 mod host;
 mod part;
 mod request;

@@ -1,7 +1,7 @@
 //! Requests: lines of a key, a space and a value, as the head of the crate lists them.
 
-use polyhaul::options::{ObjReadOptions, OnError};
-use polyhaul::{Format, ReadOptions};
+use polyhaul::options::{ObjReadOptions, OnError, PlyEncoding};
+use polyhaul::{Format, ReadOptions, WriteOptions};
 use std::path::Path;
 
 /// What is asked for.
@@ -16,11 +16,15 @@ pub(crate) struct Request {
     /// The shapes of its scene, as corners.
     pub(crate) drawn: bool,
     pub(crate) options: ReadOptions,
+    /// What is to be written, line by line.
+    pub(crate) given: Vec<String>,
+    pub(crate) write_options: WriteOptions,
 }
 
 /// A request, or why it cannot be understood.
 pub(crate) fn parse(text: &str) -> Result<Request, String> {
-    let Request { mut name, mut to, mut tables, mut drawn, mut options } = Request::default();
+    let Request { mut name, mut to, mut tables, mut drawn, mut options, mut given, mut write_options } =
+        Request::default();
     for line in text.lines() {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("name", value) => name = value.to_owned(),
@@ -32,6 +36,13 @@ pub(crate) fn parse(text: &str) -> Result<Request, String> {
                 let format = Format::named(value).ok_or_else(|| format!("unknown format `{value}`"))?;
                 options = options.with_format(Some(format));
             }
+            ("given", line) => given.push(line.to_owned()),
+            ("encoding", "ascii") => {
+                write_options.ply.encoding = PlyEncoding::Ascii;
+                write_options.stl.ascii = true;
+            }
+            ("encoding", "big") => write_options.ply.encoding = PlyEncoding::BigEndian,
+            ("floatColors", "1") => write_options.ply.float_colors = true,
             ("tables", "1") => tables = true,
             ("drawn", "1") => drawn = true,
             ("part", "1") => options = options.with_obj(ObjReadOptions::default().with_is_part(true)),
@@ -39,7 +50,7 @@ pub(crate) fn parse(text: &str) -> Result<Request, String> {
             (key, value) => return Err(format!("unknown option `{key}` with the value `{value}`")),
         }
     }
-    Ok(Request { name, to, tables, drawn, options })
+    Ok(Request { name, to, tables, drawn, options, given, write_options })
 }
 
 #[cfg(test)]
@@ -52,6 +63,10 @@ mod tests {
         assert_eq!((name.as_str(), options.on_error, options.format), ("a b.obj", OnError::Warn, Some(Format::Obj)));
         assert!(!tables && parse("tables 1").unwrap().tables);
         assert_eq!(parse("").unwrap().options.on_error, OnError::Raise);
+        let Request { given, write_options, .. } = parse("given mesh a b\nencoding ascii\ngiven points 0").unwrap();
+        assert_eq!(given, ["mesh a b", "points 0"]);
+        assert_eq!((write_options.ply.encoding, write_options.stl.ascii), (PlyEncoding::Ascii, true));
+        assert!(parse("encoding utf8").is_err());
         assert_eq!(parse("format x").err().as_deref(), Some("unknown format `x`"));
         let untold = "cannot tell the format of `a.b` from its name";
         assert_eq!(parse("to a.b").err().as_deref(), Some(untold));

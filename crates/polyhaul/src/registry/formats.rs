@@ -39,7 +39,7 @@ macro_rules! formats {
 
         pub(super) static ROWS: [FormatRow; [$(Position::$name,)+].len()] = [$(
             #[cfg(feature = $feature)]
-            FormatRow { $($field: $value,)+ ..$row }.as_built(),
+            FormatRow { $($field: $value,)+ ..$row }.trimmed(),
             #[cfg(not(feature = $feature))]
             FormatRow { missing_feature: Some($feature), ..$row },
         )+];
@@ -425,7 +425,7 @@ const fn row(name: &'static str, kind: FormatKind) -> FormatRow {
 
 impl FormatRow {
     /// The same row; without writers in a build that only reads, which then has none of their code.
-    const fn as_built(self) -> FormatRow {
+    const fn trimmed(self) -> FormatRow {
         if cfg!(polyhaul_only_reads) { FormatRow { write: NO_WRITERS, ..self } } else { self }
     }
 }
