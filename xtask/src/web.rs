@@ -12,6 +12,8 @@ use std::process::{Command, ExitCode};
 const TARGET: &str = "wasm32-wasip1";
 /// What browsers have had since 2023.
 const FEATURES: &str = "-C target-feature=+simd128";
+/// Names of functions are a tenth of a module. Cargo forgets the `strip` of a profile that has options for packages.
+const STRIPPED: &str = " -C strip=symbols";
 /// The modules of the package: one that reads, for most pages, and one that does everything.
 const MODULES: [(&str, &str); 2] = [("polyhaul.wasm", " --cfg polyhaul_only_reads"), ("polyhaul-convert.wasm", "")];
 /// What the page draws with, and tests compare with.
@@ -127,7 +129,7 @@ fn package(profile: &str, folder: &str) -> Option<PathBuf> {
     let module = |(name, flags): &(&str, &str)| {
         let mut command = root::cargo();
         command.args(["build", "-p", "polyhaul-wasm", "--target", TARGET, "--profile", profile]);
-        root::runs(command.env("RUSTFLAGS", FEATURES.to_owned() + flags)) && copy_file(&built, &folder.join(name))
+        root::runs(command.env("RUSTFLAGS", [FEATURES, STRIPPED, flags].concat())) && copy_file(&built, &folder.join(name))
     };
     (copy(&root::root().join("npm"), &folder) && MODULES.iter().all(module)).then_some(folder)
 }

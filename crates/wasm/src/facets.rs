@@ -94,8 +94,8 @@ fn packed(attribute: u16) -> [f32; 3] {
 
 /// The color in a title, red, green, blue and alpha: the last one, if there are several.
 fn color_of(title: &[u8]) -> Option<[u8; 4]> {
-    let colors = title.windows(10).filter_map(|text| text.strip_prefix(b"COLOR="));
-    colors.last().and_then(|color| color.try_into().ok())
+    let mut colors = title.windows(10).rev().filter_map(|text| text.strip_prefix(b"COLOR="));
+    colors.next().and_then(|color| color.try_into().ok())
 }
 
 #[cfg(test)]
