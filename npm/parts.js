@@ -2,7 +2,7 @@
 // faces. What one worker alone can read is left to one: see `drawInParts`. Nothing here knows how the file is read.
 
 import { PolyhaulError } from './engine.js';
-import { hold, release } from './pool.js';
+import { hold, release, work } from './pool.js';
 
 /** What is worth a worker of its own: it takes longer to start one than to read less. */
 const LEAST_BYTES = 8 << 20;
@@ -24,30 +24,42 @@ export function workersFor(bytes, most = Math.min(globalThis.navigator?.hardware
  */
 export async function drawInParts(file, count, message, moved, signal, onProgress) {
   const ends = await cuts(file, count);
+  if (ends.length === 1) return work(message, moved, signal, onProgress);
   const ranges = ends.map((end, at) => [at ? ends[at - 1] : 0, end]);
-  const hands = await Promise.all(ranges.map(() => hold()));
+  // The first worker has the whole file, in case that the others cannot go on. It may be moved there, so the other parts
+  // are taken before.
+  const files = ranges.map((range, at) => (at ? file.slice(...range) : file));
+  const hands = [];
   const told = ranges.map(() => 0);
-  // The first one has the whole file, in case that the others cannot go on.
   const ask = (at, task, detail, moved = []) =>
     hands[at].run({ ...message, others: {}, ...detail, task }, moved, signal, (bytes) => {
       told[at] = bytes;
       onProgress(told.reduce((sum, bytes) => sum + bytes, 0));
     });
   try {
+    while (hands.length < ranges.length) hands.push(await hold());
     const parts = await all(
       ranges.map((range, at) => {
-        const detail = at ? { file: file.slice(...range) } : { file, range, others: message.others };
-        return ask(at, 'part', detail, at ? transferable(detail.file) : moved).catch(failure);
+        const detail = at ? { file: files[at] } : { file, range, others: message.others };
+        return ask(at, 'part', detail, at ? transferable(files[at]) : moved).catch(failure);
       }),
     );
-    const plan = planOf(parts, message.options.name);
+    const plan = planOf(parts, ranges, message.options.name);
     const shapes = plan && (await joined(ask, plan));
-    if (!shapes?.length) return await ask(0, 'draw', { file: null, others: message.others });
-    return { ...plan.answer, shapes, meshes: [] };
+    if (shapes?.length) return { ...plan.answer, shapes, meshes: [] };
+    // It begins anew.
+    told.fill(0);
+    return await ask(0, 'draw', { file: null, others: message.others });
   } finally {
-    await Promise.all(hands.map((hand, at) => hand.isOver || ask(at, 'forget', { file: null }).catch(() => {})));
+    await Promise.all(hands.map((hand) => hand.isOver || forgotten(hand, message)));
     hands.forEach(release);
   }
+}
+
+/** A worker that has nothing left of this file, also when it was given up. */
+function forgotten(hand, message) {
+  const forget = { ...message, others: {}, file: null, task: 'forget' };
+  return hand.run(forget, [], undefined, () => {}).catch(() => {});
 }
 
 /** A fault of the file, which one worker alone will tell in full, is no answer of a part; others end the reading. */
@@ -83,8 +95,8 @@ function lineEnd(bytes) {
 }
 
 /** What the parts are together, or nothing if they must be read as one. */
-function planOf(parts, name) {
-  if (parts.length < 2 || parts.includes(undefined)) return undefined;
+function planOf(parts, ranges, name) {
+  if (parts.includes(undefined)) return undefined;
   const vertices = parts.map(({ counts }) => [counts.positions, counts.uvs, counts.normals]);
   const total = sum(vertices);
   const isWrong = ({ largest }) => largest.some((index, kind) => index > total[kind]);
@@ -113,7 +125,8 @@ function planOf(parts, name) {
     `before ${sum(vertices.slice(0, at), 3).join(' ')}`,
   ]);
   const others = parts.map((part, at) => ({ before: sum(vertices.slice(0, at), 3), vertices: part.vertices }));
-  return { text: text.map((lines) => `${lines.join('\n')}\n`), others, answer: answerOf(parts, [...materials.values()], name) };
+  const answer = answerOf(parts, ranges, [...materials.values()], name);
+  return { text: text.map((lines) => `${lines.join('\n')}\n`), others, answer };
 }
 
 /** The number that statements of materials have. */
@@ -127,26 +140,27 @@ function sum(lists, width = lists[0].length) {
 }
 
 /** What is told of the file beside its shapes. */
-function answerOf(parts, materials, name) {
+function answerOf(parts, ranges, materials, name) {
   const { materialLibraries } = parts[0];
   const names = Object.keys(parts[0].counts);
   const counts = sum(parts.map((part) => Object.values(part.counts)));
   const known = new Set(parts[0].materials.filter(({ missing }) => !missing).map(({ name }) => name));
   const warnings = [];
-  let [bytes, lines, warningCount] = [0, 0, 0];
-  for (const part of parts) {
+  let [lines, warningCount] = [0, 0];
+  parts.forEach((part, at) => {
     const isNew = ({ code, subject }) => code !== 'missing-material' || !known.has(subject);
     const own = part.warnings.filter(isNew);
     own.forEach(({ code, subject }) => code === 'missing-material' && known.add(subject));
     warningCount += part.warningCount - (part.warnings.length - own.length);
-    warnings.push(...own.map((warning) => moved(warning, lines, bytes)));
-    bytes += part.bytes;
+    warnings.push(...own.map((warning) => moved(warning, lines, ranges[at][0])));
     lines += part.lines;
-  }
+  });
   // Other files are read, and missed, after this one.
   const isLate = ({ code, file }) => code.startsWith('missing-') || file !== name;
   warnings.sort((a, b) => isLate(a) - isLate(b));
   const comments = parts.flatMap((part) => part.comments);
+  // Those of libraries, too.
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   const entries = names.map((name, at) => [name, counts[at]]);
   const told = { materials, materialLibraries, comments, tables: [], counts: Object.fromEntries(entries) };
   return { bytes, plainBytes: bytes, ...told, warningCount, warnings };

@@ -21,7 +21,6 @@ export async function warm() {
 export async function work(message, moved, signal, onProgress) {
   const worker = await hold();
   try {
-    signal?.throwIfAborted();
     return await worker.run(message, moved, signal, onProgress);
   } finally {
     release(worker);
@@ -71,6 +70,9 @@ class Hand {
 
   run(message, moved, signal, onProgress) {
     return new Promise((resolve, reject) => {
+      // Neither would be told again.
+      signal?.throwIfAborted();
+      if (this.isOver) throw new Error('the worker has ended');
       const settle = (result) => {
         signal?.removeEventListener('abort', giveUp);
         this.#job = undefined;

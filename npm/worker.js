@@ -72,6 +72,8 @@ const receive = async (message) => {
     // Of an instance that failed in the middle, nothing is known.
     engine = undefined;
     room = {};
+    // One worker alone may go on with a file that cannot be read in parts.
+    if (!LASTING.includes(task)) kept = undefined;
     const { message, stack, ...fields } = error;
     port.postMessage({ error: { ...fields, message, isOurs: error.name === 'PolyhaulError' } });
   } finally {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { readFileSync, readdirSync } from 'node:fs';
 import { draw, prepare } from 'polyhaul';
 import { drawInParts, workersFor } from '../node_modules/polyhaul/parts.js';
+import { hold } from '../node_modules/polyhaul/pool.js';
 
 const CORNERS = 'v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nvt 0 0.5\nvt 1 0\nvn 0 0 1\nvn 0 1 0\n';
 const FACES = `usemtl red
@@ -40,12 +41,12 @@ const FILES = {
 
 const bufferOf = (text) => new TextEncoder().encode(text).buffer;
 
-/** What so many workers draw. */
-async function shared(text, count, options = {}) {
+/** What so many workers draw. The file is moved to them, as all files are in Node. */
+async function shared(text, count, { others = {}, signal, ...options } = {}) {
   const file = bufferOf(text);
   const own = { name: 'a.obj', format: 'obj', skip: true, ...options };
-  const message = { kind: 'reading', module: await prepare(), task: 'draw', file, others: {}, options: own };
-  return drawInParts(file, count, message, [], undefined, () => {});
+  const message = { kind: 'reading', module: await prepare(), task: 'draw', file, others, options: own };
+  return drawInParts(file, count, message, [file], signal, () => {});
 }
 
 /** The same with arrays that can be compared, and materials by name. */
@@ -85,6 +86,21 @@ test('a fault is told as one worker tells it', async () => {
   assert.equal(some.line, 27);
 });
 
+test('places of warnings do not count the bytes of libraries', async () => {
+  const others = { 'a.mtl': bufferOf('newmtl red\nKd 1 0 0\n') };
+  const text = `mtllib a.mtl\n${CORNERS}${FACES}${'f 1 2 3\n'.repeat(20)}what is this\n${FACES}`;
+  const whole = told(await draw(bufferOf(text), { name: 'a.obj', skip: true, others }));
+  assert.equal(whole.warnings[0].offset, text.indexOf('what'));
+  for (let count = 2; count < 5; count++) assert.deepEqual(told(await shared(text, count, { others })), whole);
+});
+
+test('what was given up before is not begun, and what ended is not waited for', async () => {
+  await assert.rejects(shared(CORNERS + FACES, 2, { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  const worker = await hold();
+  await worker.inner.terminate();
+  await assert.rejects(worker.run({}, [], undefined, () => {}), { message: 'the worker has ended' });
+});
+
 test('a large file is shared, given up and read again', async () => {
   const rows = [];
   for (let at = 0; at < 100_000; at++) rows.push(`v ${at % 317} ${at % 71}.25 ${at % 13}\nvt 0.${at % 97} 0.5\n`);
@@ -102,6 +118,10 @@ test('a large file is shared, given up and read again', async () => {
       assert.ok(Buffer.from(attributes[key].buffer).equals(Buffer.from(array.buffer)), `${name} ${key}`);
     }
   });
+  last = 0;
+  // The others cannot go on, and one begins anew.
+  await draw(bufferOf(`${text}f -1 -2 -3\n`), { format: 'obj', workers: 3, onProgress });
+  assert.ok(last > 0 && last <= text.length + 11);
   const controller = new AbortController();
   const given = draw(bufferOf(text), { format: 'obj', workers: 3, signal: controller.signal });
   setTimeout(() => controller.abort(), 20);
