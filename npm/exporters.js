@@ -109,19 +109,21 @@ function meshOf(child, kind, isSkinned) {
   if (uv) mesh.uvs = valuesOf(uv, 2);
   if (kind === 'points') return { ...mesh, points: indices };
   const whole = indices.subarray(0, indices.length - (indices.length % 3));
-  return { ...mesh, indices: whole, materials: materialsOf(child) };
+  return { ...mesh, indices: whole, materials: materialsOf(child, whole.length / 3) };
 }
 
-/** Where materials begin: one, or those of the groups. */
-function materialsOf({ material, geometry }) {
+/** Where materials begin: one, or those of the groups. Groups may reach beyond the faces that there are. */
+function materialsOf({ material, geometry }, faces) {
   if (!Array.isArray(material)) return material?.name ? [{ face: 0, name: material.name }] : [];
   const uses = geometry.groups.map(({ start, materialIndex: at }) => ({ face: start / 3, name: material[at]?.name }));
-  return uses.filter(({ face, name }) => name && Number.isInteger(face)).sort((a, b) => a.face - b.face);
+  return uses.filter(({ face, name }) => name && Number.isInteger(face) && face < faces).sort((a, b) => a.face - b.face);
 }
 
+/** Lines of at least two points: all of them as one, or pairs. */
 function polylines({ isLineSegments, isLineLoop }, indices) {
-  if (!isLineSegments) {
-    const positions = isLineLoop ? Uint32Array.of(...indices, indices[0]) : indices;
+  if (!isLineSegments && indices.length > 1) {
+    const positions = new Uint32Array(indices.length + (isLineLoop ? 1 : 0)).fill(indices[0]);
+    positions.set(indices);
     return { offsets: Uint32Array.of(0, positions.length), positions };
   }
   const count = indices.length >> 1;

@@ -25,24 +25,35 @@ export function described(source) {
 }
 
 function describeTable({ lines, arrays }, { name = '', columns }) {
-  const list = Array.isArray(columns) ? columns : Object.entries(columns).map(([name, values]) => ({ name, values }));
+  const given = Array.isArray(columns) ? columns : Object.entries(columns).map(([name, values]) => ({ name, values }));
+  const list = given.map(({ name = '', values, offsets }) => ({ name, values: numbersOf(name, values), offsets }));
   const [first] = list;
   const rows = !first ? 0 : first.offsets ? first.offsets.length - 1 : first.values.length;
   lines.push(`table ${rows} ${oneLine(name)}`);
-  for (const { name = '', values, offsets } of list) {
-    const typed = NUMBERS.test(values[Symbol.toStringTag]) ? values : Float64Array.from(values);
+  for (const { name, values, offsets } of list) {
     const lists = offsets ? put(arrays, Uint32Array, offsets, 1) : '-';
-    lines.push(`column ${push(arrays, typed, 1)} ${lists} ${oneLine(name)}`);
+    lines.push(`column ${push(arrays, values, 1)} ${lists} ${oneLine(name)}`);
   }
+}
+
+/** The values of a column, which has none if they are left out; numbers of no other type become doubles. */
+function numbersOf(name, values = []) {
+  if (NUMBERS.test(values?.[Symbol.toStringTag])) return values;
+  const isNumber = (value) => typeof value === 'number';
+  if (!isNumber(values?.length) || !Array.from(values).every(isNumber)) {
+    throw new TypeError(`polyhaul: the values of the column \`${name}\` are not numbers`);
+  }
+  return Float64Array.from(values);
 }
 
 function describeMesh({ lines, arrays }, mesh) {
   refuseOthers(mesh);
   const { positions, colors, points, material } = mesh;
   const count = positions.length / 3;
-  const faces = mesh.faces?.offsets ? mesh.faces : mesh.indices ? triangles(mesh.indices) : undefined;
+  const faces = elementsOf(mesh, 'faces') ?? (mesh.indices ? triangles(mesh.indices) : undefined);
+  const polylines = elementsOf(mesh, 'lines');
   lines.push(`mesh ${oneLine(mesh.name ?? '')}`, `positions ${put(arrays, Float32Array, positions, 3)}`);
-  if (colors) lines.push(`colors ${push(arrays, quads(colors, count), 4)}`);
+  if (colors?.length) lines.push(`colors ${push(arrays, quads(colors, count), 4)}`);
   const place = faces && put(arrays, Uint32Array, faces.positions, 1);
   const indices = {};
   for (const [kind, width] of [['uvs', 2], ['normals', 3]]) {
@@ -56,13 +67,21 @@ function describeMesh({ lines, arrays }, mesh) {
     const offsets = put(arrays, Uint32Array, faces.offsets, 1);
     lines.push(`faces ${offsets} ${place} ${indices.uvs ?? '-'} ${indices.normals ?? '-'}`);
   }
-  if (mesh.lines?.offsets) {
-    const [offsets, positions] = ['offsets', 'positions'].map((key) => put(arrays, Uint32Array, mesh.lines[key], 1));
+  if (polylines) {
+    const [offsets, positions] = ['offsets', 'positions'].map((key) => put(arrays, Uint32Array, polylines[key], 1));
     lines.push(`lines ${offsets} ${positions} - -`);
   }
   if (points) lines.push(`points ${put(arrays, Uint32Array, points, 1)}`);
   const materials = mesh.materials ?? (material ? [{ face: 0, name: material }] : []);
   for (const { face, name } of materials) lines.push(`material ${face} ${oneLine(name)}`);
+}
+
+/** The polygons or polylines of a mesh, if it has any: without them, `read` leaves arrays out. */
+function elementsOf(mesh, kind) {
+  const { offsets, positions = [] } = mesh[kind] ?? {};
+  if (offsets) return { ...mesh[kind], positions };
+  if (positions.length) throw new TypeError(`polyhaul: \`${kind}\` of a mesh has \`positions\` but no \`offsets\``);
+  return undefined;
 }
 
 /** The indices of uvs or normals: their own, those of positions, or one after another. None if there are no faces. */
@@ -103,7 +122,8 @@ function quads(colors, count) {
 
 /** Adds values as an array of a type; returns its number. */
 function put(arrays, Type, values, width) {
-  const { length } = values;
+  const length = values?.length;
+  if (typeof length !== 'number') throw new TypeError(`polyhaul: expected an array of numbers, found \`${values}\``);
   if (length % width !== 0) throw new TypeError(`polyhaul: ${length} numbers are not in groups of ${width}`);
   return push(arrays, values instanceof Type ? values : Type.from(values), width);
 }

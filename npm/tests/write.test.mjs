@@ -109,6 +109,11 @@ test('what cannot be written is an error', async () => {
     { positions, indices: [0, 1, 2], normals: [0, 0, 1], normalDomain: 'face' },
     { positions, colors: [1] },
     { positions, vertexColumns: [{ name: 'a', values: [1] }] },
+    { positions, faces: { positions: [0, 1, 2] } },
+    { positions, lines: { positions: [0, 1, 2] } },
+    { columns: { a: [1, null] } },
+    { columns: { a: ['1'] } },
+    { columns: { a: 1 } },
     [{ positions }, { columns: {} }],
   ];
   for (const source of wrong) await assert.rejects(write(source, 'a.obj'), TypeError, JSON.stringify(source));
@@ -123,6 +128,13 @@ test('what cannot be written is an error', async () => {
   }
   const abort = AbortSignal.abort();
   await assert.rejects(write({ positions }, 'a.obj', { signal: abort }), { name: 'AbortError' });
+});
+
+test('what is empty can be written', async () => {
+  const { tables } = await readTables(new TextEncoder().encode('a,b\n'), { name: 'a.csv' });
+  assert.equal(await (await write(tables, 'b.csv')).blob.text(), 'a,b\n');
+  const { blob } = await write({ positions: [], colors: [], faces: { offsets: [0] } }, 'a.ply', { encoding: 'ascii' });
+  assert.match(await blob.text(), /element vertex 0\n/);
 });
 
 test('names cannot break out of their line', async () => {
@@ -188,6 +200,16 @@ test('OBJExporter writes what that of three.js writes', async () => {
   assert.equal(ours.children[1].material.name, 'ball');
   const loop = new LineLoop(new BoxGeometry());
   assert.match(new OBJExporter().parse(loop), / 22 1\n$/);
+  // More than a call may have arguments, and too few for a line.
+  for (const count of [300_000, 1, 0]) {
+    const positions = new BufferAttribute(new Float32Array(3 * count), 3);
+    const long = new LineLoop(new BufferGeometry().setAttribute('position', positions));
+    assert.equal(new OBJExporter().parse(long).match(/^v /gm)?.length ?? 0, count);
+  }
+  // A group beyond the faces.
+  const { geometry } = group.children[0];
+  geometry.addGroup(36, 3, 0);
+  assert.equal(new OBJExporter().parse(new Mesh(geometry, group.children[0].material)).match(/^usemtl /gm).length, 6);
   assert.equal(new OBJExporter().parse(new Group()), '');
 });
 
