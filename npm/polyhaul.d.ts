@@ -222,10 +222,10 @@ export interface MeshToWrite {
   materials?: { face: number; name: string }[];
 }
 
-/** A table to be written; columns of plain numbers become doubles. */
+/** A table to be written; columns of plain numbers become doubles. Without rows, `values` may be left out. */
 export interface TableToWrite {
   name?: string;
-  columns: { name?: string; values: Numbers | number[]; offsets?: Indices }[] | Record<string, Numbers | number[]>;
+  columns: { name?: string; values?: Numbers | number[]; offsets?: Indices }[] | Record<string, Numbers | number[]>;
 }
 
 export interface WriteOptions {

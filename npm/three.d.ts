@@ -89,7 +89,7 @@ export class PLYLoader extends Loader<BufferGeometry> {
 
 /** What `draw` read of any file, as a group with its own materials. */
 export function groupOf(
-  answer: Scene & { shapes: Shape[] },
+  answer: Pick<Scene, 'meshes' | 'materials' | 'materialLibraries'> & { shapes: Shape[] },
   addressOf?: (file: string) => string | undefined,
   onImage?: () => void,
 ): Group;
