@@ -112,10 +112,11 @@ function* statements(text) {
   const lines = text.split(/\r\n|\r|\n/);
   for (let at = 0; at < lines.length; at++) {
     const number = at + 1;
-    let line = lines[at];
-    if (line.trimStart().startsWith('#')) continue;
-    while (line.endsWith('\\')) line = `${line.slice(0, -1)} ${lines[++at] ?? ''}`;
-    const [, key, value] = /^(\S*)\s*([^]*)$/.exec(line.trim());
+    if (lines[at].trimStart().startsWith('#')) continue;
+    const parts = [];
+    for (; lines[at]?.endsWith('\\'); at++) parts.push(lines[at].slice(0, -1));
+    const line = [...parts, lines[at] ?? ''].join(' ').trim();
+    const [, key, value] = /^(\S*)\s*([^]*)$/.exec(line);
     if (key) yield { key: key.toLowerCase(), value, number };
   }
 }
