@@ -6,6 +6,8 @@ import { hold, release, work } from './pool.js';
 
 /** What is worth a worker of its own: it takes longer to start one than to read less. */
 const LEAST_BYTES = 8 << 20;
+/** Warnings that the engine keeps (crates/model/src/warnings.rs). A file with more is read as one. */
+const MOST_WARNINGS = 1000;
 /** Where a line must end, for a file to be cut. */
 const LONGEST_LINE = 1 << 20;
 
@@ -85,11 +87,11 @@ async function cuts(file, count) {
 }
 
 function lineEnd(bytes) {
-  const [FEED, RETURN, BACKSLASH] = [10, 13, 92];
+  const [FEED, RETURN, BACKSLASH, MARK] = [10, 13, 92, 0xef];
   for (let at = bytes.indexOf(FEED); at >= 0; at = bytes.indexOf(FEED, at + 1)) {
     const last = bytes[at - 1] === RETURN ? at - 2 : at - 1;
-    // What precedes the window is not known.
-    if (last >= 0 && bytes[last] !== BACKSLASH) return at + 1;
+    // What precedes the window is not known. A byte order mark has no meaning but at the beginning of a file.
+    if (last >= 0 && bytes[last] !== BACKSLASH && bytes[at + 1] !== MARK) return at + 1;
   }
   return 0;
 }
@@ -97,6 +99,7 @@ function lineEnd(bytes) {
 /** What the parts are together, or nothing if they must be read as one. */
 function planOf(parts, ranges, name) {
   if (parts.includes(undefined)) return undefined;
+  if (parts.reduce((sum, { warningCount }) => sum + warningCount, 0) > MOST_WARNINGS) return undefined;
   const vertices = parts.map(({ counts }) => [counts.positions, counts.uvs, counts.normals]);
   const total = sum(vertices);
   const isWrong = ({ largest }) => largest.some((index, kind) => index > total[kind]);

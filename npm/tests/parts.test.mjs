@@ -36,6 +36,8 @@ const FILES = {
   'line ends of old Macs': CORNERS.replaceAll('\n', '\r') + 'f 1 2 3',
   'no elements': CORNERS,
   'one line': 'v 1 2 3',
+  'a byte order mark in the middle': `${CORNERS}\ufefff 1 2 3\n${FACES}`,
+  'more warnings than are kept': CORNERS + Array.from({ length: 2600 }, (_, at) => `usemtl m${at % 1400}\np 1\n`).join(''),
   'a line that is no OBJ, and materials without a library': `${CORNERS}${FACES}what is this\n${FACES}`,
 };
 
