@@ -38,6 +38,7 @@ const FILES = {
   'one line': 'v 1 2 3',
   'a byte order mark in the middle': `${CORNERS}\ufefff 1 2 3\n${FACES}`,
   'more warnings than are kept': CORNERS + Array.from({ length: 2600 }, (_, at) => `usemtl m${at % 1400}\np 1\n`).join(''),
+  'curves that are not read': `${CORNERS}cstype bezier\ndeg 2\ncurv 0 1 1 2 3\n${'# more\n'.repeat(9)}end\n${FACES}`,
   'a line that is no OBJ, and materials without a library': `${CORNERS}${FACES}what is this\n${FACES}`,
 };
 

@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_needs_earlier_parts_is_refused() {
-        for text in ["f -1 -2 -3\n", "v 0 0 0\nf 1 2 -1\n", "#MRGB ffffffff\n"] {
+        for text in ["f -1 -2 -3\n", "v 0 0 0\nf 1 2 -1\n", "#MRGB ffffffff\n", "cstype bezier\n"] {
             assert_eq!(read(text, true).unwrap_err().kind(), ErrorKind::Unsupported, "{text}");
         }
         assert!(read("f 7 8 9\n", true).is_ok() && read("f 7 8 9\n", false).is_err());

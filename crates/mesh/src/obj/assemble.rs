@@ -31,6 +31,8 @@ pub(super) struct Assembler {
     smoothing_runs: Vec<Run>,
     libraries: Vec<Reference>,
     curves: CurveBuilder,
+    /// Whether any statement was about curves, even if it made none.
+    states_curves: bool,
     paint: Vec<Paint>,
 }
 
@@ -215,7 +217,10 @@ impl Assembler {
                 try_push(&mut self.libraries, reference, "names")
             }
             EventKind::Polypaint => self.polypaint(&mut statement),
-            _ => self.curves.statement(&mut statement),
+            _ => {
+                self.states_curves = true;
+                self.curves.statement(&mut statement)
+            }
         }
     }
 
@@ -283,13 +288,13 @@ impl Assembler {
         try_push(&mut self.material_runs, Run { at: statement.at, value }, "statements")
     }
 
-    /// `#MRGB`: 8 hexadecimal digits per position for mask, red, green and blue (ZBrush). A block of consecutive lines
-    /// belongs to the positions right before it.
     /// Whether there is anything that needs what precedes a part of a file.
     pub(super) fn looks_back(&self) -> bool {
-        !self.paint.is_empty() || self.curves.len() > 0
+        !self.paint.is_empty() || self.states_curves
     }
 
+    /// `#MRGB`: 8 hexadecimal digits per position for mask, red, green and blue (ZBrush). A block of consecutive lines
+    /// belongs to the positions right before it.
     fn polypaint(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
         let end = statement.at.positions;
         if self.paint.last().is_none_or(|paint| paint.end != end) {
