@@ -28,6 +28,7 @@ import { PLYLoader } from 'three/addons/loaders/PLYLoader.js';
 import { STLLoader } from 'three/addons/loaders/STLLoader.js';
 import { PolyhaulError, read, readTables, write } from 'polyhaul';
 import { OBJExporter, PLYExporter, STLExporter } from 'polyhaul/exporters';
+import { OBJLoader as OwnOBJLoader } from 'polyhaul/three';
 
 globalThis.requestAnimationFrame ??= setTimeout;
 
@@ -211,6 +212,16 @@ test('OBJExporter writes what that of three.js writes', async () => {
   geometry.addGroup(36, 3, 0);
   assert.equal(new OBJExporter().parse(new Mesh(geometry, group.children[0].material)).match(/^usemtl /gm).length, 6);
   assert.equal(new OBJExporter().parse(new Group()), '');
+});
+
+test('meshes without names are told apart', () => {
+  const group = new Group().add(new Mesh(new BoxGeometry()), new Mesh(new BoxGeometry()));
+  for (const Exporter of [OBJExporter, TheirOBJExporter]) {
+    for (const Loader of [OBJLoader, OwnOBJLoader]) {
+      const { children } = new Loader().parse(new Exporter().parse(group));
+      assert.deepEqual(children.map(({ geometry }) => geometry.attributes.position.count), [36, 36]);
+    }
+  }
 });
 
 test('STLExporter writes what that of three.js writes', async () => {

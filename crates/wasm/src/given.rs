@@ -95,9 +95,8 @@ impl Description {
     }
 
     fn begin(&mut self, name: &str) {
-        let kind = if name.is_empty() { ObjectKind::Unnamed } else { ObjectKind::Object };
         let mesh = self.scene.meshes.len();
-        self.scene.objects.push(Object { name: name.into(), kind, mesh, ..Object::default() });
+        self.scene.objects.push(Object { name: name.into(), mesh, ..Object::default() });
         self.scene.meshes.push(Mesh::default());
     }
 
@@ -174,6 +173,12 @@ impl Description {
     }
 
     fn finish(mut self) -> Scene {
+        // Several meshes without names are still objects, or OBJ would have them as one.
+        if let [only] = &mut self.scene.objects[..]
+            && only.name.is_empty()
+        {
+            only.kind = ObjectKind::Unnamed;
+        }
         for (object, mesh) in self.scene.objects.iter_mut().zip(&self.scene.meshes) {
             object.end = mesh.counts();
         }
@@ -235,6 +240,16 @@ mod tests {
         let wanted = "o a b\nv 0 0 0\nv 1 0 0\nv 1 1 0.25\nvt 0 0\nvt 0.5 0\nvt 1 0.1\nusemtl red paint\n\
                       f 1/1 2/2 3/3\n";
         assert!(text.contains(wanted) && text.contains("v 0 0 5\n") && text.contains("p 4\n"), "{text}");
+    }
+
+    #[test]
+    fn meshes_without_names_are_told_apart() {
+        let mesh = |at: usize| ["mesh ".to_owned(), format!("positions {at}")];
+        let arrays = |count| (0..count).map(|_| Given::Triples([[0.0, 0.0, 1.0]].into())).collect();
+        let several = written(&scene(&[mesh(0), mesh(1)].concat(), arrays(2)).unwrap(), "a.obj");
+        assert!(several.contains("o \nv 0 0 1\no \nv 0 0 1\n"), "{several}");
+        let one = written(&scene(&mesh(0), arrays(1)).unwrap(), "a.obj");
+        assert!(one.contains("v 0 0 1\n") && !one.contains("o \n"), "{one}");
     }
 
     #[test]

@@ -451,6 +451,25 @@ mod tests {
         assert_eq!(drawn(&scene, &shapes[2]), [[0., 0., 0.], [1., 0., 0.], [1., 0., 0.], [1., 1., 0.]]);
     }
 
+    /// The first group also has what precedes it, whether positions follow it or not.
+    #[test]
+    fn a_group_that_positions_follow_begins_one_shape() {
+        for between in ["", "v 5 5 5\n"] {
+            let scene = read(&format!("{CORNERS}f 1 2 3\ng first\n{between}f 1 2 3\ng second\n{between}f 2 3 4\n"));
+            let shapes = shapes_of(&scene);
+            let found: Vec<_> = shapes.iter().map(|shape| (shape.name.as_str(), shape.corners)).collect();
+            assert_eq!(found, [("first", 6), ("second", 3)], "{between}");
+        }
+    }
+
+    /// three.js' exporter writes meshes without names so.
+    #[test]
+    fn objects_without_names_are_shapes_too() {
+        let shapes = shapes_of(&read(&format!("{CORNERS}o a\nf 1 2 3\no \nf 1 2 3\no\nf 2 3 4\n")));
+        let found: Vec<_> = shapes.iter().map(|shape| (shape.name.as_str(), shape.corners)).collect();
+        assert_eq!(found, [("a", 3), ("", 3), ("", 3)]);
+    }
+
     #[test]
     fn polygons_are_fans_across_blocks() {
         let count = 3 * BLOCK_TRIANGLES;

@@ -3,7 +3,7 @@
 //! Each statement knows what precedes it, in elements and in corners, so `shapes` needs nothing else to divide a mesh,
 //! and statements of the parts of a file make one list (`part`).
 
-use polyhaul::model::{Counts, Elements, Mesh, NONE, Scene};
+use polyhaul::model::{Counts, Elements, Mesh, NONE, Object, ObjectKind, Scene};
 use polyhaul_insight::json::Json;
 use std::borrow::Cow;
 
@@ -37,7 +37,9 @@ pub(crate) struct Placed<'a> {
 pub(crate) fn statements(scene: &Scene, mesh: usize) -> Vec<Placed<'_>> {
     let own = &scene.meshes[mesh];
     let placed = |at: Counts, statement| Placed { place: sum(at), before: Before::of(own, at), statement };
-    let objects = scene.objects.iter().filter(|object| object.mesh == mesh && !object.name.is_empty());
+    // An object that a group became is one statement, that of the group.
+    let is_stated = |object: &&Object| object.mesh == mesh && object.kind == ObjectKind::Object;
+    let objects = scene.objects.iter().filter(is_stated);
     let objects = objects.map(|object| placed(object.start, Statement::Object(Cow::Borrowed(&object.name))));
     let groups = own.group_runs.iter().map(|run| {
         let name = own.groups.get(run.value as usize).map_or("", String::as_str);
