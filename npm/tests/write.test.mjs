@@ -123,6 +123,7 @@ test('what cannot be written is an error', async () => {
     [{ positions, indices: [0, 1, 3] }, 'a.obj', 'usage'],
     [{ positions }, 'a.xyzzy', 'usage'],
     [{ columns: { a: [1, 2], b: [1] } }, 'a.csv', 'usage'],
+    [{ positions }, 'a.obj.gz', 'unsupported'],
   ]) {
     const error = await write(source, to).catch((error) => error);
     assert.ok(error instanceof PolyhaulError && error.kind === kind, `${to}: ${error}`);

@@ -264,10 +264,16 @@ impl Pages for Whole {
 
 /// Creates a compressor; a level that the codec does not have is a usage error.
 pub fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
-    Encoder::new(codec, level).map_err(|e| match e.kind() {
-        std::io::ErrorKind::InvalidInput => Error::new(ErrorKind::Usage, e.to_string()),
+    Encoder::new(codec, level).map_err(|error| no_encoder(&error))
+}
+
+/// Why there is no compressor: the level, a build that has none, or memory.
+fn no_encoder(error: &std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::InvalidInput => Error::new(ErrorKind::Usage, error.to_string()),
+        std::io::ErrorKind::Unsupported => Error::new(ErrorKind::Unsupported, error.to_string()),
         _ => Error::memory("a compressor"),
-    })
+    }
 }
 
 /// Appends a member, and records it if the codec has a table.
@@ -283,7 +289,7 @@ pub fn pack(encoder: &mut Encoder, member: &[u8], packed: &mut Vec<u8>, table: &
 impl Packer {
     fn new(compression: Compression, is_one_member: bool) -> Result<Packer> {
         if is_one_member {
-            let parts = GzipParts::new(compression.level).map_err(|_| Error::memory("a compressor"))?;
+            let parts = GzipParts::new(compression.level).map_err(|error| no_encoder(&error))?;
             return Ok(Packer::Parts(Box::new(parts)));
         }
         encoder(compression).map(Packer::Members)
