@@ -182,8 +182,8 @@ impl Kind {
 }
 
 impl Shape {
-    /// The same shape of a whole file, where `mesh` has the elements from `base` on: its elements are those that the mesh
-    /// has of it.
+    /// The same shape of a whole file, where `mesh` has the elements from `base` on: its elements are those that the
+    /// mesh has of it.
     pub(crate) fn within(mut self, base: &Before, mesh: &Mesh) -> Shape {
         let kind = self.kind as usize;
         let own = Before::of(mesh, mesh.counts());

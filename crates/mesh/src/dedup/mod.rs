@@ -151,7 +151,8 @@ impl Dedup {
         self.settle(chunks, parts, threads, cancel, &mut out.of_item)
     }
 
-    /// Same as [`Dedup::find`], once the keys of all chunks are sorted into parts: compiled once for all kinds of items.
+    /// Same as [`Dedup::find`], once the keys of all chunks are sorted into parts: compiled once for all kinds of
+    /// items.
     fn settle(
         &mut self,
         chunks: Vec<Chunk>,
