@@ -4,6 +4,8 @@
 import { PolyhaulError } from './engine.js';
 
 const idle = new Set();
+/** Idle workers that are kept: each has the memory of its largest job. */
+const MOST_IDLE = Math.max(4, globalThis.navigator?.hardwareConcurrency ?? 4);
 
 /** Starts a worker, if none is idle, so that it is there for the first job. */
 export async function warm() {
@@ -36,7 +38,9 @@ export async function hold() {
 
 /** Whoever held a worker needs it no more. */
 export function release(worker) {
-  if (!worker.isOver) idle.add(worker);
+  if (worker.isOver) return;
+  if (idle.size < MOST_IDLE) idle.add(worker);
+  else worker.end();
 }
 
 async function started() {
@@ -80,7 +84,7 @@ class Hand {
         result();
       };
       const fail = (error) => {
-        this.#end();
+        this.end();
         settle(() => reject(error));
       };
       const giveUp = () => fail(signal.reason);
@@ -108,10 +112,10 @@ class Hand {
 
   #broken(error) {
     if (this.#job) this.#job.fail(error);
-    else this.#end();
+    else this.end();
   }
 
-  #end() {
+  end() {
     this.isOver = true;
     idle.delete(this);
     this.inner.terminate();

@@ -185,14 +185,23 @@ function geometryOf(attributes) {
   return geometry;
 }
 
-/** Colors of four sRGB values as three of light (IEC 61966-2-1). */
+/** The light of an sRGB value (IEC 61966-2-1). */
+const light = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+/** That of the values that bytes have, as nearly all files do. */
+const BYTES = Float32Array.from({ length: 256 }, (_, byte) => byte / 255);
+const LIGHTS = Float32Array.from({ length: 256 }, (_, byte) => light(byte / 255));
+
+/** Colors of four sRGB values as three of light. */
 function lightOf(colors) {
-  const light = new Float32Array((colors.length / 4) * 3);
-  for (let at = 0; at < light.length; at++) {
-    const value = colors[4 * Math.floor(at / 3) + (at % 3)];
-    light[at] = value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const lights = new Float32Array((colors.length / 4) * 3);
+  for (let at = 0, from = 0; at < lights.length; from += 4) {
+    for (let channel = 0; channel < 3; channel++) {
+      const value = colors[from + channel];
+      const byte = Math.round(255 * value);
+      lights[at++] = BYTES[byte] === value ? LIGHTS[byte] : light(value);
+    }
   }
-  return light;
+  return lights;
 }
 
 /** STL, as text or binary: a geometry with a position and a normal for each corner. */

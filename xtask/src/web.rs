@@ -129,7 +129,8 @@ fn package(profile: &str, folder: &str) -> Option<PathBuf> {
     let module = |(name, flags): &(&str, &str)| {
         let mut command = root::cargo();
         command.args(["build", "-p", "polyhaul-wasm", "--target", TARGET, "--profile", profile]);
-        root::runs(command.env("RUSTFLAGS", [FEATURES, STRIPPED, flags].concat())) && copy_file(&built, &folder.join(name))
+        root::runs(command.env("RUSTFLAGS", [FEATURES, STRIPPED, flags].concat()))
+            && copy_file(&built, &folder.join(name))
     };
     (copy(&root::root().join("npm"), &folder) && MODULES.iter().all(module)).then_some(folder)
 }

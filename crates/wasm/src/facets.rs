@@ -94,7 +94,8 @@ fn packed(attribute: u16) -> [f32; 3] {
 
 /// The color in a title, red, green, blue and alpha: the last one, if there are several.
 fn color_of(title: &[u8]) -> Option<[u8; 4]> {
-    let mut colors = title.windows(10).rev().filter_map(|text| text.strip_prefix(b"COLOR="));
+    // three.js does not look at the last byte of a title.
+    let mut colors = title[..title.len() - 1].windows(10).rev().filter_map(|text| text.strip_prefix(b"COLOR="));
     colors.next().and_then(|color| color.try_into().ok())
 }
 
