@@ -17,7 +17,7 @@ pub(super) fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) 
     let count = from.len().min(to.len());
     let (from, to) = (&from[..count], &mut to[..count]);
     match level.min(Level::best()) {
-        Level::Portable => 0,
+        Level::Portable | Level::Vector => 0,
         // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; both slices were cut to `count`.
         Level::Avx2 => unsafe { swap_avx2(from, to) },
         // SAFETY: `Level::best()` bounds the level, and AVX-512 here includes VBMI; both slices were cut to `count`.

@@ -17,7 +17,7 @@ pub(super) fn unpack<C: RunCode, const SIZE: usize>(
     done: &mut RunsDone,
 ) -> bool {
     match level.min(Level::best()) {
-        Level::Portable => return false,
+        Level::Portable | Level::Vector => return false,
         // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; `runs::unpack` checked `done.made + SLACK <=
         // to.len()`.
         Level::Avx2 => unsafe { unpack_avx2::<C, SIZE>(from, to, done) },

@@ -7,7 +7,9 @@
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use polyhaul_text::cpu::Level;
-use polyhaul_text::parse::rows::{VALUE_SLACK, Window, face_rows, float_rows};
+use polyhaul_text::parse::list::Lists;
+use polyhaul_text::parse::rows::{VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
+use polyhaul_text::parse::tokens::{self, Precision};
 use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES, PADDING};
 use std::fmt::Write;
 
@@ -133,6 +135,134 @@ fn read(bencher: Bencher<'_, '_>, (level, kind): (Level, Kind)) {
             taken += kind.take(Window { padded: &padded, index, level }, &mut out)
         });
         assert_eq!(taken, LINES);
+    });
+}
+
+/// Numbers that [`rows`] does not take: lines of three, and lists.
+#[derive(Clone, Copy, PartialEq)]
+enum Numbers {
+    LongRows,
+    LongSingles,
+    LongDoubles,
+    NearDoubles,
+    Exponents,
+    Integers,
+    List,
+    LongList,
+    IntegerList,
+}
+
+use Numbers::*;
+
+const NUMBERS: [Numbers; 9] =
+    [LongRows, LongSingles, LongDoubles, NearDoubles, Exponents, Integers, List, LongList, IntegerList];
+
+impl std::fmt::Debug for Numbers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            LongRows => "v, 3 floats of 17 digits",
+            LongSingles => "17 digits as f32s",
+            LongDoubles => "17 digits as f64s",
+            NearDoubles => "17 digits as f64s for f32s",
+            Exponents => "exponents as f64s",
+            Integers => "integers",
+            List => "list of floats",
+            LongList => "list of floats of 17 digits",
+            IntegerList => "list of integers",
+        })
+    }
+}
+
+impl Numbers {
+    fn text(self) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        let mut text = "\n".repeat(PADDING);
+        for _ in 0..3 * LINES {
+            let _ = match self {
+                LongRows | LongSingles | LongDoubles | NearDoubles | LongList => write!(text, " {:.16}", 2.0 * random()),
+                Exponents => write!(text, " {:.6}e{:+03}", 9.9 * random(), (9.0 * random()) as i32),
+                Integers | IntegerList => write!(text, " {}", (500_000.0 * (1.0 + random())) as i32),
+                List => write!(text, " {:.6}", 20.0 * random()),
+            };
+        }
+        // A line for each three, with a keyword or without.
+        let (mut lines, keyword) = ("\n".repeat(PADDING), if self == LongRows { "v" } else { "" });
+        for (at, word) in text.split_ascii_whitespace().enumerate() {
+            let _ = match at % 3 {
+                0 => write!(lines, "{keyword} {word}"),
+                1 => write!(lines, " {word}"),
+                _ => writeln!(lines, " {word}"),
+            };
+        }
+        lines += &"\n".repeat(PADDING);
+        lines.into_bytes()
+    }
+
+    /// Takes all numbers of a window; returns how many there were.
+    fn take(self, window: Window<'_>, out: &mut NumberOutput) -> usize {
+        let count = window.tokens_of_lines();
+        match self {
+            LongRows => 3 * long_float_rows(window, 0, b"v", &mut out.rows),
+            LongSingles => tokens::floats(window, 0, &mut out.singles[..count]),
+            Integers => tokens::integers(window, 0, &mut out.integers[..count]),
+            NearDoubles => {
+                tokens::doubles(window, 0, Precision::Single, &mut out.doubles[..count], &mut out.marks[..count])
+            }
+            _ => tokens::doubles(window, 0, Precision::Double, &mut out.doubles[..count], &mut out.marks[..count]),
+        }
+    }
+}
+
+#[derive(Default)]
+struct NumberOutput {
+    rows: Vec<[f32; 3]>,
+    singles: Vec<f32>,
+    doubles: Vec<f64>,
+    marks: Vec<u8>,
+    integers: Vec<i32>,
+}
+
+trait Whole {
+    fn tokens_of_lines(&self) -> usize;
+}
+
+impl Whole for Window<'_> {
+    fn tokens_of_lines(&self) -> usize {
+        self.index.lines().last().map_or(0, |line| line.tokens as usize)
+    }
+}
+
+#[divan::bench(args = Level::all().flat_map(|level| NUMBERS.map(|numbers| (level, numbers))))]
+fn numbers(bencher: Bencher<'_, '_>, (level, numbers): (Level, Numbers)) {
+    let padded = numbers.text();
+    let mut out = NumberOutput {
+        rows: vec![[0.0; 3]; MAX_LINES],
+        singles: vec![0.0; MAX_ENDS],
+        doubles: vec![0.0; MAX_ENDS],
+        marks: vec![0; MAX_ENDS],
+        integers: vec![0; MAX_ENDS],
+    };
+    let mut indices = Vec::new();
+    scan(&padded, level, &mut Index::new(), |index| indices.push(index.clone()));
+    bencher.counter(ItemsCount::new(3 * LINES)).bench_local(|| {
+        let taken = match numbers {
+            List | LongList => {
+                out.singles.clear();
+                let mut lists = Lists::new(black_box(&padded), padded.len() - PADDING - 1, level);
+                lists.f32s(PADDING, &mut out.singles).map_or(0, |_| out.singles.len())
+            }
+            IntegerList => {
+                out.integers.clear();
+                let mut lists = Lists::new(black_box(&padded), padded.len() - PADDING - 1, level);
+                lists.i32s(PADDING, &mut out.integers).map_or(0, |_| out.integers.len())
+            }
+            _ => indices.iter().map(|index| numbers.take(Window { padded: &padded, index, level }, &mut out)).sum(),
+        };
+        assert_eq!(taken, 3 * LINES);
     });
 }
 

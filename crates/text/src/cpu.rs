@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub enum Level {
     /// Any CPU.
     Portable,
+    /// Vectors of 16 bytes: NEON, which every CPU of aarch64 has; x86-64 with SSSE3, SSE4.1 and POPCNT (2008 and later);
+    /// simd128 in a WebAssembly module that was built with it.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+    Vector,
     /// x86-64 with AVX2, BMI1, BMI2, POPCNT and LZCNT (2013 and later).
     #[cfg(target_arch = "x86_64")]
     Avx2,
     /// x86-64 with AVX-512 F, BW, CD, DQ, VL, VBMI, VBMI2 and VPOPCNTDQ on top (2019 and later).
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// Vectors of 16 bytes: NEON, which every CPU of aarch64 has; simd128 in a WebAssembly module that was built with
-    /// it.
-    #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
-    Vector,
 }
 
 const UNKNOWN: u8 = u8::MAX;
@@ -53,7 +53,7 @@ impl Level {
 
     #[cfg(target_arch = "x86_64")]
     fn available_from(code: u8) -> Level {
-        [Level::Portable, Level::Avx2, Level::Avx512][usize::from(code.min(2))]
+        [Level::Portable, Level::Vector, Level::Avx2, Level::Avx512][usize::from(code.min(3))]
     }
 
     #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
@@ -68,6 +68,9 @@ impl Level {
 
     #[cfg(target_arch = "x86_64")]
     fn detect() -> Level {
+        let vector = is_x86_feature_detected!("ssse3")
+            && is_x86_feature_detected!("sse4.1")
+            && is_x86_feature_detected!("popcnt");
         let avx2 = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
@@ -81,10 +84,12 @@ impl Level {
             && is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512vbmi2")
             && is_x86_feature_detected!("avx512vpopcntdq");
-        match (avx2, avx512) {
-            (true, true) => Level::Avx512,
-            (true, false) => Level::Avx2,
-            _ => Level::Portable,
+        // Each level has the instructions of those before it.
+        match (vector, avx2, avx512) {
+            (false, _, _) => Level::Portable,
+            (true, false, _) => Level::Vector,
+            (true, true, false) => Level::Avx2,
+            (true, true, true) => Level::Avx512,
         }
     }
 

@@ -12,5 +12,5 @@ pub mod parse;
 pub mod scan;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 mod tables;
-#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 mod vector;

@@ -24,7 +24,7 @@ pub(super) fn of_planes(level: Level, planes: [&[u8]; 4], to: &mut [Pixel]) -> u
     let count = planes.iter().map(|plane| plane.len()).fold(to.len(), usize::min);
     let (planes, to) = (planes.map(|plane| &plane[..count]), &mut to[..count]);
     match level.min(Level::best()) {
-        Level::Portable => 0,
+        Level::Portable | Level::Vector => 0,
         // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; planes and `to` were cut to `count`.
         Level::Avx2 => unsafe { of_planes_avx2(planes, to) },
         // SAFETY: `Level::best()` bounds the level, so the CPU has AVX-512 F; planes and `to` were cut to `count`.

@@ -4,7 +4,7 @@
 
 use super::rows::{Keyword, Window};
 use super::swar;
-#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 use super::vector;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
@@ -109,8 +109,8 @@ fn at_level<const NEGATIVE: bool>(
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `Avx512` above.
         Level::Avx2 => unsafe { face_rows_avx2::<NEGATIVE>(window, line, keyword, values, row_ends) },
-        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
-        // SAFETY: `fits()` as above.
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+        // SAFETY: as for `Avx512` above.
         Level::Vector => unsafe { face_rows_vector::<NEGATIVE>(window, line, keyword, values, row_ends) },
         _ => {
             let convert = if NEGATIVE { swar::negative_index } else { swar::index };
@@ -160,8 +160,9 @@ unsafe fn face_rows_avx2<const NEGATIVE: bool>(
 }
 
 /// # Safety
-/// `window.fits()`.
-#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+/// The CPU has the instructions of [`Level::Vector`], and `window.fits()`.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
 unsafe fn face_rows_vector<const NEGATIVE: bool>(
     window: Window<'_>,
     line: usize,

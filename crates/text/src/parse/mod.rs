@@ -29,7 +29,7 @@ mod plain_x86;
 pub mod rows;
 mod swar;
 pub mod tokens;
-#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;

@@ -15,7 +15,7 @@ use super::near_x86;
 #[cfg(target_arch = "x86_64")]
 use super::plain_x86 as x86;
 use super::swar;
-#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 use super::vector;
 use crate::cpu::Level;
 use crate::scan::{Separator, is_space};
@@ -137,8 +137,8 @@ impl Numbers<'_> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
             Level::Avx2 => unsafe { x86::f32s_avx2(self, out) },
-            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
-            // SAFETY: the kernel needs the ends, this function's first condition.
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+            // SAFETY: the kernel needs the ends, this function's first condition, and the level, by its second.
             Level::Vector => unsafe { vector::f32s(self, out) },
             _ => {
                 let ends = self.ends[..self.count()].iter();
@@ -162,8 +162,8 @@ impl Numbers<'_> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
             Level::Avx2 => unsafe { x86::f64s_avx2(self, out, marks) },
-            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
-            // SAFETY: the kernel needs the ends, this function's first condition.
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+            // SAFETY: the kernel needs the ends, this function's first condition, and the level, by its second.
             Level::Vector => unsafe { vector::f64s(self, out, marks) },
             _ => {
                 let ends = self.ends[..self.count()].iter();

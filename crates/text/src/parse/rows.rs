@@ -12,7 +12,7 @@ use super::plain::{Before, Numbers, runs};
 use super::long_x86;
 use super::swar;
 use super::tokens;
-#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 use super::vector;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
@@ -96,8 +96,8 @@ pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `Avx512` above.
         Level::Avx2 => unsafe { float_rows_avx2(window, line, keyword, out) },
-        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
-        // SAFETY: `fits()` as above.
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+        // SAFETY: as for `Avx512` above.
         Level::Vector => unsafe { float_rows_vector(window, line, keyword, out) },
         _ => float_rows_portable(window, line, keyword, out),
     }
@@ -195,8 +195,9 @@ unsafe fn float_rows_avx2<const N: usize>(
 }
 
 /// # Safety
-/// `window.fits()`.
-#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+/// The CPU has the instructions of [`Level::Vector`], and `window.fits()`.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
 unsafe fn float_rows_vector<const N: usize>(
     window: Window<'_>,
     line: usize,

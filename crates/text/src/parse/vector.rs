@@ -36,7 +36,8 @@ pub(super) unsafe fn floats(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]>
 /// Converts plain numbers to f32s, four at a time and up to three at last.
 ///
 /// # Safety
-/// The wanted ends are as [`Numbers`] requires.
+/// The CPU has the instructions of [`Level::Vector`](crate::cpu::Level), and the wanted ends are as [`Numbers`] requires.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
 pub(super) unsafe fn f32s(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
     let convert = |four: Four, at: usize| {
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<4>()) else { return false };
@@ -50,6 +51,7 @@ pub(super) unsafe fn f32s(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
 ///
 /// # Safety
 /// As for [`f32s`].
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
 pub(super) unsafe fn f64s(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
     let convert = |four: Four, at: usize| {
         let (Some(out), Some(marks)) = (out.get_mut(at..), marks.get_mut(at..)) else { return false };

@@ -7,7 +7,7 @@
 
 mod portable;
 pub mod quotes;
-#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 pub(crate) mod vector;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
@@ -136,8 +136,9 @@ impl Index {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as for `Avx512` above: `usable()` returned this level.
             Level::Avx2 => unsafe { x86::scan_avx2(self, padded, start, end) },
-            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
-            Level::Vector => vector::scan(self, padded, (start, end)),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+            // SAFETY: as for `Avx512` above: `usable()` returned this level.
+            Level::Vector => unsafe { vector::scan(self, padded, (start, end)) },
             _ => portable::scan(self, padded, start, end),
         }
         self.close();
@@ -158,8 +159,9 @@ impl Index {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as for `Avx512` above: `usable()` returned this level.
             Level::Avx2 => unsafe { x86::scan_fields_avx2(self, padded, start, end, separator) },
-            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
-            Level::Vector => vector::scan_fields(self, padded, (start, end), separator),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+            // SAFETY: as for `Avx512` above: `usable()` returned this level.
+            Level::Vector => unsafe { vector::scan_fields(self, padded, (start, end), separator) },
             _ => portable::scan_fields(self, padded, start, end, separator),
         }
         self.close();

@@ -5,12 +5,20 @@ use crate::tables::{PLACES, SEPARATORS};
 use crate::vector::{counts, either, equal, found, load, sum, text_bits};
 
 /// Scans lines of tokens.
-pub(super) fn scan(index: &mut Index, padded: &[u8], range: (usize, usize)) {
+///
+/// # Safety
+/// The CPU has the instructions of [`Level::Vector`](crate::cpu::Level).
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
+pub(super) unsafe fn scan(index: &mut Index, padded: &[u8], range: (usize, usize)) {
     scan_with(index, padded, range, |block| masks(block));
 }
 
 /// Scans lines of fields.
-pub(super) fn scan_fields(index: &mut Index, padded: &[u8], range: (usize, usize), separator: Separator) {
+///
+/// # Safety
+/// As for [`scan`].
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
+pub(super) unsafe fn scan_fields(index: &mut Index, padded: &[u8], range: (usize, usize), separator: Separator) {
     match separator {
         Separator::Blanks => {
             scan_with(index, padded, range, |block| Masks { slash: 0, ..masks(block) });

@@ -1,7 +1,7 @@
 //! Vectors of 16 bytes: what the kernels of `scan` and `parse` need of them, by NEON on aarch64, whose CPUs all have
-//! it, and by simd128 in WebAssembly. Nothing here knows what a line is.
+//! it, by simd128 in WebAssembly, and by SSE on x86-64 without AVX2. Nothing here knows what a line is.
 //!
-//! Both have the same functions:
+//! All have the same functions:
 //!
 //! | | |
 //! |---|---|
@@ -18,11 +18,15 @@
 mod neon;
 #[cfg(target_arch = "wasm32")]
 mod simd128;
+#[cfg(target_arch = "x86_64")]
+mod sse;
 
 #[cfg(target_arch = "aarch64")]
 pub(crate) use neon::*;
 #[cfg(target_arch = "wasm32")]
 pub(crate) use simd128::*;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use sse::*;
 
 /// 64 bytes, or marks for them.
 pub(crate) type Vectors = [Bytes; 4];

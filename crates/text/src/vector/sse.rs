@@ -1,0 +1,223 @@
+//! Vectors of 16 bytes by SSSE3, SSE4.1 and POPCNT: x86-64 without AVX2, which has kernels of its own.
+//!
+//! Every function here is put into its caller, so that the instructions are those of the kernel: compilers emit them only
+//! inside functions that have these features. Bits of bytes are gathered by one instruction, and neighboring digits are
+//! joined by multiplications that add two products.
+
+use super::{Vectors, WEIGHTS};
+use std::arch::x86_64::*;
+
+pub(crate) type Bytes = __m128i;
+pub(crate) type Doubles = __m128d;
+
+/// Instructions that work on registers alone.
+macro_rules! sse {
+    ($($body:tt)*) => {
+        // SAFETY: what is written here takes and returns values. Only kernels of `Level::Vector` use this module, and
+        // those are called on CPUs that have its instructions.
+        unsafe { $($body)* }
+    };
+}
+
+#[inline(always)]
+pub(crate) fn constant(bytes: &[u8; 16]) -> Bytes {
+    // SAFETY: `bytes` is a reference to 16 bytes, as many as the load reads.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+#[inline(always)]
+pub(crate) fn load(block: &[u8; 64]) -> Vectors {
+    let (parts, _) = block.as_chunks::<16>();
+    [0, 1, 2, 3].map(|part| constant(&parts[part]))
+}
+
+#[inline(always)]
+pub(crate) fn text_bits(mask: Vectors) -> u64 {
+    let parts = mask.map(|bytes| u64::from(sse!(_mm_movemask_epi8(bytes)) as u32));
+    parts[0] | parts[1] << 16 | parts[2] << 32 | parts[3] << 48
+}
+
+#[inline(always)]
+pub(crate) fn bits(masks: [Vectors; 2]) -> [u64; 2] {
+    masks.map(text_bits)
+}
+
+#[inline(always)]
+pub(crate) fn spread(bits: u64) -> Vectors {
+    const ONES: i64 = 0x0101_0101_0101_0101;
+    let (bits, weights) = (sse!(_mm_set1_epi64x(bits as i64)), constant(&WEIGHTS));
+    [0, 1, 2, 3].map(|part| {
+        sse! {
+            let own = _mm_set_epi64x(ONES * (2 * part + 1), ONES * (2 * part));
+            _mm_cmpeq_epi8(_mm_and_si128(_mm_shuffle_epi8(bits, own), weights), weights)
+        }
+    })
+}
+
+#[inline(always)]
+pub(crate) fn equal(bytes: Vectors, byte: u8) -> Vectors {
+    bytes.map(|bytes| sse!(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8))))
+}
+
+#[inline(always)]
+pub(crate) fn found(table: &[u8; 16], bytes: Vectors) -> Vectors {
+    let table = constant(table);
+    // Bytes that are not ASCII look up a zero.
+    bytes.map(|bytes| sse!(_mm_cmpeq_epi8(_mm_shuffle_epi8(table, bytes), bytes)))
+}
+
+#[inline(always)]
+pub(crate) fn either(a: Vectors, b: Vectors) -> Vectors {
+    [0, 1, 2, 3].map(|part| sse!(_mm_or_si128(a[part], b[part])))
+}
+
+#[inline(always)]
+pub(crate) fn both(a: Vectors, b: Vectors) -> Vectors {
+    [0, 1, 2, 3].map(|part| sse!(_mm_and_si128(a[part], b[part])))
+}
+
+#[inline(always)]
+pub(crate) fn moved_down(bytes: Vectors) -> Vectors {
+    bytes.map(|bytes| sse!(_mm_bsrli_si128::<1>(bytes)))
+}
+
+#[inline(always)]
+pub(crate) fn digits(bytes: Vectors) -> (Vectors, Vectors) {
+    let values = bytes.map(|bytes| sse!(_mm_sub_epi8(bytes, _mm_set1_epi8(b'0' as i8))));
+    (values, values.map(|values| sse!(_mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values))))
+}
+
+#[inline(always)]
+pub(crate) fn counts(bits: u64) -> u64 {
+    // Sums of neighbors: bits, pairs, fours.
+    let pairs = bits - (bits >> 1 & 0x5555_5555_5555_5555);
+    let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
+    (fours + (fours >> 4)) & 0x0F0F_0F0F_0F0F_0F0F
+}
+
+#[inline(always)]
+pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
+    let mut sums = [0u32; 8];
+    // SAFETY: `places` is a reference to 8 bytes, as many as the load reads, and each store writes half of `sums`. The
+    // instructions are those of `sse!`.
+    unsafe {
+        let (origin, places) = (_mm_set1_epi32(base as i32), _mm_loadl_epi64(places.as_ptr().cast()));
+        let out: *mut __m128i = sums.as_mut_ptr().cast();
+        _mm_storeu_si128(out, _mm_add_epi32(origin, _mm_cvtepu8_epi32(places)));
+        _mm_storeu_si128(out.add(1), _mm_add_epi32(origin, _mm_cvtepu8_epi32(_mm_bsrli_si128::<4>(places))));
+    }
+    sums
+}
+
+#[inline(always)]
+pub(crate) unsafe fn reversed(text: *const u8) -> Bytes {
+    // SAFETY: this function's condition is that of the load, which needs no alignment.
+    unsafe { _mm_shuffle_epi8(_mm_loadu_si128(text.cast()), constant(&crate::tables::REVERSE)) }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> Bytes {
+    // SAFETY: as for `reversed`.
+    unsafe {
+        // The halves change places, and then all bytes.
+        let bytes = _mm_unpacklo_epi64(_mm_loadl_epi64(b.cast()), _mm_loadl_epi64(a.cast()));
+        _mm_shuffle_epi8(bytes, constant(&crate::tables::REVERSE))
+    }
+}
+
+/// 64 digits as numbers of eight: the lower one of two is first.
+#[inline(always)]
+fn eights(digits: Vectors) -> [Bytes; 2] {
+    let fours = digits.map(|digits| {
+        sse!(_mm_madd_epi16(_mm_maddubs_epi16(digits, _mm_set1_epi16(0x0A01)), _mm_set1_epi32(0x0064_0001)))
+    });
+    [[fours[0], fours[1]], [fours[2], fours[3]]]
+        .map(|[a, b]| sse!(_mm_madd_epi16(_mm_packus_epi32(a, b), _mm_set1_epi32(0x2710_0001))))
+}
+
+#[inline(always)]
+pub(crate) fn wholes(digits: Vectors) -> [Doubles; 2] {
+    eights(digits).map(|eights| {
+        sse! {
+            // Read as 64 bits, the upper part counts 2^32 instead of 10^8.
+            let excess = _mm_mul_epu32(_mm_srli_epi64::<32>(eights), _mm_set1_epi64x((1 << 32) - 100_000_000));
+            let whole = _mm_sub_epi64(eights, excess);
+            // Below 2^52, an integer in the bits of 2^52 is added to it.
+            let magic = _mm_set1_pd((1u64 << 52) as f64);
+            _mm_sub_pd(_mm_castsi128_pd(_mm_or_si128(whole, _mm_castpd_si128(magic))), magic)
+        }
+    })
+}
+
+#[inline(always)]
+pub(crate) fn numbers<const NEGATIVE: bool>(digits: Vectors) -> ([u32; 8], u8) {
+    let zero = sse!(_mm_setzero_si128());
+    let numbers = eights(digits).map(|it| if NEGATIVE { sse!(_mm_sub_epi32(zero, it)) } else { it });
+    let mut result = [0u32; 8];
+    // SAFETY: `result` is an array of eight `u32`s; each store writes four of them.
+    unsafe {
+        let out: *mut __m128i = result.as_mut_ptr().cast();
+        _mm_storeu_si128(out, numbers[0]);
+        _mm_storeu_si128(out.add(1), numbers[1]);
+    }
+    let zeros = numbers.map(|it| sse!(_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(it, zero)))) as u8);
+    (result, zeros[0] | zeros[1] << 4)
+}
+
+#[inline(always)]
+pub(crate) fn doubles([a, b]: [f64; 2]) -> Doubles {
+    sse!(_mm_set_pd(b, a))
+}
+
+#[inline(always)]
+pub(crate) fn product(a: Doubles, b: Doubles) -> Doubles {
+    sse!(_mm_mul_pd(a, b))
+}
+
+#[inline(always)]
+pub(crate) fn quotient(a: Doubles, b: Doubles) -> Doubles {
+    sse!(_mm_div_pd(a, b))
+}
+
+#[inline(always)]
+pub(crate) fn is_any(values: [Doubles; 2], add: u64, mask: u64, wanted: u64) -> bool {
+    let is_wanted = values.map(|values| {
+        sse! {
+            let sums = _mm_add_epi64(_mm_castpd_si128(values), _mm_set1_epi64x(add as i64));
+            _mm_cmpeq_epi64(_mm_and_si128(sums, _mm_set1_epi64x(mask as i64)), _mm_set1_epi64x(wanted as i64))
+        }
+    });
+    sse!(_mm_movemask_epi8(_mm_or_si128(is_wanted[0], is_wanted[1]))) != 0
+}
+
+/// The signs as the top bits of words.
+#[inline(always)]
+fn words(signs: u64) -> Bytes {
+    sse!(_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_cvtsi64_si128(signs as i64)))
+}
+
+#[inline(always)]
+pub(crate) fn singles(values: [Doubles; 2], signs: u64) -> [f32; 4] {
+    let mut result = [0.0; 4];
+    // SAFETY: `result` is an array of four f32s, as many as the store writes.
+    unsafe {
+        let values = _mm_movelh_ps(_mm_cvtpd_ps(values[0]), _mm_cvtpd_ps(values[1]));
+        _mm_storeu_ps(result.as_mut_ptr(), _mm_xor_ps(values, _mm_castsi128_ps(words(signs))));
+    }
+    result
+}
+
+#[inline(always)]
+pub(crate) fn signed(values: [Doubles; 2], signs: u64) -> [f64; 4] {
+    let mut result = [0.0; 4];
+    // SAFETY: `result` is an array of four f64s; each store writes two of them.
+    unsafe {
+        let (zero, signs) = (_mm_setzero_si128(), words(signs));
+        let halves = [_mm_unpacklo_epi32(zero, signs), _mm_unpackhi_epi32(zero, signs)];
+        for half in 0..2 {
+            let values = _mm_xor_pd(values[half], _mm_castsi128_pd(halves[half]));
+            _mm_storeu_pd(result.as_mut_ptr().add(2 * half), values);
+        }
+    }
+    result
+}
