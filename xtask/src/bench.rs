@@ -27,7 +27,7 @@ const MEGABYTES: u64 = 300;
 const ROUNDS: usize = 5;
 
 /// The values of `--level`.
-const LEVELS: [&str; 3] = ["portable", "avx2", "avx512"];
+const LEVELS: [&str; 4] = ["portable", "vector", "avx2", "avx512"];
 
 /// The requested options.
 #[derive(Debug)]

@@ -57,7 +57,7 @@ usage: cargo xtask CHORE
                              each as a whole process that gets a file
                              --before: also measure an earlier build of bench-obj (bench/target/release), in turn
                              with this one
-                             --level: hold polyhaul at the instructions of avx2 or portable (Rust programs only)
+                             --level: hold polyhaul at the instructions of avx2, vector or portable (Rust programs only)
                              --install-peers: install the requirements of C++ and Python peers with apt-get
   bench --readme             print the README's tables, from the latest records
 ";

@@ -183,7 +183,9 @@ impl Numbers {
         let mut text = "\n".repeat(PADDING);
         for _ in 0..3 * LINES {
             let _ = match self {
-                LongRows | LongSingles | LongDoubles | NearDoubles | LongList => write!(text, " {:.16}", 2.0 * random()),
+                LongRows | LongSingles | LongDoubles | NearDoubles | LongList => {
+                    write!(text, " {:.16}", 2.0 * random())
+                }
                 Exponents => write!(text, " {:.6}e{:+03}", 9.9 * random(), (9.0 * random()) as i32),
                 Integers | IntegerList => write!(text, " {}", (500_000.0 * (1.0 + random())) as i32),
                 List => write!(text, " {:.6}", 20.0 * random()),

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub enum Level {
     /// Any CPU.
     Portable,
-    /// Vectors of 16 bytes: NEON, which every CPU of aarch64 has; x86-64 with SSSE3, SSE4.1 and POPCNT (2008 and later);
-    /// simd128 in a WebAssembly module that was built with it.
+    /// Vectors of 16 bytes: NEON, which every CPU of aarch64 has; x86-64 with SSSE3, SSE4.1 and POPCNT (2008 and
+    /// later); simd128 in a WebAssembly module that was built with it.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
     Vector,
     /// x86-64 with AVX2, BMI1, BMI2, POPCNT and LZCNT (2013 and later).
@@ -95,10 +95,8 @@ impl Level {
 
     #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
     fn detect() -> Level {
-        match cfg!(any(target_arch = "aarch64", target_feature = "simd128")) {
-            true => Level::Vector,
-            false => Level::Portable,
-        }
+        let has_vectors = cfg!(any(target_arch = "aarch64", target_feature = "simd128"));
+        if has_vectors { Level::Vector } else { Level::Portable }
     }
 
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32")))]

@@ -10,6 +10,11 @@ pub(crate) const SPACES: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0\0";
 /// What may precede a number of a list.
 pub(crate) const BEFORE_IN_LIST: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n[\0\r\0\0";
 
+/// White space between numbers of a list.
+pub(crate) const BLANKS: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\0\0\r\0\0";
+/// Characters that stop the numbers of a list; the vertical tab has no free place here.
+pub(crate) const STOPS: [u8; 16] = *b"\xFF\0\"#\0\0\0\0\0\0\0[\x0C]\0/";
+
 /// Reverses 16 bytes.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) const REVERSE: [u8; 16] = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];

@@ -7,6 +7,7 @@
 //! If they might, and for powers that the table does not have, the result is `None`: the caller has a slower way.
 
 use super::consts::{MOST_EXACT, NOT_INTEGER, WIDE};
+use super::{MARGIN, MIDDLE, MIDDLE_MASK};
 
 /// The most digits that always fit.
 pub(super) const MOST_DIGITS: usize = 19;
@@ -76,9 +77,38 @@ impl Decimal {
         Some((if self.negative { -size } else { size }, mark))
     }
 
+    /// An f64 with the same nearest f32, if that is certain.
+    ///
+    /// It has been rounded three times, and is less than four units off: that of the digits, of the power, and of their
+    /// product. See [`super::quotient`].
+    #[inline(always)]
+    fn near(self) -> Option<f64> {
+        let power = TENS.get(usize::try_from(self.exponent + MOST_TENS_BELOW).ok()?)?;
+        let value = self.digits as f64 * power;
+        let is_certain = value.to_bits().wrapping_add(MARGIN) & MIDDLE_MASK != MIDDLE;
+        is_certain.then_some(f64::from_bits(value.to_bits() | u64::from(self.negative) << 63))
+    }
+
+    /// An f64 with the same nearest f32, or the exact one of an integer, and its mark.
+    #[inline(always)]
+    pub(super) fn nearly_marked(self) -> Option<(f64, u8)> {
+        match self.near() {
+            Some(value) if !self.is_whole => Some((value, NOT_INTEGER)),
+            _ => self.marked(),
+        }
+    }
+
     /// The nearest f32, if that can be told.
-    #[inline]
+    #[inline(always)]
     pub(super) fn f32(self) -> Option<f32> {
+        match self.near() {
+            Some(value) => Some(value as f32),
+            None => self.rounded_f32(),
+        }
+    }
+
+    #[inline(never)]
+    fn rounded_f32(self) -> Option<f32> {
         let bits = match self.digits {
             0 => 0,
             digits => {
@@ -164,6 +194,21 @@ fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<Rounded> {
     Some(Rounded { significand: significand + up, exponent })
 }
 
+/// The powers of ten of [`TENS`]: with up to 19 digits, all products are normal f32s.
+const MOST_TENS_BELOW: i32 = 18;
+const TENS_COUNT: usize = 2 * MOST_TENS_BELOW as usize + 1;
+
+/// 10^-18 to 10^18, each rounded once.
+static TENS: [f64; TENS_COUNT] = {
+    let (mut table, mut size, mut power) = ([1.0; TENS_COUNT], 0, 1.0);
+    while size <= MOST_TENS_BELOW as usize {
+        (table[MOST_TENS_BELOW as usize + size], table[MOST_TENS_BELOW as usize - size]) = (power, 1.0 / power);
+        power *= 10.0;
+        size += 1;
+    }
+    table
+};
+
 /// `bits · 2^exponent` is a power of five, or less than one unit below it.
 #[derive(Clone, Copy)]
 struct Power {
@@ -206,4 +251,41 @@ const fn reciprocal(power: u128) -> Power {
         step += 1;
     }
     Power { bits: quotient, exponent: -127 - bits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Random decimals, most of them beside or in the middle of two f32s, where a value that is only near would round
+    /// to the wrong one.
+    #[test]
+    fn near_values_round_like_the_numbers() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state ^ state >> 29
+        };
+        let mut near = 0;
+        for round in 0..60_000 {
+            let single = f32::from_bits((next() as u32 % (90 << 23)) + (80 << 23));
+            let middle = (f64::from(single) + f64::from(single.next_up())) / 2.0;
+            let text = format!("{middle:.18e}");
+            let (digits, scale) = text.split_once('e').unwrap();
+            let size = 17 + round % 3;
+            let digits: u64 = digits.replace('.', "")[..size].parse().unwrap();
+            let (digits, exponent) = match round % 4 {
+                0 => (next() >> (next() % 60), (next() % 40) as i32 - 20),
+                side => (digits + side as u64 - 1, scale.parse::<i32>().unwrap() - (size as i32 - 1)),
+            };
+            let decimal = Decimal { digits, exponent, negative: round % 2 == 0, is_whole: exponent == 0 };
+            let text = format!("{}{digits}e{exponent}", if decimal.negative { "-" } else { "" });
+            let wanted = text.parse::<f32>().unwrap();
+            assert!(decimal.f32().is_none_or(|value| value.to_bits() == wanted.to_bits()), "{text}");
+            let narrowed = text.parse::<f64>().unwrap() as f32;
+            assert!(decimal.nearly_marked().is_none_or(|(value, _)| (value as f32).to_bits() == narrowed.to_bits()));
+            near += u32::from(decimal.near().is_some());
+        }
+        assert!((10_000..50_000).contains(&near), "{near}");
+    }
 }

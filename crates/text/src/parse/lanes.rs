@@ -17,7 +17,7 @@ pub(super) const NARROW: u64 = 0x0101_0101_0101_0101;
 /// The highest bit of each lane of an index.
 pub(super) const NARROW_TOP: u64 = NARROW << 7;
 
-/// The characters of four floats.
+/// The characters of four floats, or of two.
 pub(super) struct FloatMarks {
     pub(super) digit: u64,
     pub(super) point: u64,
@@ -25,7 +25,7 @@ pub(super) struct FloatMarks {
     pub(super) space: u64,
 }
 
-/// The places of the parts of four floats.
+/// The places of their parts.
 pub(super) struct Floats {
     /// The digits after the point, or all of them.
     pub(super) low: u64,
@@ -35,27 +35,32 @@ pub(super) struct Floats {
     pub(super) point: u64,
     /// A bit in each lane that has a minus.
     pub(super) negative: u64,
-    /// Not zero if one of the four is not plain.
+    /// The byte before each float.
+    pub(super) before: u64,
+    /// Not zero if one of them is not plain.
     pub(super) bad: u64,
 }
 
-/// Splits four floats.
+/// Splits floats of up to `LANE` - 2 characters, their minus aside: four in lanes of 16 bits, or two in lanes of 32.
 #[inline(always)]
-pub(super) fn floats(marks: FloatMarks) -> Floats {
+pub(super) fn floats<const LANE: u32>(marks: FloatMarks) -> Floats {
+    const { assert!(LANE == 32 || LANE == 16 && FLOAT_SIZE == 14) };
+    let lowest = if LANE == 16 { WIDE } else { 1 << 32 | 1 };
+    let highest = lowest << (LANE - 1);
     // At the latest, a token ends at the character after its longest form.
-    let outside = !(marks.digit | marks.point) | WIDE << FLOAT_SIZE;
-    let inside = (outside - WIDE) & !outside;
-    let start = inside + WIDE;
+    let outside = !(marks.digit | marks.point) | lowest << (LANE - 2);
+    let inside = (outside - lowest) & !outside;
+    let start = inside + lowest;
     let negative = marks.minus & start;
     let before = start + negative;
     // The lowest point; in a lane without one, the end.
     let ends = marks.point & inside | start;
-    let below = ends - WIDE;
+    let below = ends - lowest;
     let low = below & !ends;
     let high = inside & !(below ^ ends);
-    let has_digits = (low | high) + (WIDE_TOP - WIDE);
-    let bad = before & !marks.space | ends & high | !has_digits & WIDE_TOP;
-    Floats { low, high, point: ends & inside, negative, bad }
+    let has_digits = (low | high) + (highest - lowest);
+    let bad = before & !marks.space | ends & high | !has_digits & highest;
+    Floats { low, high, point: ends & inside, negative, before, bad }
 }
 
 /// The places of the digits of eight indices.

@@ -12,8 +12,11 @@ use super::list_x86 as x86;
 use super::number::{self, IntegerError};
 use super::plain::{Before, Numbers, Run};
 use super::swar;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+use super::vector;
 use crate::cpu::Level;
 use crate::scan::PADDING;
+use crate::scan::portable::{class, classes};
 
 /// How many ends are found before they are converted.
 const MOST_ENDS: usize = 128;
@@ -360,6 +363,9 @@ fn find(padded: &[u8], at: usize, end: usize, level: Level, found: &mut Ends) ->
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `Avx512` above.
         Level::Avx2 => unsafe { x86::find_avx2(padded, at, end, found) },
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+        // SAFETY: as for `Avx512` above.
+        Level::Vector => unsafe { vector::find(padded, at, end, found) },
         _ => find_blocks(padded, at, end, found, masks, spread),
     }
 }
@@ -409,10 +415,9 @@ pub(super) fn find_blocks(
 }
 
 fn masks(block: &[u8; 64]) -> Masks {
-    let bits = |wanted: fn(u8) -> bool| {
-        block.iter().enumerate().fold(0, |bits, (at, &byte)| bits | u64::from(wanted(byte)) << at)
-    };
-    Masks { space: bits(is_blank), stop: bits(|byte| b"[]\"#/\x0b\x0c".contains(&byte)) }
+    let is_stop = |byte: u8| matches!(byte, b'[' | b']' | b'"' | b'#' | b'/' | 0x0B | 0x0C);
+    let classes = classes(block, |byte| u8::from(is_blank(byte)) | u8::from(is_stop(byte)) << 1);
+    Masks { space: class(&classes, 0), stop: class(&classes, 1) }
 }
 
 fn spread(mut bits: u64, base: u32, out: &mut [u32; 64]) {

@@ -1,15 +1,11 @@
 //! The parts of [`super::list`] with AVX2 and AVX-512: the same answers as its portable twins.
 
 use super::list::{Ends, Masks, find_blocks};
-use super::{swar, x86};
+use super::plain::integers;
+use super::x86;
 use crate::scan::x86::{movemask, spread_avx2, spread_avx512};
-use crate::tables::BEFORE_IN_LIST;
+use crate::tables::{BEFORE_IN_LIST, BLANKS, STOPS};
 use std::arch::x86_64::*;
-
-/// White space, each at the place given by its lower four bits; see `tables`.
-const SPACES: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\0\0\r\0\0";
-/// Characters that stop a run of numbers; the vertical tab has no free place here.
-const STOPS: [u8; 16] = *b"\xFF\0\"#\0\0\0\0\0\0\0[\x0C]\0/";
 
 /// Finds where tokens end, see [`super::list`].
 ///
@@ -20,7 +16,7 @@ pub(super) unsafe fn find_avx512(padded: &[u8], at: usize, end: usize, found: &m
     let masks = |block: &[u8; 64]| {
         // SAFETY: `block` is a reference to 64 bytes, as many as the load reads; it needs no alignment.
         let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-        let space = lookup_avx512(&SPACES, bytes);
+        let space = lookup_avx512(&BLANKS, bytes);
         let tab = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(0x0B));
         Masks { space, stop: lookup_avx512(&STOPS, bytes) | tab }
     };
@@ -40,7 +36,7 @@ pub(super) unsafe fn find_avx2(padded: &[u8], at: usize, end: usize, found: &mut
         let [low, high] = unsafe { [_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1))] };
         let tab = _mm256_set1_epi8(0x0B);
         let tab = movemask(_mm256_cmpeq_epi8(low, tab), _mm256_cmpeq_epi8(high, tab));
-        Masks { space: lookup_avx2(&SPACES, low, high), stop: lookup_avx2(&STOPS, low, high) | tab }
+        Masks { space: lookup_avx2(&BLANKS, low, high), stop: lookup_avx2(&STOPS, low, high) | tab }
     };
     find_blocks(padded, at, end, found, masks, |bits, base, out| spread_avx2(bits, base, out))
 }
@@ -82,7 +78,7 @@ pub(super) fn before_avx2(low: __m256i, high: __m256i) -> u64 {
 /// The CPU has the features that `target_feature` names, and every end is at least 64 and at most `padded.len()`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 pub(super) unsafe fn i32s_avx512(padded: &[u8], ends: &[u32], out: &mut [i32]) -> usize {
-    eights(padded, ends, out, |ends, out| {
+    integers(padded, ends, out, |ends, out| {
         // SAFETY: the closure gets elements of this function's `ends`, 64 bytes into `padded` by its second condition;
         // the features of `indices_avx512` are a part of its first.
         let found = unsafe { x86::indices_avx512::<false>(padded.as_ptr(), ends, 0xFF, out) };
@@ -96,35 +92,10 @@ pub(super) unsafe fn i32s_avx512(padded: &[u8], ends: &[u32], out: &mut [i32]) -
 /// The CPU has the features that `target_feature` names, and every end is at least 16 and at most `padded.len()`.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) unsafe fn i32s_avx2(padded: &[u8], ends: &[u32], out: &mut [i32]) -> usize {
-    eights(padded, ends, out, |ends, out| {
+    integers(padded, ends, out, |ends, out| {
         // SAFETY: the closure gets elements of this function's `ends`, 16 bytes into `padded` by its second condition;
         // the features of `indices_avx2` are its first.
         let found = unsafe { x86::indices_avx2::<false>(padded.as_ptr(), ends, 0xFF, out) };
         found.bad | found.empty
     })
-}
-
-/// Calls `convert` with eight ends each time; numbers it cannot convert (a zero, a minus) are taken one by one.
-#[inline(always)]
-fn eights(padded: &[u8], ends: &[u32], out: &mut [i32], convert: impl Fn(&[u32; 8], &mut [u32; 8]) -> u64) -> usize {
-    let mut done = 0;
-    for eight in ends.as_chunks::<8>().0 {
-        let mut values = [0; 8];
-        let mut odd = convert(eight, &mut values);
-        let Some(place) = out.get_mut(done..).and_then(|out| out.first_chunk_mut::<8>()) else { return done };
-        *place = values.map(|value| value as i32);
-        while odd != 0 {
-            let lane = odd.trailing_zeros() as usize & 7;
-            let Some(value) = swar::integer(padded, eight[lane] as usize) else { return done + lane };
-            place[lane] = value;
-            odd &= odd - 1;
-        }
-        done += 8;
-    }
-    while let Some(&end) = ends.get(done) {
-        let (Some(value), Some(place)) = (swar::integer(padded, end as usize), out.get_mut(done)) else { return done };
-        *place = value;
-        done += 1;
-    }
-    done
 }

@@ -18,6 +18,8 @@ mod lanes;
 pub mod list;
 #[cfg(target_arch = "x86_64")]
 mod list_x86;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+mod long_vector;
 #[cfg(target_arch = "x86_64")]
 mod long_x86;
 #[cfg(target_arch = "x86_64")]

@@ -8,6 +8,8 @@ use super::consts::{BELOW_SINGLE, HALF_SINGLE};
 use super::list;
 #[cfg(target_arch = "x86_64")]
 use super::list_x86;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+use super::long_vector;
 #[cfg(target_arch = "x86_64")]
 use super::long_x86;
 #[cfg(target_arch = "x86_64")]
@@ -85,12 +87,14 @@ impl Numbers<'_> {
     ///
     /// # Safety
     /// As for [`Numbers::f32s`].
-    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub(super) unsafe fn long_f32s(self, out: &mut [f32]) -> usize {
         match self.level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `level` is usable, so the CPU has AVX2; the ends are as this function requires.
             Level::Avx2 | Level::Avx512 => unsafe { long_x86::f32s(self, out) },
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+            // SAFETY: `level` is usable; the ends are as this function requires.
+            Level::Vector => unsafe { long_vector::f32s(self, out) },
             _ => 0,
         }
     }
@@ -99,12 +103,14 @@ impl Numbers<'_> {
     ///
     /// # Safety
     /// As for [`Numbers::f32s`].
-    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub(super) unsafe fn long_f64s(self, out: &mut [f64], marks: &mut [u8]) -> usize {
         match self.level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `level` is usable, so the CPU has AVX2; the ends are as this function requires.
             Level::Avx2 | Level::Avx512 => unsafe { long_x86::f64s(self, out, marks) },
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+            // SAFETY: `level` is usable; the ends are as this function requires.
+            Level::Vector => unsafe { long_vector::f64s(self, out, marks) },
             _ => 0,
         }
     }
@@ -113,12 +119,14 @@ impl Numbers<'_> {
     ///
     /// # Safety
     /// As for [`Numbers::f32s`].
-    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub(super) unsafe fn near_f64s(self, out: &mut [f64], marks: &mut [u8]) -> usize {
         match self.level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `level` is usable, so the CPU has AVX2; the ends are as this function requires.
             Level::Avx2 | Level::Avx512 => unsafe { near_x86::f64s(self, out, marks) },
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+            // SAFETY: `level` is usable; the ends are as this function requires.
+            Level::Vector => unsafe { long_vector::near_f64s(self, out, marks) },
             _ => 0,
         }
     }
@@ -188,6 +196,9 @@ impl Numbers<'_> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
             Level::Avx2 => unsafe { list_x86::i32s_avx2(self.padded, ends, out) },
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+            // SAFETY: the kernel needs the ends, this function's first condition, and the level, by its second.
+            Level::Vector => unsafe { vector::i32s(self.padded, ends, out) },
             _ => {
                 let values = ends.iter().map_while(|&end| swar::integer(self.padded, end as usize));
                 values.zip(out).map(|(value, out)| *out = value).count()
@@ -293,6 +304,38 @@ pub(super) fn runs<O: ?Sized>(
                 done += 1;
             }
         }
+    }
+    done
+}
+
+/// Converts plain integers: calls `convert` with eight ends each time; numbers it cannot convert (a zero, a minus) are
+/// taken one by one.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+#[inline(always)]
+pub(super) fn integers(
+    padded: &[u8],
+    ends: &[u32],
+    out: &mut [i32],
+    convert: impl Fn(&[u32; 8], &mut [u32; 8]) -> u64,
+) -> usize {
+    let mut done = 0;
+    for eight in ends.as_chunks::<8>().0 {
+        let mut values = [0; 8];
+        let mut odd = convert(eight, &mut values);
+        let Some(place) = out.get_mut(done..).and_then(|out| out.first_chunk_mut::<8>()) else { return done };
+        *place = values.map(|value| value as i32);
+        while odd != 0 {
+            let lane = odd.trailing_zeros() as usize & 7;
+            let Some(value) = swar::integer(padded, eight[lane] as usize) else { return done + lane };
+            place[lane] = value;
+            odd &= odd - 1;
+        }
+        done += 8;
+    }
+    while let Some(&end) = ends.get(done) {
+        let (Some(value), Some(place)) = (swar::integer(padded, end as usize), out.get_mut(done)) else { return done };
+        *place = value;
+        done += 1;
     }
     done
 }

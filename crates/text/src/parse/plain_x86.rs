@@ -210,7 +210,7 @@ impl Eight {
 fn parts_avx512(bytes: __m512i, values: __m512i, space: u64) -> Floats {
     let point = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'.' as i8));
     let minus = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'-' as i8));
-    lanes::floats(FloatMarks { digit: _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9)), point, minus, space })
+    lanes::floats::<16>(FloatMarks { digit: _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9)), point, minus, space })
 }
 
 /// The 16 bits of eight numbers: the first of `even`, the first of `odd`, and so on.

@@ -7,8 +7,21 @@ use super::consts::{NOT_INTEGER, TENS};
 use super::{FLOAT_SIZE, quotient};
 use crate::scan::is_space;
 
-const ONES: u64 = 0x0101_0101_0101_0101;
+pub(super) const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = 0x8080_8080_8080_8080;
+
+/// The top bit of every byte that is a blank or below, in memory order.
+#[inline(always)]
+pub(super) fn up_to_blank(word: u64) -> u64 {
+    // 0x21 + 0x5F is 0x80.
+    !(((word & !TOPS) + 0x5F * ONES) | word) & TOPS
+}
+
+/// The top bit of every byte that is zero.
+#[inline(always)]
+pub(super) fn zeros(word: u64) -> u64 {
+    !(((word & !TOPS) + !TOPS) | word) & TOPS
+}
 
 /// A run of digits.
 struct Digits {

@@ -75,8 +75,12 @@ pub enum Precision {
 /// The notation is as for [`floats`]. Values of `out` and `marks` after those that it took may change.
 pub fn doubles(window: Window<'_>, first: usize, precision: Precision, out: &mut [f64], marks: &mut [u8]) -> usize {
     let Some(tokens) = Run::new(window, first, out.len().min(marks.len())) else { return 0 };
+    let marked = match precision {
+        Precision::Double => Decimal::marked,
+        Precision::Single => Decimal::nearly_marked,
+    };
     let one = |(out, marks): &mut (&mut [f64], &mut [u8]), at: usize| {
-        let found = tokens.decimal(at).and_then(Decimal::marked);
+        let found = tokens.decimal(at).and_then(marked);
         found.map(|it| (out[at], marks[at]) = it).is_some()
     };
     let mut places = (out, marks);
@@ -131,10 +135,23 @@ impl<'a> Run<'a> {
     }
 }
 
+/// The characters between white space and `end`: up to [`LONGEST`], none of which is below a blank.
+fn token_before(padded: &[u8], end: usize) -> Option<&[u8]> {
+    let text = padded.get(end.checked_sub(LONGEST)?..end)?;
+    // Eight at a time: one by one takes longer than the conversion.
+    for (word, &bytes) in text.as_rchunks::<8>().1.iter().rev().enumerate() {
+        let lows = swar::up_to_blank(u64::from_le_bytes(bytes));
+        if lows != 0 {
+            let start = LONGEST - 8 * word - lows.leading_zeros() as usize / 8;
+            return is_space(text[start - 1]).then(|| &text[start..]);
+        }
+    }
+    None
+}
+
 /// A number in any notation that ends at `end`, with white space before it.
 pub(super) fn long(padded: &[u8], end: usize) -> Option<Decimal> {
-    let size = padded.get(..end)?.iter().rev().take(LONGEST).position(|byte| is_space(*byte))?;
-    Decimal::from_token(&padded[end - size..end])
+    Decimal::from_token(token_before(padded, end)?)
 }
 
 /// Takes tokens from `first` on as integers into `out`; returns how many it took.

@@ -6,14 +6,16 @@
 use super::consts::{NOT_INTEGER, TENS};
 use super::faces::Found;
 use super::lanes::{self, FloatMarks, Indices, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
-use super::plain::{Before, Numbers};
+use super::list::{Ends, Masks, find_blocks};
+use super::plain::{Before, Numbers, integers};
 use super::swar::unseparated;
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
 use crate::scan::Separator;
-use crate::tables::{BEFORE_IN_LIST, PLACES, SEPARATORS, SPACES};
+use crate::scan::vector::spread as spread_ends;
+use crate::tables::{BEFORE_IN_LIST, BLANKS, PLACES, SEPARATORS, SPACES, STOPS};
 use crate::vector::{
-    Doubles, Vectors, bits, both, digits, doubles, either, equal, found, is_any, moved_down, numbers, product,
-    quotient, reversed, reversed_halves, signed, singles, spread, wholes,
+    Doubles, Vectors, bits, both, digits, doubles, either, equal, found, four, is_any, load, moved_down, numbers,
+    product, quotient, reversed, reversed_halves, signed, singles, spread, text_bits, wholes,
 };
 
 /// The parts of four plain numbers: the digits as one number, a bit at each point, and one in each negative lane.
@@ -30,13 +32,14 @@ struct Four {
 #[inline(always)]
 pub(super) unsafe fn floats(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]> {
     // SAFETY: this function's condition is that of `Four::load`.
-    unsafe { Four::load(text, ends, |bytes, minus| after_token(bytes, minus)) }?.f32s()
+    unsafe { Four::load(text, ends, after_token) }?.f32s()
 }
 
 /// Converts plain numbers to f32s, four at a time and up to three at last.
 ///
 /// # Safety
-/// The CPU has the instructions of [`Level::Vector`](crate::cpu::Level), and the wanted ends are as [`Numbers`] requires.
+/// The CPU has the instructions of [`Level::Vector`](crate::cpu::Level), and the wanted ends are as [`Numbers`]
+/// requires.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
 pub(super) unsafe fn f32s(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
     let convert = |four: Four, at: usize| {
@@ -72,7 +75,7 @@ unsafe fn fours(numbers: Numbers<'_>, convert: impl FnMut(Four, usize) -> bool) 
     // SAFETY: this function's condition is that of `fours_after`.
     unsafe {
         match numbers.before {
-            Before::Token => fours_after(numbers, |bytes, minus| after_token(bytes, minus), convert),
+            Before::Token => fours_after(numbers, after_token, convert),
             Before::List => fours_after(numbers, |bytes, minus| bits([found(&BEFORE_IN_LIST, bytes), minus]), convert),
             Before::Field(Separator::Blanks) => {
                 fours_after(numbers, |bytes, minus| bits([found(&SPACES, bytes), minus]), convert)
@@ -124,11 +127,11 @@ impl Four {
     #[inline(always)]
     unsafe fn load(text: *const u8, ends: [u32; 4], after: impl Fn(Vectors, Vectors) -> [u64; 2]) -> Option<Four> {
         // SAFETY: the 16 bytes before each end are readable, this function's condition.
-        let bytes = ends.map(|end| unsafe { reversed(text.add(end as usize - 16)) });
+        let bytes = four!(at => unsafe { reversed(text.add(ends[at] as usize - 16)) });
         let (values, digit) = digits(bytes);
         let [digit, point] = bits([digit, equal(bytes, b'.')]);
         let [space, minus] = after(bytes, equal(bytes, b'-'));
-        let parts = lanes::floats(FloatMarks { digit, point, minus, space });
+        let parts = lanes::floats::<16>(FloatMarks { digit, point, minus, space });
         if parts.bad != 0 {
             return None;
         }
@@ -148,14 +151,14 @@ impl Four {
         if (point & 0xFFFF) * WIDE == point {
             return [doubles([power(0); 2]); 2];
         }
-        [0, 2].map(|lane| doubles([power(lane), power(lane + 1)]))
+        [doubles([power(0), power(1)]), doubles([power(2), power(3)])]
     }
 
     /// The nearest f32s with their signs; `None` if double rounding could go wrong. See [`quotient`](super::quotient).
     #[inline(always)]
     fn f32s(&self) -> Option<[f32; 4]> {
         let powers = self.by_point(&TENTHS);
-        let products = [0, 1].map(|half| product(self.whole[half], powers[half]));
+        let products = [product(self.whole[0], powers[0]), product(self.whole[1], powers[1])];
         (!is_any(products, MARGIN, MIDDLE_MASK, MIDDLE)).then(|| singles(products, self.signs()))
     }
 
@@ -164,7 +167,7 @@ impl Four {
     #[inline(always)]
     fn f64s(&self, out: &mut [f64; 4], marks: &mut [u8; 4]) {
         let powers = self.by_point(&TENS);
-        *out = signed([0, 1].map(|half| quotient(self.whole[half], powers[half])), self.signs());
+        *out = signed([quotient(self.whole[0], powers[0]), quotient(self.whole[1], powers[1])], self.signs());
         for (lane, (mark, value)) in marks.iter_mut().zip(&*out).enumerate() {
             // A negative zero is its sign and nothing else.
             let is_odd = self.point >> (16 * lane) & 0xFFFF != 0 || value.to_bits() == 1 << 63;
@@ -191,10 +194,10 @@ pub(super) unsafe fn indices<const NEGATIVE: bool>(
     keep: u8,
     out: &mut [u32; 8],
 ) -> Found {
-    let bytes = [0, 1, 2, 3].map(|pair| {
-        // SAFETY: the 16 bytes before each end are readable, this function's condition; the loads read eight.
-        unsafe { reversed_halves([2 * pair, 2 * pair + 1].map(|at| text.add(ends[at] as usize - 8))) }
-    });
+    // SAFETY: the 16 bytes before each end are readable, this function's condition; the load reads eight.
+    let before = |at: usize| unsafe { text.add(ends[at] as usize - 8) };
+    // SAFETY: as above.
+    let bytes = four!(pair => unsafe { reversed_halves([before(2 * pair), before(2 * pair + 1)]) });
     let (values, digit) = digits(bytes);
     let [digit, separator] = bits([digit, found(&SEPARATORS, bytes)]);
     let parts = if NEGATIVE {
@@ -222,4 +225,31 @@ unsafe fn judge(text: *const u8, ends: &[u32; 8], parts: &Indices, zeros: u8) ->
     // SAFETY: this function's condition is that of `unseparated`.
     bad |= unsafe { unseparated(text, ends, parts.full) };
     Found { bad: bad | u64::from(zeros) & !empty, empty }
+}
+
+/// Plain integers that end at `ends`, eight at a time: returns how many were converted.
+///
+/// # Safety
+/// As for [`f32s`]: every end is at least 16 and at most `padded.len()`.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
+pub(super) unsafe fn i32s(padded: &[u8], ends: &[u32], out: &mut [i32]) -> usize {
+    integers(padded, ends, out, |ends, out| {
+        // SAFETY: the closure gets elements of this function's `ends`, 16 bytes into `padded` by its condition.
+        let found = unsafe { indices::<false>(padded.as_ptr(), ends, u8::MAX, out) };
+        found.bad | found.empty
+    })
+}
+
+/// Finds where tokens of a list end, see [`super::list`].
+///
+/// # Safety
+/// The CPU has the instructions of [`Level::Vector`](crate::cpu::Level).
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
+pub(super) unsafe fn find(padded: &[u8], at: usize, end: usize, ends: &mut Ends) -> usize {
+    let masks = |block: &[u8; 64]| {
+        let bytes = load(block);
+        let stop = either(found(&STOPS, bytes), equal(bytes, 0x0B));
+        Masks { space: text_bits(found(&BLANKS, bytes)), stop: text_bits(stop) }
+    };
+    find_blocks(padded, at, end, ends, masks, spread_ends)
 }

@@ -29,7 +29,7 @@ pub(super) unsafe fn floats_avx512(text: *const u8, ends: [u32; 4]) -> Option<[f
     let bytes = unsafe { load_four_avx512(text, ends) };
     let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
     let values = _mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8));
-    let parts = lanes::floats(FloatMarks {
+    let parts = lanes::floats::<16>(FloatMarks {
         digit: _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9)),
         point: equal(b'.'),
         minus: equal(b'-'),
@@ -135,7 +135,7 @@ pub(super) unsafe fn four_avx2(
     let value = |bytes| _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8));
     let is_digit = |value| _mm256_cmpeq_epi8(_mm256_min_epu8(value, _mm256_set1_epi8(9)), value);
     let values = [value(low), value(high)];
-    let parts = lanes::floats(FloatMarks {
+    let parts = lanes::floats::<16>(FloatMarks {
         digit: movemask(is_digit(values[0]), is_digit(values[1])),
         point: equal(b'.'),
         minus: equal(b'-'),

@@ -5,7 +5,7 @@
 //! ([`crate::parse::rows`]). This module converts nothing. A *token* ends at the first byte of a run of white space (as
 //! in C's `isspace`) or at a `/`. In a table, a [`Separator`] ends it.
 
-mod portable;
+pub(crate) mod portable;
 pub mod quotes;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 pub(crate) mod vector;

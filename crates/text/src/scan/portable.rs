@@ -47,13 +47,13 @@ fn masks(block: &Block) -> Masks {
 
 /// A bit for each class of a byte. Compilers turn it into vectors of any width, 16 bytes with SSE2 and NEON.
 #[inline(always)]
-pub(super) fn classes(block: &Block, kind: impl Fn(u8) -> u8) -> Block {
+pub(crate) fn classes(block: &Block, kind: impl Fn(u8) -> u8) -> Block {
     block.map(kind)
 }
 
 /// The bytes of one class, a bit each.
 #[inline(always)]
-pub(super) fn class(classes: &Block, bit: u32) -> u64 {
+pub(crate) fn class(classes: &Block, bit: u32) -> u64 {
     let (words, _) = classes.as_chunks::<8>();
     words.iter().enumerate().fold(0, |mask, (at, &word)| {
         let bits = u64::from_le_bytes(word) >> bit & ONES;

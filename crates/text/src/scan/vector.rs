@@ -10,7 +10,7 @@ use crate::vector::{counts, either, equal, found, load, sum, text_bits};
 /// The CPU has the instructions of [`Level::Vector`](crate::cpu::Level).
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
 pub(super) unsafe fn scan(index: &mut Index, padded: &[u8], range: (usize, usize)) {
-    scan_with(index, padded, range, |block| masks(block));
+    scan_with(index, padded, range, masks);
 }
 
 /// Scans lines of fields.
@@ -46,13 +46,13 @@ fn masks(block: &Block) -> Masks {
     let bytes = load(block);
     let slash = text_bits(equal(bytes, b'/'));
     let space = text_bits(found(&SEPARATORS, bytes)) ^ slash;
-    let [line_feed, carriage_return] = [b'\n', b'\r'].map(|byte| text_bits(equal(bytes, byte)));
+    let (line_feed, carriage_return) = (text_bits(equal(bytes, b'\n')), text_bits(equal(bytes, b'\r')));
     Masks { space, slash, line_feed, carriage_return }
 }
 
 /// Eight places at a time, by a table. Without branches: how many bits a block has cannot be foreseen.
 #[inline(always)]
-fn spread(bits: u64, base: u32, out: &mut [u32; 64]) {
+pub(crate) fn spread(bits: u64, base: u32, out: &mut [u32; 64]) {
     // Each byte is the number of bits below its own.
     let before = counts(bits).wrapping_mul(0x0101_0101_0101_0101) << 8;
     let bytes = bits.to_le_bytes().into_iter().zip(before.to_le_bytes());

@@ -14,6 +14,24 @@
 //! | [`wholes`], [`numbers`] | digits, the last one first, as numbers of 16 digits or of 8 |
 //! | [`doubles`], [`product`], [`quotient`], [`is_any`], [`singles`], [`signed`] | pairs of f64s |
 
+/// Four values by an expression of their place. A closure for `array::map` would not do: on x86-64, compilers may make
+/// it a function of its own, which then lacks the instructions of its kernel and calls a function for each of them.
+macro_rules! four {
+    ($at:ident => $value:expr) => {
+        [
+            four!(@ $at 0 $value),
+            four!(@ $at 1 $value),
+            four!(@ $at 2 $value),
+            four!(@ $at 3 $value),
+        ]
+    };
+    (@ $at:ident $number:literal $value:expr) => {{
+        let $at = $number;
+        $value
+    }};
+}
+pub(crate) use four;
+
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(target_arch = "wasm32")]

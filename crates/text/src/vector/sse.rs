@@ -1,8 +1,8 @@
 //! Vectors of 16 bytes by SSSE3, SSE4.1 and POPCNT: x86-64 without AVX2, which has kernels of its own.
 //!
-//! Every function here is put into its caller, so that the instructions are those of the kernel: compilers emit them only
-//! inside functions that have these features. Bits of bytes are gathered by one instruction, and neighboring digits are
-//! joined by multiplications that add two products.
+//! Every function here is put into its caller, so that the instructions are those of the kernel: compilers emit them
+//! only inside functions that have these features. Bits of bytes are gathered by one instruction, and neighboring
+//! digits are joined by multiplications that add two products.
 
 use super::{Vectors, WEIGHTS};
 use std::arch::x86_64::*;
@@ -28,63 +28,61 @@ pub(crate) fn constant(bytes: &[u8; 16]) -> Bytes {
 #[inline(always)]
 pub(crate) fn load(block: &[u8; 64]) -> Vectors {
     let (parts, _) = block.as_chunks::<16>();
-    [0, 1, 2, 3].map(|part| constant(&parts[part]))
+    four!(part => constant(&parts[part]))
 }
 
 #[inline(always)]
 pub(crate) fn text_bits(mask: Vectors) -> u64 {
-    let parts = mask.map(|bytes| u64::from(sse!(_mm_movemask_epi8(bytes)) as u32));
+    let parts = four!(part => u64::from(sse!(_mm_movemask_epi8(mask[part])) as u32));
     parts[0] | parts[1] << 16 | parts[2] << 32 | parts[3] << 48
 }
 
 #[inline(always)]
-pub(crate) fn bits(masks: [Vectors; 2]) -> [u64; 2] {
-    masks.map(text_bits)
+pub(crate) fn bits([a, b]: [Vectors; 2]) -> [u64; 2] {
+    [text_bits(a), text_bits(b)]
 }
 
 #[inline(always)]
 pub(crate) fn spread(bits: u64) -> Vectors {
     const ONES: i64 = 0x0101_0101_0101_0101;
     let (bits, weights) = (sse!(_mm_set1_epi64x(bits as i64)), constant(&WEIGHTS));
-    [0, 1, 2, 3].map(|part| {
-        sse! {
-            let own = _mm_set_epi64x(ONES * (2 * part + 1), ONES * (2 * part));
-            _mm_cmpeq_epi8(_mm_and_si128(_mm_shuffle_epi8(bits, own), weights), weights)
-        }
+    four!(part => sse! {
+        let own = _mm_set_epi64x(ONES * (2 * part + 1), ONES * (2 * part));
+        _mm_cmpeq_epi8(_mm_and_si128(_mm_shuffle_epi8(bits, own), weights), weights)
     })
 }
 
 #[inline(always)]
 pub(crate) fn equal(bytes: Vectors, byte: u8) -> Vectors {
-    bytes.map(|bytes| sse!(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8))))
+    four!(part => sse!(_mm_cmpeq_epi8(bytes[part], _mm_set1_epi8(byte as i8))))
 }
 
 #[inline(always)]
 pub(crate) fn found(table: &[u8; 16], bytes: Vectors) -> Vectors {
     let table = constant(table);
     // Bytes that are not ASCII look up a zero.
-    bytes.map(|bytes| sse!(_mm_cmpeq_epi8(_mm_shuffle_epi8(table, bytes), bytes)))
+    four!(part => sse!(_mm_cmpeq_epi8(_mm_shuffle_epi8(table, bytes[part]), bytes[part])))
 }
 
 #[inline(always)]
 pub(crate) fn either(a: Vectors, b: Vectors) -> Vectors {
-    [0, 1, 2, 3].map(|part| sse!(_mm_or_si128(a[part], b[part])))
+    four!(part => sse!(_mm_or_si128(a[part], b[part])))
 }
 
 #[inline(always)]
 pub(crate) fn both(a: Vectors, b: Vectors) -> Vectors {
-    [0, 1, 2, 3].map(|part| sse!(_mm_and_si128(a[part], b[part])))
+    four!(part => sse!(_mm_and_si128(a[part], b[part])))
 }
 
 #[inline(always)]
 pub(crate) fn moved_down(bytes: Vectors) -> Vectors {
-    bytes.map(|bytes| sse!(_mm_bsrli_si128::<1>(bytes)))
+    four!(part => sse!(_mm_bsrli_si128::<1>(bytes[part])))
 }
 
 #[inline(always)]
 pub(crate) fn digits(bytes: Vectors) -> (Vectors, Vectors) {
-    let values = bytes.map(|bytes| sse!(_mm_sub_epi8(bytes, _mm_set1_epi8(b'0' as i8))));
-    (values, values.map(|values| sse!(_mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values))))
+    let values = four!(part => sse!(_mm_sub_epi8(bytes[part], _mm_set1_epi8(b'0' as i8))));
+    (values, four!(part => sse!(_mm_cmpeq_epi8(_mm_min_epu8(values[part], _mm_set1_epi8(9)), values[part]))))
 }
 
 #[inline(always)]
@@ -128,40 +126,50 @@ pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> Bytes {
 /// 64 digits as numbers of eight: the lower one of two is first.
 #[inline(always)]
 fn eights(digits: Vectors) -> [Bytes; 2] {
-    let fours = digits.map(|digits| {
-        sse!(_mm_madd_epi16(_mm_maddubs_epi16(digits, _mm_set1_epi16(0x0A01)), _mm_set1_epi32(0x0064_0001)))
-    });
-    [[fours[0], fours[1]], [fours[2], fours[3]]]
-        .map(|[a, b]| sse!(_mm_madd_epi16(_mm_packus_epi32(a, b), _mm_set1_epi32(0x2710_0001))))
+    sse! {
+        let (tens, hundreds) = (_mm_set1_epi16(0x0A01), _mm_set1_epi32(0x0064_0001));
+        let fours = four!(part => _mm_madd_epi16(_mm_maddubs_epi16(digits[part], tens), hundreds));
+        let packed = [_mm_packus_epi32(fours[0], fours[1]), _mm_packus_epi32(fours[2], fours[3])];
+        let ten_thousands = _mm_set1_epi32(0x2710_0001);
+        [_mm_madd_epi16(packed[0], ten_thousands), _mm_madd_epi16(packed[1], ten_thousands)]
+    }
 }
 
 #[inline(always)]
 pub(crate) fn wholes(digits: Vectors) -> [Doubles; 2] {
-    eights(digits).map(|eights| {
-        sse! {
-            // Read as 64 bits, the upper part counts 2^32 instead of 10^8.
-            let excess = _mm_mul_epu32(_mm_srli_epi64::<32>(eights), _mm_set1_epi64x((1 << 32) - 100_000_000));
-            let whole = _mm_sub_epi64(eights, excess);
-            // Below 2^52, an integer in the bits of 2^52 is added to it.
-            let magic = _mm_set1_pd((1u64 << 52) as f64);
-            _mm_sub_pd(_mm_castsi128_pd(_mm_or_si128(whole, _mm_castpd_si128(magic))), magic)
-        }
-    })
+    let [a, b] = eights(digits);
+    [whole(a), whole(b)]
+}
+
+/// Two numbers of two parts each as one.
+#[inline(always)]
+fn whole(eights: Bytes) -> Doubles {
+    sse! {
+        // Read as 64 bits, the upper part counts 2^32 instead of 10^8.
+        let excess = _mm_mul_epu32(_mm_srli_epi64::<32>(eights), _mm_set1_epi64x((1 << 32) - 100_000_000));
+        let whole = _mm_sub_epi64(eights, excess);
+        // Below 2^52, an integer in the bits of 2^52 is added to it.
+        let magic = _mm_set1_pd((1u64 << 52) as f64);
+        _mm_sub_pd(_mm_castsi128_pd(_mm_or_si128(whole, _mm_castpd_si128(magic))), magic)
+    }
 }
 
 #[inline(always)]
 pub(crate) fn numbers<const NEGATIVE: bool>(digits: Vectors) -> ([u32; 8], u8) {
-    let zero = sse!(_mm_setzero_si128());
-    let numbers = eights(digits).map(|it| if NEGATIVE { sse!(_mm_sub_epi32(zero, it)) } else { it });
+    let eights = eights(digits);
     let mut result = [0u32; 8];
-    // SAFETY: `result` is an array of eight `u32`s; each store writes four of them.
-    unsafe {
+    // SAFETY: `result` is an array of eight `u32`s; each store writes four of them. The instructions are those of
+    // `sse!`.
+    let zeros = unsafe {
+        let zero = _mm_setzero_si128();
+        let [a, b] = if NEGATIVE { [_mm_sub_epi32(zero, eights[0]), _mm_sub_epi32(zero, eights[1])] } else { eights };
         let out: *mut __m128i = result.as_mut_ptr().cast();
-        _mm_storeu_si128(out, numbers[0]);
-        _mm_storeu_si128(out.add(1), numbers[1]);
-    }
-    let zeros = numbers.map(|it| sse!(_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(it, zero)))) as u8);
-    (result, zeros[0] | zeros[1] << 4)
+        _mm_storeu_si128(out, a);
+        _mm_storeu_si128(out.add(1), b);
+        let words = _mm_packs_epi32(_mm_cmpeq_epi32(a, zero), _mm_cmpeq_epi32(b, zero));
+        _mm_movemask_epi8(_mm_packs_epi16(words, words))
+    };
+    (result, zeros as u8)
 }
 
 #[inline(always)]
@@ -181,13 +189,14 @@ pub(crate) fn quotient(a: Doubles, b: Doubles) -> Doubles {
 
 #[inline(always)]
 pub(crate) fn is_any(values: [Doubles; 2], add: u64, mask: u64, wanted: u64) -> bool {
-    let is_wanted = values.map(|values| {
-        sse! {
-            let sums = _mm_add_epi64(_mm_castpd_si128(values), _mm_set1_epi64x(add as i64));
-            _mm_cmpeq_epi64(_mm_and_si128(sums, _mm_set1_epi64x(mask as i64)), _mm_set1_epi64x(wanted as i64))
-        }
-    });
-    sse!(_mm_movemask_epi8(_mm_or_si128(is_wanted[0], is_wanted[1]))) != 0
+    let [a, b] = values;
+    sse! {
+        let add = _mm_set1_epi64x(add as i64);
+        let (mask, wanted) = (_mm_set1_epi64x(mask as i64), _mm_set1_epi64x(wanted as i64));
+        let (a, b) = (_mm_add_epi64(_mm_castpd_si128(a), add), _mm_add_epi64(_mm_castpd_si128(b), add));
+        let (a, b) = (_mm_and_si128(a, mask), _mm_and_si128(b, mask));
+        _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi64(a, wanted), _mm_cmpeq_epi64(b, wanted))) != 0
+    }
 }
 
 /// The signs as the top bits of words.

@@ -53,6 +53,25 @@ fn words_that_are_no_plain_numbers_are_not_taken() {
             let (floats, _, _) = taken(&format!("7 {word} 8\n"), 0, level);
             assert_eq!(floats, [7.0], "{word} {level:?}");
         }
+        // Those behind them let kernels try several together.
+        for word in [
+            "1.2.3",
+            "1e",
+            "-",
+            "12345678901234567e",
+            "12345678901234567e1234",
+            "12345678901234567e+",
+            "-+12345678901234567",
+            "12345678901234567-",
+            "1e5e3",
+            "1234567.890.123456",
+            "x12345678901234567",
+        ] {
+            for before in 1..4 {
+                let text = format!("{}{word}{}\n", "7 ".repeat(before), " 8.0000000000000000".repeat(12));
+                assert_eq!(taken(&text, 0, level).0, vec![7.0; before], "{word} {level:?}");
+            }
+        }
     }
 }
 
