@@ -12,7 +12,8 @@ use std::process::{Command, ExitCode};
 const TARGET: &str = "wasm32-wasip1";
 /// What browsers have had since 2023.
 const FEATURES: &str = "-C target-feature=+simd128";
-/// Names of functions are a good part of a module. Cargo forgets the `strip` of a profile that has options for packages.
+/// Names of functions are a good part of a module. Cargo forgets the `strip` of a profile that has options for
+/// packages.
 const STRIPPED: &str = " -C strip=symbols";
 /// The modules of the package: one that reads, for most pages, and one that does everything.
 const MODULES: [(&str, &str); 2] = [("polyhaul.wasm", " --cfg polyhaul_only_reads"), ("polyhaul-convert.wasm", "")];
