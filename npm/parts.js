@@ -39,7 +39,8 @@ export async function drawInParts(file, count, message, moved, signal, onProgres
       onProgress(told.reduce((sum, bytes) => sum + bytes, 0));
     });
   try {
-    while (hands.length < ranges.length) hands.push(await hold());
+    // Started at the same time; those that could be are released if another one could not.
+    await all(ranges.map(() => hold().then((hand) => hands.push(hand))));
     const parts = await all(
       ranges.map((range, at) => {
         const detail = at ? { file: files[at] } : { file, range, others: message.others };
