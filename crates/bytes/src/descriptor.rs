@@ -71,6 +71,24 @@ pub(crate) fn wait(file: &File, events: libc::c_short, timeout: Duration) -> io:
     }
 }
 
+/// Whether the system has the byte at `offset` in memory; `None` if it does not tell, as of file systems that know no
+/// reads without waiting. A missing page is not waited for, but may be fetched.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_cached(file: &File, offset: u64) -> Option<bool> {
+    let mut byte = 0u8;
+    let part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    // The offset in two halves: of 64-bit systems, the first has all of it.
+    let (low, high) = (offset as libc::c_long, (offset >> 32) as libc::c_long);
+    // SAFETY: the descriptor is open; the one part is a byte that outlives the call, which keeps neither pointer. musl
+    // has no function for this system call.
+    let count =
+        unsafe { libc::syscall(libc::SYS_preadv2, file.as_raw_fd(), &raw const part, 1, low, high, libc::RWF_NOWAIT) };
+    match count {
+        0.. => Some(true),
+        _ => (io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock).then_some(false),
+    }
+}
+
 /// The names in a folder that can be read: none if it cannot be opened.
 ///
 /// std panics if closing a folder fails; the caller here does not depend on the answer.

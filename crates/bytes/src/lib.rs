@@ -8,6 +8,7 @@
 //!   member; [`DecodeAhead`], [`GzipParts`]: one gzip member read and written by many threads; [`SeekTable`]: where the
 //!   members of zstd are.
 //! - [`Archive`]: the members of a zip archive, each a source.
+//! - [`Prefetch`]: a cold file, fetched by the system ahead of its readers.
 //! - [`Throttle`]: a rate and a latency for sources and sinks, as if the device were slower.
 //! - [`place`]: paths and URLs, asked the same questions; with the feature `cloud`, URLs are sources and sinks.
 //! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
@@ -65,7 +66,7 @@ pub use compress::{
 pub use host::{HostFault, HostRead, HostWrite};
 pub use layer::{Disk, FaultyLayer, Layer};
 pub use sink::{Complete, FileOptions, Finished, Sink, remove_temporaries};
-pub use source::Source;
+pub use source::{Prefetch, Source};
 pub use stop::Stopped;
 pub use throttle::Throttle;
 

@@ -5,6 +5,7 @@
 //! at the end, never asks a stream for less than 64 KiB, and keeps no more than two blocks that were peeked at. For
 //! small sequential reads see `buffer`.
 
+mod prefetch;
 mod stream;
 
 use crate::BLOCK_BYTES;
@@ -18,6 +19,7 @@ use crate::stop::{Stop, StoppableReader};
 use crate::throttle::{Fetched, Throttle};
 use polyhaul_trace::Counters;
 use polyhaul_trace::{FileKind, Phase, Trace};
+use prefetch::Progress;
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek};
@@ -27,6 +29,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 use stream::Stream;
+
+pub use prefetch::Prefetch;
 
 /// Bytes to read. Cloning is cheap and gives another handle on the same source.
 ///
@@ -516,6 +520,15 @@ impl<'a> Source<'a> {
         self.shared.ahead.as_ref().map(|ahead| ahead as _)
     }
 
+    /// What has the system fetch the file under this source ahead of its readers, if it is a large one.
+    pub fn prefetch(&self) -> Option<Prefetch<'_>> {
+        let outside = &self.outside().shared;
+        match &outside.kind {
+            SourceKind::File(file) => Prefetch::of_large(file, &outside.counters),
+            _ => None,
+        }
+    }
+
     /// Whether any thread can read any place, without a host or a network in between.
     pub(crate) fn is_local(&self) -> bool {
         match &self.shared.kind {
@@ -588,11 +601,13 @@ struct RegularFile {
     /// Bytes from `base` to the end.
     len: u64,
     modified: Option<SystemTime>,
+    progress: Progress,
 }
 
 impl RegularFile {
     fn new(file: File, base: u64, metadata: &Metadata) -> Self {
-        RegularFile { file, base, len: metadata.len().saturating_sub(base), modified: metadata.modified().ok() }
+        let (len, modified) = (metadata.len().saturating_sub(base), metadata.modified().ok());
+        RegularFile { file, base, len, modified, progress: Progress::default() }
     }
 
     /// Never reads past the length at opening: so there is no call that only finds the end, and growth cannot leak in.
@@ -600,6 +615,7 @@ impl RegularFile {
         let remaining = self.len.saturating_sub(offset);
         let count = usize::try_from(remaining).map_or(out.len(), |r| r.min(out.len()));
         let mut filled = 0;
+        self.progress.reach(offset.min(self.len) + count as u64);
         while filled < count {
             let at = self.base + offset + filled as u64;
             let part = &mut out[filled..count];

@@ -10,6 +10,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 
 thread_local! {
     /// The pool of the job that this thread works for.
@@ -74,6 +75,24 @@ fn on_own(threads: usize, work: impl Fn() + Sync) {
             resume_unwind(panic);
         }
     });
+}
+
+/// Runs `job`, and `helper` beside it on a thread of our own; without it if the threads are those of a caller's pool, or
+/// if the system refuses one. It must end once the job has ended, also by a panic.
+pub(crate) fn beside<T>(helper: impl FnOnce() + Send, job: impl FnOnce() -> T) -> T {
+    struct Joined<'s>(Option<ScopedJoinHandle<'s, ()>>);
+    impl Drop for Joined<'_> {
+        fn drop(&mut self) {
+            let _ = self.0.take().map(ScopedJoinHandle::join);
+        }
+    }
+    if !HAS_THREADS || POOL.with_borrow(Option::is_some) {
+        return job();
+    }
+    std::thread::scope(|scope| {
+        let _joined = Joined(std::thread::Builder::new().spawn_scoped(scope, helper).ok());
+        job()
+    })
 }
 
 /// A panic does not reach the pool: the first one is resumed here. Work that the pool left out is done here too; if

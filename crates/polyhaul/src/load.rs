@@ -19,6 +19,7 @@ use polyhaul_image::options::ImageReadOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Scene, Texture};
 use polyhaul_pipeline::consumer::MeshConsumer;
+use polyhaul_pipeline::prefetch::prefetched;
 use polyhaul_pipeline::read::is_damage;
 use polyhaul_pipeline::run::{Phase, span};
 use polyhaul_scan::RowOptions;
@@ -179,7 +180,7 @@ pub(crate) fn timed<T>(
     let plain = input.plain(options);
     let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
     let is_compressed = plain.as_ref().is_ok_and(|plain| plain.source().codec().is_some());
-    let read = |plain: Plain| read_plain(&plain, input, options, &read);
+    let read = |plain: Plain| prefetched(plain.source(), &options.run, || read_plain(&plain, input, options, &read));
     let result = match plain.and_then(read) {
         // Members decoded in parallel are whole or missing, and their sizes are only declared. Reading the stream finds
         // the content before the damage, and whether there is an error in it, as when reading from a pipe.
