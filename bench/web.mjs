@@ -2,7 +2,7 @@
 //
 // POLYHAUL is the command, which makes files in FOLDER. Prints rows of a table in Markdown: milliseconds, and the peak of the
 // process' memory. Every loader has a process of its own for each file, which reads it into memory first, in every round. The
-// package reads it in one worker; `first` includes the start of the worker, and code that is not optimized yet; the others are
+// package reads it in one worker, and OBJ also in two; `first` includes the start of the worker, and code that is not optimized yet; the others are
 // the minimum of ROUNDS (5) in the same process. `cargo xtask web` builds the package first, and installs three.js
 // in target/npm-tests: there, `npm install --no-save --legacy-peer-deps three@0.187 @loaders.gl/core @loaders.gl/obj
 // @loaders.gl/ply wwobjloader2` adds others. FILES is a pattern of names, such as glb.
@@ -30,7 +30,12 @@ const LOADERS = {
     if (extension === 'glb') return undefined;
     const { draw, read } = await polyhaul();
     const task = extension === 'ply' ? read : draw;
-    return (buffer) => task(buffer, { format: extension, skip: true, transfer: true });
+    return (buffer) => task(buffer, { format: extension, skip: true, transfer: true, workers: 1 });
+  },
+  'polyhaul, two workers': async (extension) => {
+    if (extension !== 'obj') return undefined;
+    const { draw } = await polyhaul();
+    return (buffer) => draw(buffer, { format: extension, skip: true, transfer: true, workers: 2 });
   },
   'polyhaul, arrays alone': async (extension) => {
     if (extension !== 'glb') return undefined;
