@@ -79,7 +79,7 @@ def main(polyhaul: str, folder: str, megabytes: str = "800", rounds: str = "15",
         jobs["polyhaul before"] = (old, *info)
     jobs["polyhaul"] = jobs["polyhaul, from the page cache"] = (polyhaul, *info)
     times: dict[str, list[Timed]] = {name: [] for name in jobs}
-    for _ in range(3 * int(rounds)):
+    for _ in range(4 * int(rounds)):
         for name, command in jobs.items():
             found = timed(file, command, is_cold="cache" not in name)
             if found and len(times[name]) < int(rounds):

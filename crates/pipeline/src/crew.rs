@@ -77,8 +77,8 @@ fn on_own(threads: usize, work: impl Fn() + Sync) {
     });
 }
 
-/// Runs `job`, and `helper` beside it on a thread of our own; without it if the threads are those of a caller's pool, or
-/// if the system refuses one. It must end once the job has ended, also by a panic.
+/// Runs `job`, and `helper` beside it on a thread of our own; without it if the threads are those of a caller's pool,
+/// or if the system refuses one. It must end once the job has ended, also by a panic.
 pub(crate) fn beside<T>(helper: impl FnOnce() + Send, job: impl FnOnce() -> T) -> T {
     struct Joined<'s>(Option<ScopedJoinHandle<'s, ()>>);
     impl Drop for Joined<'_> {

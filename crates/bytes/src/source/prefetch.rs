@@ -14,8 +14,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How far ahead of the readers, in bytes. The system's own reading ahead comes on top. With 16 MiB, the disk idled
-/// more often.
+/// How far ahead of the readers, in bytes. The system's own reading ahead comes on top. With 16 MiB, the disk idles
+/// more often (`bench/record/2026-11-27-cold.md`).
 const WINDOW_BYTES: u64 = 32 << 20;
 /// One byte of this many is read. The system reads on once someone reads in the first block of what it read ahead last,
 /// and its blocks are no smaller once it reads ahead by MBs.
