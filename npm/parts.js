@@ -11,8 +11,8 @@ const MOST_WARNINGS = 1000;
 /** Where a line must end, for a file to be cut. */
 const LONGEST_LINE = 1 << 20;
 
-/** How many workers share a file of so many bytes. */
-export function workersFor(bytes, most = Math.min(globalThis.navigator?.hardwareConcurrency ?? 2, 4)) {
+/** How many workers share a file of so many bytes: one core is left to the page. */
+export function workersFor(bytes, most = Math.min((globalThis.navigator?.hardwareConcurrency ?? 2) - 1, 4)) {
   return Math.max(1, Math.min(most, Math.floor(bytes / LEAST_BYTES)));
 }
 

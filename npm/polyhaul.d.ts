@@ -252,7 +252,7 @@ export function prepare(): Promise<WebAssembly.Module>;
 export function prepareToWrite(): Promise<WebAssembly.Module>;
 
 export interface DrawOptions extends ReadOptions {
-  /** How many workers may share a large OBJ file: by default, as many as there are cores, up to 4. */
+  /** How many workers may share a large OBJ file: by default, one less than there are cores, up to 4. */
   workers?: number;
 }
 

@@ -103,7 +103,7 @@ function requireName(to) {
 /**
  * Reads the shapes of a file as a renderer draws them: corners without indices. See three.js.
  *
- * @param {number} [options.workers] how many workers may share a large OBJ file: by default, as many as there are cores,
+ * @param {number} [options.workers] how many workers may share a large OBJ file: by default, one less than there are cores,
  *   up to 4
  */
 export async function draw(source, options = {}) {
