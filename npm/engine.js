@@ -20,6 +20,7 @@ const ARRAYS = {
 
 /** Numbers of a corner, by attribute. */
 export const ITEM_SIZES = { position: 3, normal: 3, color: 3, uv: 2 };
+
 /** Whether an instance can wait for promises (JavaScript Promise Integration). */
 export const canSuspend = typeof WebAssembly.Suspending === 'function';
 

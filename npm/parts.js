@@ -4,7 +4,7 @@
 import { PolyhaulError } from './engine.js';
 import { hold, release, work } from './pool.js';
 
-/** What is worth a worker of its own: it takes longer to start one than to read less. */
+/** What is worth a worker of its own, which may have to be started. */
 const LEAST_BYTES = 8 << 20;
 /** Warnings that the engine keeps (crates/model/src/warnings.rs). A file with more is read as one. */
 const MOST_WARNINGS = 1000;
@@ -116,21 +116,22 @@ function planOf(parts, ranges, name) {
   const whole = [`end ${sum(ends).join(' ')}`, `total ${total.join(' ')}`, `colors ${hasColors ? 1 : 0}`];
   parts.forEach(({ statements, materials }, at) => {
     const place = parts.slice(0, at).reduce((sum, part) => sum + elementsOf(part), 0);
+    const precede = sum(ends.slice(0, at), 5);
     for (const it of statements) {
       const isNumber = it.kind === MATERIAL && it.value !== '';
       const value = isNumber ? numbers.get(materials[it.value].name) : it.value.replace(/[\r\n]/g, ' ');
-      const before = sum([...ends.slice(0, at), it.before]);
+      const before = sum([precede, it.before]);
       whole.push(`statement ${it.kind} ${place + it.place} ${before.join(' ')} ${value}`);
     }
   });
-  const text = parts.map((_, at) => [
-    ...whole,
-    `base ${sum(ends.slice(0, at), 5).join(' ')}`,
-    `before ${sum(vertices.slice(0, at), 3).join(' ')}`,
-  ]);
+  const common = whole.join('\n');
+  const text = parts.map((_, at) => {
+    const [base, before] = [sum(ends.slice(0, at), 5), sum(vertices.slice(0, at), 3)];
+    return `${common}\nbase ${base.join(' ')}\nbefore ${before.join(' ')}\n`;
+  });
   const others = parts.map((part, at) => ({ before: sum(vertices.slice(0, at), 3), vertices: part.vertices }));
   const answer = answerOf(parts, ranges, [...materials.values()], name);
-  return { text: text.map((lines) => `${lines.join('\n')}\n`), others, answer };
+  return { text, others, answer };
 }
 
 /** The number that statements of materials have. */

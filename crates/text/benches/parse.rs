@@ -40,6 +40,15 @@ impl std::fmt::Debug for Kind {
     }
 }
 
+/// Numbers from -1 to 1, the same in every run.
+fn randoms() -> impl FnMut() -> f64 {
+    let mut state = 1u64;
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
 impl Kind {
     fn values(self) -> usize {
         LINES * [3, 2, 12][self as usize]
@@ -47,11 +56,7 @@ impl Kind {
 
     /// The text with its padding.
     fn text(self) -> Vec<u8> {
-        let mut state = 1u64;
-        let mut random = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-        };
+        let mut random = randoms();
         let mut text = "\n".repeat(PADDING);
         for line in 0..LINES {
             let _ = match self {
@@ -175,11 +180,7 @@ impl std::fmt::Debug for Numbers {
 
 impl Numbers {
     fn text(self) -> Vec<u8> {
-        let mut state = 1u64;
-        let mut random = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-        };
+        let mut random = randoms();
         let mut text = "\n".repeat(PADDING);
         for _ in 0..3 * LINES {
             let _ = match self {

@@ -9,41 +9,46 @@ use crate::request::Request;
 use crate::shapes::{Kind, Shape, Use, light};
 use polyhaul::consumer::{KnownPositions, MeshConsumer, MeshPiece};
 use polyhaul::{Format, Reader, Report, Result};
+use polyhaul_mesh::stl;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+/// The title, and how many triangles there are.
 const HEADER_BYTES: usize = 84;
 const TITLE_BYTES: usize = 80;
-const FACET_BYTES: u64 = 50;
 
 /// The triangles of a file.
-pub(crate) struct Facets {
+pub(crate) struct DrawnFacets {
     count: u32,
     /// The color of triangles without one, and its alpha, from the header.
     color: Option<[u8; 4]>,
-    corners: Mutex<Corners>,
+    corners: Mutex<FacetCorners>,
 }
 
-/// Corners of a block: a normal and a color for each.
+/// FacetCorners of a block: a normal and a color for each.
 #[derive(Default)]
-struct Corners {
+struct FacetCorners {
     normals: Vec<[[f32; 3]; 3]>,
     colors: Vec<[[f32; 3]; 3]>,
 }
 
-impl Facets {
+impl DrawnFacets {
     /// Those of the file of a request, if it is binary STL.
-    pub(crate) fn of(request: &Request) -> Option<Facets> {
+    pub(crate) fn of(request: &Request) -> Option<DrawnFacets> {
         let format = request.options.format.or_else(|| Format::of_path(Path::new(&request.name)));
-        (format == Some(Format::Stl)).then(|| Facets::found(&host::File::main().head(), host::File::main().bytes()?))?
+        (format == Some(Format::Stl))
+            .then(|| DrawnFacets::found(&host::File::main().head(), host::File::main().bytes()?))?
     }
 
     /// Those of a file with this beginning. Only the size tells binary files from text for sure.
-    fn found(head: &[u8; HEADER_BYTES], bytes: u64) -> Option<Facets> {
+    fn found(head: &[u8; HEADER_BYTES], bytes: u64) -> Option<DrawnFacets> {
         let (title, count) = head.split_at(TITLE_BYTES);
         let count = u32::from_le_bytes(count.try_into().ok()?);
-        let is_whole = bytes == HEADER_BYTES as u64 + FACET_BYTES * u64::from(count);
-        (is_whole && count > 0).then(|| Facets { count, color: color_of(title), corners: Mutex::default() })
+        (stl::fits(head, Some(bytes)) && count > 0).then(|| DrawnFacets {
+            count,
+            color: color_of(title),
+            corners: Mutex::default(),
+        })
     }
 
     /// Hands all triangles to JavaScript; returns the report and their shape.
@@ -61,7 +66,7 @@ impl Facets {
     }
 }
 
-impl MeshConsumer for Facets {
+impl MeshConsumer for DrawnFacets {
     fn begin(&self, _: KnownPositions<'_>) -> Result<()> {
         Ok(())
     }
@@ -74,7 +79,7 @@ impl MeshConsumer for Facets {
     }
 }
 
-impl Corners {
+impl FacetCorners {
     fn fill(&mut self, piece: &MeshPiece<'_>, color: Option<[u8; 4]>) {
         self.normals.clear();
         self.normals.extend(piece.face_normals.iter().map(|&normal| [normal; 3]));
@@ -113,14 +118,14 @@ mod tests {
 
     #[test]
     fn files_of_the_size_that_their_header_tells_are_binary() {
-        let found = |bytes| Facets::found(&head(b"solid", 2), bytes).map(|facets| facets.shape().corners);
+        let found = |bytes| DrawnFacets::found(&head(b"solid", 2), bytes).map(|facets| facets.shape().corners);
         assert_eq!([183, 184, 185].map(found), [None, Some(6), None]);
-        assert!(Facets::found(&head(b"", 0), 84).is_none());
+        assert!(DrawnFacets::found(&head(b"", 0), 84).is_none());
     }
 
     #[test]
     fn triangles_have_their_own_color_or_that_of_the_header() {
-        let facets = Facets::found(&head(b"a COLOR=\xff\x00\x80\x33 b", 2), 184).unwrap();
+        let facets = DrawnFacets::found(&head(b"a COLOR=\xff\x00\x80\x33 b", 2), 184).unwrap();
         assert_eq!((facets.color, facets.shape().alpha), (Some([255, 0, 128, 51]), Some(0.2)));
         let piece = MeshPiece {
             positions: &[[0.0; 3]; 6],
@@ -129,7 +134,7 @@ mod tests {
             face_attributes: &[0x8000, 31 << 5],
             ..MeshPiece::default()
         };
-        let mut corners = Corners::default();
+        let mut corners = FacetCorners::default();
         corners.fill(&piece, facets.color);
         assert_eq!(corners.normals, [[[1.0, 0.0, 0.0]; 3], [[0.0, 1.0, 0.0]; 3]]);
         assert_eq!(corners.colors, [[[1.0, 0.0, light(128.0 / 255.0)]; 3], [[0.0, 1.0, 0.0]; 3]]);

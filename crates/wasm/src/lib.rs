@@ -34,7 +34,7 @@ mod request;
 mod shapes;
 mod statements;
 
-use facets::Facets;
+use facets::DrawnFacets;
 use polyhaul::model::Scene;
 use polyhaul::options::Resolve;
 use polyhaul::{Input, Loaded, Reader, Result, Tables};
@@ -155,7 +155,7 @@ impl Instance {
 
     fn read(&mut self, request: Request) -> Result<String> {
         if request.drawn
-            && let Some(facets) = Facets::of(&request)
+            && let Some(facets) = DrawnFacets::of(&request)
             && let Some((report, shape)) = facets.draw(reader(request.clone()))?
         {
             let triangles = shape.corners as u64 / 3;

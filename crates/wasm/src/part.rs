@@ -22,7 +22,7 @@ use polyhaul_insight::json::Json;
 /// | `colors` | 1 if any positions have colors |
 /// | `statement` | a statement: see [`Placed::parse`] |
 #[derive(Default)]
-struct Whole<'a> {
+struct JoinedParts<'a> {
     base: Before,
     end: Before,
     before: [usize; 3],
@@ -31,9 +31,9 @@ struct Whole<'a> {
     statements: Vec<Placed<'a>>,
 }
 
-impl<'a> Whole<'a> {
-    fn parse(text: &'a str) -> Option<Whole<'a>> {
-        let mut whole = Whole::default();
+impl<'a> JoinedParts<'a> {
+    fn parse(text: &'a str) -> Option<JoinedParts<'a>> {
+        let mut whole = JoinedParts::default();
         for line in text.lines() {
             match line.split_once(' ')? {
                 ("base", rest) => whole.base = Before::from_array(numbers(rest)?),
@@ -86,7 +86,7 @@ fn largest(indices: &[u32]) -> u32 {
 /// [`ErrorKind::Usage`] if `text` is not a list of what it should be, [`ErrorKind::Memory`].
 pub(crate) fn join(scene: &mut Scene, text: &str) -> Result<(Vec<Shape>, [usize; 4])> {
     let refused = || Error::new(ErrorKind::Usage, "the parts of a file cannot be joined by what is told of them");
-    let mut whole = Whole::parse(text).ok_or_else(refused)?;
+    let mut whole = JoinedParts::parse(text).ok_or_else(refused)?;
     let mesh = scene.meshes.first_mut().ok_or_else(refused)?;
     let [positions, uvs, normals] = [0, 1, 2].map(|kind| (whole.before[kind], whole.total[kind]));
     let color_places = if whole.has_colors { positions } else { (0, 0) };

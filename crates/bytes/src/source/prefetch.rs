@@ -14,8 +14,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How far ahead of the readers, in bytes. The system's own reading ahead comes on top. With 16 MiB, the disk idles
-/// more often (`bench/record/2026-11-27-cold.md`).
+/// How far ahead of the readers, in bytes. The system's own reading ahead comes on top.
 const WINDOW_BYTES: u64 = 32 << 20;
 /// One byte of this many is read. The system reads on once someone reads in the first block of what it read ahead last,
 /// and its blocks are no smaller once it reads ahead by MBs.
@@ -155,8 +154,8 @@ fn next(at: u64, reached: u64, bytes: u64, len: u64) -> Next {
     }
 }
 
-/// The same file, with a reading ahead of its own in the system. That of the readers' descriptor is disturbed by reads
-/// that are not quite in order, and then costs more processor time.
+/// The same file, with a reading ahead of its own in the system: that of the readers' descriptor is disturbed by reads
+/// that are not quite in order.
 #[cfg(target_os = "linux")]
 fn reopened(file: &RegularFile) -> io::Result<File> {
     use std::os::fd::AsRawFd;

@@ -185,8 +185,8 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
     }
 
     fn parse(&self, slot: &mut StlBinarySlot) -> Result<()> {
-        let has_attributes = facets(self.own(slot)).any(|(_, attribute)| attribute != 0);
-        slot.has_attributes = has_attributes;
+        slot.has_attributes =
+            self.facets.keeps_attributes() && facets(self.own(slot)).any(|(_, attribute)| attribute != 0);
         Ok(())
     }
 

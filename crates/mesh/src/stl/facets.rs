@@ -56,6 +56,11 @@ impl<'a> Facets<'a> {
         Facets { consumer, positions, normals, attributes, has_attributes }
     }
 
+    /// Whether the arrays depend on attributes: a consumer gets them in any case.
+    pub(super) fn keeps_attributes(&self) -> bool {
+        self.consumer.is_none()
+    }
+
     /// Assigns places, in order; `needs_attributes` if any attribute is not 0.
     pub(super) fn place(&self, facets: Range<usize>, needs_attributes: bool) -> Result<StlPlaces> {
         if self.consumer.is_some() {
