@@ -31,7 +31,13 @@ export async function remote(url, signal, rangeBytes = RANGE_BYTES) {
 }
 
 async function found(url, signal) {
-  const response = await fetch(url, { signal });
+  const unreachable = (error) => {
+    if (signal?.aborted) throw error;
+    // Whose own message may name neither the file nor the reason.
+    const why = error.cause?.message || error.cause?.code || error.message;
+    throw new Error(`polyhaul: cannot load ${url}: ${why}`, { cause: error });
+  };
+  const response = await fetch(url, { signal }).catch(unreachable);
   if (!response.ok) throw new Error(`polyhaul: cannot load ${url}: ${response.status} ${response.statusText}`);
   return response;
 }

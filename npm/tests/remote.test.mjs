@@ -212,6 +212,12 @@ test('a file that is not there is an error', async () => {
   await assert.rejects(read(`${address}/none.obj`), { message: /cannot load .*none.obj: 404/ });
 });
 
+test('a server that is not there is named, with the reason', async () => {
+  await assert.rejects(remote('http://127.0.0.1:1/a.obj'), /cannot load http:\/\/127\.0\.0\.1:1\/a\.obj: .+/);
+  const reason = new Error('given up');
+  await assert.rejects(remote('http://127.0.0.1:1/a.obj', AbortSignal.abort(reason)), reason);
+});
+
 test('reading in ranges can be given up', inChromium, async () => {
   asked = [];
   const found = await page.evaluate(async () => {
