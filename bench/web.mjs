@@ -2,7 +2,7 @@
 //
 // POLYHAUL is the command, which makes files in FOLDER. Prints rows of a table in Markdown: milliseconds, and the peak of the
 // process' memory. Every loader has a process of its own for each file, which reads it into memory first, in every round. The
-// package reads it in one worker, and OBJ also in two; `first` includes the start of the worker, and code that is not optimized yet; the others are
+// package reads it in one worker, and OBJ also in several; `first` includes the start of the worker, and code that is not optimized yet; the others are
 // the minimum of ROUNDS (5) in the same process. `cargo xtask web` builds the package first, and installs three.js
 // in target/npm-tests: there, `npm install --no-save --legacy-peer-deps three@0.187 @loaders.gl/core @loaders.gl/obj
 // @loaders.gl/ply wwobjloader2` adds others. FILES is a pattern of names, such as glb.
@@ -14,6 +14,7 @@
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -24,6 +25,15 @@ const load = (name) => import(import.meta.resolve ? pathToFileURL(createRequire(
 
 const polyhaul = async () => import(new URL('../target/npm/polyhaul.js', import.meta.url));
 
+/** How many workers share an OBJ file: two, and more while there are cores. */
+const SHARED_BY = [2, 4, 8].filter((workers) => workers === 2 || workers < availableParallelism());
+
+const inParts = (workers) => async (extension) => {
+  if (extension !== 'obj') return undefined;
+  const { draw } = await polyhaul();
+  return (buffer) => draw(buffer, { format: extension, skip: true, transfer: true, workers });
+};
+
 /** Loaders by name: what makes a function that reads bytes, and the formats it knows. */
 const LOADERS = {
   'polyhaul, as three.js': async (extension) => {
@@ -32,11 +42,7 @@ const LOADERS = {
     const task = extension === 'ply' ? read : draw;
     return (buffer) => task(buffer, { format: extension, skip: true, transfer: true, workers: 1 });
   },
-  'polyhaul, two workers': async (extension) => {
-    if (extension !== 'obj') return undefined;
-    const { draw } = await polyhaul();
-    return (buffer) => draw(buffer, { format: extension, skip: true, transfer: true, workers: 2 });
-  },
+  ...Object.fromEntries(SHARED_BY.map((workers) => [`polyhaul, ${workers} workers`, inParts(workers)])),
   'polyhaul, arrays alone': async (extension) => {
     if (extension !== 'glb') return undefined;
     const { read } = await polyhaul();
