@@ -161,18 +161,16 @@ impl<'a> Facets<'a> {
 }
 
 impl StlRoom {
-    fn fill(&mut self, count: usize, facets: impl Iterator<Item = (StlReadFacet, u16)>) -> Result<()> {
+    fn fill(&mut self, count: usize, facets: impl Iterator<Item = (StlReadFacet, u16)> + Clone) -> Result<()> {
         let StlRoom { positions, normals, attributes } = self;
         positions.clear();
         normals.clear();
         attributes.clear();
         let room = positions.try_reserve(count).and_then(|()| normals.try_reserve(count));
         room.and_then(|()| attributes.try_reserve(count)).map_err(|_| Error::memory("triangles"))?;
-        for ([normal, a, b, c], attribute) in facets {
-            positions.push([a, b, c]);
-            normals.push(normal);
-            attributes.push(attribute);
-        }
+        positions.extend(facets.clone().map(|([_, a, b, c], _)| [a, b, c]));
+        normals.extend(facets.clone().map(|([normal, ..], _)| normal));
+        attributes.extend(facets.map(|(_, attribute)| attribute));
         Ok(())
     }
 
