@@ -2,8 +2,8 @@
 //
 // POLYHAUL is the command, which makes files in FOLDER. Prints rows of a table in Markdown: milliseconds, and the peak of the
 // process' memory. Every loader has a process of its own for each file, which reads it into memory first, in every round. The
-// package reads it in one worker, and OBJ also in several; `first` includes the start of the worker, and code that is not optimized yet; the others are
-// the minimum of ROUNDS (5) in the same process. `cargo xtask web` builds the package first, and installs three.js
+// package reads it in one worker, and OBJ also in several; `first` includes the start of the worker, and code that is not
+// optimized yet; the others are the minimum of ROUNDS (5) in the same process. `cargo xtask web` builds the package first, and installs three.js
 // in target/npm-tests: there, `npm install --no-save --legacy-peer-deps three@0.187 @loaders.gl/core @loaders.gl/obj
 // @loaders.gl/ply wwobjloader2` adds others. FILES is a pattern of names, such as glb.
 //
@@ -13,7 +13,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, readdirSync, statSync, writeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -114,7 +114,7 @@ function main(command, folder, rounds = '5', pattern = '') {
     console.error('usage: node bench/web.mjs POLYHAUL FOLDER [ROUNDS [FILES]]');
     process.exit(2);
   }
-  for (const name of ['polyhaul.wasm', 'polyhaul-convert.wasm']) {
+  for (const name of readdirSync(new URL('../target/npm/', import.meta.url)).filter((name) => name.endsWith('.wasm'))) {
     const module = readFileSync(new URL(`../target/npm/${name}`, import.meta.url));
     const [gzip, brotli] = [gzipSync(module, { level: 9 }), brotliCompressSync(module)].map(({ length }) => Math.round(length / 1000));
     console.log(`${name} has ${gzip} kB in gzip, ${brotli} kB in brotli.\n`);

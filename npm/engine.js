@@ -33,10 +33,16 @@ export class PolyhaulError extends Error {
   }
 }
 
-/** Where the modules are: one that reads, and a larger one that also converts. Bundlers look for such expressions. */
+/**
+ * Where the modules are: one that reads, a larger one that also converts, and one for each of three formats alone.
+ * Bundlers look for such expressions.
+ */
 export const MODULES = {
   reading: new URL('./polyhaul.wasm', import.meta.url),
   converting: new URL('./polyhaul-convert.wasm', import.meta.url),
+  obj: new URL('./polyhaul-obj.wasm', import.meta.url),
+  ply: new URL('./polyhaul-ply.wasm', import.meta.url),
+  stl: new URL('./polyhaul-stl.wasm', import.meta.url),
 };
 
 /** Compiles a module. In a browser it is compiled while it arrives. */
@@ -294,6 +300,7 @@ export class Engine {
     return {
       read: this.suspends ? new WebAssembly.Suspending(readWhenReady) : read,
       size: (file) => this.files[file].size,
+      power: Math.pow,
       begin_facets: (count, hasColors) => {
         const array = () => new Float32Array(9 * count);
         this.facets = { position: array(), normal: array(), ...(hasColors && { color: array() }) };

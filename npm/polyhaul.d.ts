@@ -6,6 +6,8 @@ export interface ReadOptions {
   name?: string;
   /** The format, if neither the name nor the content tells. */
   format?: 'obj' | 'ply' | 'stl' | 'off' | 'table';
+  /** A module of half the size reads, which knows this format alone. */
+  module?: 'obj' | 'ply' | 'stl';
   /** Leave out what breaks the format's rules, with warnings, instead of failing. Default: false. */
   skip?: boolean;
   /** Files that this one may refer to, such as material libraries, by the names it has for them. */
@@ -246,7 +248,7 @@ export function write(
 ): Promise<Pick<Scene, 'bytes' | 'warningCount' | 'warnings'> & { blob: Blob }>;
 
 /** Loads the module and starts a worker, so that both are ready when the first file comes. */
-export function prepare(): Promise<WebAssembly.Module>;
+export function prepare(kind?: 'reading' | 'obj' | 'ply' | 'stl'): Promise<WebAssembly.Module>;
 
 /** The same with the larger module that `convert` and `write` need. */
 export function prepareToWrite(): Promise<WebAssembly.Module>;

@@ -9,30 +9,34 @@ import { described } from './writing.js';
 
 export { PolyhaulError } from './engine.js';
 
-/** Modules by kind, as they are compiled. */
-const compiled = {};
+/** Modules by kind, as they are compiled, and those that are. */
+const [compiled, ready] = [{}, {}];
 
-/** Loads the module that reads, and starts a worker, so that both are ready when the first file comes. */
-export function prepare() {
-  return prepared('reading');
+/**
+ * Loads the module that reads, and starts a worker, so that both are ready when the first file comes.
+ *
+ * @param {'reading' | 'obj' | 'ply' | 'stl'} [kind] a module of half the size that reads one format alone
+ */
+export async function prepare(kind = 'reading') {
+  if (!Object.hasOwn(MODULES, kind)) throw new TypeError(`polyhaul: there is no module for ${kind}`);
+  compiled[kind] ??= Promise.all([compile(MODULES[kind]), warm()]);
+  try {
+    [ready[kind]] = await compiled[kind];
+  } catch (error) {
+    // What failed is tried again.
+    delete compiled[kind];
+    throw error;
+  }
+  return ready[kind];
 }
 
 /** The same with the module that converts and writes. */
 export function prepareToWrite() {
-  return prepared('converting');
+  return prepare('converting');
 }
 
-function prepared(kind) {
-  compiled[kind] ??= Promise.all([compile(MODULES[kind]), warm()]).then(
-    ([module]) => module,
-    (error) => {
-      // What failed is tried again.
-      delete compiled[kind];
-      throw error;
-    },
-  );
-  return compiled[kind];
-}
+/** A module that is ready. */
+export const prepared = (kind) => ready[kind];
 
 /**
  * Reads a scene or a mesh in a worker.
@@ -41,6 +45,7 @@ function prepared(kind) {
  * @param {object} [options]
  * @param {string} [options.name] the name of the file, which tells its format; by default that of the `File`, or the last
  *   part of the URL
+ * @param {'obj' | 'ply' | 'stl'} [options.module] a module of half the size reads, which knows this format alone
  * @param {string} [options.format] the format, if neither the name nor the content tells: `'obj'`, `'ply'`, ...
  * @param {boolean} [options.skip] leave out what breaks the format's rules, with warnings, instead of failing
  * @param {Record<string, Blob | ArrayBuffer>} [options.others] files that this one may refer to, by the names it has for them
@@ -110,12 +115,12 @@ export async function draw(source, options = {}) {
   return run('draw', source, options);
 }
 
-async function run(task, source, { name, format, skip, others = {}, onProgress, workers, ...how }, more = {}) {
+async function run(task, source, { name, format, skip, others = {}, onProgress, workers, module: reading, ...how }, more = {}) {
   const { signal } = how;
   signal?.throwIfAborted();
-  const kind = task === 'convert' ? 'converting' : 'reading';
+  const kind = task === 'convert' ? 'converting' : (reading ?? 'reading');
   const named = Object.entries(others).map(async ([name, other]) => [name, (await opened(other, { rangeBytes: 0 })).file]);
-  const inputs = [prepared(kind), opened(source, how), Promise.all(named)];
+  const inputs = [prepare(kind), opened(source, how), Promise.all(named)];
   const [module, { file, moved = [] }, files] = await unlessAborted(Promise.all(inputs), signal);
   const total = file.size ?? file.byteLength;
   const options = { name: name ?? nameOf(source), format, skip, ...more };

@@ -48,7 +48,8 @@ const bufferOf = (text) => new TextEncoder().encode(text).buffer;
 async function shared(text, count, { others = {}, signal, ...options } = {}) {
   const file = bufferOf(text);
   const own = { name: 'a.obj', format: 'obj', skip: true, ...options };
-  const message = { kind: 'reading', module: await prepare(), task: 'draw', file, others, options: own };
+  // The module for OBJ alone, while `draw` below has the one for all formats.
+  const message = { kind: 'obj', module: await prepare('obj'), task: 'draw', file, others, options: own };
   return drawInParts(file, count, message, [file], signal, () => {});
 }
 

@@ -6,6 +6,9 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { OBJLoader as TheirOBJLoader } from 'three/addons/loaders/OBJLoader.js';
 import { PLYLoader as TheirPLYLoader } from 'three/addons/loaders/PLYLoader.js';
 import { STLLoader as TheirSTLLoader } from 'three/addons/loaders/STLLoader.js';
+import { OBJLoader as SmallOBJLoader } from 'polyhaul/obj';
+import { PLYLoader as SmallPLYLoader } from 'polyhaul/ply';
+import { STLLoader as SmallSTLLoader } from 'polyhaul/stl';
 import { OBJLoader, PLYLoader, STLLoader } from 'polyhaul/three';
 
 const CUBE = 'v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n';
@@ -39,8 +42,10 @@ const OBJ = {
 for (const [name, text] of Object.entries(OBJ)) {
   test(`OBJ: ${name}`, async () => {
     const theirs = new TheirOBJLoader().parse(text);
-    sameGroup(new OBJLoader().parse(text), theirs);
-    sameGroup(await loaded(OBJLoader, text, 'a.obj'), theirs);
+    for (const Ours of [OBJLoader, SmallOBJLoader]) {
+      sameGroup(new Ours().parse(text), theirs);
+      sameGroup(await loaded(Ours, text, 'a.obj'), theirs);
+    }
   });
 }
 
@@ -105,8 +110,10 @@ const PLYS = {
 for (const [name, text] of Object.entries(PLYS)) {
   test(`PLY: ${name}`, async () => {
     const theirs = new TheirPLYLoader().parse(text);
-    sameGeometry(new PLYLoader().parse(text), theirs);
-    sameGeometry(await loaded(PLYLoader, text, 'a.ply'), theirs);
+    for (const Ours of [PLYLoader, SmallPLYLoader]) {
+      sameGeometry(new Ours().parse(text), theirs);
+      sameGeometry(await loaded(Ours, text, 'a.ply'), theirs);
+    }
   });
 }
 
@@ -146,8 +153,10 @@ STLS['many triangles'] = binary(Array.from({ length: 11000 }, (_, at) => Array.f
 for (const [name, data] of Object.entries(STLS)) {
   test(`STL: ${name}`, async () => {
     const theirs = new TheirSTLLoader().parse(data);
-    sameGeometry(new STLLoader().parse(data), theirs);
-    sameGeometry(await loaded(STLLoader, data, 'a.stl'), theirs);
+    for (const Ours of [STLLoader, SmallSTLLoader]) {
+      sameGeometry(new Ours().parse(data), theirs);
+      sameGeometry(await loaded(Ours, data, 'a.stl'), theirs);
+    }
   });
 }
 

@@ -15,8 +15,17 @@ const FEATURES: &str = "-C target-feature=+simd128";
 /// Names of functions are a good part of a module. Cargo forgets the `strip` of a profile that has options for
 /// packages.
 const STRIPPED: &str = " -C strip=symbols";
-/// The modules of the package: one that reads, for most pages, and one that does everything.
-const MODULES: [(&str, &str); 2] = [("polyhaul.wasm", " --cfg polyhaul_only_reads"), ("polyhaul-convert.wasm", "")];
+/// A module of the package: its name, flags of the compiler, and its formats if it has not all of them.
+type Module = (&'static str, &'static str, Option<&'static str>);
+const ONLY_READS: &str = " --cfg polyhaul_only_reads";
+/// One that reads, for most pages, and one that does everything.
+const MODULES: [Module; 2] = [("polyhaul.wasm", ONLY_READS, None), ("polyhaul-convert.wasm", "", None)];
+/// Those that read one format alone.
+const SMALL_MODULES: [Module; 3] = [
+    ("polyhaul-obj.wasm", ONLY_READS, Some("obj")),
+    ("polyhaul-ply.wasm", ONLY_READS, Some("ply")),
+    ("polyhaul-stl.wasm", ONLY_READS, Some("stl")),
+];
 /// What the page draws with, and tests compare with.
 const THREE: &str = "three@0.187";
 /// What opens the page in a browser that is installed.
@@ -24,7 +33,8 @@ const DRIVER: &str = "playwright-core@1";
 
 /// Builds the package as it is published, and the page, which any server of files can serve.
 pub(crate) fn main() -> ExitCode {
-    let Some(package) = package("web", "npm") else { return ExitCode::FAILURE };
+    let modules = [&MODULES[..], &SMALL_MODULES].concat();
+    let Some(package) = package("web", "npm", &modules) else { return ExitCode::FAILURE };
     term::out(format!("{}: the package\n", package.display()));
     match install(&[THREE]).then(|| page(&package)).flatten() {
         Some(folder) => {
@@ -77,7 +87,7 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
     if let Some(missing) = missing() {
         return Outcome::Skipped(missing);
     }
-    let Some(package) = package("release", "npm-tests/package") else { return Outcome::Failed };
+    let Some(package) = tested_package() else { return Outcome::Failed };
     let place = place();
     if !install(&[THREE, DRIVER]) {
         return Outcome::Skipped(format!("{THREE} and {DRIVER} cannot be installed"));
@@ -122,18 +132,30 @@ fn tested(place: &Path, page: &Path, tally: &mut Tally) -> Outcome {
     Outcome::of(ok && sum.failed == 0 && sum.passed > 0)
 }
 
-/// Builds the modules and puts the package together in a folder of `target`; returns it.
-fn package(profile: &str, folder: &str) -> Option<PathBuf> {
+/// The package for tests. Of the modules for one format it has that of OBJ, since each takes a minute; in place of the
+/// others is the one that reads everything.
+fn tested_package() -> Option<PathBuf> {
+    let [obj, others @ ..] = SMALL_MODULES;
+    let package = package("release", "npm-tests/package", &[&MODULES[..], &[obj]].concat())?;
+    let all = package.join(MODULES[0].0);
+    others.iter().all(|(name, ..)| copy_file(&all, &package.join(name))).then_some(package)
+}
+
+/// Builds modules and puts the package together in a folder of `target`; returns it.
+fn package(profile: &str, folder: &str, modules: &[Module]) -> Option<PathBuf> {
     let folder = root::root().join("target").join(folder);
     _ = std::fs::remove_dir_all(&folder);
     let built = root::root().join("target").join(TARGET).join(profile).join("polyhaul_wasm.wasm");
-    let module = |(name, flags): &(&str, &str)| {
+    let module = |&(name, flags, formats): &Module| {
         let mut command = root::cargo();
         command.args(["build", "-p", "polyhaul-wasm", "--target", TARGET, "--profile", profile]);
+        if let Some(formats) = formats {
+            command.args(["--no-default-features", "--features", formats]);
+        }
         root::runs(command.env("RUSTFLAGS", [FEATURES, STRIPPED, flags].concat()))
             && copy_file(&built, &folder.join(name))
     };
-    (copy(&root::root().join("npm"), &folder) && MODULES.iter().all(module)).then_some(folder)
+    (copy(&root::root().join("npm"), &folder) && modules.iter().all(module)).then_some(folder)
 }
 
 /// Copies the files of a folder, and leaves folders in it out.

@@ -25,6 +25,7 @@ use polyhaul_model::names;
 use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Parameters, RenamedFiles, Render};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Color, FolderPlace, Material, SourceFolder};
+use polyhaul_text::parse::number;
 pub(crate) use same::SameFiles;
 
 use copies::{Copies, CopySource};
@@ -455,13 +456,14 @@ fn colors_mut(m: &mut Material) -> [&mut Option<Color>; 5] {
 fn file_in_statement(statement: &str) -> Option<usize> {
     let (keyword, mut rest) = statement.split_once([' ', '\t'])?;
     keyword.get(..4).filter(|start| start.eq_ignore_ascii_case("map_"))?;
-    let is_value = |word: &str| word.parse::<f64>().is_ok() || ["on", "off"].contains(&word);
+    let is_number = |word: &str| number::f64(word.as_bytes()).is_some();
+    let is_value = |word: &str| is_number(word) || ["on", "off"].contains(&word);
     let mut option = None;
     loop {
         rest = rest.trim_start();
         let word = rest.split([' ', '\t']).next().filter(|word| !word.is_empty())?;
         let takes_word = option.take().is_some_and(|option| WORD_OPTIONS.contains(&option));
-        if word.starts_with('-') && word.parse::<f64>().is_err() {
+        if word.starts_with('-') && !is_number(word) {
             option = Some(word);
         } else if !takes_word && (!is_value(word) || word.len() == rest.len()) {
             return Some(statement.len() - rest.len());

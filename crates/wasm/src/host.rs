@@ -1,7 +1,7 @@
 //! Files of the page or the program around us: JavaScript finds them and copies their bytes into our memory.
 //!
-//! It has all imports of reading. Elsewhere than in WebAssembly there are no files, so that tests can
-//! be built.
+//! It has all imports of reading, and a function that JavaScript has anyway. Elsewhere than in WebAssembly there are no
+//! files, so that tests can be built.
 
 use polyhaul::{HostRead, Input};
 use std::io;
@@ -66,6 +66,11 @@ pub(crate) fn facets(first: u64, positions: &[[f32; 3]], normals: &[[f32; 3]], c
     imported::facets(first, positions, normals, colors);
 }
 
+/// A power, as `Math.pow` has it: Rust's own needs tables that make a module 8 kB larger when it is compressed.
+pub(crate) fn power(base: f64, exponent: f64) -> f64 {
+    imported::power(base, exponent)
+}
+
 #[cfg(target_family = "wasm")]
 mod imported {
     /// Numbers of bytes are f64s, which hold those of every file exactly: i64s would be BigInts there.
@@ -76,6 +81,8 @@ mod imported {
             pub(super) fn read(file: u32, offset: f64, out: *mut u8, bytes: usize) -> i32;
             /// The size of a file, or -1.
             pub(super) fn size(file: u32) -> f64;
+            /// `Math.pow`.
+            pub(super) fn power(base: f64, exponent: f64) -> f64;
             /// Opens the file of a name; returns its number, or -1.
             pub(super) fn find(name: *const u8, bytes: usize) -> i32;
             /// Tells how many triangles will come, and whether they have colors.
@@ -100,6 +107,11 @@ mod imported {
     pub(super) fn size(file: u32) -> f64 {
         // SAFETY: it takes a number.
         unsafe { functions::size(file) }
+    }
+
+    pub(super) fn power(base: f64, exponent: f64) -> f64 {
+        // SAFETY: it takes numbers.
+        unsafe { functions::power(base, exponent) }
     }
 
     pub(super) fn find(name: &str) -> i32 {
@@ -130,6 +142,10 @@ mod imported {
 
     pub(super) fn size(_: u32) -> f64 {
         -1.0
+    }
+
+    pub(super) fn power(base: f64, exponent: f64) -> f64 {
+        base.powf(exponent)
     }
 
     pub(super) fn find(_: &str) -> i32 {

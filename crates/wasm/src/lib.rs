@@ -29,6 +29,7 @@ mod facets;
 #[cfg(not(polyhaul_only_reads))]
 mod given;
 mod host;
+#[cfg_attr(not(feature = "obj"), expect(dead_code, reason = "no other format is read in parts"))]
 mod part;
 mod request;
 mod shapes;
@@ -73,30 +74,6 @@ pub extern "C" fn polyhaul_request(bytes: usize) -> *mut u8 {
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_read() -> bool {
     INSTANCE.with_borrow_mut(|instance| instance.run(Instance::read))
-}
-
-/// Joins the part of the request before with other parts, which this request describes; returns where the vertices of
-/// these belong, as addresses of positions, uvs, normals and colors, or null if it failed. See `part`.
-#[unsafe(no_mangle)]
-pub extern "C" fn polyhaul_join() -> *const [usize; 4] {
-    INSTANCE.with_borrow_mut(|instance| match instance.join() {
-        Ok(()) => &raw const instance.places,
-        Err(error) => {
-            instance.answer = answer::error(&error);
-            std::ptr::null()
-        }
-    })
-}
-
-/// Tells the shapes of the whole file once all vertices are there: the answer has them. They can be drawn then, each as
-/// far as it is in this part.
-#[unsafe(no_mangle)]
-pub extern "C" fn polyhaul_joined() {
-    INSTANCE.with_borrow_mut(|Instance { answer, scene, shapes, .. }| {
-        if let Some(mesh) = scene.as_ref().and_then(|scene| scene.meshes.first()) {
-            *answer = part::joined(shapes, mesh);
-        }
-    });
 }
 
 /// Where the answer of the last call is, which has [`polyhaul_answer_bytes`].
@@ -147,14 +124,9 @@ impl Instance {
         is_done
     }
 
-    fn join(&mut self) -> Result<()> {
-        let scene = self.scene.get_or_insert_default();
-        (self.shapes, self.places) = part::join(scene, &String::from_utf8_lossy(&self.request))?;
-        Ok(())
-    }
-
     fn read(&mut self, request: Request) -> Result<String> {
-        if request.drawn
+        if cfg!(feature = "stl")
+            && request.drawn
             && let Some(facets) = DrawnFacets::of(&request)
             && let Some((report, shape)) = facets.draw(reader(request.clone()))?
         {
@@ -170,7 +142,7 @@ impl Instance {
         }
         let (scene, report) = (&loaded.value, &loaded.report);
         let answer = answer::scene(&loaded, &self.shapes, scene.totals(), |json| {
-            if is_part {
+            if cfg!(feature = "obj") && is_part {
                 part::describe(scene, report.lines, json);
             }
         });

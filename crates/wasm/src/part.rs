@@ -7,6 +7,7 @@
 use crate::answer;
 use crate::shapes::{Shape, divided};
 use crate::statements::{Before, Placed, sort, statements};
+use crate::{INSTANCE, Instance};
 use polyhaul::model::{Array, Mesh, NONE, Scene};
 use polyhaul::{Error, ErrorKind, Result};
 use polyhaul_insight::json::Json;
@@ -54,6 +55,35 @@ fn numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
     found?.try_into().ok()
 }
 
+/// Joins the part of the request before with other parts, which this request describes; returns where the vertices of
+/// these belong, as addresses of positions, uvs, normals and colors, or null if it failed.
+#[cfg_attr(feature = "obj", unsafe(no_mangle))]
+extern "C" fn polyhaul_join() -> *const [usize; 4] {
+    INSTANCE.with_borrow_mut(|Instance { request, answer, scene, shapes, places, .. }| {
+        match join(scene.get_or_insert_default(), &String::from_utf8_lossy(request)) {
+            Ok(joined) => {
+                (*shapes, *places) = joined;
+                &raw const *places
+            }
+            Err(error) => {
+                *answer = answer::error(&error);
+                std::ptr::null()
+            }
+        }
+    })
+}
+
+/// Tells the shapes of the whole file once all vertices are there: the answer has them. They can be drawn then, each as
+/// far as it is in this part.
+#[cfg_attr(feature = "obj", unsafe(no_mangle))]
+extern "C" fn polyhaul_joined() {
+    INSTANCE.with_borrow_mut(|Instance { answer, scene, shapes, .. }| {
+        if let Some(mesh) = scene.as_ref().and_then(|scene| scene.meshes.first()) {
+            *answer = joined(shapes, mesh);
+        }
+    });
+}
+
 /// Tells what joining needs of a part: its statements, what its elements sum up to, and the largest indices, from 1 on.
 pub(crate) fn describe(scene: &Scene, lines: u64, json: &mut Json) {
     let Some(mesh) = scene.meshes.first() else { return };
@@ -84,7 +114,7 @@ fn largest(indices: &[u32]) -> u32 {
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if `text` is not a list of what it should be, [`ErrorKind::Memory`].
-pub(crate) fn join(scene: &mut Scene, text: &str) -> Result<(Vec<Shape>, [usize; 4])> {
+fn join(scene: &mut Scene, text: &str) -> Result<(Vec<Shape>, [usize; 4])> {
     let refused = || Error::new(ErrorKind::Usage, "the parts of a file cannot be joined by what is told of them");
     let mut whole = JoinedParts::parse(text).ok_or_else(refused)?;
     let mesh = scene.meshes.first_mut().ok_or_else(refused)?;
@@ -114,7 +144,7 @@ fn surround<T: Copy>(values: &mut Array<T>, (before, total): (usize, usize), emp
 }
 
 /// The shapes, once the vertices of the other parts are there.
-pub(crate) fn joined(shapes: &mut [Shape], mesh: &Mesh) -> String {
+fn joined(shapes: &mut [Shape], mesh: &Mesh) -> String {
     shapes.iter_mut().for_each(|shape| shape.describe(0, mesh));
     answer::joined(shapes)
 }

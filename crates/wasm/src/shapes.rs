@@ -6,6 +6,7 @@
 //! of triangles around their first corner, polylines pairs of corners. Corners without a normal get that of their
 //! triangle.
 
+use crate::host;
 use crate::statements::{Before, Placed, Statement, statements};
 use polyhaul::model::{Domain, Elements, Mesh, NONE, Scene};
 use std::ops::Range;
@@ -407,7 +408,7 @@ pub(crate) fn light(value: f32) -> f32 {
     match f64::from(value) {
         value if value.is_nan() => 1.0,
         value if value <= 0.04045 => (value / 12.92) as f32,
-        value => ((value + 0.055) / 1.055).powf(2.4) as f32,
+        value => host::power((value + 0.055) / 1.055, 2.4) as f32,
     }
 }
 

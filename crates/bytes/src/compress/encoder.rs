@@ -94,7 +94,7 @@ fn encode_gzip(deflate: &mut Deflate, plain: &[u8], out: &mut Vec<u8>) -> io::Re
     let tail = data + count;
     let (head, _) = gzip::head(head_bytes + count + gzip::TAIL_BYTES);
     out[begin..data].copy_from_slice(&head[..head_bytes]);
-    out[tail..tail + 4].copy_from_slice(&crc32fast::hash(plain).to_le_bytes());
+    out[tail..tail + 4].copy_from_slice(&super::crc::hash(plain).to_le_bytes());
     out[tail + 4..tail + 8].copy_from_slice(&(plain.len() as u32).to_le_bytes());
     out.truncate(tail + gzip::TAIL_BYTES);
     Ok(())

@@ -1,12 +1,12 @@
 //! Members of a zip archive, read in order: their data, compressed by one of three methods, checked against the size
 //! and checksum in the directory of the archive. `archive` finds their places.
 
+use super::crc::Hasher;
 use super::decoder::{Format, Output, Sequence};
 use super::error::{Stop, checksum, corrupt, truncated};
 use super::inflate::Inflate;
 use super::{Codec, DecompressErrorKind, DecompressLimits, decoder::Decoder, zstd};
 use crate::{Buffer, Source};
-use crc32fast::Hasher;
 use std::io::{self, Read};
 use std::ops::Range;
 
@@ -72,7 +72,7 @@ impl MemberData {
             }
             Method::Zstd => Data::Zstd(Sequence::boxed(zstd::Zstd::new(limits.memory_bytes))),
         };
-        Ok(Box::new(MemberData { entry, data, crc: Hasher::new(), plain_bytes: 0, is_over: false }))
+        Ok(Box::new(MemberData { entry, data, crc: Hasher::default(), plain_bytes: 0, is_over: false }))
     }
 
     /// Decodes into `out`, which has room; returns whether the data ended.

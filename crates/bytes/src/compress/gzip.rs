@@ -17,11 +17,11 @@
 //! defines it), and so does our encoder (subfield `PH`). This size is checked, since parallel readers rely on it.
 
 use super::ahead::Parts;
+use super::crc::Hasher;
 use super::decoder::{Member, Output, skip};
 use super::error::{Stop, checksum, corrupt, truncated, unsupported};
 use super::inflate::Inflate;
 use crate::Buffer;
-use crc32fast::Hasher;
 use std::io;
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ impl Gzip {
     /// A member of which other threads may decode `parts`.
     pub(super) fn new(parts: Option<Arc<Parts>>) -> io::Result<Self> {
         let inflate = parts.map_or_else(Inflate::new, Inflate::following)?;
-        Ok(Gzip { inflate, crc: Hasher::new(), size: 0, told_end: None })
+        Ok(Gzip { inflate, crc: Hasher::default(), size: 0, told_end: None })
     }
 
     fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
@@ -130,7 +130,7 @@ impl Member for Gzip {
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
         let begin = input.offset();
         self.told_end = read_head(input)?.map(|bytes| begin + bytes);
-        self.crc = Hasher::new();
+        self.crc = Hasher::default();
         self.size = 0;
         self.inflate.restart();
         Ok(())
@@ -155,7 +155,7 @@ impl Member for Gzip {
 
 /// Reads a header and returns the size that it declares for its member.
 fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, Stop> {
-    let mut crc = Hasher::new();
+    let mut crc = Hasher::default();
     let fixed = *take::<HEAD_BYTES>(input, &mut crc)?;
     let [_, _, method, flags, ..] = fixed;
     if method != 8 {

@@ -5,6 +5,7 @@
 //! behind the other (RFC 1951, 3.2.3 and 3.2.4). Where the last block begins and ends is found by decoding the part,
 //! which takes less time than compressing it, and checks it.
 
+use super::crc::Hasher;
 use super::decoder::Output;
 use super::error::Stop;
 use super::gzip::{HEAD_BYTES, JOINED_HEAD, TAIL_BYTES};
@@ -12,7 +13,6 @@ use super::inflate::Inflate;
 use super::pack::Deflate;
 use crate::memory::grow;
 use crate::{Buffer, Source};
-use crc32fast::Hasher;
 use std::io;
 
 /// The rest of an empty stored block, after the bits of its header: its length, twice.

@@ -18,6 +18,7 @@
 //! files beside ISA-L and Python's gzip; the results are in bench/record.
 
 mod ahead;
+mod crc;
 mod decoder;
 mod encoder;
 pub(crate) mod entry;

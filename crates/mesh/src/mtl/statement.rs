@@ -8,6 +8,7 @@ use super::lines::{is_blank, printable};
 use polyhaul_model::Color;
 use polyhaul_model::error::try_string;
 use polyhaul_model::names;
+use polyhaul_text::parse::number;
 use std::ops::Range;
 
 /// A fault of a line, and its location.
@@ -69,7 +70,7 @@ fn parse_number(word: &[u8]) -> Option<f32> {
     if !decimal && !special {
         return None;
     }
-    std::str::from_utf8(word).ok()?.parse().ok()
+    number::f32(word)
 }
 
 /// A word in backticks, shortened, for messages.

@@ -86,5 +86,5 @@ fn other_size() -> Stop {
 
 #[cold]
 fn fault(error: ruzstd::decoding::errors::FrameDecoderError) -> Stop {
-    corrupt(format!("zstd: {}", error.to_string().to_lowercase()))
+    corrupt(format!("zstd: {}", error.to_string().to_ascii_lowercase()))
 }

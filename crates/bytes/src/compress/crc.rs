@@ -1,0 +1,91 @@
+//! CRC-32 as gzip and zip have it (RFC 1952, 8): that of `crc32fast`, and in WebAssembly a small one of our own.
+//!
+//! The crate's tables are 16 kB that do not compress, a twentieth of what a browser loads to read one format. Ours are
+//! made at the first use, and read eight bytes at a time. It knows no format: see `gzip` and `entry`.
+
+#[cfg(not(target_family = "wasm"))]
+pub(super) use crc32fast::{Hasher, hash};
+#[cfg(target_family = "wasm")]
+pub(super) use small::{Hasher, hash};
+
+#[cfg(any(target_family = "wasm", test))]
+mod small {
+    use std::sync::OnceLock;
+
+    /// The polynomial of the standard, its lowest power in the highest bit.
+    const POLYNOMIAL: u32 = 0xedb8_8320;
+
+    /// What a byte adds when it is followed by as many others as the number of its table.
+    type Tables = [[u32; 256]; 8];
+
+    /// The CRC of the bytes so far.
+    #[derive(Clone)]
+    pub(crate) struct Hasher {
+        /// The complement of the CRC.
+        rest: u32,
+        tables: &'static Tables,
+    }
+
+    impl Default for Hasher {
+        fn default() -> Hasher {
+            static TABLES: OnceLock<Box<Tables>> = OnceLock::new();
+            Hasher { rest: !0, tables: TABLES.get_or_init(tables) }
+        }
+    }
+
+    impl Hasher {
+        pub(crate) fn update(&mut self, bytes: &[u8]) {
+            let (eights, last) = bytes.as_chunks::<8>();
+            for eight in eights {
+                let mixed = (u64::from_le_bytes(*eight) ^ u64::from(self.rest)).to_le_bytes();
+                let each = mixed.iter().zip(self.tables.iter().rev());
+                self.rest = each.fold(0, |rest, (&byte, table)| rest ^ table[usize::from(byte)]);
+            }
+            for byte in last {
+                let [lowest, ..] = self.rest.to_le_bytes();
+                self.rest = self.rest >> 8 ^ self.tables[0][usize::from(lowest ^ byte)];
+            }
+        }
+
+        pub(crate) fn finalize(self) -> u32 {
+            !self.rest
+        }
+    }
+
+    pub(crate) fn hash(bytes: &[u8]) -> u32 {
+        let mut hasher = Hasher::default();
+        hasher.update(bytes);
+        hasher.finalize()
+    }
+
+    fn tables() -> Box<Tables> {
+        let shifted = |rest: u32| if rest & 1 == 1 { rest >> 1 ^ POLYNOMIAL } else { rest >> 1 };
+        let mut tables = Box::new([[0; 256]; 8]);
+        for byte in 0..256 {
+            let mut rest = (0..8).fold(byte as u32, |rest, _| shifted(rest));
+            tables[0][byte] = rest;
+            for followed in 1..8 {
+                rest = (0..8).fold(rest, |rest, _| shifted(rest));
+                tables[followed][byte] = rest;
+            }
+        }
+        tables
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::small;
+
+    #[test]
+    fn the_small_one_is_that_of_the_crate() {
+        let bytes: Vec<u8> = (0..1000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for end in (0..40).chain([999, 1000]) {
+            assert_eq!(small::hash(&bytes[..end]), crc32fast::hash(&bytes[..end]), "{end} bytes");
+            let mut parts = small::Hasher::default();
+            bytes[..end].chunks(7).for_each(|part| parts.update(part));
+            assert_eq!(parts.finalize(), crc32fast::hash(&bytes[..end]), "{end} bytes in parts");
+        }
+        assert_eq!(small::hash(b"123456789"), 0xcbf4_3926);
+    }
+}

@@ -1,0 +1,291 @@
+// Loaders for three.js that return what its own return: `load` and `loadAsync` work in a worker, `parse` where it is
+// called. Pages import them from three.js, or from obj.js, ply.js and stl.js: these also load the module that reads.
+
+import {
+  BufferAttribute,
+  BufferGeometry,
+  DoubleSide,
+  Group,
+  LineBasicMaterial,
+  LineSegments,
+  Loader,
+  Material,
+  Mesh,
+  MeshPhongMaterial,
+  Points,
+  PointsMaterial,
+  RepeatWrapping,
+  SRGBColorSpace,
+  TextureLoader,
+} from 'three';
+import { Engine, bytesFile } from './engine.js';
+import { fileLoaderOf } from './materials.js';
+import { draw, prepared, read } from './polyhaul.js';
+
+/** What the loaders share: `load` by three.js' own FileLoader, then a worker. */
+class PolyhaulLoader extends Loader {
+  /** Which of the package's modules reads. */
+  module = 'reading';
+
+  /** Whether it builds on corners, rather than on the arrays of a mesh. */
+  get isDrawn() {
+    return true;
+  }
+
+  load(url, onLoad, onProgress, onError) {
+    // A buffer would be shared by all who load this file at the same time, and could not be moved to a worker.
+    const loader = fileLoaderOf(this, 'blob');
+    const fail = (error) => {
+      if (onError) onError(error);
+      else console.error(error);
+      this.manager.itemError(url);
+    };
+    const task = this.isDrawn ? draw : read;
+    const loaded = async (blob) => {
+      // The manager waits for the model, not only for the file.
+      this.manager.itemStart(url);
+      try {
+        onLoad(this.built(await task(blob, { ...this.requested(url), module: this.module })));
+      } catch (error) {
+        fail(error);
+      } finally {
+        this.manager.itemEnd(url);
+      }
+    };
+    loader.load(url, loaded, onProgress, onError);
+  }
+
+  /** @param {ArrayBuffer | string} data */
+  parse(data) {
+    const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data);
+    // An instance of its own: its memory goes with it.
+    const engine = new Engine(prepared(this.module));
+    const answer = engine.read(bytesFile(bytes), { ...this.requested(''), drawn: this.isDrawn });
+    return this.built(this.isDrawn ? engine.drawn(answer) : engine.copied(answer));
+  }
+
+  /** The options of a request. Like three.js' loaders, these leave out what breaks the rules. */
+  requested(url) {
+    const name = String(url).split(/[?#]/)[0].split('/').pop();
+    return { name, format: this.format, skip: true };
+  }
+}
+
+/** Wavefront OBJ as a group of meshes, lines and points. */
+export class OBJLoader extends PolyhaulLoader {
+  constructor(manager) {
+    super(manager);
+    this.materials = null;
+    this.format = 'obj';
+  }
+
+  /** Materials that `MTLLoader` has read, ours or that of three.js. */
+  setMaterials(materials) {
+    this.materials = materials;
+    return this;
+  }
+
+  built({ shapes, meshes, materials, materialLibraries }) {
+    const group = new Group();
+    group.materialLibraries = materialLibraries;
+    const made = new Map();
+    const name = (use) => materials[use.material]?.name ?? '';
+    for (const shape of shapes) {
+      const geometry = geometryOf(shape.attributes);
+      const own = shape.uses.map((use) => this.#material(made, shape, name(use), use.smooth));
+      if (own.length > 1) shape.uses.forEach(({ start, count }, at) => geometry.addGroup(start, count, at));
+      const object = new OBJECTS[shape.kind](geometry, own.length > 1 ? own : own[0]);
+      object.name = shape.name;
+      group.add(object);
+    }
+    // Positions without elements are a cloud of points.
+    for (const { positions, colors } of meshes) {
+      if (positions) group.add(cloud(positions, colors));
+    }
+    return group;
+  }
+
+  /** The material of a use: what `setMaterials` has of that name, or a plain one, the same for all uses alike. */
+  #material(made, { kind, hasColors }, name, smooth) {
+    const given = this.materials?.create(name, hasColors);
+    if (given) return fitting(given, kind);
+    const key = JSON.stringify([kind, name, smooth, hasColors]);
+    if (!made.has(key)) {
+      const material = new PLAIN[kind]();
+      if (kind === 'points') Object.assign(material, { size: 1, sizeAttenuation: false });
+      made.set(key, Object.assign(material, { name, flatShading: !smooth, vertexColors: hasColors }));
+    }
+    return made.get(key);
+  }
+}
+
+/**
+ * What `draw` read of any file, as a group with its own materials.
+ *
+ * @param {(file: string) => string | undefined} [addressOf] where an image is that a material names
+ * @param {() => void} [onImage] called when an image has come
+ */
+export function groupOf(answer, addressOf = () => undefined, onImage = () => {}) {
+  const known = new Map(answer.materials.filter(({ missing }) => !missing).map((one) => [one.name, one]));
+  const made = new Map();
+  const create = (name, hasColors) => {
+    const key = `${hasColors} ${name}`;
+    if (known.has(name) && !made.has(key)) made.set(key, phong(known.get(name), hasColors, addressOf, onImage));
+    return made.get(key);
+  };
+  return new OBJLoader().setMaterials({ create }).built(answer);
+}
+
+/** A material of MTL as three.js draws it. */
+function phong({ name, diffuse, specular, emission, shininess, opacity = 1, maps }, vertexColors, addressOf, onImage) {
+  const options = { name, opacity, transparent: opacity < 1, side: DoubleSide, vertexColors };
+  const material = new MeshPhongMaterial(options);
+  const colors = { color: diffuse, specular, emissive: emission };
+  for (const [key, rgb] of Object.entries(colors)) if (rgb) material[key].setRGB(...rgb, SRGBColorSpace);
+  if (shininess !== undefined) material.shininess = shininess;
+  const address = addressOf(maps.find(({ kind }) => kind === 'Diffuse')?.file ?? '');
+  if (address) {
+    material.map = new TextureLoader().load(address, onImage);
+    Object.assign(material.map, { colorSpace: SRGBColorSpace, wrapS: RepeatWrapping, wrapT: RepeatWrapping });
+  }
+  return material;
+}
+
+const OBJECTS = { mesh: Mesh, lines: LineSegments, points: Points };
+const PLAIN = { mesh: MeshPhongMaterial, lines: LineBasicMaterial, points: PointsMaterial };
+
+/** A material of a mesh for lines or points, which three.js draws by materials of their own. */
+function fitting(material, kind) {
+  if (kind === 'mesh' || material instanceof PLAIN[kind]) return material;
+  const own = new PLAIN[kind]();
+  Material.prototype.copy.call(own, material);
+  own.color.copy(material.color);
+  if (kind === 'points') Object.assign(own, { size: 10, sizeAttenuation: false, map: material.map });
+  return own;
+}
+
+function cloud(positions, colors) {
+  const geometry = geometryOf({ position: positions });
+  const material = new PointsMaterial({ size: 1, sizeAttenuation: false });
+  if (colors) {
+    geometry.setAttribute('color', new BufferAttribute(lightOf(colors), 3));
+    material.vertexColors = true;
+  }
+  return new Points(geometry, material);
+}
+
+function geometryOf(attributes) {
+  const geometry = new BufferGeometry();
+  for (const [name, array] of Object.entries(attributes)) {
+    geometry.setAttribute(name, new BufferAttribute(array, name === 'uv' ? 2 : 3));
+  }
+  return geometry;
+}
+
+/** The light of an sRGB value (IEC 61966-2-1). */
+const light = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+/** That of the values that bytes have, as nearly all files do. */
+const BYTES = Float32Array.from({ length: 256 }, (_, byte) => byte / 255);
+const LIGHTS = Float32Array.from({ length: 256 }, (_, byte) => light(byte / 255));
+
+/** Colors of four sRGB values as three of light. */
+function lightOf(colors) {
+  const lights = new Float32Array((colors.length / 4) * 3);
+  for (let at = 0, from = 0; at < lights.length; from += 4) {
+    for (let channel = 0; channel < 3; channel++) {
+      const value = colors[from + channel];
+      const byte = Math.round(255 * value);
+      lights[at++] = BYTES[byte] === value ? LIGHTS[byte] : light(value);
+    }
+  }
+  return lights;
+}
+
+/** STL, as text or binary: a geometry with a position and a normal for each corner. */
+export class STLLoader extends PolyhaulLoader {
+  constructor(manager) {
+    super(manager);
+    this.format = 'stl';
+  }
+
+  built({ shapes, plainBytes }) {
+    const geometry = geometryOf(joined(shapes));
+    const [{ hasColors, alpha }] = shapes.length ? shapes : [{}];
+    // As three.js tells of colors in a binary file.
+    if (hasColors) Object.assign(geometry, { hasColors, alpha });
+    // A binary file is a header and 50 bytes for each triangle; it has no solids, and no groups.
+    const triangles = shapes.reduce((sum, { corners }) => sum + corners / 3, 0);
+    if (plainBytes === 84 + 50 * triangles) return geometry;
+    let start = 0;
+    shapes.forEach(({ corners }, at) => {
+      geometry.addGroup(start, corners, at);
+      start += corners;
+    });
+    geometry.userData.groupNames = shapes.map(({ name }) => name);
+    return geometry;
+  }
+}
+
+/** The corners of all shapes, one after another. */
+function joined(shapes) {
+  if (shapes.length === 1) return shapes[0].attributes;
+  const all = { position: [], normal: [] };
+  for (const { attributes } of shapes) for (const name in all) all[name].push(attributes[name]);
+  for (const [name, parts] of Object.entries(all)) {
+    const whole = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+    parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
+    all[name] = whole;
+  }
+  return all;
+}
+
+/** PLY, as text or binary: a geometry with an index, and the attributes that the file has. */
+export class PLYLoader extends PolyhaulLoader {
+  constructor(manager) {
+    super(manager);
+    this.format = 'ply';
+  }
+
+  get isDrawn() {
+    return false;
+  }
+
+  built({ meshes: [mesh = { faces: {} }] }) {
+    const attributes = { position: mesh.positions ?? new Float32Array(0) };
+    const count = attributes.position.length / 3;
+    if (mesh.normals?.length === 3 * count) attributes.normal = mesh.normals;
+    if (mesh.uvs?.length === 2 * count) attributes.uv = mesh.uvs;
+    if (mesh.colors) attributes.color = lightOf(mesh.colors);
+    let geometry = geometryOf(attributes);
+    if (mesh.faces.offsets) {
+      const index = triangles(mesh.faces);
+      geometry.setIndex(new BufferAttribute(count > 65535 ? index : new Uint16Array(index), 1));
+    }
+    if (mesh.uvDomain === 'corner' && mesh.uvs) {
+      // Uvs of corners cannot be shared by faces.
+      const corners = triangles({ ...mesh.faces, positions: mesh.faces.positions.map((_, corner) => corner) });
+      geometry = geometry.toNonIndexed();
+      const uv = Float32Array.from({ length: 2 * corners.length }, (_, at) => mesh.uvs[2 * corners[at >> 1] + (at & 1)]);
+      geometry.setAttribute('uv', new BufferAttribute(uv, 2));
+    }
+    geometry.computeBoundingSphere();
+    return geometry;
+  }
+}
+
+/** Polygons as fans of triangles: the indices of their corners. */
+function triangles({ offsets, positions }) {
+  const count = offsets.length - 1;
+  if (positions.length === 3 * count) return positions;
+  const index = new Uint32Array(3 * (positions.length - 2 * count));
+  let at = 0;
+  for (let face = 0; face < count; face++) {
+    const first = offsets[face];
+    for (let corner = first + 1; corner + 1 < offsets[face + 1]; corner++) {
+      index[at++] = positions[first];
+      index[at++] = positions[corner];
+      index[at++] = positions[corner + 1];
+    }
+  }
+  return index;
+}

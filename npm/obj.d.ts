@@ -1,0 +1,1 @@
+export { MTLLoader, OBJLoader } from './three.js';

@@ -1,0 +1,1 @@
+export { PLYLoader } from './three.js';

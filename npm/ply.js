@@ -1,0 +1,13 @@
+// The PLY loader for three.js alone, with a module that reads nothing else, of half the size.
+//
+//     import { PLYLoader } from 'polyhaul/ply';
+
+import { PLYLoader as Shared } from './loaders.js';
+import { prepare } from './polyhaul.js';
+
+// `parse` cannot wait, so the module is ready before this file is.
+await prepare('ply');
+
+export class PLYLoader extends Shared {
+  module = 'ply';
+}

@@ -1,0 +1,1 @@
+export { STLLoader } from './three.js';
