@@ -3,7 +3,9 @@
 POLYHAUL is the command. Makes an OBJ of about MB megabytes (1600) in FOLDER, which should be in memory, and other formats of it
 (one.obj.gz is a single member, as gzip writes it), and prints rows of a table in Markdown: seconds of whole processes as
 minimum / median, and how many times less the minimum is than that of one thread. Threads are powers of two up to the cores
-that there are.
+that there are. The last column is what the machine gives to work that shares nothing: so many processes of one thread each do
+the job at the same time, and together it is so many times what one does. The last row writes as many bytes as `to OBJ` from
+memory to one file, and does nothing else.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from pathlib import Path
 
 #: Positions along a side of the grid that is written, and about how many MB its text has.
 SIDE, SIDE_MB = 1500, 268
+
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def grid(path: Path, copies: int) -> None:
@@ -36,7 +40,31 @@ def grid(path: Path, copies: int) -> None:
 
 def run(*command: str) -> float:
     start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(command, check=True, **QUIET)
+    return time.perf_counter() - start
+
+
+def together(count: int, command: str, kind: str, source: str, *output: str) -> float:
+    """Seconds of so many processes of one thread, each with an output of its own."""
+    outputs = [[f"{path}.{number}.obj" for path in output] for number in range(count)]
+    start = time.perf_counter()
+    jobs = [subprocess.Popen([command, kind, source, *own, "--threads", "1"], **QUIET) for own in outputs]
+    has_failed = [job.wait() != 0 for job in jobs]
+    seconds = time.perf_counter() - start
+    for path in (path for own in outputs for path in own):
+        os.remove(path)
+    if any(has_failed):
+        sys.exit(f"{kind} {source} failed")
+    return seconds
+
+
+def write(path: str, size: int) -> float:
+    """Seconds of writing so many bytes to one file."""
+    block = bytes(range(256)) * 4096
+    start = time.perf_counter()
+    with open(path, "wb", buffering=0) as file:
+        for _ in range(size // len(block)):
+            file.write(block)
     return time.perf_counter() - start
 
 
@@ -52,14 +80,19 @@ def main(polyhaul: str, folder: str, megabytes: str = "1600", rounds: str = "5")
     jobs = {f"read {Path(it).name}, {os.path.getsize(it) / 1e6:.0f} MB": ("info", it) for it in (obj, ply, text, stl, zst, gz, one)}
     jobs |= {f"{Path(it).name} to OBJ": ("convert", it, str(place / "out.obj")) for it in (obj, stl)}
     counts = [1 << power for power in range((os.cpu_count() or 1).bit_length())]
-    print("| threads | " + " | ".join(f"{count}" for count in counts) + " |\n| --- |" + " ---: |" * len(counts))
+    most = counts[-1]
+    print("| threads | " + " | ".join(f"{count}" for count in counts) + f" | {most} processes |")
+    print("| --- |" + " ---: |" * (len(counts) + 1))
     for name, job in jobs.items():
         cells, first = [], 0.0
         for count in counts:
             times = sorted(run(polyhaul, *job, "--threads", str(count)) for _ in range(int(rounds)))
             first = first or times[0]
             cells.append(f"{times[0]:.3f} / {times[len(times) // 2]:.3f} ({first / times[0]:.1f}×)")
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+        apart = min(together(most, polyhaul, *job) for _ in range(int(rounds)))
+        print(f"| {name} | " + " | ".join(cells) + f" | {most * first / apart:.1f}× |", flush=True)
+    plain = sorted(write(str(place / "plain"), os.path.getsize(obj)) for _ in range(int(rounds)))
+    print(f"| write {os.path.getsize(obj) / 1e6:.0f} MB | {plain[0]:.3f} / {plain[len(plain) // 2]:.3f} |" + " |" * most.bit_length())
 
 
 if __name__ == "__main__":

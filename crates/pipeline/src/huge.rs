@@ -23,6 +23,8 @@ pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 pub struct HugePages {
     #[cfg(target_os = "linux")]
     mode: std::sync::atomic::AtomicU8,
+    #[cfg(target_os = "linux")]
+    claims: linux::Claims,
 }
 
 impl HugePages {
@@ -35,8 +37,8 @@ impl HugePages {
         let _ = (start, count);
     }
 
-    /// Touches the pages of `range` (in elements) before it is filled, by writing a zero byte to each. If one stalls,
-    /// the rest of the array gets small pages.
+    /// Touches the pages of `range` (in elements) before it is filled, each by one thread; one that would wait touches
+    /// one of the next. If one stalls, the rest of the array gets small pages.
     ///
     /// # Safety
     /// `start` is an allocation of `count` elements that contains `range`, and no other thread reads or writes the
@@ -46,7 +48,7 @@ impl HugePages {
         // SAFETY: the range in bytes is that of the elements; the conditions are this function's.
         unsafe {
             let bytes = range.start * size_of::<T>()..range.end * size_of::<T>();
-            linux::touch(&self.mode, start as usize, count * size_of::<T>(), bytes);
+            linux::touch(self, start as usize, count * size_of::<T>(), bytes);
         }
         #[cfg(not(target_os = "linux"))]
         let _ = (start, count, range);
@@ -70,7 +72,7 @@ pub fn extend<T: Copy>(out: &mut Vec<T>, values: &[T], later: usize) -> Result<(
 mod linux {
     use super::HUGE_PAGE_BYTES;
     use std::ops::Range;
-    use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+    use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
     const PAGE_BYTES: usize = 4096;
     const MILLISECOND_NS: u64 = 1_000_000;
@@ -79,7 +81,11 @@ mod linux {
     /// For how long arrays get small pages after a stall: at first, and at most, since it doubles with each.
     const MIN_AVOIDED_NS: u64 = 16 * MILLISECOND_NS;
     const MAX_AVOIDED_NS: u64 = 512 * MILLISECOND_NS;
-    /// Ranges below this size are too many to read the clock for each, unless a huge page begins in them.
+    /// How far ahead of its range a thread touches pages.
+    const MOST_AHEAD: usize = 8;
+    /// How often a thread lets others run while one of them touches the page that it needs.
+    const MOST_YIELDS: usize = 1000;
+    /// Ranges below this size are too many for a call to the system for each.
     const MIN_BYTES: usize = 64 << 10;
 
     /// When huge pages are to be tried again, in nanoseconds of the monotonic clock. A fact about the machine, like the
@@ -103,40 +109,93 @@ mod linux {
         match wanted {
             HUGE => advise(start, bytes, libc::MADV_HUGEPAGE),
             SMALL => advise(start, bytes, libc::MADV_NOHUGEPAGE),
-            _ => {}
+            _ => true,
+        };
+    }
+
+    /// The pages that threads touch and have touched last: each at its number modulo their count, as twice the number,
+    /// and one more once it is there. What is forgotten may be touched again, which is cheap.
+    ///
+    /// When threads touch a page at the same time, the kernel clears one for each of them, and drops all but the first.
+    #[derive(Default)]
+    pub(super) struct Claims([AtomicUsize; 32]);
+
+    impl Claims {
+        /// Whether this thread is the first that comes to a page, and has to touch it.
+        pub(super) fn claim(&self, page: usize) -> bool {
+            let place = &self.0[page % self.0.len()];
+            let found = place.load(Relaxed);
+            found / 2 != page && place.compare_exchange(found, 2 * page, Relaxed, Relaxed).is_ok()
+        }
+
+        pub(super) fn finish(&self, page: usize) {
+            self.0[page % self.0.len()].store(2 * page + 1, Relaxed);
+        }
+
+        /// Whether a thread is touching a page.
+        pub(super) fn is_claimed(&self, page: usize) -> bool {
+            self.0[page % self.0.len()].load(Relaxed) == 2 * page
         }
     }
 
     /// # Safety
     /// As for [`super::HugePages::touch`]; `range` is in bytes.
-    pub(super) unsafe fn touch(mode: &AtomicU8, start: usize, bytes: usize, range: Range<usize>) {
-        let (from, end) = (start + range.start, start + range.end);
+    pub(super) unsafe fn touch(pages: &super::HugePages, start: usize, bytes: usize, range: Range<usize>) {
+        let (mode, from, end) = (&pages.mode, start + range.start, start + range.end);
         if mode.load(Relaxed) == HUGE {
-            let mut at = if range.len() >= MIN_BYTES { from } else { from.next_multiple_of(HUGE_PAGE_BYTES) };
-            while at < end {
-                // SAFETY: `at` is in the range, which is allocated and this thread's alone.
-                unsafe { touch_page(at as *mut u8) };
-                at = (at + 1).next_multiple_of(HUGE_PAGE_BYTES);
+            // Where the array begins or ends within one, it has small pages.
+            let whole = start.div_ceil(HUGE_PAGE_BYTES)..(start + bytes) / HUGE_PAGE_BYTES;
+            for page in (from / HUGE_PAGE_BYTES).max(whole.start)..end.div_ceil(HUGE_PAGE_BYTES).min(whole.end) {
+                let own = from.max(page * HUGE_PAGE_BYTES) as *mut u8;
+                // SAFETY: it is in the range, so it is allocated and this thread's.
+                unsafe { reach(&pages.claims, page, whole.end, own) };
             }
         }
         // Stalls are met by all arrays, and so is the end of avoiding them.
         match mode.load(Relaxed) {
             HUGE if is_avoided() && mode.swap(SMALL, Relaxed) == HUGE => advise(start, bytes, libc::MADV_NOHUGEPAGE),
             SMALL if !is_avoided() && mode.swap(HUGE, Relaxed) == SMALL => advise(start, bytes, libc::MADV_HUGEPAGE),
-            _ => {}
-        }
+            _ => true,
+        };
         if mode.load(Relaxed) == SMALL && range.len() >= MIN_BYTES {
             // One call takes less time than a fault for each page (0.92 of it in the same benchmark).
             advise(from, range.len(), libc::MADV_POPULATE_WRITE);
         }
     }
 
+    /// Touches a huge page, unless another thread has. While that one is at it, this one touches one of the next ones,
+    /// up to `end`, which will be needed soon, and then waits for a moment.
+    ///
     /// # Safety
-    /// `place` is allocated, and no other thread uses it.
-    unsafe fn touch_page(place: *mut u8) {
+    /// `own` is in the page and allocated, and no other thread uses it.
+    unsafe fn reach(claims: &Claims, page: usize, end: usize, own: *mut u8) {
+        if claims.claim(page) {
+            // SAFETY: this function's condition.
+            unsafe { touch_page(page, Some(own)) };
+            claims.finish(page);
+        } else if claims.is_claimed(page) {
+            if let Some(next) = (page + 1..end.min(page + 1 + MOST_AHEAD)).find(|&next| claims.claim(next)) {
+                // SAFETY: nothing is written.
+                unsafe { touch_page(next, None) };
+                claims.finish(next);
+            }
+            (0..MOST_YIELDS).take_while(|_| claims.is_claimed(page)).for_each(|_| std::thread::yield_now());
+        }
+    }
+
+    /// Touches a huge page, and notes if it stalls. Other threads may write to it meanwhile.
+    ///
+    /// # Safety
+    /// `own` is allocated, and no other thread uses it.
+    unsafe fn touch_page(page: usize, own: Option<*mut u8>) {
         let before = now(libc::CLOCK_THREAD_CPUTIME_ID);
-        // SAFETY: this function's condition.
-        unsafe { place.write_volatile(0) };
+        if !advise(page * HUGE_PAGE_BYTES, HUGE_PAGE_BYTES, libc::MADV_POPULATE_WRITE)
+            && let Some(own) = own
+        {
+            // Before Linux 5.14.
+            // SAFETY: this function's condition.
+            unsafe { own.write_volatile(0) };
+        }
         if now(libc::CLOCK_THREAD_CPUTIME_ID) - before > STALL_NS && !is_avoided() {
             let (now, until) = (now(libc::CLOCK_MONOTONIC), AVOIDED_UNTIL.load(Relaxed));
             let avoided = next_avoided(AVOIDED_NS.load(Relaxed), now.saturating_sub(until));
@@ -157,12 +216,12 @@ mod linux {
 
     /// Advises for all pages of a range, its first and last included. For an array, a part would split the mapping in
     /// two, and then it cannot be moved without a copy when it grows (twice the page faults, measured).
-    fn advise(start: usize, bytes: usize, advice: i32) {
+    fn advise(start: usize, bytes: usize, advice: i32) -> bool {
         let from = start / PAGE_BYTES * PAGE_BYTES;
         let end = (start + bytes).next_multiple_of(PAGE_BYTES);
         // SAFETY: the pages contain the array or other memory of the same allocator, and none of the advices used
         // changes contents. A kernel without it returns an error, which has no effect either.
-        unsafe { libc::madvise(from as *mut libc::c_void, end - from, advice) };
+        unsafe { libc::madvise(from as *mut libc::c_void, end - from, advice) == 0 }
     }
 
     fn now(clock: libc::clockid_t) -> u64 {
@@ -210,6 +269,46 @@ mod tests {
         let modes = [&before, &later].map(|pages| pages.mode.load(Relaxed));
         linux::AVOIDED_UNTIL.store(0, Relaxed);
         assert_eq!(modes, [linux::SMALL; 2]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn one_thread_touches_a_page_and_all_see_when_it_is_there() {
+        let claims = linux::Claims::default();
+        assert!(claims.claim(7) && claims.is_claimed(7));
+        assert!(!claims.claim(7));
+        claims.finish(7);
+        assert!(!claims.claim(7) && !claims.is_claimed(7));
+        // Others do not change that, until one has its place.
+        assert!(claims.claim(8) && !claims.is_claimed(7) && claims.is_claimed(8));
+        assert!(claims.claim(7 + 32) && !claims.is_claimed(7) && claims.claim(7));
+        let firsts = || (100..110).filter(|&page| claims.claim(page)).count();
+        let counts = std::thread::scope(|scope| [(); 4].map(|()| scope.spawn(firsts)).map(|it| it.join().unwrap()));
+        assert_eq!(counts.iter().sum::<usize>(), 10);
+    }
+
+    #[test]
+    fn threads_that_fill_an_array_together_find_their_values() {
+        let mut values = vec![0u32; 6 * HUGE_PAGE_BYTES / 4];
+        let (start, count, part) = (values.as_mut_ptr() as usize, values.len(), 10_000);
+        let pages = HugePages::default();
+        pages.request(start as *const u32, count);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let pages = &pages;
+                scope.spawn(move || {
+                    for first in (0..count).step_by(part).skip(thread).step_by(4) {
+                        let range = first..count.min(first + part);
+                        // SAFETY: the range is in the vector, which nobody else uses, and this thread's alone.
+                        unsafe {
+                            pages.touch(start as *const u32, count, range.clone());
+                            range.for_each(|at| (start as *mut u32).add(at).write(at as u32));
+                        }
+                    }
+                });
+            }
+        });
+        assert!(values.iter().enumerate().all(|(at, &value)| value as usize == at));
     }
 
     #[cfg(target_os = "linux")]
