@@ -43,6 +43,8 @@ pub struct Buffer<'a> {
     record_limit_bytes: usize,
     /// Where to stop in a positioned source, in bytes from its beginning, if before its end.
     until: Option<u64>,
+    /// Whether `data` was handed over, and is all that there is.
+    is_handed: bool,
     ended: bool,
 }
 
@@ -83,6 +85,7 @@ impl<'a> Buffer<'a> {
             offset: 0,
             record_limit_bytes: DEFAULT_RECORD_LIMIT_BYTES,
             until: None,
+            is_handed: false,
             ended: false,
         }
     }
@@ -90,10 +93,42 @@ impl<'a> Buffer<'a> {
     /// Drops what is pending and continues with `range` of a positioned source, in bytes from its beginning, as if the
     /// source ended there.
     pub(crate) fn restart(&mut self, range: std::ops::Range<u64>) {
+        if self.is_handed {
+            self.place(range.start);
+            return;
+        }
         (self.start, self.end) = (0, 0);
         self.offset = range.start;
         self.until = Some(range.end);
         self.ended = false;
+    }
+
+    /// Continues at `offset` in `bytes`, which begin at `base`, as if the source ended after them. The source itself is
+    /// not read.
+    pub(crate) fn hand(&mut self, bytes: Vec<u8>, base: u64, offset: u64) {
+        (self.start, self.offset) = (0, base);
+        self.end = bytes.len();
+        self.until = Some(base + bytes.len() as u64);
+        (self.data, self.is_handed) = (bytes, true);
+        self.place(offset);
+    }
+
+    /// Gives the bytes back that were handed over.
+    pub(crate) fn give_back(&mut self) -> Vec<u8> {
+        (self.start, self.end) = (0, 0);
+        std::mem::take(&mut self.data)
+    }
+
+    /// Goes to `offset` in the bytes that were handed over, or to their end.
+    fn place(&mut self, offset: u64) {
+        let base = self.offset - self.start as u64;
+        self.start = usize::try_from(offset.saturating_sub(base)).map_or(self.end, |start| start.min(self.end));
+        self.offset = base + self.start as u64;
+    }
+
+    /// Where the bytes end, if that is known.
+    pub(crate) fn len(&self) -> Option<u64> {
+        self.until.or_else(|| self.source.len())
     }
 
     /// Reads until at least `count` bytes are pending, or all that are left. Pending bytes may move.
@@ -207,7 +242,7 @@ impl<'a> Buffer<'a> {
     /// # Errors
     /// `UnexpectedEof` if there are fewer bytes; otherwise as for [`Buffer::fill_more`].
     pub fn skip(&mut self, count: u64) -> io::Result<()> {
-        if let Some(len) = self.source.len() {
+        if let Some(len) = self.len() {
             let left_count = len.saturating_sub(self.offset);
             if count > left_count {
                 return Err(self.too_short(count, left_count));
@@ -255,7 +290,7 @@ impl<'a> Buffer<'a> {
 
     /// The least room for the next read: a block, or the rest of a source of known size.
     fn wanted_bytes(&self) -> usize {
-        let Some(len) = self.until.or_else(|| self.source.len()) else {
+        let Some(len) = self.len() else {
             return if self.ended { 0 } else { BLOCK_BYTES };
         };
         let read = self.offset + self.pending().len() as u64;

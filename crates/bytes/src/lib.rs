@@ -61,7 +61,7 @@ pub use archive::Archive;
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
 pub use compress::{
     Codec, DecodeAhead, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, GzipMember,
-    GzipParts, MEMBER_BYTES, SeekTable, decompressed, inflated,
+    GzipParts, MEMBER_BYTES, SeekTable, ZlibDecoder, ZlibPlain, ZlibSpan, decompressed, inflated,
 };
 pub use host::{HostFault, HostRead, HostWrite};
 pub use layer::{Disk, FaultyLayer, Layer};

@@ -35,6 +35,7 @@ mod pack;
 #[cfg(feature = "c-codecs")]
 mod pack;
 mod seek;
+mod spans;
 mod zlib;
 #[cfg_attr(
     not(any(feature = "c-codecs", feature = "rust-zstd")),
@@ -49,6 +50,7 @@ pub use error::{DecompressError, DecompressErrorKind, DecompressLimit};
 pub use joined::{GzipMember, GzipParts};
 pub(crate) use members::Members;
 pub use seek::SeekTable;
+pub use spans::{ZlibDecoder, ZlibPlain, ZlibSpan};
 pub use zlib::inflated;
 
 use crate::{BLOCK_BYTES, Source};

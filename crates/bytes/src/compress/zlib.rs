@@ -23,13 +23,18 @@ const STEP_BYTES: usize = 256 << 10;
 /// # Errors
 /// `InvalidData` if the data is damaged or longer than `most_bytes`; `OutOfMemory`.
 pub fn inflated(packed: &[u8], most_bytes: usize) -> io::Result<Vec<u8>> {
-    read(&mut Buffer::new(Source::memory(packed)), most_bytes).map_err(|stop| match stop {
-        Stop::Io(error) => error,
-        Stop::Data(_, message) => io::Error::new(io::ErrorKind::InvalidData, format!("zlib data: {message}")),
-    })
+    read(&mut Buffer::new(Source::memory(packed)), most_bytes).map_err(error)
 }
 
-fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
+pub(super) fn error(stop: Stop) -> io::Error {
+    match stop {
+        Stop::Io(error) => error,
+        Stop::Data(_, message) => io::Error::new(io::ErrorKind::InvalidData, format!("zlib data: {message}")),
+    }
+}
+
+/// Reads the header.
+pub(super) fn read_head(input: &mut Buffer<'_>) -> Result<(), Stop> {
     let &[method, flags] = input.ensure(2)?.first_chunk().ok_or_else(truncated)?;
     // CM is 8 and CINFO at most 7 (a window of 32 KiB); the two bytes are a multiple of 31 (RFC 1950, 2.2).
     if method & 15 != 8 || method >> 4 > 7 || u16::from_be_bytes([method, flags]) % 31 != 0 {
@@ -40,6 +45,21 @@ fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
         return Err(corrupt("it needs a dictionary, which is not supported"));
     }
     input.consume(2);
+    Ok(())
+}
+
+/// Reads the checksum after the data, which is to be `sum`.
+pub(super) fn read_sum(input: &mut Buffer<'_>, sum: u32) -> Result<(), Stop> {
+    let told = input.ensure(4)?.first_chunk().ok_or_else(truncated)?;
+    if u32::from_be_bytes(*told) != sum {
+        return Err(checksum("the checksum does not match the data"));
+    }
+    input.consume(4);
+    Ok(())
+}
+
+fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
+    read_head(input)?;
     let mut inflate = Inflate::new()?;
     inflate.restart();
     let (mut plain, mut sum, mut is_end) = (Vec::new(), Adler32::new(), false);
@@ -56,14 +76,9 @@ fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
         plain.truncate(begin + filled);
         sum.write(&plain[begin..]);
     }
-    match input.ensure(4)?.first_chunk() {
-        None => Err(truncated()),
-        Some(told) if u32::from_be_bytes(*told) != sum.finish() => {
-            Err(checksum("the checksum does not match the data"))
-        }
-        Some(_) if plain.len() > most_bytes => {
-            Err(limit(DecompressLimit::Bytes, format!("it decompresses to more than {most_bytes} bytes")))
-        }
-        Some(_) => Ok(plain),
+    read_sum(input, sum.finish())?;
+    if plain.len() > most_bytes {
+        return Err(limit(DecompressLimit::Bytes, format!("it decompresses to more than {most_bytes} bytes")));
     }
+    Ok(plain)
 }

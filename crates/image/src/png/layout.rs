@@ -27,6 +27,9 @@ pub(super) trait PngSample: Copy + Default + Send + Sync {
     /// Samples as the bytes of a row, if they are stored in that form.
     fn as_bytes(samples: &mut [Self]) -> Option<&mut [u8]>;
 
+    /// The opposite direction.
+    fn from_bytes(row: &[u8]) -> Option<&[Self]>;
+
     /// Appends the pixels of a row; `to` has room for them.
     fn expand(layout: &PngLayout, row: &[u8], width: usize, to: &mut Vec<Self>) -> std::result::Result<(), Unmapped>;
 }
@@ -116,6 +119,10 @@ impl PngSample for u8 {
         Some(samples)
     }
 
+    fn from_bytes(row: &[u8]) -> Option<&[u8]> {
+        Some(row)
+    }
+
     fn expand(layout: &PngLayout, row: &[u8], width: usize, to: &mut Vec<u8>) -> std::result::Result<(), Unmapped> {
         let bits = layout.bits.min(8);
         match (&layout.palette, &layout.key) {
@@ -144,6 +151,10 @@ impl PngSample for u8 {
 
 impl PngSample for u16 {
     fn as_bytes(_: &mut [u16]) -> Option<&mut [u8]> {
+        None
+    }
+
+    fn from_bytes(_: &[u8]) -> Option<&[u16]> {
         None
     }
 

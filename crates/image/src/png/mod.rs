@@ -21,9 +21,11 @@
 //! edition (W3C).
 
 mod filter;
+mod idat;
 mod layout;
 mod overlap;
 mod reader;
+mod rows;
 mod still;
 mod sums;
 mod writer;

@@ -24,7 +24,7 @@ const PASSES: [[usize; 4]; 7] =
     [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
 
 /// Why reading stops.
-enum PngStop {
+pub(super) enum PngStop {
     Decoder(DecodingError),
     Own(Error),
     Malformed(&'static str),
@@ -106,7 +106,7 @@ impl PngInput<'_> {
         check_ratio(bytes, found, limits, self.file, SIZE_AT)
     }
 
-    fn decode<'a>(
+    pub(super) fn decode<'a>(
         &'a self,
         mut reader: BlockReader<'a>,
         animation: &'a Mutex<Animation>,

@@ -22,6 +22,8 @@ use std::ops::Range;
 const ROUND_BYTES: usize = 4 * fast::IN_MARGIN;
 /// How many places that look like a block are tried in a span.
 const TRIES: usize = 8;
+/// How much of a span is searched. The blocks of zlib have up to 70 kB.
+const SEARCH_BYTES: u64 = 128 << 10;
 
 /// Decodes one part after the other.
 pub(in crate::compress) struct Blind<'a> {
@@ -32,7 +34,16 @@ pub(in crate::compress) struct Blind<'a> {
 
 impl<'a> Blind<'a> {
     pub(in crate::compress) fn new(source: Source<'a>) -> io::Result<Self> {
-        Ok(Blind { input: Buffer::new(source), bits: Bits::default(), codes: Codes::new()? })
+        Ok(Blind { input: Buffer::new(source), bits: Bits::default(), codes: Codes::new(false)? })
+    }
+
+    /// Decodes `bytes`, which begin at `base`, instead of the source. [`Blind::give_back`] returns them.
+    pub(in crate::compress) fn hand(&mut self, bytes: Vec<u8>, base: u64) {
+        self.input.hand(bytes, base, base);
+    }
+
+    pub(in crate::compress) fn give_back(&mut self) -> Vec<u8> {
+        self.input.give_back()
     }
 
     /// Decodes the blocks that begin in `span`, a range of compressed bytes, in at most `most_bytes` of memory. `found`
@@ -44,11 +55,12 @@ impl<'a> Blind<'a> {
         part: &mut Part,
         mut found: impl FnMut(u64) -> bool,
     ) -> io::Result<bool> {
-        let end = self.input.source().len().unwrap_or(0);
+        let end = self.input.len().unwrap_or(0);
         let mut from = 8 * span.start;
+        let last = 8 * span.end.min(span.start + SEARCH_BYTES);
         for _ in 0..TRIES {
             self.input.restart(from / 8..end);
-            let Some(bit) = self.find(from, 8 * span.end)? else { break };
+            let Some(bit) = self.find(from, last)? else { break };
             part.begin(bit)?;
             if !found(bit) {
                 break;

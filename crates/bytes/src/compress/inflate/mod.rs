@@ -28,7 +28,7 @@ use std::sync::Arc;
 use table::{DISTANCE_COUNT, Distances, Entry, InflateKind, Numbers, SYMBOL_COUNT, Symbols};
 
 /// How far back a match may reach (RFC 1951, 2).
-const WINDOW_BYTES: usize = 32 << 10;
+pub(super) const WINDOW_BYTES: usize = 32 << 10;
 /// The longest header of a dynamic block (RFC 1951, 3.2.7), rounded up: 3 + 14 + 19 · 3 bits, and 320 lengths of up to
 /// 14 bits.
 const HEAD_BYTES: usize = 640;
@@ -56,6 +56,10 @@ struct Codes {
     symbols: Symbols,
     distances: Distances,
     numbers: Numbers,
+    /// Whether a block may have no symbol but its end.
+    may_lack: bool,
+    /// How many blocks had codes of their own.
+    built: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +95,7 @@ impl Inflate {
             is_last_block: false,
             block_bit: 0,
             bits: Bits::default(),
-            codes: Codes::new()?,
+            codes: Codes::new(true)?,
             history: Vec::new(),
             follower: None,
         })
@@ -100,6 +104,28 @@ impl Inflate {
     /// Decodes data of which other threads may decode parts.
     pub(super) fn following(parts: Arc<Parts>) -> io::Result<Self> {
         Ok(Inflate { follower: Some(Box::new(Follower::new(parts)?)), ..Inflate::new()? })
+    }
+
+    /// Like [`Inflate::new`], for zlib data in spans (`compress/spans.rs`): a block without symbols is an error.
+    pub(super) fn in_spans() -> io::Result<Self> {
+        Ok(Inflate { codes: Codes::new(false)?, state: State::Head, ..Inflate::new()? })
+    }
+
+    /// How many blocks with codes of their own were begun.
+    pub(super) fn built(&self) -> u64 {
+        self.codes.built
+    }
+
+    /// Whether a block begins here.
+    pub(super) fn is_between_blocks(&self) -> bool {
+        self.state == State::Head
+    }
+
+    /// Goes on after a part.
+    pub(super) fn pass(&mut self, part: &Part, input: &mut Buffer<'_>) -> io::Result<()> {
+        let (offset, bits) = part.end();
+        self.bits = bits;
+        input.skip(offset - input.offset())
     }
 
     /// Begins new data, without history.
@@ -113,14 +139,27 @@ impl Inflate {
     /// Decodes until `out` is full or the data ends, and returns whether it ended. Input is consumed up to the last
     /// byte of the data, and no further.
     pub(super) fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
+        let is_over = self.decode_until(u64::MAX, input, out)?;
+        if !is_over {
+            self.keep_history(out)?;
+        }
+        Ok(is_over)
+    }
+
+    /// Like [`Inflate::decode`], but stops before a block that begins at bit `until` of the input, or after it, and keeps
+    /// no history.
+    pub(super) fn decode_until(
+        &mut self,
+        until: u64,
+        input: &mut Buffer<'_>,
+        out: &mut Output<'_>,
+    ) -> Result<bool, Stop> {
         loop {
             match self.state {
                 State::End => return Ok(true),
+                State::Head if self.bit(input) >= until => return Ok(false),
                 State::Head => self.begin_block(input, out)?,
-                _ if out.is_full() => {
-                    self.keep_history(out)?;
-                    return Ok(false);
-                }
+                _ if out.is_full() => return Ok(false),
                 State::Stored { left } => self.read_stored(left, input, out)?,
                 State::Ahead => self.copy_ahead(input, out)?,
                 State::Invalid => return Err(corrupt("the data contains an invalid symbol")),
@@ -287,8 +326,14 @@ impl Inflate {
 }
 
 impl Codes {
-    fn new() -> io::Result<Self> {
-        Ok(Codes { symbols: Symbols::new()?, distances: Distances::new()?, numbers: Numbers::new()? })
+    fn new(may_lack: bool) -> io::Result<Self> {
+        Ok(Codes {
+            symbols: Symbols::new()?,
+            distances: Distances::new()?,
+            numbers: Numbers::new()?,
+            may_lack,
+            built: 0,
+        })
     }
 
     /// Reads the header of a block: whether it is the last one, and the state after it.
@@ -315,7 +360,7 @@ impl Codes {
         let mut lengths = [8; SYMBOL_COUNT];
         lengths[144..256].fill(9);
         lengths[256..280].fill(7);
-        self.symbols.build(&lengths)?;
+        self.symbols.build(&lengths, self.may_lack)?;
         self.distances.build(&[5; DISTANCE_COUNT])
     }
 
@@ -336,8 +381,10 @@ impl Codes {
         let mut lengths = [0; SYMBOL_COUNT + DISTANCE_COUNT];
         let lengths = &mut lengths[..symbol_count + distance_count];
         self.read_lengths(reader, lengths)?;
-        self.symbols.build(&lengths[..symbol_count])?;
-        self.distances.build(&lengths[symbol_count..])
+        self.symbols.build(&lengths[..symbol_count], self.may_lack)?;
+        self.distances.build(&lengths[symbol_count..])?;
+        self.built += 1;
+        Ok(())
     }
 
     fn read_lengths(&mut self, reader: &mut BitReader<'_>, lengths: &mut [u8]) -> Result<(), Stop> {

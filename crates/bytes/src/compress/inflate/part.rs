@@ -95,6 +95,10 @@ impl Part {
         8 * offset - u64::from(bits.count)
     }
 
+    pub(super) fn end(&self) -> (u64, Bits) {
+        self.end
+    }
+
     pub(in crate::compress) fn is_resolved(&self) -> bool {
         self.is_resolved
     }
@@ -134,7 +138,7 @@ impl Part {
     }
 
     /// Copies plain bytes from `at` on, as many as fit; returns how many. Markers are looked up in `known`.
-    fn copy(&self, at: usize, known: &Known, out: &mut Output<'_>) -> usize {
+    pub(in crate::compress) fn copy(&self, at: usize, known: &Known, out: &mut Output<'_>) -> usize {
         let symbols = self.symbols.fresh();
         if at >= symbols.len() {
             return out.take_from(self.bytes.fresh().get(at - symbols.len()..).unwrap_or_default());
@@ -191,14 +195,12 @@ impl Known {
     }
 
     fn copy(&self, symbols: &[u16], out: &mut [u8]) {
-        let (groups, rest) = symbols.as_chunks::<GROUP>();
-        let (to_groups, to_rest) = out.as_chunks_mut::<GROUP>();
+        // Without a branch for groups that have no marker: it would be mispredicted for most images.
+        let (groups, rest) = symbols.as_chunks::<8>();
+        let (to_groups, to_rest) = out.as_chunks_mut::<8>();
         for (to, group) in to_groups.iter_mut().zip(groups) {
-            *to = if has_marker(group) {
-                group.map(|symbol| self.byte(symbol))
-            } else {
-                group.map(|symbol| symbol as u8)
-            };
+            let word = group.iter().rev().fold(0, |word: u64, &symbol| word << 8 | u64::from(self.byte(symbol)));
+            *to = word.to_le_bytes();
         }
         to_rest.iter_mut().zip(rest).for_each(|(to, &symbol)| *to = self.byte(symbol));
     }

@@ -275,12 +275,13 @@ impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
 }
 
 impl Symbols {
-    /// Builds the table, and joins literals that fit into one look.
-    pub(super) fn build(&mut self, lengths: &[u8]) -> Result<(), Stop> {
+    /// Builds the table, and joins literals that fit into one look. The end of a block may be its only symbol if
+    /// `may_lack`.
+    pub(super) fn build(&mut self, lengths: &[u8], may_lack: bool) -> Result<(), Stop> {
         if lengths.get(END_OF_BLOCK).is_none_or(|&length| length == 0) {
             return Err(corrupt("a block has no end code"));
         }
-        self.fill(lengths, &SYMBOLS, true)?;
+        self.fill(lengths, &SYMBOLS, may_lack)?;
         self.literal_bits.copy_from_slice(&lengths[..256]);
         self.join_literals();
         Ok(())

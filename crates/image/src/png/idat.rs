@@ -1,0 +1,97 @@
+//! The compressed pixels of a PNG file, from the chunks that hold them, in spans. Nothing is inflated here.
+//!
+//! The order of chunks, their checksums and everything else that they declare are checked by the library, which passes
+//! compressed data that it is not asked to inflate.
+
+use super::reader::decode_options;
+use super::still::Still;
+use png::{Decoded, Info, StreamingDecoder, chunk};
+use polyhaul_bytes::{ZlibDecoder, ZlibSpan};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use std::io::BufRead;
+
+/// A file whose pixels come next.
+pub(super) struct Idat<'a> {
+    reader: Still<'a>,
+    decoder: StreamingDecoder,
+    /// Bytes of chunks without pixels.
+    others: u64,
+    /// Bytes that were read, but are after the last span.
+    beyond: Vec<u8>,
+    /// Where the next span begins in the compressed data.
+    at: u64,
+    is_over: bool,
+}
+
+/// Whatever is not expected. It is never shown.
+pub(super) fn unexpected() -> Error {
+    Error::new(ErrorKind::Malformed, "left to the reader in order")
+}
+
+impl<'a> Idat<'a> {
+    /// The most bytes of chunks without pixels: the library counts some of them towards a limit, which is far above.
+    pub(super) const MOST_OTHER_BYTES: u64 = 64 << 10;
+    /// How many bytes after a span are kept with it: a block that begins in the span is decoded ahead only if it ends
+    /// there.
+    pub(super) const BEYOND_BYTES: usize = 64 << 10;
+
+    /// Reads a file up to its pixels.
+    pub(super) fn open(reader: Still<'a>) -> Result<Idat<'a>> {
+        let decoder = StreamingDecoder::new_with_options(decode_options());
+        let mut idat = Idat { reader, decoder, others: 0, beyond: Vec::new(), at: 0, is_over: false };
+        while !matches!(idat.step(None)?, Decoded::ChunkBegin(_, chunk::IDAT)) {}
+        Ok(idat)
+    }
+
+    /// What the chunks before the pixels declare.
+    pub(super) fn info(&self) -> Result<&Info<'static>> {
+        self.decoder.info().ok_or_else(unexpected)
+    }
+
+    /// Puts the next `span_bytes` of the compressed data into `span`, or all that are left; returns whether there are
+    /// any.
+    pub(super) fn next(&mut self, span_bytes: usize, span: &mut ZlibSpan) -> Result<bool> {
+        let mut bytes = span.take_bytes();
+        let most = span_bytes + Self::BEYOND_BYTES;
+        bytes.try_reserve(most)?;
+        bytes.extend_from_slice(&self.beyond);
+        self.beyond.clear();
+        while !self.is_over && bytes.len() < most {
+            self.is_over = matches!(self.step(Some((&mut bytes, most)))?, Decoded::ImageDataFlushed);
+        }
+        let len = if self.is_over { bytes.len() } else { span_bytes };
+        self.beyond.try_reserve(bytes.len() - len)?;
+        self.beyond.extend_from_slice(&bytes[len..]);
+        let begin = self.at;
+        self.at += len as u64;
+        span.set(bytes, begin..self.at);
+        Ok(len > 0)
+    }
+
+    /// Reads the chunks after the pixels, which `decoder` has inflated to their end.
+    pub(super) fn finish(mut self, decoder: &ZlibDecoder) -> Result<()> {
+        if !decoder.is_over() || decoder.offset() != self.at {
+            return Err(unexpected());
+        }
+        while !matches!(self.step(None)?, Decoded::ChunkComplete(chunk::IEND)) {}
+        Ok(())
+    }
+
+    /// One step of the library. Appends compressed data to a vector that holds at most so many bytes.
+    fn step(&mut self, to: Option<(&mut Vec<u8>, usize)>) -> Result<Decoded> {
+        let bytes = self.reader.fill_buf().map_err(|_| unexpected())?;
+        let bytes = &bytes[..bytes.len().min(to.as_ref().map_or(usize::MAX, |(to, most)| most - to.len()))];
+        if bytes.is_empty() {
+            return Err(unexpected());
+        }
+        let (used, event) = self.decoder.update(bytes, None).map_err(|_| unexpected())?;
+        match (&event, to) {
+            (Decoded::ImageData, Some((to, _))) => to.extend_from_slice(&bytes[..used]),
+            (Decoded::ImageData, None) => return Err(unexpected()),
+            (Decoded::ChunkBegin(length, kind), _) if *kind != chunk::IDAT => self.others += u64::from(*length),
+            _ => {}
+        }
+        self.reader.consume(used);
+        if self.others > Self::MOST_OTHER_BYTES { Err(unexpected()) } else { Ok(event) }
+    }
+}
