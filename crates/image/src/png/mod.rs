@@ -26,6 +26,7 @@ mod layout;
 mod overlap;
 mod reader;
 mod rows;
+mod spans;
 mod still;
 mod sums;
 mod writer;

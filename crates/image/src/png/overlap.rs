@@ -1,8 +1,8 @@
 //! The pixels of a large PNG file to an image, on one thread or more.
 //!
-//! With several threads, each decodes spans of the compressed data without the bytes before them, and in turns they put
-//! these together in order and undo filters (`AheadJob`). If the data is one block, as some encoders write it, one
-//! thread inflates rows while another one undoes the filters of the rows before them (`InOrderJob`).
+//! One thread inflates in order, and one undoes the filters of what comes. While a thread has neither to do, it decodes
+//! a later span of the compressed data, without the bytes before it (`spans`): for what was decoded so, inflating is
+//! little more than a copy. If the data is one block, as some encoders write it, nothing can be decoded ahead.
 //!
 //! Only for sound files that can be read again: it stops at whatever it does not expect, without a word, and `reader`
 //! then reads the file from its start and finds the fault. So it accepts nothing that `reader` does not: chunks and
@@ -13,45 +13,39 @@ use super::idat::{Idat, unexpected};
 use super::layout::{PngLayout, PngSample};
 use super::reader::{PngInput, color_space};
 use super::rows::PngRows;
+use super::spans::SpanLine;
 use super::still::{Animation, Still};
 use crate::raster::check_size;
-use polyhaul_bytes::{ZlibDecoder, ZlibPlain, ZlibSpan};
+use polyhaul_bytes::{DecodeAhead, ZlibDecoder, ZlibPlain, ZlibSpan};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Image, Samples};
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::reader::BlockReader;
-use polyhaul_pipeline::run::{Crew, Phase, run};
+use polyhaul_pipeline::run::{Crew, Phase, lock, run};
 use std::io;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Images with fewer bytes of rows are left to `reader`.
 const LEAST_BYTES: usize = 1 << 20;
 /// The longest row: some are kept in memory.
 const MOST_ROW_BYTES: usize = 256 << 10;
-/// After so many spans without a block that can be decoded ahead, no other one is searched.
-const MOST_MISSES: u32 = 4;
-/// Data that expands by more is inflated in order, which takes no longer than the rest then.
-const MOST_EXPANSION: u64 = 5;
-
 /// How the data is divided. No result depends on it.
 #[derive(Clone, Copy, Debug)]
-struct PngSizes {
-    /// Compressed bytes of the first span, which one thread decodes to see of what blocks the data consists.
-    first: usize,
+pub(super) struct PngSizes {
     /// Compressed bytes of a span.
-    span: usize,
+    pub(super) span: usize,
     /// The memory in which a span is decoded ahead, at two bytes for one. What does not fit is decoded in order.
-    ahead: usize,
+    pub(super) ahead: usize,
     /// How many bytes are inflated together.
     chunk: usize,
 }
 
 /// The search for the first block of a span passes half a block, some 10 to 20 kB, and takes as long as decoding twice
-/// as much. Larger spans leave threads idle at the end. A chunk stays in the cache until its filters are undone.
-const SIZES: PngSizes = PngSizes { first: 96 << 10, span: 256 << 10, ahead: 4 << 20, chunk: 192 << 10 };
+/// as much; larger spans leave threads idle at the end, and take memory whose first use costs time. A chunk is still in
+/// the cache when its filters are undone, but not so small that waking the thread that does so costs more.
+const SIZES: PngSizes = PngSizes { span: 128 << 10, ahead: 2 << 20, chunk: 384 << 10 };
 
 /// Bytes up to the end of the header.
 const HEADER_END: usize = 29;
@@ -103,136 +97,58 @@ fn decode(
 
 /// All samples.
 fn inflate<T: PngSample>(
-    mut idat: Idat<'_>,
-    rows: PngRows<T>,
+    idat: Idat<'_>,
+    mut rows: PngRows<T>,
     options: &RunOptions,
     sizes: PngSizes,
 ) -> Result<Vec<T>> {
-    let decoder = ZlibDecoder::new().map_err(stopped)?;
-    let mut placed = PngPlaced { rows, decoder, plain: ZlibPlain::default(), chunk_bytes: sizes.chunk };
-    let mut span = new_span()?;
-    let slot_bytes = sizes.span + Idat::BEYOND_BYTES + sizes.ahead;
-    let crew = Crew::new(options.worker_threads(), options.memory_limit, slot_bytes);
-    let mut has_more = idat.next(sizes.first, &mut span)?;
-    while has_more {
-        placed.inflate(&mut span)?;
-        has_more = crew.threads == 1 && idat.next(sizes.span, &mut span)?;
-    }
-    if crew.threads > 1 && placed.is_worth_ahead() {
-        let job = AheadJob { idat: Mutex::new(idat), misses: AtomicU32::new(0), sizes, samples: PhantomData };
-        run(&job, &mut placed, crew, &options.cancel)?;
-        idat = into_inner(job.idat);
-    } else if crew.threads > 1 {
-        let inflating = Mutex::new(Inflating { idat, span, decoder: placed.decoder });
-        let job = InOrderJob { inflating, sizes, samples: PhantomData };
-        // Both halves are in order: a third thread would wait.
-        run(&job, &mut placed.rows, Crew::new(2, options.memory_limit, sizes.chunk), &options.cancel)?;
-        Inflating { idat, decoder: placed.decoder, .. } = into_inner(job.inflating);
-    }
-    idat.finish(&placed.decoder)?;
-    placed.rows.finish()
-}
-
-fn into_inner<T>(mutex: Mutex<T>) -> T {
-    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn new_span() -> Result<ZlibSpan> {
-    ZlibSpan::new().map_err(stopped)
+    let span_bytes = sizes.span + Idat::BEYOND_BYTES + sizes.ahead;
+    let backed = usize::try_from(options.memory_limit / 2).unwrap_or(usize::MAX) / span_bytes;
+    let most = backed.min(options.worker_threads() + 1);
+    let (span, decoder) = (ZlibSpan::new().map_err(stopped)?, ZlibDecoder::new().map_err(stopped)?);
+    let inflating = Mutex::new(Inflating { span, decoder });
+    let job = PngJob { line: SpanLine::new(idat, sizes, most)?, inflating, sizes, samples: PhantomData };
+    // Without spans ahead, a third thread would wait: the rest is done in order.
+    let threads = options.worker_threads().min(most.max(2));
+    run(&job, &mut rows, Crew::new(threads, options.memory_limit / 2, 2 * sizes.chunk), &options.cancel)?;
+    let inflating = job.inflating.into_inner().unwrap_or_else(PoisonError::into_inner);
+    job.line.finish(&inflating.decoder)?;
+    rows.finish()
 }
 
 fn stopped(_: io::Error) -> Error {
     unexpected()
 }
 
-/// What passes from span to span.
-struct PngPlaced<T> {
-    rows: PngRows<T>,
-    decoder: ZlibDecoder,
-    plain: ZlibPlain,
-    chunk_bytes: usize,
-}
-
-impl<T: PngSample> PngPlaced<T> {
-    /// Whether the data is such that decoding it ahead takes less time than inflating it in order.
-    fn is_worth_ahead(&self) -> bool {
-        let is_dense = self.decoder.plain_bytes() < MOST_EXPANSION * self.decoder.offset();
-        is_dense && self.decoder.has_met_blocks()
-    }
-
-    /// Adds what `span` has.
-    fn inflate(&mut self, span: &mut ZlibSpan) -> Result<()> {
-        let mut has_more = true;
-        while has_more {
-            self.plain.clear();
-            has_more = self.decoder.decode(span, self.chunk_bytes, &mut self.plain).map_err(stopped)?;
-            self.rows.add(self.plain.bytes())?;
-        }
-        Ok(())
-    }
-}
-
-/// Spans are decoded by all threads, then put together in order.
-struct AheadJob<'a, T> {
-    idat: Mutex<Idat<'a>>,
-    /// How many spans had no block that can be decoded ahead.
-    misses: AtomicU32,
+struct PngJob<'a, T> {
+    line: SpanLine<'a>,
+    inflating: Mutex<Inflating>,
     sizes: PngSizes,
     samples: PhantomData<fn(T)>,
 }
 
-impl<T: PngSample> ChunkJob for AheadJob<'_, T> {
-    type Slot = ZlibSpan;
-    type State = PngPlaced<T>;
-    const PHASE: Phase = Phase::Decode;
-
-    fn slot(&self) -> Result<ZlibSpan> {
-        new_span()
-    }
-
-    fn take(&self, _: u64, span: &mut ZlibSpan) -> Result<bool> {
-        self.idat.lock().unwrap_or_else(PoisonError::into_inner).next(self.sizes.span, span)
-    }
-
-    fn parse(&self, span: &mut ZlibSpan) -> Result<()> {
-        if self.misses.load(Ordering::Relaxed) < MOST_MISSES && !span.decode_ahead(self.sizes.ahead) {
-            self.misses.fetch_add(1, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-
-    fn place(&self, placed: &mut PngPlaced<T>, span: &mut ZlibSpan) -> Result<()> {
-        placed.inflate(span)
-    }
-}
-
-/// One thread inflates, another one undoes filters.
-struct InOrderJob<'a, T> {
-    inflating: Mutex<Inflating<'a>>,
-    sizes: PngSizes,
-    samples: PhantomData<fn(T)>,
-}
-
-struct Inflating<'a> {
-    idat: Idat<'a>,
+struct Inflating {
     span: ZlibSpan,
     decoder: ZlibDecoder,
 }
 
-impl<T: PngSample> ChunkJob for InOrderJob<'_, T> {
+impl<T: PngSample> ChunkJob for PngJob<'_, T> {
     type Slot = ZlibPlain;
     type State = PngRows<T>;
     const PHASE: Phase = Phase::Decode;
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        Some(&self.line)
+    }
 
     fn slot(&self) -> Result<ZlibPlain> {
         Ok(ZlibPlain::default())
     }
 
     fn take(&self, _: u64, plain: &mut ZlibPlain) -> Result<bool> {
-        let mut inflating = self.inflating.lock().unwrap_or_else(PoisonError::into_inner);
-        let Inflating { idat, span, decoder } = &mut *inflating;
+        let Inflating { span, decoder } = &mut *lock(&self.inflating);
         plain.clear();
-        while !decoder.decode(span, self.sizes.chunk, plain).map_err(stopped)? && idat.next(self.sizes.span, span)? {}
+        while !decoder.decode(span, self.sizes.chunk, plain).map_err(stopped)? && self.line.next(span)? {}
         Ok(!plain.bytes().is_empty())
     }
 

@@ -10,7 +10,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::Decoding;
 
 /// So small that some files have dozens of spans, and more of a span than its memory may hold.
-const SMALL: PngSizes = PngSizes { first: 3000, span: 2000, ahead: 300 << 10, chunk: 7001 };
+const SMALL: PngSizes = PngSizes { span: 2000, ahead: 300 << 10, chunk: 7001 };
 
 fn encoded([width, height]: [usize; 2], color: ColorType, depth: BitDepth, with_key: bool) -> Vec<u8> {
     let row = color.samples() * depth as usize * width;
