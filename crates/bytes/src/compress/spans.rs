@@ -113,9 +113,10 @@ impl ZlibPlain {
 pub struct ZlibDecoder {
     inflate: Inflate,
     input: Buffer<'static>,
-    /// How many bytes of the stream were used, and how many plain bytes there were.
+    /// How many bytes of the stream were used.
     at: u64,
-    plain_bytes: u64,
+    /// How many spans were taken that were decoded ahead.
+    parts: u64,
     known: Known,
     /// The last plain bytes, as far back as the data may refer.
     window: Vec<u8>,
@@ -135,7 +136,7 @@ impl ZlibDecoder {
             inflate: Inflate::in_spans()?,
             input: Buffer::new(Source::memory([])),
             at: 0,
-            plain_bytes: 0,
+            parts: 0,
             known: Known::new()?,
             window,
             sum: Adler32::new(),
@@ -153,15 +154,10 @@ impl ZlibDecoder {
         self.at
     }
 
-    /// How many plain bytes there were.
-    pub fn plain_bytes(&self) -> u64 {
-        self.plain_bytes
-    }
-
-    /// Whether it has decoded a few blocks of the kind that [`ZlibSpan::decode_ahead`] looks for. Some compressors write
-    /// only one for the whole stream, or none.
-    pub fn has_met_blocks(&self) -> bool {
-        self.inflate.built() > 1
+    /// How many blocks of the kind that [`ZlibSpan::decode_ahead`] looks for were begun, those of a span that was decoded
+    /// ahead being one. Some compressors write only one for the whole stream, or none.
+    pub fn block_count(&self) -> u64 {
+        self.inflate.built() + self.parts
     }
 
     /// Adds the next plain bytes, until there are `most_bytes`; returns whether it did, or the next span is needed, or
@@ -183,7 +179,6 @@ impl ZlibDecoder {
         self.input.hand(std::mem::take(&mut span.bytes), span.range.start, self.at);
         let result = self.fill(span, &mut out);
         let is_full = out.is_full();
-        self.plain_bytes += (out.filled - plain.end) as u64;
         plain.end = out.filled;
         self.at = self.input.offset();
         span.bytes = self.input.give_back();
@@ -244,9 +239,13 @@ impl ZlibDecoder {
         match out.bytes[..out.filled].last_chunk::<WINDOW_BYTES>() {
             Some(window) if is_here => {
                 self.known.window().copy_from_slice(window);
+                self.parts += 1;
                 Ahead::Taken(0)
             }
             _ => Ahead::None,
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,10 +47,13 @@ pub(super) struct PngSizes {
 /// the cache when its filters are undone, but not so small that waking the thread that does so costs more.
 const SIZES: PngSizes = PngSizes { span: 128 << 10, ahead: 2 << 20, chunk: 384 << 10 };
 
+/// How far compressed data refers back.
+const WINDOW_BYTES: usize = 32 << 10;
+
 /// Bytes up to the end of the header.
 const HEADER_END: usize = 29;
 
-/// Whether a file can be read again, and declares an image that is neither interlaced nor small.
+/// Whether a file can be read again, and declares an image that is compressed, and neither interlaced nor small.
 pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) -> bool {
     // The library limits a row and some chunks to this memory: here that is never reached.
     let is_roomy = input.options.run.memory_limit >= MOST_ROW_BYTES as u64 + Idat::MOST_OTHER_BYTES;
@@ -62,7 +65,10 @@ pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) ->
     let [width, height] = [[a, b, c, d], [e, f, g, h]].map(|side| u32::from_be_bytes(side) as usize);
     let samples = [1, 1, 3, 1, 2, 1, 4][usize::from(kind.min(6))];
     let row = width.saturating_mul(samples * usize::from(bits)).div_ceil(8);
-    interlaced == 0 && row <= MOST_ROW_BYTES && row.saturating_mul(height) >= LEAST_BYTES
+    let rows = row.saturating_mul(height);
+    // Rows that are not compressed are only copied, by the library as fast.
+    let is_compressed = input.bytes.len().is_some_and(|len| len < rows as u64);
+    interlaced == 0 && is_compressed && row <= MOST_ROW_BYTES && rows >= LEAST_BYTES
 }
 
 /// Reads a file from its start, if it is sound.
@@ -105,12 +111,15 @@ fn inflate<T: PngSample>(
     let span_bytes = sizes.span + Idat::BEYOND_BYTES + sizes.ahead;
     let backed = usize::try_from(options.memory_limit / 2).unwrap_or(usize::MAX) / span_bytes;
     let most = backed.min(options.worker_threads() + 1);
-    let (span, decoder) = (ZlibSpan::new().map_err(stopped)?, ZlibDecoder::new().map_err(stopped)?);
-    let inflating = Mutex::new(Inflating { span, decoder });
-    let job = PngJob { line: SpanLine::new(idat, sizes, most)?, inflating, sizes, samples: PhantomData };
     // Without spans ahead, a third thread would wait: the rest is done in order.
     let threads = options.worker_threads().min(most.max(2));
-    run(&job, &mut rows, Crew::new(threads, options.memory_limit / 2, 2 * sizes.chunk), &options.cancel)?;
+    // One thread wakes no other.
+    let chunk_bytes = if threads > 1 { sizes.chunk } else { sizes.chunk / 2 };
+    let crew = Crew::new(threads, options.memory_limit / 2, WINDOW_BYTES + chunk_bytes);
+    let (span, decoder) = (ZlibSpan::new().map_err(stopped)?, ZlibDecoder::new().map_err(stopped)?);
+    let inflating = Mutex::new(Inflating { span, decoder });
+    let job = PngJob { line: SpanLine::new(idat, sizes, most)?, inflating, chunk_bytes, samples: PhantomData };
+    run(&job, &mut rows, crew, &options.cancel)?;
     let inflating = job.inflating.into_inner().unwrap_or_else(PoisonError::into_inner);
     job.line.finish(&inflating.decoder)?;
     rows.finish()
@@ -123,7 +132,7 @@ fn stopped(_: io::Error) -> Error {
 struct PngJob<'a, T> {
     line: SpanLine<'a>,
     inflating: Mutex<Inflating>,
-    sizes: PngSizes,
+    chunk_bytes: usize,
     samples: PhantomData<fn(T)>,
 }
 
@@ -148,7 +157,7 @@ impl<T: PngSample> ChunkJob for PngJob<'_, T> {
     fn take(&self, _: u64, plain: &mut ZlibPlain) -> Result<bool> {
         let Inflating { span, decoder } = &mut *lock(&self.inflating);
         plain.clear();
-        while !decoder.decode(span, self.sizes.chunk, plain).map_err(stopped)? && self.line.next(span)? {}
+        while !decoder.decode(span, self.chunk_bytes, plain).map_err(stopped)? && self.line.next(span, decoder)? {}
         Ok(!plain.bytes().is_empty())
     }
 

@@ -32,6 +32,10 @@ struct Line<'a> {
     idle: Vec<ZlibSpan>,
     /// Whether there is nothing more to read, or nothing that is expected.
     is_over: bool,
+    /// How many blocks the last span ended with, and whether some of those that can be decoded ahead were in it.
+    blocks: u64,
+    is_promising: bool,
+    /// How many spans had none.
     misses: usize,
 }
 
@@ -48,13 +52,15 @@ impl<'a> SpanLine<'a> {
         let (mut spans, mut idle) = (VecDeque::new(), Vec::new());
         spans.try_reserve_exact(most)?;
         idle.try_reserve_exact(most + 1)?;
-        let line = Line { idat, spans, taken: 0, idle, is_over: false, misses: 0 };
+        let line = Line { idat, spans, taken: 0, idle, is_over: false, blocks: 0, is_promising: false, misses: 0 };
         Ok(SpanLine { sizes, most, line: Mutex::new(line), changed: Condvar::new() })
     }
 
-    /// Replaces `span` by the next one; returns whether there is one.
-    pub(super) fn next(&self, span: &mut ZlibSpan) -> Result<bool> {
+    /// Replaces `span` by the next one; returns whether there is one. `decoder` has inflated what was before it.
+    pub(super) fn next(&self, span: &mut ZlibSpan, decoder: &ZlibDecoder) -> Result<bool> {
         let mut line = lock(&self.line);
+        let blocks = std::mem::replace(&mut line.blocks, decoder.block_count());
+        line.is_promising = line.blocks > blocks.max(1);
         while let Some(Queued::Begun) = line.spans.front() {
             line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
         }
@@ -77,7 +83,7 @@ impl<'a> SpanLine<'a> {
     /// A span to be decoded, and its number.
     fn begin(&self) -> Option<Begun<'_, 'a>> {
         let mut line = lock(&self.line);
-        while line.spans.len() < self.most && !line.is_over {
+        while line.is_worth_it() && line.spans.len() < self.most && !line.is_over {
             line.read(self.sizes.span);
         }
         let at = line.place()?;
@@ -100,7 +106,11 @@ impl Line<'_> {
     /// The first span to be decoded ahead.
     fn place(&self) -> Option<usize> {
         let mut unbegun = self.spans.iter().zip(0..).filter(|(span, _)| matches!(span, Queued::Read(_)));
-        unbegun.nth(1).map(|(_, at)| at).filter(|_| self.misses < MOST_MISSES)
+        unbegun.nth(1).map(|(_, at)| at).filter(|_| self.is_worth_it())
+    }
+
+    fn is_worth_it(&self) -> bool {
+        self.is_promising && self.misses < MOST_MISSES
     }
 }
 
@@ -129,7 +139,7 @@ impl DecodeAhead for SpanLine<'_> {
     fn has_work(&self) -> bool {
         // Whoever has the lock reads, or looks for work, and may be doing so for a while.
         let Ok(line) = self.line.try_lock() else { return false };
-        line.place().is_some() || line.spans.len() < self.most && !line.is_over && line.misses < MOST_MISSES
+        line.is_worth_it() && (line.place().is_some() || line.spans.len() < self.most && !line.is_over)
     }
 
     fn work(&self) -> bool {

@@ -191,7 +191,7 @@ mod tests {
             deflate.compress(part, &mut packed[at..], zlib_rs::DeflateFlush::Block).unwrap();
         }
         packed.truncate(deflate.total_out() as usize);
-        let (mut codes, end) = (Codes::new().unwrap(), 8 * (packed.len() - HEAD_BYTES));
+        let (mut codes, end) = (Codes::new(true).unwrap(), 8 * (packed.len() - HEAD_BYTES));
         let mut is_header =
             |bit: usize| matches!(codes.read_head(&mut BitReader::at(&packed, bit)), Ok((false, State::Symbols)));
         let is_dynamic = |bit: usize| word(&packed, bit).unwrap() & 7 == 4;

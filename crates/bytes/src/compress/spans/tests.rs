@@ -1,0 +1,137 @@
+//! Spans decoded ahead change neither the bytes nor the error, wherever they end and whichever they are.
+
+use super::*;
+use crate::inflated;
+use zlib_rs::{Deflate, DeflateFlush};
+
+struct Noise(u64);
+
+impl Noise {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// Small numbers, runs, noise, and what is up to 32 KiB before.
+fn plain(len: usize) -> Vec<u8> {
+    let (mut noise, mut plain) = (Noise(9), Vec::<u8>::new());
+    while plain.len() < len {
+        let count = 1 + noise.below(80) as usize;
+        let back = plain.len().checked_sub(1 + noise.below(32 << 10) as usize);
+        match (plain.len() / 40_000 % 4, noise.below(3), back) {
+            (0, ..) => plain.resize(plain.len() + 9 * count, noise.below(3) as u8),
+            (1, ..) => plain.extend((0..count).map(|_| noise.below(256) as u8)),
+            (_, 0, Some(back)) => plain.extend_from_within(back..(back + count).min(plain.len())),
+            _ => plain.extend((0..count).map(|_| (noise.below(5) * noise.below(5)) as u8)),
+        }
+    }
+    plain
+}
+
+/// zlib data of which a block ends after each `block` plain bytes.
+fn packed(plain: &[u8], level: i32, block: usize) -> Vec<u8> {
+    let mut packed = vec![0; 2 * plain.len() + 100_000];
+    let mut deflate = Deflate::new(level, true, 15);
+    for part in plain.chunks(block) {
+        let at = deflate.total_out() as usize;
+        deflate.compress(part, &mut packed[at..], DeflateFlush::Block).unwrap();
+    }
+    let at = deflate.total_out() as usize;
+    deflate.compress(&[], &mut packed[at..], DeflateFlush::Finish).unwrap();
+    packed.truncate(deflate.total_out() as usize);
+    packed
+}
+
+/// How data is divided: bytes of a span and after it, bytes of memory and of a step; and which spans are decoded ahead.
+#[derive(Clone, Copy, Debug)]
+struct Division {
+    span: usize,
+    beyond: usize,
+    memory: usize,
+    step: usize,
+    every: usize,
+}
+
+const IN_ORDER: Division = Division { span: 5000, beyond: 1000, memory: 0, step: 30_000, every: usize::MAX };
+
+/// Plain bytes, whether they are whole or the error, and how many spans were taken that were decoded ahead.
+fn decoded(packed: &[u8], division: Division) -> (Vec<u8>, Result<bool, String>, u64) {
+    let (mut span, mut decoder, mut out) = (ZlibSpan::new().unwrap(), ZlibDecoder::new().unwrap(), Vec::new());
+    let mut plain = ZlibPlain::default();
+    for (number, at) in (0..packed.len()).step_by(division.span).enumerate() {
+        let end = packed.len().min(at + division.span);
+        let mut bytes = span.take_bytes();
+        bytes.extend_from_slice(&packed[at..packed.len().min(end + division.beyond)]);
+        span.set(bytes, at as u64..end as u64);
+        if number % division.every == division.every.min(2) - 1 {
+            span.decode_ahead(division.memory);
+        }
+        loop {
+            let result = decoder.decode(&mut span, division.step, &mut plain);
+            out.extend_from_slice(plain.bytes());
+            plain.clear();
+            match result {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return (out, Err(error.to_string()), decoder.parts),
+            }
+        }
+    }
+    (out, Ok(decoder.is_over() && decoder.offset() == packed.len() as u64), decoder.parts)
+}
+
+fn divisions() -> impl Iterator<Item = Division> {
+    let beyond = |beyond| Division { beyond, memory: 1 << 20, every: 1, ..IN_ORDER };
+    let base = beyond(3000);
+    [
+        base,
+        beyond(700),
+        Division { every: 2, ..base },
+        Division { every: 3, step: 777, ..base },
+        Division { memory: 300 << 10, ..base },
+        Division { span: 40_000, beyond: 20_000, ..base },
+    ]
+    .into_iter()
+}
+
+#[test]
+fn the_bytes_are_the_same_whichever_spans_are_decoded_ahead() {
+    let plain = plain(400_000);
+    for level in 0..10 {
+        for block in [700, 9000, usize::MAX] {
+            let packed = packed(&plain, level, block);
+            assert!(decoded(&packed, IN_ORDER) == (plain.clone(), Ok(true), 0), "{level} {block}");
+            for division in divisions() {
+                let (found, end, parts) = decoded(&packed, division);
+                assert!(found == plain && end == Ok(true), "{level} {block} {division:?} {end:?}");
+                assert!(parts > 1 || level < 2 || block == usize::MAX, "{level} {block} {division:?} {parts}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_errors_are_the_same_whichever_spans_are_decoded_ahead() {
+    let packed = packed(&plain(200_000), 6, 4000);
+    for at in (0..packed.len()).step_by(packed.len() / 200) {
+        let mut broken = packed.clone();
+        broken[at] ^= 1 << (at % 8);
+        for broken in [&broken, &packed[..at]] {
+            let (wanted, end, _) = decoded(broken, IN_ORDER);
+            assert_eq!(end.clone().unwrap_or(false), inflated(broken, usize::MAX).is_ok(), "{at}");
+            for division in divisions() {
+                let (found, found_end, _) = decoded(broken, Division { step: IN_ORDER.step, ..division });
+                assert!(found == wanted && found_end == end, "{at} {division:?} {found_end:?} {end:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_span_that_does_not_follow_is_an_error() {
+    let packed = packed(&plain(100_000), 6, 4000);
+    let (mut span, mut decoder) = (ZlibSpan::new().unwrap(), ZlibDecoder::new().unwrap());
+    span.set(packed[100..].to_vec(), 100..packed.len() as u64);
+    assert!(decoder.decode(&mut span, 1000, &mut ZlibPlain::default()).is_err());
+}
