@@ -128,6 +128,18 @@ fn the_errors_are_the_same_whichever_spans_are_decoded_ahead() {
     }
 }
 
+/// Stored bytes that are compressed data themselves are full of blocks that are none of the data's.
+#[test]
+fn blocks_that_only_look_so_are_not_taken() {
+    let inner = packed(&plain(300_000), 6, 5000);
+    let outer = packed(&[&plain(40_000)[..], &inner].concat(), 0, usize::MAX);
+    let wanted = decoded(&outer, IN_ORDER);
+    assert_eq!(wanted.1, Ok(true));
+    for division in divisions() {
+        assert!(decoded(&outer, division) == wanted, "{division:?}");
+    }
+}
+
 #[test]
 fn a_span_that_does_not_follow_is_an_error() {
     let packed = packed(&plain(100_000), 6, 4000);
