@@ -6,7 +6,7 @@
 //! - [`HostRead`], [`HostWrite`]: a host's callbacks as a source or a sink.
 //! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the opposite direction, member by
 //!   member; [`DecodeAhead`], [`GzipParts`]: one gzip member read and written by many threads; [`SeekTable`]: where the
-//!   members of zstd are.
+//!   members of zstd are; [`ZlibDecoder`]: one zlib stream read by many threads.
 //! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Prefetch`]: a cold file, fetched by the system ahead of its readers.
 //! - [`Throttle`]: a rate and a latency for sources and sinks, as if the device were slower.

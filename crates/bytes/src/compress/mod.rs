@@ -3,6 +3,7 @@
 //! - [`decompressed`] turns a source of compressed bytes into one of plain bytes: positioned, so that threads decode
 //!   members at the same time, if the data records the sizes of its members; otherwise a stream.
 //! - [`Encoder`] turns a block of plain bytes into one member that can be read on its own.
+//! - [`ZlibDecoder`] turns one zlib stream into plain bytes, of which threads decode spans ahead.
 //! - [`GzipParts`] turns blocks of plain bytes into parts of one gzip member.
 //!
 //! It starts no threads, trusts no sizes and never returns a partial result as a whole one. `decoder.rs` has what all

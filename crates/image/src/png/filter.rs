@@ -102,8 +102,9 @@ fn mean(left: u8, up: u8) -> u8 {
 
 /// Paeth: the one of the three that is nearest to left + up - corner; in this order on ties.
 fn nearest(left: u8, up: u8, corner: u8) -> u8 {
-    // Up to three times the corner less the sum of the others, both are on its side of the corner: the farther one wins.
-    // Fewer steps depend on `left` than with distances, and each pixel waits for the one to its left.
+    // On the way from the lower to the higher of the two, a corner in the first third or below makes the higher one the
+    // nearest, one in the last third or above the lower one. This has fewer steps that depend on `left` than distances
+    // have, and each pixel waits for the one to its left.
     let turn = 3 * i16::from(corner) - i16::from(up) - i16::from(left);
     let (low, high) = (left.min(up), left.max(up));
     let lower = if i16::from(high) <= turn { low } else { corner };
@@ -131,6 +132,28 @@ mod tests {
             assert_eq!(out, wanted, "{number}");
         }
         assert_eq!([nearest(5, 5, 5), nearest(0, 9, 9), nearest(9, 0, 9), nearest(3, 9, 6)], [5, 0, 0, 6]);
+    }
+
+    /// As the specification has it (9.4).
+    fn by_distances(left: u8, up: u8, corner: u8) -> u8 {
+        let [a, b, c] = [left, up, corner].map(i16::from);
+        let (to_left, to_up, to_corner) = ((b - c).abs(), (a - c).abs(), (a + b - 2 * c).abs());
+        if to_left <= to_up && to_left <= to_corner {
+            left
+        } else if to_up <= to_corner {
+            up
+        } else {
+            corner
+        }
+    }
+
+    #[test]
+    fn the_nearest_is_that_of_the_specification() {
+        for left in 0..=255 {
+            for up in 0..=255 {
+                assert!((0..=255).all(|corner| nearest(left, up, corner) == by_distances(left, up, corner)));
+            }
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ use std::sync::{Mutex, PoisonError};
 const LEAST_BYTES: usize = 1 << 20;
 /// The longest row: some are kept in memory.
 const MOST_ROW_BYTES: usize = 256 << 10;
+
 /// How the data is divided. No result depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PngSizes {

@@ -1,4 +1,4 @@
-//! The pixels of a PNG file to an image, row after row. `overlap` does the same with several threads where it can.
+//! The pixels of a PNG file to an image, row after row. `overlap` does the same in less time where it can.
 
 use super::layout::{PngLayout, PngSample, Unmapped};
 use super::overlap;

@@ -32,7 +32,7 @@ struct Line<'a> {
     idle: Vec<ZlibSpan>,
     /// Whether there is nothing more to read, or nothing that is expected.
     is_over: bool,
-    /// How many blocks the last span ended with, and whether some of those that can be decoded ahead were in it.
+    /// How many blocks were met when a span was last taken, and whether there were any since the one before it.
     blocks: u64,
     is_promising: bool,
     /// How many spans had none.
@@ -103,7 +103,7 @@ impl Line<'_> {
         }
     }
 
-    /// The first span to be decoded ahead.
+    /// The place of the span to be decoded ahead next.
     fn place(&self) -> Option<usize> {
         let mut unbegun = self.spans.iter().zip(0..).filter(|(span, _)| matches!(span, Queued::Read(_)));
         unbegun.nth(1).map(|(_, at)| at).filter(|_| self.is_worth_it())
