@@ -56,8 +56,8 @@ impl ZlibSpan {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Makes it `range` of the stream. `bytes` begin there, and may go on after its end: a block that begins in the span
-    /// is decoded ahead only if it is whole.
+    /// Makes it `range` of the stream. `bytes` begin there, and may go on after its end: a block that begins in the
+    /// span is decoded ahead only if it is whole. They must go on by 1 KiB, unless the stream ends.
     pub fn set(&mut self, bytes: Vec<u8>, range: Range<u64>) {
         (self.bytes, self.range, self.state) = (bytes, range, Ahead::None);
     }
@@ -154,8 +154,8 @@ impl ZlibDecoder {
         self.at
     }
 
-    /// How many blocks of the kind that [`ZlibSpan::decode_ahead`] looks for were begun, those of a span that was decoded
-    /// ahead being one. Some compressors write only one for the whole stream, or none.
+    /// How many blocks of the kind that [`ZlibSpan::decode_ahead`] looks for were begun; those of a span that was
+    /// decoded ahead count as one. Some compressors write only one for the whole stream, or none.
     pub fn block_count(&self) -> u64 {
         self.inflate.built() + self.parts
     }

@@ -44,8 +44,8 @@ fn apply(number: usize, row: &[u8], above: &[u8], size: usize, out: &mut Vec<u8>
     }
 }
 
-/// Undoes filter `number` of the row `from` below the row `above`, into `to`, all of one length; `size` is the bytes of a
-/// pixel. `None` if there is no such filter.
+/// Undoes filter `number` of the row `from` below the row `above`, into `to`, all of one length; `size` is the bytes of
+/// a pixel. `None` if there is no such filter.
 pub(super) fn undo(number: u8, size: usize, above: &[u8], from: &[u8], to: &mut [u8]) -> Option<()> {
     match size {
         1 => undo_pixels::<1>(number, above, from, to),

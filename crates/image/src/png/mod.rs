@@ -15,11 +15,10 @@
 //! - The still image of an animation is read, and its frames are dropped with a warning (`left-out-frames`). A damaged
 //!   or truncated animation does not affect the image (`broken-animation`).
 //!
-//! `reader`: the image, by the library. `overlap`: the same for large ones, on one thread or more, with `idat`: compressed
-//! data, `spans`: parts of it decoded ahead, and `rows`: inflated rows to pixels. `still`: chunks without those of an
-//! animation. `layout`: stored rows to pixels. `writer`: the opposite direction, `filter`: filters of rows, `sums`:
-//! checksums of parts. Format: Portable Network Graphics (PNG) Specification, third
-//! edition (W3C).
+//! `reader`: the image, by the library. `overlap`: the same for large ones, on one thread or more, with `idat`:
+//! compressed data, `spans`: parts of it decoded ahead, and `rows`: inflated rows to pixels. `still`: chunks without
+//! those of an animation. `layout`: stored rows to pixels. `writer`: the opposite direction, `filter`: filters of rows,
+//! `sums`: checksums of parts. Format: Portable Network Graphics (PNG) Specification, third edition (W3C).
 
 mod filter;
 mod idat;

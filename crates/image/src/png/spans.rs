@@ -1,8 +1,8 @@
 //! The spans of compressed data that come next, some of which threads decode before it is their turn.
 //!
 //! The thread that inflates in order takes one after the other (`next`), and decodes itself what nobody has begun. It
-//! needs no longer for that than other threads do for a later span, so of those that are read, the first one that nobody
-//! has begun is left to it. It waits only for a span that is being decoded.
+//! needs no longer for that than other threads do for a later span, so the first span that nobody has begun is left to
+//! it. It waits only for a span that is being decoded.
 
 use super::idat::{Idat, unexpected};
 use super::overlap::PngSizes;

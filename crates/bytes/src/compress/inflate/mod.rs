@@ -146,8 +146,8 @@ impl Inflate {
         Ok(is_over)
     }
 
-    /// Like [`Inflate::decode`], but stops before a block that begins at bit `until` of the input, or after it, and keeps
-    /// no history.
+    /// Like [`Inflate::decode`], but stops before a block that begins at bit `until` of the input, or after it, and
+    /// keeps no history.
     pub(super) fn decode_until(
         &mut self,
         until: u64,
