@@ -174,7 +174,7 @@ impl ZlibDecoder {
             grow(&mut plain.bytes, plain.begin + most_bytes)?;
             plain.bytes[..plain.begin].copy_from_slice(&self.window);
         }
-        let end = plain.bytes.len().min(plain.begin + most_bytes);
+        let end = plain.bytes.len().min(plain.begin + most_bytes).max(plain.end);
         let mut out = Output { bytes: &mut plain.bytes[..end], filled: plain.end };
         self.input.hand(std::mem::take(&mut span.bytes), span.range.start, self.at);
         let result = self.fill(span, &mut out);

@@ -59,7 +59,7 @@ impl<'a> Idat<'a> {
         while !self.is_over && bytes.len() < most {
             self.is_over = matches!(self.step(Some((&mut bytes, most)))?, Decoded::ImageDataFlushed);
         }
-        let len = if self.is_over { bytes.len() } else { span_bytes };
+        let len = bytes.len().min(span_bytes);
         self.beyond.try_reserve(bytes.len() - len)?;
         self.beyond.extend_from_slice(&bytes[len..]);
         let begin = self.at;

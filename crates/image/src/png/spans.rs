@@ -12,7 +12,7 @@ use polyhaul_pipeline::run::lock;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// After so many spans without a block that can be decoded ahead, no other one is searched.
+/// After so many spans in a row without a block that can be decoded ahead, no other one is searched.
 const MOST_MISSES: usize = 4;
 
 pub(super) struct SpanLine<'a> {
@@ -35,7 +35,7 @@ struct Line<'a> {
     /// How many blocks were met when a span was last taken, and whether there were any since the one before it.
     blocks: u64,
     is_promising: bool,
-    /// How many spans had none.
+    /// How many of the last spans had none.
     misses: usize,
 }
 
@@ -125,7 +125,7 @@ struct Begun<'s, 'a> {
 impl Drop for Begun<'_, '_> {
     fn drop(&mut self) {
         let mut line = lock(&self.all.line);
-        line.misses += usize::from(!self.is_found);
+        line.misses = if self.is_found { 0 } else { line.misses + 1 };
         let at = self.number - line.taken;
         if let Some(span) = self.span.take() {
             line.spans[at] = Queued::Decoded(span);

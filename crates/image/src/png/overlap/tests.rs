@@ -152,6 +152,31 @@ fn all_kinds_of_blocks_are_the_same() {
     }
 }
 
+/// One thread works ahead as long as it can before each span. More than half of them are stored or tiny.
+#[test]
+fn spans_are_decoded_ahead_if_blocks_are_found() {
+    let plain = filtered();
+    let worked = |packed: &[u8]| {
+        with_input(&file(packed, 9999), 1, |_, reader| {
+            let animation = Mutex::default();
+            let idat = Idat::open(Still::new(reader, &animation)).unwrap();
+            let line = SpanLine::new(idat, SMALL, 4).unwrap();
+            let (mut span, mut decoder) = (ZlibSpan::new().unwrap(), ZlibDecoder::new().unwrap());
+            let (mut found, mut worked, mut spans) = (ZlibPlain::default(), 0, 0);
+            while !decoder.decode(&mut span, plain.len(), &mut found).unwrap() {
+                worked += (0..9).filter(|_| line.has_work() && line.work()).count();
+                assert!(line.next(&mut span, &decoder).unwrap());
+                spans += 1;
+            }
+            assert!(found.bytes() == plain);
+            (worked, spans)
+        })
+    };
+    let (ahead, spans) = worked(&packed(&plain, 6, 3000));
+    assert!(ahead > 10, "{ahead} of {spans}");
+    assert_eq!(worked(&packed(&plain, 0, 900)).0, 0);
+}
+
 #[test]
 fn a_large_image_is_the_same_for_any_number_of_threads() {
     let file = encoded([900, 700], ColorType::Rgb, BitDepth::Eight, false);
