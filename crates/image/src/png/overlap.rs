@@ -29,8 +29,11 @@ use std::sync::{Mutex, PoisonError};
 
 /// Images with fewer bytes of rows are left to `reader`.
 const LEAST_BYTES: usize = 1 << 20;
-/// The longest row: some are kept in memory.
+/// The longest row.
 const MOST_ROW_BYTES: usize = 256 << 10;
+/// What one thread needs: four rows, a span, a chunk and tables. `reader` limits chunks to the memory:
+/// those that `Idat` accepts are far below.
+const LEAST_MEMORY: u64 = 2 << 20;
 
 /// How the data is divided. No result depends on it.
 #[derive(Clone, Copy, Debug)]
@@ -56,9 +59,7 @@ const HEADER_END: usize = 29;
 
 /// Whether a file can be read again, and declares an image that is compressed, and neither interlaced nor small.
 pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) -> bool {
-    // The library limits a row and some chunks to this memory: here that is never reached.
-    let is_roomy = input.options.run.memory_limit >= MOST_ROW_BYTES as u64 + Idat::MOST_OTHER_BYTES;
-    if input.bytes.in_order() || !is_roomy {
+    if input.bytes.in_order() || input.options.run.memory_limit < LEAST_MEMORY {
         return false;
     }
     let header = reader.ensure(HEADER_END).ok().and_then(|header| header.first_chunk::<HEADER_END>());
