@@ -31,8 +31,8 @@ use std::sync::{Mutex, PoisonError};
 const LEAST_BYTES: usize = 1 << 20;
 /// The longest row.
 const MOST_ROW_BYTES: usize = 256 << 10;
-/// What one thread needs: four rows, a span, a chunk and tables. `reader` limits chunks to the memory:
-/// those that `Idat` accepts are far below.
+/// What one thread needs: four rows, a span, a chunk and tables. `reader` limits other chunks to the memory: those that
+/// `Idat` accepts are far below.
 const LEAST_MEMORY: u64 = 2 << 20;
 
 /// How the data is divided. No result depends on it.
