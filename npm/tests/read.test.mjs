@@ -174,5 +174,7 @@ test('a module for one format reads it, and tells of others that it does not', a
   assert.deepEqual([...meshes[0].positions], [1, 2, 3]);
   const ply = new TextEncoder().encode('ply\nformat ascii 1.0\nend_header\n');
   await assert.rejects(read(ply, { name: 'a.ply', module: 'obj' }), { name: 'PolyhaulError', kind: 'unsupported' });
+  const unknown = { kind: 'usage', message: /^cannot infer the format: .*/, hint: /`format` in the API/ };
+  await assert.rejects(read(new TextEncoder().encode('what?')), unknown);
   await assert.rejects(prepare('off'), { name: 'TypeError', message: 'polyhaul: there is no module for off' });
 });

@@ -84,7 +84,7 @@ mod linux {
     /// How far ahead of its range a thread touches pages.
     const MOST_AHEAD: usize = 8;
     /// How often a thread lets others run while one of them touches the page that it needs.
-    const MOST_YIELDS: usize = 1000;
+    const MOST_YIELDS: usize = 20_000;
     /// Ranges below this size are too many for a call to the system for each.
     const MIN_BYTES: usize = 64 << 10;
 

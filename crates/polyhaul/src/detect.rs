@@ -119,12 +119,15 @@ fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -
         Some(Err(_)) if head.len() < HEAD_BYTES => "the input has only blank lines and comments".to_owned(),
         _ => format!("the content does not match any of {}", Format::recognized(may_be_obj)),
     };
+    // Bytes in a host's memory have no name.
+    let of_what = if name.is_empty() { String::new() } else { format!(" of `{name}`") };
     let message = match extension {
-        Some(extension) => format!("cannot infer the format of `{name}`: unknown extension `{extension}`, and {why}"),
-        None => format!("cannot infer the format of `{name}`: {why}"),
+        Some(extension) => format!("cannot infer the format{of_what}: unknown extension `{extension}`, and {why}"),
+        None => format!("cannot infer the format{of_what}: {why}"),
     };
     let known = Format::ALL.map(Format::name).join(", ");
-    Err(Error::new(ErrorKind::Usage, message).with_hint(format!("specify the format with `--from FORMAT`: {known}")))
+    let hint = format!("specify the format with `--from FORMAT`, or `format` in the API: {known}");
+    Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
 }
 
 /// The extension of a path, without that of a codec after it.
@@ -142,6 +145,12 @@ mod tests {
         let error = of_content(head.as_bytes(), None, path.map(Path::new), path.unwrap_or("stdin")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         error.diagnostic().message.clone()
+    }
+
+    #[test]
+    fn bytes_without_a_name_are_not_named() {
+        let error = of_content(b"?", None, None, "").unwrap_err();
+        assert!(error.diagnostic().message.starts_with("cannot infer the format: the content"), "{error}");
     }
 
     #[test]

@@ -109,7 +109,10 @@ fn content_tells_the_format_of_standard_input() {
     assert!(ran.stderr.contains("other-format"), "{ran:?}");
     run(&["info", &folder.file("a.dat", PLY)]).expect(0);
     let ran = run(&["info", &folder.file("b.dat", "?")]).expect(2);
-    assert!(ran.stderr.contains("specify the format with `--from FORMAT`: obj, ply"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("specify the format with `--from FORMAT`, or `format` in the API: obj, ply"),
+        "{ran:?}"
+    );
 }
 
 /// What says nothing is no empty scene, unless somebody says which format it is.
