@@ -1,4 +1,4 @@
-// The OBJ loader for three.js alone, with a module that reads nothing else, of half the size.
+// The OBJ loader for three.js, with a smaller module that reads nothing else.
 //
 //     import { OBJLoader } from 'polyhaul/obj';
 

@@ -6,7 +6,7 @@ export interface ReadOptions {
   name?: string;
   /** The format, if neither the name nor the content tells. */
   format?: 'obj' | 'ply' | 'stl' | 'off' | 'table';
-  /** A module of half the size reads, which knows this format alone. */
+  /** Use a smaller module, which reads this format alone. */
   module?: 'obj' | 'ply' | 'stl';
   /** Leave out what breaks the format's rules, with warnings, instead of failing. Default: false. */
   skip?: boolean;

@@ -15,7 +15,7 @@ const [compiled, ready] = [{}, {}];
 /**
  * Loads the module that reads, and starts a worker, so that both are ready when the first file comes.
  *
- * @param {'reading' | 'obj' | 'ply' | 'stl'} [kind] a module of half the size that reads one format alone
+ * @param {'reading' | 'obj' | 'ply' | 'stl'} [kind] or a smaller module, which reads one format alone
  */
 export async function prepare(kind = 'reading') {
   if (!Object.hasOwn(MODULES, kind)) throw new TypeError(`polyhaul: there is no module for ${kind}`);
@@ -45,7 +45,7 @@ export const prepared = (kind) => ready[kind];
  * @param {object} [options]
  * @param {string} [options.name] the name of the file, which tells its format; by default that of the `File`, or the last
  *   part of the URL
- * @param {'obj' | 'ply' | 'stl'} [options.module] a module of half the size reads, which knows this format alone
+ * @param {'obj' | 'ply' | 'stl'} [options.module] use a smaller module, which reads this format alone
  * @param {string} [options.format] the format, if neither the name nor the content tells: `'obj'`, `'ply'`, ...
  * @param {boolean} [options.skip] leave out what breaks the format's rules, with warnings, instead of failing
  * @param {Record<string, Blob | ArrayBuffer>} [options.others] files that this one may refer to, by the names it has for them

@@ -1,4 +1,4 @@
-// The STL loader for three.js alone, with a module that reads nothing else, of half the size.
+// The STL loader for three.js, with a smaller module that reads nothing else.
 //
 //     import { STLLoader } from 'polyhaul/stl';
 
