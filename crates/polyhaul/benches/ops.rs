@@ -10,7 +10,11 @@ use polyhaul::options::RunOptions;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-const RUNS: usize = 5;
+/// How often each is run, and how many corners hostile polygons have.
+fn size() -> (usize, usize) {
+    // Cargo passes `--bench` to benchmarks, and nothing when it runs them as tests.
+    if std::env::args().any(|argument| argument == "--bench") { (5, 100_000) } else { (1, 10_000) }
+}
 
 fn options(threads: usize) -> RunOptions {
     RunOptions::default().with_threads(Some(threads))
@@ -26,7 +30,7 @@ fn time<I, O>(name: &str, count: usize, input: impl Fn() -> I, work: impl Fn(I) 
         drop(output);
         elapsed
     };
-    let least = (0..RUNS).map(run).min().unwrap_or_default();
+    let least = (0..size().0).map(run).min().unwrap_or_default();
     let each = least.as_nanos() as f64 / count.max(1) as f64;
     println!("{name:40} {:9.2} ms {each:9.2} ns each", least.as_secs_f64() * 1e3);
     least
@@ -136,9 +140,9 @@ fn around(turn: f64, radius: f64) -> [f64; 2] {
     [radius * angle.cos(), radius * angle.sin()]
 }
 
-/// Polygons of about 100,000 corners.
+/// Polygons of many corners.
 fn hostile() -> Vec<(&'static str, Vec<[f64; 2]>)> {
-    let count = 100_000;
+    let (_, count) = size();
     let mut state = 3;
     let mut unit = || random(&mut state) as f64 / f64::from(1u32 << 31);
     let part = move |i: usize| i as f64 / count as f64;
