@@ -107,10 +107,10 @@ mod linux {
         };
         mode.store(wanted, Relaxed);
         match wanted {
-            HUGE => advise(start, bytes, libc::MADV_HUGEPAGE),
-            SMALL => advise(start, bytes, libc::MADV_NOHUGEPAGE),
-            _ => true,
-        };
+            HUGE => _ = advise(start, bytes, libc::MADV_HUGEPAGE),
+            SMALL => _ = advise(start, bytes, libc::MADV_NOHUGEPAGE),
+            _ => {}
+        }
     }
 
     /// The pages that threads touch and have touched last: each at its number modulo their count, as twice the number,
@@ -153,10 +153,14 @@ mod linux {
         }
         // Stalls are met by all arrays, and so is the end of avoiding them.
         match mode.load(Relaxed) {
-            HUGE if is_avoided() && mode.swap(SMALL, Relaxed) == HUGE => advise(start, bytes, libc::MADV_NOHUGEPAGE),
-            SMALL if !is_avoided() && mode.swap(HUGE, Relaxed) == SMALL => advise(start, bytes, libc::MADV_HUGEPAGE),
-            _ => true,
-        };
+            HUGE if is_avoided() && mode.swap(SMALL, Relaxed) == HUGE => {
+                _ = advise(start, bytes, libc::MADV_NOHUGEPAGE)
+            }
+            SMALL if !is_avoided() && mode.swap(HUGE, Relaxed) == SMALL => {
+                _ = advise(start, bytes, libc::MADV_HUGEPAGE)
+            }
+            _ => {}
+        }
         if mode.load(Relaxed) == SMALL && range.len() >= MIN_BYTES {
             // One call takes less time than a fault for each page (0.92 of it in the same benchmark).
             advise(from, range.len(), libc::MADV_POPULATE_WRITE);

@@ -66,7 +66,7 @@ pub(crate) fn facets(first: u64, positions: &[[f32; 3]], normals: &[[f32; 3]], c
     imported::facets(first, positions, normals, colors);
 }
 
-/// A power, as `Math.pow` has it: Rust's own needs tables that make a module 8 kB larger when it is compressed.
+/// A power, as `Math.pow` has it: Rust's own needs tables, which would be in every module.
 pub(crate) fn power(base: f64, exponent: f64) -> f64 {
     imported::power(base, exponent)
 }

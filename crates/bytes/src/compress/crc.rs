@@ -1,6 +1,6 @@
 //! CRC-32 as gzip and zip have it (RFC 1952, 8): that of `crc32fast`, and in WebAssembly a small one of our own.
 //!
-//! The crate's tables are 16 kB that do not compress, a twentieth of what a browser loads to read one format. Ours are
+//! The crate's tables are 16 KiB that do not compress, a good part of what a browser loads to read one format. Ours are
 //! made at the first use, and read eight bytes at a time. It knows no format: see `gzip` and `entry`.
 
 #[cfg(not(target_family = "wasm"))]

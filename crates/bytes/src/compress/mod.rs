@@ -37,6 +37,8 @@ mod pack;
 mod pack;
 mod seek;
 mod spans;
+#[cfg(test)]
+mod testing;
 mod zlib;
 #[cfg_attr(
     not(any(feature = "c-codecs", feature = "rust-zstd")),

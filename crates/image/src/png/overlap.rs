@@ -46,9 +46,9 @@ pub(super) struct PngSizes {
     chunk: usize,
 }
 
-/// The search for the first block of a span passes half a block, some 10 to 20 kB, and takes as long as decoding twice
-/// as much; larger spans leave threads idle at the end, and take memory whose first use costs time. A chunk is still in
-/// the cache when its filters are undone, but not so small that waking the thread that does so costs more.
+/// The search for the first block of a span passes half a block, and takes longer than decoding it; larger spans leave
+/// threads idle at the end, and take memory whose first use costs time. A chunk is still in the cache when its filters
+/// are undone, but not so small that waking the thread that does so costs more.
 const SIZES: PngSizes = PngSizes { span: 128 << 10, ahead: 2 << 20, chunk: 384 << 10 };
 
 /// How far compressed data refers back.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::compress::decoder::Decoder;
+use crate::compress::testing::{Noise, deflated};
 use crate::{DecompressError, Encoder};
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,15 +10,6 @@ use std::time::Duration;
 use zlib_rs::{Deflate, DeflateFlush};
 
 const SMALL: Sizes = Sizes { span_bytes: 3000, part_bytes: 1 << 20 };
-
-struct Noise(u64);
-
-impl Noise {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
 
 /// Lines as exporters write them: numbers that are new, and words that come again.
 fn text(bytes: usize) -> Vec<u8> {
@@ -33,18 +25,8 @@ fn text(bytes: usize) -> Vec<u8> {
     text
 }
 
-/// One member, of which a block ends after each `block` plain bytes.
 fn gzip(plain: &[u8], level: i32, block: usize) -> Vec<u8> {
-    let mut packed = vec![0; plain.len() + plain.len() / 8 + 100_000];
-    let mut deflate = Deflate::new(level, true, 16 + 15);
-    for part in plain.chunks(block) {
-        let at = deflate.total_out() as usize;
-        deflate.compress(part, &mut packed[at..], DeflateFlush::Block).unwrap();
-    }
-    let at = deflate.total_out() as usize;
-    deflate.compress(&[], &mut packed[at..], DeflateFlush::Finish).unwrap();
-    packed.truncate(deflate.total_out() as usize);
-    packed
+    deflated(plain, level, 16 + 15, block)
 }
 
 type Answer = (Vec<u8>, Option<DecompressError>);

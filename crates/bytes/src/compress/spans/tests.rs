@@ -1,17 +1,8 @@
 //! Spans decoded ahead change neither the bytes nor the error, wherever they end and whichever they are.
 
 use super::*;
+use crate::compress::testing::{Noise, deflated};
 use crate::inflated;
-use zlib_rs::{Deflate, DeflateFlush};
-
-struct Noise(u64);
-
-impl Noise {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
 
 /// Small numbers, runs, noise, and what is up to 32 KiB before.
 fn plain(len: usize) -> Vec<u8> {
@@ -29,18 +20,8 @@ fn plain(len: usize) -> Vec<u8> {
     plain
 }
 
-/// zlib data of which a block ends after each `block` plain bytes.
 fn packed(plain: &[u8], level: i32, block: usize) -> Vec<u8> {
-    let mut packed = vec![0; 2 * plain.len() + 100_000];
-    let mut deflate = Deflate::new(level, true, 15);
-    for part in plain.chunks(block) {
-        let at = deflate.total_out() as usize;
-        deflate.compress(part, &mut packed[at..], DeflateFlush::Block).unwrap();
-    }
-    let at = deflate.total_out() as usize;
-    deflate.compress(&[], &mut packed[at..], DeflateFlush::Finish).unwrap();
-    packed.truncate(deflate.total_out() as usize);
-    packed
+    deflated(plain, level, 15, block)
 }
 
 /// How data is divided: bytes of a span and after it, bytes of memory and of a step; and which spans are decoded ahead.
