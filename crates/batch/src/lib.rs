@@ -10,7 +10,7 @@
 //! - [`Summary`]: totals over the rows.
 //!
 //! This crate never opens an asset and knows no format. A worker is any program that reads tasks and prints rows, so a
-//! cluster can be one too. The command (`crates/cli`, `batch`) is that program, and formats the text.
+//! cluster can be one too. The command (`surfaces/cli`, `batch`) is that program, and formats the text.
 //!
 //! The files of a library are in the folder `.polyhaul` of the output folder or URL: `log/` has one file per run, and
 //! `manifest.parquet` is next to it. Several runs may write at the same time, each to its own file.

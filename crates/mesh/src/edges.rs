@@ -77,7 +77,7 @@ fn polygons(elements: &Elements) -> impl Iterator<Item = Result<&[u32]>> {
 
 /// The edges found so far, in one list per position: that of the edge's lower position. Faces that follow each other
 /// share positions in most meshes, so a list is in the cache, where a hash table of all edges would not be (beside
-/// Blender's: bench/python/inside.py).
+/// Blender's: tools/bench/python/inside.py).
 struct EdgeTable {
     edges: Vec<[u32; 2]>,
     /// The last edge of each position.

@@ -1,6 +1,6 @@
 //! The report of a job: bytes, time per phase, threads, warnings.
 //!
-//! A report is plain data. The command renders it (`crates/cli`).
+//! A report is plain data. The command renders it (`surfaces/cli`).
 
 use polyhaul_bytes::Codec;
 #[cfg(feature = "tracing")]

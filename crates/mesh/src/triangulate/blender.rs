@@ -18,7 +18,8 @@ pub(super) fn quad_triangles(quad: &[Point<3>; 4]) -> [u32; 6] {
 }
 
 /// Returns whether a quad is shown, and exported to STL, as (c0, c1, c3) and (c1, c2, c3): c1 and c3 are on the same
-/// side of the diagonal c0-c2. In f32, this explains all random quads that `blender/tests` exports from Blender.
+/// side of the diagonal c0-c2. In f32, this explains all random quads that `surfaces/blender/tests` exports from
+/// Blender.
 pub(super) fn is_shown_at_second([a, b, c, d]: [[f32; 3]; 4]) -> bool {
     let minus = |p: [f32; 3]| [p[0] - a[0], p[1] - a[1], p[2] - a[2]];
     let cross =
@@ -33,7 +34,7 @@ pub(super) fn is_shown_at_second([a, b, c, d]: [[f32; 3]; 4]) -> bool {
 /// each other is not taken, except c0-c2 where both are such, or where the diagonals are parallel.
 ///
 /// This explains 304 of the 305 quads of the test files, whose other one has diagonals of the same length except for
-/// rounding, and all random quads that `blender/tests` exports from Blender, flat and bent.
+/// rounding, and all random quads that `surfaces/blender/tests` exports from Blender, flat and bent.
 fn is_cut_at_second(&[a, b, c, d]: &[Point<3>; 4]) -> bool {
     let normal = cross(minus(a, c), minus(b, d));
     let square = dot(normal, normal);

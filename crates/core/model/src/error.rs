@@ -1,0 +1,375 @@
+//! A single error type: its kind says what or who caused the error, its place says where.
+//!
+//! An [`Error`] and a [`Warning`] carry the same [`Diagnostic`]: a message, what would have been
+//! right, the file, line, column and byte offset, and the line itself. Nothing is printed here;
+//! the command renders diagnostics in `surfaces/cli/src/render.rs`.
+
+use crate::printable::printable;
+use polyhaul_bytes::HostFault;
+use std::fmt;
+use std::sync::Arc;
+
+/// The result type of all fallible functions.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The kind of an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The data is malformed: it violates the rules of its format.
+    Malformed,
+    /// The data exceeds one of the caller's limits; the message names the limit.
+    Limit,
+    /// The data uses a feature of its format that polyhaul does not support, or, with `WriteOptions::strict`, contains
+    /// something that the target format cannot store.
+    Unsupported,
+    /// The operating system reported an error: a missing file, a full disk, a closed pipe.
+    Io,
+    /// The caller made an invalid request.
+    Usage,
+    /// A callback provided by the host failed or violated its contract.
+    Host,
+    /// Memory allocation failed.
+    Memory,
+    /// The caller cancelled the job.
+    Cancelled,
+    /// A bug in polyhaul: please report it.
+    Internal,
+}
+
+impl ErrorKind {
+    /// A short, stable name, for programs that parse errors.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Malformed => "malformed",
+            ErrorKind::Limit => "limit",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Io => "io",
+            ErrorKind::Usage => "usage",
+            ErrorKind::Host => "host",
+            ErrorKind::Memory => "memory",
+            ErrorKind::Cancelled => "cancelled",
+            ErrorKind::Internal => "internal",
+        }
+    }
+}
+
+/// A location in a source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file name, as given by the caller.
+    pub file: Arc<str>,
+    /// The line number, starting at 1.
+    pub line: Option<u64>,
+    /// The column in bytes, starting at 1.
+    pub column: Option<u64>,
+    /// The offset in bytes, starting at 0.
+    pub offset: Option<u64>,
+}
+
+/// The source line of a diagnostic, shortened to a window around the location.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The text; bytes that are not UTF-8 or not printable are replaced.
+    pub text: String,
+    /// The marked part of `text`: byte offsets.
+    pub marked: std::ops::Range<usize>,
+}
+
+/// The content of an error or a warning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong.
+    pub message: String,
+    /// What was expected at that location.
+    pub expected: Option<String>,
+    /// A suggestion for fixing the problem.
+    pub hint: Option<String>,
+    /// The name that the message is about: a material, a texture, a file.
+    pub subject: Option<String>,
+    /// Where.
+    pub place: Place,
+    /// The line.
+    pub excerpt: Option<Excerpt>,
+}
+
+/// A problem that did not stop the job: something repaired, skipped or missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The kind of warning, as a short, stable name (`missing-material`).
+    pub code: &'static str,
+    /// The message, and where it applies.
+    pub diagnostic: Diagnostic,
+    /// How many occurrences this warning stands for: more than 1 if one message covers all of its kind.
+    pub count: u64,
+}
+
+/// Warnings of these kinds mark the name that they are about in their excerpt.
+const MARKED: [&str; 5] =
+    ["unknown-statement", "unsupported-statement", "unknown-option", "repeated-statement", "duplicate-material"];
+
+impl Warning {
+    /// The name that the warning is about, if any.
+    pub fn subject(&self) -> Option<&str> {
+        let marked = || {
+            let excerpt = self.diagnostic.excerpt.as_ref().filter(|_| MARKED.contains(&self.code))?;
+            excerpt.text.get(excerpt.marked.clone()).filter(|text| !text.is_empty())
+        };
+        self.diagnostic.subject.as_deref().or_else(marked)
+    }
+}
+
+/// The details of the error.
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    diagnostic: Diagnostic,
+    source: Option<Arc<std::io::Error>>,
+}
+
+impl Error {
+    /// Creates an error with this kind and message, and no location.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Diagnostic::new(message).into_error(kind)
+    }
+
+    /// Creates an error from an I/O error of the operating system or of a host's callback, while `doing` something with
+    /// `file`.
+    pub fn io(doing: &str, file: &str, error: std::io::Error) -> Error {
+        if polyhaul_bytes::Stopped::caused(&error) {
+            return Error::cancelled();
+        }
+        let (kind, error) = match HostFault::cause_of(error) {
+            Ok(cause) => (ErrorKind::Host, cause),
+            Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => (ErrorKind::Memory, error),
+            Err(error) => (ErrorKind::Io, error),
+        };
+        let diagnostic = Diagnostic {
+            message: format!("{doing} failed: {error}"),
+            place: Place { file: file.into(), ..Place::default() },
+            ..Diagnostic::default()
+        };
+        Error(Box::new(Inner { kind, diagnostic, source: Some(Arc::new(error)) }))
+    }
+
+    /// An out-of-memory error while allocating `what`.
+    pub fn memory(what: &str) -> Error {
+        Error::new(ErrorKind::Memory, format!("out of memory while allocating {what}"))
+    }
+
+    /// The caller cancelled.
+    pub fn cancelled() -> Error {
+        Error::new(ErrorKind::Cancelled, "cancelled")
+    }
+
+    /// Who is at fault.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The message, place and line.
+    pub fn diagnostic(&self) -> &Diagnostic {
+        &self.0.diagnostic
+    }
+
+    /// Where it happened.
+    pub fn place(&self) -> &Place {
+        &self.0.diagnostic.place
+    }
+
+    /// Creates an error from a failed host callback, keeping the original error.
+    pub fn host(message: String, error: std::io::Error) -> Error {
+        Error::new(ErrorKind::Host, message).caused_by(error)
+    }
+
+    /// Changes the error to kind `Host`.
+    pub fn blamed_on_host(mut self) -> Error {
+        self.0.kind = ErrorKind::Host;
+        self
+    }
+
+    /// Attaches the error that caused this one.
+    pub fn caused_by(mut self, error: std::io::Error) -> Error {
+        self.0.source = Some(Arc::new(error));
+        self
+    }
+
+    /// The underlying I/O error from the operating system, or from a reader or callback of the host, if any.
+    ///
+    /// If a host wrapped an error of its own in the `io::Error`, [`std::io::Error::get_ref`] returns it. For damaged
+    /// compressed data, it is a `polyhaul_bytes::DecompressError`.
+    pub fn io_error(&self) -> Option<&std::io::Error> {
+        self.0.source.as_deref()
+    }
+
+    /// The same error with a hint.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Error {
+        self.0.diagnostic.hint = Some(hint.into());
+        self
+    }
+}
+
+/// The hint for an error about exceeding the limit `name`.
+pub fn limit_hint(name: &str) -> String {
+    format!("raise the limit with `--limit {name}=N`, or `Limits::{name}` in the API")
+}
+
+/// Creates an error at a byte offset in a binary file.
+pub fn fault(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Error {
+    Diagnostic::at(file, offset, message).into_error(ErrorKind::Malformed)
+}
+
+/// Appends to a list that grows with the input. If memory runs out, the error names `what`.
+pub fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
+    // A vector begins with room for four items. Most files have one object and one material, of hundreds of bytes each:
+    // in a library of small files, the rest is a large part of all memory.
+    let is_large = const { size_of::<T>() >= 128 };
+    if is_large && items.capacity() == 0 { items.try_reserve_exact(1) } else { items.try_reserve(1) }
+        .map_err(|_| Error::memory(what))?;
+    items.push(item);
+    Ok(())
+}
+
+/// Copies `items` without excess capacity. If memory runs out, the error names `what`.
+pub fn try_copy<T: Clone>(items: &[T], what: &str) -> Result<Vec<T>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(items.len()).map_err(|_| Error::memory(what))?;
+    copy.extend_from_slice(items);
+    Ok(copy)
+}
+
+/// Copies `text`, with an error if memory runs out.
+pub fn try_string(text: &str) -> Result<String> {
+    let mut copy = String::new();
+    copy.try_reserve_exact(text.len()).map_err(|_| Error::memory("names"))?;
+    copy.push_str(text);
+    Ok(copy)
+}
+
+impl Excerpt {
+    /// How much of a line is shown before and after the mark, in bytes.
+    const AROUND: usize = 80;
+
+    /// A window of `line` around the byte range `marked`; [active](crate::printable) characters become spaces, and
+    /// what is not UTF-8 becomes the replacement character.
+    pub fn of_line(line: &[u8], marked: std::ops::Range<usize>) -> Excerpt {
+        // White space at the end carries no information and only makes lines longer.
+        let line = &line[..line.trim_ascii_end().len().max(marked.end.min(line.len()))];
+        let start = marked.start.min(line.len());
+        let end = marked.end.clamp(start, line.len()).min(start + Self::AROUND);
+        let from = start.saturating_sub(Self::AROUND);
+        let to = (end + Self::AROUND).min(line.len());
+        let clean = |bytes: &[u8]| -> String {
+            let text = String::from_utf8_lossy(bytes);
+            printable(&text, ' ').into_owned()
+        };
+        let mut text = if from > 0 { "...".to_owned() } else { String::new() };
+        text.push_str(&clean(&line[from..start]));
+        let mark = text.len();
+        text.push_str(&clean(&line[start..end]));
+        let marked = mark..text.len();
+        text.push_str(&clean(&line[end..to]));
+        if to < line.len() {
+            text.push_str("...");
+        }
+        Excerpt { text, marked }
+    }
+}
+
+impl Diagnostic {
+    /// Creates a diagnostic with only a message.
+    pub fn new(message: impl Into<String>) -> Diagnostic {
+        Diagnostic { message: message.into(), ..Diagnostic::default() }
+    }
+
+    /// Creates a diagnostic at a byte offset in a binary file.
+    pub fn at(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Diagnostic {
+        let place = Place { file: file.clone(), offset: Some(offset), ..Place::default() };
+        Diagnostic { place, ..Diagnostic::new(message) }
+    }
+
+    /// The same, naming its subject.
+    pub fn about(self, subject: impl AsRef<str>) -> Diagnostic {
+        const MAX_BYTES: usize = 200;
+        let subject = subject.as_ref();
+        // A name may be as long as a line, and its memory would not be allocated fallibly.
+        let size = (0..=MAX_BYTES).rfind(|&size| subject.is_char_boundary(size)).unwrap_or(0);
+        Diagnostic { subject: Some(subject.get(..size).unwrap_or(subject).to_owned()), ..self }
+    }
+
+    /// Converts the diagnostic to an error of this kind.
+    pub fn into_error(self, kind: ErrorKind) -> Error {
+        Error(Box::new(Inner { kind, diagnostic: self, source: None }))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&printable(&self.file, char::REPLACEMENT_CHARACTER))?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+            if let Some(column) = self.column {
+                write!(f, ":{column}")?;
+            }
+        } else if let Some(offset) = self.offset {
+            write!(f, ": byte {offset}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.place.file.is_empty() {
+            write!(f, "{}: ", self.place)?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(expected) = &self.expected {
+            write!(f, "; expected {expected}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.diagnostic.fmt(f)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.0.kind, self.0.diagnostic)
+    }
+}
+
+/// An array could not grow.
+impl From<std::collections::TryReserveError> for Error {
+    fn from(_: std::collections::TryReserveError) -> Error {
+        Error::memory("an array")
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|e| e as _)
+    }
+}
+
+/// Whether this fault is planted: with `--cfg polyhaul_faults` and its name in `POLYHAUL_FAULT`, and never otherwise.
+/// `cargo xtask faults` holds that the tests find each.
+#[cfg(polyhaul_faults)]
+pub(crate) fn planted(fault: &str) -> bool {
+    static CHOSEN: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    CHOSEN.get_or_init(|| std::env::var("POLYHAUL_FAULT").ok()).as_deref() == Some(fault)
+}
+
+/// Shipped builds plant no faults.
+#[cfg(not(polyhaul_faults))]
+#[inline(always)]
+pub const fn planted(_: &str) -> bool {
+    false
+}

@@ -1,0 +1,70 @@
+//! Errors of the library as exceptions. The classes are in `surfaces/python/polyhaul/_errors.py`.
+
+use polyhaul::Error;
+use polyhaul::error::Diagnostic;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::error::Error as _;
+use std::io;
+
+/// The exception for `error`.
+pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    let cause = error.io_error().map(system_error);
+    make(py, error.kind().name(), error.diagnostic(), cause)
+}
+
+/// A fault of polyhaul itself.
+pub(crate) fn internal(py: Python<'_>, message: &str) -> PyErr {
+    make(py, "internal", &Diagnostic::new(message), None)
+}
+
+/// A callback that broke its contract.
+pub(crate) fn host(py: Python<'_>, message: &str) -> PyErr {
+    make(py, "host", &Diagnostic::new(message), None)
+}
+
+/// The system's number of an error, if it has one, and the name of its kind.
+fn system_error(error: &io::Error) -> (Option<i32>, String) {
+    let mut number = error.raw_os_error();
+    let mut cause = error.source();
+    while let (None, Some(inner)) = (number, cause) {
+        number = inner.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+        cause = inner.source();
+    }
+    (number, format!("{:?}", error.kind()))
+}
+
+/// All fields of a diagnostic, under their names in Python.
+pub(crate) fn describe<'py>(py: Python<'py>, diagnostic: &Diagnostic) -> PyResult<Bound<'py, PyDict>> {
+    let place = &diagnostic.place;
+    let path = Some(&*place.file).filter(|file| !file.is_empty());
+    let excerpt = diagnostic.excerpt.as_ref().map(|excerpt| {
+        // Python counts characters, Rust bytes.
+        let characters = |end: usize| excerpt.text.get(..end).map_or(0, |text| text.chars().count());
+        (&excerpt.text, characters(excerpt.marked.start), characters(excerpt.marked.end))
+    });
+    let fields = PyDict::new(py);
+    fields.set_item("message", &diagnostic.message)?;
+    fields.set_item("path", path)?;
+    fields.set_item("line", place.line)?;
+    fields.set_item("column", place.column)?;
+    fields.set_item("offset", place.offset)?;
+    fields.set_item("expected", &diagnostic.expected)?;
+    fields.set_item("hint", &diagnostic.hint)?;
+    fields.set_item("excerpt", excerpt)?;
+    Ok(fields)
+}
+
+fn make(py: Python<'_>, kind: &str, diagnostic: &Diagnostic, cause: Option<(Option<i32>, String)>) -> PyErr {
+    let exception = || -> PyResult<PyErr> {
+        let fields = describe(py, diagnostic)?;
+        let make = py.import("polyhaul._errors")?.getattr("make")?;
+        Ok(PyErr::from_value(make.call((kind, cause), Some(&fields))?))
+    };
+    exception().unwrap_or_else(|error| {
+        let text = PyRuntimeError::new_err(diagnostic.to_string());
+        text.set_cause(py, Some(error));
+        text
+    })
+}

@@ -1,0 +1,212 @@
+//! Meshes of arrays that can be taken as they are: right type, right layout, all values in range.
+//!
+//! It only decides yes or no, examining each array once. Anything else is converted or refused by
+//! `surfaces/python/polyhaul/_given.py`, which also knows everything that is allowed; these are only the usual cases.
+
+use crate::arrays::{Held, Row};
+use crate::mesh::domain_of;
+use polyhaul::model::{Array, Domain, Elements, Mesh, NONE};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyTuple};
+
+/// The user's arguments, by the names of the arguments of `polyhaul.Mesh`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Given<'py> {
+    positions: Bound<'py, PyAny>,
+    corner_positions: Argument<'py>,
+    face_offsets: Argument<'py>,
+    normals: Argument<'py>,
+    normal_domain: Argument<'py>,
+    corner_normals: Argument<'py>,
+    uvs: Argument<'py>,
+    uv_domain: Argument<'py>,
+    corner_uvs: Argument<'py>,
+    colors: Argument<'py>,
+    material_slots: Argument<'py>,
+    smooth: Argument<'py>,
+    sharp_edges: Argument<'py>,
+    vertex_groups: Argument<'py>,
+    line_positions: Argument<'py>,
+    line_offsets: Argument<'py>,
+    points: Argument<'py>,
+    position_weights: Argument<'py>,
+    vertex_columns: Argument<'py>,
+    face_columns: Argument<'py>,
+    curves: Bound<'py, PyAny>,
+}
+
+type Argument<'py> = Option<Bound<'py, PyAny>>;
+
+/// The mesh of the arguments, if all of them fit.
+pub(crate) fn fitting(given: &Given<'_>) -> Option<Mesh> {
+    let is_empty = given.curves.cast::<PyTuple>().is_ok_and(|curves| curves.is_empty());
+    let others = [&given.vertex_groups, &given.vertex_columns, &given.face_columns];
+    if !is_empty || others.into_iter().any(Option::is_some) {
+        return None;
+    }
+    let positions = rows(&given.positions)?;
+    let count = positions.len();
+    let faces = elements(&given.corner_positions, &given.face_offsets, count, 3)?;
+    let lines = elements(&given.line_positions, &given.line_offsets, count, 2)?;
+    let face_count = faces.offsets.len().saturating_sub(1);
+    let sizes = Sizes { corners: faces.corner_positions.len(), positions: count, faces: face_count };
+    let (normals, normal_domain, corner_normals) =
+        attribute(&given.normals, &given.normal_domain, &given.corner_normals, &sizes)?;
+    let (uvs, uv_domain, corner_uvs) = attribute(&given.uvs, &given.uv_domain, &given.corner_uvs, &sizes)?;
+    Some(Mesh {
+        positions,
+        uvs,
+        uv_domain,
+        normals,
+        normal_domain,
+        faces: Elements { corner_uvs, corner_normals, ..faces },
+        lines,
+        colors: optional(&given.colors, |it| rows(it).filter(|colors| colors.len() == count))?,
+        points: optional(&given.points, |it| indices(it, count))?,
+        position_weights: optional(&given.position_weights, |it| values(it, count))?,
+        face_materials: optional(&given.material_slots, |it| values(it, face_count))?,
+        face_smooth: optional(&given.smooth, |it| flags(it, face_count))?,
+        sharp_edges: optional(&given.sharp_edges, |it| pairs(it, count))?,
+        ..Mesh::default()
+    })
+}
+
+/// The number of values of an attribute in each domain.
+struct Sizes {
+    corners: usize,
+    positions: usize,
+    faces: usize,
+}
+
+/// Normals or uvs, with their domain and their indices.
+fn attribute<const N: usize>(
+    value: &Argument<'_>,
+    domain: &Argument<'_>,
+    stream: &Argument<'_>,
+    sizes: &Sizes,
+) -> Option<(Array<[f32; N]>, Domain, Array<u32>)>
+where
+    [f32; N]: Row,
+{
+    let Some(value) = value else {
+        return (domain.is_none() && stream.is_none()).then(Default::default);
+    };
+    let rows = rows(value)?;
+    let usual = if stream.is_none() { Domain::Corner } else { Domain::Indexed };
+    let domain = match domain {
+        Some(name) => domain_of(name.extract().ok()?)?,
+        None => usual,
+    };
+    let count = match domain {
+        Domain::Corner => sizes.corners,
+        Domain::Vertex => sizes.positions,
+        Domain::Face => sizes.faces,
+        Domain::Indexed => rows.len(),
+    };
+    let is_right = |index: &u32| *index == NONE || (*index as usize) < rows.len();
+    let stream = optional(stream, |it| held(it).filter(|held| held.as_ref().iter().all(is_right)))?;
+    let fits = rows.len() == count
+        && (domain == Domain::Indexed) != stream.is_empty()
+        && (stream.is_empty() || stream.len() == sizes.corners);
+    fits.then_some((rows, domain, stream))
+}
+
+/// Faces or lines of at least `least` corners, whose indices are below `count`.
+fn elements(positions: &Argument<'_>, offsets: &Argument<'_>, count: usize, least: u32) -> Option<Elements> {
+    let Some(positions) = positions else {
+        return offsets.is_none().then(Elements::default);
+    };
+    let positions = held(positions)?;
+    let offsets = match (offsets, positions.shape()) {
+        (Some(offsets), [_]) => held(offsets).filter(|held| held.shape().len() == 1)?.into(),
+        (None, &[_, corners]) => even_offsets(positions.as_ref().len(), corners)?,
+        _ => return None,
+    };
+    let corner_positions = below(positions, count)?;
+    let fits = are_offsets(&offsets, corner_positions.len(), least);
+    fits.then(|| Elements { offsets, corner_positions, ..Elements::default() })
+}
+
+/// Whether these go from 0 to `corners` in steps of at least `least`.
+fn are_offsets(offsets: &[u32], corners: usize, least: u32) -> bool {
+    // The same as `all`, but faster: the loop has no exit.
+    let are_steps = |starts: &[u32], ends: &[u32]| {
+        let pairs = starts.iter().zip(ends);
+        pairs.fold(true, |all, (&start, &end)| all & (end >= least) & (end.wrapping_sub(least) >= start))
+    };
+    match offsets {
+        [0, ends @ ..] => offsets.last().is_some_and(|&last| last as usize == corners) && are_steps(offsets, ends),
+        _ => false,
+    }
+}
+
+/// The offsets of elements of `size` corners each, `corners` in all.
+fn even_offsets(corners: usize, size: usize) -> Option<Array<u32>> {
+    let (corners, step) = (u32::try_from(corners).ok()?, u32::try_from(size).ok().filter(|size| *size > 0)?);
+    let mut offsets = Vec::new();
+    offsets.try_reserve_exact((corners / step) as usize + 1).ok()?;
+    offsets.extend((0..=corners).step_by(size));
+    Some(offsets.into())
+}
+
+/// Rows of `N` numbers, or all of them in one row.
+fn rows<const N: usize>(value: &Bound<'_, PyAny>) -> Option<Array<[f32; N]>>
+where
+    [f32; N]: Row,
+{
+    let held = held(value)?;
+    let fits = matches!(held.shape(), [_]) || held.shape().last() == Some(&N);
+    fits.then(|| held.into())
+}
+
+/// One value for each of `count` things.
+fn values<T: Row>(value: &Bound<'_, PyAny>, count: usize) -> Option<Array<T>> {
+    held(value).filter(|held| *held.shape() == [count]).map(Array::from)
+}
+
+/// Indices below `end`, whatever their shape.
+fn indices(value: &Bound<'_, PyAny>, end: usize) -> Option<Array<u32>> {
+    below(held(value)?, end)
+}
+
+/// Pairs of indices below `end`.
+fn pairs(value: &Bound<'_, PyAny>, end: usize) -> Option<Array<[u32; 2]>> {
+    let held: Held<[u32; 2]> = held(value)?;
+    let fits = matches!(held.shape(), [_, 2]) && are_below(held.as_ref().as_flattened(), end);
+    fits.then(|| held.into())
+}
+
+fn below(held: Held<u32>, end: usize) -> Option<Array<u32>> {
+    are_below(held.as_ref(), end).then(|| held.into())
+}
+
+fn are_below(indices: &[u32], end: usize) -> bool {
+    let end = u32::try_from(end).unwrap_or(NONE);
+    indices.iter().fold(true, |all, index| all & (*index < end))
+}
+
+/// One flag for each of `count` things, or one for all of them.
+fn flags(value: &Bound<'_, PyAny>, count: usize) -> Option<Array<u8>> {
+    if let Ok(flag) = value.cast::<PyBool>() {
+        let mut flags = Vec::new();
+        flags.try_reserve_exact(count).ok()?;
+        flags.resize(count, u8::from(flag.is_true()));
+        return (count > 0).then(|| flags.into());
+    }
+    values(value, count).filter(|flags: &Array<u8>| flags.iter().fold(true, |all, flag| all & (*flag <= 1)))
+}
+
+/// An empty array if nothing is given; `None` if it does not fit.
+fn optional<T, A: Into<Array<T>>>(
+    value: &Argument<'_>,
+    take: impl FnOnce(&Bound<'_, PyAny>) -> Option<A>,
+) -> Option<Array<T>> {
+    value.as_ref().map_or_else(|| Some(Array::default()), |value| take(value).map(Into::into))
+}
+
+/// A buffer with elements, no more than allowed. numpy treats bytes as text.
+fn held<T: Row>(value: &Bound<'_, PyAny>) -> Option<Held<T>> {
+    let is_usual = |held: &Held<T>| (1..NONE as usize).contains(&held.as_ref().len());
+    Held::get(value).filter(is_usual).filter(|_| !value.is_instance_of::<PyBytes>())
+}

@@ -1,0 +1,204 @@
+//! Images in Python, as samples and their shape. The class that users see is in `surfaces/python/polyhaul/_image.py`.
+//!
+//! Samples of an image that was read belong to Python alone, so they may be changed there; those that are written are
+//! used in place.
+
+use crate::arrays::{Array, Held};
+use crate::calls::{Source, Target, reading};
+use crate::job;
+use crate::options::{Read, Write};
+use crate::report;
+use polyhaul::Loaded;
+use polyhaul::model::{
+    ChannelSamples, ChannelType, Channels, ColorChannel, ColorSpace, Image, ImageAttribute, ImageChannel, Samples,
+};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::TryReserveError;
+
+/// An image for Python: the type of its samples, the samples, rows, columns and channels, the color space, whether it
+/// is premultiplied, its other contents, and the report, as a dict.
+#[derive(IntoPyObject)]
+pub(crate) struct ImageOut<'py>(
+    &'static str,
+    Array,
+    (usize, usize, usize),
+    &'static str,
+    bool,
+    BesideOut,
+    Bound<'py, PyDict>,
+);
+
+/// The contents of an image besides its colors: channels (name, type, samples), the names and types of the colors in
+/// the file, and attributes (name, type, value).
+#[derive(IntoPyObject)]
+pub(crate) struct BesideOut(
+    Vec<(String, &'static str, Array)>,
+    Vec<(String, &'static str)>,
+    Vec<(String, String, Array)>,
+);
+
+/// An image from Python: samples, rows, columns and channels, the color space, whether it is premultiplied, and its
+/// other contents. No samples are copied.
+#[derive(FromPyObject)]
+pub(crate) struct ImageIn(SamplesIn, (usize, usize, usize), String, bool, BesideIn);
+
+/// Like [`BesideOut`].
+#[derive(FromPyObject)]
+struct BesideIn(Vec<(String, String, PlaneIn)>, Vec<(String, String)>, Vec<(String, String, Vec<u8>)>);
+
+/// Samples of a channel; 16-bit floats are passed as their bits.
+struct PlaneIn(ChannelSamples);
+
+/// Samples of any type.
+struct SamplesIn(Samples);
+
+/// Reads the image of a source.
+#[pyfunction]
+pub(crate) fn read_image<'py>(
+    py: Python<'py>,
+    source: Source,
+    options: Read,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<ImageOut<'py>> {
+    let loaded = reading(py, source, options, progress, |job, input, options| {
+        let loaded = polyhaul::Reader::new(input).options(options).image()?;
+        job.complete(loaded.report.bytes_in);
+        Ok(loaded)
+    })?;
+    image_to_python(py, loaded)
+}
+
+/// An image with its report; its samples are moved.
+pub(crate) fn image_to_python(py: Python<'_>, loaded: Loaded<Image>) -> PyResult<ImageOut<'_>> {
+    let Image { width, height, channels, samples, color_space, premultiplied, extra, stored, attributes } =
+        loaded.value;
+    let no_memory = |error: TryReserveError| PyMemoryError::new_err(error.to_string());
+    let (kind, samples) = owned(samples).map_err(no_memory)?;
+    let shape = (height, width, channels.count());
+    let extra = extra
+        .into_iter()
+        .map(|ImageChannel { name, samples }| Ok((name, samples.kind().name(), plane(samples).map_err(no_memory)?)));
+    let beside = BesideOut(
+        extra.collect::<PyResult<_>>()?,
+        stored.into_iter().map(|ColorChannel { name, kind }| (name, kind.name())).collect(),
+        attributes.into_iter().map(|ImageAttribute { name, kind, value }| (name, kind, Array::text(value))).collect(),
+    );
+    let report = report::report(py, &loaded.report)?;
+    Ok(ImageOut(kind, samples, shape, space_name(color_space), premultiplied, beside, report))
+}
+
+/// Writes an image: the report, as a dict.
+#[pyfunction]
+pub(crate) fn write_image<'py>(
+    py: Python<'py>,
+    image: ImageIn,
+    target: Target,
+    options: Write,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut options = options.options()?;
+    let image = image.image()?;
+    let done = job::run(py, progress, move |job| {
+        job.rule(&mut options.run);
+        let report = polyhaul::Writer::new(target.output(job)?).options(&options).image(&image)?;
+        job.complete(report.bytes_out);
+        Ok(report)
+    })?;
+    report::report(py, &done)
+}
+
+impl ImageIn {
+    fn image(self) -> PyResult<Image> {
+        let ImageIn(SamplesIn(samples), (height, width, count), space, premultiplied, beside) = self;
+        let BesideIn(extra, stored, attributes) = beside;
+        let all = [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba];
+        let channels = all.into_iter().find(|channels| channels.count() == count);
+        let channels = channels.ok_or_else(|| PyValueError::new_err(format!("invalid number of channels: {count}")))?;
+        let channel = |(name, kind, PlaneIn(samples)): (String, String, PlaneIn)| {
+            let samples = match samples {
+                ChannelSamples::U16(bits) if kind == ChannelType::F16.name() => ChannelSamples::F16(bits),
+                samples => samples,
+            };
+            ImageChannel { name, samples }
+        };
+        let color = |(name, kind): (String, String)| {
+            let known = TYPES.into_iter().find(|known| known.name() == kind);
+            let unknown = || PyValueError::new_err(format!("unknown channel type {kind:?}"));
+            Ok(ColorChannel { name, kind: known.ok_or_else(unknown)? })
+        };
+        let attribute = |(name, kind, value)| ImageAttribute { name, kind, value };
+        Ok(Image {
+            width,
+            height,
+            channels,
+            samples,
+            color_space: space_named(&space)?,
+            premultiplied,
+            extra: extra.into_iter().map(channel).collect(),
+            stored: stored.into_iter().map(color).collect::<PyResult<_>>()?,
+            attributes: attributes.into_iter().map(attribute).collect(),
+        })
+    }
+}
+
+const TYPES: [ChannelType; 5] =
+    [ChannelType::U8, ChannelType::U16, ChannelType::U32, ChannelType::F16, ChannelType::F32];
+
+const SPACES: [(ColorSpace, &str); 2] = [(ColorSpace::Srgb, "srgb"), (ColorSpace::Linear, "linear")];
+
+fn space_name(space: ColorSpace) -> &'static str {
+    SPACES.iter().find(|(known, _)| *known == space).map_or("", |(_, name)| name)
+}
+
+pub(crate) fn space_named(name: &str) -> PyResult<ColorSpace> {
+    let known = SPACES.iter().find(|(_, known)| *known == name).map(|(space, _)| *space);
+    known.ok_or_else(|| PyValueError::new_err(format!("unknown color space {name:?}")))
+}
+
+/// The samples, for Python alone, and the name of their type in numpy.
+fn owned(samples: Samples) -> Result<(&'static str, Array), TryReserveError> {
+    Ok(match samples {
+        Samples::U8(samples) => ("u1", Array::owned(samples.into_vec()?)),
+        Samples::U16(samples) => ("u2", Array::owned(samples.into_vec()?)),
+        Samples::F32(samples) => ("f4", Array::owned(samples.into_vec()?)),
+    })
+}
+
+/// The samples of a channel, for Python alone.
+fn plane(samples: ChannelSamples) -> Result<Array, TryReserveError> {
+    Ok(match samples {
+        ChannelSamples::U8(samples) => Array::owned(samples.into_vec()?),
+        ChannelSamples::U16(samples) | ChannelSamples::F16(samples) => Array::owned(samples.into_vec()?),
+        ChannelSamples::U32(samples) => Array::owned(samples.into_vec()?),
+        ChannelSamples::F32(samples) => Array::owned(samples.into_vec()?),
+    })
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for PlaneIn {
+    type Error = PyErr;
+
+    /// The samples in place.
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let held = Held::get(&object).map(|held: Held<u8>| ChannelSamples::U8(held.into()));
+        held.or_else(|| Held::get(&object).map(|held: Held<u16>| ChannelSamples::U16(held.into())))
+            .or_else(|| Held::get(&object).map(|held: Held<u32>| ChannelSamples::U32(held.into())))
+            .or_else(|| Held::get(&object).map(|held: Held<f32>| ChannelSamples::F32(held.into())))
+            .map(PlaneIn)
+            .ok_or_else(|| PyValueError::new_err("the type or layout of a channel's samples does not match"))
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for SamplesIn {
+    type Error = PyErr;
+
+    /// The samples where they are.
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let held = Held::get(&object).map(|held: Held<u8>| Samples::U8(held.into()));
+        held.or_else(|| Held::get(&object).map(|held: Held<u16>| Samples::U16(held.into())))
+            .or_else(|| Held::get(&object).map(|held: Held<f32>| Samples::F32(held.into())))
+            .map(SamplesIn)
+            .ok_or_else(|| PyValueError::new_err("the type or layout of the samples does not match"))
+    }
+}

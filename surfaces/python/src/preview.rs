@@ -1,0 +1,106 @@
+//! Pictures of sources and of scenes. The calls that users see are in `surfaces/python/polyhaul/_preview.py`.
+
+use crate::calls::{Source, reading};
+use crate::images::{ImageOut, image_to_python};
+use crate::job;
+use crate::options::{Read, axis};
+use crate::scene::SceneIn;
+use polyhaul::model::{Axes, Axis};
+use polyhaul::options::RunOptions;
+use polyhaul::preview::{self as pictures, PreviewOptions, Style, View};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// The names of views and styles.
+const VIEWS: [(&str, View); 8] = [
+    ("camera", View::Camera),
+    ("iso", View::Iso),
+    ("front", View::Front),
+    ("back", View::Back),
+    ("left", View::Left),
+    ("right", View::Right),
+    ("top", View::Top),
+    ("bottom", View::Bottom),
+];
+const STYLES: [(&str, Style); 6] = [
+    ("shaded", Style::Shaded),
+    ("normals", Style::Normals),
+    ("depth", Style::Depth),
+    ("id", Style::Id),
+    ("uv", Style::Uv),
+    ("wire", Style::Wire),
+];
+
+/// What a picture shows.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PreviewIn {
+    size: (usize, usize),
+    view: String,
+    style: String,
+    background: (u8, u8, u8, u8),
+    ground: bool,
+    up_axis: Option<String>,
+}
+
+impl PreviewIn {
+    fn options(self) -> PyResult<PreviewOptions> {
+        let (width, height) = self.size;
+        let (r, g, b, a) = self.background;
+        let axes = self.up_axis.map(|up| axis(&up)).transpose()?.map(|up| {
+            // As in OBJ if y is up, otherwise with y forward, as in Blender.
+            let forward = if matches!(up, Axis::Y | Axis::NegativeY) { Axis::NegativeZ } else { Axis::Y };
+            Axes { forward, up }
+        });
+        let options = PreviewOptions::default()
+            .with_size([width, height])
+            .with_view(named(&VIEWS, "view", &self.view)?)
+            .with_style(named(&STYLES, "style", &self.style)?)
+            .with_background([r, g, b, a])
+            .with_ground(self.ground);
+        Ok(options.with_axes(axes))
+    }
+}
+
+fn named<T: Copy>(all: &[(&str, T)], what: &str, name: &str) -> PyResult<T> {
+    let found = all.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    found.ok_or_else(|| {
+        let names: Vec<_> = all.iter().map(|(known, _)| format!("{known:?}")).collect();
+        PyValueError::new_err(format!("unknown {what} {name:?}; expected one of {}", names.join(", ")))
+    })
+}
+
+/// Draws a source.
+#[pyfunction]
+pub(crate) fn preview<'py>(
+    py: Python<'py>,
+    source: Source,
+    options: Read,
+    progress: Option<Bound<'py, PyAny>>,
+    look: PreviewIn,
+) -> PyResult<ImageOut<'py>> {
+    let look = look.options()?;
+    let drawn = reading(py, source, options, progress, move |job, input, options| {
+        let drawn = pictures::preview(input, options, &look.with_run(options.run.clone()))?;
+        job.complete(drawn.report.bytes_in);
+        Ok(drawn)
+    })?;
+    image_to_python(py, drawn)
+}
+
+/// Draws a scene.
+#[pyfunction]
+pub(crate) fn preview_scene<'py>(
+    py: Python<'py>,
+    scene: SceneIn<'py>,
+    look: PreviewIn,
+    threads: Option<usize>,
+) -> PyResult<ImageOut<'py>> {
+    let (scene, look) = (scene.scene()?, look.options()?);
+    let drawn = job::run(py, None, move |job| {
+        let mut run = RunOptions::default().with_threads(threads);
+        job.rule(&mut run);
+        pictures::preview_scene(&scene, &look.with_run(run))
+    })?;
+    image_to_python(py, drawn)
+}

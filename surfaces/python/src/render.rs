@@ -1,0 +1,322 @@
+//! Scenes for a renderer in Python: a handle that is asked for one thing at a time. The classes that users see are in
+//! `surfaces/python/polyhaul/_render.py`.
+//!
+//! Arrays of parameters stay where they were parsed; transforms are multiplied on request.
+
+use crate::arrays::Array;
+use crate::errors;
+use polyhaul::model::Scene;
+use polyhaul::model::render::{
+    Entity, Instance, MaterialUse, Motion, Name, Parameter, ParameterValues, Parameters, Render, ShapeState,
+};
+use polyhaul::ops::{Matrix32, Matrix64, Places32, Places64, places32, places64};
+use polyhaul::{Error, Result};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use std::sync::{Arc, OnceLock};
+
+/// A scene for a renderer, which never changes.
+#[pyclass(frozen, module = "polyhaul._polyhaul")]
+pub(crate) struct NativeRender {
+    scene: Arc<Scene>,
+    places64: OnceLock<Places64>,
+    places32: OnceLock<Places32>,
+}
+
+/// Something with a class or a name: the name, for textures the class and the type, its transforms when the shutter
+/// opens and closes, its color space, the medium around it, and its `Attribute` parameters.
+#[derive(IntoPyObject)]
+struct EntityOut(
+    String,
+    Option<(String, &'static str)>,
+    Option<usize>,
+    Option<usize>,
+    Option<String>,
+    Option<String>,
+    Option<u32>,
+);
+
+/// A shape: its class, its transforms, the mesh that it names, and its state.
+#[derive(IntoPyObject)]
+struct ShapeOut(String, Option<usize>, Option<usize>, Option<usize>, StateOut);
+
+/// The shared state of shapes: the material by number or by name, its light, the media inside and outside, whether its
+/// orientation is reversed, its `Attribute` parameters, and the color space.
+#[derive(IntoPyObject)]
+struct StateOut(
+    (Option<u32>, Option<String>),
+    Option<u32>,
+    (Option<String>, Option<String>),
+    bool,
+    Option<u32>,
+    Option<String>,
+);
+
+/// The values of a parameter.
+#[derive(IntoPyObject)]
+enum ValuesOut {
+    Numbers(Array),
+    Strings(Vec<String>),
+}
+
+#[pymethods]
+impl NativeRender {
+    /// The number of things of a kind.
+    fn count(&self, kind: &str) -> PyResult<usize> {
+        let render = self.render();
+        let there = |entity: &Option<Entity>| usize::from(entity.is_some());
+        Ok(match kind {
+            "shapes" => render.shape_count(),
+            "instances" => render.instances.len(),
+            "attributes" => render.attributes.len(),
+            "media" => render.media.len(),
+            "textures" => render.textures.len(),
+            "materials" => render.materials.len(),
+            "lights" => render.lights.len(),
+            "area_lights" => render.area_lights.len(),
+            kind => there(setting(render, kind).ok_or_else(|| no_kind(kind))?),
+        })
+    }
+
+    /// Something that is no shape.
+    fn entity(&self, kind: &str, index: usize) -> PyResult<EntityOut> {
+        let render = self.render();
+        let entity = entity(render, kind, index).ok_or_else(missing)?;
+        let text = |name: Option<Name>| name.map(|name| render.text(name).to_owned());
+        let texture = render.textures.get(index).filter(|_| kind == "textures");
+        let texture =
+            texture.map(|it| (render.text(it.class).to_owned(), if it.is_spectrum { "spectrum" } else { "float" }));
+        let [start, end] = nodes(render, entity.motion);
+        let (color_space, medium) = (text(entity.color_space), text(entity.medium));
+        let name = render.text(entity.name).to_owned();
+        Ok(EntityOut(name, texture, start, end, color_space, medium, entity.attributes))
+    }
+
+    /// Whether the material at `index` has a name.
+    fn is_named(&self, index: usize) -> PyResult<bool> {
+        self.render().materials.get(index).map(|material| material.is_named).ok_or_else(missing)
+    }
+
+    /// The attributes before the one at `index` that are still in effect.
+    fn attribute_before(&self, index: usize) -> PyResult<Option<u32>> {
+        self.render().attributes.get(index).map(|attribute| attribute.before).ok_or_else(missing)
+    }
+
+    /// The parameters of a thing: name, type and values of each.
+    fn parameters(&self, kind: &str, index: usize) -> PyResult<Vec<(String, &'static str, ValuesOut)>> {
+        let found = parameters(self.render(), kind, index).ok_or_else(missing)?;
+        let out = |(at, parameter): (usize, Parameter<'_>)| {
+            (parameter.name.to_owned(), parameter.kind.name(), self.values(kind, index, (at, parameter.values)))
+        };
+        Ok(found.iter().enumerate().map(out).collect())
+    }
+
+    /// A shape.
+    fn shape(&self, index: usize) -> PyResult<ShapeOut> {
+        let render = self.render();
+        let shape = render.shape(index).ok_or_else(missing)?;
+        let state = shape.state().ok_or_else(missing)?;
+        let [start, end] = nodes(render, shape.motion());
+        Ok(ShapeOut(shape.class().to_owned(), start, end, shape.mesh(), state_out(render, state)))
+    }
+
+    /// The definitions for instances: name, range of shapes, and whether it is used but not defined.
+    fn definitions(&self) -> Vec<(String, usize, usize, bool)> {
+        let render = self.render();
+        let all = render.objects.iter();
+        all.map(|it| (render.text(it.name).to_owned(), it.shapes.start, it.shapes.end, it.missing)).collect()
+    }
+
+    /// The shapes of no definition, from and to.
+    fn world_shapes(&self) -> Vec<(usize, usize)> {
+        self.render().world_shapes().into_iter().map(|range| (range.start, range.end)).collect()
+    }
+
+    /// Options: the name, the value, and whether that is quoted.
+    fn options(&self) -> Vec<(String, String, bool)> {
+        let render = self.render();
+        let text = |name| render.text(name).to_owned();
+        render.options.iter().map(|it| (text(it.name), text(it.value), it.quoted)).collect()
+    }
+
+    /// The times of the shutter's transforms, if the file sets them.
+    #[getter]
+    fn transform_times(&self) -> Option<[f64; 2]> {
+        self.render().transform_times
+    }
+
+    /// The matrix of a transform, in double and in single precision.
+    fn place(&self, py: Python<'_>, transform: Option<usize>) -> PyResult<(Matrix64, Matrix32)> {
+        let render = self.render();
+        let transform = transform.map_or(Motion::IDENTITY.start, |index| render.transform(index));
+        let places = py.detach(|| Ok((self.places64()?, self.places32()?)));
+        let (double, single) = places.map_err(|error| errors::exception(py, &error))?;
+        Ok((double.matrix(render, transform), single.matrix(render, transform)))
+    }
+
+    /// The definition of each instance.
+    fn instance_definitions(&self) -> Array {
+        Array::part_of(self.scene.clone(), |scene| scene.render.as_ref().map_or(&[], |it| it.instances.objects()))
+    }
+
+    /// Whether any instance moves.
+    fn instances_move(&self) -> bool {
+        self.render().instances().any(|instance| instance.motion.is_animated())
+    }
+
+    /// The place of each instance when the shutter opens, or closes, in double precision.
+    fn instance_transforms(&self, py: Python<'_>, closes: bool) -> PyResult<Array> {
+        let render = self.render();
+        let placed = || {
+            let places = self.places64()?;
+            all_of(render, |instance| {
+                if closes && instance.motion.is_animated() {
+                    places.matrix(render, instance.motion.end)
+                } else {
+                    places.of_instance(render, instance)
+                }
+            })
+        };
+        py.detach(placed).map(Array::owned).map_err(|error| errors::exception(py, &error))
+    }
+
+    /// The same in single precision, as computed by pbrt.
+    fn instance_transforms32(&self, py: Python<'_>, closes: bool) -> PyResult<Array> {
+        let render = self.render();
+        let placed = || {
+            let places = self.places32()?;
+            all_of(render, |instance| {
+                if closes && instance.motion.is_animated() {
+                    places.matrix(render, instance.motion.end)
+                } else {
+                    places.of_instance(render, instance)
+                }
+            })
+        };
+        py.detach(placed).map(Array::owned).map_err(|error| errors::exception(py, &error))
+    }
+}
+
+impl NativeRender {
+    /// A scene for a renderer; its arrays do not move.
+    pub(crate) fn new(scene: Scene) -> NativeRender {
+        NativeRender { scene: Arc::new(scene), places64: OnceLock::new(), places32: OnceLock::new() }
+    }
+
+    /// The whole scene, for the library.
+    pub(crate) fn scene(&self) -> Arc<Scene> {
+        self.scene.clone()
+    }
+
+    fn render(&self) -> &Render {
+        static NOTHING: OnceLock<Render> = OnceLock::new();
+        self.scene.render.as_deref().unwrap_or_else(|| NOTHING.get_or_init(Render::default))
+    }
+
+    fn places64(&self) -> Result<&Places64> {
+        if self.places64.get().is_none() {
+            // Who comes second computed in vain.
+            let _ = self.places64.set(places64(self.render())?);
+        }
+        self.places64.get().ok_or_else(|| Error::new(polyhaul::ErrorKind::Internal, "the transforms no longer exist"))
+    }
+
+    fn places32(&self) -> Result<&Places32> {
+        if self.places32.get().is_none() {
+            let _ = self.places32.set(places32(self.render())?);
+        }
+        self.places32.get().ok_or_else(|| Error::new(polyhaul::ErrorKind::Internal, "the transforms no longer exist"))
+    }
+
+    /// The values of a parameter, in place.
+    fn values(&self, kind: &str, index: usize, (at, values): (usize, ParameterValues<'_>)) -> ValuesOut {
+        fn held<'a>(scene: &'a Scene, kind: &str, index: usize, at: usize) -> Option<ParameterValues<'a>> {
+            let found = parameters(scene.render.as_deref()?, kind, index)?;
+            found.iter().nth(at).map(|parameter| parameter.values)
+        }
+        let scene = self.scene.clone();
+        ValuesOut::Numbers(match values {
+            ParameterValues::Strings(strings) => {
+                return ValuesOut::Strings(strings.iter().map(str::to_owned).collect());
+            }
+            ParameterValues::Floats(_) => Array::part_of(scene, |scene| match held(scene, kind, index, at) {
+                Some(ParameterValues::Floats(values)) => values,
+                _ => &[],
+            }),
+            ParameterValues::Integers(_) => Array::part_of(scene, |scene| match held(scene, kind, index, at) {
+                Some(ParameterValues::Integers(values)) => values,
+                _ => &[],
+            }),
+            ParameterValues::Bools(_) => Array::part_of(scene, |scene| match held(scene, kind, index, at) {
+                Some(ParameterValues::Bools(values)) => values,
+                _ => &[],
+            }),
+        })
+    }
+}
+
+/// A value for each instance.
+fn all_of<M>(render: &Render, of: impl Fn(&Instance) -> M) -> Result<Vec<M>> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(render.instances.len())?;
+    all.extend(render.instances().map(|instance| of(&instance)));
+    Ok(all)
+}
+
+/// One of the unique entities of a scene.
+fn setting<'a>(render: &'a Render, kind: &str) -> Option<&'a Option<Entity>> {
+    Some(match kind {
+        "camera" => &render.camera,
+        "film" => &render.film,
+        "filter" => &render.filter,
+        "sampler" => &render.sampler,
+        "integrator" => &render.integrator,
+        "accelerator" => &render.accelerator,
+        _ => return None,
+    })
+}
+
+/// Something that is no shape.
+fn entity<'a>(render: &'a Render, kind: &str, index: usize) -> Option<&'a Entity> {
+    match kind {
+        "attributes" => render.attributes.get(index).map(|it| &it.entity),
+        "media" => render.media.get(index),
+        "textures" => render.textures.get(index).map(|it| &it.entity),
+        "materials" => render.materials.get(index).map(|it| &it.entity),
+        "lights" => render.lights.get(index),
+        "area_lights" => render.area_lights.get(index),
+        kind => setting(render, kind)?.as_ref(),
+    }
+}
+
+fn parameters<'a>(render: &'a Render, kind: &str, index: usize) -> Option<Parameters<'a>> {
+    match kind {
+        "shapes" => render.shape(index).map(|shape| shape.parameters()),
+        kind => entity(render, kind, index).map(|entity| render.parameters(entity)),
+    }
+}
+
+/// The transforms at both ends, by number; `None` for the identity.
+fn nodes(render: &Render, motion: Motion) -> [Option<usize>; 2] {
+    [motion.start, motion.end].map(|transform| render.transform_index(transform))
+}
+
+fn state_out(render: &Render, state: &ShapeState) -> StateOut {
+    let text = |name: Option<Name>| name.map(|name| render.text(name).to_owned());
+    let material = match state.material {
+        MaterialUse::Default => (None, None),
+        MaterialUse::Index(index) => (Some(index), None),
+        MaterialUse::Named(name) => (None, text(Some(name))),
+    };
+    let media = (text(state.inside), text(state.outside));
+    let (light, turned) = (state.area_light, state.reverse_orientation);
+    StateOut(material, light, media, turned, state.attributes, text(state.color_space))
+}
+
+fn missing() -> PyErr {
+    PyIndexError::new_err("index out of range")
+}
+
+fn no_kind(kind: &str) -> PyErr {
+    PyValueError::new_err(format!("unknown kind {kind:?}"))
+}

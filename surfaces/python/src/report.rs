@@ -1,0 +1,113 @@
+//! Reports and inventories as dicts: the input of the classes in `surfaces/python/polyhaul/_report.py` and
+//! `_inspect.py`.
+
+use crate::errors;
+use crate::material::short;
+use crate::options::scalar_name;
+use crate::profile;
+use polyhaul::Report;
+use polyhaul::inspect::{Declared, DeclaredElement, DeclaredProperty, FileSummary, Inventory, RenderInventory};
+use polyhaul::report::Moved;
+use polyhaul::warnings::Warnings;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// The report of a job. It is also added to the profile of the context, if any.
+pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+    profile::note(py, report)?;
+    let phases = PyDict::new(py);
+    for phase in &report.phases {
+        let before = phases.get_item(phase.name)?.map_or(Ok(0.0), |seconds| seconds.extract::<f64>())?;
+        phases.set_item(phase.name, before + phase.elapsed.as_secs_f64())?;
+    }
+    let fields = PyDict::new(py);
+    fields.set_item("bytes_in", report.bytes_in)?;
+    fields.set_item("plain_bytes_in", report.plain_bytes_in)?;
+    fields.set_item("codec", report.codec.map(|codec| codec.to_string()))?;
+    fields.set_item("bytes_out", report.bytes_out)?;
+    fields.set_item("copied_files", report.copied_files)?;
+    fields.set_item("copied_bytes", report.copied_bytes)?;
+    for (name, list) in [("reads", &report.reads), ("writes", &report.writes)] {
+        let plain = |it: &Moved| (it.format, it.codec.map(|codec| codec.to_string()), it.bytes, it.plain_bytes);
+        fields.set_item(name, list.iter().map(plain).collect::<Vec<_>>())?;
+    }
+    fields.set_item("spilled_bytes", report.spilled_bytes)?;
+    fields.set_item("threads", report.threads)?;
+    fields.set_item("first_pixel", report.first_pixel.map(|time| time.as_secs_f64()))?;
+    fields.set_item("phases", phases)?;
+    fields.set_item("counts", report.warnings.counts())?;
+    fields.set_item("warnings", warnings(py, &report.warnings)?)?;
+    Ok(fields)
+}
+
+/// The contents of a scene.
+pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    for (name, count) in inventory.contents.by_name() {
+        fields.set_item(name, count)?;
+    }
+    let bounds = inventory.bounds.map(|bounds| (bounds.min.map(short), bounds.max.map(short)));
+    fields.set_item("bounds", bounds)?;
+    fields.set_item("object_names", &inventory.object_names)?;
+    fields.set_item("material_names", &inventory.material_names)?;
+    fields.set_item("material_libraries", &inventory.material_libraries)?;
+    fields.set_item("texture_files", &inventory.texture_files)?;
+    fields.set_item("declared", inventory.declared.as_ref().map(DeclaredOut::from))?;
+    fields.set_item("render", inventory.render.as_ref().map(|found| render(py, found)).transpose()?)?;
+    Ok(fields)
+}
+
+/// The contents of a scene for a renderer.
+fn render<'py>(py: Python<'py>, found: &RenderInventory) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    for (name, count) in found.contents.by_name() {
+        fields.set_item(name, count)?;
+    }
+    for (name, counts) in [("classes", &found.classes), ("directives", &found.directives)] {
+        let by_name = PyDict::new(py);
+        for (name, count) in counts {
+            by_name.set_item(name, count)?;
+        }
+        fields.set_item(name, by_name)?;
+    }
+    let summary = |it: &FileSummary| (it.kind, it.count, it.missing, it.bytes, it.plain_bytes);
+    fields.set_item("files", found.files.iter().map(summary).collect::<Vec<_>>())?;
+    fields.set_item("texture_files", &found.texture_files)?;
+    fields.set_item("missing_textures", &found.missing_textures)?;
+    fields.set_item("outside_textures", &found.outside_textures)?;
+    Ok(fields)
+}
+
+/// The declarations of a header: the format, elements, comments, remarks.
+#[derive(IntoPyObject)]
+struct DeclaredOut<'a>(&'static str, Vec<ElementOut<'a>>, &'a [String], &'a [String]);
+
+/// Rows: their name, how many there are, and their properties.
+#[derive(IntoPyObject)]
+struct ElementOut<'a>(&'a str, u64, Vec<PropertyOut<'a>>);
+
+/// A property: its name, its type, and whether it is a list.
+#[derive(IntoPyObject)]
+struct PropertyOut<'a>(&'a str, &'static str, bool);
+
+impl<'a> From<&'a Declared> for DeclaredOut<'a> {
+    fn from(declared: &'a Declared) -> DeclaredOut<'a> {
+        let property = |it: &'a DeclaredProperty| PropertyOut(&it.name, scalar_name(it.scalar), it.count.is_some());
+        let element =
+            |it: &'a DeclaredElement| ElementOut(&it.name, it.count, it.properties.iter().map(property).collect());
+        let elements = declared.elements.iter().map(element).collect();
+        DeclaredOut(declared.format, elements, &declared.comments, &declared.infos)
+    }
+}
+
+/// The warnings that were kept.
+fn warnings<'py>(py: Python<'py>, log: &Warnings) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for warning in log.kept() {
+        let fields = errors::describe(py, &warning.diagnostic)?;
+        fields.set_item("code", warning.code)?;
+        fields.set_item("subject", warning.subject())?;
+        list.append(fields)?;
+    }
+    Ok(list)
+}

@@ -1,0 +1,181 @@
+//! Rows of columns to text: `format_rows` and `write_rows` of the library.
+//!
+//! The columns, and the names of their types, are determined in `surfaces/python/polyhaul/_rows.py`.
+
+use crate::arrays::Array;
+use crate::calls::Target;
+use crate::job;
+use crate::options::{Run, Write};
+use crate::report;
+use polyhaul::rows::{self, Column, Dialect, Kind, RowFormat};
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::PyDict;
+
+/// Rows and how they are written.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct RowsIn {
+    template: PyBackedStr,
+    /// `printf` in the dialect of NumPy, or of an older one, or named fields.
+    notation: PyBackedStr,
+    columns: Vec<Values>,
+    /// The names of the columns, for named fields.
+    names: Vec<PyBackedStr>,
+}
+
+/// A column: an array of one dimension, and the name of its type.
+#[derive(FromPyObject)]
+struct Values(PyUntypedBufferIn, PyBackedStr);
+
+/// A buffer, whatever it holds.
+struct PyUntypedBufferIn(PyUntypedBuffer);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for PyUntypedBufferIn {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        PyUntypedBuffer::get(&object).map(PyUntypedBufferIn)
+    }
+}
+
+/// Writes head, rows and foot: the report, as a dict.
+#[pyfunction]
+pub(crate) fn write_rows<'py>(
+    py: Python<'py>,
+    rows: RowsIn,
+    ends: (PyBackedBytes, PyBackedBytes),
+    target: Target,
+    options: Write,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut options = options.options()?;
+    let done = job::run(py, progress, move |job| {
+        job.rule(&mut options.run);
+        let (format, columns) = (rows.format()?, rows.columns()?);
+        let report = rows::write_rows(&format, &columns, &ends.0, &ends.1, target.output(job)?, &options)?;
+        job.complete(report.bytes_out);
+        Ok(report)
+    })?;
+    report::report(py, &done)
+}
+
+/// Rows as text: into `out`, if there is such a buffer, or into a new one; and the number of bytes.
+#[pyfunction]
+pub(crate) fn format_rows(
+    py: Python<'_>,
+    rows: RowsIn,
+    out: Option<Out>,
+    run: Run,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<(Option<Array>, usize)> {
+    let mut run = run.options();
+    job::run(py, progress, move |job| {
+        job.rule(&mut run);
+        let (format, columns) = (rows.format()?, rows.columns()?);
+        let (text, length) = match out {
+            Some(mut out) => (None, rows::format_rows(&format, &columns, out.bytes(), &run)?),
+            None => {
+                let text = rows::format_rows_to_vec(&format, &columns, &run)?;
+                let length = text.len();
+                (Some(Array::text(text)), length)
+            }
+        };
+        job.complete(length as u64);
+        Ok((text, length))
+    })
+}
+
+impl RowsIn {
+    fn format(&self) -> polyhaul::Result<RowFormat> {
+        let kinds = self.columns.iter().map(Values::kind).collect::<polyhaul::Result<Vec<Kind>>>()?;
+        let field = |name: &str| {
+            let column = self.names.iter().position(|known| **known == *name)?;
+            Some((column, *kinds.get(column)?))
+        };
+        match &*self.notation {
+            "numpy" => rows::printf(&self.template, &kinds, Dialect::Python),
+            "older numpy" => rows::printf(&self.template, &kinds, Dialect::OlderNumpy),
+            _ => rows::fields(&self.template, field),
+        }
+    }
+
+    fn columns(&self) -> polyhaul::Result<Vec<Column<'_>>> {
+        self.columns.iter().map(Values::column).collect()
+    }
+}
+
+impl Values {
+    fn kind(&self) -> polyhaul::Result<Kind> {
+        let size = self.0.0.item_size();
+        let kind = match &*self.1 {
+            "i1" => Kind::I8,
+            "i2" => Kind::I16,
+            "i4" => Kind::I32,
+            "i8" => Kind::I64,
+            "u1" => Kind::U8,
+            "u2" => Kind::U16,
+            "u4" => Kind::U32,
+            "u8" => Kind::U64,
+            "f4" => Kind::F32,
+            "f8" => Kind::F64,
+            "b1" => Kind::Bool,
+            "text" => Kind::Text(size),
+            _ => Kind::Bytes(size),
+        };
+        if kind.bytes() == size { Ok(kind) } else { Err(unfit()) }
+    }
+
+    /// The values in place.
+    fn column(&self) -> polyhaul::Result<Column<'_>> {
+        let (buffer, kind) = (&self.0.0, self.kind()?);
+        let ([count], [stride], None) = (buffer.shape(), buffer.strides(), buffer.suboffsets()) else {
+            return Err(unfit());
+        };
+        let bytes = match *count {
+            0 => &[],
+            count => {
+                let stride = usize::try_from(*stride).map_err(|_| unfit())?;
+                let span = (count - 1).checked_mul(stride).and_then(|span| span.checked_add(kind.bytes()));
+                let start = buffer.buf_ptr().cast::<u8>().cast_const();
+                // SAFETY: the buffer says that its values are there, all of them in one allocation; the memory stays
+                // while the buffer is held. That nobody writes to it meanwhile is asked of callers.
+                unsafe { std::slice::from_raw_parts(start, span.ok_or_else(unfit)?) }
+            }
+        };
+        Column::new(bytes, 0, stride.unsigned_abs(), *count, kind).ok_or_else(unfit)
+    }
+}
+
+fn unfit() -> polyhaul::Error {
+    polyhaul::Error::new(polyhaul::ErrorKind::Internal, "the type or layout of a column does not match")
+}
+
+/// Memory of Python that text is written to.
+pub(crate) struct Out(PyUntypedBuffer);
+
+impl Out {
+    fn bytes(&mut self) -> &mut [u8] {
+        match self.0.len_bytes() {
+            0 => &mut [],
+            // SAFETY: `extract` saw to it that the buffer is one piece that may be written; it stays while it is held.
+            // That nobody else uses it meanwhile is asked of callers.
+            length => unsafe { std::slice::from_raw_parts_mut(self.0.buf_ptr().cast::<u8>(), length) },
+        }
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Out {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let buffer = PyUntypedBuffer::get(&object)?;
+        if !buffer.readonly() && buffer.is_c_contiguous() {
+            Ok(Out(buffer))
+        } else {
+            Err(PyValueError::new_err("out is not writable or not contiguous"))
+        }
+    }
+}

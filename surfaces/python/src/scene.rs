@@ -1,0 +1,135 @@
+//! Scenes as dicts and back. The classes are in `surfaces/python/polyhaul/_scene.py`.
+
+use crate::arrays::Held;
+use crate::material::{FolderParts, folder_from_python, folder_to_python, material_from_python, material_to_python};
+use crate::mesh::NativeMesh;
+use crate::options;
+use crate::render::NativeRender;
+use crate::tables::{self, TableIn};
+use polyhaul::model::{Axes, Counts, Mesh, Object, ObjectKind, Scene};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Arc;
+
+/// How a file declared an object, and the names in Python.
+const KINDS: [(ObjectKind, &str); 3] =
+    [(ObjectKind::Object, "object"), (ObjectKind::Group, "group"), (ObjectKind::Unnamed, "unnamed")];
+
+/// Seven counts, as Python has them.
+type CountRow = [u32; Counts::KINDS];
+
+/// An object on its way to Python: name, mesh name, kind, mesh, start, end, transform, materials.
+#[derive(IntoPyObject)]
+struct ObjectOut(
+    String,
+    String,
+    Option<&'static str>,
+    usize,
+    CountRow,
+    CountRow,
+    Option<[[f32; 4]; 4]>,
+    Option<Vec<Option<usize>>>,
+);
+
+/// An object of Python on its way to the library, in the same order. Without counts it is the whole of its mesh.
+#[derive(FromPyObject)]
+struct ObjectIn(
+    String,
+    String,
+    String,
+    usize,
+    Option<CountRow>,
+    Option<CountRow>,
+    Option<Held<[[f32; 4]; 4]>>,
+    Option<Vec<Option<usize>>>,
+);
+
+/// A scene from Python; its arrays are not copied.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct SceneIn<'py> {
+    meshes: Vec<Py<NativeMesh>>,
+    objects: Vec<ObjectIn>,
+    materials: Vec<Bound<'py, PyDict>>,
+    material_libraries: Vec<String>,
+    folder: Option<FolderParts>,
+    forward_axis: String,
+    up_axis: String,
+    tables: Vec<TableIn>,
+    comments: Vec<String>,
+    infos: Vec<String>,
+    /// If it is set, nothing else is used.
+    render: Option<Py<NativeRender>>,
+}
+
+/// A scene as a dict; its arrays are moved, and Python may write to them if they are to be writable.
+pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene, is_writable: bool) -> PyResult<Bound<'_, PyDict>> {
+    let fields = PyDict::new(py);
+    let native = |mesh| if is_writable { NativeMesh::writable(mesh) } else { Ok(NativeMesh::new(mesh)) };
+    let meshes: Vec<_> = std::mem::take(&mut scene.meshes).into_iter().map(native).collect::<PyResult<_>>()?;
+    let render = scene.render.take().map(|render| {
+        let meshes = meshes.iter().map(NativeMesh::mesh).collect();
+        let (axes, folder) = (scene.axes, scene.folder.clone());
+        NativeRender::new(Scene { render: Some(render), meshes, axes, folder, ..Scene::default() })
+    });
+    fields.set_item("render", render)?;
+    fields.set_item("meshes", meshes)?;
+    fields.set_item("objects", scene.objects.into_iter().map(ObjectOut::from).collect::<Vec<_>>())?;
+    let materials: PyResult<Vec<_>> = scene.materials.iter().map(|it| material_to_python(py, it)).collect();
+    fields.set_item("materials", materials?)?;
+    fields.set_item("material_libraries", scene.material_libraries)?;
+    fields.set_item("folder", folder_to_python(&scene.folder))?;
+    fields.set_item("forward_axis", options::axis_name(scene.axes.forward))?;
+    fields.set_item("up_axis", options::axis_name(scene.axes.up))?;
+    fields.set_item("tables", tables::tables_to_python(scene.tables)?)?;
+    fields.set_item("comments", scene.comments)?;
+    fields.set_item("infos", scene.infos)?;
+    Ok(fields)
+}
+
+impl SceneIn<'_> {
+    /// The library's scene.
+    pub(crate) fn scene(self) -> PyResult<Arc<Scene>> {
+        if let Some(render) = &self.render {
+            return Ok(render.get().scene());
+        }
+        let meshes: Vec<_> = self.meshes.iter().map(|mesh| mesh.get().mesh()).collect();
+        let objects: PyResult<_> = self.objects.into_iter().map(|object| object.object(&meshes)).collect();
+        let materials: PyResult<_> = self.materials.iter().map(material_from_python).collect();
+        Ok(Arc::new(Scene {
+            objects: objects?,
+            meshes,
+            materials: materials?,
+            material_libraries: self.material_libraries,
+            folder: folder_from_python(self.folder),
+            axes: Axes { forward: options::axis(&self.forward_axis)?, up: options::axis(&self.up_axis)? },
+            tables: tables::tables_from_python(self.tables),
+            comments: self.comments,
+            infos: self.infos,
+            render: None,
+        }))
+    }
+}
+
+impl From<Object> for ObjectOut {
+    fn from(object: Object) -> ObjectOut {
+        let kind = KINDS.iter().find(|(kind, _)| *kind == object.kind).map(|(_, name)| *name);
+        let Object { name, mesh_name, mesh, start, end, transform, materials, .. } = object;
+        ObjectOut(name, mesh_name, kind, mesh, start.to_array(), end.to_array(), transform, materials)
+    }
+}
+
+impl ObjectIn {
+    /// The library's object, in a scene of these meshes.
+    fn object(self, meshes: &[Mesh]) -> PyResult<Object> {
+        let ObjectIn(name, mesh_name, kind, mesh, start, end, transform, materials) = self;
+        let known = KINDS.iter().find(|(_, known)| *known == kind).map(|(kind, _)| *kind);
+        let kind = known.ok_or_else(|| PyValueError::new_err(format!("unknown kind of object {kind:?}")))?;
+        let start = start.map_or_else(Counts::default, Counts::from_array);
+        let whole = || meshes.get(mesh).map(Mesh::counts).unwrap_or_default();
+        let end = end.map_or_else(whole, Counts::from_array);
+        let transform = transform.and_then(|held| held.as_ref().first().copied());
+        Ok(Object { name, mesh_name, kind, mesh, start, end, transform, materials })
+    }
+}

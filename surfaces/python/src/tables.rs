@@ -1,0 +1,202 @@
+//! Tables in Python, as tuples of buffers and back. The class that users see is in
+//! `surfaces/python/polyhaul/_table.py`.
+//!
+//! Columns of tables that were read belong to Python alone, so they may be changed there.
+
+use crate::arrays::{Array, Held};
+use crate::calls::{Source, Target, reading};
+use crate::job;
+use crate::options::{Read, Write, scalar_name};
+use crate::report;
+use polyhaul::model::{self, Column, Table, Values};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// A column on its way to Python: its name, the name of its type, its values, and the offsets of lists.
+#[derive(IntoPyObject)]
+pub(crate) struct ColumnOut(String, &'static str, Array, Option<Array>);
+
+/// A table on its way to Python: name, number of rows, columns.
+#[derive(IntoPyObject)]
+pub(crate) struct TableOut(String, usize, Vec<ColumnOut>);
+
+/// The tables of a source, its comments, its remarks, and the report, as a dict.
+#[derive(IntoPyObject)]
+pub(crate) struct TablesOut<'py>(Vec<TableOut>, Vec<String>, Vec<String>, Bound<'py, PyDict>);
+
+/// An array: the name of its type, its values, how many rows and columns, and the report, as a dict.
+#[derive(IntoPyObject)]
+pub(crate) struct ArrayOut<'py>(&'static str, Array, (usize, usize), Bound<'py, PyDict>);
+
+/// A column from Python: its name, its values, and the offsets of lists. Nothing is copied.
+#[derive(FromPyObject)]
+pub(crate) struct ColumnIn(String, ValuesIn, Option<Held<u32>>);
+
+/// A table of Python: name, number of rows, columns.
+#[derive(FromPyObject)]
+pub(crate) struct TableIn(String, usize, Vec<ColumnIn>);
+
+/// Numbers of any type.
+struct ValuesIn(Values);
+
+/// Runs `$body` with `$array` as the array of `$values`, whatever its type.
+macro_rules! with_values {
+    ($values:expr, $array:ident => $body:expr) => {
+        match $values {
+            Values::I8($array) => $body,
+            Values::U8($array) => $body,
+            Values::I16($array) => $body,
+            Values::U16($array) => $body,
+            Values::I32($array) => $body,
+            Values::U32($array) => $body,
+            Values::I64($array) => $body,
+            Values::U64($array) => $body,
+            Values::F32($array) => $body,
+            Values::F64($array) => $body,
+        }
+    };
+}
+
+/// Reads the tables of a source.
+#[pyfunction]
+pub(crate) fn read_tables<'py>(
+    py: Python<'py>,
+    source: Source,
+    options: Read,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<TablesOut<'py>> {
+    let loaded = reading(py, source, options, progress, |job, input, options| {
+        let loaded = polyhaul::Reader::new(input).options(options).tables()?;
+        job.complete(loaded.report.bytes_in);
+        Ok(loaded)
+    })?;
+    let tables = tables_to_python(loaded.value.tables)?;
+    Ok(TablesOut(tables, loaded.value.comments, loaded.value.infos, report::report(py, &loaded.report)?))
+}
+
+/// Reads text into one array.
+#[pyfunction]
+pub(crate) fn read_array<'py>(
+    py: Python<'py>,
+    source: Source,
+    options: Read,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<ArrayOut<'py>> {
+    let loaded = reading(py, source, options, progress, |job, input, options| {
+        let loaded = polyhaul::Reader::new(input).options(options).array()?;
+        job.complete(loaded.report.bytes_in);
+        Ok(loaded)
+    })?;
+    let (kind, values) = owned(loaded.value.values)?;
+    let shape = (loaded.value.row_count, loaded.value.column_count);
+    Ok(ArrayOut(kind, values, shape, report::report(py, &loaded.report)?))
+}
+
+/// Writes tables, preceded by comments and remarks: the report, as a dict.
+#[pyfunction]
+pub(crate) fn write_tables<'py>(
+    py: Python<'py>,
+    tables: Vec<TableIn>,
+    notes: (Vec<String>, Vec<String>),
+    target: Target,
+    options: Write,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut options = options.options()?;
+    let tables = tables_from_python(tables);
+    let done = job::run(py, progress, move |job| {
+        job.rule(&mut options.run);
+        let report =
+            polyhaul::Writer::new(target.output(job)?).options(&options).tables_with(&tables, &notes.0, &notes.1)?;
+        job.complete(report.bytes_out);
+        Ok(report)
+    })?;
+    report::report(py, &done)
+}
+
+/// Tables whose arrays move to Python.
+pub(crate) fn tables_to_python(tables: Vec<Table>) -> PyResult<Vec<TableOut>> {
+    tables.into_iter().map(TableOut::new).collect()
+}
+
+/// The library's tables.
+pub(crate) fn tables_from_python(tables: Vec<TableIn>) -> Vec<Table> {
+    let table = |TableIn(name, row_count, columns)| Table { name, row_count, columns: columns_from_python(columns) };
+    tables.into_iter().map(table).collect()
+}
+
+/// Columns that the library keeps, so that Python may only read them.
+pub(crate) fn columns_to_python(columns: &[Column]) -> Vec<ColumnOut> {
+    let column = |column: &Column| {
+        let (kind, values) = shared(&column.values);
+        ColumnOut(
+            column.name.clone(),
+            kind,
+            values,
+            column.offsets.as_ref().map(|offsets| Array::from_values(offsets, false)),
+        )
+    };
+    columns.iter().map(column).collect()
+}
+
+/// The library's columns.
+pub(crate) fn columns_from_python(columns: Vec<ColumnIn>) -> Vec<Column> {
+    let column = |ColumnIn(name, values, offsets)| Column { name, values: values.0, offsets: offsets.map(Into::into) };
+    columns.into_iter().map(column).collect()
+}
+
+/// Makes clones of columns cheap.
+pub(crate) fn share(columns: &mut [Column]) {
+    for Column { values, offsets, .. } in columns {
+        with_values!(values, array => array.share());
+        offsets.iter_mut().for_each(model::Array::share);
+    }
+}
+
+impl TableOut {
+    fn new(table: Table) -> PyResult<TableOut> {
+        let column = |column: Column| {
+            let (kind, values) = owned(column.values)?;
+            let offsets = column.offsets.map(|offsets| offsets.into_vec().map(Array::owned)).transpose();
+            Ok(ColumnOut(column.name, kind, values, offsets.map_err(out_of_memory)?))
+        };
+        let columns: PyResult<_> = table.columns.into_iter().map(column).collect();
+        Ok(TableOut(table.name, table.row_count, columns?))
+    }
+}
+
+/// The numbers, for Python alone, and the name of their type in Python.
+fn owned(values: Values) -> PyResult<(&'static str, Array)> {
+    let kind = scalar_name(values.scalar());
+    with_values!(values, array => Ok((kind, Array::owned(array.into_vec().map_err(out_of_memory)?))))
+}
+
+/// The numbers, which are shared, and the name of their type in Python.
+fn shared(values: &Values) -> (&'static str, Array) {
+    (scalar_name(values.scalar()), with_values!(values, array => Array::from_values(array, false)))
+}
+
+fn out_of_memory(error: std::collections::TryReserveError) -> PyErr {
+    PyMemoryError::new_err(error.to_string())
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for ValuesIn {
+    type Error = PyErr;
+
+    /// The values in place. A buffer that could have several types gets the first that fits.
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let held = Held::get(&object).map(|held: Held<f32>| Values::F32(held.into()));
+        held.or_else(|| Held::get(&object).map(|held: Held<f64>| Values::F64(held.into())))
+            .or_else(|| Held::get(&object).map(|held: Held<i8>| Values::I8(held.into())))
+            .or_else(|| Held::get(&object).map(|held: Held<u8>| Values::U8(held.into())))
+            .or_else(|| Held::get(&object).map(|held: Held<i16>| Values::I16(held.into())))
+            .or_else(|| Held::get(&object).map(|held: Held<u16>| Values::U16(held.into())))
+            .or_else(|| Held::get(&object).map(|held: Held<i32>| Values::I32(held.into())))
+            .or_else(|| Held::get(&object).map(|held: Held<u32>| Values::U32(held.into())))
+            .or_else(|| Held::get(&object).map(|held: Held<i64>| Values::I64(held.into())))
+            .or_else(|| Held::get(&object).map(|held: Held<u64>| Values::U64(held.into())))
+            .map(ValuesIn)
+            .ok_or_else(|| PyValueError::new_err("the type or layout of a column does not match"))
+    }
+}

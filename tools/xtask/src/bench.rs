@@ -1,0 +1,243 @@
+//! `cargo xtask bench`: polyhaul next to other readers and writers, and next to the limits of the machine.
+//!
+//! Every contestant is a separate process, so that its peak memory is its own; the contestants alternate, round after
+//! round, so that a slow moment of the machine hits all of them alike. The measured programs are in `bench/`, a
+//! separate workspace; the measurements are listed in `tools/bench/plan.toml`, which [`plan`] reads. Here: building
+//! ([`build`], [`python`]), the rounds ([`runs`]), whether verdicts are right ([`verdicts`]), sweeps ([`sweeps`]), and
+//! the record ([`record`]) with its machine ([`machine`]). The exit code is 0 unless something could not run.
+
+mod build;
+mod images;
+mod machine;
+mod plan;
+mod python;
+mod record;
+mod runs;
+mod sweeps;
+mod verdicts;
+
+use crate::{root, term, usage_error};
+use plan::{PLAN, Part, Place};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The size of the large inputs that records are made with.
+const MEGABYTES: u64 = 300;
+/// How often each contestant runs.
+const ROUNDS: usize = 5;
+
+/// The values of `--level`.
+const LEVELS: [&str; 4] = ["portable", "vector", "avx2", "avx512"];
+
+/// The requested options.
+#[derive(Debug)]
+struct Options {
+    /// Print the README's tables, and measure nothing.
+    readme: bool,
+    /// What to measure, in order.
+    parts: Vec<&'static Part>,
+    megabytes: u64,
+    rounds: usize,
+    /// Where inputs and outputs are.
+    data: Option<PathBuf>,
+    /// Where the record goes.
+    record: Option<PathBuf>,
+    install_peers: bool,
+    /// Where ready programs of peers are.
+    programs: Option<PathBuf>,
+    /// An earlier build of `bench-obj`, to be measured in alternation with this one.
+    before: Option<PathBuf>,
+    /// The instructions that polyhaul is held at.
+    level: Option<String>,
+}
+
+/// Measures, or prints the README's table from the latest record.
+pub(crate) fn main(args: &[&str]) -> ExitCode {
+    let Some(options) = parse(args) else {
+        return usage_error();
+    };
+    let result = if options.readme {
+        record::readme(&record_folder(&options)).map(|table| {
+            term::out(table);
+            true
+        })
+    } else {
+        measure(&options)
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            term::err(format!("bench: {message}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(args: &[&str]) -> Option<Options> {
+    let mut options = Options {
+        readme: false,
+        parts: Vec::new(),
+        megabytes: MEGABYTES,
+        rounds: ROUNDS,
+        data: None,
+        record: None,
+        install_peers: false,
+        programs: None,
+        before: None,
+        level: None,
+    };
+    let mut without = Vec::new();
+    let mut rest = args.iter();
+    while let Some(&arg) = rest.next() {
+        match arg {
+            "--readme" => options.readme = true,
+            "--without" => without.push(plan::part(rest.next()?)?),
+            "--programs" => options.programs = Some(std::path::absolute(rest.next()?).ok()?),
+            "--before" => options.before = Some(std::path::absolute(rest.next()?).ok()?),
+            "--level" => options.level = Some(rest.next().filter(|level| LEVELS.contains(level))?.to_string()),
+            "--install-peers" => options.install_peers = true,
+            "--size" => options.megabytes = rest.next()?.parse().ok().filter(|&size| size > 0)?,
+            "--rounds" => options.rounds = rest.next()?.parse().ok().filter(|&count| count > 0)?,
+            "--data" => options.data = Some(std::path::absolute(rest.next()?).ok()?),
+            "--record" => options.record = Some(std::path::absolute(rest.next()?).ok()?),
+            name => options.parts.push(plan::part(name)?),
+        }
+    }
+    options.parts = chosen(&options.parts, &without);
+    Some(options)
+}
+
+/// Those of `only`, or all if it is empty, except `without`; in order.
+fn chosen(only: &[&Part], without: &[&Part]) -> Vec<&'static Part> {
+    let has = |parts: &[&Part], part: &Part| parts.iter().any(|it| it.name == part.name);
+    let is_chosen = |part: &&Part| (only.is_empty() || has(only, part)) && !has(without, part);
+    PLAN.part.iter().filter(is_chosen).collect()
+}
+
+/// The end of the name of a record of only these parts.
+fn suffix(parts: &[&Part]) -> String {
+    let all = parts.len() == PLAN.part.len();
+    parts.iter().filter(|_| !all).map(|part| format!("-{}", part.name)).collect()
+}
+
+fn data_folder(options: &Options) -> PathBuf {
+    let default = || root::root().join("target").join("bench-data");
+    options.data.clone().unwrap_or_else(default)
+}
+
+/// A trial, smaller or shorter than records require, leaves its record with the data.
+fn record_folder(options: &Options) -> PathBuf {
+    let trial = options.megabytes != MEGABYTES || options.rounds < ROUNDS;
+    let default = || if trial { data_folder(options).join("record") } else { root::root().join("tools/bench/record") };
+    options.record.clone().unwrap_or_else(default)
+}
+
+/// Measures, shows and records; `false` if a contestant failed.
+fn measure(options: &Options) -> Result<bool, String> {
+    let data = data_folder(options);
+    make_folder(&data.join("out"))?;
+    let mut tools = build::tools(&options.parts, options.install_peers, options.programs.as_deref())?;
+    if let Some(level) = &options.level {
+        tools.prefix.splice(0..0, ["env".into(), format!("POLYHAUL_BENCH_LEVEL={level}").into()]);
+    }
+    let place = Place { tools: &tools, data: &data, megabytes: options.megabytes, before: options.before.as_deref() };
+    let (mut outcomes, mut kernels, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut judged, mut sweeps) = (Vec::new(), Vec::new());
+    for part in &options.parts {
+        match part.name.as_str() {
+            "images" => pictures = images::run(part, &place, options.rounds)?,
+            "verdicts" => judged = verdicts::run(&tools, &data, options.megabytes)?,
+            "sweeps" => sweeps = sweeps::run(&place)?,
+            _ => kernels.extend(runs::kernels(part, &place, options.rounds)?),
+        }
+        for group in place.groups(part)? {
+            outcomes.push(runs::run(group, options.rounds)?);
+        }
+    }
+    let record = record::Record {
+        machine: machine::Machine::this(&tools),
+        rounds: options.rounds,
+        notes: tools.notes,
+        peers: tools.peers,
+        outcomes,
+        kernels,
+        pictures,
+        judged,
+        sweeps,
+    };
+    keep(&record, options)?;
+    let failed = |row: &runs::Row| row.failure.is_some();
+    Ok(!record.outcomes.iter().flat_map(|outcome| &outcome.rows).any(failed))
+}
+
+/// Leaves the record as files, and shows it.
+fn keep(record: &record::Record, options: &Options) -> Result<(), String> {
+    let folder = record_folder(options);
+    make_folder(&folder)?;
+    let level = options.level.iter().map(|level| format!("-{level}")).collect::<String>();
+    let name = record.name(&(suffix(&options.parts) + &level));
+    let text = record.markdown();
+    write(&folder.join(format!("{name}.md")), &text)?;
+    write(&folder.join(format!("{name}.json")), &record.json())?;
+    for sweep in &record.sweeps {
+        write(&folder.join(format!("{name}-{}.svg", sweep.key)), &sweep.chart)?;
+    }
+    term::out(format!("\n{text}\nrecord: {}\n", folder.join(name).display()));
+    Ok(())
+}
+
+fn make_folder(path: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let options = parse(&[]).unwrap();
+        assert_eq!((options.megabytes, options.rounds), (MEGABYTES, ROUNDS));
+        assert_eq!(options.parts.len(), PLAN.part.len());
+        assert!(record_folder(&options).ends_with("tools/bench/record"));
+        let options = parse(&["numbers", "--rounds", "2"]).unwrap();
+        assert_eq!((options.parts.len(), options.parts[0].name.as_str(), options.rounds), (1, "numbers", 2));
+        assert!(record_folder(&options).ends_with("bench-data/record"));
+        assert!(parse(&["--install-peers"]).unwrap().install_peers);
+        for wrong in [&["--size"][..], &["--size", "0"], &["--rounds", "x"], &["y"], &["--without", "y"]] {
+            assert!(parse(wrong).is_none(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn parts_are_chosen_and_left_out() {
+        let named = |names: &[&str]| names.iter().map(|name| plan::part(name).unwrap()).collect::<Vec<_>>();
+        assert_eq!(chosen(&[], &[]).len(), PLAN.part.len());
+        let some = chosen(&named(&["numbers", "obj"]), &[]);
+        assert_eq!(some.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["obj", "numbers"]);
+        assert_eq!(suffix(&some), "-obj-numbers");
+        assert_eq!(chosen(&[], &named(&["blender"])).len(), PLAN.part.len() - 1);
+        assert_eq!(suffix(&chosen(&[], &[])), "");
+        assert!(plan::part("gzip").is_some() && plan::part("zip").is_none());
+    }
+
+    #[test]
+    fn benchmarks_are_built_as_what_is_shipped() {
+        let profile = |manifest: &str, name: &str| -> Vec<String> {
+            let text = std::fs::read_to_string(root::root().join(manifest)).unwrap();
+            let lines = text.lines().skip_while(|line| *line != name);
+            let section = lines.skip(1).take_while(|line| !line.starts_with('['));
+            let keys =
+                section.filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("inherits"));
+            keys.map(String::from).collect()
+        };
+        let shipped = profile("Cargo.toml", "[profile.dist]");
+        assert!(!shipped.is_empty());
+        assert_eq!(shipped, profile("tools/bench/Cargo.toml", "[profile.release]"));
+    }
+}

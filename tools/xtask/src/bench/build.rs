@@ -1,0 +1,189 @@
+//! The participating programs: built or set up if possible, otherwise noted.
+
+use super::plan::{self, Cpp, PLAN, Part};
+use super::python;
+use crate::root;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The programs for measuring.
+#[derive(Default)]
+pub(super) struct Tools {
+    /// Programs by their names in the plan: those that are available.
+    pub(super) programs: BTreeMap<&'static str, PathBuf>,
+    /// The command that starts each measurement: the real-time class, if permitted.
+    pub(super) prefix: Vec<OsString>,
+    /// Each peer with its version.
+    pub(super) peers: Vec<String>,
+    /// Who does not take part, and why.
+    pub(super) notes: Vec<String>,
+}
+
+/// Builds what `parts` need.
+pub(super) fn tools(parts: &[&'static Part], install: bool, ready: Option<&Path>) -> Result<Tools, String> {
+    let uses = plan::uses(parts);
+    let has_peers = uses.contains("bench");
+    let programs = bench(has_peers)?;
+    let mut tools = Tools { prefix: real_time(), ..Tools::default() };
+    tools.programs.insert("jobs", programs.join("bench-jobs"));
+    tools.programs.insert("bench", programs.join(if has_peers { "bench-obj" } else { "bench-jobs" }));
+    if has_peers {
+        tools.peers = crate_versions();
+    }
+    if install {
+        install_packages()?;
+    }
+    PLAN.cpp.iter().filter(|peer| uses.contains(peer.name.as_str())).for_each(|peer| cpp(peer, &mut tools));
+    tools.notes.extend(parts.iter().filter_map(|part| part.note.clone()));
+    if uses.contains("command") {
+        tools.programs.insert("command", command()?);
+    }
+    for (name, words) in [("taskset", &["-c", "0", "true"][..]), ("strace", &["--version"])] {
+        if root::succeeds(Command::new(name).args(words)) {
+            tools.programs.insert(name, name.into());
+        } else if name == "taskset" && uses.contains(name) {
+            tools.notes.push("Blender's exporter: no `taskset` to hold it on one core".into());
+        }
+    }
+    for name in PLAN.ready.iter().filter(|name| uses.contains(name.as_str())) {
+        match ready.map(|folder| folder.join(name)).filter(|program| program.is_file()) {
+            Some(program) => _ = tools.programs.insert(name, program),
+            None => tools
+                .notes
+                .push(format!("{name} (C++): in no package registry; --programs DIR measures a ready program")),
+        }
+    }
+    python::set_up(&uses, &mut tools);
+    Ok(tools)
+}
+
+/// Builds the command as it is shipped.
+fn command() -> Result<PathBuf, String> {
+    let mut command = root::cargo();
+    let target = root::root().join("target");
+    command.args(["build", "--profile", "dist", "--package", "polyhaul-cli", "--target-dir"]).arg(&target);
+    match command.status() {
+        Ok(status) if status.success() => Ok(target.join("dist").join("polyhaul")),
+        _ => Err("the command did not build".into()),
+    }
+}
+
+/// Builds the workspace in `bench/`, with its own lock file and target folder, in which the programs are. Without peers
+/// there is one that needs none.
+fn bench(has_peers: bool) -> Result<PathBuf, String> {
+    let folder = root::root().join("tools/bench");
+    let target = folder.join("target");
+    let mut command = root::cargo();
+    command.args(["build", "--release", "--manifest-path"]);
+    command.arg(folder.join("Cargo.toml"));
+    command.arg("--target-dir").arg(&target);
+    if !has_peers {
+        command.arg("--no-default-features");
+    }
+    match command.status() {
+        Ok(status) if status.success() => Ok(target.join("release")),
+        _ => Err("bench/ did not build".into()),
+    }
+}
+
+/// `chrt -f 5` puts a process before all others, if one is allowed to.
+fn real_time() -> Vec<OsString> {
+    let prefix = ["chrt", "-f", "5"];
+    if root::succeeds(Command::new(prefix[0]).args(&prefix[1..]).arg("true")) {
+        prefix.map(OsString::from).to_vec()
+    } else {
+        Vec::new()
+    }
+}
+
+fn install_packages() -> Result<(), String> {
+    let packages = PLAN.cpp.iter().map(|peer| &peer.package).chain(&PLAN.packages);
+    let mut command = Command::new("apt-get");
+    command.args(["install", "--yes"]).args(packages);
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err("apt-get could not install the peers".into()),
+    }
+}
+
+/// Compiles a peer in C++, or notes why not.
+fn cpp(peer: &'static Cpp, tools: &mut Tools) {
+    let Cpp { name, package, libraries } = peer;
+    let folder = root::root().join("target").join("bench-peers");
+    let program = folder.join(name);
+    let source = root::root().join("tools/bench/peers");
+    let mut command = Command::new("g++");
+    command.args(["-O3", "-std=c++17"]);
+    command.arg(source.join(name).with_extension("cpp"));
+    command.arg("-o").arg(&program).args(libraries);
+    let built = std::fs::create_dir_all(&folder)
+        .and_then(|()| command.output())
+        .map_err(|error| format!("g++: {error}"))
+        .and_then(|output| if output.status.success() { Ok(()) } else { Err(first_error(&output.stderr)) });
+    match built {
+        Ok(()) => {
+            let version = output_of(Command::new("dpkg-query").args(["-W", "-f", "${Version}", package.as_str()]));
+            let version = version.unwrap_or_else(|| "version unknown".into());
+            tools.peers.push(format!("{package} {version}"));
+            tools.programs.insert(name, program);
+        }
+        Err(why) => {
+            let note = format!("{name}: not built ({why}); --install-peers installs {package}");
+            tools.notes.push(note);
+        }
+    }
+}
+
+/// The line of a compiler's output with the error.
+fn first_error(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let line = text.lines().find(|line| line.contains("error"));
+    let message = line.or(text.lines().next()).unwrap_or("no message");
+    // The place is a path of this machine.
+    let message = message.split_once("error: ").map_or(message, |(_, what)| what);
+    message.trim().into()
+}
+
+/// What `command` prints, if it succeeds.
+pub(super) fn output_of(command: &mut Command) -> Option<String> {
+    let output = command.stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_string();
+    output.status.success().then_some(text)
+}
+
+/// Peers in Rust with the versions that were built.
+fn crate_versions() -> Vec<String> {
+    let lock = root::root().join("tools/bench").join("Cargo.lock");
+    versions(&std::fs::read_to_string(lock).unwrap_or_default())
+}
+
+fn versions(lock: &str) -> Vec<String> {
+    let value = |line: &str, key: &str| -> Option<String> {
+        let quoted = line.strip_prefix(key)?.strip_prefix(" = ")?;
+        Some(quoted.trim_matches('"').into())
+    };
+    let pairs = lock.lines().zip(lock.lines().skip(1));
+    let named = pairs.filter_map(|(a, b)| Some((value(a, "name")?, value(b, "version")?)));
+    named.filter(|(name, _)| PLAN.crates.contains(name)).map(|(name, version)| format!("{name} {version}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_come_from_the_lock_file() {
+        let lock =
+            "[[package]]\nname = \"tobj\"\nversion = \"4.0.5\"\n\n[[package]]\nname = \"cc\"\nversion = \"1.0.0\"\n";
+        assert_eq!(versions(lock), ["tobj 4.0.5"]);
+    }
+
+    #[test]
+    fn the_compilers_complaint_is_found_without_its_place() {
+        let output = b"peers/a.cpp:4:10: fatal error: a.h: No such file\n  4 | #include\n";
+        assert_eq!(first_error(output), "a.h: No such file");
+        assert_eq!(first_error(b""), "no message");
+    }
+}

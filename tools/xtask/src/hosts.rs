@@ -1,0 +1,75 @@
+//! The steps `blender`, `neighbors` and `ray` of `cargo xtask test`: what runs inside other programs, tested in these.
+//!
+//! All take the wheel that the step `python` built. What they need is large: where it cannot be installed, they are
+//! skipped.
+
+use crate::python::{self, Place};
+use crate::root;
+use crate::test::{Outcome, Tally};
+
+/// Tests the extension in `blender/` inside Blender's module for Python.
+pub(crate) fn blender(tally: &mut Tally) -> Outcome {
+    let folder = root::root().join("surfaces/blender");
+    let place = Place {
+        folder: python::target().join("blender"),
+        source: folder.join("tests"),
+        requirements: folder.join("requirements-test.txt"),
+    };
+    let version = "import sys; sys.exit(sys.version_info[:2] != (3, 11))";
+    step(&place, version, "Blender's module `bpy`, which needs Python 3.11", |_| true, tally, &[])
+}
+
+/// Tests conversions for other libraries, and the package in `surfaces/python/pyvista`.
+pub(crate) fn neighbors(tally: &mut Tally) -> Outcome {
+    let source = root::root().join("surfaces/python");
+    let place = Place {
+        folder: python::target().join("neighbors"),
+        requirements: source.join("requirements-neighbors.txt"),
+        source: source.clone(),
+    };
+    let version = "import sys; sys.exit(sys.version_info < (3, 11))";
+    let install = |place: &Place| {
+        let wheel = python::wheel();
+        wheel.is_some_and(|wheel| place.install_only(&wheel)) && place.install_only(&source.join("pyvista"))
+    };
+    step(&place, version, "PyVista, trimesh or meshio", install, tally, &["neighbors"])
+}
+
+/// Tests the engine of `polyhaul batch` that is a Ray cluster, on one of two nodes.
+pub(crate) fn ray(tally: &mut Tally) -> Outcome {
+    let source = root::root().join("surfaces/python");
+    let place = Place {
+        folder: python::target().join("ray"),
+        requirements: source.join("requirements-ray.txt"),
+        // Ray's workers import from this folder: the package's sources must not lie in it.
+        source: source.join("cluster"),
+    };
+    let version = "import sys; sys.exit(sys.version_info < (3, 11))";
+    let install = |place: &Place| python::wheel().is_some_and(|wheel| place.install_only(&wheel));
+    step(&place, version, "Ray", install, tally, &[])
+}
+
+fn step(
+    place: &Place,
+    version: &str,
+    needed: &str,
+    install: impl FnOnce(&Place) -> bool,
+    tally: &mut Tally,
+    paths: &[&str],
+) -> Outcome {
+    if python::wheel().is_none() {
+        return Outcome::Skipped("there is no wheel; `cargo xtask python` builds it".into());
+    }
+    let Some(program) = python::program(version) else {
+        return Outcome::Skipped(format!("{needed} cannot be installed: there is no suitable Python"));
+    };
+    if !place.environment(program) {
+        return Outcome::Skipped(format!("{needed} cannot be installed"));
+    }
+    if !install(place) {
+        return Outcome::Failed;
+    }
+    let sum = place.tests(&mut tally.failures, paths);
+    tally.totals.add(sum);
+    Outcome::of(sum.failed == 0 && sum.passed > 0)
+}

@@ -1,0 +1,228 @@
+//! The step `python` of `cargo xtask test`: builds the wheel of `python/`, installs it into a separate environment, and
+//! runs its tests and type checks there.
+//!
+//! Everything is under `target/python` and reused by the next run. The required packages are listed, with versions, in
+//! `surfaces/python/requirements-test.txt`.
+
+use crate::test::{Outcome, Tally, Totals, each_line};
+use crate::{root, term};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// Possible names of Python, the best first.
+const PROGRAMS: &[&str] = &["python3", "python3.11", "python3.12", "python3.13", "python3.14", "python"];
+
+/// Succeeds where Python is new enough.
+pub(crate) const IS_NEW_ENOUGH: &str = "import sys; sys.exit(sys.version_info < (3, 11))";
+
+/// An environment of Python, and what is tested in it.
+pub(crate) struct Place {
+    /// What is built: `target/python`.
+    pub(crate) folder: PathBuf,
+    /// Where tests run: `python/` in the repository.
+    pub(crate) source: PathBuf,
+    /// The list of required packages.
+    pub(crate) requirements: PathBuf,
+}
+
+/// The program of Python for which a test succeeds.
+pub(crate) fn program(test: &str) -> Option<&'static str> {
+    PROGRAMS.iter().copied().find(|program| root::succeeds(Command::new(program).args(["-c", test])))
+}
+
+/// Where Cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root::root().join("target"), PathBuf::from)
+}
+
+/// The wheel that the step built.
+pub(crate) fn wheel() -> Option<PathBuf> {
+    let found = fs::read_dir(target().join("python").join("wheels")).into_iter().flatten().flatten();
+    found.map(|entry| entry.path()).find(|path| path.extension() == Some(OsStr::new("whl")))
+}
+
+/// Builds, installs and tests the package; `quick` leaves out its lints.
+pub(crate) fn step(quick: bool, tally: &mut Tally) -> Outcome {
+    let Some(python) = program(IS_NEW_ENOUGH) else {
+        return Outcome::Skipped("Python 3.11 or later is not installed".into());
+    };
+    let source = root::root().join("surfaces/python");
+    let requirements = source.join("requirements-test.txt");
+    let place = Place { folder: target().join("python"), source, requirements };
+    let steps: &[&dyn Fn() -> bool] =
+        &[&|| place.format(), &|| quick || place.clippy(), &|| place.environment(python), &|| place.install(), &|| {
+            place.types()
+        }];
+    let built = steps.iter().all(|step| step());
+    // A package that did not build counts as one failure, as a test binary that did not.
+    let sum = match built.then(|| place.tests(&mut tally.failures, &[])) {
+        Some(sum) => sum,
+        None => Totals { failed: 1, ..Totals::default() },
+    };
+    tally.totals.add(sum);
+    Outcome::of(sum.failed == 0 && sum.passed > 0)
+}
+
+impl Place {
+    /// Every file of the bindings is as rustfmt would write it.
+    fn format(&self) -> bool {
+        if !root::succeeds(root::cargo().args(["fmt", "--version"])) {
+            return true;
+        }
+        root::runs(root::cargo().current_dir(&self.source).args(["fmt", "--check"]))
+    }
+
+    /// No lint speaks up in the bindings.
+    fn clippy(&self) -> bool {
+        if !root::succeeds(root::cargo().args(["clippy", "--version"])) {
+            return true;
+        }
+        let mut command = root::cargo();
+        command.current_dir(&self.source).env("CARGO_TARGET_DIR", target()).args(["clippy", "--quiet"]);
+        root::runs(command.args(["--", "-D", "warnings"]))
+    }
+
+    /// An environment with everything required. One that already has it is kept.
+    pub(crate) fn environment(&self, python: &str) -> bool {
+        let required = &self.requirements;
+        let wanted = fs::read_to_string(required).unwrap_or_default();
+        let stamp = self.venv().join("requirements");
+        if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && root::succeeds(self.python().arg("-V")) {
+            return true;
+        }
+        term::out(format!("creating a virtual environment in {}\n", self.folder.display()));
+        let made = root::runs(Command::new(python).args(["-m", "venv", "--clear"]).arg(self.venv()))
+            && root::runs(self.pip().arg("-r").arg(required))
+            && fs::write(&stamp, wanted).is_ok();
+        if !made {
+            term::out("cannot create the virtual environment: Python's venv, pip and a package index are needed\n");
+        }
+        made
+    }
+
+    /// Builds the wheel and installs it, replacing the previous one.
+    fn install(&self) -> bool {
+        let wheels = self.folder.join("wheels");
+        // An old wheel would also be installed.
+        let _ = fs::remove_dir_all(&wheels);
+        let mut build = self.module("maturin");
+        build.args(["build", "--quiet", "--compatibility", "linux", "--out"]).arg(&wheels);
+        // The workspace's folder, settings and versions: its dependencies are there already.
+        build.env("CARGO_TARGET_DIR", target());
+        if !root::runs(&mut build) {
+            return false;
+        }
+        wheel().is_some_and(|wheel| self.install_only(&wheel))
+    }
+
+    /// Installs a package without what it needs.
+    pub(crate) fn install_only(&self, package: &Path) -> bool {
+        root::runs(self.pip().args(["--force-reinstall", "--no-deps"]).arg(package))
+    }
+
+    /// The package passes the type checker, and its stubs match the module.
+    fn types(&self) -> bool {
+        let config = self.source.join("pyproject.toml");
+        root::runs(self.module("mypy").args(["--no-error-summary", "--config-file"]).arg(&config))
+            && root::runs(
+                self.module("mypy.stubtest")
+                    .args(["polyhaul._polyhaul", "--concise", "--mypy-config-file"])
+                    .arg(&config),
+            )
+    }
+
+    /// Runs the tests, passes their output on and adds up their results.
+    pub(crate) fn tests(&self, failures: &mut Vec<String>, paths: &[&str]) -> Totals {
+        let mut command = self.module("pytest");
+        command.args(["-r", "fEs", "--color", "no"]).args(paths);
+        command.envs(wheel().map(|wheel| ("POLYHAUL_WHEEL", wheel)));
+        let mut sum = Totals::default();
+        let passed = each_line(&mut command, |line| {
+            sum = parse_summary(line).unwrap_or(sum);
+            failures.extend(parse_failure(line));
+        });
+        sum.failed = sum.failed.max(u64::from(!passed));
+        sum
+    }
+
+    fn venv(&self) -> PathBuf {
+        self.folder.join("venv")
+    }
+
+    /// Where the environment has its programs.
+    pub(crate) fn programs(&self) -> PathBuf {
+        self.venv().join(if cfg!(windows) { "Scripts" } else { "bin" })
+    }
+
+    /// The environment's Python, in the folder of the package.
+    fn python(&self) -> Command {
+        let mut command = Command::new(self.programs().join(if cfg!(windows) { "python.exe" } else { "python" }));
+        // The installed package is meant, not the sources that lie in the folder.
+        command.current_dir(&self.source).env("PYTHONSAFEPATH", "1").env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("MYPY_CACHE_DIR", self.folder.join("mypy")).env("VIRTUAL_ENV", self.venv());
+        command
+    }
+
+    pub(crate) fn module(&self, name: &str) -> Command {
+        let mut command = self.python();
+        command.args(["-m", name]);
+        command
+    }
+
+    fn pip(&self) -> Command {
+        let mut command = self.module("pip");
+        command.args(["install", "--quiet", "--disable-pip-version-check"]);
+        command
+    }
+}
+
+/// The name in a line `FAILED tests/test_a.py::test_b - AssertionError`.
+fn parse_failure(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
+    rest.contains("::").then(|| rest.split(" - ").next().unwrap_or(rest).into())
+}
+
+/// The numbers of pytest's last line: `2 failed, 124 passed, 3 skipped in 21.86s`.
+fn parse_summary(line: &str) -> Option<Totals> {
+    let (counts, _) = line.trim_matches(['=', ' ']).split_once(" in ")?;
+    let mut sum = Totals::default();
+    for part in counts.split(", ") {
+        let (count, word) = part.split_once(' ')?;
+        let count: u64 = count.parse().ok()?;
+        match word {
+            "passed" | "xfailed" => sum.passed += count,
+            "failed" | "error" | "errors" | "xpassed" => sum.failed += count,
+            "skipped" => sum.skipped += count,
+            "warning" | "warnings" | "deselected" => {}
+            _ => return None,
+        }
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summaries_of_pytest_are_read() {
+        let sum = |passed, failed, skipped| Some(Totals { passed, failed, skipped });
+        assert_eq!(parse_summary("2 failed, 124 passed, 3 skipped in 21.86s"), sum(124, 2, 3));
+        assert_eq!(parse_summary("1 passed, 1 warning, 2 errors in 0.10s"), sum(1, 2, 0));
+        assert_eq!(parse_summary("==== 7 passed in 61.00s (0:01:01) ===="), sum(7, 0, 0));
+        assert_eq!(parse_summary("no tests ran in 0.01s"), None);
+        assert_eq!(parse_summary("a file that shrinks in 2 ways"), None);
+    }
+
+    #[test]
+    fn failures_of_pytest_are_named() {
+        assert_eq!(
+            parse_failure("FAILED tests/test_a.py::test_b - assert 1 == 2"),
+            Some("tests/test_a.py::test_b".into())
+        );
+        assert_eq!(parse_failure("ERROR tests/test_a.py::test_b"), Some("tests/test_a.py::test_b".into()));
+        assert_eq!(parse_failure("FAILED to start"), None);
+    }
+}

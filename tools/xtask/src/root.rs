@@ -1,0 +1,37 @@
+//! Where the repository is, and which cargo to call.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The repository's root folder: two levels above this crate.
+pub(crate) fn root() -> PathBuf {
+    // Cargo sets the variable when it runs a binary; the compiled-in value is for a binary run by hand.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let manifest = Path::new(&manifest);
+    manifest.ancestors().nth(2).unwrap_or(manifest).to_path_buf()
+}
+
+/// A call of the cargo that runs this chore, in the root folder.
+pub(crate) fn cargo() -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    command
+}
+
+/// Whether `command` starts and succeeds, with its output on the terminal.
+pub(crate) fn runs(command: &mut Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Whether `command` starts and succeeds; its output is dropped.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+/// The output of `command`, if it starts and succeeds.
+pub(crate) fn output(command: &mut Command) -> Option<String> {
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok()
+}

@@ -1,0 +1,195 @@
+//! Documents: every module states its purpose, crates are explained, pages name existing things, and test files have
+//! origins.
+
+use super::{File, Finding, Tree};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Doc lines per line of code below which a crate is not explained. Well-kept libraries have 0.25 to 0.6.
+const LEAST_DOCS: f64 = 0.1;
+
+/// Pages that name every crate of the project.
+const PAGES: &[&str] = &["README.md", "ARCHITECTURE.md"];
+
+/// Folders whose mention in backticks is a path that has to exist.
+const PLACES: &[&str] = &["crates/", "surfaces/", "tools/", "testdata/", "docs/", ".ci/"];
+
+/// Levels of test data that sort files by expected outcome: naming one says nothing of origins under it.
+const SORTS: &[&str] = &["good", "bad", "regression"];
+
+/// Every Rust file begins with `//!`.
+pub(super) fn module_docs(tree: &Tree, findings: &mut Vec<Finding>) {
+    let bare = tree.rust().filter(|file| !file.text.starts_with("//!"));
+    let message = "the file does not begin with `//!`: its job, what it never does, where to look next";
+    findings.extend(bare.map(|file| Finding::new(&file.path, 1, message)));
+}
+
+/// No crate falls below the minimum of documentation.
+pub(super) fn coverage(tree: &Tree, findings: &mut Vec<Finding>) {
+    for (folder, docs, _) in ratios(tree).into_iter().filter(|(_, docs, _)| *docs < LEAST_DOCS) {
+        let message = format!("{docs:.2} doc lines per line of code; the minimum is {LEAST_DOCS}");
+        findings.push(Finding::new(&format!("{folder}/Cargo.toml"), 1, message));
+    }
+}
+
+/// One line with each crate's doc lines and lines of other comments per line of code.
+pub(super) fn summary(tree: &Tree) -> String {
+    let mut line = String::from("docs and comments per line of code:");
+    for (folder, docs, comments) in ratios(tree) {
+        let _ = write!(line, " {} {docs:.2}/{comments:.2}", folder.rsplit('/').next().unwrap_or(folder));
+    }
+    line
+}
+
+/// Doc lines and lines of other comments per line of code, without tests, for each crate that has code.
+fn ratios(tree: &Tree) -> Vec<(&str, f64, f64)> {
+    let of_crate = |folder| {
+        let inside = format!("{folder}/src/");
+        let files = tree.rust().filter(|file| file.path.starts_with(&inside)).map(count);
+        let [docs, comments, code] = files.fold([0; 3], |a, b| std::array::from_fn(|i| a[i] + b[i]));
+        (code > 0).then(|| (folder, f64::from(docs) / f64::from(code), f64::from(comments) / f64::from(code)))
+    };
+    tree.crates().filter_map(of_crate).collect()
+}
+
+/// Lines of documentation, of other comments, and of code.
+fn count(file: &File) -> [u32; 3] {
+    let mut counts = [0; 3];
+    for line in file.product().lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let kind = match line {
+            _ if line.starts_with("///") || line.starts_with("//!") => 0,
+            _ if line.starts_with("//") => 1,
+            _ => 2,
+        };
+        counts[kind] += 1;
+    }
+    counts
+}
+
+/// The standing pages are there, name every crate, and name no path that is gone.
+pub(super) fn standing_pages(tree: &Tree, findings: &mut Vec<Finding>) {
+    for page in PAGES.iter().copied().chain(["CONTRIBUTING.md", "CHANGELOG.md"]) {
+        let Some(file) = tree.file(page) else {
+            findings.push(Finding::new(page, 1, "the page is missing"));
+            continue;
+        };
+        let crates = tree.crates().filter(|folder| {
+            PAGES.contains(&page) && ["crates/", "surfaces/"].iter().any(|place| folder.starts_with(place))
+        });
+        let unnamed = crates.filter(|folder| !names_crate(&file.text, folder));
+        findings.extend(unnamed.map(|folder| Finding::new(page, 1, format!("does not name the crate {folder}"))));
+        if page == "CHANGELOG.md" {
+            if !file.text.contains("\n## Unreleased") {
+                findings.push(Finding::new(page, 1, "has no section `## Unreleased`"));
+            }
+            continue;
+        }
+        let gone = paths_named(file).filter(|(_, path)| !tree.exists(path));
+        findings
+            .extend(gone.map(|(line, path)| Finding::new(page, line, format!("names {path}, which does not exist"))));
+    }
+}
+
+/// Whether a page names a crate's folder: its path, or its last part with a slash.
+fn names_crate(text: &str, folder: &str) -> bool {
+    let last = format!("{}/", folder.rsplit('/').next().unwrap_or(folder));
+    text.contains(folder)
+        || text.lines().any(|line| line.trim_start().starts_with(&last))
+        || text.contains(&format!("`{last}`"))
+}
+
+/// Paths in backticks, with their lines. Patterns and placeholders are left out.
+fn paths_named(file: &File) -> impl Iterator<Item = (usize, &str)> {
+    let is_path = |path: &str| {
+        let is_plain = path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+        is_plain && PLACES.iter().any(|place| path.starts_with(place))
+    };
+    let quoted = file.lines().flat_map(|(line, text)| text.split('`').skip(1).step_by(2).map(move |path| (line, path)));
+    quoted.filter(move |(_, path)| is_path(path)).map(|(line, path)| (line, path.trim_end_matches('/')))
+}
+
+/// Each folder of test files is named on a page of `testdata`, itself or by an origin folder above it.
+pub(super) fn test_data(tree: &Tree, findings: &mut Vec<Finding>) {
+    let files = tree.paths.iter().filter(|path| !path.ends_with("README.md"));
+    let folders: BTreeSet<&str> =
+        files.filter_map(|path| Some(path.strip_prefix("testdata/")?.rsplit_once('/')?.0)).collect();
+    let named = named_folders(tree);
+    for folder in folders.into_iter().filter(|folder| !is_named(&named, folder)) {
+        let message = format!("no page names {folder}/: what its files are, and from where");
+        findings.push(Finding::new("testdata/README.md", 1, message));
+    }
+}
+
+/// Every word of the pages that may be a folder, relative to `testdata`.
+fn named_folders(tree: &Tree) -> BTreeSet<String> {
+    let part = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    let pages = tree.files.iter().filter_map(|file| {
+        let folder = file.path.strip_prefix("testdata/")?.strip_suffix("README.md")?;
+        Some((folder, &file.text))
+    });
+    let words = pages.flat_map(|(folder, text)| text.split(move |c| !part(c)).map(move |word| (folder, word)));
+    words.map(|(folder, word)| format!("{folder}{}", word.trim_end_matches(['/', '.']))).collect()
+}
+
+/// Whether the folder, or an origin above it, is among the named ones.
+fn is_named(named: &BTreeSet<String>, folder: &str) -> bool {
+    let is_origin = |path: &str| path.rsplit_once('/').is_some_and(|(_, last)| !SORTS.contains(&last));
+    let mut above = folder.match_indices('/').map(|(at, _)| &folder[..at]).filter(|path| is_origin(path));
+    named.contains(folder) || above.any(|path| named.contains(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::findings_of;
+    use super::*;
+
+    const MANIFEST: (&str, &str) = ("crates/core/text/Cargo.toml", "[package]\n");
+
+    #[test]
+    fn files_and_crates_without_documents_are_found() {
+        let poor = format!("//! a\n{}\n#[cfg(test)]\nmod tests {{\n/// b\n}}\n", "c();\n// d\n".repeat(20));
+        let files =
+            [MANIFEST, ("crates/core/text/src/lib.rs", &*poor), ("crates/core/text/src/a.rs", "use c;\n//! d\n")];
+        assert_eq!(findings_of(module_docs, &files).len(), 1);
+        assert_eq!(
+            findings_of(coverage, &files[..2]),
+            ["crates/core/text/Cargo.toml:1: 0.05 doc lines per line of code; the minimum is 0.1"]
+        );
+    }
+
+    #[test]
+    fn stale_pages_are_found() {
+        let files = [
+            MANIFEST,
+            ("README.md", "no crate, but a bus: context/\n"),
+            ("ARCHITECTURE.md", "  text/   numbers\nsee `crates/gone/src` and `crates/core/text` and `crates/*/src`\n"),
+            ("CHANGELOG.md", "# Changes\n## 1.0\n"),
+        ];
+        assert_eq!(
+            findings_of(standing_pages, &files),
+            [
+                "ARCHITECTURE.md:2: names crates/gone/src, which does not exist",
+                "CHANGELOG.md:1: has no section `## Unreleased`",
+                "CONTRIBUTING.md:1: the page is missing",
+                "README.md:1: does not name the crate crates/core/text",
+            ]
+        );
+    }
+
+    #[test]
+    fn test_files_without_an_origin_are_found() {
+        let found = findings_of(
+            test_data,
+            &[
+                ("testdata/README.md", "all of obj/: | obj/good/ours | own |"),
+                ("testdata/obj/README.md", "`good/tiny/` is ours; bad: see there."),
+                ("testdata/obj/good/ours/a.obj", ""),
+                ("testdata/obj/good/tiny/maps/a.tga", ""),
+                ("testdata/obj/bad/a.obj", ""),
+                ("testdata/obj/bad/other/a.obj", ""),
+                ("testdata/ply/good/a.ply", ""),
+            ],
+        );
+        assert_eq!(found.len(), 2, "{found:?}");
+    }
+}

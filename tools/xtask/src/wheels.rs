@@ -1,0 +1,82 @@
+//! `cargo xtask wheels`: the wheels of the Python package for other systems, and its source distribution, in
+//! `target/wheels`.
+//!
+//! zig is the C compiler and linker, so that a wheel for Linux needs only an old glibc, and one for another processor
+//! no other machine. Nothing is uploaded.
+
+use crate::python::{self, Place};
+use crate::{root, term};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What is built without arguments: Rust's target, and the tag that the wheel claims.
+const TARGETS: &[(&str, &str)] = &[
+    ("x86_64-unknown-linux-gnu", "manylinux2014"),
+    ("aarch64-unknown-linux-gnu", "manylinux2014"),
+    ("x86_64-unknown-linux-musl", "musllinux_1_2"),
+    ("aarch64-unknown-linux-musl", "musllinux_1_2"),
+];
+
+/// The most bytes of a wheel.
+const MOST_BYTES: u64 = 8_000_000;
+
+/// Builds wheels for some of the targets, or all.
+pub(crate) fn main(targets: &[&str]) -> ExitCode {
+    let source = root::root().join("surfaces/python");
+    let requirements = source.join("requirements-wheels.txt");
+    let place = Place { folder: python::target().join("wheels"), source, requirements };
+    if !python::program(python::IS_NEW_ENOUGH).is_some_and(|program| place.environment(program)) {
+        term::err("cannot create the environment that builds wheels\n");
+        return ExitCode::FAILURE;
+    }
+    let out = place.folder.join("out");
+    let wanted = |name: &str| targets.is_empty() || targets.contains(&name);
+    let mut built = targets.iter().all(|target| TARGETS.iter().any(|(name, _)| name == target));
+    if !built {
+        term::err("unknown target\n");
+    }
+    for (target, tag) in TARGETS.iter().filter(|(target, _)| wanted(target)) {
+        term::out(format!("== {target}\n"));
+        built &= build(&place, &out, target, tag);
+    }
+    built &= !targets.is_empty() || root::runs(place.module("maturin").args(["sdist", "--out"]).arg(&out));
+    ExitCode::from(u8::from(!(built && check(&place, &out))))
+}
+
+fn build(place: &Place, out: &Path, target: &str, tag: &str) -> bool {
+    if !root::runs(std::process::Command::new("rustup").args(["target", "add", target])) {
+        return false;
+    }
+    let mut command = place.module("maturin");
+    command
+        .args(["build", "--release", "--zig", "--quiet", "--target", target, "--compatibility", tag, "--out"])
+        .arg(out);
+    command.env("CARGO_TARGET_DIR", place.folder.join("build"));
+    // zig is a package of the environment, which maturin looks for among programs.
+    let programs = place.programs();
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let Ok(paths) = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&paths))) else {
+        return false;
+    };
+    command.env("PATH", paths);
+    root::runs(&mut command)
+}
+
+/// Every wheel is small, and its description can be shown.
+fn check(place: &Place, out: &Path) -> bool {
+    let files = fs::read_dir(out).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "whl" || end == "gz")).collect();
+    let mut fits = true;
+    for path in &files {
+        let bytes = path.metadata().map_or(0, |found| found.len());
+        let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+        term::out(format!("{name}: {:.1} MB\n", bytes as f64 / 1e6));
+        fits &= bytes <= MOST_BYTES;
+    }
+    if !fits {
+        term::err(format!("a wheel may have at most {} MB\n", MOST_BYTES / 1_000_000));
+    }
+    fits && !files.is_empty() && root::runs(place.module("twine").arg("check").args(&files))
+}
