@@ -3,6 +3,7 @@
 use crate::expression::Expression;
 use polyhaul_model::Bounds;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::{OptionKind, OptionValue};
 
 polyhaul_model::options! {
     /// Which rows of a table, or vertices of a mesh, are kept, and where they are moved. Everything by default.
@@ -12,15 +13,15 @@ polyhaul_model::options! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct RowOptions {
         /// A condition on the columns.
-        pub filter: Option<Expression> = None, with_filter;
+        pub filter: Option<Expression> = None, with_filter => [];
         /// A box around the positions (`x`, `y`, `z`); bounds are inclusive.
-        pub bounds: Option<Bounds> = None, with_bounds;
+        pub bounds: Option<Bounds> = None, with_bounds => [], alias "box";
         /// Keep every n-th row, beginning with the first; 1 for all.
-        pub every: u64 = 1, with_every;
+        pub every: u64 = 1, with_every => [];
         /// Keep this many rows, chosen at random, in their order; all if there are fewer. The same rows each time.
-        pub sample: Option<u64> = None, with_sample;
+        pub sample: Option<u64> = None, with_sample => [];
         /// Moves positions and normals: a row-major matrix that multiplies column vectors from the left.
-        pub transform: Option<[[f64; 4]; 4]> = None, with_transform;
+        pub transform: Option<[[f64; 4]; 4]> = None, with_transform => [];
     }
 }
 
@@ -63,5 +64,23 @@ impl RowOptions {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl OptionValue for Expression {
+    const KIND: OptionKind =
+        OptionKind::Special { name: "Filter", expected: "a condition on columns, such as opacity > 0.05 and z < 10" };
+
+    fn parse(text: &str) -> std::result::Result<Expression, String> {
+        text.parse().map_err(|error: Error| {
+            let diagnostic = error.diagnostic();
+            let column = diagnostic.place.column.map_or(String::new(), |column| format!(" at column {column}"));
+            let hint = diagnostic.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
+            format!("{}{column}{hint}", diagnostic.message)
+        })
+    }
+
+    fn print(&self) -> String {
+        self.to_string()
     }
 }

@@ -4,7 +4,7 @@
 //! read is in [`crate::instances`].
 
 use polyhaul_model::error::{Error, Result, try_push};
-use polyhaul_model::options::GltfInstances;
+use polyhaul_model::options::Instances;
 use std::collections::HashMap;
 
 /// The attributes of instances.
@@ -47,15 +47,15 @@ struct Grouping<'n> {
 /// Assigns the objects to nodes; returns the node of each, in the order of their first objects.
 pub(crate) fn assign<'n>(
     candidates: impl ExactSizeIterator<Item = Candidate<'n>>,
-    instances: GltfInstances,
+    instances: Instances,
 ) -> Result<Vec<u32>> {
     let (mut grouping, mut nodes) = (Grouping::default(), Vec::new());
     nodes.try_reserve_exact(candidates.len())?;
     for Candidate { name, mesh } in candidates {
         let node = match (mesh, instances) {
-            (Some(mesh), GltfInstances::Auto) => grouping.add_named(mesh, name)?,
-            (Some(mesh), GltfInstances::Gpu) => grouping.add(&[(mesh, "", false)], name)?,
-            (None, _) | (_, GltfInstances::Nodes) => grouping.add(&[], name)?,
+            (Some(mesh), Instances::Auto | Instances::Once) => grouping.add_named(mesh, name)?,
+            (Some(mesh), Instances::Gpu) => grouping.add(&[(mesh, "", false)], name)?,
+            (None, _) | (_, Instances::Nodes | Instances::Flatten) => grouping.add(&[], name)?,
         };
         nodes.push(u32::try_from(node).map_err(|_| Error::memory("nodes"))?);
     }
@@ -131,7 +131,7 @@ fn numbered(name: &str) -> Option<(&str, usize)> {
 mod tests {
     use super::*;
 
-    fn nodes(names: &[(&str, usize)], instances: GltfInstances) -> Vec<u32> {
+    fn nodes(names: &[(&str, usize)], instances: Instances) -> Vec<u32> {
         let candidates = names.iter().map(|&(name, mesh)| Candidate { name, mesh: (mesh != 9).then_some(mesh) });
         assign(candidates, instances).unwrap()
     }
@@ -139,15 +139,15 @@ mod tests {
     #[test]
     fn names_decide_about_nodes() {
         let trees = [("tree", 0), ("rock", 0), ("tree", 1), ("tree", 0), ("tree", 9), ("", 1), ("", 1)];
-        assert_eq!(nodes(&trees, GltfInstances::Auto), [0, 1, 2, 0, 3, 4, 4]);
-        assert_eq!(nodes(&trees, GltfInstances::Gpu), [0, 0, 1, 0, 2, 1, 1]);
-        assert_eq!(nodes(&trees, GltfInstances::Nodes), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(nodes(&trees, Instances::Auto), [0, 1, 2, 0, 3, 4, 4]);
+        assert_eq!(nodes(&trees, Instances::Gpu), [0, 0, 1, 0, 2, 1, 1]);
+        assert_eq!(nodes(&trees, Instances::Nodes), [0, 1, 2, 3, 4, 5, 6]);
         let numbered = ["a_0", "a_1", "a_3", "a_2", "a_0", "a_1", "b_1", "b_2", "c_00", "c_01"].map(|name| (name, 0));
-        assert_eq!(nodes(&numbered, GltfInstances::Auto), [0, 0, 1, 0, 2, 2, 3, 4, 5, 6]);
+        assert_eq!(nodes(&numbered, Instances::Auto), [0, 0, 1, 0, 2, 2, 3, 4, 5, 6]);
         let same = ["a_0", "a_0", "a_1", "a_1", "a_0"].map(|name| (name, 0));
-        assert_eq!(nodes(&same, GltfInstances::Auto), [0, 0, 1, 1, 0]);
+        assert_eq!(nodes(&same, Instances::Auto), [0, 0, 1, 1, 0]);
         let mixed = ["a_0", "a_1", "a_0", "a_0", "a_2"].map(|name| (name, 0));
-        assert_eq!(nodes(&mixed, GltfInstances::Auto), [0, 0, 1, 1, 2]);
+        assert_eq!(nodes(&mixed, Instances::Auto), [0, 0, 1, 1, 2]);
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl<'a> Builder<'a, '_> {
                 |_: &usize| InstancePlace::from_matrix(&self.matrix(part, *shown).unwrap_or(IDENTITY)).is_some();
             Candidate { name: &part.object.name, mesh: shown.mesh.filter(is_instance) }
         });
-        let nodes = instancing::assign(candidates, self.job.options.instances)?;
+        let nodes = instancing::assign(candidates, self.job.instances)?;
         let mut objects = Vec::new();
         objects.try_reserve_exact(nodes.len())?;
         objects.extend(0..nodes.len());

@@ -11,7 +11,7 @@ use crate::uri::encode_name;
 use crate::views::{Layout, lay_out};
 use polyhaul_geometry::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::options::GltfWriteOptions;
+use polyhaul_model::options::{GltfWriteOptions, Instances};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Scene};
 use polyhaul_pipeline::options::RunOptions;
@@ -31,8 +31,10 @@ pub struct GltfJob<'a> {
     pub images: &'a GltfImages,
     /// The output's name in messages.
     pub output: &'a str,
-    /// The format's own; its placement is that of the parts.
+    /// The format's own options.
     pub options: &'a GltfWriteOptions,
+    /// How objects that share a mesh are written.
+    pub instances: Instances,
     /// The highest degree of spherical harmonics of Gaussian splats; glTF stores 3.
     pub harmonics_degree: u8,
     /// Options for running the job.

@@ -61,7 +61,7 @@ pub fn flatten_named(
     flat.world()?;
     match instances {
         Instances::Once => flat.definitions()?,
-        Instances::AsFormat | Instances::Flatten => flat.instances()?,
+        _ => flat.instances()?,
     }
     Ok(flat.finish())
 }

@@ -16,14 +16,14 @@ use std::collections::HashMap;
 ///
 /// With [`Instances::Flatten`] the shapes of a definition follow all others, once for each instance in their order,
 /// under the instance's transform. With [`Instances::Once`] they stay where they are, each once, as defined.
-/// [`Instances::AsFormat`] changes nothing. Shapes of definitions emit no light: pbrt ignores that of instances too.
+/// [`Instances::Auto`] changes nothing. Shapes of definitions emit no light: pbrt ignores that of instances too.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] where instances are more shapes than
 /// [`Limits::instanced_objects`], or there would be 2^32 shapes or transforms.
 pub fn expand(render: &mut Render, instances: Instances, limits: &Limits) -> Result<()> {
     match instances {
-        Instances::AsFormat => return Ok(()),
+        Instances::Auto | Instances::Gpu | Instances::Nodes => return Ok(()),
         Instances::Flatten => check_objects(render, limits)?,
         Instances::Once => {}
     }

@@ -85,7 +85,7 @@ impl SplatPacker {
         if !(0..rest).all(|number| names.contains(&*rest_name(number))) {
             return None;
         }
-        let asked = usize::from(options.harmonics_degree);
+        let asked = usize::from(options.sh_degree);
         let is_allowed =
             asked < HARMONICS.len() && (packing == SplatPacking::Rows || spz::check_options(options).is_ok());
         let most = match packing {

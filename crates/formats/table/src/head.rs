@@ -112,7 +112,7 @@ pub(super) fn check(options: &TableReadOptions) -> Result<()> {
         Some(Delimiter::Byte(byte)) => Some(byte),
         _ => None,
     };
-    match options.comment.as_deref().map(str::as_bytes) {
+    match Some(options.comment.as_bytes()).filter(|comment| !comment.is_empty()) {
         Some([first, ..]) if numeric(*first) || first.is_ascii_whitespace() || delimiter == Some(*first) => {
             bad("a comment", *first)
         }
@@ -127,7 +127,7 @@ impl<'o> TableFinder<'o> {
         options: &'o ParseOptions<TableReadOptions>,
     ) -> Result<TableFinder<'o>> {
         check(&options.own)?;
-        let comment = options.own.comment.as_deref().unwrap_or_default().as_bytes().to_vec();
+        let comment = options.own.comment.as_bytes().to_vec();
         Ok(TableFinder {
             format,
             options,

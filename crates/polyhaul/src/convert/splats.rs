@@ -18,6 +18,7 @@ use crate::scan::read_parts;
 use polyhaul_geometry::splats::SplatsJob;
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Result, try_copy};
+use polyhaul_model::options::FormatOptions;
 use polyhaul_pipeline::run::{Phase, span};
 use polyhaul_pipeline::table_parts::{TableSource, each_part};
 use polyhaul_scan::table::TableChoice;
@@ -36,9 +37,8 @@ pub(super) fn pack(
     else {
         return Ok(None);
     };
-    let (asked, table) = (write.ply.placement, &read.table);
-    let is_moved = asked.axes.is_some() || asked.global_scale != 1.0 || read.rows.transform.is_some();
-    let is_table = table.element.is_some() || table.columns.is_some();
+    let is_moved = write.scene.moves_positions() || read.rows.transform.is_some();
+    let is_table = read.table.element.is_some() || read.table.columns.is_some();
     // Losses are only known once all splats are.
     if is_moved || is_table || write.strict {
         return Ok(None);
@@ -97,7 +97,8 @@ fn write_packed(
     let _span = span(Phase::Format);
     let output = Output::Path(path.to_owned());
     write_with(Vec::new(), output, Some(to.name()), write, &mut report, |writing, output, warnings| {
-        let (options, run, strict) = (&write.splats, &write.run, write.strict);
+        let options = FormatOptions { scene: &write.scene, own: &write.splats };
+        let (run, strict) = (&write.run, write.strict);
         let (comments, materials) = (&remarks.comments[..], 0);
         let job = SplatsJob { scene: remarks, parts: &[], comments, materials, output, options, run, strict };
         splats.write(&job, writing, warnings)

@@ -49,7 +49,7 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
             "JPEG stores images of 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels"
         )));
     }
-    let quality = style.jpeg_quality;
+    let quality = style.quality;
     if !QUALITIES.contains(&quality) {
         return Err(usage(format!("invalid JPEG quality {quality}; expected 1 to 100")));
     }

@@ -23,9 +23,9 @@ pub fn write(
     options: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    let packed = match style.ktx2_zstd_level {
-        Some(level) => packed(texture, level, options)?,
-        None => Vec::new(),
+    let packed = match style.zstd_level {
+        0 => Vec::new(),
+        level => packed(texture, level, options)?,
     };
     let bytes = |number: usize| packed.get(number).map_or(&*texture.levels[number], Vec::as_slice);
     let count = texture.levels.len();

@@ -36,11 +36,11 @@ pub fn write(
     if width == 0 || height == 0 {
         return Err(Error::new(ErrorKind::Usage, format!("cannot write an empty image ({width} x {height} pixels)")));
     }
-    writing.begin(header([width, height], image.channels, style.tga_rle)?);
+    writing.begin(header([width, height], image.channels, style.rle)?);
     let row_bytes = image.width * image.channels.count();
     let page_bytes = options.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
     let page_rows = (page_bytes / row_bytes).max(1);
-    let pages = TgaPages { samples, channels: image.channels, row_bytes, page_rows, has_packets: style.tga_rle };
+    let pages = TgaPages { samples, channels: image.channels, row_bytes, page_rows, has_packets: style.rle };
     writing.announce((HEADER_BYTES + samples.len()) as u64);
     writing.pages(&pages, &mut (), image.height.div_ceil(page_rows) as u64, 3 * page_rows * row_bytes)?;
     writing.end(footer(writing.written(), image.premultiplied)?)

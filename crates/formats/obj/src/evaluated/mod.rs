@@ -44,7 +44,7 @@ pub fn write(
     mut written: ObjWritten,
     writing: &mut Writing<'_, '_>,
 ) -> Result<ObjWritten> {
-    check_scale(text.options.global_scale)?;
+    check_scale(text.options.scene.global_scale)?;
     objects.iter().try_for_each(|object| check_whole(scene, object))?;
     let preparing = Preparing { scene, text, cancel: &run.cancel };
     let is_large = |object: &Object| weight(&scene.meshes[object.mesh]) >= LARGE;

@@ -42,9 +42,9 @@ pub fn check_options(options: &SplatWriteOptions) -> Result<()> {
 /// # Errors
 /// As for [`check_options`] and [`splats_to_write`]; those of the output.
 pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
-    check_options(job.options)?;
+    check_options(job.options.own)?;
     let fractional_bits = fractional_bits(job.scene.meshes.first().map_or(&[], |mesh| &mesh.positions));
-    let precision = precision(fractional_bits, job.options.spz_version);
+    let precision = precision(fractional_bits, job.options.own.spz_version);
     let target = target(&precision);
     let splats = splats_to_write(job, &target, warnings)?;
     let header = header(job, [splats.len(), splats.degree()], fractional_bits);
@@ -62,7 +62,7 @@ pub(crate) fn target(precision: &str) -> SplatsTarget<'_> {
 fn header(job: &SplatsJob<'_>, [count, degree]: [usize; 2], fractional_bits: u8) -> SpzHeader {
     let is_antialiased = job.scene.infos.iter().any(|info| info == ANTIALIASED);
     let flags = if is_antialiased { HAS_ANTIALIASING } else { 0 };
-    SpzHeader { version: u32::from(job.options.spz_version), count, degree, fractional_bits, flags, streams: 0 }
+    SpzHeader { version: u32::from(job.options.own.spz_version), count, degree, fractional_bits, flags, streams: 0 }
 }
 
 /// Writes the streams of a file, in their order; returns how many numbers had to be cut.
@@ -75,7 +75,7 @@ fn write_all(
     if header.version >= STREAMS {
         return write_frames(streams, header, job, writing);
     }
-    writing.one_member(job.options.spz_level)?;
+    writing.one_member(Some(job.options.own.spz_level))?;
     write_streams(streams, header.count, header.to_bytes().to_vec(), job.run, writing)
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn write_packed(
     streams.push(stream(SpzAttribute::Positions, &header, &splats));
     streams.extend(others);
     let clamped = write_all(&streams, header, job, writing)?;
-    Ok((precision(fractional_bits, job.options.spz_version), clamped))
+    Ok((precision(fractional_bits, job.options.own.spz_version), clamped))
 }
 
 /// Writes streams that are compressed separately; returns how many numbers had to be cut.
@@ -121,7 +121,7 @@ fn write_frames(
     writing: &mut Writing<'_, '_>,
 ) -> Result<u64> {
     writing.check_plain()?;
-    let frames = Frames::new(streams, header.count, job.options.spz_level, job.run)?;
+    let frames = Frames::new(streams, header.count, Some(job.options.own.spz_level), job.run)?;
     let head = header.with_table(frames.sizes());
     let packed: u64 = frames.sizes().map(|[packed, _]| packed).sum();
     writing.announce(head.len() as u64 + packed);
