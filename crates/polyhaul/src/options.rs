@@ -95,6 +95,18 @@ polyhaul_model::choices! {
     }
 }
 
+impl Compression {
+    /// The codec that is used regardless of the name, if any.
+    pub fn codec(self) -> Option<Codec> {
+        match self {
+            Compression::Auto | Compression::None => None,
+            Compression::Gzip => Some(Codec::Gzip),
+            Compression::Zstd => Some(Codec::Zstd),
+            Compression::Lz4 => Some(Codec::Lz4),
+        }
+    }
+}
+
 /// This codec, regardless of the name.
 impl From<Codec> for Compression {
     fn from(codec: Codec) -> Self {
@@ -103,6 +115,18 @@ impl From<Codec> for Compression {
             Codec::Zstd => Compression::Zstd,
             _ => Compression::Lz4,
         }
+    }
+}
+
+impl Format {
+    /// Whether this format is among the names in a row of the table of options. An empty list has all formats.
+    pub fn is_among(self, names: &[&str]) -> bool {
+        let is_one = |name: &&str| match *name {
+            "images" => self.is_image(),
+            "tables" => self.table().is_some(),
+            name => self.name().replace('.', "_") == name,
+        };
+        names.is_empty() || names.iter().any(is_one)
     }
 }
 

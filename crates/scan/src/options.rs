@@ -11,7 +11,7 @@ polyhaul_model::options! {
     /// The filter and the box see the values of the file. Of the rows that pass both, every n-th is kept, then a sample
     /// of those; what is left is moved.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct RowOptions {
+    pub struct RowOptions in "rows" {
         /// A condition on the columns.
         pub filter: Option<Expression> = None, with_filter => [];
         /// A box around the positions (`x`, `y`, `z`); bounds are inclusive.
