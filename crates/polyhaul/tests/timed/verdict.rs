@@ -35,10 +35,8 @@ fn read(threads: usize, input: Input) -> Job {
     recorded(threads, |run| Ok(Reader::new(input).options(&ReadOptions::default().with_run(run)).scene()?.report))
 }
 
-fn write(threads: usize, scene: &Scene, output: Output, compression: Compression) -> Job {
-    recorded(threads, |run| {
-        Writer::new(output).options(&WriteOptions::default().with_run(run).with_compression(compression)).scene(scene)
-    })
+fn write(threads: usize, scene: &Scene, output: Output, options: WriteOptions) -> Job {
+    recorded(threads, |run| Writer::new(output).options(&options.with_run(run)).scene(scene))
 }
 
 impl Job {
@@ -226,7 +224,7 @@ fn a_stream_is_told_from_members() {
     stream.write_all(&text).unwrap();
     assert_eq!(read(stream.finish().unwrap()), (text.len() as u64, text.len() as u64));
     let kept = Shared::default();
-    let options = WriteOptions::default().with_compression(Compression::By(Codec::Gzip, None));
+    let options = WriteOptions::default().with_compression(Compression::Gzip);
     let written = Writer::new(Output::Writer(Box::new(kept.clone()), "points.obj".into()))
         .options(&options)
         .scene(&scene(60_000))
@@ -238,8 +236,8 @@ fn a_stream_is_told_from_members() {
 fn a_host_that_takes_its_time_to_write() {
     let scene = scene(2_000);
     let output = || Output::Host(Box::new(HostSink), "points.obj".into());
-    is(&write(1, &scene, output(), Compression::default()).verdict(Phase::Host), Bound::Host);
-    assert!(write(4, &scene, output(), Compression::default()).spans(Phase::Host) > 0);
+    is(&write(1, &scene, output(), WriteOptions::default()).verdict(Phase::Host), Bound::Host);
+    assert!(write(4, &scene, output(), WriteOptions::default()).spans(Phase::Host) > 0);
 }
 
 /// One member is decoded by one thread at a time, in the order of its bytes, while others parse.
@@ -259,7 +257,12 @@ fn one_stream_of_gzip() {
 #[test]
 fn a_codec_that_takes_long() {
     let output = Output::Writer(Box::new(Shared::default()), "points.obj".into());
-    let job = write(1, &scene(2_000), output, Compression::By(Codec::Gzip, Some(12)));
+    let job = write(
+        1,
+        &scene(2_000),
+        output,
+        WriteOptions::default().with_compression(Compression::Gzip).with_level(Some(12)),
+    );
     is(&job.verdict(Phase::Compress), Bound::Compress);
 }
 
