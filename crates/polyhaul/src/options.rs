@@ -30,11 +30,11 @@ polyhaul_model::options! {
         pub strict: bool = false, with_strict => [];
         /// Limits on what the data may request, such as sizes and counts.
         pub limits: Limits = Limits::default(), with_limits => group;
-        /// Whether a scene may refer to files outside its own folder.
+        /// Read and copy files outside the scene's folder too.
         pub allow_outside: bool = false, with_allow_outside => [];
-        /// Whether to read the material libraries that a scene refers to.
+        /// Read the material libraries that a scene refers to.
         pub load_materials: bool = true, with_load_materials => [obj];
-        /// Whether to read the mesh files that a pbrt scene refers to. If not, only their names are kept.
+        /// Read the mesh files that a scene refers to. If not, only their names are kept.
         pub load_meshes: bool = true, with_load_meshes => [pbrt], alias "no_lazy";
         /// A callback that supplies the files that a scene refers to; it is tried before the file system.
         pub resolver: Option<Resolve> = None, with_resolver;
@@ -131,7 +131,7 @@ impl Format {
 }
 
 impl OptionValue for Format {
-    const KIND: OptionKind = OptionKind::Special { name: "Format", expected: "the name of a format" };
+    const KIND: OptionKind = OptionKind::Special { name: "Format", expected: "the name of a format", words: &[] };
 
     fn parse(text: &str) -> Result<Format, String> {
         let names = || Format::ALL.map(Format::name).join(", ");
@@ -155,11 +155,11 @@ polyhaul_model::options! {
         /// cannot store. An existing file is left untouched. The kind is
         /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
         pub strict: bool = false, with_strict => [];
-        /// How to compress the file. By default it is inferred from the extension: .gz, .zst, .lz4.
+        /// The compression of the output. By default it is inferred from the extension: .gz, .zst, .lz4.
         pub compression: Compression = Compression::Auto, with_compression => [], alias "compress";
         /// The compression level: gzip 1 to 12, zstd 1 to 22; lz4 has a single level. By default a fast one.
         pub level: Option<i32> = None, with_level => [];
-        /// Make the file durable: fsync the file, rename it, fsync the folder.
+        /// Sync the file and its folder to disk before returning.
         pub durable: bool = false, with_durable => [];
         /// Hash what is written: see [`FileWritten::hash`](crate::report::FileWritten::hash).
         pub hash: bool = false, with_hash;

@@ -38,6 +38,9 @@ pub fn size(text: &str) -> Result<u64, String> {
     match u64::parse(text) {
         Ok(0) => Err("expected more than 0".into()),
         Ok(bytes) => Ok(bytes),
+        Err(_) if text.contains(char::is_alphabetic) => {
+            Err("expected a number with one of the units B, KB, MB, GB, TB, KiB, MiB, GiB or TiB".into())
+        }
         Err(_) => Err("expected a size, such as 64MB, 1.5GB or 512KiB".into()),
     }
 }

@@ -3,17 +3,18 @@
 //! No option is named here: names, types, defaults and help come from `polyhaul::options`. A flag that is on by default
 //! is `--no-NAME`. Options that every subcommand takes are declared in [`super::Everywhere`].
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use polyhaul::options::{Limits, OptionGroup, OptionKind, OptionRow, RowOptions};
+use polyhaul::options::{Limits, OptionChoice, OptionGroup, OptionKind, OptionRow, RowOptions};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Result, WriteOptions};
+use std::ffi::OsStr;
 use std::marker::PhantomData;
 
 /// Options that are flags of every subcommand, or, like formats and limits, have flags of another form.
 const ELSEWHERE: [&str; 5] = ["format", "threads", "memory_limit", "strict", "on_error"];
 
 /// Options as flags of one part of the command line.
-pub trait FlagGroup: OptionGroup + Default + Send + Sync + 'static {
+pub trait FlagGroup: OptionGroup + Default + Clone + Send + Sync + 'static {
     /// The beginning of the headings of its flags.
     const HEADING: &str;
     /// What the formats of its options are formats of.
@@ -156,30 +157,57 @@ fn long_name(row: &OptionRow, name: &str) -> String {
 fn flag<T: FlagGroup>(row: &OptionRow) -> Arg {
     let (name, kind) = (row.name, row.kind);
     let mut arg = Arg::new(name).long(long_name(row, name)).help(help(row)).help_heading(heading::<T>(row));
+    if let Some(more) = more_help(row) {
+        arg = arg.long_help(format!("{}\n\n{more}", help(row)));
+    }
     if !row.alias.is_empty() {
         arg = arg.alias(long_name(row, row.alias));
-    }
-    if !kind.choices().is_empty() {
-        let choice = |choice: &polyhaul::options::OptionChoice| {
-            PossibleValue::new(choice.name).help(first_sentence(choice.docs))
-        };
-        return arg
-            .action(ArgAction::Set)
-            .value_name(value_name(kind))
-            .value_parser(PossibleValuesParser::new(kind.choices().iter().map(choice)));
     }
     if kind == OptionKind::Flag {
         return arg.action(ArgAction::SetTrue);
     }
     // Conditions add up; other options have one value.
-    let is_filter = matches!(kind, OptionKind::Optional(OptionKind::Special { name: "Filter", .. }));
+    let is_filter = matches!(kind.inner(), OptionKind::Special { name: "Filter", .. });
     arg.action(if is_filter { ArgAction::Append } else { ArgAction::Set })
         .value_name(value_name(kind))
         .allow_hyphen_values(true)
-        .value_parser(move |text: &str| match T::default().set(name, text) {
+        .hide_possible_values(kind.choices().iter().all(|choice| choice.docs.is_empty()))
+        .value_parser(OptionParser::<T> { name, kind, options: PhantomData })
+}
+
+/// Checks a value by the table of options, and keeps it as text.
+#[derive(Clone)]
+struct OptionParser<T> {
+    name: &'static str,
+    kind: OptionKind,
+    options: PhantomData<T>,
+}
+
+impl<T: FlagGroup + Clone> TypedValueParser for OptionParser<T> {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> std::result::Result<String, clap::Error> {
+        let name = self.name;
+        let parse = move |text: &str| match T::default().set(name, text) {
             Ok(()) => Ok(text.to_owned()),
             Err(error) => Err(error.reason.unwrap_or_default()),
-        })
+        };
+        TypedValueParser::parse_ref(&parse, command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let choice = |choice: &'static OptionChoice| PossibleValue::new(choice.name).help(first_sentence(choice.docs));
+        match *self.kind.inner() {
+            OptionKind::Choice(choices) => Some(Box::new(choices.iter().map(choice))),
+            OptionKind::Special { words: words @ [_, ..], .. } => Some(Box::new(words.iter().map(PossibleValue::new))),
+            _ => None,
+        }
+    }
 }
 
 /// The name of a value in the usage.
@@ -238,6 +266,16 @@ fn negated(summary: &str) -> String {
     let mut letters = summary.chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     first.into_iter().fold("Do not ".to_owned(), |text, letter| format!("{text}{letter}")) + letters.as_str()
+}
+
+/// What the documentation says after the first sentence, and the form of values that have one of their own.
+fn more_help(row: &OptionRow) -> Option<String> {
+    let text = row.docs.trim().replace('\n', " ").replace("  ", " ");
+    let mut more = text.split_once(". ").map_or(String::new(), |(_, more)| more.to_owned());
+    if let OptionKind::Special { expected, .. } = row.kind.inner() {
+        more += &format!("{}Value: {expected}.", if more.is_empty() { "" } else { " " });
+    }
+    (!more.is_empty()).then_some(more)
 }
 
 fn first_sentence(docs: &str) -> String {
@@ -336,6 +374,7 @@ mod tests {
                     format!("{flag}=Z")
                 }
                 OptionKind::Special { name: "Meshes", .. } => format!("{flag}=inline"),
+                _ if row.default == "4" => format!("{flag}=2"),
                 _ => format!("{flag}=4"),
             };
             let args = convert(&[&word]).unwrap();

@@ -23,6 +23,8 @@ pub enum OptionKind {
         name: &'static str,
         /// The form in words, such as `0 to 12, or shortest`.
         expected: &'static str,
+        /// Words that are values, such as `shortest`.
+        words: &'static [&'static str],
     },
     /// A value, or `none`.
     Optional(&'static OptionKind),
@@ -80,11 +82,18 @@ impl OptionKind {
         }
     }
 
+    /// The kind of the values other than `none`.
+    pub fn inner(&self) -> &OptionKind {
+        match self {
+            OptionKind::Optional(kind) => kind,
+            kind => kind,
+        }
+    }
+
     /// The names that the option accepts; empty unless it is a choice.
     pub fn choices(&self) -> &'static [OptionChoice] {
-        match self {
+        match self.inner() {
             OptionKind::Choice(choices) => choices,
-            OptionKind::Optional(kind) => kind.choices(),
             _ => &[],
         }
     }
@@ -229,7 +238,12 @@ impl<T: OptionValue> OptionValue for Option<T> {
 
 /// Axes have the letters of the file, and Blender's names.
 impl OptionValue for Axis {
-    const KIND: OptionKind = OptionKind::Special { name: "Axis", expected: "X, Y, Z, -X, -Y or -Z" };
+    const KIND: OptionKind = {
+        const fn axis(name: &'static str) -> OptionChoice {
+            OptionChoice { name, docs: "", format: "" }
+        }
+        OptionKind::Choice(&[axis("X"), axis("Y"), axis("Z"), axis("-X"), axis("-Y"), axis("-Z")])
+    };
 
     fn parse(text: &str) -> Result<Axis, String> {
         let letters = text.to_ascii_uppercase().replace("NEGATIVE_", "-").replace("POSITIVE_", "");
@@ -262,6 +276,7 @@ impl OptionValue for Bounds {
     const KIND: OptionKind = OptionKind::Special {
         name: "Box",
         expected: "six numbers, separated by commas: the smallest x, y, z, then the largest",
+        words: &[],
     };
 
     fn parse(text: &str) -> Result<Bounds, String> {
@@ -280,8 +295,11 @@ impl OptionValue for Bounds {
 
 /// The first three rows of a matrix, row by row.
 impl OptionValue for [[f64; 4]; 4] {
-    const KIND: OptionKind =
-        OptionKind::Special { name: "Matrix", expected: "12 numbers, separated by commas: three rows of a matrix" };
+    const KIND: OptionKind = OptionKind::Special {
+        name: "Matrix",
+        expected: "12 numbers, separated by commas: three rows of a matrix",
+        words: &[],
+    };
 
     fn parse(text: &str) -> Result<[[f64; 4]; 4], String> {
         let [a, b, c, d, e, f, g, h, i, j, k, l] = numbers::<12>(text)?;
@@ -304,7 +322,7 @@ fn numbers<const N: usize>(text: &str) -> Result<[f64; N], String> {
 
 /// A list separated by commas.
 impl<T: OptionItem> OptionValue for Vec<T> {
-    const KIND: OptionKind = OptionKind::Special { name: T::LIST, expected: T::EXPECTED };
+    const KIND: OptionKind = OptionKind::Special { name: T::LIST, expected: T::EXPECTED, words: &[] };
 
     fn parse(text: &str) -> Result<Vec<T>, String> {
         if text.is_empty() { Ok(Vec::new()) } else { text.split(',').map(T::parse_item).collect() }

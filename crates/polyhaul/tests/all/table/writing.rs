@@ -114,7 +114,8 @@ fn the_same_bytes_for_any_threads() {
         for (threads, chunk_bytes) in [(1, None), (2, None), (3, Some(1)), (7, Some(1000)), (64, Some(1 << 16))] {
             let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
             for (compression, expected) in [None, Some(Codec::Gzip)].into_iter().zip(&mut expected) {
-                let options = WriteOptions::default().with_scene(style)
+                let options = WriteOptions::default()
+                    .with_scene(style)
                     .with_run(run.clone())
                     .with_compression(compression.map_or_else(Default::default, Into::into));
                 let bytes = try_written(&table, &["made".into()], Format::Csv, &options).unwrap();
