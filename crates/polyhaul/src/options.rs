@@ -38,6 +38,9 @@ polyhaul_model::options! {
         pub load_meshes: bool = true, with_load_meshes => [pbrt], alias "no_lazy";
         /// A callback that supplies the files that a scene refers to; it is tried before the file system.
         pub resolver: Option<Resolve> = None, with_resolver;
+        /// The input is a part of an OBJ file: see `polyhaul_obj::read_part`. For the workers of a browser.
+        #[doc(hidden)]
+        pub is_obj_part: bool = false, with_obj_part;
         /// Options for reading STL.
         pub stl: StlReadOptions = StlReadOptions::default(), with_stl => group;
         /// Options for reading numeric tables.
