@@ -37,7 +37,8 @@ fn check(tree: &Tree, accepted: &BTreeMap<&str, usize>, findings: &mut Vec<Findi
     }
     for name in accepted.keys().filter(|name| !shared.contains(*name)) {
         let message = format!("only one crate has the type `{name}`: remove the line");
-        findings.push(Finding::new("tools/xtask/src/tidy/types.txt", 1, message));
+        let line = KNOWN.lines().position(|line| line.split(' ').next() == Some(name)).map_or(1, |index| index + 1);
+        findings.push(Finding::new("tools/xtask/src/tidy/types.txt", line, message));
     }
 }
 
