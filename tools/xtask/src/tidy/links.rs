@@ -158,25 +158,25 @@ fn links(comment: &str) -> impl Iterator<Item = &str> {
 struct Names<'a> {
     /// For the modules and crates of each name, what is in them. Crates are known with and without `polyhaul_`.
     members: HashMap<String, HashSet<&'a str>>,
-    /// Modules that import everything from somewhere.
-    globs: HashSet<String>,
+    /// Modules that may have more, from macros and from imports of everything.
+    open: HashSet<String>,
     /// Packages that others depend on.
     external: HashSet<String>,
 }
 
 impl<'a> Names<'a> {
     fn load(tree: &'a Tree) -> Names<'a> {
-        let mut names = Names { members: HashMap::new(), globs: HashSet::new(), external: HashSet::new() };
+        let mut names = Names { members: HashMap::new(), open: HashSet::new(), external: HashSet::new() };
         for package in &tree.packages {
             names.external.extend(package.dependencies().iter().map(|(_, name)| name.replace('-', "_")));
             let root_name = package.name.replace('-', "_");
-            for root in package.roots(tree) {
-                for (name, members, has_glob) in Modules::load(tree, root).members() {
+            for root in package.roots(tree).into_iter().chain(package.test_roots(tree)) {
+                for (name, members, has_more) in Modules::load(tree, root).members() {
                     let name = name.unwrap_or(&root_name);
                     for name in [name, name.trim_start_matches("polyhaul_")] {
                         names.members.entry(name.into()).or_default().extend(&members);
-                        if has_glob {
-                            names.globs.insert(name.into());
+                        if has_more {
+                            names.open.insert(name.into());
                         }
                     }
                 }
@@ -198,7 +198,7 @@ impl<'a> Names<'a> {
             }
             match self.members.get(above) {
                 None => return self.external.contains(above),
-                Some(members) if !members.contains(name) && !self.globs.contains(above) => return false,
+                Some(members) if !members.contains(name) && !self.open.contains(above) => return false,
                 Some(_) => {}
             }
         }
@@ -257,7 +257,7 @@ mod tests {
     }
 
     fn dead(comments: &str) -> Vec<String> {
-        let lib = format!("{comments}mod run;\nuse run::Job;\nstruct Local;\n");
+        let lib = format!("{comments}#![deny(a)]\nmod run;\nuse run::Job;\nstruct Local;\n");
         let files = [
             (
                 "crates/core/pipeline/Cargo.toml",
@@ -265,6 +265,8 @@ mod tests {
             ),
             ("crates/core/pipeline/src/lib.rs", lib.as_str()),
             ("crates/core/pipeline/src/run.rs", "pub struct Job;\n"),
+            ("crates/core/pipeline/tests/promises/main.rs", "mod each;\n"),
+            ("crates/core/pipeline/tests/promises/each.rs", "fn cut() {}\n"),
             ("crates/core/text/src/pen.rs", ""),
         ];
         let findings = findings_of(references, &files);
@@ -294,6 +296,7 @@ mod tests {
             "`std::gone::a`, `libc::gone`, `Local::new`, [`Job`], [`run`], [`Local::new()`], [`mod@run`], [`Vec<u8>`]",
             "[`Gone`](https://a.org), [`Elsewhere`], a token that ends at `[`, `]` or `\"`.",
             "[`Elsewhere`]: crate::run::Job",
+            "`each::cut`",
         ];
         let comments: String = comments.iter().map(|comment| format!("//! {comment}\n")).collect();
         assert_eq!(dead(&comments), [""; 0]);

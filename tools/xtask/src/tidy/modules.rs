@@ -26,6 +26,8 @@ pub(super) struct Module<'a> {
     /// Names from `use` at the top level of the module.
     imports: HashMap<&'a str, Vec<&'a str>>,
     globs: Vec<Vec<&'a str>>,
+    /// Whether a macro may define more items.
+    has_macro: bool,
 }
 
 /// What a path leads to.
@@ -84,7 +86,7 @@ impl<'a> Modules<'a> {
         module == above
     }
 
-    /// The names of every module, with its own; `None` for the root. The last is whether others are imported.
+    /// The name of every module, `None` for the root, with the names in it, and whether it may have more.
     pub(super) fn members(&self) -> impl Iterator<Item = (Option<&'a str>, Vec<&'a str>, bool)> {
         let name_of = |index: usize| {
             let mut children = self.modules[self.modules[index].parent].children.iter();
@@ -92,7 +94,7 @@ impl<'a> Modules<'a> {
         };
         self.modules.iter().enumerate().map(move |(index, module)| {
             let names = module.children.keys().chain(&module.items).chain(module.imports.keys()).copied();
-            (name_of(index), names.collect(), !module.globs.is_empty())
+            (name_of(index), names.collect(), module.has_macro || !module.globs.is_empty())
         })
     }
 
@@ -207,6 +209,7 @@ impl<'a> Loader<'a, '_> {
             items: HashSet::new(),
             imports: HashMap::new(),
             globs: Vec::new(),
+            has_macro: false,
         });
         let tree = self.tree;
         let code = tree.files[file].code();
@@ -233,6 +236,11 @@ impl<'a> Loader<'a, '_> {
                 }
                 "fn" | "struct" | "enum" | "trait" | "type" | "const" | "static" | "union" | "macro_rules" => {
                     index = self.item(code, index, this);
+                }
+                "#" if code.is(index + 1, "!") => index = code.partner(index + 2) + 1,
+                "!" => {
+                    self.modules[this].has_macro = true;
+                    index += 1;
                 }
                 "(" | "[" | "{" => index = code.partner(index).max(index) + 1,
                 _ => index += 1,

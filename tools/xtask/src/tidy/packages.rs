@@ -58,4 +58,18 @@ impl<'a> Package<'a> {
         let is_root = |path: &str| paths.iter().any(|root| root == path);
         (0..tree.files.len()).filter(|index| is_root(tree.files[*index].path)).collect()
     }
+
+    /// The root files of its tests and benchmarks, as indices into the files of the tree.
+    pub(super) fn test_roots(&self, tree: &Tree<'_>) -> Vec<usize> {
+        let is_root = |path: &str| {
+            let Some(path) = path.strip_prefix(self.folder).and_then(|path| path.strip_suffix(".rs")) else {
+                return false;
+            };
+            let path = path.strip_suffix("/main").unwrap_or(path);
+            ["/tests/", "/benches/"]
+                .iter()
+                .any(|folder| path.strip_prefix(folder).is_some_and(|name| !name.contains('/')))
+        };
+        (0..tree.files.len()).filter(|index| is_root(tree.files[*index].path)).collect()
+    }
 }
