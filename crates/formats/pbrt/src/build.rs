@@ -2,7 +2,7 @@
 //! another.
 //!
 //! Every entity has its own segment, so arrays that are passed in are not moved. Writing a finished scene as text is up
-//! to `formats::pbrt::writer`.
+//! to `writer`.
 
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::render::{
