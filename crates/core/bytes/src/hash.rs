@@ -2,7 +2,7 @@
 //! not resist an attacker.
 //!
 //! The whole workspace takes them from here, so that one crate is built for them. twox-hash chooses the widest vector
-//! instructions at run time; a crate that does so at compile time has SSE2 on x86-64 and half the rate
+//! instructions at run time; a crate that does so at compile time has SSE2 on x86-64 and two thirds of the rate
 //! (`cargo bench --manifest-path tools/bench/Cargo.toml --bench compress`, "hash of outputs").
 
 use twox_hash::{XxHash3_64, XxHash3_128, XxHash32, xxhash3_128};
