@@ -161,9 +161,9 @@ pub struct Everywhere {
     #[arg(long, global = true, value_name = "OUT.html", value_hint = ValueHint::FilePath,
           value_parser = values::file_named(&["html", "htm"]))]
     pub report: Option<PathBuf>,
-    /// Write a chart of the run's threads and disks as SVG or PNG
+    /// Write a chart of the run's threads and disks as SVG, or as PNG with the feature `png-charts`
     #[arg(long, global = true, value_name = "OUT.svg|OUT.png", value_hint = ValueHint::FilePath,
-          value_parser = values::file_named(crate::picture::ENDINGS))]
+          value_parser = values::chart_file())]
     pub chart: Option<PathBuf>,
     /// Do not show a progress bar; there is one only if standard error is a terminal
     #[arg(long, global = true)]

@@ -1,5 +1,6 @@
 //! The values of options: sizes, rates, times, axes, digits, limits. Text in, value or message out; nothing is opened.
 
+use crate::picture;
 use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
 use polyhaul::options::OptionValue;
@@ -58,6 +59,14 @@ pub fn file_named(endings: &'static [&'static str]) -> impl TypedValueParser<Val
         } else {
             Err(format!("expected a name ending in .{}", endings.join(" or .")))
         }
+    })
+}
+
+/// The same for a chart, in a format that this build draws.
+pub fn chart_file() -> impl TypedValueParser<Value = PathBuf> {
+    file_named(picture::ENDINGS).try_map(|path| match picture::missing_feature(&path) {
+        Some(message) => Err(message),
+        None => Ok(path),
     })
 }
 

@@ -52,8 +52,8 @@ usage: cargo xtask CHORE
   bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
         [--programs DIR] [--before BENCH-OBJ] [--level LEVEL]
                              run all benchmarks against other programs, or some: obj python blender gzip ply stl pbrt tables
-                             images numbers records trace watch verdicts sweeps; the record goes to tools/bench/record, that of a
-                             smaller trial to DIR/record
+                             images numbers records trace watch sweeps; the record goes to tools/bench/record, that of a smaller
+                             trial to DIR/record
                              --programs: also measure ready programs in DIR (fast_obj, rapidobj, miniply, minipbrt),
                              each as a whole process that gets a file
                              --before: also measure an earlier build of bench-obj (tools/bench/target/release), in turn

@@ -11,6 +11,7 @@
 //! - [`Prefetch`]: a cold file, fetched by the system ahead of its readers.
 //! - [`Throttle`]: a rate and a latency for sources and sinks, as if the device were slower.
 //! - [`place`]: paths and URLs, asked the same questions; with the feature `cloud`, URLs are sources and sinks.
+//! - [`hash`]: XXH3, for whoever needs a hash.
 //! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
 //!
 //! Except for compression, it never interprets the bytes. It starts no threads and handles no signals
@@ -47,6 +48,7 @@ mod compress;
 #[cfg(unix)]
 mod descriptor;
 mod error;
+pub mod hash;
 mod host;
 mod layer;
 mod memory;

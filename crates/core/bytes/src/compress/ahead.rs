@@ -29,7 +29,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// With fewer threads, one member is decoded by the one that reads: parts of text cost about twice the work
-/// (`benches/compress.rs`), and parsing keeps a few threads busy anyway.
+/// (`tools/bench/benches/compress.rs`), and parsing keeps a few threads busy anyway.
 const LEAST_THREADS: usize = 8;
 /// The sizes of parts in files. Smaller spans cost more: a search passes half a block, up to 30 kB, of each. In larger
 /// ones, text that is 8 times smaller would not fit, as two bytes per byte, in what a thread has of the default memory.

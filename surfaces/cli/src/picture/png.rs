@@ -1,43 +1,27 @@
-//! Pictures as files: SVG unchanged, or drawn as PNG.
+//! Charts drawn as pixels.
 //!
-//! The content of a picture is the library's, `polyhaul::report`; `records` decides when one is written. Only the
-//! elements in the library's charts are drawn (`crates/insight/src/chart.rs`): a general SVG library would add dozens
-//! of crates. The only font is in the program, so that no picture depends on the fonts of a system: 330 Latin letters
-//! and signs of Inter 4.001, without hints and layout tables (`surfaces/cli/fonts`, with its license). A missing
-//! character is an empty box.
+//! Only the elements in the library's charts are drawn (`crates/insight/src/chart.rs`): a general SVG library would add
+//! dozens of crates. The only font is in the program, so that no chart depends on the fonts of a system: 330 Latin
+//! letters and signs of Inter 4.001, without hints and layout tables (`surfaces/cli/fonts`, with its license). A
+//! missing character is an empty box.
 
-use crate::file;
 use polyhaul::model::{Channels, Image, Samples};
-use polyhaul::{Error, ErrorKind, Result, Writer};
-use std::path::Path;
+use polyhaul::{Error, ErrorKind, Result};
 use tiny_skia::{Color, FillRule, LineCap, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
 use ttf_parser::{Face, OutlineBuilder};
-
-/// The endings of files that a picture can be written to.
-pub const ENDINGS: &[&str] = &["svg", "png"];
 
 /// Pixels per unit of an SVG, so that text is sharp on today's screens.
 const SCALE: f32 = 2.0;
 /// None of our pictures has as many pixels; memory for them is not allocated fallibly.
 const MAX_PIXELS: u64 = 64_000_000;
 
-const FONT: &[u8] = include_bytes!("../fonts/inter.ttf");
+const FONT: &[u8] = include_bytes!("../../fonts/inter.ttf");
 
-/// Writes a picture: as PNG, with two pixels per unit, if the name ends in `.png`, otherwise unchanged.
-///
-/// The file is replaced as a whole or not at all. Only for the program's own SVG.
+/// The pixels of a chart that covers all of its background.
 ///
 /// # Errors
-/// The file cannot be written. The picture is not an SVG of ours, or too large.
-pub fn write(svg: &str, path: &Path) -> Result<()> {
-    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
-        return Writer::new(path).image(&drawn(svg)?).map(drop);
-    }
-    file::write(path, svg.as_bytes())
-}
-
-/// The pixels of a picture that covers all of its background.
-fn drawn(svg: &str) -> Result<Image> {
+/// It is not an SVG of ours, or too large.
+pub(super) fn drawn(svg: &str) -> Result<Image> {
     let fault = |what: &str| Error::new(ErrorKind::Internal, format!("cannot draw the chart: {what}"));
     let mut elements = elements(svg);
     let root = elements.next().filter(|element| element.name == "svg").ok_or_else(|| fault("it is not an SVG"))?;

@@ -1,11 +1,12 @@
 //! MB/s of plain bytes, reading and writing, for each format with one thread and two, beside zlib-rs and libdeflate;
 //! and the hash of outputs. Then the cost of decoding one gzip member ahead of the thread that reads it.
 //!
-//! Run with `cargo bench -p polyhaul-bytes --bench compress`, passing the path of an OBJ file after `--` or else using
-//! generated text. Prints the fastest and the median of several rounds that alternate, so that a busy moment hits all
-//! of them alike.
+//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --bench compress`, passing the path of an OBJ file
+//! after `--` or else using generated text. Prints the fastest and the median of several rounds that alternate, so that
+//! a busy moment hits all of them alike.
 #![allow(clippy::print_stdout, reason = "what it measures goes to the terminal")]
 
+use polyhaul_bytes::hash::Xxh3;
 use polyhaul_bytes::{Codec, DecompressLimits, Encoder, MEMBER_BYTES, Source, decompressed};
 use std::fmt::Write;
 use std::hint::black_box;
@@ -219,9 +220,9 @@ fn deflated(plain: &[u8], level: i32) -> Vec<u8> {
 
 /// In blocks as sinks get them.
 fn hash(plain: &[u8]) {
-    let mut hash = twox_hash::xxhash3_128::Hasher::new();
-    plain.chunks(1 << 18).for_each(|block| hash.write(block));
-    black_box(hash.finish_128());
+    let mut hash = Xxh3::new();
+    plain.chunks(1 << 18).for_each(|block| hash.update(block));
+    black_box(hash.digest());
 }
 
 /// Through a FIFO's worth of a reader, so that members make no difference.

@@ -1,9 +1,10 @@
 //! MPix/s of the image for all of its mip levels: by the box filter, weighted by alpha and not, and by Kaiser's, with
 //! one thread and two.
 //!
-//! Run with `cargo bench -p polyhaul-image --bench mipmaps`, passing `portable` or `avx2` after `--` for at most these
-//! instructions, and `--only` with a part of the names of what to measure. Prints the fastest and the median of several
-//! rounds that alternate, and a hash of all levels: another version with the same hashes makes the same levels.
+//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --bench mipmaps`, passing `portable` or `avx2` after
+//! `--` for at most these instructions, and `--only` with a part of the names of what to measure. Prints the fastest
+//! and the median of several rounds that alternate, and a hash of all levels: another version with the same hashes
+//! makes the same levels.
 #![allow(clippy::print_stdout, reason = "what it measures goes to the terminal")]
 
 use polyhaul_image::mipmaps::{MipmapFilter, MipmapOptions, mipmaps};

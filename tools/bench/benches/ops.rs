@@ -1,4 +1,5 @@
-//! What welding and cutting cost, beside the simplest way to weld: `cargo bench --bench ops`.
+//! The cost of welding and cutting, beside the simplest way to weld. Run with
+//! `cargo bench --manifest-path tools/bench/Cargo.toml --bench ops`.
 //!
 //! Each line is the least of several runs. Shapes built to be slow come last: they should take about
 //! as long per corner as the others.

@@ -1,10 +1,7 @@
-//! Nanoseconds per value and per line, side by side with Rust's formatter, zmij and ryu.
+//! Nanoseconds per value and per line of each kernel that writes numbers.
 //!
-//! Run with `cargo bench -p polyhaul-text --bench format`. Throughput is in values (or lines) per
-//! second. The peers for fixed digits: Rust's `{:.N}`, and the shortest digits of zmij and ryu,
-//! which have no fixed mode of their own.
-
-use std::io::Write;
+//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --no-default-features --bench format`. Throughput is in
+//! values (or lines) per second. `cargo xtask bench numbers` has Rust's formatter, C's, zmij and ryu beside them.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -55,18 +52,6 @@ fn append_all<T: Copy>(bencher: Bencher<'_, '_>, values: &[T], append: impl Fn(&
     });
 }
 
-/// The same through `Write` for a peer.
-fn write_all<T: Copy>(bencher: Bencher<'_, '_>, values: &[T], write: impl Fn(&mut &mut [u8], T) + Sync) {
-    let mut buffer = vec![0; 1 << 16];
-    bencher.counter(ItemsCount::new(values.len())).bench_local(|| {
-        let mut rest = &mut buffer[..];
-        for &value in black_box(values) {
-            write(&mut rest, value);
-        }
-        rest.len()
-    });
-}
-
 fn line_all<const N: usize, R: polyhaul_text::format::Real>(
     bencher: Bencher<'_, '_>,
     rows: &[[R; N]],
@@ -100,20 +85,6 @@ mod fixed {
     #[divan::bench]
     fn polyhaul_f64_to_a_million_6(bencher: Bencher<'_, '_>) {
         append_all(bencher, &doubles(1e6), |page, value| page.fixed_f64(value, 6));
-    }
-
-    #[divan::bench(args = [2, 6])]
-    fn rust_f32(bencher: Bencher<'_, '_>, digits: usize) {
-        write_all(bencher, &floats(100.0), |rest, value| {
-            let _ = write!(rest, "{value:.digits$} ");
-        });
-    }
-
-    #[divan::bench]
-    fn zmij_f32_shortest(bencher: Bencher<'_, '_>) {
-        write_all(bencher, &floats(100.0), |rest, value| {
-            let _ = rest.write_all(zmij::Buffer::new().format_finite(value).as_bytes());
-        });
     }
 }
 
@@ -175,19 +146,6 @@ mod lines {
     fn polyhaul_3_f64_portable(bencher: Bencher<'_, '_>) {
         line_all(bencher, &double_rows::<3>(100.0), &FixedLine::new(b"v ", 6).portable());
     }
-
-    #[divan::bench]
-    fn rust_3_f32(bencher: Bencher<'_, '_>) {
-        let rows = rows::<3>(100.0);
-        let mut buffer = vec![0; 1 << 17];
-        bencher.counter(ItemsCount::new(rows.len())).bench_local(|| {
-            let mut rest = &mut buffer[..];
-            for [x, y, z] in black_box(&rows) {
-                let _ = writeln!(rest, "v {x:.6} {y:.6} {z:.6}");
-            }
-            rest.len()
-        });
-    }
 }
 
 mod shortest {
@@ -222,27 +180,6 @@ mod shortest {
     fn polyhaul_rows_of_f64(bencher: Bencher<'_, '_>) {
         rows(bencher, &doubles(100.0));
     }
-
-    #[divan::bench]
-    fn zmij_f64(bencher: Bencher<'_, '_>) {
-        write_all(bencher, &doubles(100.0), |rest, value| {
-            let _ = rest.write_all(zmij::Buffer::new().format_finite(value).as_bytes());
-        });
-    }
-
-    #[divan::bench]
-    fn ryu_f32(bencher: Bencher<'_, '_>) {
-        write_all(bencher, &floats(100.0), |rest, value| {
-            let _ = rest.write_all(ryu::Buffer::new().format_finite(value).as_bytes());
-        });
-    }
-
-    #[divan::bench]
-    fn rust_f32(bencher: Bencher<'_, '_>) {
-        write_all(bencher, &floats(100.0), |rest, value| {
-            let _ = write!(rest, "{value} ");
-        });
-    }
 }
 
 mod integers {
@@ -256,13 +193,6 @@ mod integers {
     #[divan::bench(args = [1_000, 2_000_000, 10_000_000])]
     fn polyhaul_u32(bencher: Bencher<'_, '_>, limit: u64) {
         append_all(bencher, &indices(limit), |page, value| page.u32(value));
-    }
-
-    #[divan::bench]
-    fn rust_u32(bencher: Bencher<'_, '_>) {
-        write_all(bencher, &indices(10_000_000), |rest, value| {
-            let _ = write!(rest, "{value} ");
-        });
     }
 
     #[divan::bench(args = [2_000_000, 10_000_000])]

@@ -1,9 +1,8 @@
-//! Milliseconds for the records of `{flag:y/n} {value:.2f}\n`, beside C's `snprintf` and Rust's `write!`.
+//! Milliseconds for the records of `{flag:y/n} {value:.2f}\n` and for matrices with each conversion of printf.
 //!
-//! Run with `cargo bench -p polyhaul-text --bench rows`. Each iteration writes 1,024 pages of 1,024 records, every
-//! page into the same buffer, so throughput is in records per second.
-
-use std::io::Write;
+//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --no-default-features --bench rows`. Each iteration
+//! writes 1,024 pages of 1,024 records, every page into the same buffer, so throughput is in records per second.
+//! `cargo xtask bench records` has C's `snprintf` and Rust's `write!` beside them.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -143,59 +142,6 @@ fn page_by_hand(bencher: Bencher<'_, '_>) {
                 page.byte(b'\n');
             }
             sum += page.len();
-        }
-        sum
-    });
-}
-
-#[divan::bench]
-fn rust_write(bencher: Bencher<'_, '_>) {
-    let records = records();
-    let mut buffer = vec![0; PER_PAGE * 64];
-    bencher.counter(ItemsCount::new(PAGES * PER_PAGE)).bench_local(|| {
-        let mut sum = 0;
-        for records in black_box(&records).chunks_exact(8 * PER_PAGE) {
-            let mut rest = &mut buffer[..];
-            for record in records.as_chunks::<8>().0 {
-                let (flag, value) = parse(record);
-                let _ = writeln!(rest, "{} {value:.2}", if flag { "y" } else { "n" });
-            }
-            sum += rest.len();
-        }
-        sum
-    });
-}
-
-#[cfg(unix)]
-#[divan::bench]
-fn c_snprintf(bencher: Bencher<'_, '_>) {
-    use std::ffi::{c_char, c_int};
-    unsafe extern "C" {
-        fn snprintf(buffer: *mut c_char, size: usize, format: *const c_char, ...) -> c_int;
-    }
-    let records = records();
-    let mut buffer = vec![0u8; PER_PAGE * 64];
-    bencher.counter(ItemsCount::new(PAGES * PER_PAGE)).bench_local(|| {
-        let mut sum = 0;
-        for records in black_box(&records).chunks_exact(8 * PER_PAGE) {
-            let mut at = 0;
-            for record in records.as_chunks::<8>().0 {
-                let (flag, value) = parse(record);
-                let rest = &mut buffer[at..];
-                let word = if flag { c"y" } else { c"n" };
-                // SAFETY: the size is that of the rest of the buffer; `%s` takes a string, `%.2f` a double.
-                let written = unsafe {
-                    snprintf(
-                        rest.as_mut_ptr().cast(),
-                        rest.len(),
-                        c"%s %.2f\n".as_ptr(),
-                        word.as_ptr(),
-                        f64::from(value),
-                    )
-                };
-                at += written as usize;
-            }
-            sum += at;
         }
         sum
     });

@@ -1,8 +1,8 @@
-//! Nanoseconds per value of reading text, per level, side by side with fast-float2 and Rust's parser.
+//! Nanoseconds per value of reading text, per level of instructions.
 //!
-//! Run with `cargo bench -p polyhaul-text --bench parse`. Throughput is in values per second, for scans
-//! in bytes. The rows are taken from an index that is there already: to compare them with the
-//! peers, which find the ends of numbers themselves, add the scan (`read` does both).
+//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --no-default-features --bench parse`. Throughput is in
+//! values per second, for scans in bytes. `rows` takes an index that exists already; `read` makes it, too.
+//! `cargo xtask bench numbers` has fast-float2 and Rust's parser beside them.
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
@@ -266,37 +266,5 @@ fn numbers(bencher: Bencher<'_, '_>, (level, numbers): (Level, Numbers)) {
             _ => indices.iter().map(|index| numbers.take(Window { padded: &padded, index, level }, &mut out)).sum(),
         };
         assert_eq!(taken, 3 * LINES);
-    });
-}
-
-/// One number after the other, each from where the one before it ended.
-#[divan::bench(args = [Kind::V, Kind::Vt])]
-fn fast_float2(bencher: Bencher<'_, '_>, kind: Kind) {
-    let (padded, keyword) = (kind.text(), [1, 2][kind as usize]);
-    bencher.counter(ItemsCount::new(kind.values())).bench_local(|| {
-        let (mut rest, mut sum) = (&padded[PADDING..padded.len() - PADDING], 0.0);
-        while !rest.is_empty() {
-            rest = &rest[keyword..];
-            while rest[0] == b' ' {
-                let (value, size) = fast_float2::parse_partial::<f32, _>(&rest[1..]).unwrap_or((0.0, 0));
-                sum += value;
-                rest = &rest[1 + size..];
-            }
-            rest = &rest[1..];
-        }
-        sum
-    });
-}
-
-/// Rust's parser on words that are split off first.
-#[divan::bench(args = KINDS)]
-fn str_parse(bencher: Bencher<'_, '_>, kind: Kind) {
-    let text = String::from_utf8(kind.text()).unwrap_or_default();
-    bencher.counter(ItemsCount::new(kind.values())).bench_local(|| {
-        let words = text.split_ascii_whitespace();
-        match kind {
-            Kind::Face => words.flat_map(|word| word.split('/')).filter_map(|word| word.parse::<u64>().ok()).sum(),
-            _ => words.filter_map(|word| word.parse::<f32>().ok()).sum::<f32>() as u64,
-        }
     });
 }

@@ -1,8 +1,8 @@
 //! Reading PNG, JPEG and EXR files from memory, with one thread and two, beside the libraries that decode them.
 //!
-//! Run with `cargo bench -p polyhaul-image --bench read`, passing `--only` with a part of the names of what to measure.
-//! Prints MPix/s of the fastest and the median of several rounds that alternate, and how much faster the fastest is
-//! than the library alone, which decodes with one thread into new memory as the model has it.
+//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --bench decode`, passing `--only` with a part of the
+//! names of what to measure. Prints MPix/s of the fastest and the median of several rounds that alternate, and how much
+//! faster the fastest is than the library alone, which decodes with one thread into new memory as the model has it.
 #![allow(clippy::print_stdout, reason = "what it measures goes to the terminal")]
 
 use exr::prelude as exr_library;
