@@ -2,11 +2,11 @@
 
 use crate::place::{ListedObject, PlaceInfo, PlaceKind};
 use crate::stop::Stop;
-use polyhaul_cloud::{Check, Opened, Stat};
+use polyhaul_cloud::{OpenedObject, Stat, StopCheck};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-pub(crate) use polyhaul_cloud::Object as RemoteObject;
+pub(crate) use polyhaul_cloud::CloudObject as RemoteObject;
 
 /// An opened URL.
 pub(crate) enum Remote {
@@ -14,15 +14,15 @@ pub(crate) enum Remote {
     Stream(Box<dyn Read + Send>),
 }
 
-fn check(stop: &Stop) -> Check {
+fn check(stop: &Stop) -> StopCheck {
     let stop = stop.clone();
     Arc::new(move || stop.check())
 }
 
 pub(crate) fn open(url: &str, stop: &Stop) -> io::Result<Remote> {
     Ok(match polyhaul_cloud::open(url, &check(stop))? {
-        Opened::Object(object) => Remote::Object(object),
-        Opened::Stream(stream) => Remote::Stream(stream),
+        OpenedObject::Object(object) => Remote::Object(object),
+        OpenedObject::Stream(stream) => Remote::Stream(stream),
     })
 }
 
