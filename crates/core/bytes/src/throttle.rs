@@ -107,13 +107,13 @@ impl Throttle {
         if self.is_released() || (size == 0 && self.shared.pace.latency_ns == 0) {
             return 0;
         }
-        let begin_ns = nanoseconds(self.shared.epoch.elapsed());
+        let start_ns = nanoseconds(self.shared.epoch.elapsed());
         let asked_ns = nanoseconds(asked.saturating_duration_since(self.shared.epoch));
         let end_ns = self.schedule().take(self.shared.pace, asked_ns, size);
         let _span = trace::span(Phase::Throttle);
         let now_ns = self.wait_until(end_ns);
         self.schedule().came_back(end_ns, now_ns);
-        now_ns.saturating_sub(begin_ns)
+        now_ns.saturating_sub(start_ns)
     }
 
     /// Sleeps, and returns when it woke up.

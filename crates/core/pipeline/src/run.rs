@@ -200,9 +200,9 @@ fn run_numbered(job: &dyn Numbered, stages: usize, crew: Crew, cancel: &Cancel) 
     let shared = Shared { job, crew, cancel, line, changed: Condvar::new() };
     let clock = (crew.missing > 0).then(trace::joint).flatten().map(|joint| (joint.trace().now_ns(), joint));
     on_threads(crew.threads, || shared.worker());
-    if let Some((begin_ns, joint)) = clock {
+    if let Some((start_ns, joint)) = clock {
         let trace = joint.trace();
-        trace.starved(crew.missing, trace.now_ns().saturating_sub(begin_ns));
+        trace.starved(crew.missing, trace.now_ns().saturating_sub(start_ns));
     }
     let line = shared.line.into_inner().unwrap_or_else(PoisonError::into_inner);
     match line.failed {

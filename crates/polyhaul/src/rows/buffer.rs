@@ -76,7 +76,7 @@ fn fill(rows: &Rows<'_>, max_bytes: usize, out: &mut [u8], run: &RunOptions) -> 
     let line = Line::new(out, run, count);
     let work = Work { rows, block_rows, block_bytes };
     within(run, || {
-        let _part = trace::part("format");
+        let _section = trace::section("format");
         match threads {
             0 | 1 => work.alone(&line),
             _ => on_threads(threads, || work.together(&line)),

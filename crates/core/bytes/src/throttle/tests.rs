@@ -96,13 +96,13 @@ fn a_call_takes_its_latency_and_then_its_bytes_time() {
 #[test]
 fn no_call_is_over_sooner_than_all_bytes_can_have_passed() {
     let (mut schedule, mut random, mut bytes) = (Schedule::default(), Random(3), 0);
-    let begin_ns = 7 * SECOND;
-    let mut now_ns = begin_ns;
+    let start_ns = 7 * SECOND;
+    let mut now_ns = start_ns;
     for _ in 0..10_000 {
         let size = random.below(1 << 20);
         bytes += size;
         let end_ns = schedule.take(pace(Some(1_000_000_000), 0), now_ns, size);
-        assert!(end_ns + 10_000 >= begin_ns + bytes, "{bytes}");
+        assert!(end_ns + 10_000 >= start_ns + bytes, "{bytes}");
         // Some work in between, longer and shorter than the bytes' time.
         now_ns = now_ns.max(end_ns) + random.below(2 * MS);
     }

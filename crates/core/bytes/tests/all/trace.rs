@@ -81,7 +81,7 @@ fn what_came_since_is_the_difference() {
     let trace = Trace::new(Detail::Totals);
     let job = |name: &str, ms| {
         within(Some(&trace), 2, || {
-            let _part = part("read");
+            let _section = section("read");
             let source = Source::named_memory(vec![1; 100], name);
             source.read_at(0, &mut [0; 60]).unwrap();
             let _host = span(Phase::Host);
