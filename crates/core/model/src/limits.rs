@@ -1,6 +1,6 @@
-//! Limits set by the caller, and what to do about invalid data.
+//! Limits set by the caller, and the policy for invalid data.
 
-/// What to do when data violates the rules of its format.
+/// The policy for data that violates the rules of its format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnError {
@@ -47,7 +47,8 @@ crate::options! {
         /// The maximum decompressed bytes that repeated Includes and Imports of the same files may add to a pbrt scene
         /// (default 256 MiB). The effective limit is at least the total size of the scene's distinct files. In glTF,
         /// the bytes that are read more than once, or that are not in the file; at least twice the size of its
-        /// buffers. Also what compressed views of glTF become; at least 16 times that size.
+        /// buffers. Also the decompressed bytes of compressed views of glTF; at least 16
+        /// times that size.
         pub included_bytes: u64 = 256 << 20, with_included_bytes;
         /// The maximum number of vertices, and of faces, after expanding instances for a format that does not support
         /// them (default 1,000,000,000). Meshes that are not repeated do not count.
@@ -64,10 +65,10 @@ crate::options! {
     }
 }
 
-/// What to do about invalid data.
+/// The policy for invalid data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultPolicy {
-    /// What to do with malformed data.
+    /// The policy for malformed data.
     pub on_error: OnError,
     /// Treat warnings as errors.
     pub strict: bool,

@@ -1,16 +1,16 @@
 //! A macro for declaring options structs: fields with defaults, which callers change one by one.
 //!
-//! No options are declared here; see [`crate::limits`] for those common to all jobs.
+//! No options are declared here; see [`crate::limits`] for options common to all jobs.
 
 /// Declares an options struct that can gain fields without breaking callers: it is `#[non_exhaustive]`, and each field
 /// has a default and a `with_…` method that sets it.
 ///
 /// ```
 /// polyhaul_model::options! {
-///     /// How tea is made.
+///     /// Tea options.
 ///     #[derive(Clone, Debug)]
 ///     pub struct TeaOptions {
-///         /// How long it stands, in minutes (3).
+///         /// Steeping time in minutes (3).
 ///         pub minutes: u32 = 3, with_minutes;
 ///     }
 /// }
