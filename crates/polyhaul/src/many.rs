@@ -210,7 +210,7 @@ pub fn for_each_file<T: Send>(
             files.put(number, work(number, own.with_progress(None)));
             let finished = files.finished.fetch_add(1, Ordering::Relaxed) + 1;
             if let Some(progress) = &run.progress {
-                progress.tell(finished, Some(count as u64));
+                progress.report(finished, Some(count as u64));
             }
         }
     };

@@ -231,7 +231,7 @@ impl<'a> Line<'a> {
         self.turn.store(block + 1, Ordering::Release);
         if let Some(progress) = &self.run.progress {
             let about_all = end as u128 * self.count as u128 / (block as u128 + 1);
-            progress.tell(end as u64, Some(about_all as u64));
+            progress.report(end as u64, Some(about_all as u64));
         }
         true
     }
