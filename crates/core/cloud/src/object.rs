@@ -16,7 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// The result of [`open`].
 pub enum OpenedObject {
     /// An object that can be read at any offset.
-    CloudObject(CloudObject),
+    Object(CloudObject),
     /// A stream, from a server that does not support ranges.
     Stream(Box<dyn Read + Send>),
 }
@@ -76,20 +76,14 @@ pub fn open(url: &str, check: &StopCheck) -> io::Result<OpenedObject> {
             let head = engine.run(check, async move { (store.head().await, store) })?;
             match head {
                 (Ok(version), store) if version.bytes == Some(0) => {
-                    return Ok(OpenedObject::CloudObject(CloudObject::new(
-                        engine,
-                        store,
-                        Bytes::new(),
-                        version,
-                        check,
-                    )));
+                    return Ok(OpenedObject::Object(CloudObject::new(engine, store, Bytes::new(), version, check)));
                 }
                 _ => return Err(failure.into_io("GET")),
             }
         }
         Err(failure) => return Err(failure.into_io("GET")),
     };
-    Ok(OpenedObject::CloudObject(CloudObject::new(engine, store, bytes, version, check)))
+    Ok(OpenedObject::Object(CloudObject::new(engine, store, bytes, version, check)))
 }
 
 /// Looks up the size and version of an object without reading it.
