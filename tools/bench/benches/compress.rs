@@ -1,5 +1,5 @@
-//! MB/s of plain bytes, reading and writing, for each format with one thread and two, beside zlib-rs and libdeflate;
-//! and the hash of outputs. Then the cost of decoding one gzip member ahead of the thread that reads it.
+//! MB/s of plain bytes, reading and writing, for each format with one and two threads, compared with zlib-rs and
+//! libdeflate; and the hash of outputs. Then the cost of decoding one gzip member ahead of the reading thread.
 //!
 //! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --bench compress`, passing the path of an OBJ file
 //! after `--` or else using generated text. Prints the fastest and the median of several rounds that alternate, so that
@@ -14,15 +14,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Rounds, and bytes of generated text: for measuring, and for a test run that only checks that it works.
-const MEASURED: (usize, usize) = (7, 30_000_000);
-const TRIED: (usize, usize) = (1, 2_500_000);
+const MEASURE_SIZE: (usize, usize) = (7, 30_000_000);
+const TRIAL_SIZE: (usize, usize) = (1, 2_500_000);
 const CODECS: [Codec; 3] = [Codec::Gzip, Codec::Zstd, Codec::Lz4];
 
 type Task<'t> = (String, Box<dyn Fn() + 't>);
 
 fn main() {
     // Cargo passes `--bench` to benchmarks, and nothing when it runs them as tests.
-    let (rounds, bytes) = if std::env::args().any(|argument| argument == "--bench") { MEASURED } else { TRIED };
+    let (rounds, bytes) =
+        if std::env::args().any(|argument| argument == "--bench") { MEASURE_SIZE } else { TRIAL_SIZE };
     let plain = std::env::args()
         .skip(1)
         .find(|argument| !argument.starts_with('-'))
@@ -61,33 +62,35 @@ fn main() {
 struct AheadTimes {
     /// By one thread.
     alone: f64,
-    /// What other threads can do: finding blocks, decoding them with markers, replacing the markers.
+    /// Work for other threads: finding blocks, decoding them with markers, replacing the markers.
     ahead: f64,
-    /// What the thread that reads does then: copying, and the checksum.
+    /// Remaining work of the reading thread: copying, and the checksum.
     in_order: f64,
-    /// All of it by 16 threads, on the cores that there are.
+    /// The whole work on 16 threads, on the available cores.
     with_16: f64,
 }
 
-/// Prints what decoding ahead costs, and what follows from it for many cores.
+/// Prints the cost of decoding ahead, and the resulting bound for many cores.
 fn report_ahead(packed: &[u8], rounds: usize, bytes: usize) {
     let pass = || {
-        let begin = Instant::now();
+        let start = Instant::now();
         stream(packed);
-        let alone = begin.elapsed().as_secs_f64();
+        let alone = start.elapsed().as_secs_f64();
         let (ahead, in_order) = in_turn(packed);
-        let begin = Instant::now();
+        let start = Instant::now();
         beside(packed, 16);
-        AheadTimes { alone, ahead, in_order, with_16: begin.elapsed().as_secs_f64() }
+        AheadTimes { alone, ahead, in_order, with_16: start.elapsed().as_secs_f64() }
     };
     let passes: Vec<AheadTimes> = (0..rounds).map(|_| pass()).collect();
     let fastest = |time: fn(&AheadTimes) -> f64| passes.iter().map(time).fold(f64::MAX, f64::min);
-    let (alone, ahead, in_order) = (fastest(|all| all.alone), fastest(|all| all.ahead), fastest(|all| all.in_order));
+    let alone = fastest(|times| times.alone);
+    let ahead = fastest(|times| times.ahead);
+    let in_order = fastest(|times| times.in_order);
     let rate = |time: f64| bytes as f64 / time / 1e6;
     println!("gzip -6, one member: {:.0} MB/s by one thread", rate(alone));
     println!("  decoded ahead {:.0} MB/s, then read in order {:.0} MB/s", rate(ahead), rate(in_order));
     println!("  all work {:.2} times that of one thread", (ahead + in_order) / alone);
-    println!("  16 threads, on the cores of this machine: {:.0} MB/s", rate(fastest(|all| all.with_16)));
+    println!("  16 threads, on the cores of this machine: {:.0} MB/s", rate(fastest(|times| times.with_16)));
     for cores in [2, 8, 16] {
         let bound = in_order.max((ahead + in_order) / f64::from(cores));
         println!("  at best {:.1} times as fast on {cores} cores", alone / bound);
@@ -97,7 +100,7 @@ fn report_ahead(packed: &[u8], rounds: usize, bytes: usize) {
     println!("  search for blocks: {:.0} MB/s of compressed bytes", noise.len() as f64 / time / 1e6);
 }
 
-/// Bytes in which no block is found, behind the header of a gzip file.
+/// Returns bytes in which no block is found, after the header of a gzip file.
 fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 1u64;
     let mut next = || {
@@ -114,16 +117,19 @@ fn one_member(packed: &[u8]) -> Source<'_> {
     decompressed(Source::memory(packed), &DecompressLimits::default().with_threads(16)).unwrap()
 }
 
-/// One thread does all that can be done ahead before each read. Returns the seconds of that, and of the reads.
+/// Does all possible work ahead before each read, on one thread. Returns the seconds of the work ahead and of the
+/// reads.
 fn in_turn(packed: &[u8]) -> (f64, f64) {
     let source = one_member(packed);
-    let (mut block, mut ahead, mut in_order) = (vec![0; 1 << 18], 0.0, 0.0);
+    let mut block = vec![0; 1 << 18];
+    let mut ahead = 0.0;
+    let mut in_order = 0.0;
     loop {
-        let begin = Instant::now();
+        let start = Instant::now();
         while source.ahead().is_some_and(|ahead| ahead.work()) {}
         let middle = Instant::now();
         let count = source.read_next(black_box(&mut block)).unwrap_or(0);
-        ahead += (middle - begin).as_secs_f64();
+        ahead += (middle - start).as_secs_f64();
         in_order += middle.elapsed().as_secs_f64();
         if count < block.len() {
             return (ahead, in_order);
@@ -155,9 +161,9 @@ fn report(tasks: &[Task<'_>], rounds: usize, bytes: usize) {
     let mut times = vec![Vec::new(); tasks.len()];
     for _ in 0..rounds {
         for ((_, run), times) in tasks.iter().zip(&mut times) {
-            let begin = Instant::now();
+            let start = Instant::now();
             run();
-            times.push(begin.elapsed().as_secs_f64());
+            times.push(start.elapsed().as_secs_f64());
         }
     }
     for ((name, _), times) in tasks.iter().zip(&mut times) {
@@ -171,17 +177,21 @@ fn report(tasks: &[Task<'_>], rounds: usize, bytes: usize) {
 fn text(bytes: usize) -> Vec<u8> {
     const COLUMNS: usize = 400;
     let mut text = String::new();
-    let (mut row, mut noise) = (0, 1u64);
+    let mut row = 0;
+    let mut noise = 1u64;
     while text.len() < bytes {
         for column in 0..COLUMNS {
             noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let (u, v) = (column as f64 / COLUMNS as f64, row as f64 / COLUMNS as f64);
+            let u = column as f64 / COLUMNS as f64;
+            let v = row as f64 / COLUMNS as f64;
             let z = (u * 9.0).sin() * (v * 7.0).cos() + (noise >> 50) as f64 * 1e-7;
             let _ = writeln!(text, "v {:.6} {:.6} {z:.6}\nvt {u:.6} {v:.6}", u * 4.0 - 2.0, v * 4.0 - 2.0);
             let _ = writeln!(text, "vn {:.4} {:.4} {:.4}", z * 0.3, u.cos() * 0.5, v.sin());
         }
         for a in (row * COLUMNS + 1..(row + 1) * COLUMNS).filter(|_| row > 0) {
-            let (b, c, d) = (a + 1, a + 1 - COLUMNS, a - COLUMNS);
+            let b = a + 1;
+            let c = a + 1 - COLUMNS;
+            let d = a - COLUMNS;
             let _ = writeln!(text, "f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c} {d}/{d}/{d}");
         }
         row += 1;
@@ -194,20 +204,20 @@ fn pack(codec: Codec, level: Option<i32>, plain: &[u8], threads: usize) -> Vec<u
     let next = AtomicUsize::new(0);
     let work = || {
         let mut encoder = Encoder::new(codec, level).unwrap();
-        let mut done = Vec::new();
+        let mut results = Vec::new();
         while let Some(member) = members.get(next.fetch_add(1, Relaxed)) {
             let mut packed = Vec::new();
             encoder.encode(member, &mut packed).unwrap();
-            done.push((member.as_ptr() as usize, packed));
+            results.push((member.as_ptr() as usize, packed));
         }
-        done
+        results
     };
-    let mut all: Vec<_> = std::thread::scope(|scope| {
+    let mut packed_members: Vec<_> = std::thread::scope(|scope| {
         let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         handles.into_iter().flat_map(|handle| handle.join().unwrap()).collect()
     });
-    all.sort();
-    all.into_iter().flat_map(|(_, packed)| packed).collect()
+    packed_members.sort();
+    packed_members.into_iter().flat_map(|(_, packed)| packed).collect()
 }
 
 fn deflated(plain: &[u8], level: i32) -> Vec<u8> {
@@ -218,14 +228,14 @@ fn deflated(plain: &[u8], level: i32) -> Vec<u8> {
     packed
 }
 
-/// In blocks as sinks get them.
+/// Hashes in blocks of the size that sinks get.
 fn hash(plain: &[u8]) {
     let mut hash = Xxh3::new();
     plain.chunks(1 << 18).for_each(|block| hash.update(block));
     black_box(hash.digest());
 }
 
-/// Through a FIFO's worth of a reader, so that members make no difference.
+/// Reads a stream, so that members make no difference.
 fn stream(packed: &[u8]) {
     let source = Source::reader(Box::new(packed), "packed");
     let source = decompressed(source, &DecompressLimits::default()).unwrap();
@@ -233,7 +243,7 @@ fn stream(packed: &[u8]) {
     while source.read_next(black_box(&mut block)).unwrap() == block.len() {}
 }
 
-/// Threads take one piece after the other.
+/// Reads pieces on several threads.
 fn sweep(packed: &[u8], threads: usize) {
     let source = decompressed(Source::memory(packed), &DecompressLimits::default()).unwrap();
     let next = AtomicUsize::new(0);

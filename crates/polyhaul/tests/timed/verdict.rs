@@ -72,7 +72,7 @@ impl Job {
             (calls.elapsed_ns, calls.idle_ns) = (calls.calls * ns(Phase::Host), 0);
         }
         for section in &mut seen.sections {
-            (section.begin_ns, section.end_ns) = (0, seen.elapsed_ns);
+            (section.start_ns, section.end_ns) = (0, seen.elapsed_ns);
         }
         let verdict = Verdict::from_recording(&seen, &self.report.facts(), None);
         let sum: f64 = verdict.causes.iter().map(|(_, share)| share).sum();
