@@ -130,7 +130,7 @@ impl Lz4 {
         Lz4 {
             memory_bytes,
             head: Lz4Head::legacy(),
-            hash: Xxh32::new(0),
+            hash: Xxh32::new(),
             size: 0,
             window: Vec::new(),
             start: 0,
@@ -231,7 +231,7 @@ impl MemberFormat for Lz4 {
         self.start = 0;
         self.end = 0;
         self.size = 0;
-        self.hash = Xxh32::new(0);
+        self.hash = Xxh32::new();
         self.head = head;
         Ok(())
     }
