@@ -24,7 +24,7 @@ polyhaul_model::options! {
         /// JPEG: the quality, 1 (small) to 100 (nearly exact). From 90 on, colors are stored at full resolution
         /// (4:4:4), below that at half the resolution in each direction (4:2:0) (default: 90).
         pub jpeg_quality: u8 = 90, with_jpeg_quality;
-        /// OpenEXR: floats of 32 bits, as they are, and not of 16, to which they are rounded (default: off).
+        /// OpenEXR: exact 32-bit floats in place of rounded 16-bit ones (default: off).
         pub exr_float: bool = false, with_exr_float;
         /// KTX 2: the zstd level, 1 (fast) to 22 (small), for compressing each mip level; `None`: uncompressed
         /// (default: 3).
