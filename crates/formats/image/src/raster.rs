@@ -126,7 +126,6 @@ impl<T: Copy + Send> Raster<T> {
     ) -> Result<()> {
         let place = if self.is_placed && self.is_upward { self.height - 1 - number } else { number };
         let start = place * self.row;
-
         // SAFETY: different rows have different positions, and `part` of this row is the caller's alone, this
         // function's condition. `Column::write` checks the end of the range against the capacity.
         unsafe { self.samples.write(start + part.start..start + part.end, fill) }

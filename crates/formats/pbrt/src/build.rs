@@ -120,7 +120,6 @@ impl Builder {
             strings: strings.into(),
             ..Segment::default()
         };
-
         try_push(&mut self.render.segments, new_segment, "values")?;
         Ok(ParameterRange { segment, start: 0, count })
     }

@@ -340,7 +340,6 @@ impl<'f> PbrtLibrary<'f> {
         match origin {
             Some(_) => round.end = round.end.max(number + 1),
             None if number < round.end || !round.is_over && round.looking > 0 => return Some(PbrtOrigin::nothing()),
-
             None => round.is_over = true,
         }
         origin

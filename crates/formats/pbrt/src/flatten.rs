@@ -89,9 +89,8 @@ pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
             *uses += 1;
         }
     }
-    let vertices = |mesh: &Mesh| mesh.positions.len();
-    let faces = |mesh: &Mesh| mesh.faces.offsets.len().saturating_sub(1);
-    let counts: [(&str, &dyn Fn(&Mesh) -> usize); 2] = [("vertices", &vertices), ("faces", &faces)];
+    let counts: [(&str, fn(&Mesh) -> usize); 2] =
+        [("vertices", |mesh| mesh.positions.len()), ("faces", |mesh| mesh.faces.offsets.len().saturating_sub(1))];
     for (what, count) in counts {
         let sum = |sum: u64, (mesh, &uses): (&Mesh, &u64)| sum.saturating_add(uses.saturating_mul(count(mesh) as u64));
         let shown = scene.meshes.iter().zip(&uses).filter(|(_, uses)| **uses > 1).fold(0, sum);
@@ -144,7 +143,6 @@ impl<'a> Flattener<'a> {
         mut substitute: impl FnMut(&Shape<'a>) -> Result<Option<ShapeSubstitute>>,
     ) -> Result<()> {
         self.mesh_of_shape.try_reserve_exact(self.render.shape_count())?;
-
         // Shapes that name the same file share a mesh, unless their orientations differ.
         let mut number_of: HashMap<(usize, bool), usize> = HashMap::new();
         for shape in self.render.shapes() {

@@ -1,6 +1,7 @@
 //! pbrt-v4: reading and writing scenes for a renderer.
 //!
-//! Format: the pbrt-v4 File Format (<https://pbrt.org/fileformat-v4>), and pbrt-v4 itself where the documentation is silent.
+//! Format: the pbrt-v4 File Format (<https://pbrt.org/fileformat-v4>), and pbrt-v4 itself where the documentation is
+//! silent.
 //!
 //! A file is split where directives start (`borders`). Its pieces are parsed in parallel (`parse`) into events and a
 //! segment of values, which becomes part of the model unchanged. The events are then processed in scene order, through
@@ -10,7 +11,7 @@
 //! Behavior of pbrt-v4 that its documentation does not describe, and how it is handled here:
 //!
 //! - A word that starts with a capital starts a directive, wherever it is. So an unclosed list is reported at its
-//! start, and pieces can be parsed without the text before them.
+//!   start, and pieces can be parsed without the text before them.
 //! - A string ends on its line; lines end with LF or CR.
 //! - The syntax of older versions of pbrt (`point`, `vector`, `normal3`, `color`, textures of `color`, `WorldEnd`,
 //!   quoted booleans) is an error that shows the form of pbrt-v4; with `OnError::Warn` it is accepted, with a warning.

@@ -357,7 +357,6 @@ enum LooksInner<'a> {
 fn scaled(parameters: Parameters<'_>) -> Option<(LooksInner<'_>, f32)> {
     let texture =
         |name| parameters.get(name).filter(|value| value.kind == ParameterType::Texture).and(parameters.string(name));
-
     let gray = |name| match constant(parameters, name, [1.0; 3])? {
         [r, g, b] if r == g && g == b => Some(r),
         _ => None,

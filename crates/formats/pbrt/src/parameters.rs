@@ -130,7 +130,6 @@ impl<'t> ParsePiece<'t, '_> {
             return Err(fault);
         };
         let name = self.parsed.names.number(name)?;
-
         if let Some(renamed) = renamed {
             let old = String::from_utf8_lossy(kind).into_owned();
             let message = format!("the type `{old}` is from pbrt-v3 and older; pbrt-v4 calls it `{}`", renamed.name());
@@ -343,7 +342,6 @@ impl<'t> ParsePiece<'t, '_> {
     #[cold]
     fn not_a(&mut self, expected: PbrtToken, what: &'static str) -> PbrtParse<()> {
         let token = self.lexer.peek();
-
         if token == expected && expected == PbrtToken::Word && !self.at_directive() {
             return Err(self.no_number());
         }

@@ -143,7 +143,6 @@ impl<'a> PbrtPlan<'a> {
             let mut from = range.start;
             for piece in 1..=pieces {
                 let to = range.start + (u64::from(range.end - range.start) * piece / pieces) as u32;
-
                 let to = self.next_placement(&op.what, from.max(to), range.end);
                 if to == from {
                     continue;

@@ -102,7 +102,6 @@ impl PngInput<'_> {
         if width * height > limits.pixels || min_bytes == 0 {
             return Ok(());
         }
-
         let available = reader.ensure(min_bytes)?.len() as u64;
         check_ratio(bytes, available, limits, self.file, SIZE_AT)
     }

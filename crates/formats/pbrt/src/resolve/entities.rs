@@ -47,7 +47,6 @@ impl PbrtScene<'_> {
         let motion = self.state.graphics.motion;
         let state = match self.state.graphics.shape_state {
             NONE => self.shape_state()?,
-
             state => state,
         };
         self.keep(motion);
@@ -254,7 +253,6 @@ impl PbrtScene<'_> {
             D::Texture => graphics.attributes[4],
             _ => NONE,
         };
-
         let has_transform = matches!(directive, D::Camera | D::LightSource | D::MakeNamedMedium | D::Texture);
         let entity = Entity {
             name: content.name(name.unwrap_or_default()),

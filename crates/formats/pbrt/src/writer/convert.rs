@@ -1,7 +1,6 @@
 //! Scenes of meshes and materials as scenes for a renderer.
 //!
 //! Each object becomes a `trianglemesh` per material, with one index for positions, uvs and normals; its transform is a
-
 //! `ConcatTransform`. Objects that show one mesh with the same materials are instances of it. Materials are mapped as
 //! described in [`super::materials`]. A perspective camera that sees the whole scene from the front, film, and a white
 //! sky are added. The camera's x axis is flipped, since pbrt's cameras are left-handed.

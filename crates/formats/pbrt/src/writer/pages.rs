@@ -49,7 +49,6 @@ struct DirectiveBody<'a> {
     strings: [&'a str; 3],
     string_count: usize,
     parameters: Option<Parameters<'a>>,
-
     /// The file of the mesh, a parameter in place of the arrays.
     mesh_file: Option<(&'static str, &'a str)>,
 }
@@ -142,23 +141,19 @@ impl<'a> PbrtPages<'a> {
                     UniqueEntity::Camera => ("Camera", &render.camera),
                 };
                 let entity = entity.as_ref()?;
-
                 body(word, &[render.text(entity.name)], entity)
             }
             &ScriptItem::Attribute(index) => {
                 let entity = &render.attributes.get(index as usize)?.entity;
-
                 body("Attribute", &[render.text(entity.name)], entity)
             }
             &ScriptItem::Material(index) => {
                 let material = render.materials.get(index as usize)?;
                 let word = if material.is_named { "MakeNamedMaterial" } else { "Material" };
-
                 body(word, &[render.text(material.entity.name)], &material.entity)
             }
             &ScriptItem::AreaLight(index) => {
                 let light = render.area_lights.get(index as usize)?;
-
                 body("AreaLightSource", &[render.text(light.name)], light)
             }
             ScriptItem::Items(list, range) => {
@@ -166,19 +161,16 @@ impl<'a> PbrtPages<'a> {
                 match list {
                     ItemList::Media => {
                         let medium = render.media.get(index)?;
-
                         body("MakeNamedMedium", &[render.text(medium.name)], medium)
                     }
                     ItemList::Textures => {
                         let texture = render.textures.get(index)?;
                         let kind = if texture.is_spectrum { "spectrum" } else { "float" };
                         let strings = [render.text(texture.entity.name), kind, render.text(texture.class)];
-
                         body("Texture", &strings, &texture.entity)
                     }
                     ItemList::Lights => {
                         let light = render.lights.get(index)?;
-
                         body("LightSource", &[render.text(light.name)], light)
                     }
                     ItemList::Shapes => self.shape(index),
@@ -377,7 +369,6 @@ impl PbrtPageSlot {
         let mut next = range.start + usize::from(planted("pbrt-pages") && range.start > 0);
         self.out.format(|page| {
             let mut pen = PbrtPen { page, compact, bad: false };
-
             let is_complete = list.values(&mut pen, &parameter.values, &mut next, range.end);
             bad |= pen.bad;
             is_complete
@@ -424,7 +415,6 @@ impl PbrtPageSlot {
                     }
                     match (here.step(render), matrices.text(index)) {
                         (Some(step), None) => pen.step(depth_inside, &step),
-
                         (Some(step), Some(text)) => pen.text_matrix(depth_inside, &step, text),
                         (None, _) => {}
                     }

@@ -189,7 +189,6 @@ impl<'a> Planner<'a> {
     }
 
     /// Touches the attributes of consecutive items; returns the time of the next item.
-
     fn touch_all(&mut self, slot: PlanSlot, items: impl Iterator<Item = Option<u32>>, time: u64) -> u64 {
         items.fold(time, |time, attributes| {
             self.touch(slot, attributes.unwrap_or(NONE), time);
@@ -218,7 +217,6 @@ impl<'a> Planner<'a> {
     }
 
     /// Closes the innermost scope, unless it is an object's. Returns whether a scope was closed.
-
     pub(super) fn end_scope(&mut self) -> Result<bool> {
         if self.now.is_object {
             return Ok(false);
@@ -443,7 +441,6 @@ impl<'a> Planner<'a> {
             if self.area_lights[index as usize].is_written {
                 continue;
             }
-
             let is_unused = self.area_lights[index as usize].last == 0;
             let attributes = self.render.area_lights[index as usize].attributes.unwrap_or(NONE);
             self.reach(&[(PlanSlot::OfAreaLights, attributes)], time)?;
@@ -490,7 +487,6 @@ impl<'a> Planner<'a> {
     }
 
     /// Media, textures and lights.
-
     pub(super) fn items(&mut self) -> Result<()> {
         let render = self.render;
         let mut time = FIRST;
