@@ -4,10 +4,10 @@
 //! unchanged. The transform of each is a node of the tree of transforms. `flatten` converts such a scene to meshes.
 
 use crate::flatten::check_objects;
-use crate::options::Instances;
 use crate::places::{Places64, places64};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::options::Instances;
 use polyhaul_model::render::{
     Instances as RenderInstances, Motion, Node, Render, Segment, Step, StepKind, StoredShape, Transform,
 };

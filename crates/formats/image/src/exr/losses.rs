@@ -1,9 +1,9 @@
 //! The losses of colors in an EXR file: halves round, and premultiplying by an alpha of 0 hides colors.
 
 use super::channels::{halves, multiplies};
-use crate::options::ImageWriteOptions;
 use crate::samples::SampleType;
 use polyhaul_model::error::Result;
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{Image, Samples};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -120,7 +120,7 @@ mod tests {
             ..Image::default()
         };
         let of = |image: &Image, from, exr_float| {
-            let style = ImageWriteOptions { exr_float, ..ImageWriteOptions::default() };
+            let style = ImageWriteOptions::default().with_exr_float(exr_float);
             losses(image, from, &style, &RunOptions::default()).unwrap()
         };
         assert_eq!(of(&image, SampleType::F32, false), ExrLosses { infinite: 2, rounded: 1, hidden: 1 });
