@@ -39,10 +39,12 @@ fn file(file: &FileUse) {
 
 fn span(thread: usize, span: &SpanRecord, files: &[FileUse]) {
     let elapsed_ns = span.end_ns.saturating_sub(span.begin_ns);
-    let (phase, lane) = (span.phase.name(), span.lane.name());
+    let phase = span.phase.name();
+    let lane = span.lane.name();
     let file = span.file.and_then(|index| files.get(index as usize)).map(|file| &*file.name);
     let moves = span.file.is_some() || span.phase.is_io();
-    let (bytes, chunk) = (moves.then_some(span.value), (!moves).then_some(span.value));
+    let bytes = moves.then_some(span.value);
+    let chunk = (!moves).then_some(span.value);
     trace!(target: "polyhaul", thread, phase, lane, begin_ns = span.begin_ns, elapsed_ns, file, bytes, chunk, "span");
 }
 

@@ -57,7 +57,8 @@ pub(super) fn log_marks([low, high]: [f64; 2]) -> Vec<f64> {
     if !low.is_finite() || !high.is_finite() || low <= 0.0 || low >= high {
         return Vec::new();
     }
-    let (first, last) = (low.log10().floor() as i32, high.log10().floor() as i32);
+    let first = low.log10().floor() as i32;
+    let last = high.log10().floor() as i32;
     let digits = |digits: &[f64]| -> Vec<f64> {
         let all = (first..=last).flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
         all.filter(|value| (low..=high).contains(value)).collect()
@@ -136,7 +137,9 @@ impl Picture {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let (x, y, says) = (Short(x), Short(y), escaped(says));
+        let x = Short(x);
+        let y = Short(y);
+        let says = escaped(says);
         let _ = writeln!(
             self.text,
             "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{fill}\" text-anchor=\"{anchor}\">{says}</text>"

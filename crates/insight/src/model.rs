@@ -122,7 +122,8 @@ impl Ceilings {
 
 /// The work of this many threads, in cores.
 pub(super) fn speed(ceilings: &Ceilings, threads: usize) -> f64 {
-    let (cores, best) = (ceilings.cores.max(1), ceilings.cores_side_by_side.max(1.0));
+    let cores = ceilings.cores.max(1);
+    let best = ceilings.cores_side_by_side.max(1.0);
     match cores {
         _ if threads >= cores => best,
         _ => 1.0 + (best - 1.0) * (threads.max(1) - 1) as f64 / (cores - 1) as f64,

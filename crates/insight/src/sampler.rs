@@ -51,7 +51,8 @@ impl Sampler {
         let every = every.clamp(EVERY[0], EVERY[1]);
         let done = Arc::new(AtomicBool::new(false));
         look(trace, &Process::this());
-        let (watched, stop) = (trace.clone(), done.clone());
+        let watched = trace.clone();
+        let stop = done.clone();
         let thread = thread::Builder::new().name("sampler".into()).spawn(move || watch(&watched, every, &stop));
         Sampler { trace: trace.clone(), done, thread: thread.ok() }
     }

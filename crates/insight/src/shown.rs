@@ -179,8 +179,10 @@ fn groups(spans: &[SpanRecord], extent: Extent, below_ns: u64) -> impl Iterator<
 
 /// One bar for spans that follow each other.
 fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
-    let (first, last) = (group.first()?, group.last()?);
-    let (begin_ns, end_ns) = (first.begin_ns, last.end_ns.max(first.end_ns));
+    let first = group.first()?;
+    let last = group.last()?;
+    let begin_ns = first.begin_ns;
+    let end_ns = last.end_ns.max(first.end_ns);
     if group.len() == 1 {
         let what = if moves_bytes(first) {
             What::Call(first.value, first.file)
@@ -250,7 +252,8 @@ fn step(length_ns: u64) -> u64 {
 
 /// Adds an amount to the steps that the time from `begin_ns` to `end_ns` is in, to each its part.
 fn spread(steps: &mut [f64], step_ns: u64, [begin_ns, end_ns]: [u64; 2], amount: f64) {
-    let (first, last) = ((begin_ns / step_ns) as usize, (end_ns / step_ns) as usize);
+    let first = (begin_ns / step_ns) as usize;
+    let last = (end_ns / step_ns) as usize;
     let last_step = steps.len().saturating_sub(1);
     if first >= last {
         steps.get_mut(first.min(last_step)).into_iter().for_each(|step| *step += amount);

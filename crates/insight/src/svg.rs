@@ -142,7 +142,8 @@ impl Chart<'_> {
     fn bar(&mut self, bar: &Bar, y: f64, each: f64) {
         let gap = if each > 20.0 { 6.0 } else { 1.0 };
         let opacity = if let What::Merged(_, covered) = bar.what { covered.max(0.25) } else { 1.0 };
-        let (from, to) = (self.x(bar.begin_ns), self.x(bar.end_ns));
+        let from = self.x(bar.begin_ns);
+        let to = self.x(bar.end_ns);
         self.picture.bar([from, y + gap / 2.0, (to - from).max(0.4), each - gap], color(bar.phase)[0], opacity);
     }
 
@@ -150,7 +151,8 @@ impl Chart<'_> {
     fn sections(&mut self, top: f64, bottom: f64, with_names: bool) {
         let mut free = 0.0;
         for section in self.recording.sections.iter().take(200) {
-            let (from, to) = (self.x(section.begin_ns), self.x(section.end_ns));
+            let from = self.x(section.begin_ns);
+            let to = self.x(section.end_ns);
             let names_width = 8.0 * section.name.len() as f64;
             if from >= free {
                 self.picture.line([from, top - 12.0, from, bottom], MARK, "stroke-dasharray=\"4 4\"");
@@ -183,7 +185,8 @@ impl Chart<'_> {
         let most = moved.iter().copied().fold(0.0, f64::max) * per_second;
         let seen = lines.iter().map(|(_, rate)| *rate).filter(|rate| *rate <= 4.0 * most);
         let top_rate = seen.fold(most, f64::max) * 1.12;
-        let (top, bottom) = (self.y, self.y + CHART_HEIGHT);
+        let top = self.y;
+        let bottom = self.y + CHART_HEIGHT;
         let y = |rate: f64| bottom - rate / top_rate * CHART_HEIGHT;
         for value in marks(top_rate, 3.0) {
             self.picture.line([LEFT, y(value), RIGHT, y(value)], LINE, "");

@@ -321,13 +321,15 @@ fn crossing((first, one): (usize, &Curve), (second, other): (usize, &Curve)) -> 
     let shared: Vec<_> = shared.collect();
     let noise = NOISE.ln_1p();
     let is_clear = |point: &&(f64, f64, f64)| point.2.abs() > noise;
-    let (begin, end) = (shared.iter().find(is_clear)?, shared.iter().rev().find(is_clear)?);
+    let begin = shared.iter().find(is_clear)?;
+    let end = shared.iter().rev().find(is_clear)?;
     if (begin.2 > 0.0) == (end.2 > 0.0) {
         return None;
     }
     let pair =
         shared.windows(2).find(|pair| (pair[0].2 > 0.0) == (begin.2 > 0.0) && (pair[1].2 > 0.0) != (begin.2 > 0.0))?;
-    let ((x0, a0, d0), (x1, a1, d1)) = (pair[0], pair[1]);
+    let (x0, a0, d0) = pair[0];
+    let (x1, a1, d1) = pair[1];
     let part = d0 / (d0 - d1);
     let (below, above) = if begin.2 > 0.0 { (second, first) } else { (first, second) };
     Some(Crossing { below, above, rate: (x0 + part * (x1 - x0)).exp(), seconds: (a0 + part * (a1 - a0)).exp() })

@@ -98,7 +98,8 @@ pub(super) fn date(unix_s: u64) -> String {
 pub fn day(unix_s: u64) -> String {
     // Leap days are counted from a first of March.
     let days = unix_s / 86_400 + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
+    let era = days / 146_097;
+    let of_era = days % 146_097;
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let month = (5 * of_year + 2) / 153;
@@ -127,7 +128,8 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 fn scaled(value: f64, step: f64, units: &[&str]) -> String {
-    let (mut value, mut unit) = (value, 0);
+    let mut value = value;
+    let mut unit = 0;
     while value >= 0.9995 * step && unit + 1 < units.len() {
         value /= step;
         unit += 1;

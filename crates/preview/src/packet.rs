@@ -198,8 +198,8 @@ impl Packet {
         }
     }
 
-    /// Tests a triangle against rays, its corners relative to their origin. A ray is inside if it is on the same side of
-    /// the three planes through the origin and two corners: neighbors share such a plane, so nothing passes between.
+    /// Tests a triangle against rays, its corners relative to their origin. A ray is inside if it is on the same side
+    /// of the three planes through the origin and two corners: neighbors share such a plane, so nothing passes between.
     #[inline(always)]
     fn meet_triangle(&mut self, local: &LocalPacket, [a, b, c]: [Vec3A; 3], record: u64, rows: Rows) {
         let sides = [b.cross(c).to_array(), c.cross(a).to_array(), a.cross(b).to_array()];
@@ -270,8 +270,8 @@ impl Packet {
         }
     }
 
-    /// Tests a segment against rays: a ray hits it if the smallest distance between them is within the segment's width, as
-    /// if the segment were a ribbon that faces the ray.
+    /// Tests a segment against rays: a ray hits it if the smallest distance between them is within the segment's width,
+    /// as if the segment were a ribbon that faces the ray.
     #[inline(always)]
     fn meet_segment(&mut self, local: &LocalPacket, [a, b]: [Vec3A; 2], radii: [f32; 2], record: u64, rows: Rows) {
         let along = b - a;

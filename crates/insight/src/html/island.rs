@@ -64,7 +64,8 @@ fn row(json: &mut Json, job: &HtmlJob<'_>, bars: &[Bar], unit_ns: u64, names: &m
             let mut last = 0;
             json.array(|json| {
                 for bar in bars.iter().filter(|bar| bar.level == level) {
-                    let (begin, end) = (units(bar.begin_ns), units(bar.end_ns));
+                    let begin = units(bar.begin_ns);
+                    let end = units(bar.end_ns);
                     let kind = bar.phase as u64 + 32 * bar.lane as u64;
                     let (kind, about, value) = match bar.what {
                         What::Call(bytes, file) => (kind, file.map_or(0, |file| names.number(job, file)), bytes),

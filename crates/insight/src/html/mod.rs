@@ -117,7 +117,8 @@ fn colors() -> String {
             all
         })
     };
-    let (light, dark) = (of(0), of(1));
+    let light = of(0);
+    let dark = of(1);
     format!(
         ":root{{{light}}}\n@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n\
          :root[data-theme=dark]{{{dark}}}\n"
@@ -139,7 +140,8 @@ fn charts(job: &HtmlJob<'_>) -> String {
         let height = 44 + job.rows.rows.len() * row_height(job.rows.rows.len());
         figure(&mut out, "threads", "Threads", height, &legend(job), &tables::about_threads(job));
     }
-    let (is_busy, has_cores) = (is_any(&job.steps.computing) || is_any(&job.steps.calling), grew(|it| it.cpu_ns, 1));
+    let is_busy = is_any(&job.steps.computing) || is_any(&job.steps.calling);
+    let has_cores = grew(|it| it.cpu_ns, 1);
     if is_busy || has_cores {
         let keys = key("work", "computing", is_busy)
             + &key("call", "reading and writing", is_busy)
@@ -201,7 +203,8 @@ fn legend(job: &HtmlJob<'_>) -> String {
     job.rows.rows.iter().flatten().for_each(|bar| seen[bar.phase as usize] = true);
     let seen = Phase::ALL.into_iter().filter(|&phase| seen[phase as usize]);
     seen.fold(String::new(), |mut all, phase| {
-        let (index, name) = (phase as usize, phase_words(phase));
+        let index = phase as usize;
+        let name = phase_words(phase);
         let _ = write!(
             all,
             "<button type=button class=key aria-pressed=false data-phase={index}>\

@@ -133,7 +133,8 @@ fn causes(out: &mut String, verdict: &Verdict) {
     }
     out.push_str("</div><p class=keys>");
     for (bound, percent) in &percents {
-        let (index, name) = (phase_of(*bound) as usize, bound.words());
+        let index = phase_of(*bound) as usize;
+        let name = bound.words();
         let _ =
             write!(out, "<span class=key><i style=\"background:var(--p{index})\"></i>{name} <b>{percent} %</b></span>");
     }
@@ -154,7 +155,8 @@ pub(super) fn phases(job: &HtmlJob<'_>) -> String {
          <th scope=col>Time<th scope=col>Share<th scope=col>Rate</tr></thead><tbody>",
     );
     for (phase, ns) in rows {
-        let (index, name) = (phase as usize, phase_words(phase));
+        let index = phase as usize;
+        let name = phase_words(phase);
         let width = 100.0 * ns as f64 / most as f64;
         let part = escaped(&share(ns as f64 / all as f64));
         let moved: u64 = job.recording.files.iter().filter(|it| it.phase == phase).map(|it| it.calls.bytes).sum();
@@ -307,7 +309,8 @@ fn measured(ceilings: &Ceilings) -> String {
 
 /// What the page does not show, or shows differently.
 pub(super) fn notes(job: &HtmlJob<'_>) -> String {
-    let (recording, rows) = (job.recording, &job.rows);
+    let recording = job.recording;
+    let rows = &job.rows;
     let mut notes = Vec::new();
     if rows.merged_spans > 0 {
         notes.push(format!(
@@ -349,7 +352,8 @@ pub(super) fn about_threads(job: &HtmlJob<'_>) -> String {
 /// The cores in words.
 pub(super) fn about_cores(job: &HtmlJob<'_>) -> String {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let (computing, calling) = (mean(&job.steps.computing), mean(&job.steps.calling));
+    let computing = mean(&job.steps.computing);
+    let calling = mean(&job.steps.calling);
     let wanted = job.recording.wanted_threads;
     format!("On average {computing:.1} of {wanted} threads were computing and {calling:.1} reading or writing.")
 }

@@ -46,7 +46,8 @@ fn recording(threads: Vec<Vec<SpanRecord>>) -> Recording {
 fn verdict() -> Verdict {
     let causes = vec![(Bound::Parse, 0.7), (Bound::Write, 0.3)];
     let advice = vec![HOSTILE.to_owned()];
-    let (best_possible_seconds, times_off) = (Some(1.0), Some(2.0));
+    let best_possible_seconds = Some(1.0);
+    let times_off = Some(2.0);
     Verdict {
         bound: Bound::Parse,
         limit: "parsing".into(),

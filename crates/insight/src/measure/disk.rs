@@ -95,7 +95,8 @@ fn write_sizes(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) -> Result
 
 /// Writes files of one size; the last one is kept.
 fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) -> Result<(Written, Scratch)> {
-    let (mut write, mut write_sync) = (Vec::new(), Vec::new());
+    let mut write = Vec::new();
+    let mut write_sync = Vec::new();
     let mut last = None;
     bench.rounds(|| {
         // The previous one is removed first: two at once would need twice the room.
@@ -136,13 +137,15 @@ fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::res
 
 /// The rate of some rounds; `None` if the bytes did not come from the disk.
 fn cold_rounds(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<Option<f64>> {
-    let (mut rates, mut is_cold) = (Vec::new(), true);
+    let mut rates = Vec::new();
+    let mut is_cold = true;
     bench.rounds(|| {
         if !is_cold {
             return Ok(());
         }
         system::forget_cached(&scratch.file);
-        let (before, start) = (fetched_bytes(), Instant::now());
+        let before = fetched_bytes();
+        let start = Instant::now();
         let bytes = scratch.read(bench, threads)?;
         rates.push(per_second(bytes, start.elapsed()));
         let fetched = fetched_bytes().unwrap_or(0).saturating_sub(before.unwrap_or(u64::MAX));

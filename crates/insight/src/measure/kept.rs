@@ -23,7 +23,8 @@ const MOST_BYTES: usize = 64 << 10;
 /// The ceilings stored for this machine and the disk of `folder`, if any. They may be of any age: see
 /// [`Ceilings::measured_unix_s`].
 pub fn kept(folder: &Path) -> Option<Ceilings> {
-    let (machine, disk) = (place::machine(), place::disk(folder));
+    let machine = place::machine();
+    let disk = place::disk(folder);
     let found = read(&file(&cache_folder(variable)?, &machine, &disk))?;
     (found.machine == machine && found.disk == disk).then_some(found)
 }
@@ -245,7 +246,8 @@ fn kernel(value: &str) -> Option<Kernel> {
 
 fn unpacking(value: &str) -> Option<Unpacking> {
     let mut fields = value.splitn(3, ' ');
-    let (share, rate) = (figure(fields.next()?)?, figure(fields.next()?)?);
+    let share = figure(fields.next()?)?;
+    let rate = figure(fields.next()?)?;
     Some(Unpacking { codec: fields.next()?.to_owned(), share, rate })
 }
 

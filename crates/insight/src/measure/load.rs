@@ -44,7 +44,8 @@ fn parse(stat: &str, own: &str) -> Option<CoreTime> {
     let busy: f64 = [0, 1, 2, 5, 6, 7].iter().filter_map(|&index| ticks.get(index)).sum();
     // The program's name may contain blanks and brackets.
     let mut fields = own.rsplit_once(')')?.1.split_whitespace().skip(11).map_while(|it| it.parse::<f64>().ok());
-    let (user, system) = (fields.next()?, fields.next()?);
+    let user = fields.next()?;
+    let system = fields.next()?;
     let cores = stat.lines().filter(is_core).count();
     (ticks.len() >= 4).then_some(CoreTime { busy: busy / TICKS, own: (user + system) / TICKS, cores })
 }

@@ -29,7 +29,8 @@ pub(super) fn measure(bench: &Bench<'_>, found: &mut Ceilings) -> Result<()> {
 }
 
 fn copy(bench: &Bench<'_>, bytes: usize) -> Result<f64> {
-    let (from, mut to) = (fresh(bytes)?, fresh(bytes)?);
+    let from = fresh(bytes)?;
+    let mut to = fresh(bytes)?;
     bench.rate(|| {
         black_box(&mut to).copy_from_slice(black_box(&from));
         Ok(bytes as u64)
@@ -52,7 +53,8 @@ fn side_by_side(bench: &Bench<'_>, threads: usize) -> Result<f64> {
         return Ok(1.0);
     }
     let watched = (bench.options.figure_time * WATCHED / 3).max(Duration::from_millis(1));
-    let (mut alone, mut together) = (Vec::new(), Vec::new());
+    let mut alone = Vec::new();
+    let mut together = Vec::new();
     bench.rounds(|| {
         alone.push(computed(1, watched));
         together.push(computed(threads, watched));
@@ -63,9 +65,11 @@ fn side_by_side(bench: &Bench<'_>, threads: usize) -> Result<f64> {
 
 /// The total steps per second of this many threads.
 fn computed(threads: usize, time: Duration) -> f64 {
-    let (start, done) = (Instant::now(), AtomicU64::new(0));
+    let start = Instant::now();
+    let done = AtomicU64::new(0);
     on_threads(threads, || {
-        let (mut value, mut count) = (1u64, 0);
+        let mut value = 1u64;
+        let mut count = 0;
         while count == 0 || start.elapsed() < time {
             for step in 0..STEPS {
                 value = (value ^ (value >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9).wrapping_add(step);

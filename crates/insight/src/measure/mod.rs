@@ -67,11 +67,14 @@ pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> R
         ..Ceilings::default()
     };
     let bench = Bench::new(options, FIGURES + kernels.figures);
-    let (begin, start) = (load::now(), Instant::now());
+    let begin = load::now();
+    let start = Instant::now();
     disk::measure(&bench, folder, &mut found)?;
     memory::measure(&bench, &mut found)?;
     (kernels.measure)(&bench, &mut found)?;
-    if let (Some(begin), Some(end)) = (begin, load::now()) {
+    if let Some(begin) = begin
+        && let Some(end) = load::now()
+    {
         found.other_load = load::others(begin, end, start.elapsed().as_secs_f64(), found.cores);
     }
     Ok(found)

@@ -22,7 +22,8 @@ pub(super) fn machine() -> String {
     let processor = processor(&text).unwrap_or(std::env::consts::ARCH);
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = name.or_else(|| ["HOSTNAME", "COMPUTERNAME"].iter().find_map(|name| std::env::var(name).ok()));
-    let (cores, name) = (cores(), one_line(&name.unwrap_or_default()));
+    let cores = cores();
+    let name = one_line(&name.unwrap_or_default());
     let plural = if cores == 1 { "" } else { "s" };
     let words = format!("{}, {cores} core{plural}, {name}", one_line(processor));
     words.trim_end_matches([',', ' ']).to_owned()
@@ -87,8 +88,10 @@ struct Mounted<'a> {
 #[cfg(any(target_os = "linux", test))]
 fn mounted(line: &str) -> Option<Mounted<'_>> {
     let (head, tail) = line.split_once(" - ")?;
-    let (mut head, mut tail) = (head.split(' '), tail.split(' '));
-    let (numbers, point) = (head.nth(2)?, head.nth(1)?);
+    let mut head = head.split(' ');
+    let mut tail = tail.split(' ');
+    let numbers = head.nth(2)?;
+    let point = head.nth(1)?;
     Some(Mounted { numbers, point, kind: tail.next()?, source: tail.next()? })
 }
 

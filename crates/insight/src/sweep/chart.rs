@@ -91,7 +91,8 @@ struct Panel<'a> {
 impl<'a> Panel<'a> {
     /// `None` if there is nothing to show.
     fn new(picture: &'a mut Picture, sweep: &'a Sweep, threads: usize, edges: [f64; 3]) -> Option<Panel<'a>> {
-        let (mut rates, mut seconds) = ([f64::INFINITY, 0.0], [f64::INFINITY, 0.0]);
+        let mut rates = [f64::INFINITY, 0.0];
+        let mut seconds = [f64::INFINITY, 0.0];
         let widen = |ends: &mut [f64; 2], value: f64| *ends = [ends[0].min(value), ends[1].max(value)];
         for cell in sweep.cells.iter().filter(|cell| cell.threads == threads) {
             if let Device::Rate(rate) = cell.device {
@@ -152,7 +153,8 @@ impl<'a> Panel<'a> {
 
     fn axes(&mut self) {
         let [left, top, right] = self.edges;
-        let (bottom, end) = (top + PLOT_HEIGHT, self.end());
+        let bottom = top + PLOT_HEIGHT;
+        let end = self.end();
         for seconds in log_marks(self.seconds) {
             let y = self.y(seconds);
             self.picture.line([left, y, right, y], LINE, "");
@@ -204,7 +206,8 @@ impl<'a> Panel<'a> {
                 continue;
             }
             let other = crossing.above.max(crossing.below);
-            let (x, y) = (self.x(Device::Rate(crossing.rate as u64)), self.y(crossing.seconds));
+            let x = self.x(Device::Rate(crossing.rate as u64));
+            let y = self.y(crossing.seconds);
             self.picture.line([x, y, x, bottom], color(other), "stroke-dasharray=\"2 3\"");
             let says = rate(super::two_digits(crossing.rate));
             self.picture.text(

@@ -124,7 +124,8 @@ impl Account {
 
     /// Attributes the time of serial work, and that of the threads it holds up.
     fn one_for_all(&mut self, totals: &Totals, lane: Lane, held: f64, divided: &Divided) {
-        let (own, others) = (own(totals, lane), (self.threads - 1) as f64);
+        let own = own(totals, lane);
+        let others = (self.threads - 1) as f64;
         for phase in phases() {
             let time = totals.get(lane, phase) as f64;
             if time <= 0.0 {
@@ -300,7 +301,8 @@ pub(super) fn has_small_reads(file: &FileUse) -> bool {
 /// no core meanwhile, they queue for something exclusive. If there are more threads than cores, they queue for these,
 /// and nothing can be concluded.
 fn queued(seen: &Recording, threads: usize, cores: usize) -> f64 {
-    let (alone, beside) = (seen.host_alone, seen.host_beside);
+    let alone = seen.host_alone;
+    let beside = seen.host_beside;
     if alone.calls == 0 || beside.calls == 0 || threads < 2 || threads > cores {
         return 0.0;
     }

@@ -136,7 +136,8 @@ impl AdviceJob<'_> {
 
     /// What is known about reading: the model, the cost, and the seconds that it took.
     fn reading(&self) -> Option<(&Model<'_>, Cost, f64)> {
-        let (model, seconds) = (self.model.as_ref()?, self.part_seconds("read"));
+        let model = self.model.as_ref()?;
+        let seconds = self.part_seconds("read");
         Some((model, model.read(&self.facts.reads)?, seconds)).filter(|_| seconds > 0.0)
     }
 
@@ -191,7 +192,8 @@ impl AdviceJob<'_> {
             |by: &str| gain.map_or(String::new(), |gain| format!("; {by} would make it up to {gain:.1}× faster"));
         Some(match self.paced(way) {
             Some(Paced { option, latency: Some((pace, calls)), .. }) => {
-                let (latency, calls) = (duration(pace), count(calls));
+                let latency = duration(pace);
+                let calls = count(calls);
                 let option = format!("`{option} {}`", latency.replace(' ', ""));
                 format!("each of {calls} calls waited {latency} because of {option}") + &faster("a lower latency")
             }
@@ -214,7 +216,8 @@ impl AdviceJob<'_> {
 
     /// A note that the program at the other end of a pipe is the slow one.
     fn producer(&self) -> Option<String> {
-        let (list, seconds) = (&self.facts.reads, self.part_seconds("read"));
+        let list = &self.facts.reads;
+        let seconds = self.part_seconds("read");
         if list.is_empty() || seconds <= 0.0 {
             return None;
         }
@@ -247,7 +250,8 @@ impl AdviceJob<'_> {
 
     /// How near writing is to the machine's rate.
     fn write_rate(&self) -> Option<String> {
-        let (model, list) = (self.model.as_ref()?, &self.facts.writes);
+        let model = self.model.as_ref()?;
+        let list = &self.facts.writes;
         let totals = self.seen.totals();
         let seconds = (totals.total(Phase::Write) + totals.total(Phase::Sync)) as f64 / 1e9;
         let (ceiling, whose) = if list.iter().all(|it| it.durable) {
@@ -292,7 +296,8 @@ impl AdviceJob<'_> {
 
     /// Whether more threads would help work that is done side by side.
     fn threads(&self, bound: Bound) -> Option<String> {
-        let (threads, cores) = (self.account.threads, self.facts.cores.max(1));
+        let threads = self.account.threads;
+        let cores = self.facts.cores.max(1);
         if threads >= cores {
             let whose = if cores == 1 { "the one core is".to_owned() } else { format!("all {cores} cores are") };
             return (self.account.at_work >= AT_WORK).then(|| format!("more threads would not help: {whose} busy"));
@@ -329,7 +334,8 @@ impl AdviceJob<'_> {
     }
 
     fn locks(&self) -> Option<String> {
-        let (alone, beside) = (self.seen.host_alone, self.seen.host_beside);
+        let alone = self.seen.host_alone;
+        let beside = self.seen.host_beside;
         let mean = |ns: u64, calls: u64| ns as f64 / calls.max(1) as f64;
         let times = mean(beside.elapsed_ns, beside.calls) / mean(alone.elapsed_ns, alone.calls).max(1.0);
         (beside.calls > 0 && times >= WORTH).then(|| {

@@ -234,7 +234,8 @@ impl Verdict {
 
     /// Its distance from the machine's best: `1.3× slower than this machine's best (210 ms)`.
     pub fn distance(&self) -> Option<String> {
-        let (times, best) = (self.times_off?, seconds(self.best_possible_seconds?));
+        let times = self.times_off?;
+        let best = seconds(self.best_possible_seconds?);
         Some(if times < AT_BEST {
             format!("as fast as this machine's best ({best})")
         } else {

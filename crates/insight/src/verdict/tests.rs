@@ -505,7 +505,8 @@ fn advice_for_a_rate_that_was_asked_for_is_not_about_the_disk() {
 
 #[test]
 fn facts_are_those_of_a_report() {
-    let (reads, writes) = (vec![Moved::new("obj", 100).compressed(Codec::Gzip, 400)], vec![Moved::new("ply", 70)]);
+    let reads = vec![Moved::new("obj", 100).compressed(Codec::Gzip, 400)];
+    let writes = vec![Moved::new("ply", 70)];
     let facts = Facts::new(reads.clone(), writes.clone());
     assert_eq!((facts.most_plain_bytes(), &facts.reads, &facts.writes), (400, &reads, &writes));
     assert_eq!(Facts::new(Vec::new(), Vec::new()).most_plain_bytes(), 0);
