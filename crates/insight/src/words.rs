@@ -184,8 +184,8 @@ mod tests {
         ] {
             assert_eq!(phase_words(phase), bound.words());
         }
-        let all: std::collections::BTreeSet<_> = Phase::ALL.into_iter().map(phase_words).collect();
-        assert_eq!(all.len(), Phase::ALL.len());
+        let words: std::collections::BTreeSet<_> = Phase::ALL.into_iter().map(phase_words).collect();
+        assert_eq!(words.len(), Phase::ALL.len());
     }
 
     #[test]
@@ -195,14 +195,14 @@ mod tests {
         assert_eq!(date(1_795_334_999), "2026-11-22 08:09 UTC");
         assert!(date(u64::MAX).ends_with("UTC"));
         // As printed by `date -u -d @N +%F`.
-        for (unix_s, wanted) in [
+        for (unix_s, expected) in [
             (951_868_800, "2000-03-01"),
             (1_704_067_199, "2023-12-31"),
             (4_107_542_400, "2100-03-01"),
             (13_574_563_199, "2400-02-28"),
             (13_574_649_599, "2400-02-29"),
         ] {
-            assert_eq!(day(unix_s), wanted);
+            assert_eq!(day(unix_s), expected);
         }
     }
 

@@ -21,10 +21,10 @@ fn templates() -> (SpanRecord, FileUse, Section) {
     (seen.threads[0].spans[0], seen.files[0].clone(), seen.sections[0])
 }
 
-fn span(phase: Phase, begin_ns: u64, end_ns: u64, value: u64) -> SpanRecord {
+fn span(phase: Phase, start_ns: u64, end_ns: u64, value: u64) -> SpanRecord {
     static SPAN: OnceLock<SpanRecord> = OnceLock::new();
     let mut span = *SPAN.get_or_init(|| templates().0);
-    (span.phase, span.begin_ns, span.end_ns, span.value, span.file) = (phase, begin_ns, end_ns, value, None);
+    (span.phase, span.begin_ns, span.end_ns, span.value, span.file) = (phase, start_ns, end_ns, value, None);
     (span.lane, span.depth) = (Lane::Side, 1);
     span
 }
@@ -35,8 +35,8 @@ fn recording(threads: Vec<Vec<SpanRecord>>) -> Recording {
     recording.wanted_threads = threads.len();
     for spans in threads {
         let mut thread = Thread::default();
-        spans.iter().for_each(|it| thread.totals.add(it.lane, it.phase, it.end_ns - it.begin_ns));
-        recording.elapsed_ns = spans.iter().map(|it| it.end_ns).max().unwrap_or(0).max(recording.elapsed_ns);
+        spans.iter().for_each(|span| thread.totals.add(span.lane, span.phase, span.end_ns - span.begin_ns));
+        recording.elapsed_ns = spans.iter().map(|span| span.end_ns).max().unwrap_or(0).max(recording.elapsed_ns);
         thread.spans = spans;
         recording.threads.push(thread);
     }
@@ -150,7 +150,7 @@ fn valid_json(text: &str) {
 fn numbers(data: &str, key: &str) -> Vec<f64> {
     let (_, list) = data.split_once(&format!("\"{key}\":[")).unwrap();
     let list = list.split_once(']').unwrap().0;
-    list.split(',').filter(|it| !it.is_empty()).map(|it| it.parse().unwrap()).collect()
+    list.split(',').filter(|number| !number.is_empty()).map(|number| number.parse().unwrap()).collect()
 }
 
 #[test]
@@ -177,25 +177,25 @@ fn nothing_from_elsewhere_is_asked_for() {
 #[test]
 fn many_spans_make_a_small_page() {
     let row = |thread: u64| {
-        let one = |index: u64| span(Phase::ALL[(index % 7) as usize], 20 * index, 20 * index + 10 + thread, index);
+        let short = |index: u64| span(Phase::ALL[(index % 7) as usize], 20 * index, 20 * index + 10 + thread, index);
         // Some that can be seen among them.
         let long = |index: u64| span(Phase::Build, 3_000_000 + 2 * index * MS, 3_000_000 + (2 * index + 1) * MS, index);
-        (0..125_000).map(one).chain((0..500).map(long)).collect::<Vec<_>>()
+        (0..125_000).map(short).chain((0..500).map(long)).collect::<Vec<_>>()
     };
     let mut job = recording((0..4).map(row).collect());
     job.dropped_spans = 77;
     let file = templates().1;
     job.files = vec![file; 20_000];
     job.files.iter_mut().enumerate().for_each(|(index, file)| file.name = format!("{index:0>200}"));
-    for spans in job.threads.iter_mut().map(|it| &mut it.spans) {
-        spans.iter_mut().enumerate().for_each(|(index, it)| it.file = Some(index as u32 % 20_000));
+    for spans in job.threads.iter_mut().map(|thread| &mut thread.spans) {
+        spans.iter_mut().enumerate().for_each(|(index, span)| span.file = Some(index as u32 % 20_000));
     }
     let page = html(&job, &heading(), None, None);
     balanced(&page);
     let data = data_of(&page);
     let rows = data.split_once("\"rows\":").unwrap().1.split_once("\"files\"").unwrap().0;
     let bars = rows.matches(',').count() / 5;
-    assert!((MOST_BARS / 4..=MOST_BARS).contains(&bars), "{bars}");
+    assert!((MAX_BARS / 4..=MAX_BARS).contains(&bars), "{bars}");
     assert!(page.contains("spans shorter than") && page.contains("77 spans were not recorded"));
     assert!(page.contains("192 more files</summary>") && page.contains("19,800 more files are not shown"));
     assert!(data.len() < 900_000, "{}", data.len());
@@ -256,9 +256,9 @@ fn bytes_are_spread_over_the_time_that_calls_took() {
     ]);
     let steps = shown::steps(&job, Extent::from_recording(&job));
     assert_eq!(steps.step_ns, 2 * MS);
-    let near = |is: f64, wanted: f64| assert!((is - wanted).abs() < 1e-6, "{is} {wanted}");
-    for (at, wanted) in [(0, 20.0), (5, 30.0), (9, 30.0), (10, 20.0), (20, 0.0)] {
-        near(steps.read_bytes[at], wanted);
+    let near = |actual: f64, expected: f64| assert!((actual - expected).abs() < 1e-6, "{actual} {expected}");
+    for (at, expected) in [(0, 20.0), (5, 30.0), (9, 30.0), (10, 20.0), (20, 0.0)] {
+        near(steps.read_bytes[at], expected);
     }
     near(steps.read_bytes.iter().sum(), 450.0);
     near(steps.written_bytes.iter().sum(), 960_000.0);
@@ -275,7 +275,7 @@ fn time_is_that_of_the_inner_span() {
     let job = recording(vec![vec![read, span(Phase::Parse, 0, 100 * MS, 7)]]);
     let rows = shown::rows(&job, Extent::from_recording(&job), 10).rows;
     assert_eq!(
-        rows[0].iter().map(|it| (it.level, it.phase)).collect::<Vec<_>>(),
+        rows[0].iter().map(|bar| (bar.level, bar.phase)).collect::<Vec<_>>(),
         [(0, Phase::Parse), (1, Phase::Read)]
     );
     let steps = shown::steps(&job, Extent::from_recording(&job));
@@ -285,8 +285,8 @@ fn time_is_that_of_the_inner_span() {
 
 #[test]
 fn the_innermost_span_gives_a_thread_its_colour() {
-    let nested = |depth: u8, phase, begin_ms: u64, end_ms: u64| {
-        let mut span = span(phase, begin_ms * MS, end_ms * MS, 1);
+    let nested = |depth: u8, phase, start_ms: u64, end_ms: u64| {
+        let mut span = span(phase, start_ms * MS, end_ms * MS, 1);
         span.depth = depth;
         span
     };
@@ -339,7 +339,7 @@ fn the_headline_says_what_limited_the_job_and_how_far_it_is_from_the_best() {
 #[test]
 fn steps_are_ten_milliseconds_or_less_until_there_are_too_many() {
     let steps_of = |ns: u64| {
-        let steps = shown::steps(&Recording::default(), Extent { begin_ns: 0, end_ns: ns });
+        let steps = shown::steps(&Recording::default(), Extent { start_ns: 0, end_ns: ns });
         (steps.step_ns, steps.read_bytes.len())
     };
     assert_eq!(steps_of(10_000 * MS), (10 * MS, 1000));

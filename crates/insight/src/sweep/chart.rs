@@ -33,7 +33,7 @@ pub(super) fn svg(sweep: &Sweep) -> String {
     let columns = threads.len().clamp(1, 2);
     let rows = threads.len().div_ceil(columns).max(1);
     let height = 132.0 + rows as f64 * PANEL_HEIGHT;
-    let interrupted = sweep.interruption().map_or(String::new(), |it| format!(" ({it})"));
+    let interrupted = sweep.interruption().map_or(String::new(), |note| format!(" ({note})"));
     let title = format!("Time to load {}{interrupted}", sweep.asset);
     let mut picture = Picture::new(WIDTH, height, &title);
     picture.bar([0.0, 0.0, WIDTH, height], GROUND, 1.0);
@@ -98,7 +98,8 @@ impl<'a> Panel<'a> {
             if let Device::Rate(rate) = cell.device {
                 widen(&mut rates, rate as f64);
             }
-            [false, true].into_iter().filter_map(|it| cell.seconds(it)).for_each(|it| widen(&mut seconds, it));
+            let times = [false, true].into_iter().filter_map(|is_model| cell.seconds(is_model));
+            times.for_each(|time| widen(&mut seconds, time));
         }
         if seconds[1] <= 0.0 {
             return None;
@@ -106,7 +107,7 @@ impl<'a> Panel<'a> {
         // The axis ends a little beyond the values, and its ends differ.
         let seconds = [seconds[0] * 0.8, seconds[1] * 1.25];
         let rates = if rates[1] <= 0.0 { [1e6, 1e9] } else { [rates[0] * 0.9, rates[1] * 1.1] };
-        let columns = sweep.devices().into_iter().filter(|it| !matches!(it, Device::Rate(_))).collect();
+        let columns = sweep.devices().into_iter().filter(|device| !matches!(device, Device::Rate(_))).collect();
         Some(Panel { picture, sweep, threads, edges, rates, seconds, columns })
     }
 
@@ -140,7 +141,7 @@ impl<'a> Panel<'a> {
                 self.edges[0] + share * (self.end() - self.edges[0])
             }
             column => {
-                let place = self.columns.iter().position(|it| *it == column).unwrap_or(0);
+                let place = self.columns.iter().position(|other| *other == column).unwrap_or(0);
                 self.end() + (place as f64 + 0.5) * COLUMN
             }
         }
@@ -183,7 +184,7 @@ impl<'a> Panel<'a> {
     fn curve(&mut self, stored: usize, is_model: bool) {
         let seconds = |device| self.sweep.cell(stored, self.threads, device)?.seconds(is_model);
         let places = self.sweep.devices().into_iter().filter_map(|device| Some((device, seconds(device)?)));
-        let places: Vec<_> = places.map(|(device, it)| (device, self.x(device), self.y(it))).collect();
+        let places: Vec<_> = places.map(|(device, seconds)| (device, self.x(device), self.y(seconds))).collect();
         let along = places.iter().filter(|place| matches!(place.0, Device::Rate(_))).map(|place| (place.1, place.2));
         let stroke = color(stored);
         let dashes = if is_model { "stroke-dasharray=\"7 5\" stroke-opacity=\"0.6\"" } else { "" };
@@ -266,8 +267,11 @@ mod tests {
     fn long_advice_takes_several_lines() {
         let advice =
             "store it as zstd below 290 MB/s, as lz4 up to 540 MB/s, as is up to 1.5 GB/s, as none above, more words";
-        let found = lines(advice);
-        assert!(found.len() == 2 && found.iter().all(|line| line.len() <= ADVICE_CHARS), "{found:?}");
-        assert_eq!((found.join(" "), lines("as is")), (advice.to_owned(), vec!["as is".to_owned()]));
+        let lines_of_advice = lines(advice);
+        assert!(
+            lines_of_advice.len() == 2 && lines_of_advice.iter().all(|line| line.len() <= ADVICE_CHARS),
+            "{lines_of_advice:?}"
+        );
+        assert_eq!((lines_of_advice.join(" "), lines("as is")), (advice.to_owned(), vec!["as is".to_owned()]));
     }
 }

@@ -41,7 +41,7 @@ impl<'a> Model<'a> {
     /// been.
     pub(super) fn read(&self, list: &[Moved]) -> Option<Cost> {
         let reading = Reading::from_moved(list, self.ceilings)?;
-        let bytes = list.iter().map(|it| it.bytes).sum();
+        let bytes = list.iter().map(|moved| moved.bytes).sum();
         let disk = self.ceilings.cold_read.map_or(Some(0.0), |rate| over(bytes, rate))? * self.cold;
         Some(reading.cost(reading.streams.min(self.lone * reading.unpack), disk))
     }

@@ -130,7 +130,7 @@ fn more_waiting_than_one_can_cause_is_unknown() {
 }
 
 #[test]
-fn what_one_thread_does_before_others_can_begin_is_serial() {
+fn work_of_one_thread_before_others_can_start_is_serial() {
     assert_eq!(found(&with(4, 100, &[(Lane::Alone, Phase::Decode, 95)])), (Bound::Serial, 95));
     assert_eq!(found(&with(4, 100, &[(Lane::Alone, Phase::Other, 95)])).0, Bound::Serial);
     assert_eq!(found(&with(4, 100, &[(Lane::Alone, Phase::Read, 95)])), (Bound::Read, 95));
@@ -300,9 +300,9 @@ fn beside_machine(seen: &Recording, facts: &Facts) -> Verdict {
 }
 
 #[track_caller]
-fn is_near(found: Option<f64>, expected: f64) {
-    let found = found.unwrap();
-    assert!((found / expected - 1.0).abs() < 1e-6, "{found} and not {expected}");
+fn is_near(actual: Option<f64>, expected: f64) {
+    let actual = actual.unwrap();
+    assert!((actual / expected - 1.0).abs() < 1e-6, "{actual} and not {expected}");
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn cores_that_rest_are_not_said_to_be_at_work() {
     for (ms, said) in [(390, 1), (310, 0)] {
         let seen = with(4, 100, &[(Lane::Side, Phase::Parse, ms)]);
         let advice = beside_machine(&seen, &facts(None, None)).advice;
-        assert_eq!(advice.iter().filter(|it| it.contains("busy")).count(), said, "{advice:?}");
+        assert_eq!(advice.iter().filter(|sentence| sentence.contains("busy")).count(), said, "{advice:?}");
     }
 }
 
@@ -384,7 +384,7 @@ fn advice_is_computed_by_the_same_model() {
         ]
     );
     let png = facts(Some(Moved::new("png", 400_000_000)), None);
-    assert!(!beside_machine(&seen, &png).advice.iter().any(|it| it.contains("zstd")));
+    assert!(!beside_machine(&seen, &png).advice.iter().any(|sentence| sentence.contains("zstd")));
 
     // One stream of gzip.
     let mut seen = with(4, 1000, &[(Lane::Input, Phase::Decompress, 980), (Lane::Side, Phase::WaitInput, 2500)]);
@@ -537,8 +537,9 @@ fn causes_add_up_to_a_hundred_percent_with_what_is_unattributed() {
     }
     let verdict = judge(&three(33));
     let words = verdict.to_string();
-    let named = words.strip_prefix("no single cause: ").unwrap().split(", ").map(|it| it.rsplit(' ').nth(1).unwrap());
-    assert_eq!(named.map(|it| it.parse::<u32>().unwrap()).sum::<u32>(), 100, "{words}");
+    let named =
+        words.strip_prefix("no single cause: ").unwrap().split(", ").map(|percent| percent.rsplit(' ').nth(1).unwrap());
+    assert_eq!(named.map(|percent| percent.parse::<u32>().unwrap()).sum::<u32>(), 100, "{words}");
     assert!(words.ends_with("unattributed 1 %"), "{words}");
     // Causes that are not named are summed up.
     let words = judge(&with(3, 100, &many)).to_string();
