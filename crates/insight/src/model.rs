@@ -9,7 +9,7 @@ use crate::moved::Moved;
 use polyhaul_bytes::Codec;
 use polyhaul_trace::{Phase, Recording};
 
-/// The least cost of a part of a job by resource, in seconds.
+/// The minimum cost of a part of a job by resource, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Cost {
     /// The disk, or the pages of the system.
@@ -27,7 +27,7 @@ impl Cost {
     }
 }
 
-/// The least time of reading on one core by kind of work, in seconds.
+/// The minimum time of reading on one core by kind of work, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reading {
     /// Copying out of the system's memory.
@@ -210,7 +210,7 @@ mod tests {
         let packed = [Moved::new("obj", SIZE / 5).compressed(Codec::Gzip, SIZE)];
         assert!(close(seconds(&packed, 1, None), 2.0) && close(seconds(&packed, 2, None), 1.0));
         assert!(close(seconds(&packed, 2, Some(5e7)), 4.0));
-        // One thread decompresses for the other: the time is that of parsing after it, and here the same.
+        // One thread decompresses for the other: parsing follows, and here takes the same time.
         let stream = [Moved::new("obj", SIZE * 3 / 5).streamed(Codec::Gzip, SIZE)];
         assert!(close(seconds(&stream, 2, None), 2.0) && close(seconds(&stream, 1, None), 3.0));
     }

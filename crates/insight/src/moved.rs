@@ -57,7 +57,7 @@ impl Moved {
                 entry.stream_bytes += self.stream_bytes;
             }
             None if self.bytes == 0 => {}
-            // There are no more parts than formats and codecs.
+            // The list is short: at most one entry per format and codec.
             None => all.push(self),
         }
     }

@@ -78,7 +78,7 @@ fn facts(json: &mut Json, recording: &Recording) {
     });
 }
 
-/// Events that are being written, one after the other.
+/// A writer of consecutive events.
 struct Events<'a> {
     json: Json,
     out: &'a mut dyn Write,
@@ -232,7 +232,7 @@ fn category(phase: Phase) -> &'static str {
     }
 }
 
-/// Whether spans of the phase belong to a chunk, as do those of the scheduler.
+/// Whether spans of the phase belong to a chunk, like the scheduler's spans.
 fn has_chunk(phase: Phase) -> bool {
     !phase.is_wait() && !matches!(phase, Phase::Transform | Phase::Other)
 }

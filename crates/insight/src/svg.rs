@@ -38,7 +38,7 @@ struct Chart<'a> {
 /// A picture of a job as SVG: 1200 wide, as high as its threads need, on white; text in common sans-serif fonts.
 ///
 /// It has the verdict in a line, a row per thread in the colors of its phases, and reads and writes in steps of 10 ms
-/// or less next to the best rates of the machine. The requirements for the trace are those of [`html`](super::html()).
+/// or less next to the best rates of the machine. The trace must meet the requirements of [`html`](super::html()).
 ///
 /// ```
 /// use polyhaul_insight::{Heading, svg};

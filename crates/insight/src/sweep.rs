@@ -14,11 +14,11 @@ const NOISE: f64 = 0.05;
 /// The results of a sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sweep {
-    /// The name of the asset: that of its file.
+    /// The name of the asset's file.
     pub asset: String,
     /// The ways in which it was stored; the first is the original.
     pub stored: Vec<Stored>,
-    /// A cell for each way, thread count and rate that was asked for, in any order.
+    /// A cell for each requested way, thread count and rate, in any order.
     pub cells: Vec<Cell>,
     /// Whether it was stopped before all cells were run as often as requested.
     pub is_interrupted: bool,
@@ -472,7 +472,8 @@ mod tests {
     fn tables_have_a_line_for_each_cell() {
         let mut sweep = sample(&[50_000_000]);
         sweep.cells[0].note = Some("said \"so\"".into());
-        (sweep.cells[1].measured, sweep.cells[1].predicted_seconds) = (None, None);
+        sweep.cells[1].measured = None;
+        sweep.cells[1].predicted_seconds = None;
         let text = sweep.csv();
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 5);

@@ -72,8 +72,8 @@ struct Projection {
 }
 
 impl Camera {
-    /// The camera that sees the bounds in a picture of so many pixels, from the direction `view` in a scene with these
-    /// axes.
+    /// The camera that sees the bounds in a picture of this size in pixels, from the direction `view` in a scene with
+    /// these axes.
     pub(crate) fn framing(bounds: Bounds, view: View, axes: Axes, [width, height]: [usize; 2]) -> Camera {
         let rows = rows(view, axes);
         let min = wide(bounds.min);
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn views_have_the_right_sides() {
-        // x is right and y up, seen from the front, for the axes of OBJ; z is up for those of Blender.
+        // x is right and y up, seen from the front, for the axes of OBJ; z is up for Blender's.
         let center = [1.0, 0.0, -1.0];
         let moved = |axis: usize, by: f32| std::array::from_fn(|at| center[at] + if at == axis { by } else { 0.0 });
         for (axes, view, right, up) in [

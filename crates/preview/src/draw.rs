@@ -19,7 +19,7 @@ use std::ops::Range;
 const TURN: usize = 16 << 10;
 /// The width of lines in pixels.
 const LINE_PIXELS: f32 = 1.25;
-/// The sizes of points in pixels: from those of dense clouds to those of a few points.
+/// Point sizes in pixels: in dense clouds, and in clouds of a few points.
 const POINT_PIXELS: [f32; 2] = [1.5, 5.0];
 
 /// What is drawn to.
@@ -58,7 +58,7 @@ pub(crate) fn draw(
     draw_each(run, turns, Batch::new, work)
 }
 
-/// The size of so many points in pixels, such that all of them in a grid would cover half of the picture.
+/// The size of `count` points in pixels, such that all of them in a grid would cover half of the picture.
 pub(crate) fn point_size(count: usize, frame: &Frame) -> f32 {
     let [width, height] = frame.size();
     let [least, most] = POINT_PIXELS;
@@ -66,7 +66,7 @@ pub(crate) fn point_size(count: usize, frame: &Frame) -> f32 {
 }
 
 impl Canvas<'_> {
-    /// Draws faces, as fans around their first corners: the payload is that of each triangle's second corner.
+    /// Draws faces, as fans around their first corners: the payload belongs to each triangle's second corner.
     fn faces(&self, part: &ScenePart<'_>, elements: Range<usize>, batch: &mut Batch<u64>) -> Result<()> {
         for face in elements {
             let corners = part.mesh.faces.corners(face);
@@ -122,7 +122,7 @@ impl Canvas<'_> {
         if self.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 
-    /// Draws polylines: the payload is that of each segment's first corner.
+    /// Draws polylines: the payload belongs to each segment's first corner.
     fn lines(&self, part: &ScenePart<'_>, elements: Range<usize>) -> Result<()> {
         for line in elements {
             let corners = part.mesh.lines.corners(line);

@@ -22,7 +22,7 @@ const ROW_BITS: u32 = 6;
 const FIRST_ROW: i64 = PLACES[0][1];
 /// Farther than this from the picture, in pixels, corners are not drawn: the products of edges would overflow.
 pub(crate) const FARTHEST: f32 = 1e6;
-/// Rows of at least so many pixels are narrowed to those inside, by three divisions.
+/// Rows of at least this many pixels are narrowed to those inside, by three divisions.
 const WIDE: i64 = 12;
 /// A sample that nothing was drawn to.
 const EMPTY: u64 = u64::MAX;
@@ -34,7 +34,7 @@ const MAX_DEPTH: f32 = ((1 << (64 - PAYLOAD_BITS)) - 1) as f32;
 pub(crate) struct Frame {
     width: usize,
     height: usize,
-    /// Whether depths are those of [`crate::camera::Camera::reversed`].
+    /// Whether depths come from [`crate::camera::Camera::reversed`].
     is_reversed: bool,
     samples: Vec<AtomicU64>,
 }
@@ -72,7 +72,7 @@ impl Frame {
     /// An empty picture.
     ///
     /// # Errors
-    /// If there is no memory.
+    /// If out of memory.
     pub(crate) fn new(width: usize, height: usize) -> Result<Frame> {
         let count = width.checked_mul(height).and_then(|pixels| pixels.checked_mul(SAMPLES));
         let mut samples = Vec::new();

@@ -36,7 +36,7 @@ impl Geometry {
     /// The geometry of some of all parts.
     ///
     /// # Errors
-    /// If there is no memory, or the job was cancelled.
+    /// If out of memory, or the job was cancelled.
     pub(crate) fn from_parts(
         parts: &[ScenePart<'_>],
         range: Range<usize>,
@@ -118,7 +118,7 @@ impl Leaves for GeometryLeaves<'_> {
 /// PLOC takes time with the square of their number.
 ///
 /// # Errors
-/// If there is no memory, or the job was cancelled.
+/// If out of memory, or the job was cancelled.
 pub(crate) fn tree(boxes: &[Aabb], builder: &mut PlocBuilder, cancel: &Cancel) -> Result<Bvh2> {
     let mut ploc = |boxes: &[Aabb]| {
         let order = (0..boxes.len() as u32).collect();

@@ -96,7 +96,7 @@ polyhaul_model::options! {
         /// Whether there is a shadow on the ground below a scene (none). Scenes with instances, splats and meshes drawn
         /// in pieces have none.
         pub ground: bool = false, with_ground;
-        /// The axes that point forward and up (those of the scene).
+        /// The axes that point forward and up (the scene's).
         pub axes: Option<Axes> = None, with_axes;
         /// Threads and cancellation.
         pub run: RunOptions = RunOptions::default(), with_run;

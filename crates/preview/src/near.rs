@@ -43,7 +43,7 @@ impl<'a> NearLayer<'a> {
     /// Draws parts at places.
     ///
     /// # Errors
-    /// If there is no memory, or the job was cancelled.
+    /// If out of memory, or the job was cancelled.
     pub(crate) fn new(
         parts: &SceneParts<'a>,
         placed: impl Iterator<Item = (Range<usize>, AffineRows)>,

@@ -249,7 +249,8 @@ impl Packet {
         let records = &mut self.records[row];
         for lane in 0..LANES {
             if distances[lane] < ends[lane] {
-                (ends[lane], records[lane]) = (distances[lane], record);
+                ends[lane] = distances[lane];
+                records[lane] = record;
             }
         }
     }

@@ -110,7 +110,7 @@ impl Rim {
         [x + along * u, y + along * v]
     }
 
-    /// The place on the ellipse that a place on the circle goes to.
+    /// The position on the ellipse for a position on the circle.
     fn at(&self, place: [f32; 2]) -> PixelCorner {
         let [x, y] = self.stretched(place);
         [self.center[0] + self.half * x, self.center[1] + self.half * y, self.center[2]]

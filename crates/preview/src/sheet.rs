@@ -22,7 +22,7 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// A sheet for so many pictures of at most this size.
+    /// A sheet for `count` pictures of at most this size.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if it would be larger than [`MAX_SIDE`] on a side; [`ErrorKind::Memory`].

@@ -65,7 +65,8 @@ impl<'a> DrawnSplats<'a> {
             let mut values: Vec<f32> = sample.iter().map(|position| position[axis]).collect();
             values.sort_by(f32::total_cmp);
             let strays = (values.len() as f64 * STRAYS) as usize;
-            (bounds.min[axis], bounds.max[axis]) = (values[strays], values[values.len() - 1 - strays]);
+            bounds.min[axis] = values[strays];
+            bounds.max[axis] = values[values.len() - 1 - strays];
         }
         Some(bounds)
     }

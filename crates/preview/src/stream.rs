@@ -48,7 +48,7 @@ pub enum Streamed {
 }
 
 impl<'a> MeshDrawing<'a> {
-    /// A drawing without triangles, of a mesh with these axes. `bounds` are those of the mesh, if it was read before.
+    /// A drawing without triangles, of a mesh with these axes. `bounds` are the mesh's bounds, if it was read before.
     ///
     /// # Errors
     /// As for [`crate::preview`].

@@ -59,7 +59,7 @@ impl Textures {
     /// Adds a map of a material. The first one for a purpose counts.
     ///
     /// # Errors
-    /// If there is no memory.
+    /// If out of memory.
     pub fn add(&mut self, material: usize, map: MapUse) -> Result<()> {
         while self.maps.len() <= material {
             try_push(&mut self.maps, [None, None], "textures")?;
@@ -71,9 +71,9 @@ impl Textures {
     /// Adds the next image; `None` for a missing one.
     ///
     /// # Errors
-    /// If there is no memory.
+    /// If out of memory.
     pub fn push(&mut self, image: Option<TextureImage>) -> Result<()> {
-        // Without a pixel there is no color.
+        // An image without pixels has no color.
         let is_empty = |image: &TextureImage| image.levels.iter().any(|(size, _)| size.contains(&0));
         let image = image.filter(|image| !is_empty(image));
         try_push(&mut self.are_open, image.as_ref().is_some_and(TextureImage::is_open), "textures")?;
@@ -118,7 +118,7 @@ impl TextureImage {
         level.is_some_and(|(_, pixels)| pixels.as_chunks::<4>().0.iter().any(|pixel| pixel[3] < 250))
     }
 
-    /// The linear color and the alpha at a texture coordinate, for a pixel that covers so many of the largest level's
+    /// The linear color and the alpha at a texture coordinate, for a pixel that covers `covered` of the largest level's
     /// pixels on each side: from the two nearest levels, each between its four nearest pixels.
     pub(crate) fn color(&self, map: &MapUse, uv: [f32; 2], covered: f32) -> [f32; 4] {
         let place: [f32; 2] = std::array::from_fn(|axis| uv[axis] * map.scale[axis] + map.offset[axis]);

@@ -24,12 +24,17 @@ fn templates() -> (SpanRecord, FileUse, Section) {
 fn span(phase: Phase, start_ns: u64, end_ns: u64, value: u64) -> SpanRecord {
     static SPAN: OnceLock<SpanRecord> = OnceLock::new();
     let mut span = *SPAN.get_or_init(|| templates().0);
-    (span.phase, span.begin_ns, span.end_ns, span.value, span.file) = (phase, start_ns, end_ns, value, None);
-    (span.lane, span.depth) = (Lane::Side, 1);
+    span.phase = phase;
+    span.begin_ns = start_ns;
+    span.end_ns = end_ns;
+    span.value = value;
+    span.file = None;
+    span.lane = Lane::Side;
+    span.depth = 1;
     span
 }
 
-/// Threads with these spans, whose totals are those of the spans.
+/// Threads with these spans and the totals of the spans.
 fn recording(threads: Vec<Vec<SpanRecord>>) -> Recording {
     let mut recording = Recording::default();
     recording.wanted_threads = threads.len();
@@ -94,7 +99,7 @@ fn data_of(page: &str) -> String {
     data
 }
 
-/// Every element that is begun is ended, in the right order.
+/// Every element is closed, in the right order.
 fn balanced(text: &str) {
     const VOID: [&str; 3] = ["meta", "link", "!doctype"];
     /// Elements whose end tag HTML allows to omit.
@@ -221,10 +226,12 @@ fn nothing_at_all_is_a_page_too() {
 fn a_job_of_no_length_and_one_sample_are_pages() {
     let mut job = recording(vec![vec![span(Phase::Read, 5, 5, 100)], vec![]]);
     let mut section = templates().2;
-    (section.begin_ns, section.end_ns) = (5, 5);
+    section.begin_ns = 5;
+    section.end_ns = 5;
     job.sections = vec![section];
     let mut sample = Sample::default();
-    (sample.at_ns, sample.resident_bytes) = (7, 1000);
+    sample.at_ns = 7;
+    sample.resident_bytes = 1000;
     job.samples.push(sample);
     let (text, data) = page(&job);
     assert!(!text.contains("id=threads") && !text.contains("id=memory"));
@@ -309,7 +316,8 @@ fn charts_without_anything_in_them_are_not_there() {
     let mut job = recording(vec![vec![span(Phase::Read, 0, 100 * MS, 1_000_000)]]);
     for index in 0..20 {
         let mut sample = Sample::default();
-        (sample.at_ns, sample.disk_write_bytes) = (index * 5 * MS, 4096 * (index / 19));
+        sample.at_ns = index * 5 * MS;
+        sample.disk_write_bytes = 4096 * (index / 19);
         job.samples.push(sample);
     }
     let (text, _) = page(&job);
@@ -352,10 +360,15 @@ fn steps_are_ten_milliseconds_or_less_until_there_are_too_many() {
 #[test]
 fn files_are_worst_first_and_small_calls_are_told() {
     let mut small = templates().1;
-    (small.name, small.calls.waiting_ns) = ("small.tga".into(), 9);
-    (small.calls.bytes, small.calls.calls, small.calls.calls_by_size[2]) = (300, 100, 100);
+    small.name = "small.tga".into();
+    small.calls.waiting_ns = 9;
+    small.calls.bytes = 300;
+    small.calls.calls = 100;
+    small.calls.calls_by_size[2] = 100;
     let mut large = small.clone();
-    (large.name, large.calls.waiting_ns, large.calls.bytes) = ("large.tga".into(), 99, 100 << 20);
+    large.name = "large.tga".into();
+    large.calls.waiting_ns = 99;
+    large.calls.bytes = 100 << 20;
     large.callers = vec![(Phase::Build, 1), (Phase::Parse, 5)];
     let mut job = Recording::default();
     job.files = vec![small, large];
@@ -371,7 +384,9 @@ fn samples_and_ceilings_are_lines() {
     let mut job = recording(vec![vec![span(Phase::Parse, 0, 100 * MS, 1)]]);
     for index in 0..5000 {
         let mut sample = Sample::default();
-        (sample.at_ns, sample.cpu_ns, sample.disk_read_bytes) = (index * MS, 500 + 2 * index * MS, 7 + 100 * index);
+        sample.at_ns = index * MS;
+        sample.cpu_ns = 500 + 2 * index * MS;
+        sample.disk_read_bytes = 7 + 100 * index;
         sample.resident_bytes = if index == 1501 { 1 << 40 } else { 1000 };
         job.samples.push(sample);
     }

@@ -48,13 +48,14 @@ const COLD_PERCENT: u64 = 95;
 /// Measures the disk of `folder`.
 pub(super) fn measure(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings) -> Result<()> {
     let scratch = write_sizes(bench, folder, ceilings)?;
-    // The smallest file fits into the core's caches: 7.3 GB/s, compared with 4.3 to 4.8 for those of 16 to 256 MiB.
+    // The smallest file fits into the core's caches: 7.3 GB/s, compared with 4.3 to 4.8 for files of 16 to 256 MiB.
     let counted = match ceilings.writes.as_slice() {
         [_, larger @ ..] if !larger.is_empty() => larger,
         all => all,
     };
     let best = |rate: fn(&Written) -> f64| counted.iter().map(rate).fold(0.0, f64::max);
-    (ceilings.write, ceilings.write_sync) = (best(|size| size.write), best(|size| size.write_sync));
+    ceilings.write = best(|size| size.write);
+    ceilings.write_sync = best(|size| size.write_sync);
     ceilings.cached_read = bench.rate(|| scratch.read(bench, 1))?;
     ceilings.cached_read_all = bench.rate(|| scratch.read(bench, ceilings.cores))?;
     ceilings.small_read_ns = 1e9 / bench.rate(|| scratch.small_reads())?.max(1.0);
@@ -331,7 +332,8 @@ mod tests {
     #[test]
     fn what_takes_too_long_or_too_much_room_is_not_written() {
         let mut scratch = Scratch::new(&std::env::temp_dir()).unwrap();
-        (scratch.bytes, scratch.took) = (1000, Duration::from_secs(1));
+        scratch.bytes = 1000;
+        scratch.took = Duration::from_secs(1);
         assert_eq!(scratch.why_not(2000), None);
         assert_eq!(scratch.why_not(4000), Some("the disk is slow"));
         if cfg!(target_os = "linux") {

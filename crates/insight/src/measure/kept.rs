@@ -31,7 +31,7 @@ pub fn kept(folder: &Path) -> Option<Ceilings> {
 
 /// The ceilings stored for the disks of a recording: reading has the figures of the disk of the largest input, writing
 /// those of the disk of the largest output. If those are two disks, [`Ceilings::disk`] names both, and figures missing
-/// for one of them are unknown. Without any file, those of the current folder.
+/// for one of them are unknown. Without any file, uses the disk of the current folder.
 pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
     match [false, true].map(|is_output| folder_of(seen, is_output)) {
         [Some(input), Some(output)] => {
@@ -79,8 +79,8 @@ fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings
     })
 }
 
-/// Stores ceilings for later jobs, replacing those of the same machine and disk. Returns the file; `None` if the user
-/// has no cache folder: neither `XDG_CACHE_HOME` nor `HOME` (`LOCALAPPDATA` on Windows) is set.
+/// Stores ceilings for later jobs, replacing earlier ones of the same machine and disk. Returns the file; `None` if the
+/// user has no cache folder: neither `XDG_CACHE_HOME` nor `HOME` (`LOCALAPPDATA` on Windows) is set.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Io`] if the file cannot be written.

@@ -90,7 +90,7 @@ pub fn forget_cached(file: &Path) -> bool {
     cfg!(target_os = "linux")
 }
 
-/// The number of figures of the machine and the disk; those of [`Kernels`] are added to it.
+/// The number of figures of the machine and the disk; the figures of [`Kernels`] are added to it.
 pub const FIGURES: u64 = disk::FIGURES + memory::FIGURES;
 
 /// Measures parsers, writers and codecs: they are above this crate, so the caller passes them in.

@@ -58,7 +58,7 @@ impl BytesDirection {
     }
 }
 
-/// The files with the most bytes: those with the same name and use count as one.
+/// The files with the most bytes: files with the same name and use count as one.
 fn largest(files: &[FileUse]) -> Vec<(&str, Phase, BytesDirection)> {
     let mut sums: BTreeMap<(&str, Phase, BytesDirection), u64> = BTreeMap::new();
     for file in files {

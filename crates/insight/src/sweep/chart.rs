@@ -129,7 +129,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Where the rates end and columns without one begin.
+    /// The boundary between rates and columns without a rate.
     fn end(&self) -> f64 {
         self.edges[2] - self.columns.len() as f64 * COLUMN
     }

@@ -1,8 +1,8 @@
 //! Attributes every moment of each thread to one cause.
 //!
 //! A job's thread-seconds are its duration times its threads. The time of a thread working in parallel belongs to that
-//! work. The time of serial work for all (reading ahead, an ordered part, work before others began) includes that of
-//! the threads waiting for it. Time that nothing accounts for stays unknown.
+//! work. The time of serial work for all (reading ahead, an ordered part, work before others started) includes the time
+//! of the threads waiting for it. Time that nothing accounts for stays unknown.
 
 use super::Bound;
 use polyhaul_bytes::BLOCK_BYTES;
@@ -28,7 +28,7 @@ pub(super) struct Account {
     pub(super) cold: f64,
     /// The share of the time in which threads were at work, rather than waiting or in calls.
     pub(super) at_work: f64,
-    /// Time of reading and of writing that was asked for: being throttled.
+    /// Requested waiting of reads and of writes: throttling.
     pub(super) throttled: [f64; 2],
 }
 
@@ -78,7 +78,7 @@ impl Account {
         account
     }
 
-    /// Each cause and its share, largest first; unknown comes after those of equal size.
+    /// Each cause and its share, largest first; unknown comes after causes of equal size.
     pub(super) fn shares(&self) -> Vec<(Bound, f64)> {
         if self.whole <= 0.0 {
             return vec![(Bound::Unknown, 1.0)];
@@ -122,7 +122,7 @@ impl Account {
         parts.iter().for_each(|&(bound, share)| self.add(bound, ns * share));
     }
 
-    /// Attributes the time of serial work, and that of the threads it holds up.
+    /// Attributes the time of serial work, and of the threads it holds up.
     fn one_for_all(&mut self, totals: &Totals, lane: Lane, held: f64, divided: &Divided) {
         let own_ns = own(totals, lane);
         let others = (self.threads - 1) as f64;
@@ -144,7 +144,7 @@ impl Account {
     }
 
     /// Moves the time that threads were ready but had no core from the work to that cause. More threads than cores take
-    /// cores from each other, which is no other program.
+    /// cores from each other; no other program is involved.
     fn take_stolen(&mut self, seen: &Recording, totals: &Totals, cores: usize) {
         let Some(used) = seen.used else { return };
         let wanted_ns = work(totals).min(cores.max(1) as f64 * seen.elapsed_ns as f64);
@@ -253,7 +253,7 @@ pub(super) fn is_piped(seen: &Recording) -> bool {
     of(true) > of(false)
 }
 
-/// Reading is the disk's, or the pipe's, or that of memory.
+/// Reading is from the disk, a pipe, or memory.
 fn reading(seen: &Recording, is_cold: bool) -> CauseShares {
     let is_cached = |file: &FileUse| file.is_memory || file.is_file && !is_cold;
     let cached = waiting(seen, |file| file.phase == Phase::Read && is_cached(file));
@@ -288,7 +288,7 @@ fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> Caus
     vec![(Bound::SmallReads, small), (Bound::Locks, locks), (Bound::Host, 1.0 - small - locks)]
 }
 
-/// Whether a host was asked for blocks and returned so little each time that it took many more calls.
+/// Whether a host returned much less than the requested blocks, so that reading took many more calls.
 pub(super) fn has_small_reads(file: &FileUse) -> bool {
     let needed = file.calls.bytes / BLOCK_BYTES as u64 + 1;
     let with_bytes = file.calls.calls - file.calls.calls_by_size[0];

@@ -300,7 +300,7 @@ impl AdviceJob<'_> {
         Some(format!("without {codec} it would be up to {gain:.1}× faster, at {more:.1}× the size"))
     }
 
-    /// Whether more threads would help work that is done side by side.
+    /// Whether more threads would help work done in parallel.
     fn threads(&self, bound: Bound) -> Option<String> {
         let threads = self.account.threads;
         let cores = self.facts.cores.max(1);

@@ -94,7 +94,7 @@ fn transform(seen: &Recording, account: &Account) -> f64 {
 }
 
 /// The best time for everything that was moved, in seconds; `None` if it is unknown or too small to compare. Since the
-/// actual time was possible, it is no more than that.
+/// actual time was possible, it is at most that.
 pub(super) fn seconds(seen: &Recording, facts: &Facts, account: &Account, ceilings: &Ceilings) -> Option<f64> {
     if transform(seen, account) > UNKNOWN_WORK {
         return None;
