@@ -142,15 +142,15 @@ fn every_shell_has_completions() {
 fn the_manual_in_the_repository_is_current() {
     let folder = Folder::new("usage-manual");
     run(&["man", &folder.path("man")]).expect(0);
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/man");
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/man");
     let names = |folder: &Path| -> BTreeSet<_> {
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
     };
     let made = folder.path("man");
-    assert_eq!(names(&kept), names(Path::new(&made)));
-    for page in names(&kept) {
+    assert_eq!(names(&committed), names(Path::new(&made)));
+    for page in names(&committed) {
         let read = |folder: &Path| std::fs::read_to_string(folder.join(&page)).unwrap();
-        assert!(read(&kept) == read(Path::new(&made)), "{page:?} is not current: run `cargo run -- man docs/man`");
+        assert!(read(&committed) == read(Path::new(&made)), "{page:?} is not current: run `cargo run -- man docs/man`");
     }
     assert!(run(&["man"]).expect(0).stdout.contains(".TH polyhaul 1"));
 }
