@@ -65,17 +65,17 @@ const CLOUD: &str = "ply\nformat ascii 1.0\ncomment made by hand\nobj_info scann
 
 #[test]
 fn ply_to_ply_keeps_every_element_and_type() {
-    let all = samples("ply/good", "ply");
-    assert!(all.len() > 20);
-    for file in all {
+    let good_samples = samples("ply/good", "ply");
+    assert!(good_samples.len() > 20);
+    for file in good_samples {
         let bytes = file.bytes();
         let before = tables_of(&bytes);
         for encoding in [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian] {
             let mut write = to(Format::Ply);
             write.ply.encoding = encoding;
             let after = tables_of(&converted(&bytes, "x.ply", &write));
-            let [before, after] =
-                [&before, &after].map(|it| format!("{:?}{:?}{:?}", it.value.tables, it.value.comments, it.value.infos));
+            let [before, after] = [&before, &after]
+                .map(|loaded| format!("{:?}{:?}{:?}", loaded.value.tables, loaded.value.comments, loaded.value.infos));
             assert!(before == after, "{}: {encoding:?}", file.name);
         }
     }
@@ -92,9 +92,9 @@ fn options_of_a_mesh_make_it_one() {
     let x = &scaled.value.tables[0].column("x").unwrap().values;
     assert_eq!(*x, Values::F32([412345.123456789_f64 as f32 * 2.0, 8.0].into()));
     write.ply.placement.global_scale = 1.0;
-    let kept = tables_of(&converted(CLOUD.as_bytes(), "x.ply", &write));
-    assert_eq!(kept.value.tables[1].columns[0].values.len(), 2);
-    assert_eq!(kept.value.tables[0].column("x").unwrap().values, Values::F64([412345.123456789, 4.0].into()));
+    let tables = tables_of(&converted(CLOUD.as_bytes(), "x.ply", &write));
+    assert_eq!(tables.value.tables[1].columns[0].values.len(), 2);
+    assert_eq!(tables.value.tables[0].column("x").unwrap().values, Values::F64([412345.123456789, 4.0].into()));
 }
 
 #[test]
@@ -273,8 +273,8 @@ fn names_win_over_content_and_complaints_tell_of_it() {
         assert_eq!(codes(&read("x.obj", "v 1 2 3\nwhat\n").unwrap().1), [("unknown-statement", 1)]);
     }
     let read = ReadOptions::default().with_format(Some(Format::Stl));
-    let asked = try_converted(memory(CLOUD.as_bytes(), "x.ply"), &read, &to(Format::Ply)).unwrap_err();
-    assert!(hint(asked).ends_with("`--from ply`"));
+    let error = try_converted(memory(CLOUD.as_bytes(), "x.ply"), &read, &to(Format::Ply)).unwrap_err();
+    assert!(hint(error).ends_with("`--from ply`"));
 }
 
 #[test]
@@ -292,18 +292,22 @@ fn before_writing_somebody_may_look_and_refuse() {
             assert!(report.bytes_in > 0 && !path.exists());
             if refuse { Err(Error::new(ErrorKind::Host, "no")) } else { Ok(()) }
         };
-        let (read, write) = (ReadOptions::default(), WriteOptions::default());
-        let done = Reader::new(memory(source.as_bytes(), name))
+        let read = ReadOptions::default();
+        let write = WriteOptions::default();
+        let conversion = Reader::new(memory(source.as_bytes(), name))
             .options(&read)
             .convert_with(Writer::new(&path).options(&write), before);
-        (seen, done)
+        (seen, conversion)
     };
-    let (seen, done) = run("x.csv", "1,2,3\n", true);
-    assert_eq!((seen.as_str(), done.unwrap_err().kind(), folder.names().len()), ("vertex of 1", ErrorKind::Host, 0));
-    let (seen, done) = run("x.obj", "v 1 2 3\n", false);
-    let done = done.unwrap();
-    assert_eq!((seen.as_str(), done.reading.bytes_in, done.writing.bytes_in), ("scene of 1", 8, 0));
-    assert!(done.writing.bytes_out > 0 && done.report().phases.len() == 2);
+    let (seen, conversion) = run("x.csv", "1,2,3\n", true);
+    assert_eq!(
+        (seen.as_str(), conversion.unwrap_err().kind(), folder.names().len()),
+        ("vertex of 1", ErrorKind::Host, 0)
+    );
+    let (seen, conversion) = run("x.obj", "v 1 2 3\n", false);
+    let conversion = conversion.unwrap();
+    assert_eq!((seen.as_str(), conversion.reading.bytes_in, conversion.writing.bytes_in), ("scene of 1", 8, 0));
+    assert!(conversion.writing.bytes_out > 0 && conversion.report().phases.len() == 2);
 }
 
 #[test]
@@ -343,7 +347,8 @@ fn digits_hold_for_every_format() {
     let source = b"v 1 2 3\nvt 0.5 0.25\nvn 0 0 1\nf 1/1/1 1/1/1 1/1/1\n";
     for (format, end) in [(Format::Obj, ""), (Format::Ply, ""), (Format::Stl, ""), (Format::Xyz, "")] {
         let mut write = WriteOptions::default().with_digits(Digits::Fixed(2)).with_format(Some(format));
-        (write.ply.encoding, write.stl.ascii) = (PlyEncoding::Ascii, true);
+        write.ply.encoding = PlyEncoding::Ascii;
+        write.stl.ascii = true;
         let text = String::from_utf8(converted(source, "x.obj", &write)).unwrap();
         let numbers = text.split_whitespace().filter(|word| word.contains('.') && word.parse::<f32>().is_ok());
         let wrong: Vec<_> = numbers.filter(|word| word.split('.').next_back().map(str::len) != Some(2)).collect();

@@ -51,8 +51,8 @@ fn rest(scene: &Scene, obj: &ObjWriteOptions) -> Vec<String> {
 fn material_runs_hold_where_there_are_no_slots() {
     let mesh = Mesh { material_runs: vec![at(1, 1), at(2, 0), at(3, NONE)], ..strip() };
     let obj = ObjWriteOptions::default();
-    let found = rest(&single(mesh.clone(), None), &obj);
-    assert_eq!(found, ["f 1 2 3", "usemtl blue", "f 2 3 4", "usemtl red", "f 3 4 5", "usemtl ", "f 4 5 6"]);
+    let written = rest(&single(mesh.clone(), None), &obj);
+    assert_eq!(written, ["f 1 2 3", "usemtl blue", "f 2 3 4", "usemtl red", "f 3 4 5", "usemtl ", "f 4 5 6"]);
     let none = ["f 1 2 3", "f 2 3 4", "f 3 4 5", "f 4 5 6"];
     assert_eq!(rest(&single(mesh.clone(), Some(vec![])), &obj), none);
     let off = ObjWriteOptions::default().with_export_materials(false);
@@ -64,11 +64,11 @@ fn material_runs_hold_where_there_are_no_slots() {
 fn smoothing_runs_hold_where_there_are_no_flags() {
     let mesh = Mesh { smoothing_runs: vec![at(1, 7), at(3, 0)], ..strip() };
     let obj = ObjWriteOptions::default();
-    let found = rest(&single(mesh.clone(), None), &obj);
-    assert_eq!(found, ["f 1 2 3", "s 7", "f 2 3 4", "f 3 4 5", "s 0", "f 4 5 6"]);
+    let written = rest(&single(mesh.clone(), None), &obj);
+    assert_eq!(written, ["f 1 2 3", "s 7", "f 2 3 4", "f 3 4 5", "s 0", "f 4 5 6"]);
     let flags = Mesh { face_smooth: vec![0, 0, 9, 0].into(), ..mesh };
-    let found = rest(&single(flags, None), &obj);
-    assert_eq!(found, ["s 0", "f 1 2 3", "f 2 3 4", "s 1", "f 3 4 5", "s 0", "f 4 5 6"]);
+    let written = rest(&single(flags, None), &obj);
+    assert_eq!(written, ["s 0", "f 1 2 3", "f 2 3 4", "s 1", "f 3 4 5", "s 0", "f 4 5 6"]);
 }
 
 #[test]
@@ -78,13 +78,13 @@ fn group_runs_hold_where_no_vertex_groups_are_asked_for() {
     let groups = vec!["left arm".into()];
     let mesh = Mesh { group_runs: vec![at(1, 0), at(2, NONE)], groups, ..strip() };
     let obj = ObjWriteOptions::default();
-    let found = rest(&single(mesh, None), &obj);
-    assert_eq!(found[..3], ["f 1 2 3", "g left arm", "f 2 3 4"]);
-    assert!(found[3].starts_with('g') && !found[3].contains("left"), "{found:?}");
+    let written = rest(&single(mesh, None), &obj);
+    assert_eq!(written[..3], ["f 1 2 3", "g left arm", "f 2 3 4"]);
+    assert!(written[3].starts_with('g') && !written[3].contains("left"), "{written:?}");
     let mesh = Mesh { vertex_groups, ..strip() };
     let obj = ObjWriteOptions::default().with_export_vertex_groups(true);
-    let found = rest(&single(mesh, None), &obj);
-    assert_eq!(found, ["g the bone", "f 1 2 3", "f 2 3 4", "f 3 4 5", "g off", "f 4 5 6"]);
+    let written = rest(&single(mesh, None), &obj);
+    assert_eq!(written, ["g the bone", "f 1 2 3", "f 2 3 4", "f 3 4 5", "g off", "f 4 5 6"]);
 }
 
 /// Smoothing groups as files of 3ds Max have them: each side of a sharp edge its own.
@@ -93,15 +93,15 @@ fn smoothing_groups_end_at_sharp_edges_and_flat_faces() {
     let mesh = Mesh { face_smooth: vec![1; 4].into(), sharp_edges: vec![[3, 2]].into(), ..strip() };
     let groups = |mesh: &Mesh, smoothing| {
         let obj = ObjWriteOptions::default().with_smoothing(smoothing);
-        let found = rest(&single(mesh.clone(), None), &obj);
-        found.into_iter().filter(|line| line.starts_with('s')).collect::<Vec<_>>()
+        let written = rest(&single(mesh.clone(), None), &obj);
+        written.into_iter().filter(|line| line.starts_with('s')).collect::<Vec<_>>()
     };
     assert_eq!(groups(&mesh, Smoothing::Groups), ["s 1", "s 2"]);
     assert_eq!(groups(&mesh, Smoothing::BitFlags), ["s 1", "s 2"]);
-    let all = Mesh { sharp_edges: vec![[1, 2], [2, 3], [3, 4]].into(), ..mesh.clone() };
-    assert_eq!(groups(&all, Smoothing::Groups), ["s 1", "s 2", "s 3", "s 4"]);
+    let all_edges = Mesh { sharp_edges: vec![[1, 2], [2, 3], [3, 4]].into(), ..mesh.clone() };
+    assert_eq!(groups(&all_edges, Smoothing::Groups), ["s 1", "s 2", "s 3", "s 4"]);
     // The fourth triangle shares positions with the second and the third only.
-    assert_eq!(groups(&all, Smoothing::BitFlags), ["s 1", "s 2", "s 4", "s 1"]);
+    assert_eq!(groups(&all_edges, Smoothing::BitFlags), ["s 1", "s 2", "s 4", "s 1"]);
     // A flat face takes a number and a bit of its own.
     let flat = Mesh { face_smooth: vec![1, 0, 1, 1].into(), ..mesh };
     assert_eq!(groups(&flat, Smoothing::Groups), ["s 1", "s 0", "s 3"]);
@@ -125,10 +125,10 @@ fn groups_beyond_the_last_bit_have_none() {
         ..Mesh::default()
     };
     let obj = ObjWriteOptions::default().with_smoothing(Smoothing::BitFlags);
-    let found = text(&single(mesh, None), &with(&obj));
+    let written = text(&single(mesh, None), &with(&obj));
     let mut expected: Vec<_> = (0..32).map(|bit| format!("s {}", 1u32 << bit)).collect();
     expected.push("s 0".into());
-    assert_eq!(lines(&found, "s"), expected);
+    assert_eq!(lines(&written, "s"), expected);
 }
 
 #[test]
@@ -139,9 +139,9 @@ fn loose_edges_and_points_follow_the_faces() {
     mesh.points = vec![5, 0].into();
     let mut scene = single(mesh, None);
     scene.objects.push(Object { name: "two".into(), ..scene.objects[0].clone() });
-    let found = rest(&scene, &ObjWriteOptions::default());
-    assert_eq!(found[4..8], ["l 1 6", "l 2 3 4", "p 6", "p 1"]);
-    assert_eq!(found[8..], ["f 7 8 9", "f 8 9 10", "f 9 10 11", "f 10 11 12", "l 7 12", "l 8 9 10", "p 12", "p 7"]);
+    let written = rest(&scene, &ObjWriteOptions::default());
+    assert_eq!(written[4..8], ["l 1 6", "l 2 3 4", "p 6", "p 1"]);
+    assert_eq!(written[8..], ["f 7 8 9", "f 8 9 10", "f 9 10 11", "f 10 11 12", "l 7 12", "l 8 9 10", "p 12", "p 7"]);
 }
 
 #[test]
@@ -165,13 +165,13 @@ fn a_curve_is_moved_and_named_by_counting_backwards() {
         Object { transform: Some(moved), kind: ObjectKind::Group, ..curve },
         Object { transform: Some(IDENTITY), ..named("mesh", 0, &scene) },
     ];
-    let found = text(&scene, &plain());
-    let begin = found.find("g the curve").unwrap();
+    let written = text(&scene, &plain());
+    let start = written.find("g the curve").unwrap();
     let expected = "g the curve\ncstype bspline\ndeg 1\nv 1.000000 2.000000 0.000000\nv 0.000000 2.000000 -1.000000\n\
         v 0.000000 3.000000 0.000000\ncurv 1.000000 4.000000 -3 -2 -1 -3\n\
         parm u 0.000000 1.000000 2.000000 3.000000 4.000000 5.000000\nend\no mesh\n";
-    assert!(found[begin..].starts_with(expected), "{}", &found[begin..]);
-    assert!(found.ends_with("f 13 14 15\n"), "{found}");
+    assert!(written[start..].starts_with(expected), "{}", &written[start..]);
+    assert!(written.ends_with("f 13 14 15\n"), "{written}");
 }
 
 /// A triangle, a curve over three positions, a triangle.
@@ -189,10 +189,10 @@ fn around_a_curve() -> Scene {
 fn indices_stay_right_where_curves_are_left_out() {
     for export_curves in [true, false] {
         let obj = ObjWriteOptions::default().with_export_curves(export_curves);
-        let found = text(&around_a_curve(), &with(&obj));
-        let count = lines(&found, "v").len();
+        let written = text(&around_a_curve(), &with(&obj));
+        let count = lines(&written, "v").len();
         let last = format!("f {} {} {}", count - 2, count - 1, count);
-        assert_eq!(lines(&found, "f").last(), Some(&last.as_str()), "export_curves: {export_curves}\n{found}");
+        assert_eq!(lines(&written, "f").last(), Some(&last.as_str()), "export_curves: {export_curves}\n{written}");
     }
 }
 
@@ -207,8 +207,8 @@ fn positions_beside_curves_are_written() {
         mesh.curves = vec![Curve { degree: 1, control_points, knots: vec![0.0; 5], at, ..Curve::default() }];
         scene.meshes[1] = mesh;
         scene.objects[1].end = scene.meshes[1].counts();
-        let found = text(&scene, &plain());
-        assert_eq!((lines(&found, "v").len(), lines(&found, "f").len()), (18, 12), "{begin}:\n{found}");
+        let written = text(&scene, &plain());
+        assert_eq!((lines(&written, "v").len(), lines(&written, "f").len()), (18, 12), "{begin}:\n{written}");
     }
 }
 
@@ -216,13 +216,14 @@ fn positions_beside_curves_are_written() {
 #[test]
 fn a_mesh_without_an_object_is_turned_once() {
     let mut mesh = strip();
-    (mesh.normals, mesh.normal_domain) = (vec![[0.0, 1.0, 0.0]; 12].into(), Domain::Corner);
+    mesh.normals = vec![[0.0, 1.0, 0.0]; 12].into();
+    mesh.normal_domain = Domain::Corner;
     let scene = Scene { meshes: vec![mesh], axes: Axes::BLENDER, ..Scene::default() };
     let obj = ObjWriteOptions::default().with_global_scale(10.0);
-    let found = text(&scene, &with(&obj));
-    assert_eq!(lines(&found, "v")[1], "v 10.000000 0.000000 -10.000000");
-    assert_eq!(lines(&found, "vn"), ["vn -0.0000 -0.0000 -1.0000"]);
-    assert_eq!(lines(&found, "f")[0], "f 1//1 2//1 3//1");
+    let written = text(&scene, &with(&obj));
+    assert_eq!(lines(&written, "v")[1], "v 10.000000 0.000000 -10.000000");
+    assert_eq!(lines(&written, "vn"), ["vn -0.0000 -0.0000 -1.0000"]);
+    assert_eq!(lines(&written, "f")[0], "f 1//1 2//1 3//1");
 }
 
 /// Objects of both kinds on one mesh: turning and scaling must reach both.
@@ -232,8 +233,8 @@ fn an_instance_as_read_is_turned_beside_an_evaluated_one() {
     let plainly = named("as read", 0, &scene);
     scene.objects = vec![Object { transform: Some(IDENTITY), ..named("moved", 0, &scene) }, plainly];
     let obj = ObjWriteOptions::default().with_global_scale(10.0);
-    let found = text(&scene, &with(&obj));
-    let positions = lines(&found, "v");
+    let written = text(&scene, &with(&obj));
+    let positions = lines(&written, "v");
     assert_eq!(positions[1], "v 10.000000 0.000000 -10.000000");
     assert_eq!(positions[7], "v 10.000000 0.000000 -10.000000", "the second object has other positions");
 }
@@ -279,9 +280,9 @@ fn check_names(what: &str, obj: &ObjWriteOptions, place: impl Fn(&mut Scene, &st
 
 #[test]
 fn names_inject_nothing() {
-    let all = ObjWriteOptions::default().with_export_vertex_groups(true);
+    let with_groups = ObjWriteOptions::default().with_export_vertex_groups(true);
     let groups = ObjWriteOptions::default().with_export_object_groups(true).with_export_material_groups(true);
-    for obj in [&all, &groups] {
+    for obj in [&with_groups, &groups] {
         check_names("object", obj, |scene, name| scene.objects[0].name = name.into());
         check_names("mesh", obj, |scene, name| scene.objects[0].mesh_name = name.into());
         check_names("material", obj, |scene, name| scene.materials[0].name = name.into());
@@ -300,8 +301,8 @@ fn digits_are_those_asked_for() {
                 .with_color_digits(Digits::Fixed(digits))
         };
         for obj in [digits(0), digits(3), digits(12)] {
-            let found = text(&scene, &with(&obj));
-            compare(&format!("seed {seed}"), &found, &reference::write(&scene, &obj, None));
+            let written = text(&scene, &with(&obj));
+            compare(&format!("seed {seed}"), &written, &reference::write(&scene, &obj, None));
         }
     }
 }
@@ -314,7 +315,8 @@ fn shortest_digits_read_back() {
     mesh.positions = (0..6).map(|_| [random.unit(), random.unit() * 1e9, random.unit() * 1e-9]).collect();
     mesh.uvs = (0..12).map(|_| [random.unit(), random.unit()]).collect();
     mesh.normals = (0..12).map(|_| [random.unit(), random.unit(), random.unit()]).collect();
-    (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Corner);
+    mesh.uv_domain = Domain::Corner;
+    mesh.normal_domain = Domain::Corner;
     let shortest = Digits::Shortest;
     let obj =
         ObjWriteOptions::default().with_position_digits(shortest).with_uv_digits(shortest).with_normal_digits(shortest);
@@ -334,7 +336,8 @@ fn shortest_digits_read_back() {
 fn triangles_are_cut_before_anything_else() {
     for seed in 0..300 {
         let mut random = Random::new(seed);
-        let (mut scene, obj) = (scenes::scene(&mut random, Numbers::Tame), scenes::options(&mut random));
+        let mut scene = scenes::scene(&mut random, Numbers::Tame);
+        let obj = scenes::options(&mut random);
         let kinds: Vec<bool> = scene.objects.iter().map(|object| scene.is_evaluated(object)).collect();
         for (object, is_evaluated) in scene.objects.iter_mut().zip(kinds) {
             // The same object, evaluated whatever becomes of its mesh.
@@ -348,9 +351,9 @@ fn triangles_are_cut_before_anything_else() {
             object.end = cut.meshes[object.mesh].counts();
         }
         let with_triangles = obj.clone().with_export_triangulated_mesh(true);
-        let found = text(&scene, &with(&with_triangles));
-        assert!(lines(&found, "f").iter().all(|face| face.split(' ').count() == 4));
-        compare(&format!("seed {seed}"), &found, &reference::write(&cut, &obj, None));
+        let written = text(&scene, &with(&with_triangles));
+        assert!(lines(&written, "f").iter().all(|face| face.split(' ').count() == 4));
+        compare(&format!("seed {seed}"), &written, &reference::write(&cut, &obj, None));
     }
 }
 
@@ -367,30 +370,35 @@ fn cut_as_blender(mesh: &Mesh) -> Mesh {
         Domain::Corner => corner,
         _ => probe.normals[probe.faces.corner_normals[corner] as usize][0] as usize,
     };
-    let (mut kept, mut others) = (vec![], vec![]);
+    let mut kept_triangles = vec![];
+    let mut others = vec![];
     for face in 0..mesh.faces.len() {
-        let own = mesh.faces.corners(face);
-        let mut triangles: Vec<[usize; 3]> = match own.len() {
-            4 => quad_triangles(mesh, own.start).map(|triangle| triangle.map(|corner| own.start + corner)).to_vec(),
+        let corners = mesh.faces.corners(face);
+        let mut triangles: Vec<[usize; 3]> = match corners.len() {
+            4 => quad_triangles(mesh, corners.start)
+                .map(|triangle| triangle.map(|corner| corners.start + corner))
+                .to_vec(),
             _ => map
                 .triangles(face as u32)
                 .map(|triangle| [0, 1, 2].map(|i| old_corner(3 * triangle as usize + i)))
                 .collect(),
         };
-        let stays = if own.len() == 4 { 0 } else { triangles.len() - 1 };
-        kept.push((face, triangles.remove(stays)));
+        let stays = if corners.len() == 4 { 0 } else { triangles.len() - 1 };
+        kept_triangles.push((face, triangles.remove(stays)));
         others.extend(triangles.into_iter().map(|triangle| (face, triangle)));
     }
-    kept.extend(others);
+    kept_triangles.extend(others);
     let by_face = |face: usize, corner: usize, domain: Domain, stream: &[u32]| match domain {
         Domain::Indexed => stream.get(corner).copied(),
         Domain::Corner => Some(corner as u32),
         Domain::Face => Some(face as u32),
         Domain::Vertex => None,
     };
-    let corner = || kept.iter().flat_map(|(face, triangle)| triangle.map(|corner| (*face, corner)));
+    let corner = || kept_triangles.iter().flat_map(|(face, triangle)| triangle.map(|corner| (*face, corner)));
     let mut cut = mesh.clone();
-    cut.faces.offsets = if kept.is_empty() { vec![] } else { (0..=kept.len() as u32).map(|i| 3 * i).collect() }.into();
+    cut.faces.offsets =
+        if kept_triangles.is_empty() { vec![] } else { (0..=kept_triangles.len() as u32).map(|i| 3 * i).collect() }
+            .into();
     cut.faces.corner_positions = corner().map(|(_, corner)| mesh.faces.corner_positions[corner]).collect();
     let attribute = |has: bool, domain: Domain, stream: &[u32]| -> Vec<u32> {
         if has { corner().filter_map(|(face, corner)| by_face(face, corner, domain, stream)).collect() } else { vec![] }
@@ -399,9 +407,11 @@ fn cut_as_blender(mesh: &Mesh) -> Mesh {
     cut.faces.corner_normals =
         attribute(!mesh.normals.is_empty(), mesh.normal_domain, &mesh.faces.corner_normals).into();
     let indexed = |domain: Domain| if domain == Domain::Vertex { domain } else { Domain::Indexed };
-    (cut.uv_domain, cut.normal_domain) = (indexed(mesh.uv_domain), indexed(mesh.normal_domain));
-    cut.face_materials = kept.iter().filter_map(|(face, _)| mesh.face_materials.get(*face).copied()).collect();
-    cut.face_smooth = kept.iter().filter_map(|(face, _)| mesh.face_smooth.get(*face).copied()).collect();
+    cut.uv_domain = indexed(mesh.uv_domain);
+    cut.normal_domain = indexed(mesh.normal_domain);
+    cut.face_materials =
+        kept_triangles.iter().filter_map(|(face, _)| mesh.face_materials.get(*face).copied()).collect();
+    cut.face_smooth = kept_triangles.iter().filter_map(|(face, _)| mesh.face_smooth.get(*face).copied()).collect();
     cut
 }
 
@@ -413,7 +423,8 @@ fn quad_triangles(mesh: &Mesh, first: usize) -> [[usize; 3]; 2] {
     let cross =
         |u: [f64; 3], v: [f64; 3]| [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
     let unit = |v: [f64; 3]| v.map(|part| part / dot(v, v).sqrt());
-    let (even, odd) = ([[0, 2, 3], [0, 1, 2]], [[1, 3, 0], [1, 2, 3]]);
+    let even = [[0, 2, 3], [0, 1, 2]];
+    let odd = [[1, 3, 0], [1, 2, 3]];
     let normal = cross(sub(point(0), point(2)), sub(point(1), point(3)));
     if dot(normal, normal) == 0.0 {
         return even;
@@ -448,18 +459,19 @@ fn triangles_keep_what_faces_have() {
     };
     mesh.faces.offsets = vec![0, 5, 8].into();
     mesh.faces.corner_positions = vec![0, 1, 2, 3, 4, 4, 2, 1].into();
-    (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Face);
+    mesh.uv_domain = Domain::Corner;
+    mesh.normal_domain = Domain::Face;
     mesh.uvs = (0..8).map(|i| [i as f32, 0.5]).collect();
     mesh.normals = vec![[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]].into();
     mesh.face_materials = vec![1, 0].into();
     mesh.face_smooth = vec![1, 0].into();
     let obj = ObjWriteOptions::default().with_export_triangulated_mesh(true);
-    let found = rest(&single(mesh, Some(vec![Some(0), Some(1)])), &obj);
-    let state: Vec<_> = found.iter().filter(|line| !line.starts_with('f') && !line.starts_with('v')).collect();
+    let written = rest(&single(mesh, Some(vec![Some(0), Some(1)])), &obj);
+    let state: Vec<_> = written.iter().filter(|line| !line.starts_with('f') && !line.starts_with('v')).collect();
     assert_eq!(state, ["s 0", "usemtl red", "s 1", "usemtl blue"]);
-    let faces: Vec<_> = found.iter().filter(|line| line.starts_with('f')).collect();
+    let faces: Vec<_> = written.iter().filter(|line| line.starts_with('f')).collect();
     assert_eq!(faces.len(), 4);
-    let uvs: Vec<_> = found.iter().filter(|line| line.starts_with("vt")).collect();
+    let uvs: Vec<_> = written.iter().filter(|line| line.starts_with("vt")).collect();
     let corner = |corner: &str| {
         let [position, uv, normal] = corner.split('/').map(|n| n.parse::<usize>().unwrap()).collect::<Vec<_>>()[..]
         else {
@@ -479,8 +491,10 @@ fn triangles_keep_what_faces_have() {
 #[test]
 fn triangles_of_domains_are_still_merged() {
     let mut mesh = strip();
-    (mesh.normals, mesh.normal_domain) = (vec![[0.0, 0.0, 2.0]; 12].into(), Domain::Corner);
-    (mesh.uvs, mesh.uv_domain) = (vec![[0.5, 0.5]; 12].into(), Domain::Corner);
+    mesh.normals = vec![[0.0, 0.0, 2.0]; 12].into();
+    mesh.normal_domain = Domain::Corner;
+    mesh.uvs = vec![[0.5, 0.5]; 12].into();
+    mesh.uv_domain = Domain::Corner;
     let mut scene = Scene { meshes: vec![mesh], ..Scene::default() };
     scene.objects = vec![named("one", 0, &scene)];
     let obj = ObjWriteOptions::default();
@@ -493,24 +507,24 @@ fn triangles_of_domains_are_still_merged() {
 /// Every pair of axes, against a frame of arrows.
 #[test]
 fn axes_turn_right() {
-    let all = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
+    let axes = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
     let mut mesh = strip();
     mesh.normals = vec![[0.1, 0.7, -0.3]; 4].into();
     mesh.normal_domain = Domain::Face;
-    for (forward, up) in all.into_iter().flat_map(|forward| all.map(|up| (forward, up))) {
+    for (forward, up) in axes.into_iter().flat_map(|forward| axes.map(|up| (forward, up))) {
         let mut scene = single(mesh.clone(), None);
         for to in [Axes::BLENDER, Axes::OBJ, Axes { forward: Axis::NegativeX, up: Axis::Y }] {
             let obj = ObjWriteOptions::default().with_forward_axis(to.forward).with_up_axis(to.up);
             scene.axes = Axes { forward, up };
-            let found = try_bytes(&scene, &with(&obj));
-            if all.iter().position(|axis| *axis == forward).unwrap() % 3
-                == all.iter().position(|axis| *axis == up).unwrap() % 3
+            let written = try_bytes(&scene, &with(&obj));
+            if axes.iter().position(|axis| *axis == forward).unwrap() % 3
+                == axes.iter().position(|axis| *axis == up).unwrap() % 3
             {
-                assert_eq!(found.unwrap_err().kind(), ErrorKind::Usage);
+                assert_eq!(written.unwrap_err().kind(), ErrorKind::Usage);
                 continue;
             }
-            let found = without_comments(&String::from_utf8(found.unwrap()).unwrap());
-            compare(&format!("{forward:?} {up:?}"), &found, &reference::write(&scene, &obj, None));
+            let written = without_comments(&String::from_utf8(written.unwrap()).unwrap());
+            compare(&format!("{forward:?} {up:?}"), &written, &reference::write(&scene, &obj, None));
         }
     }
 }

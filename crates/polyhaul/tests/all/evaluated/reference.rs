@@ -88,11 +88,11 @@ impl Reference<'_> {
         if !self.obj.export_normals {
             return values;
         }
-        let mut known = HashMap::new();
+        let mut numbers = HashMap::new();
         let mut number = |value: u32| {
             let normal = frame.normal(mesh.normals[value as usize]);
             let text = || format!("vn {}", joined(&normal, self.obj.normal_digits));
-            place(&mut values.lines, &mut known, &normal, text)
+            place(&mut values.lines, &mut numbers, &normal, text)
         };
         // Vertices are numbered by their index, those that no face uses left out.
         let mut of_vertex = HashMap::new();
@@ -126,7 +126,7 @@ impl Reference<'_> {
         if !self.obj.export_uv || mesh.uvs.is_empty() {
             return values;
         }
-        let mut known = HashMap::new();
+        let mut numbers = HashMap::new();
         if mesh.uv_domain == Domain::Vertex {
             return self.vertex_uvs(mesh, values);
         }
@@ -138,7 +138,7 @@ impl Reference<'_> {
                 };
                 let uv = mesh.uvs[value as usize];
                 let text = || format!("vt {}", joined(&uv, self.obj.uv_digits));
-                let mut number = || place(&mut values.lines, &mut known, &uv, text);
+                let mut number = || place(&mut values.lines, &mut numbers, &uv, text);
                 values.corners[corner] = Some(match mesh.uv_domain {
                     Domain::Face => *of_face.get_or_insert_with(number),
                     _ => number(),
@@ -149,13 +149,13 @@ impl Reference<'_> {
     }
 
     fn vertex_uvs(&self, mesh: &Mesh, mut values: Values) -> Values {
-        let mut known = HashMap::new();
+        let mut numbers = HashMap::new();
         let mut used = mesh.faces.corner_positions.to_vec();
         used.sort_unstable();
         used.dedup();
         let mut number = |vertex: u32| {
             let uv = mesh.uvs[vertex as usize];
-            place(&mut values.lines, &mut known, &uv, || format!("vt {}", joined(&uv, self.obj.uv_digits)))
+            place(&mut values.lines, &mut numbers, &uv, || format!("vt {}", joined(&uv, self.obj.uv_digits)))
         };
         let of_vertex: HashMap<u32, usize> = used.into_iter().map(|vertex| (vertex, number(vertex))).collect();
         values.corners = mesh.faces.corner_positions.iter().map(|vertex| Some(of_vertex[vertex])).collect();
@@ -169,7 +169,9 @@ impl Reference<'_> {
             order.sort_by_key(|&face| slot(face));
         }
         let smooth = smoothing(mesh, self.obj);
-        let (mut last_smooth, mut last_group, mut last_slot) = (None, None, None);
+        let mut last_smooth = None;
+        let mut last_group = None;
+        let mut last_slot = None;
         for face in order {
             if let Some(&smooth) = smooth.get(face) {
                 if last_smooth != Some(smooth) {
@@ -241,7 +243,8 @@ impl Reference<'_> {
             let position = turned(&turn, *position).map(|c| c * self.obj.global_scale);
             self.line(&format!("v {}", joined(&position, self.obj.position_digits)));
         }
-        let (has_uvs, has_normals) = (self.obj.export_uv, self.obj.export_normals);
+        let has_uvs = self.obj.export_uv;
+        let has_normals = self.obj.export_normals;
         for normal in mesh.normals.iter().filter(|_| has_normals) {
             self.line(&format!("vn {}", joined(&turned(&turn, *normal), self.obj.normal_digits)));
         }
@@ -340,7 +343,8 @@ fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
         }
     }
     let joins: Vec<_> = users.iter().filter(|(edge, faces)| faces.len() == 2 && !sharp.contains(edge)).collect();
-    let (mut groups, mut count) = (vec![0; smooth.len()], 0);
+    let mut groups = vec![0; smooth.len()];
+    let mut count = 0;
     for first in 0..smooth.len() {
         if groups[first] != 0 {
             continue;
@@ -387,7 +391,8 @@ fn bits(mesh: &Mesh, groups: &[u32]) -> Vec<u32> {
 fn vertex_group(mesh: &Mesh, face: usize) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
     for (number, group) in mesh.vertex_groups.iter().enumerate() {
-        let (mut sum, mut is_member) = (0.0, false);
+        let mut sum = 0.0;
+        let mut is_member = false;
         for corner in mesh.faces.corners(face) {
             let weight = group.weights[mesh.faces.corner_positions[corner] as usize];
             if !weight.is_nan() {
@@ -395,7 +400,7 @@ fn vertex_group(mesh: &Mesh, face: usize) -> Option<usize> {
                 is_member = true;
             }
         }
-        if is_member && best.is_none_or(|(_, most)| sum > most) {
+        if is_member && best.is_none_or(|(_, max)| sum > max) {
             best = Some((number, sum));
         }
     }
@@ -413,13 +418,16 @@ struct Frame {
 impl Frame {
     fn of(axes: Axes, object: &Object, obj: &ObjWriteOptions) -> Frame {
         let turn = axes_matrix(axes, obj);
-        let one = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
-        let m = object.transform.unwrap_or(one);
+        let identity = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+        let m = object.transform.unwrap_or(identity);
         let entry = |a: [f32; 3], j: usize| a[0] * m[0][j] + a[1] * m[1][j] + a[2] * m[2][j];
         let r = turn.map(|a| [entry(a, 0), entry(a, 1), entry(a, 2)]);
         let at = turn.map(|a| entry(a, 3));
         let cofactor = |i: usize, j: usize| {
-            let (i1, i2, j1, j2) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
+            let i1 = (i + 1) % 3;
+            let i2 = (i + 2) % 3;
+            let j1 = (j + 1) % 3;
+            let j2 = (j + 2) % 3;
             r[i1][j1] * r[i2][j2] - r[i1][j2] * r[i2][j1]
         };
         let determinant = cofactor(0, 0) * r[0][0] + (cofactor(1, 0) * r[1][0] + cofactor(2, 0) * r[2][0]);
@@ -459,13 +467,15 @@ fn vector(axis: Axis) -> [f32; 3] {
 
 /// Forward, up, and forward x up.
 fn basis(forward: Axis, up: Axis) -> Matrix {
-    let (f, u) = (vector(forward), vector(up));
+    let f = vector(forward);
+    let u = vector(up);
     [f, u, [f[1] * u[2] - f[2] * u[1], f[2] * u[0] - f[0] * u[2], f[0] * u[1] - f[1] * u[0]]]
 }
 
 /// The rotation that takes the basis of the scene to that of the file.
 fn axes_matrix(axes: Axes, obj: &ObjWriteOptions) -> Matrix {
-    let (from, to) = (basis(axes.forward, axes.up), basis(obj.forward_axis, obj.up_axis));
+    let from = basis(axes.forward, axes.up);
+    let to = basis(obj.forward_axis, obj.up_axis);
     let entry = |i: usize, j: usize| (0..3).map(|k| to[k][i] * from[k][j]).sum::<f32>() + 0.0;
     [0, 1, 2].map(|i| [0, 1, 2].map(|j| entry(i, j)))
 }
@@ -503,30 +513,30 @@ pub fn number(value: f32, digits: Digits) -> String {
 
 /// From all digits of the exact value, of which a float has at most 149 after the point.
 fn ties_to_even(value: f32, digits: usize) -> String {
-    let all = format!("{:.160}", value.abs());
-    let (kept, rest) = all.split_at(all.find('.').unwrap() + 1 + digits);
-    let mut kept: Vec<u8> = kept.bytes().collect();
+    let digits_of_value = format!("{:.160}", value.abs());
+    let (kept_digits, rest) = digits_of_value.split_at(digits_of_value.find('.').unwrap() + 1 + digits);
+    let mut kept_digits: Vec<u8> = kept_digits.bytes().collect();
     let half = format!("5{}", "0".repeat(rest.len() - 1));
-    let is_odd = kept.iter().rfind(|c| **c != b'.').is_some_and(|c| c % 2 == 1);
+    let is_odd = kept_digits.iter().rfind(|c| **c != b'.').is_some_and(|c| c % 2 == 1);
     if rest > half.as_str() || rest == half && is_odd {
-        let mut place = kept.len();
+        let mut place = kept_digits.len();
         loop {
             if place == 0 {
-                kept.insert(0, b'1');
+                kept_digits.insert(0, b'1');
                 break;
             }
             place -= 1;
-            match kept[place] {
+            match kept_digits[place] {
                 b'.' => {}
-                b'9' => kept[place] = b'0',
+                b'9' => kept_digits[place] = b'0',
                 _ => {
-                    kept[place] += 1;
+                    kept_digits[place] += 1;
                     break;
                 }
             }
         }
     }
-    let text = String::from_utf8(kept).unwrap();
+    let text = String::from_utf8(kept_digits).unwrap();
     let sign = if value.is_sign_negative() { "-" } else { "" };
     format!("{sign}{}", text.trim_end_matches('.'))
 }
