@@ -118,8 +118,7 @@ mod tests {
 
     #[test]
     fn files_of_the_size_that_their_header_tells_are_binary() {
-        let corner_count =
-            |bytes| DrawnFacets::found(&head(b"solid", 2), bytes).map(|facets| facets.shape().corners);
+        let corner_count = |bytes| DrawnFacets::found(&head(b"solid", 2), bytes).map(|facets| facets.shape().corners);
         assert_eq!([183, 184, 185].map(corner_count), [None, Some(6), None]);
         assert!(DrawnFacets::found(&head(b"", 0), 84).is_none());
     }
