@@ -107,10 +107,10 @@ struct Small {
 
 impl HostRead for Small {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        let most = out.len().min(SMALL_BYTES);
+        let length = out.len().min(SMALL_BYTES);
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(self.at))?;
-        let count = file.read(&mut out[..most])?;
+        let count = file.read(&mut out[..length])?;
         self.at += count as u64;
         Ok(count)
     }
