@@ -430,7 +430,7 @@ fn what_is_drawn_first_is_where_rays_would_meet_it() {
     let own_definitions: Vec<_> =
         instances.iter().map(|instance| definitions[instance.definition as usize].clone()).collect();
     let own_instances: Vec<_> =
-        (0..).zip(&instances).map(|(definition, &one)| PlacedInstance { definition, ..one }).collect();
+        (0..).zip(&instances).map(|(definition, &instance)| PlacedInstance { definition, ..instance }).collect();
     for eye in [[3.5, 2.5, -3.0], [3.5, 2.5, -0.2], [2.0, 1.0, -0.5]] {
         let (first, cast, has_rays) = draw(&definitions, &instances, eye);
         let (_, drawn, has_other_rays) = draw(&own_definitions, &own_instances, eye);

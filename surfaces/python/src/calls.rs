@@ -78,13 +78,13 @@ pub(crate) fn write<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut options = options.options()?;
     let scene = scene.scene()?;
-    let loaded = job::run(py, progress, move |job| {
+    let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
         let report = polyhaul::Writer::new(target.output(job)?).options(&options).scene(&scene)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &loaded)
+    report::report(py, &report)
 }
 
 /// Reads a scene and writes it: the report, as a dict.
@@ -125,12 +125,12 @@ pub(crate) fn info<'py>(
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let (inventory, done) = reading(py, source, options, progress, |job, input, options| {
+    let (inventory, report) = reading(py, source, options, progress, |job, input, options| {
         let (inventory, report) = polyhaul::inspect::info(input, options)?;
         job.complete(report.bytes_in);
         Ok((inventory, report))
     })?;
-    Ok((report::inventory(py, &inventory)?, report::report(py, &done)?))
+    Ok((report::inventory(py, &inventory)?, report::report(py, &report)?))
 }
 
 /// Collects every complaint about a source: whether it is valid, the error that stops a read, and the report.

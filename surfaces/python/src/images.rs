@@ -100,13 +100,13 @@ pub(crate) fn write_image<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut options = options.options()?;
     let image = image.image()?;
-    let image = job::run(py, progress, move |job| {
+    let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
         let report = polyhaul::Writer::new(target.output(job)?).options(&options).image(&image)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &image)
+    report::report(py, &report)
 }
 
 impl ImageIn {
