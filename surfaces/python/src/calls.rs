@@ -78,13 +78,13 @@ pub(crate) fn write<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut options = options.options()?;
     let scene = scene.scene()?;
-    let done = job::run(py, progress, move |job| {
+    let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
         let report = polyhaul::Writer::new(target.output(job)?).options(&options).scene(&scene)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &done)
+    report::report(py, &report)
 }
 
 /// Reads a scene and writes it: the report, as a dict.
@@ -100,7 +100,7 @@ pub(crate) fn convert<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let total_memory = options.memory_limit();
     let mut writing = writing.options()?;
-    let done = reading(py, source, options, progress, move |job, input, options| {
+    let report = reading(py, source, options, progress, move |job, input, options| {
         job.rule(&mut writing.run);
         let (output, is_file) = target.open(job);
         // While it only reads, it can be abandoned.
@@ -114,7 +114,7 @@ pub(crate) fn convert<'py>(
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &done)
+    report::report(py, &report)
 }
 
 /// Returns the inventory of a source and the report, as dicts.
@@ -125,12 +125,12 @@ pub(crate) fn info<'py>(
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let (inventory, done) = reading(py, source, options, progress, |job, input, options| {
+    let (inventory, report) = reading(py, source, options, progress, |job, input, options| {
         let (inventory, report) = polyhaul::inspect::info(input, options)?;
         job.complete(report.bytes_in);
         Ok((inventory, report))
     })?;
-    Ok((report::inventory(py, &inventory)?, report::report(py, &done)?))
+    Ok((report::inventory(py, &inventory)?, report::report(py, &report)?))
 }
 
 /// Collects every complaint about a source: whether it is valid, the error that stops a read, and the report.
@@ -141,10 +141,10 @@ pub(crate) fn validate<'py>(
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(bool, Option<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
-    let found =
+    let validation =
         reading(py, source, options, progress, |_, input, options| polyhaul::inspect::validate(input, options))?;
-    let error = found.error.map(|error| errors::exception(py, &error).into_value(py).into_bound(py).into_any());
-    Ok((found.valid, error, report::report(py, &found.report)?))
+    let error = validation.error.map(|error| errors::exception(py, &error).into_value(py).into_bound(py).into_any());
+    Ok((validation.valid, error, report::report(py, &validation.report)?))
 }
 
 /// Runs `work` as a job that reads `source`.
@@ -165,7 +165,8 @@ pub(crate) fn reading<T: Send + 'static>(
 
 /// Asks `function(name)` for files: it returns a source, as a dict, or nothing.
 fn resolve(caller: &Caller, function: Py<PyAny>) -> Resolve {
-    let (caller, callback) = (caller.clone(), Callback::new(caller, function));
+    let callback = Callback::new(caller, function);
+    let caller = caller.clone();
     Resolve(Arc::new(move |name| {
         let name = name.to_owned();
         let source = callback.ask(move |function| function.call1((name,))?.extract::<Option<Source>>())?;
@@ -208,7 +209,7 @@ impl Target {
             }
             (path, None) => {
                 let path = path.unwrap_or_default();
-                let is_file = path.metadata().map_or(true, |found| found.is_file());
+                let is_file = path.metadata().map_or(true, |metadata| metadata.is_file());
                 (Output::Path(path), is_file)
             }
         }

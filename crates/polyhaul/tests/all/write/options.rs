@@ -52,8 +52,8 @@ fn both(change: impl FnOnce(&mut WriteOptions)) -> (String, String) {
 
 /// The text without the lines of these keywords.
 fn less(text: &str, keywords: &[&str]) -> String {
-    let kept = |line: &&str| !keywords.contains(&line.split(' ').next().unwrap());
-    text.lines().filter(kept).map(|line| format!("{line}\n")).collect()
+    let is_kept = |line: &&str| !keywords.contains(&line.split(' ').next().unwrap());
+    text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
 }
 
 #[test]
@@ -91,8 +91,8 @@ curv 0.000000 1.000000 -3 -2 -1
 parm u 0.000000 0.000000 0.000000 1.000000 1.000000 1.000000
 end
 ";
-    let found = text(&scene(), &plain());
-    assert!(found == expected, "{}", difference(&found, expected));
+    let written = text(&scene(), &plain());
+    assert!(written == expected, "{}", difference(&written, expected));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn digits_are_those_of_their_kind() {
             line("vt", &[(1.0, 1), (0.1, 1), (0.5, 1)]),
             line("vn", &[(0.0, 2), (0.6, 2), (-0.8, 2)]),
         ] {
-            assert!(found.contains(&expected), "{places} places: {expected}{found}");
+            assert!(written.contains(&expected), "{places} places: {expected}{written}");
         }
     }
 }
@@ -219,10 +219,10 @@ fn axes_are_turned_and_positions_scaled() {
     assert!(found.contains("\nvn 0.0000 0.8000 0.6000\n"), "{found}");
     let (found, all) = both(|options| options.scene.global_scale = 10.0);
     assert!(
-        found.contains("\nv 1.000000 2.000000 3.000000\n") && found.contains("\nvn 0.0000 0.6000 -0.8000\n"),
-        "{found}"
+        written.contains("\nv 1.000000 2.000000 3.000000\n") && written.contains("\nvn 0.0000 0.6000 -0.8000\n"),
+        "{written}"
     );
-    assert_eq!(less(&found, &["v"]), less(&all, &["v"]));
+    assert_eq!(less(&written, &["v"]), less(&all, &["v"]));
     let before = scene();
     let options = WriteOptions::default().with_scene(
         SceneWriteOptions::default()
