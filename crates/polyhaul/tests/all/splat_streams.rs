@@ -133,7 +133,7 @@ fn options_that_move_or_refuse_take_a_scene() {
     let turn = [[0.0, 1.0, 0.0, 5.0], [-1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
     let moved = read.clone().with_rows(RowOptions::default().with_transform(Some(turn)));
     let mut changes: Vec<(ReadOptions, WriteOptions)> = vec![(moved, WriteOptions::default())];
-    let all: [fn(&mut WriteOptions); 6] = [
+    let setters: [fn(&mut WriteOptions); 6] = [
         |write| write.scene.up_axis = Some(Axis::Z),
         |write| write.scene.global_scale = 2.0,
         |write| write.strict = true,

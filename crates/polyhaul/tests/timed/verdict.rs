@@ -225,9 +225,9 @@ fn a_stream_is_told_from_members() {
     let mut stream = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     stream.write_all(&text).unwrap();
     assert_eq!(read(stream.finish().unwrap()), (text.len() as u64, text.len() as u64));
-    let kept = Shared::default();
+    let shared = Shared::default();
     let options = WriteOptions::default().with_compression(Compression::Gzip);
-    let written = Writer::new(Output::Writer(Box::new(kept.clone()), "points.obj".into()))
+    let written = Writer::new(Output::Writer(Box::new(shared.clone()), "points.obj".into()))
         .options(&options)
         .scene(&scene(60_000))
         .unwrap();

@@ -82,7 +82,8 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
     }
     let paths: Vec<_> = jobs.iter().map(|job| &*job.input).collect();
     // Two conversions that copy the same file would both look for a free name.
-    let bytes = |path: &Path| if args.style.write.is_given("copy_assets") { u64::MAX } else { files::claimed_bytes(path) };
+    let bytes =
+        |path: &Path| if args.style.write.is_given("copy_assets") { u64::MAX } else { files::claimed_bytes(path) };
     let work = |number: usize, run| convert(session, args, &jobs[number], &read, run);
     let mut outcomes = Vec::new();
     let outputs = jobs.iter().filter(|job| job.skipped.is_none()).map(|job| &*job.output);

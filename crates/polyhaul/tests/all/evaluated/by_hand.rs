@@ -126,7 +126,7 @@ fn groups_beyond_the_last_bit_have_none() {
         ..Mesh::default()
     };
     let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_smoothing(Smoothing::BitFlags));
-    let found = text(&single(mesh, None), &with(&obj));
+    let written = text(&single(mesh, None), &with(&obj));
     let mut expected: Vec<_> = (0..32).map(|bit| format!("s {}", 1u32 << bit)).collect();
     expected.push("s 0".into());
     assert_eq!(lines(&written, "s"), expected);
@@ -190,8 +190,8 @@ fn around_a_curve() -> Scene {
 fn indices_stay_right_where_curves_are_left_out() {
     for export_curves in [true, false] {
         let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_curves(export_curves));
-        let found = text(&around_a_curve(), &with(&obj));
-        let count = lines(&found, "v").len();
+        let written = text(&around_a_curve(), &with(&obj));
+        let count = lines(&written, "v").len();
         let last = format!("f {} {} {}", count - 2, count - 1, count);
         assert_eq!(lines(&written, "f").last(), Some(&last.as_str()), "export_curves: {export_curves}\n{written}");
     }
@@ -474,8 +474,8 @@ fn triangles_keep_what_faces_have() {
     mesh.face_materials = vec![1, 0].into();
     mesh.face_smooth = vec![1, 0].into();
     let obj = WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true));
-    let found = rest(&single(mesh, Some(vec![Some(0), Some(1)])), &obj);
-    let state: Vec<_> = found.iter().filter(|line| !line.starts_with('f') && !line.starts_with('v')).collect();
+    let written = rest(&single(mesh, Some(vec![Some(0), Some(1)])), &obj);
+    let state: Vec<_> = written.iter().filter(|line| !line.starts_with('f') && !line.starts_with('v')).collect();
     assert_eq!(state, ["s 0", "usemtl red", "s 1", "usemtl blue"]);
     let faces: Vec<_> = written.iter().filter(|line| line.starts_with('f')).collect();
     assert_eq!(faces.len(), 4);

@@ -98,7 +98,7 @@ impl Reference<'_> {
         if !self.options.scene.normals {
             return values;
         }
-        let mut numbers = HashMap::new();
+        let mut known = HashMap::new();
         let mut number = |value: u32| {
             let normal = frame.normal(mesh.normals[value as usize]);
             let text = || format!("vn {}", joined(&normal, self.digits[2]));
@@ -136,7 +136,7 @@ impl Reference<'_> {
         if !self.options.scene.uv || mesh.uvs.is_empty() {
             return values;
         }
-        let mut numbers = HashMap::new();
+        let mut known = HashMap::new();
         if mesh.uv_domain == Domain::Vertex {
             return self.vertex_uvs(mesh, values);
         }
@@ -159,7 +159,7 @@ impl Reference<'_> {
     }
 
     fn vertex_uvs(&self, mesh: &Mesh, mut values: Values) -> Values {
-        let mut numbers = HashMap::new();
+        let mut known = HashMap::new();
         let mut used = mesh.faces.corner_positions.to_vec();
         used.sort_unstable();
         used.dedup();

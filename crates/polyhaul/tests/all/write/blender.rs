@@ -82,8 +82,8 @@ fn leaving_out_gives_what_blender_leaves_out() {
 #[test]
 fn without_materials_no_line_names_one() {
     let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false));
-    let found = base_with(options);
-    assert!(lines(&found, "usemtl").is_empty() && lines(&found, "mtllib").is_empty());
+    let written = base_with(options);
+    assert!(lines(&written, "usemtl").is_empty() && lines(&written, "mtllib").is_empty());
     // Blender sorts faces by material only where it writes materials: the same lines in another order.
     let sorted = |text: &str, keyword: &str| {
         let mut sorted: Vec<String> = lines(text, keyword).into_iter().map(String::from).collect();
@@ -98,15 +98,15 @@ fn without_materials_no_line_names_one() {
 #[test]
 fn material_groups_are_blenders() {
     let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_material_groups(true));
-    let (found, expected) =
+    let (written, expected) =
         (base_with(options), golden("opt_material_groups.obj").replace("opt_material_groups", "opt_default"));
-    assert!(found == expected, "{}", difference(&found, &expected));
+    assert!(written == expected, "{}", difference(&written, &expected));
 }
 
 #[test]
 fn object_groups_are_blenders_but_for_the_name_of_the_mesh() {
     let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_object_groups(true));
-    let found = base_with(options);
+    let written = base_with(options);
     let expected = golden("opt_object_groups.obj").replace("opt_object_groups", "opt_default");
     let rest = |text: &str| text.lines().filter(|line| !line.starts_with("g ")).collect::<Vec<_>>().join("\n");
     assert!(rest(&written) == rest(&expected), "{}", difference(&rest(&written), &rest(&expected)));
@@ -161,8 +161,8 @@ fn axes_and_scale_are_blenders() {
 #[test]
 fn triangles_are_as_many_as_blenders() {
     let options = WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true));
-    let (found, expected) = (base_with(options), golden("opt_triangulated.obj"));
-    let faces = lines(&found, "f");
+    let (written, expected) = (base_with(options), golden("opt_triangulated.obj"));
+    let faces = lines(&written, "f");
     assert!(faces.iter().all(|face| face.split(' ').count() == 4));
     assert_eq!(faces.len(), lines(&expected, "f").len());
     // Blender puts triangles in an order of its own, and with them all that hangs on it.

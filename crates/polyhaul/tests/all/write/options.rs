@@ -172,7 +172,7 @@ fn digits_are_those_of_their_kind() {
                 .with_normal_digits(Some(digits((places + 2) % 14)))
                 .with_color_digits(Some(digits((places + 3) % 14))),
         );
-        let found = text(&scene(), &with(obj));
+        let written = text(&scene(), &with(obj));
         let line = |keyword: &str, parts: &[(f32, usize)]| {
             let numbers: String =
                 parts.iter().map(|&(value, shift)| format!(" {}", number(value, (places + shift) % 14))).collect();
@@ -214,10 +214,10 @@ fn axes_are_turned_and_positions_scaled() {
             )),
         )
     };
-    let found = turned(Axis::Y, Axis::Z);
-    assert!(found.contains("\nv 0.000000 2.000000 0.500000 1.0000 0.5000 0.2500\n"), "{found}");
-    assert!(found.contains("\nvn 0.0000 0.8000 0.6000\n"), "{found}");
-    let (found, all) = both(|options| options.scene.global_scale = 10.0);
+    let written = turned(Axis::Y, Axis::Z);
+    assert!(written.contains("\nv 0.000000 2.000000 0.500000 1.0000 0.5000 0.2500\n"), "{written}");
+    assert!(written.contains("\nvn 0.0000 0.8000 0.6000\n"), "{written}");
+    let (written, all) = both(|options| options.scene.global_scale = 10.0);
     assert!(
         written.contains("\nv 1.000000 2.000000 3.000000\n") && written.contains("\nvn 0.0000 0.6000 -0.8000\n"),
         "{written}"
