@@ -17,7 +17,7 @@ polyhaul_model::options! {
         /// A box around the positions (`x`, `y`, `z`); bounds are inclusive.
         pub bounds: Option<Bounds> = None, with_bounds => [], alias "box";
         /// Keep every n-th row, beginning with the first; 1 for all.
-        pub every: u64 = 1, with_every => [];
+        pub every: u64 = 1, with_every => [] in 1..=i128::from(u64::MAX);
         /// Keep this many rows, chosen at random, in their order; all if there are fewer. The same rows each time.
         pub sample: Option<u64> = None, with_sample => [];
         /// Moves positions and normals: a row-major matrix that multiplies column vectors from the left.

@@ -4,9 +4,9 @@
 //! Columns of tables that were read belong to Python alone, so they may be changed there.
 
 use crate::arrays::{Array, Held};
-use crate::calls::{Source, Target, reading};
+use crate::calls::{Reading, Target, run_reading};
 use crate::job;
-use crate::options::{Read, Write, scalar_name};
+use crate::options::{NativeWriteOptions, scalar_name};
 use crate::report;
 use polyhaul::model::{self, Column, Table, Values};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
@@ -62,11 +62,9 @@ macro_rules! with_values {
 #[pyfunction]
 pub(crate) fn read_tables<'py>(
     py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
+    reading: Reading<'py>,
 ) -> PyResult<TablesOut<'py>> {
-    let loaded = reading(py, source, options, progress, |job, input, options| {
+    let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).tables()?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
@@ -79,11 +77,9 @@ pub(crate) fn read_tables<'py>(
 #[pyfunction]
 pub(crate) fn read_array<'py>(
     py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
+    reading: Reading<'py>,
 ) -> PyResult<ArrayOut<'py>> {
-    let loaded = reading(py, source, options, progress, |job, input, options| {
+    let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).array()?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
@@ -100,10 +96,10 @@ pub(crate) fn write_tables<'py>(
     tables: Vec<TableIn>,
     notes: (Vec<String>, Vec<String>),
     target: Target,
-    options: Write,
+    options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options()?;
+    let mut options = options.options.clone();
     let tables = tables_from_python(tables);
     let done = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
