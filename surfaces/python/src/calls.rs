@@ -28,12 +28,7 @@ pub(crate) struct Source {
 
 /// What is read and how: `Reading` of `_io.py`. The resolver is called with the names of files that a scene refers to.
 #[derive(FromPyObject)]
-pub(crate) struct Reading<'py>(
-    Source,
-    PyRef<'py, NativeReadOptions>,
-    Option<Py<PyAny>>,
-    Option<Bound<'py, PyAny>>,
-);
+pub(crate) struct Reading<'py>(Source, PyRef<'py, NativeReadOptions>, Option<Py<PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// The output: a path, or functions that take bytes.
 #[derive(FromPyObject)]
@@ -122,10 +117,7 @@ pub(crate) fn convert<'py>(
 
 /// Returns the inventory of a source and the report, as dicts.
 #[pyfunction]
-pub(crate) fn info<'py>(
-    py: Python<'py>,
-    reading: Reading<'py>,
-) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+pub(crate) fn info<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let (inventory, done) = run_reading(py, reading, |job, input, options| {
         let (inventory, report) = polyhaul::inspect::info(input, options)?;
         job.complete(report.bytes_in);
@@ -140,8 +132,7 @@ pub(crate) fn validate<'py>(
     py: Python<'py>,
     reading: Reading<'py>,
 ) -> PyResult<(bool, Option<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
-    let found =
-        run_reading(py, reading, |_, input, options| polyhaul::inspect::validate(input, options))?;
+    let found = run_reading(py, reading, |_, input, options| polyhaul::inspect::validate(input, options))?;
     let error = found.error.map(|error| errors::exception(py, &error).into_value(py).into_bound(py).into_any());
     Ok((found.valid, error, report::report(py, &found.report)?))
 }

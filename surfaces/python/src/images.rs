@@ -56,10 +56,7 @@ struct SamplesIn(Samples);
 
 /// Reads the image of a source.
 #[pyfunction]
-pub(crate) fn read_image<'py>(
-    py: Python<'py>,
-    reading: Reading<'py>,
-) -> PyResult<ImageOut<'py>> {
+pub(crate) fn read_image<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<ImageOut<'py>> {
     let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).image()?;
         job.complete(loaded.report.bytes_in);

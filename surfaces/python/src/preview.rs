@@ -72,11 +72,7 @@ fn named<T: Copy>(all: &[(&str, T)], what: &str, name: &str) -> PyResult<T> {
 
 /// Draws a source.
 #[pyfunction]
-pub(crate) fn preview<'py>(
-    py: Python<'py>,
-    reading: Reading<'py>,
-    look: PreviewIn,
-) -> PyResult<ImageOut<'py>> {
+pub(crate) fn preview<'py>(py: Python<'py>, reading: Reading<'py>, look: PreviewIn) -> PyResult<ImageOut<'py>> {
     let look = look.options()?;
     let drawn = run_reading(py, reading, move |job, input, options| {
         let drawn = pictures::preview(input, options, &look.with_run(options.run.clone()))?;

@@ -60,10 +60,7 @@ macro_rules! with_values {
 
 /// Reads the tables of a source.
 #[pyfunction]
-pub(crate) fn read_tables<'py>(
-    py: Python<'py>,
-    reading: Reading<'py>,
-) -> PyResult<TablesOut<'py>> {
+pub(crate) fn read_tables<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<TablesOut<'py>> {
     let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).tables()?;
         job.complete(loaded.report.bytes_in);
@@ -75,10 +72,7 @@ pub(crate) fn read_tables<'py>(
 
 /// Reads text into one array.
 #[pyfunction]
-pub(crate) fn read_array<'py>(
-    py: Python<'py>,
-    reading: Reading<'py>,
-) -> PyResult<ArrayOut<'py>> {
+pub(crate) fn read_array<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<ArrayOut<'py>> {
     let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).array()?;
         job.complete(loaded.report.bytes_in);
